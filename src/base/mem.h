@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory: counted malloc with fault injection, checked size arithmetic, arenas with a limit.
+#ifndef HLO_BASE_MEM_H_
+#define HLO_BASE_MEM_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/// The only way to heap memory outside base. NULL on failure (or when fault injection says so).
+/// Sizes of 0 give a unique pointer. Free with hlo_mem_free(); NULL is fine there.
+void* hlo_mem_alloc(size_t size_bytes) __attribute__((malloc));
+void* hlo_mem_alloc_zeroed(size_t size_bytes) __attribute__((malloc));
+void* hlo_mem_alloc_aligned(size_t size_bytes, size_t alignment) __attribute__((malloc));
+void* hlo_mem_realloc(void* block, size_t size_bytes);
+void hlo_mem_free(void* block);
+/// Copies `length` bytes and adds a terminating zero.
+char* hlo_mem_strndup(const char* text, size_t length);
+
+/// Checked arithmetic: true when the result fits, false (output untouched) on overflow.
+static inline bool hlo_size_add(size_t a, size_t b, size_t* out) {
+  size_t r;
+  if (__builtin_add_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+static inline bool hlo_size_mul(size_t a, size_t b, size_t* out) {
+  size_t r;
+  if (__builtin_mul_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+
+/// Fault injection: the n-th (1-based) hlo_mem_* or arena block allocation of this thread from now
+/// on fails, and only that one; 0 switches it off. For tests of out-of-memory paths.
+void hlo_mem_fail_nth(uint64_t n);
+/// True when the failure asked for has happened since hlo_mem_fail_nth().
+bool hlo_mem_failed(void);
+
+/// A bump allocator: many allocations, one owner, released all at once.
+/// threads: confined to its owner.
+typedef struct hlo_arena_block hlo_arena_block_t;
+typedef struct hlo_arena {
+  hlo_arena_block_t* blocks;  // newest first
+  uint8_t* next;              // free space of the newest block
+  uint8_t* end;
+  size_t used_bytes;          // of all blocks
+  size_t limit_bytes;         // 0: none
+  bool failed;                // sticky: an allocation failed or would have passed the limit
+} hlo_arena_t;
+
+/// A position to return to with hlo_arena_reset(); everything allocated later is dropped.
+typedef struct hlo_arena_mark {
+  hlo_arena_block_t* blocks;
+  uint8_t* next;
+  uint8_t* end;
+  size_t used_bytes;
+} hlo_arena_mark_t;
+
+void hlo_arena_init(hlo_arena_t* arena, size_t limit_bytes);
+void hlo_arena_deinit(hlo_arena_t* arena);
+/// 16-byte aligned, NULL on failure (and `failed` is set). Memory is not zeroed.
+void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes);
+void* hlo_arena_alloc_zeroed(hlo_arena_t* arena, size_t size_bytes);
+/// count * item_bytes with overflow check; zeroed.
+void* hlo_arena_array(hlo_arena_t* arena, size_t count, size_t item_bytes);
+/// A copy of `length` bytes with a terminating zero.
+char* hlo_arena_strndup(hlo_arena_t* arena, const char* text, size_t length);
+char* hlo_arena_printf(hlo_arena_t* arena, const char* format, ...) HLO_PRINTF(2, 3);
+hlo_arena_mark_t hlo_arena_mark(const hlo_arena_t* arena);
+void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark);
+/// RESOURCE_EXHAUSTED if `failed`, else OK.
+hlo_status_t hlo_arena_status(const hlo_arena_t* arena) HLO_MUST_USE;
+
+#endif  // HLO_BASE_MEM_H_
