@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies, comparison, hashing and walking of modules.
+#ifndef HLO_IR_CLONE_H_
+#define HLO_IR_CLONE_H_
+
+#include "ir/module.h"
+
+/// A deep copy in a fresh arena (literals shared, garbage left behind, indices made dense again).
+hlo_status_t hlo_module_clone(const hlo_module_t* module, hlo_module_t** out_module) HLO_MUST_USE;
+/// Maps old values to new ones while cloning nodes; indexed by hlo_value_t.index.
+typedef struct hlo_value_map {
+  hlo_value_t** values;
+  uint32_t count;
+} hlo_value_map_t;
+/// Clones `node` with its regions into `region` of the same module; operands found in `map` are
+/// replaced, others kept. Returns the new node, its results entered in `map`.
+hlo_node_t* hlo_node_clone(hlo_region_t* region, const hlo_node_t* node, hlo_value_map_t* map);
+/// Structural equality and hash: names of values and locations do not count, symbols do.
+bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b);
+uint64_t hlo_module_hash(const hlo_module_t* module);
+uint64_t hlo_node_hash(const hlo_node_t* node);
+
+/// Calls `visit` for every node of a region and its nested regions, in order; stops at the first
+/// failure. Nested nodes come after (post_order false) or before their parent.
+typedef hlo_status_t (*hlo_visit_t)(void* context, hlo_node_t* node);
+hlo_status_t hlo_region_walk(hlo_region_t* region, bool post_order, hlo_visit_t visit,
+                             void* context) HLO_MUST_USE;
+hlo_status_t hlo_module_walk(hlo_module_t* module, bool post_order, hlo_visit_t visit,
+                             void* context) HLO_MUST_USE;
+
+#endif  // HLO_IR_CLONE_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape inference and verification of ops, driven by the op table.
+#ifndef HLO_IR_INFER_H_
+#define HLO_IR_INFER_H_
+
+#include "ir/module.h"
+
+/// What an inference function sees: a node's operands, attributes and regions, no results yet.
+/// The function fills `types`/`count` (arena memory of the module) or reports through `status`.
+typedef struct hlo_infer {
+  hlo_module_t* module;
+  const hlo_node_t* node;      // results not yet made
+  uint32_t count;
+  const hlo_type_t** types;    // room for `capacity`
+  uint32_t capacity;
+} hlo_infer_t;
+
+/// hlo_infer_<op>(): result types of ops whose row says CUSTOM.
+/// errors: INVALID_ARGUMENT naming the operand or attribute at fault.
+/// (Declared for every op; only CUSTOM ones are defined and called.)
+#define HLO_OP(id, ...) hlo_status_t hlo_infer_##id(hlo_infer_t* infer) HLO_MUST_USE;
+#include "ir/ops.def"
+#undef HLO_OP
+
+/// Result types of a node (for any op whose types can be inferred). EXPLICIT ops answer
+/// FAILED_PRECONDITION.
+hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint32_t capacity,
+                             const hlo_type_t** types, uint32_t* out_count) HLO_MUST_USE;
+
+/// Creates a node with inferred result types (spec->result_types NULL) and appends it to `region`
+/// (if not NULL). A failed inference reports to `diag` (may be NULL) and gives the poison node.
+hlo_node_t* hlo_build(hlo_module_t* module, hlo_region_t* region, const hlo_node_spec_t* spec,
+                      hlo_diag_t* diag);
+
+/// hlo_verify_<op>(): rules of one op beyond the generic ones (arity, attribute forms, region
+/// counts, traits, results equal to the inferred types). Reports every fault to `diag`.
+typedef struct hlo_verify {
+  const hlo_module_t* module;
+  const hlo_func_t* func;
+  hlo_diag_t* diag;
+} hlo_verify_t;
+#define HLO_OP(id, ...) void hlo_verify_##id(hlo_verify_t* verify, const hlo_node_t* node);
+#include "ir/ops.def"
+#undef HLO_OP
+
+/// Reports a fault of `node` with its location and op name.
+void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* format, ...)
+    HLO_PRINTF(3, 4);
+
+/// Verifies a whole module: all faults to `diag`; INVALID_ARGUMENT if there are any.
+hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) HLO_MUST_USE;
+
+#endif  // HLO_IR_INFER_H_

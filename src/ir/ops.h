@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries on the op table (ops.def) and the attribute table (attrs.def).
+#ifndef HLO_IR_OPS_H_
+#define HLO_IR_OPS_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum hlo_op {
+#define HLO_OP(id, ...) HLO_OP_##id,
+#include "ir/ops.def"
+#undef HLO_OP
+  HLO_OP_COUNT
+} hlo_op_t;
+
+typedef enum hlo_attr_id {
+#define HLO_ATTR(id, form) HLO_ATTR_##id,
+#include "ir/attrs.def"
+#undef HLO_ATTR
+  HLO_ATTR_COUNT
+} hlo_attr_id_t;
+
+typedef enum hlo_attr_form {
+  HLO_ATTR_FORM_I64,
+  HLO_ATTR_FORM_I32,
+  HLO_ATTR_FORM_BOOL,
+  HLO_ATTR_FORM_F32,
+  HLO_ATTR_FORM_STRING,
+  HLO_ATTR_FORM_SYMBOL,
+  HLO_ATTR_FORM_SYMBOLS,
+  HLO_ATTR_FORM_TYPE,
+  HLO_ATTR_FORM_UNIT,
+  HLO_ATTR_FORM_DICT,
+  HLO_ATTR_FORM_ANY,
+  HLO_ATTR_FORM_LITERAL,
+  HLO_ATTR_FORM_DIMS,
+  HLO_ATTR_FORM_BOOLS,
+  HLO_ATTR_FORM_PAIRS,
+  HLO_ATTR_FORM_MATRIX,
+  HLO_ATTR_FORM_LAYOUTS,
+  HLO_ATTR_FORM_ALIASES,
+  HLO_ATTR_FORM_PRECISIONS,
+  HLO_ATTR_FORM_ENUM_COMPARISON_DIRECTION,
+  HLO_ATTR_FORM_ENUM_COMPARISON_TYPE,
+  HLO_ATTR_FORM_ENUM_FFT_TYPE,
+  HLO_ATTR_FORM_ENUM_RNG_ALGORITHM,
+  HLO_ATTR_FORM_ENUM_RNG_DISTRIBUTION,
+  HLO_ATTR_FORM_ENUM_TRANSPOSE,
+} hlo_attr_form_t;
+
+enum hlo_trait {
+  HLO_TRAIT_PURE = 1,
+  HLO_TRAIT_ELEMENTWISE = 2,
+  HLO_TRAIT_COMMUTATIVE = 4,
+  HLO_TRAIT_EFFECT = 8,
+  HLO_TRAIT_COLLECTIVE = 16,
+  HLO_TRAIT_TERMINATOR = 32,
+  HLO_TRAIT_CONTROL = 64,
+  HLO_TRAIT_HLO_ONLY = 128,
+};
+
+typedef enum hlo_infer_kind {
+  HLO_INFER_SAME,
+  HLO_INFER_CUSTOM,
+  HLO_INFER_EXPLICIT,
+  HLO_INFER_NONE,
+} hlo_infer_kind_t;
+
+typedef enum hlo_arity { HLO_ARITY_ONE, HLO_ARITY_VAR, HLO_ARITY_OPT } hlo_arity_t;
+
+/// An operand or result of the table.
+typedef struct hlo_port {
+  const char* name;
+  hlo_arity_t arity;
+} hlo_port_t;
+
+/// An attribute of an op.
+typedef struct hlo_op_attr {
+  hlo_attr_id_t id;
+  bool required;
+} hlo_op_attr_t;
+
+typedef struct hlo_op_info {
+  const char* name;      // MLIR spelling, "stablehlo.add"
+  const char* hlo_name;  // HLO spelling or ""
+  const char* id;        // spelling in ops.def
+  hlo_infer_kind_t infer;
+  uint32_t traits;
+  const hlo_port_t* operands;  // ended by a NULL name
+  const hlo_port_t* results;
+  const hlo_op_attr_t* attrs;
+  uint8_t operand_count, result_count, attr_count;
+  int8_t region_count;  // -1: any
+  const char* doc;
+} hlo_op_info_t;
+
+const hlo_op_info_t* hlo_op_info(hlo_op_t op);
+/// HLO_OP_COUNT when unknown.
+hlo_op_t hlo_op_from_name(const char* name, size_t length);
+hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length);
+
+const char* hlo_attr_name(hlo_attr_id_t id);
+hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id);
+/// HLO_ATTR_COUNT when unknown.
+hlo_attr_id_t hlo_attr_from_name(const char* name, size_t length);
+/// Place of the attribute among the op's, or -1.
+int hlo_op_attr_slot(hlo_op_t op, hlo_attr_id_t id);
+
+#endif  // HLO_IR_OPS_H_

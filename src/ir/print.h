@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The canonical text of modules: StableHLO in MLIR syntax, which parse.h reads back to an equal module.
+#ifndef HLO_IR_PRINT_H_
+#define HLO_IR_PRINT_H_
+
+#include "ir/module.h"
+
+typedef struct hlo_print_options {
+  bool locations;               // trailing loc(...)
+  bool generic;                 // every op in generic form
+  int64_t elide_literals_above; // elements; 0: never elide (elided text cannot be parsed back)
+} hlo_print_options_t;
+
+void hlo_print_module(const hlo_module_t* module, const hlo_print_options_t* options,
+                      hlo_strbuf_t* out);
+void hlo_print_node(const hlo_module_t* module, const hlo_node_t* node,
+                    const hlo_print_options_t* options, hlo_strbuf_t* out);
+void hlo_print_type(const hlo_type_t* type, hlo_strbuf_t* out);
+void hlo_print_attr(const hlo_attr_t* attr, hlo_strbuf_t* out);
+/// Elements of a literal as `dense<...>` content.
+void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out);
+
+#endif  // HLO_IR_PRINT_H_
