@@ -49,7 +49,12 @@ typedef struct hlo_dtype_info {
   hlo_dtype_t part;            // complex: type of a part; else itself
 } hlo_dtype_info_t;
 
-const hlo_dtype_info_t* hlo_dtype_info(hlo_dtype_t dtype);
+extern const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT];
+
+/// The row of a type, for ever; that of INVALID for a number outside the table.
+static inline const hlo_dtype_info_t* hlo_dtype_info(hlo_dtype_t dtype) {
+  return &hlo_dtype_table[(unsigned)dtype < HLO_DTYPE_COUNT ? dtype : HLO_DTYPE_INVALID];
+}
 
 /// Bytes of one element in host memory and in literals: sub-byte types take a whole byte (value in
 /// the low bits, signed ones sign-extended, unsigned zero-extended); PRED is 0 or 1 in a byte.
@@ -77,9 +82,13 @@ hlo_dtype_t hlo_dtype_from_mlir_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_pjrt(int32_t pjrt_type);
 hlo_dtype_t hlo_dtype_complex_of(hlo_dtype_t part);
 
+/// True when every value of `from` (specials and -0 included) survives a conversion to `to`.
+bool hlo_dtype_convert_is_lossless(hlo_dtype_t from, hlo_dtype_t to);
+
 /// Reads or writes one real element at its in-memory width. Floats of every kind go through double
 /// exactly; stores round to nearest even from the double (one rounding), overflow as ml_dtypes does
-/// (Inf, NaN or saturation by format). Integers go through (u)int64; stores wrap.
+/// (Inf, NaN or saturation by format); stores of a double to an integer truncate and saturate.
+/// Integers go through (u)int64; stores wrap. Of a complex element only the real part is touched.
 double hlo_dtype_load_double(hlo_dtype_t dtype, const void* element);
 void hlo_dtype_store_double(hlo_dtype_t dtype, void* element, double value);
 int64_t hlo_dtype_load_int64(hlo_dtype_t dtype, const void* element);  // integers and PRED
@@ -96,11 +105,15 @@ uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value);
 
 /// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even, float->int
 /// truncates and saturates, NaN to 0, real->complex with zero imaginary part, anything->PRED is != 0).
-/// errors: none; every pair of types but TOKEN is defined. threads: safe
+/// A float rounds once, also from f64 and from 64-bit integers (NumPy's ml_dtypes casts go through
+/// float there and round twice). Arrays may be the same only where
+/// the types are; they need the alignment of their elements.
+/// errors: none; every pair of types but INVALID and TOKEN (ignored) is defined. threads: safe
 void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* out, size_t count);
 
 /// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device layouts:
 /// low bits first. Packed size is ceil(count * bits / 8).
+unsigned hlo_dtype_packed_bits(hlo_dtype_t dtype);
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count);
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
