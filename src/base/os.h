@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only calls of the operating system: time, cores, pages, files, futexes, shared libraries.
+#ifndef HLO_BASE_OS_H_
+#define HLO_BASE_OS_H_
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/// Monotonic time.
+uint64_t hlo_os_now_ns(void);
+
+/// Cores that this process may use: the affinity mask, cut by the cgroup's CPU quota (rounded up);
+/// at least 1. Reads a few files of /sys and /proc.
+uint32_t hlo_os_usable_cpu_count(void);
+
+/// Physical memory of the machine, cut by the cgroup's limit; 0 if unknown.
+uint64_t hlo_os_memory_bytes(void);
+
+/// Process and thread numbers. A client keeps the first to notice that it lives in a forked child.
+int64_t hlo_os_process_id(void);
+int64_t hlo_os_thread_id(void);
+
+/// Sleeps while *word == expected, at most timeout_ns (UINT64_MAX: for ever). May return early.
+void hlo_os_futex_wait(atomic_uint* word, uint32_t expected, uint64_t timeout_ns);
+/// Wakes at most `count` sleepers on the word.
+void hlo_os_futex_wake(atomic_uint* word, uint32_t count);
+
+// ---- pages -------------------------------------------------------------------------------------
+
+typedef enum hlo_os_access {
+  HLO_OS_ACCESS_READ = 1,
+  HLO_OS_ACCESS_WRITE = 2,
+  HLO_OS_ACCESS_EXECUTE = 4,
+} hlo_os_access_t;
+
+size_t hlo_os_page_bytes(void);
+/// Zeroed private pages, size rounded up to whole pages; huge: aligned to 2 MiB and advised to use
+/// huge pages. errors: RESOURCE_EXHAUSTED. owner: caller, hlo_os_pages_unmap() with the same size.
+hlo_status_t hlo_os_pages_map(size_t size_bytes, bool huge, void** out_pages) HLO_MUST_USE;
+void hlo_os_pages_unmap(void* pages, size_t size_bytes);
+/// Gives the memory back to the system but keeps the range; it reads as zero afterwards.
+void hlo_os_pages_discard(void* pages, size_t size_bytes);
+/// access: a set of hlo_os_access_t. errors: PERMISSION_DENIED where the system refuses.
+hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned access) HLO_MUST_USE;
+/// One anonymous memory object seen twice: writable at one address, read+execute at the other.
+/// errors: PERMISSION_DENIED or UNAVAILABLE where refused. owner: caller, unmap both.
+hlo_status_t hlo_os_pages_map_twice(size_t size_bytes, void** out_writable,
+                                    void** out_executable) HLO_MUST_USE;
+
+// ---- files -------------------------------------------------------------------------------------
+
+/// Fault injection: the n-th (1-based) file operation of this thread from now on fails with an I/O
+/// error, and only that one; 0 switches it off.
+void hlo_os_io_fail_nth(uint64_t n);
+bool hlo_os_io_failed(void);
+
+/// Reads a whole file of at most limit_bytes (0: no limit); "-" is standard input.
+/// errors: NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED, DATA_LOSS, all naming the path.
+/// owner: caller frees *out_data with hlo_mem_free(); a zero byte follows the last one.
+hlo_status_t hlo_os_file_read(const char* path, size_t limit_bytes, uint8_t** out_data,
+                              size_t* out_size_bytes) HLO_MUST_USE;
+/// Writes a file and renames it into place, so that readers see the old or the new one, never half.
+hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_bytes) HLO_MUST_USE;
+/// Maps a file read-only. owner: caller, hlo_os_pages_unmap(); an empty file gives NULL and 0.
+hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data,
+                             size_t* out_size_bytes) HLO_MUST_USE;
+/// Makes a directory and its parents; an existing one is fine.
+hlo_status_t hlo_os_directory_create(const char* path) HLO_MUST_USE;
+
+/// An append-only file for trace and log. owner: caller, hlo_os_stream_close().
+typedef struct hlo_os_stream hlo_os_stream_t;
+hlo_status_t hlo_os_stream_open(const char* path, hlo_os_stream_t** out_stream) HLO_MUST_USE;
+hlo_status_t hlo_os_stream_write(hlo_os_stream_t* stream, const void* data,
+                                 size_t size_bytes) HLO_MUST_USE;
+void hlo_os_stream_close(hlo_os_stream_t* stream);
+/// Writes to standard error, unbuffered; failures are ignored.
+void hlo_os_stderr_write(const char* text, size_t length);
+
+// ---- environment and shared libraries ----------------------------------------------------------
+
+/// The environment as "NAME=value" strings ended by NULL; lent, do not keep across setenv().
+const char* const* hlo_os_environment(void);
+
+/// A shared library opened at run time. errors: NOT_FOUND with the loader's sentence.
+hlo_status_t hlo_os_library_open(const char* name, void** out_library) HLO_MUST_USE;
+/// NULL if absent.
+void* hlo_os_library_symbol(void* library, const char* symbol);
+void hlo_os_library_close(void* library);
+
+#endif  // HLO_BASE_OS_H_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads: locks with levels, conditions, parking, and the one pool of worker threads.
+#ifndef HLO_BASE_THREADS_H_
+#define HLO_BASE_THREADS_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+// ---- locks -------------------------------------------------------------------------------------
+
+/// A thread takes locks in rising order of level only; debug builds assert it. Leave gaps.
+typedef enum hlo_lock_level {
+  HLO_LOCK_LEVEL_CLIENT = 8,
+  HLO_LOCK_LEVEL_EXECUTABLE = 16,
+  HLO_LOCK_LEVEL_DEVICE = 24,
+  HLO_LOCK_LEVEL_COLLECTIVE = 32,
+  HLO_LOCK_LEVEL_BUFFER = 40,
+  HLO_LOCK_LEVEL_EVENT = 48,
+  HLO_LOCK_LEVEL_MEMORY = 52,
+  HLO_LOCK_LEVEL_POOL = 56,
+  HLO_LOCK_LEVEL_LOG = 62,
+  HLO_LOCK_LEVEL_LIMIT = 64,
+} hlo_lock_level_t;
+
+/// Not recursive. Never held while calling user code, launching, or logging. threads: safe
+typedef struct hlo_mutex {
+  pthread_mutex_t impl;
+  uint8_t level;
+} hlo_mutex_t;
+
+/// level: an hlo_lock_level_t, or one plus a small number.
+void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level);
+void hlo_mutex_deinit(hlo_mutex_t* mutex);
+void hlo_mutex_lock(hlo_mutex_t* mutex);
+void hlo_mutex_unlock(hlo_mutex_t* mutex);
+/// Asserts in debug builds that the calling thread holds a lock of this level.
+void hlo_mutex_assert_held(const hlo_mutex_t* mutex);
+
+typedef struct hlo_condition {
+  pthread_cond_t impl;
+} hlo_condition_t;
+
+void hlo_condition_init(hlo_condition_t* condition);
+void hlo_condition_deinit(hlo_condition_t* condition);
+/// Waits with the mutex held; wakes may be spurious.
+void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex);
+/// As above until deadline_ns (hlo_os_now_ns() clock); false when it has passed.
+bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex, uint64_t deadline_ns);
+void hlo_condition_broadcast(hlo_condition_t* condition);
+
+/// A one-shot gate that threads park on: zero-initialised is closed, opens once, stays open.
+/// threads: safe; the last thread to return from await may free it.
+typedef struct hlo_gate {
+  atomic_uint state;  // 0 closed, 1 closed with sleepers, 2 open
+} hlo_gate_t;
+
+void hlo_gate_open(hlo_gate_t* gate);
+bool hlo_gate_is_open(hlo_gate_t* gate);
+/// Waits until open, at most timeout_ns (UINT64_MAX: for ever); false when the time has passed.
+bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns);
+
+// ---- the pool ----------------------------------------------------------------------------------
+
+/// One unit of work, embedded in what it works on. The pool owns it from submit until `run` is
+/// called; `run` may free or submit it again.
+typedef struct hlo_job {
+  struct hlo_job* next;  // the pool's
+  void (*run)(struct hlo_job* job);
+} hlo_job_t;
+
+typedef struct hlo_pool_options {
+  uint32_t worker_count;        // 0: hlo_os_usable_cpu_count()
+  uint32_t blocking_limit;      // most helper threads for blocking jobs; 0: 256
+  uint32_t spin_us;             // how long an idle worker looks for work before it parks; 0: 50
+  bool no_spin;                 // park at once
+} hlo_pool_options_t;
+
+/// T worker threads and one queue. Nothing that runs on a worker may block. Workers have all signals
+/// blocked and the default floating-point environment. threads: safe.
+typedef struct hlo_pool hlo_pool_t;
+
+/// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_pool_release().
+hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out_pool) HLO_MUST_USE;
+/// Runs everything already submitted, joins all threads, frees the pool. Not from its own worker.
+/// In a forked child, where the threads do not exist, only frees.
+void hlo_pool_release(hlo_pool_t* pool);
+
+uint32_t hlo_pool_worker_count(const hlo_pool_t* pool);
+/// Helper threads alive now for blocking jobs.
+uint32_t hlo_pool_blocking_count(hlo_pool_t* pool);
+/// True on a worker or helper thread of this pool.
+bool hlo_pool_is_current(const hlo_pool_t* pool);
+/// True in a process forked after the pool was created: nothing may be submitted any more.
+bool hlo_pool_is_orphaned(const hlo_pool_t* pool);
+
+/// Queues a job, first in, first out. Allocates nothing and cannot fail.
+void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job);
+/// Queues a job that may block (foreign handlers, Python callbacks): it runs on a helper thread that
+/// is started when none is free. errors: RESOURCE_EXHAUSTED when no helper exists or can be started;
+/// the job is still the caller's then.
+hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) HLO_MUST_USE;
+
+/// A piece of a parallel loop. Zero goes on; anything else makes the remaining pieces be skipped.
+typedef int32_t (*hlo_chunk_fn_t)(void* context, size_t chunk_index);
+
+/// Runs chunks 0..chunk_count-1, on the caller and on idle workers; returns when all are done. The
+/// caller takes chunks of its own loop only and waits only for chunks already running elsewhere, so
+/// it may be called on a worker. Returns zero or the value of a chunk that stopped the loop.
+/// pool NULL: all on the caller, in order.
+int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
+                              void* context);
+
+/// How many chunks of about `grain` items cut `total`: depends on these two only, never on threads.
+static inline size_t hlo_chunk_count(size_t total, size_t grain) {
+  return grain ? total / grain + (total % grain != 0) : total;
+}
+/// The half-open range of items of one chunk, chunks being of equal size up to one item.
+static inline void hlo_chunk_range(size_t total, size_t chunk_count, size_t chunk_index,
+                                   size_t* out_begin, size_t* out_end) {
+  size_t size = total / chunk_count, extra = total % chunk_count;
+  *out_begin = chunk_index * size + (chunk_index < extra ? chunk_index : extra);
+  *out_end = *out_begin + size + (chunk_index < extra);
+}
+
+#endif  // HLO_BASE_THREADS_H_
