@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hash sets behind interned types, attributes and strings of a module (private to ir).
+#ifndef HLO_IR_INTERNER_H_
+#define HLO_IR_INTERNER_H_
+
+#include <stdint.h>
+
+#include "base/mem.h"
+
+#define HLO_HASH_SEED 0x9e3779b97f4a7c15u
+
+static inline uint64_t hlo_hash_mix(uint64_t hash, uint64_t value) {
+  hash ^= value + HLO_HASH_SEED + (hash << 6) + (hash >> 2);
+  hash *= 0xff51afd7ed558ccdu;
+  return hash ^ (hash >> 32);
+}
+
+static inline uint64_t hlo_hash_bytes(uint64_t hash, const void* bytes, size_t size_bytes) {
+  const uint8_t* p = bytes;
+  for (size_t i = 0; i < size_bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3u;
+  return hlo_hash_mix(hash, size_bytes);
+}
+
+typedef struct hlo_intern_entry {
+  uint64_t hash;
+  void* value;
+} hlo_intern_entry_t;
+
+/// Open addressing in arena memory; doubled when half full.
+typedef struct hlo_intern_set {
+  hlo_intern_entry_t* entries;
+  uint32_t count, capacity;
+} hlo_intern_set_t;
+
+typedef struct hlo_interner {
+  hlo_intern_set_t types, attrs, strings;
+  struct hlo_literal_ref* literals;  // held by attributes, released with the module
+} hlo_interner_t;
+
+typedef bool (*hlo_intern_match_t)(const void* entry, const void* key);
+
+/// The slot of the entry equal to `key`: *slot is the entry, or NULL for the caller to fill at once.
+/// NULL when memory is exhausted.
+void** hlo_intern_slot(hlo_intern_set_t* set, hlo_arena_t* arena, uint64_t hash,
+                       hlo_intern_match_t match, const void* key);
+
+/// Drops the literals that attributes of the module hold.
+void hlo_interner_release_literals(hlo_interner_t* interner);
+
+#endif  // HLO_IR_INTERNER_H_

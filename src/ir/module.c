@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph: creation and editing of modules, functions, regions, nodes and values (see module.h).
+#include "ir/module.h"
+
+#include <string.h>
+
+#include "ir/interner.h"
+
+hlo_status_t hlo_module_create(size_t limit_bytes, hlo_module_t** out_module) {
+  hlo_module_t* module = hlo_mem_alloc_zeroed(sizeof *module);
+  if (!module) return hlo_status_out_of_memory(sizeof *module);
+  hlo_arena_init(&module->arena, limit_bytes);
+  module->interner = hlo_arena_alloc_zeroed(&module->arena, sizeof *module->interner);
+  module->poison = hlo_arena_alloc_zeroed(&module->arena, sizeof *module->poison);
+  module->locs = hlo_arena_array(&module->arena, 16, sizeof *module->locs);
+  if (!module->interner || !module->poison || !module->locs) {
+    hlo_status_t status = hlo_arena_status(&module->arena);
+    hlo_arena_deinit(&module->arena);
+    hlo_mem_free(module);
+    return status;
+  }
+  module->poison->op = HLO_OP_COUNT;
+  module->loc_count = 1;  // location 0 is unknown
+  module->loc_capacity = 16;
+  module->top = hlo_region_create(module, NULL, NULL);
+  if (!module->top) {
+    hlo_status_t status = hlo_arena_status(&module->arena);
+    hlo_module_release(module);
+    return status;
+  }
+  *out_module = module;
+  return hlo_ok();
+}
+
+void hlo_module_release(hlo_module_t* module) {
+  if (!module) return;
+  hlo_interner_release_literals(module->interner);
+  hlo_arena_deinit(&module->arena);
+  hlo_mem_free(module);
+}
+
+hlo_status_t hlo_module_status(const hlo_module_t* module) {
+  return hlo_arena_status(&module->arena);
+}
+
+// ---- Locations
+
+hlo_loc_t hlo_module_loc(hlo_module_t* module, const hlo_loc_info_t* info) {
+  if (module->loc_count == module->loc_capacity) {
+    uint32_t capacity = module->loc_capacity * 2;
+    hlo_loc_info_t* locs = hlo_arena_array(&module->arena, capacity, sizeof *locs);
+    if (!locs) return 0;
+    memcpy(locs, module->locs, module->loc_count * sizeof *locs);
+    module->locs = locs;
+    module->loc_capacity = capacity;
+  }
+  hlo_loc_info_t* entry = &module->locs[module->loc_count];
+  *entry = *info;
+  if (info->text) entry->text = hlo_module_string(module, info->text, strlen(info->text));
+  if (info->child_count) {
+    hlo_loc_t* children = hlo_arena_array(&module->arena, info->child_count, sizeof *children);
+    if (!children) return 0;
+    memcpy(children, info->children, info->child_count * sizeof *children);
+    entry->children = children;
+  }
+  return module->loc_count++;
+}
+
+hlo_loc_t hlo_module_loc_file(hlo_module_t* module, const char* file, size_t length, uint32_t line,
+                              uint32_t col) {
+  const char* name = hlo_module_string(module, file, length);
+  hlo_loc_info_t info = {.kind = HLO_LOC_FILE, .line = line, .col = col, .text = name};
+  return hlo_module_loc(module, &info);
+}
+
+// The first file location at or below `loc`; names met on the way are kept. Children always have
+// smaller ids than their parents when built bottom-up, but hostile input need not: depth is bounded.
+static const hlo_loc_info_t* find_file(const hlo_module_t* module, hlo_loc_t loc, int depth,
+                                       const char** name) {
+  if (loc == 0 || loc >= module->loc_count || depth > 32) return NULL;
+  const hlo_loc_info_t* info = &module->locs[loc];
+  if (info->kind == HLO_LOC_FILE) return info;
+  if (info->kind == HLO_LOC_NAME && !*name) *name = info->text;
+  for (uint32_t i = 0; i < info->child_count; ++i) {
+    const hlo_loc_info_t* found = find_file(module, info->children[i], depth + 1, name);
+    if (found) return found;
+    if (info->kind != HLO_LOC_FUSED) break;
+  }
+  return NULL;
+}
+
+void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out) {
+  const char* name = NULL;
+  const hlo_loc_info_t* file = find_file(module, loc, 0, &name);
+  if (file) hlo_strbuf_printf(out, "%s:%u:%u", file->text, file->line, file->col);
+  if (name) hlo_strbuf_printf(out, file ? " (%s)" : "%s", name);
+}
+
+// ---- Functions and regions
+
+hlo_region_t* hlo_region_create(hlo_module_t* module, hlo_func_t* func, hlo_node_t* parent) {
+  hlo_region_t* region = hlo_arena_alloc_zeroed(&module->arena, sizeof *region);
+  if (!region) return NULL;
+  region->module = module;
+  region->func = func;
+  region->parent = parent;
+  return region;
+}
+
+hlo_value_t* hlo_region_add_arg(hlo_region_t* region, const hlo_type_t* type) {
+  hlo_module_t* module = region->module;
+  if (region->arg_count == region->arg_capacity) {
+    uint32_t capacity = region->arg_capacity ? region->arg_capacity * 2 : 4;
+    hlo_value_t** args = hlo_arena_array(&module->arena, capacity, sizeof *args);
+    if (!args) return NULL;
+    if (region->arg_count) memcpy(args, region->args, region->arg_count * sizeof *args);
+    region->args = args;
+    region->arg_capacity = capacity;
+  }
+  hlo_value_t* value = hlo_arena_alloc_zeroed(&module->arena, sizeof *value);
+  if (!value) return NULL;
+  value->type = type;
+  value->region = region;
+  value->number = region->arg_count;
+  value->index = module->value_count++;
+  region->args[region->arg_count++] = value;
+  return value;
+}
+
+hlo_node_t* hlo_region_terminator(const hlo_region_t* region) {
+  hlo_node_t* last = region->last;
+  return last && (hlo_op_info(last->op)->traits & HLO_TRAIT_TERMINATOR) ? last : NULL;
+}
+
+hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,
+                            hlo_visibility_t visibility, bool has_body, hlo_loc_t loc) {
+  hlo_func_t* func = hlo_arena_alloc_zeroed(&module->arena, sizeof *func);
+  if (!func || !type) return NULL;
+  func->module = module;
+  func->name = hlo_module_string(module, name, strlen(name));
+  func->visibility = visibility;
+  func->loc = loc;
+  func->type = type;
+  if (has_body) {
+    func->body = hlo_region_create(module, func, NULL);
+    if (!func->body) return NULL;
+    for (uint32_t i = 0; i < type->input_count; ++i) {
+      if (!hlo_region_add_arg(func->body, type->elements[i])) return NULL;
+    }
+  }
+  func->index = module->func_count++;
+  func->prev = module->last_func;
+  *(func->prev ? &func->prev->next : &module->first_func) = func;
+  module->last_func = func;
+  return func;
+}
+
+hlo_func_t* hlo_module_find_func(const hlo_module_t* module, const char* name) {
+  for (hlo_func_t* func = module->first_func; func; func = func->next) {
+    if (strcmp(func->name, name) == 0) return func;
+  }
+  return NULL;
+}
+
+hlo_func_t* hlo_module_entry(const hlo_module_t* module) {
+  hlo_func_t* entry = hlo_module_find_func(module, "main");
+  if (entry && entry->body) return entry;
+  hlo_func_t* only_public = NULL;
+  uint32_t public_count = 0;
+  for (hlo_func_t* func = module->first_func; func; func = func->next) {
+    if (func->visibility == HLO_PUBLIC && func->body) {
+      only_public = func;
+      ++public_count;
+    }
+  }
+  if (public_count == 1) return only_public;
+  hlo_func_t* first = module->first_func;
+  return first && !first->next && first->body ? first : NULL;
+}
+
+void hlo_func_remove(hlo_func_t* func) {
+  hlo_module_t* module = func->module;
+  *(func->prev ? &func->prev->next : &module->first_func) = func->next;
+  *(func->next ? &func->next->prev : &module->last_func) = func->prev;
+  func->prev = func->next = NULL;
+}
+
+void hlo_func_update_type(hlo_func_t* func) {
+  hlo_module_t* module = func->module;
+  hlo_node_t* end = func->body ? hlo_region_terminator(func->body) : NULL;
+  if (!end) return;
+  uint32_t inputs = func->body->arg_count;
+  const hlo_type_t** types =
+      hlo_arena_array(&module->arena, inputs + end->operand_count, sizeof *types);
+  if (!types) return;
+  for (uint32_t i = 0; i < inputs; ++i) types[i] = func->body->args[i]->type;
+  for (uint32_t i = 0; i < end->operand_count; ++i) {
+    types[inputs + i] = hlo_node_operand_type(end, i);
+  }
+  const hlo_type_t* type =
+      hlo_type_function(module, inputs, types, end->operand_count, types + inputs);
+  if (type) func->type = type;
+}
+
+// ---- Uses
+
+static void use_link(hlo_use_t* use, hlo_value_t* value) {
+  use->value = value;
+  use->next = value->uses;
+  use->link = &value->uses;
+  if (use->next) use->next->link = &use->next;
+  value->uses = use;
+}
+
+static void use_unlink(hlo_use_t* use) {
+  if (!use->value) return;
+  *use->link = use->next;
+  if (use->next) use->next->link = use->link;
+  use->value = NULL;
+}
+
+void hlo_node_set_operand(hlo_node_t* node, uint32_t i, hlo_value_t* value) {
+  use_unlink(&node->operands[i]);
+  use_link(&node->operands[i], value);
+}
+
+void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to) {
+  if (from == to) return;
+  while (from->uses) {
+    hlo_use_t* use = from->uses;
+    use_unlink(use);
+    use_link(use, to);
+  }
+}
+
+static hlo_module_t* node_module(const hlo_node_t* node) {
+  if (node->parent) return node->parent->module;
+  if (node->region_count) return node->regions[0]->module;
+  if (node->result_count && node->results[0].region) return node->results[0].region->module;
+  return node->operand_count ? node->operands[0].value->region->module : NULL;
+}
+
+void hlo_node_set_operands(hlo_node_t* node, uint32_t count, hlo_value_t* const* operands) {
+  hlo_use_t* uses = node->operands;
+  if (count > node->operand_count) {
+    hlo_module_t* module = count ? operands[0]->region->module : node_module(node);
+    uses = hlo_arena_array(&module->arena, count, sizeof *uses);
+    if (!uses) return;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) use_unlink(&node->operands[i]);
+  node->operands = uses;
+  node->operand_count = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    uses[i].user = node;
+    use_link(&uses[i], operands[i]);
+  }
+}
+
+// ---- Nodes
+
+static bool node_alloc_parts(hlo_module_t* module, hlo_node_t* node, const hlo_node_spec_t* spec) {
+  hlo_arena_t* arena = &module->arena;
+  uint32_t attr_count = hlo_op_info(spec->op)->attr_count;
+  if (spec->operand_count) {
+    node->operands = hlo_arena_array(arena, spec->operand_count, sizeof *node->operands);
+  }
+  if (spec->result_count) {
+    node->results = hlo_arena_array(arena, spec->result_count, sizeof *node->results);
+  }
+  if (attr_count) node->attrs = hlo_arena_array(arena, attr_count, sizeof *node->attrs);
+  if (spec->region_count) {
+    node->regions = hlo_arena_array(arena, spec->region_count, sizeof *node->regions);
+    for (uint32_t i = 0; node->regions && i < spec->region_count; ++i) {
+      node->regions[i] = hlo_region_create(module, NULL, node);
+    }
+  }
+  return !arena->failed;
+}
+
+hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec) {
+  hlo_node_t* node = hlo_arena_alloc_zeroed(&module->arena, sizeof *node);
+  if (!node || !node_alloc_parts(module, node, spec)) return module->poison;
+  for (uint32_t i = 0; i < spec->operand_count; ++i) {
+    if (!spec->operands[i]) return module->poison;
+  }
+  for (uint32_t i = 0; i < spec->result_count; ++i) {
+    if (!spec->result_types[i]) return module->poison;
+  }
+  node->op = spec->op;
+  node->index = module->node_count++;
+  node->loc = spec->loc;
+  node->extra = spec->extra;
+  node->operand_count = spec->operand_count;
+  node->result_count = spec->result_count;
+  node->region_count = spec->region_count;
+  for (uint32_t i = 0; i < spec->operand_count; ++i) {
+    node->operands[i].user = node;
+    use_link(&node->operands[i], spec->operands[i]);
+  }
+  for (uint32_t i = 0; i < spec->result_count; ++i) {
+    node->results[i] = (hlo_value_t){.type = spec->result_types[i],
+                                     .def = node,
+                                     .number = i,
+                                     .index = module->value_count++};
+  }
+  for (uint32_t i = 0; i < spec->attr_count; ++i) {
+    hlo_node_set_attr(node, spec->attrs[i].id, spec->attrs[i].value);
+  }
+  return node;
+}
+
+// A linked node's results and nested regions know where they are.
+static void adopt(hlo_region_t* region, hlo_node_t* node) {
+  node->parent = region;
+  for (uint32_t i = 0; i < node->result_count; ++i) node->results[i].region = region;
+  for (uint32_t i = 0; i < node->region_count; ++i) {
+    hlo_region_t* inner = node->regions[i];
+    if (inner->func == region->func) continue;
+    inner->func = region->func;
+    for (hlo_node_t* n = inner->first; n; n = n->next) adopt(inner, n);
+  }
+}
+
+void hlo_region_append(hlo_region_t* region, hlo_node_t* node) {
+  if (hlo_node_is_poison(node)) return;
+  node->prev = region->last;
+  node->next = NULL;
+  *(region->last ? &region->last->next : &region->first) = node;
+  region->last = node;
+  adopt(region, node);
+}
+
+void hlo_node_insert_before(hlo_node_t* place, hlo_node_t* node) {
+  if (hlo_node_is_poison(node)) return;
+  hlo_region_t* region = place->parent;
+  node->next = place;
+  node->prev = place->prev;
+  *(place->prev ? &place->prev->next : &region->first) = node;
+  place->prev = node;
+  adopt(region, node);
+}
+
+void hlo_node_insert_after(hlo_node_t* place, hlo_node_t* node) {
+  if (place->next) {
+    hlo_node_insert_before(place->next, node);
+  } else {
+    hlo_region_append(place->parent, node);
+  }
+}
+
+void hlo_node_unlink(hlo_node_t* node) {
+  hlo_region_t* region = node->parent;
+  if (!region) return;
+  *(node->prev ? &node->prev->next : &region->first) = node->next;
+  *(node->next ? &node->next->prev : &region->last) = node->prev;
+  node->prev = node->next = NULL;
+  node->parent = NULL;
+}
+
+// Regions nest as deep as the readers let them (a bounded depth), so recursion is bounded too.
+static void drop_uses(hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) use_unlink(&node->operands[i]);
+  for (uint32_t i = 0; i < node->region_count; ++i) {
+    for (hlo_node_t* n = node->regions[i]->first; n; n = n->next) drop_uses(n);
+  }
+}
+
+void hlo_node_erase(hlo_node_t* node) {
+  hlo_node_unlink(node);
+  drop_uses(node);
+}
+
+// ---- Attributes of nodes
+
+const hlo_attr_t* hlo_node_attr(const hlo_node_t* node, hlo_attr_id_t id) {
+  int slot = hlo_op_attr_slot(node->op, id);
+  return slot < 0 ? NULL : node->attrs[slot];
+}
+
+void hlo_node_set_attr(hlo_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value) {
+  int slot = hlo_op_attr_slot(node->op, id);
+  if (slot >= 0) node->attrs[slot] = value;
+}
+
+int64_t hlo_node_attr_int(const hlo_node_t* node, hlo_attr_id_t id, int64_t fallback) {
+  const hlo_attr_t* attr = hlo_node_attr(node, id);
+  if (!attr || (attr->kind != HLO_ATTR_KIND_INT && attr->kind != HLO_ATTR_KIND_ENUM &&
+                attr->kind != HLO_ATTR_KIND_BOOL)) {
+    return fallback;
+  }
+  return attr->i;
+}
+
+bool hlo_node_attr_bool(const hlo_node_t* node, hlo_attr_id_t id, bool fallback) {
+  const hlo_attr_t* attr = hlo_node_attr(node, id);
+  if (!attr) return fallback;
+  if (attr->kind == HLO_ATTR_KIND_UNIT) return true;
+  return attr->kind == HLO_ATTR_KIND_BOOL || attr->kind == HLO_ATTR_KIND_INT ? attr->i != 0
+                                                                           : fallback;
+}
+
+const char* hlo_node_attr_text(const hlo_node_t* node, hlo_attr_id_t id) {
+  const hlo_attr_t* attr = hlo_node_attr(node, id);
+  if (!attr || (attr->kind != HLO_ATTR_KIND_STRING && attr->kind != HLO_ATTR_KIND_SYMBOL)) {
+    return NULL;
+  }
+  return attr->text;
+}
+
+const int64_t* hlo_node_attr_ints(const hlo_node_t* node, hlo_attr_id_t id, uint32_t* out_count) {
+  const hlo_attr_t* attr = hlo_node_attr(node, id);
+  bool found = attr && attr->kind == HLO_ATTR_KIND_INTS;
+  if (out_count) *out_count = found ? attr->count : 0;
+  return found ? attr->values : NULL;
+}
+
+bool hlo_node_operand_segment(const hlo_node_t* node, uint32_t port, uint32_t* out_first,
+                              uint32_t* out_count) {
+  const hlo_op_info_t* info = hlo_op_info(node->op);
+  uint32_t segment_count = 0;
+  const int64_t* segments =
+      hlo_node_attr_ints(node, HLO_ATTR_operand_segment_sizes, &segment_count);
+  uint32_t fixed = 0, variadic = 0;
+  for (uint32_t i = 0; i < info->operand_count; ++i) {
+    if (info->operands[i].arity == HLO_ARITY_ONE) ++fixed; else ++variadic;
+  }
+  if (node->operand_count < fixed || (variadic == 0 && node->operand_count != fixed)) return false;
+  uint32_t rest = node->operand_count - fixed;
+  bool by_segments = segments && segment_count == info->operand_count;
+  if (!by_segments && variadic && rest % variadic != 0) return false;
+  uint32_t first = 0, count = 0;
+  for (uint32_t i = 0; i <= port; ++i) {
+    first += count;
+    if (by_segments) {
+      if (segments[i] < 0 || segments[i] > node->operand_count) return false;
+      count = (uint32_t)segments[i];
+    } else {
+      count = info->operands[i].arity == HLO_ARITY_ONE ? 1 : rest / variadic;
+    }
+  }
+  if (first > node->operand_count || count > node->operand_count - first) return false;
+  *out_first = first;
+  *out_count = count;
+  return true;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The op table and the attribute table as static data, and their look-ups (see ops.h).
+#include "ir/ops.h"
+
+#include <string.h>
+
+// Operands, results and attributes of each op as arrays ended by an empty row.
+#define ONE(name) {#name, HLO_ARITY_ONE},
+#define VAR(name) {#name, HLO_ARITY_VAR},
+#define OPT(name) {#name, HLO_ARITY_OPT},
+#define REQ(name) {HLO_ATTR_##name, true},
+#define OPTA(name) {HLO_ATTR_##name, false},
+#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc) \
+  static const hlo_port_t k_operands_##id[] = {operands{NULL, HLO_ARITY_ONE}};        \
+  static const hlo_port_t k_results_##id[] = {results{NULL, HLO_ARITY_ONE}};          \
+  static const hlo_op_attr_t k_attrs_##id[] = {attrs{HLO_ATTR_COUNT, false}};
+#include "ir/ops.def"
+#undef HLO_OP
+#undef ONE
+#undef VAR
+#undef OPT
+#undef REQ
+#undef OPTA
+
+#define PURE HLO_TRAIT_PURE
+#define ELEMENTWISE HLO_TRAIT_ELEMENTWISE
+#define COMMUTATIVE HLO_TRAIT_COMMUTATIVE
+#define EFFECT HLO_TRAIT_EFFECT
+#define COLLECTIVE HLO_TRAIT_COLLECTIVE
+#define TERMINATOR HLO_TRAIT_TERMINATOR
+#define CONTROL HLO_TRAIT_CONTROL
+#define HLO_ONLY HLO_TRAIT_HLO_ONLY
+#define ROWS(array) (uint8_t)(sizeof(array) / sizeof((array)[0]) - 1)
+static const hlo_op_info_t kOps[] = {
+#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc)       \
+  {mlir,           hlo,           #id,           HLO_INFER_##infer,       traits,           \
+   k_operands_##id, k_results_##id, k_attrs_##id, ROWS(k_operands_##id), ROWS(k_results_##id), \
+   ROWS(k_attrs_##id), regions,     doc},
+#include "ir/ops.def"
+#undef HLO_OP
+};
+
+static const hlo_op_info_t kPoison = {
+    "poison", "", "poison", HLO_INFER_NONE, 0, k_operands_iota, k_operands_iota,
+    k_attrs_abs, 0, 0, 0, 0, "Stands for a node that could not be made."};
+
+static const struct {
+  const char* name;
+  hlo_attr_form_t form;
+} kAttrs[] = {
+#define HLO_ATTR(id, form) {#id, HLO_ATTR_FORM_##form},
+#include "ir/attrs.def"
+#undef HLO_ATTR
+};
+
+const hlo_op_info_t* hlo_op_info(hlo_op_t op) {
+  return (unsigned)op < HLO_OP_COUNT ? &kOps[op] : &kPoison;
+}
+
+static bool same(const char* name, const char* text, size_t length) {
+  return strncmp(name, text, length) == 0 && name[length] == 0;
+}
+
+// Perfect for neither, quick enough for both: a small open-addressing table over the static names
+// would have to be built at run time; a switch on length and first characters is not needed because
+// readers look each distinct name up once per module.
+hlo_op_t hlo_op_from_name(const char* name, size_t length) {
+  for (int i = 0; i < HLO_OP_COUNT; ++i) {
+    if (same(kOps[i].name, name, length)) return (hlo_op_t)i;
+  }
+  return HLO_OP_COUNT;
+}
+
+hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length) {
+  if (length == 0) return HLO_OP_COUNT;
+  for (int i = 0; i < HLO_OP_COUNT; ++i) {
+    if (same(kOps[i].hlo_name, name, length)) return (hlo_op_t)i;
+  }
+  return HLO_OP_COUNT;
+}
+
+const char* hlo_attr_name(hlo_attr_id_t id) { return kAttrs[id].name; }
+
+hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id) { return kAttrs[id].form; }
+
+hlo_attr_id_t hlo_attr_from_name(const char* name, size_t length) {
+  for (int i = 0; i < HLO_ATTR_COUNT; ++i) {
+    if (same(kAttrs[i].name, name, length)) return (hlo_attr_id_t)i;
+  }
+  return HLO_ATTR_COUNT;
+}
+
+int hlo_op_attr_slot(hlo_op_t op, hlo_attr_id_t id) {
+  const hlo_op_info_t* info = hlo_op_info(op);
+  for (int i = 0; i < info->attr_count; ++i) {
+    if (info->attrs[i].id == id) return i;
+  }
+  return -1;
+}
