@@ -167,6 +167,22 @@ function(hlo_unit_tests)
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
   endforeach()
+  if(TARGET test_pjrt_abi)
+    hlo_pjrt_abi_checks(test_pjrt_abi)
+  endif()
+endfunction()
+
+# Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.
+function(hlo_pjrt_abi_checks target)
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  set(table ${CMAKE_SOURCE_DIR}/tests/data/pjrt-abi.tsv)
+  set(tool ${CMAKE_SOURCE_DIR}/tools/pjrt_abi_checks.py)
+  set(checks ${CMAKE_BINARY_DIR}/generated/pjrt_abi_checks.inc)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
+  add_custom_command(OUTPUT ${checks} DEPENDS ${table} ${tool}
+                     COMMAND ${Python3_EXECUTABLE} ${tool} ${table} ${checks})
+  target_sources(${target} PRIVATE ${checks})
+  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
 endfunction()
 
 # Every src/**/x_fuzz.c is one libFuzzer program fuzz_<folders>_x.

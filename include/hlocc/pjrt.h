@@ -128,14 +128,20 @@ typedef struct PJRT_Api {
   PJRT_ExecuteContext_Destroy* PJRT_ExecuteContext_Destroy;
   PJRT_Buffer_CopyRawToHost* PJRT_Buffer_CopyRawToHost;
   PJRT_AsyncHostToDeviceTransferManager_Destroy* PJRT_AsyncHostToDeviceTransferManager_Destroy;
-  PJRT_AsyncHostToDeviceTransferManager_TransferData* PJRT_AsyncHostToDeviceTransferManager_TransferData;
+  PJRT_AsyncHostToDeviceTransferManager_TransferData*
+      PJRT_AsyncHostToDeviceTransferManager_TransferData;
   PJRT_Client_CreateBuffersForAsyncHostToDevice* PJRT_Client_CreateBuffersForAsyncHostToDevice;
-  PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer* PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer;
+  PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer*
+      PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer;
   PJRT_AsyncHostToDeviceTransferManager_Device* PJRT_AsyncHostToDeviceTransferManager_Device;
-  PJRT_AsyncHostToDeviceTransferManager_BufferCount* PJRT_AsyncHostToDeviceTransferManager_BufferCount;
-  PJRT_AsyncHostToDeviceTransferManager_BufferSize* PJRT_AsyncHostToDeviceTransferManager_BufferSize;
-  PJRT_AsyncHostToDeviceTransferManager_SetBufferError* PJRT_AsyncHostToDeviceTransferManager_SetBufferError;
-  PJRT_AsyncHostToDeviceTransferManager_AddMetadata* PJRT_AsyncHostToDeviceTransferManager_AddMetadata;
+  PJRT_AsyncHostToDeviceTransferManager_BufferCount*
+      PJRT_AsyncHostToDeviceTransferManager_BufferCount;
+  PJRT_AsyncHostToDeviceTransferManager_BufferSize*
+      PJRT_AsyncHostToDeviceTransferManager_BufferSize;
+  PJRT_AsyncHostToDeviceTransferManager_SetBufferError*
+      PJRT_AsyncHostToDeviceTransferManager_SetBufferError;
+  PJRT_AsyncHostToDeviceTransferManager_AddMetadata*
+      PJRT_AsyncHostToDeviceTransferManager_AddMetadata;
   PJRT_Client_DmaMap* PJRT_Client_DmaMap;
   PJRT_Client_DmaUnmap* PJRT_Client_DmaUnmap;
   PJRT_Client_CreateUninitializedBuffer* PJRT_Client_CreateUninitializedBuffer;
@@ -145,7 +151,8 @@ typedef struct PJRT_Api {
   PJRT_Client_FulfillAliasBuffer* PJRT_Client_FulfillAliasBuffer;
   PJRT_LoadedExecutable_GetDeviceAssignment* PJRT_LoadedExecutable_GetDeviceAssignment;
   PJRT_Client_CreateErrorBuffer* PJRT_Client_CreateErrorBuffer;
-  PJRT_AsyncHostToDeviceTransferManager_TransferLiteral* PJRT_AsyncHostToDeviceTransferManager_TransferLiteral;
+  PJRT_AsyncHostToDeviceTransferManager_TransferLiteral*
+      PJRT_AsyncHostToDeviceTransferManager_TransferLiteral;
   PJRT_Buffer_CopyRawToHostFuture* PJRT_Buffer_CopyRawToHostFuture;
   PJRT_Device_PoisonExecution* PJRT_Device_PoisonExecution;
   PJRT_Device_CreateAsyncTrackingEvent* PJRT_Device_CreateAsyncTrackingEvent;
@@ -156,16 +163,20 @@ typedef struct PJRT_Api {
   PJRT_Event_Set* PJRT_Event_Set;
   PJRT_Device_GetAttributes* PJRT_Device_GetAttributes;
   PJRT_Client_Load* PJRT_Client_Load;
-  PJRT_LoadedExecutable_AddressableDeviceLogicalIds* PJRT_LoadedExecutable_AddressableDeviceLogicalIds;
+  PJRT_LoadedExecutable_AddressableDeviceLogicalIds*
+      PJRT_LoadedExecutable_AddressableDeviceLogicalIds;
   PJRT_Buffer_Bitcast* PJRT_Buffer_Bitcast;
   PJRT_Error_ForEachPayload* PJRT_Error_ForEachPayload;
   PJRT_TopologyDescription_Fingerprint* PJRT_TopologyDescription_Fingerprint;
   PJRT_Executable_ParameterMemoryKinds* PJRT_Executable_ParameterMemoryKinds;
   PJRT_Device_ClearMemoryStats* PJRT_Device_ClearMemoryStats;
-  PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace* PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace;
+  PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace*
+      PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace;
   PJRT_TopologyDescription_GetMemorySpaceKindIds* PJRT_TopologyDescription_GetMemorySpaceKindIds;
 } PJRT_Api;
-enum { PJRT_Api_STRUCT_SIZE = PJRT_STRUCT_SIZE(PJRT_Api, PJRT_TopologyDescription_GetMemorySpaceKindIds) };
+enum {
+  PJRT_Api_STRUCT_SIZE = PJRT_STRUCT_SIZE(PJRT_Api, PJRT_TopologyDescription_GetMemorySpaceKindIds)
+};
 
 /// The one exported function. The table lives as long as the library is loaded.
 /// threads: safe

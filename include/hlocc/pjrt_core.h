@@ -21,13 +21,13 @@ extern "C" {
 #define PJRT_STRUCT_SIZE(type, last) (offsetof(type, last) + sizeof(((type*)0)->last))
 
 /// Names `struct type` and its PJRT_STRUCT_SIZE.
-#define PJRT_STRUCT(type, last)   \
-  typedef struct type type;       \
+#define PJRT_STRUCT(type, last) \
+  typedef struct type type;     \
   enum { type##_STRUCT_SIZE = PJRT_STRUCT_SIZE(struct type, last) }
 
 /// Names an argument block and the type of the function that takes it.
-#define PJRT_FUNCTION(name, last)  \
-  PJRT_STRUCT(name##_Args, last);  \
+#define PJRT_FUNCTION(name, last) \
+  PJRT_STRUCT(name##_Args, last); \
   typedef PJRT_Error* name(name##_Args* args)
 
 /// The same for the few functions that cannot fail.
@@ -211,7 +211,7 @@ PJRT_FUNCTION(PJRT_Plugin_Initialize, extension_start);
 struct PJRT_Plugin_Attributes_Args {
   PJRT_HEAD;
   const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
 };
 PJRT_FUNCTION(PJRT_Plugin_Attributes, num_attributes);
 
@@ -319,8 +319,8 @@ struct PJRT_KeyValueGetCallback_Args {
   int timeout_in_ms;
   PJRT_CallbackError* callback_error;
   void* user_arg;
-  char* value;  // out
-  size_t value_size;  // out
+  char* value;                                                   // out
+  size_t value_size;                                             // out
   PJRT_KeyValueGetCallback_ValueDeleter value_deleter_callback;  // out
 };
 PJRT_STRUCT(PJRT_KeyValueGetCallback_Args, value_deleter_callback);
@@ -332,8 +332,8 @@ struct PJRT_KeyValueTryGetCallback_Args {
   size_t key_size;
   PJRT_CallbackError* callback_error;
   void* user_arg;
-  char* value;  // out
-  size_t value_size;  // out
+  char* value;                                                      // out
+  size_t value_size;                                                // out
   PJRT_KeyValueTryGetCallback_ValueDeleter value_deleter_callback;  // out
 };
 PJRT_STRUCT(PJRT_KeyValueTryGetCallback_Args, value_deleter_callback);
@@ -416,7 +416,7 @@ struct PJRT_Client_Devices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Device* const* devices;  // out
-  size_t num_devices;  // out
+  size_t num_devices;           // out
 };
 PJRT_FUNCTION(PJRT_Client_Devices, num_devices);
 
@@ -425,7 +425,7 @@ struct PJRT_Client_AddressableDevices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Device* const* addressable_devices;  // out
-  size_t num_addressable_devices;  // out
+  size_t num_addressable_devices;           // out
 };
 PJRT_FUNCTION(PJRT_Client_AddressableDevices, num_addressable_devices);
 
@@ -482,7 +482,7 @@ struct PJRT_Client_AddressableMemories_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Memory* const* addressable_memories;  // out
-  size_t num_addressable_memories;  // out
+  size_t num_addressable_memories;           // out
 };
 PJRT_FUNCTION(PJRT_Client_AddressableMemories, num_addressable_memories);
 
@@ -758,7 +758,7 @@ struct PJRT_Client_CreateAliasBuffer_Args {
   size_t shape_num_dims;
   PJRT_Buffer_Type shape_element_type;
   PJRT_Buffer_MemoryLayout* shape_layout;
-  PJRT_Buffer* alias_buffer;  // out
+  PJRT_Buffer* alias_buffer;                                 // out
   PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;  // out
 };
 PJRT_FUNCTION(PJRT_Client_CreateAliasBuffer, fulfill_alias_buffer_cb);
@@ -790,7 +790,7 @@ struct PJRT_Client_BufferFromHostBuffer_Args {
   PJRT_Memory* memory;
   PJRT_Buffer_MemoryLayout* device_layout;
   PJRT_Event* done_with_host_buffer;  // out
-  PJRT_Buffer* buffer;  // out
+  PJRT_Buffer* buffer;                // out
 };
 PJRT_FUNCTION(PJRT_Client_BufferFromHostBuffer, buffer);
 
@@ -856,7 +856,7 @@ PJRT_FUNCTION(PJRT_DeviceDescription_ProcessIndex, process_index);
 struct PJRT_DeviceDescription_Attributes_Args {
   PJRT_HEAD;
   PJRT_DeviceDescription* device_description;
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
   const PJRT_NamedValue* attributes;  // out
 };
 PJRT_FUNCTION(PJRT_DeviceDescription_Attributes, attributes);
@@ -917,7 +917,7 @@ struct PJRT_Device_AddressableMemories_Args {
   PJRT_HEAD;
   PJRT_Device* device;
   PJRT_Memory* const* memories;  // out
-  size_t num_memories;  // out
+  size_t num_memories;           // out
 };
 PJRT_FUNCTION(PJRT_Device_AddressableMemories, num_memories);
 
@@ -933,29 +933,29 @@ PJRT_FUNCTION(PJRT_Device_DefaultMemory, memory);
 struct PJRT_Device_MemoryStats_Args {
   PJRT_HEAD;
   PJRT_Device* device;
-  int64_t bytes_in_use;  // out
-  int64_t peak_bytes_in_use;  // out
-  bool peak_bytes_in_use_is_set;  // out
-  int64_t num_allocs;  // out
-  bool num_allocs_is_set;  // out
-  int64_t largest_alloc_size;  // out
-  bool largest_alloc_size_is_set;  // out
-  int64_t bytes_limit;  // out
-  bool bytes_limit_is_set;  // out
-  int64_t bytes_reserved;  // out
-  bool bytes_reserved_is_set;  // out
-  int64_t peak_bytes_reserved;  // out
-  bool peak_bytes_reserved_is_set;  // out
-  int64_t bytes_reservable_limit;  // out
-  bool bytes_reservable_limit_is_set;  // out
-  int64_t largest_free_block_bytes;  // out
+  int64_t bytes_in_use;                  // out
+  int64_t peak_bytes_in_use;             // out
+  bool peak_bytes_in_use_is_set;         // out
+  int64_t num_allocs;                    // out
+  bool num_allocs_is_set;                // out
+  int64_t largest_alloc_size;            // out
+  bool largest_alloc_size_is_set;        // out
+  int64_t bytes_limit;                   // out
+  bool bytes_limit_is_set;               // out
+  int64_t bytes_reserved;                // out
+  bool bytes_reserved_is_set;            // out
+  int64_t peak_bytes_reserved;           // out
+  bool peak_bytes_reserved_is_set;       // out
+  int64_t bytes_reservable_limit;        // out
+  bool bytes_reservable_limit_is_set;    // out
+  int64_t largest_free_block_bytes;      // out
   bool largest_free_block_bytes_is_set;  // out
-  int64_t pool_bytes;  // out
-  bool pool_bytes_is_set;  // out
-  int64_t peak_pool_bytes;  // out
-  bool peak_pool_bytes_is_set;  // out
-  int64_t peak_allocated_bytes;  // out
-  bool peak_allocated_bytes_is_set;  // out
+  int64_t pool_bytes;                    // out
+  bool pool_bytes_is_set;                // out
+  int64_t peak_pool_bytes;               // out
+  bool peak_pool_bytes_is_set;           // out
+  int64_t peak_allocated_bytes;          // out
+  bool peak_allocated_bytes_is_set;      // out
 };
 PJRT_FUNCTION(PJRT_Device_MemoryStats, peak_allocated_bytes_is_set);
 
@@ -986,9 +986,9 @@ typedef struct PJRT_Device_Attributes PJRT_Device_Attributes;
 struct PJRT_Device_GetAttributes_Args {
   PJRT_HEAD;
   PJRT_Device* device;
-  const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
-  PJRT_Device_Attributes* device_attributes;  // out
+  const PJRT_NamedValue* attributes;                    // out
+  size_t num_attributes;                                // out
+  PJRT_Device_Attributes* device_attributes;            // out
   void (*attributes_deleter)(PJRT_Device_Attributes*);  // out
 };
 PJRT_FUNCTION(PJRT_Device_GetAttributes, attributes_deleter);
@@ -1062,7 +1062,7 @@ struct PJRT_Memory_AddressableByDevices_Args {
   PJRT_HEAD;
   PJRT_Memory* memory;
   PJRT_Device* const* devices;  // out
-  size_t num_devices;  // out
+  size_t num_devices;           // out
 };
 PJRT_FUNCTION(PJRT_Memory_AddressableByDevices, num_devices);
 

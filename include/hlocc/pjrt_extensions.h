@@ -70,7 +70,7 @@ PJRT_FUNCTION(PJRT_Layouts_PJRT_Topology_GetDefaultLayout, layout);
 struct PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_outputs;  // out
+  size_t num_outputs;                   // out
   PJRT_Layouts_MemoryLayout** layouts;  // out
 };
 PJRT_FUNCTION(PJRT_Layouts_PJRT_Executable_GetOutputLayouts, layouts);
@@ -79,7 +79,7 @@ PJRT_FUNCTION(PJRT_Layouts_PJRT_Executable_GetOutputLayouts, layouts);
 struct PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_parameters;  // out
+  size_t num_parameters;                // out
   PJRT_Layouts_MemoryLayout** layouts;  // out
 };
 PJRT_FUNCTION(PJRT_Layouts_PJRT_Executable_GetParameterLayouts, layouts);
@@ -93,7 +93,8 @@ struct PJRT_Layouts_Extension {
   PJRT_Layouts_PJRT_Buffer_MemoryLayout* PJRT_Layouts_PJRT_Buffer_MemoryLayout;
   PJRT_Layouts_PJRT_Topology_GetDefaultLayout* PJRT_Layouts_PJRT_Topology_GetDefaultLayout;
   PJRT_Layouts_PJRT_Executable_GetOutputLayouts* PJRT_Layouts_PJRT_Executable_GetOutputLayouts;
-  PJRT_Layouts_PJRT_Executable_GetParameterLayouts* PJRT_Layouts_PJRT_Executable_GetParameterLayouts;
+  PJRT_Layouts_PJRT_Executable_GetParameterLayouts*
+      PJRT_Layouts_PJRT_Executable_GetParameterLayouts;
 };
 PJRT_STRUCT(PJRT_Layouts_Extension, PJRT_Layouts_PJRT_Executable_GetParameterLayouts);
 
@@ -106,8 +107,8 @@ struct PJRT_DeviceDescription_MemoryDescriptions_Args {
   PJRT_HEAD;
   PJRT_DeviceDescription* device_description;
   const PJRT_MemoryDescription* const* memory_descriptions;  // out
-  size_t num_memory_descriptions;  // out
-  size_t default_memory_index;  // out
+  size_t num_memory_descriptions;                            // out
+  size_t default_memory_index;                               // out
 };
 PJRT_FUNCTION(PJRT_DeviceDescription_MemoryDescriptions, default_memory_index);
 
@@ -117,7 +118,7 @@ struct PJRT_MemoryDescription_Kind_Args {
   const PJRT_MemoryDescription* memory_description;
   const char* kind;  // out
   size_t kind_size;  // out
-  int kind_id;  // out
+  int kind_id;       // out
 };
 PJRT_FUNCTION(PJRT_MemoryDescription_Kind, kind_id);
 
@@ -196,7 +197,7 @@ PJRT_STRUCT(PJRT_FFI_Extension, register_handler);
 struct PJRT_Shardings_PJRT_Executable_ParameterShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_parameters;  // out
+  size_t num_parameters;         // out
   const char* const* shardings;  // out
   const size_t* sharding_sizes;  // out
 };
@@ -206,7 +207,7 @@ PJRT_FUNCTION(PJRT_Shardings_PJRT_Executable_ParameterShardings, sharding_sizes)
 struct PJRT_Shardings_PJRT_Executable_OutputShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_outputs;  // out
+  size_t num_outputs;            // out
   const char* const* shardings;  // out
   const size_t* sharding_sizes;  // out
 };
@@ -215,7 +216,8 @@ PJRT_FUNCTION(PJRT_Shardings_PJRT_Executable_OutputShardings, sharding_sizes);
 /// Shardings of parameters and results.
 struct PJRT_Shardings_Extension {
   PJRT_Extension_Base base;
-  PJRT_Shardings_PJRT_Executable_ParameterShardings* PJRT_Shardings_PJRT_Executable_ParameterShardings;
+  PJRT_Shardings_PJRT_Executable_ParameterShardings*
+      PJRT_Shardings_PJRT_Executable_ParameterShardings;
   PJRT_Shardings_PJRT_Executable_OutputShardings* PJRT_Shardings_PJRT_Executable_OutputShardings;
 };
 PJRT_STRUCT(PJRT_Shardings_Extension, PJRT_Shardings_PJRT_Executable_OutputShardings);
@@ -482,14 +484,20 @@ struct PJRT_RawBuffer_FunctionTable {
   size_t (*get_on_device_size_in_bytes)(const PJRT_RawBuffer*);
   PJRT_Memory* (*get_memory_space)(const PJRT_RawBuffer*);
   void* (*get_host_pointer)(const PJRT_RawBuffer*);
-  PJRT_Error* (*copy_raw_host_to_device_and_return_event)(PJRT_RawBuffer*, const void*, int64_t, int64_t, PJRT_DeviceEventVector*, PJRT_DeviceEvent*);
-  PJRT_Error* (*copy_raw_device_to_host_and_return_event)(PJRT_RawBuffer*, void*, int64_t, int64_t, PJRT_DeviceEventVector*, PJRT_DeviceEvent*);
+  PJRT_Error* (*copy_raw_host_to_device_and_return_event)(PJRT_RawBuffer*, const void*, int64_t,
+                                                          int64_t, PJRT_DeviceEventVector*,
+                                                          PJRT_DeviceEvent*);
+  PJRT_Error* (*copy_raw_device_to_host_and_return_event)(PJRT_RawBuffer*, void*, int64_t, int64_t,
+                                                          PJRT_DeviceEventVector*,
+                                                          PJRT_DeviceEvent*);
   void* (*opaque_device_memory_data_pointer)(const PJRT_RawBuffer*);
   PJRT_Error* (*make_allocation_ready_event)(PJRT_RawBuffer*, PJRT_DeviceEvent*);
   PJRT_Error* (*get_raw_buffer_async_value)(PJRT_RawBuffer*, PJRT_DeviceEvent*);
   bool (*is_mutable)(const PJRT_RawBuffer*);
   PJRT_Error* (*slice)(PJRT_RawBuffer*, int64_t, int64_t, PJRT_RawBuffer**);
-  void (*schedule_copy_to)(PJRT_RawBuffer*, PJRT_DeviceEventVector*, PJRT_RawBuffer*, PJRT_DeviceEventPromise*, PJRT_DeviceEventPromise*, void (*)(PJRT_Error*, void*), void*);
+  void (*schedule_copy_to)(PJRT_RawBuffer*, PJRT_DeviceEventVector*, PJRT_RawBuffer*,
+                           PJRT_DeviceEventPromise*, PJRT_DeviceEventPromise*,
+                           void (*)(PJRT_Error*, void*), void*);
 };
 PJRT_STRUCT(PJRT_RawBuffer_FunctionTable, schedule_copy_to);
 
@@ -696,9 +704,9 @@ PJRT_FUNCTION(PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable, executable_abi_
 struct PJRT_RuntimeAbiVersion_ToProto_Args {
   size_t struct_size;
   const PJRT_RuntimeAbiVersion* abi_version;
-  const char* serialized_proto;  // out
-  size_t serialized_proto_size;  // out
-  PJRT_SerializedProto* serialized_proto_holder;  // out
+  const char* serialized_proto;                             // out
+  size_t serialized_proto_size;                             // out
+  PJRT_SerializedProto* serialized_proto_holder;            // out
   void (*serialized_proto_deleter)(PJRT_SerializedProto*);  // out
 };
 PJRT_FUNCTION(PJRT_RuntimeAbiVersion_ToProto, serialized_proto_deleter);
@@ -722,9 +730,9 @@ PJRT_FUNCTION(PJRT_ExecutableAbiVersion_Destroy, abi_version);
 struct PJRT_ExecutableAbiVersion_ToProto_Args {
   size_t struct_size;
   const PJRT_ExecutableAbiVersion* abi_version;
-  const char* serialized_proto;  // out
-  size_t serialized_proto_size;  // out
-  PJRT_SerializedProto* serialized_proto_holder;  // out
+  const char* serialized_proto;                             // out
+  size_t serialized_proto_size;                             // out
+  PJRT_SerializedProto* serialized_proto_holder;            // out
   void (*serialized_proto_deleter)(PJRT_SerializedProto*);  // out
 };
 PJRT_FUNCTION(PJRT_ExecutableAbiVersion_ToProto, serialized_proto_deleter);
@@ -762,7 +770,8 @@ struct PJRT_AbiVersion_Extension {
   PJRT_Executable_GetAbiVersion* executable_get_abi_version;
   PJRT_RuntimeAbiVersion_Destroy* runtime_abi_version_destroy;
   PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime* runtime_abi_version_is_compatible_with_runtime;
-  PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable* runtime_abi_version_is_compatible_with_executable;
+  PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable*
+      runtime_abi_version_is_compatible_with_executable;
   PJRT_RuntimeAbiVersion_ToProto* runtime_abi_version_to_proto;
   PJRT_RuntimeAbiVersion_PlatformId* runtime_abi_version_platform_id;
   PJRT_ExecutableAbiVersion_Destroy* executable_abi_version_destroy;
@@ -812,9 +821,9 @@ struct PJRT_Collectives_CreateCommunicators_Args {
   size_t num_clique_ids;
   int64_t* rank_ids;
   size_t num_device_ranks;
-  PJRT_Collectives_Communicator** communicators;  // out
-  size_t num_communicators;  // out
-  PJRT_Collectives_Communicators* communicators_holder;  // out
+  PJRT_Collectives_Communicator** communicators;                          // out
+  size_t num_communicators;                                               // out
+  PJRT_Collectives_Communicators* communicators_holder;                   // out
   void (*communicators_holder_deleter)(PJRT_Collectives_Communicators*);  // out
 };
 PJRT_FUNCTION(PJRT_Collectives_CreateCommunicators, communicators_holder_deleter);
@@ -925,9 +934,9 @@ PJRT_FUNCTION(PJRT_Collectives_Communicator_AllToAll, event);
 struct PJRT_Collectives_Communicator_ToString_Args {
   size_t struct_size;
   PJRT_Collectives_Communicator* communicator;
-  const char* str;  // out
-  size_t str_size;  // out
-  PJRT_Collectives_ToString_Holder* str_holder;  // out
+  const char* str;                                                // out
+  size_t str_size;                                                // out
+  PJRT_Collectives_ToString_Holder* str_holder;                   // out
   void (*str_holder_deleter)(PJRT_Collectives_ToString_Holder*);  // out
 };
 PJRT_FUNCTION(PJRT_Collectives_Communicator_ToString, str_holder_deleter);
@@ -965,10 +974,10 @@ typedef struct PJRT_XlaTransform_string PJRT_XlaTransform_string;
 /// Version, resources and error of a transform call.
 struct PJRT_XlaTransform_version_and_error {
   int64_t api_version;
-  void* data;  // out
-  void (*cleanup_fn)(void*);  // out
-  bool has_error;  // out
-  PJRT_Error_Code code;  // out
+  void* data;                          // out
+  void (*cleanup_fn)(void*);           // out
+  bool has_error;                      // out
+  PJRT_Error_Code code;                // out
   PJRT_XlaTransform_string error_msg;  // out
 };
 typedef struct PJRT_XlaTransform_version_and_error PJRT_XlaTransform_version_and_error;
@@ -1036,8 +1045,10 @@ PJRT_STRUCT(PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args, trace);
 
 typedef PJRT_Error* (*PJRT_Register_Xla_Transform_Fn)(PJRT_Register_Xla_Transform_Args* args);
 typedef PJRT_Error* (*PJRT_Clear_Xla_Transform_Fn)(PJRT_Clear_Xla_Transform_Args* args);
-typedef PJRT_Error* (*PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Fn)(PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Args* args);
-typedef void (*PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Fn)(PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args* args);
+typedef PJRT_Error* (*PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Fn)(
+    PJRT_Xla_Transform_Get_Hlo_Pass_Pipeline_Trace_Args* args);
+typedef void (*PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Fn)(
+    PJRT_Xla_Transform_Destroy_Hlo_Pass_Pipeline_Trace_Args* args);
 
 /// Foreign passes in the compiler's pipeline.
 struct PJRT_Xla_Transform_Extension {

@@ -101,7 +101,7 @@ struct PJRT_LoadedExecutable_AddressableDevices_Args {
   PJRT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_Device* const* addressable_devices;  // out
-  size_t num_addressable_devices;  // out
+  size_t num_addressable_devices;           // out
 };
 PJRT_FUNCTION(PJRT_LoadedExecutable_AddressableDevices, num_addressable_devices);
 
@@ -110,9 +110,10 @@ struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
   PJRT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_LogicalDeviceIds* addressable_device_logical_ids;  // out
-  size_t num_addressable_device_logical_ids;  // out
+  size_t num_addressable_device_logical_ids;              // out
 };
-PJRT_FUNCTION(PJRT_LoadedExecutable_AddressableDeviceLogicalIds, num_addressable_device_logical_ids);
+PJRT_FUNCTION(PJRT_LoadedExecutable_AddressableDeviceLogicalIds,
+              num_addressable_device_logical_ids);
 
 /// The program after optimisation: ask with null `code` for the size, then again.
 struct PJRT_Executable_OptimizedProgram_Args {
@@ -253,7 +254,7 @@ PJRT_FUNCTION(PJRT_Executable_Fingerprint, executable_fingerprint_size);
 struct PJRT_Executable_GetCostAnalysis_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_properties;  // out
+  size_t num_properties;              // out
   const PJRT_NamedValue* properties;  // out
 };
 PJRT_FUNCTION(PJRT_Executable_GetCostAnalysis, properties);
@@ -262,21 +263,21 @@ PJRT_FUNCTION(PJRT_Executable_GetCostAnalysis, properties);
 struct PJRT_Executable_GetCompiledMemoryStats_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  int64_t generated_code_size_in_bytes;  // out
-  int64_t argument_size_in_bytes;  // out
-  int64_t output_size_in_bytes;  // out
-  int64_t alias_size_in_bytes;  // out
-  int64_t temp_size_in_bytes;  // out
+  int64_t generated_code_size_in_bytes;       // out
+  int64_t argument_size_in_bytes;             // out
+  int64_t output_size_in_bytes;               // out
+  int64_t alias_size_in_bytes;                // out
+  int64_t temp_size_in_bytes;                 // out
   int64_t host_generated_code_size_in_bytes;  // out
-  int64_t host_argument_size_in_bytes;  // out
-  int64_t host_output_size_in_bytes;  // out
-  int64_t host_alias_size_in_bytes;  // out
-  int64_t host_temp_size_in_bytes;  // out
-  int64_t peak_memory_in_bytes;  // out
-  int64_t total_size_in_bytes;  // out
-  int64_t total_allocation_bytes;  // out
-  int64_t indefinite_allocations;  // out
-  int64_t peak_unpadded_heap_bytes;  // out
+  int64_t host_argument_size_in_bytes;        // out
+  int64_t host_output_size_in_bytes;          // out
+  int64_t host_alias_size_in_bytes;           // out
+  int64_t host_temp_size_in_bytes;            // out
+  int64_t peak_memory_in_bytes;               // out
+  int64_t total_size_in_bytes;                // out
+  int64_t total_allocation_bytes;             // out
+  int64_t indefinite_allocations;             // out
+  int64_t peak_unpadded_heap_bytes;           // out
 };
 PJRT_FUNCTION(PJRT_Executable_GetCompiledMemoryStats, peak_unpadded_heap_bytes);
 
@@ -285,7 +286,7 @@ struct PJRT_Executable_OutputElementTypes_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
   PJRT_Buffer_Type* output_types;  // out
-  size_t num_output_types;  // out
+  size_t num_output_types;         // out
 };
 PJRT_FUNCTION(PJRT_Executable_OutputElementTypes, num_output_types);
 
@@ -294,7 +295,7 @@ struct PJRT_Executable_OutputDimensions_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
   size_t num_outputs;
-  const int64_t* dims;  // out
+  const int64_t* dims;      // out
   const size_t* dim_sizes;  // out
 };
 PJRT_FUNCTION(PJRT_Executable_OutputDimensions, dim_sizes);
@@ -397,7 +398,7 @@ struct PJRT_Buffer_Dimensions_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const int64_t* dims;  // out
-  size_t num_dims;  // out
+  size_t num_dims;      // out
 };
 PJRT_FUNCTION(PJRT_Buffer_Dimensions, num_dims);
 
@@ -406,7 +407,7 @@ struct PJRT_Buffer_UnpaddedDimensions_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const int64_t* unpadded_dims;  // out
-  size_t num_dims;  // out
+  size_t num_dims;               // out
 };
 PJRT_FUNCTION(PJRT_Buffer_UnpaddedDimensions, num_dims);
 
@@ -415,7 +416,7 @@ struct PJRT_Buffer_DynamicDimensionIndices_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const size_t* dynamic_dim_indices;  // out
-  size_t num_dynamic_dims;  // out
+  size_t num_dynamic_dims;            // out
 };
 PJRT_FUNCTION(PJRT_Buffer_DynamicDimensionIndices, num_dynamic_dims);
 
@@ -489,8 +490,8 @@ struct PJRT_Buffer_CopyRawToHostFuture_Args {
   PJRT_Buffer* buffer;
   int64_t offset;
   int64_t transfer_size;
-  PJRT_Event* event;  // out
-  void* callback_data;  // out
+  PJRT_Event* event;                                                              // out
+  void* callback_data;                                                            // out
   void (*future_ready_callback)(PJRT_Buffer_CopyRawToHostFuture_Callback_Args*);  // out
 };
 PJRT_FUNCTION(PJRT_Buffer_CopyRawToHostFuture, future_ready_callback);
@@ -601,9 +602,9 @@ PJRT_STRUCT(PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_message
 struct PJRT_Buffer_DonateWithControlDependency_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
-  void* callback_data;  // out
+  void* callback_data;                                                                        // out
   void (*dependency_ready_callback)(PJRT_Buffer_DonateWithControlDependency_Callback_Args*);  // out
-  PJRT_Buffer* out_buffer;  // out
+  PJRT_Buffer* out_buffer;                                                                    // out
 };
 PJRT_FUNCTION(PJRT_Buffer_DonateWithControlDependency, out_buffer);
 
@@ -692,7 +693,7 @@ struct PJRT_TopologyDescription_GetDeviceDescriptions_Args {
   PJRT_HEAD;
   const PJRT_TopologyDescription* topology;
   PJRT_DeviceDescription* const* descriptions;  // out
-  size_t num_descriptions;  // out
+  size_t num_descriptions;                      // out
 };
 PJRT_FUNCTION(PJRT_TopologyDescription_GetDeviceDescriptions, num_descriptions);
 
@@ -702,9 +703,9 @@ typedef struct PJRT_SerializedTopology PJRT_SerializedTopology;
 struct PJRT_TopologyDescription_Serialize_Args {
   PJRT_HEAD;
   PJRT_TopologyDescription* topology;
-  const char* serialized_bytes;  // out
-  size_t serialized_bytes_size;  // out
-  PJRT_SerializedTopology* serialized_topology;  // out
+  const char* serialized_bytes;                                   // out
+  size_t serialized_bytes_size;                                   // out
+  PJRT_SerializedTopology* serialized_topology;                   // out
   void (*serialized_topology_deleter)(PJRT_SerializedTopology*);  // out
 };
 PJRT_FUNCTION(PJRT_TopologyDescription_Serialize, serialized_topology_deleter);
@@ -723,7 +724,7 @@ struct PJRT_TopologyDescription_Attributes_Args {
   PJRT_HEAD;
   PJRT_TopologyDescription* topology;
   const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
 };
 PJRT_FUNCTION(PJRT_TopologyDescription_Attributes, num_attributes);
 
@@ -744,8 +745,8 @@ struct PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args {
   size_t num_dims;
   PJRT_Buffer_Type element_type;
   const PJRT_Buffer_MemoryLayout* layout;
-  const char* serialized_shape;  // out
-  size_t serialized_shape_size;  // out
+  const char* serialized_shape;                   // out
+  size_t serialized_shape_size;                   // out
   void (*serialized_shape_deleter)(const char*);  // out
 };
 PJRT_FUNCTION(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace, serialized_shape_deleter);
