@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the bytes of a program to an executable: read, verify, optimise, hand to a back end.
+#ifndef HLO_COMPILER_COMPILER_H_
+#define HLO_COMPILER_COMPILER_H_
+
+#include <stdatomic.h>
+
+#include "base/diag.h"
+#include "base/kernel_abi.h"
+#include "base/status.h"
+#include "ir/module.h"
+
+/// How a program is to be compiled. Filled by hlo_compile_options_init() and by the reader of the
+/// serialized proto (compile_options.h).
+typedef struct hlo_compile_config {
+  int32_t replica_count;
+  int32_t partition_count;
+  const char* backend;  // "interp"; NULL: the best there is
+  bool verify_each;     // verify after every pass
+} hlo_compile_config_t;
+
+void hlo_compile_config_init(hlo_compile_config_t* config);
+
+/// One argument or result of an executable. The type is static.
+typedef struct hlo_signature_entry {
+  hlo_dtype_t dtype;
+  bool is_token;
+  uint32_t rank;
+  const int64_t* dims;
+  int64_t element_count;
+  size_t size_bytes;        // in device memory
+  const char* memory_kind;  // "device", "pinned_host", "unpinned_host"
+  int32_t alias;            // argument: the result that may reuse it when donated, result: the
+                            // argument it may reuse; -1 none
+  bool is_donor;            // argument: may be donated to any result of its size
+  bool must_alias;
+} hlo_signature_entry_t;
+
+/// A back end turns a module into something with an entry (see base/kernel_abi.h).
+typedef struct hlo_program {
+  hlo_kernel_entry_t entry;
+  const void* data;  // frame->program
+  void (*destroy)(struct hlo_program* program);
+  size_t temporary_bytes;  // arena that a frame needs
+  size_t saved_bytes;      // room for live scalars
+  size_t code_bytes;
+  bool is_cheap;           // quicker to run inline than to hand to a worker
+} hlo_program_t;
+
+typedef struct hlo_backend {
+  const char* name;
+  /// Compiles the entry function of a verified module that the program may keep using (the
+  /// executable owns it and outlives the program).
+  hlo_status_t (*compile)(hlo_module_t* module, const hlo_compile_config_t* config,
+                          hlo_program_t** out_program);
+} hlo_backend_t;
+
+/// NULL when unknown; name NULL: the default.
+const hlo_backend_t* hlo_backend_find(const char* name);
+
+/// What running a program costs, for PJRT's cost analysis. Counted from shapes, not measured.
+typedef struct hlo_cost {
+  double flops, transcendentals, bytes_accessed;
+} hlo_cost_t;
+
+/// A compiled program, bound to no device. threads: immutable.
+typedef struct hlo_executable {
+  atomic_int count;
+  const char* name;
+  hlo_module_t* module;
+  hlo_program_t* program;
+  hlo_compile_config_t config;
+  uint32_t argument_count, result_count;
+  hlo_signature_entry_t* arguments;
+  hlo_signature_entry_t* results;
+  hlo_cost_t cost;
+  size_t argument_bytes, result_bytes, alias_bytes;
+  uint64_t fingerprint;
+  uint8_t* source;  // the program's bytes, for serialization
+  size_t source_bytes;
+  uint8_t* options;  // serialized compile options as they came, for serialization; may be NULL
+  size_t options_bytes;
+} hlo_executable_t;
+
+/// Compiles. `options`/`options_bytes` are kept as they are for serialization (may be NULL).
+/// Faults of the program go to `diag` (may be NULL) and into the status.
+/// errors: INVALID_ARGUMENT, UNIMPLEMENTED naming op and place, RESOURCE_EXHAUSTED
+hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_name,
+                         const hlo_compile_config_t* config, const void* options,
+                         size_t options_bytes, hlo_diag_t* diag,
+                         hlo_executable_t** out_executable) HLO_MUST_USE;
+hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
+void hlo_executable_release(hlo_executable_t* executable);
+
+/// The executable as bytes: a header with version and checksum, the program, its options.
+/// owner: caller frees *out_bytes with hlo_mem_free().
+hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
+                                      size_t* out_size_bytes) HLO_MUST_USE;
+/// The pieces of serialized bytes, lent from them. errors: INVALID_ARGUMENT, FAILED_PRECONDITION for
+/// bytes of another program or version, DATA_LOSS for damaged ones.
+typedef struct hlo_serialized {
+  const uint8_t* source;
+  size_t source_bytes;
+  const uint8_t* options;
+  size_t options_bytes;
+} hlo_serialized_t;
+hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes,
+                                  hlo_serialized_t* out) HLO_MUST_USE;
+
+#endif  // HLO_COMPILER_COMPILER_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients, virtual devices and memory spaces.
+#ifndef HLO_RUNTIME_CLIENT_H_
+#define HLO_RUNTIME_CLIENT_H_
+
+#include "base/config.h"
+#include "base/status.h"
+#include "base/threads.h"
+
+typedef struct hlo_client hlo_client_t;
+typedef struct hlo_device hlo_device_t;
+typedef struct hlo_memory hlo_memory_t;
+
+typedef enum hlo_memory_kind {
+  HLO_MEMORY_DEVICE,
+  HLO_MEMORY_PINNED_HOST,
+  HLO_MEMORY_UNPINNED_HOST,
+  HLO_MEMORY_KIND_COUNT
+} hlo_memory_kind_t;
+
+/// "device", "pinned_host", "unpinned_host"; from a name: HLO_MEMORY_KIND_COUNT when unknown.
+const char* hlo_memory_kind_name(hlo_memory_kind_t kind);
+hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length);
+
+typedef struct hlo_memory_stats {
+  int64_t bytes_in_use, peak_bytes_in_use, allocation_count, largest_allocation_bytes;
+} hlo_memory_stats_t;
+
+/// A memory space of one device. threads: immutable, statistics atomic.
+struct hlo_memory {
+  int32_t id;  // unique in the client
+  hlo_memory_kind_t kind;
+  hlo_device_t* device;
+  _Atomic int64_t bytes_in_use, peak_bytes, allocation_count, largest_bytes;
+};
+
+/// A virtual device: a name for placement, no thread of its own. threads: immutable.
+struct hlo_device {
+  hlo_client_t* client;
+  int32_t id;        // global
+  int32_t local_id;  // hardware id on this process
+  hlo_memory_t memories[HLO_MEMORY_KIND_COUNT];
+};
+
+typedef struct hlo_client_options {
+  uint32_t device_count;  // 0: HLOCC_NUM_DEVICES, else XLA_FLAGS' count, else 1
+  uint32_t thread_count;  // 0: HLOCC_NUM_THREADS, else the cores the process may use
+  const char* platform_name;  // NULL: HLOCC_PLATFORM_NAME, else "cpu"
+} hlo_client_options_t;
+
+/// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
+/// owner: caller, hlo_client_release() after everything made from it is gone.
+hlo_status_t hlo_client_create(const hlo_client_options_t* options,
+                               hlo_client_t** out_client) HLO_MUST_USE;
+/// Waits for work still running, joins the threads, frees the client.
+void hlo_client_release(hlo_client_t* client);
+
+const char* hlo_client_platform_name(const hlo_client_t* client);
+/// "PJRT C API hlocc <version> (<CPU features>)".
+const char* hlo_client_platform_version(const hlo_client_t* client);
+uint32_t hlo_client_device_count(const hlo_client_t* client);
+hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
+/// NULL when there is none of that id.
+hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id);
+hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
+/// FAILED_PRECONDITION in a process forked after the client was made.
+hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
+uint64_t hlo_client_next_run_id(hlo_client_t* client);
+/// Work that must end before the client may: launches and copies in flight.
+void hlo_client_work_begin(hlo_client_t* client);
+void hlo_client_work_end(hlo_client_t* client);
+
+void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
+/// Peak, count and largest start again from what is in use now.
+void hlo_memory_clear_stats(hlo_memory_t* memory);
+
+#endif  // HLO_RUNTIME_CLIENT_H_

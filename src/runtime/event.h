@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events: one-shot, reference-counted, with an error or none, callbacks in order of registration.
+#ifndef HLO_RUNTIME_EVENT_H_
+#define HLO_RUNTIME_EVENT_H_
+
+#include "base/status.h"
+
+/// threads: safe
+typedef struct hlo_event hlo_event_t;
+
+/// Called once, when the event is ready, on the thread that sets it (or at once on the caller's). The
+/// status is lent for the call.
+typedef void (*hlo_event_callback_t)(void* context, hlo_status_t status);
+
+/// NULL when memory is exhausted.
+hlo_event_t* hlo_event_create(void);
+/// An event that is ready from the start; takes `status`.
+hlo_event_t* hlo_event_create_ready(hlo_status_t status);
+hlo_event_t* hlo_event_retain(hlo_event_t* event);
+/// The last owner of a pending event leaves its waiters an error ("abandoned"). NULL is fine.
+void hlo_event_release(hlo_event_t* event);
+
+/// Makes it ready; takes `status`. Only the first call counts: later ones drop theirs, give false.
+bool hlo_event_set(hlo_event_t* event, hlo_status_t status);
+bool hlo_event_is_ready(hlo_event_t* event);
+/// The error of a ready event, lent; OK while pending.
+hlo_status_t hlo_event_error(hlo_event_t* event);
+/// Waits (at most timeout_ns, UINT64_MAX for ever); gives a clone of the event's status or
+/// DEADLINE_EXCEEDED.
+hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) HLO_MUST_USE;
+/// Registers a callback. When memory is exhausted it waits and calls back on this thread.
+void hlo_event_on_ready(hlo_event_t* event, hlo_event_callback_t callback, void* context);
+
+/// Sets `target` when all `count` events are ready, with the error of the lowest index that failed.
+/// Events may be NULL (ready). Holds its own references.
+void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* target);
+
+#endif  // HLO_RUNTIME_EVENT_H_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loaded executables: a compiled program bound to devices, and its asynchronous launches.
+#ifndef HLO_RUNTIME_EXECUTABLE_H_
+#define HLO_RUNTIME_EXECUTABLE_H_
+
+#include "compiler/compiler.h"
+#include "runtime/buffer.h"
+#include "runtime/client.h"
+
+/// threads: safe
+typedef struct hlo_loaded hlo_loaded_t;
+
+/// Binds `executable` (retained) to devices. `device_ids` in order [replica][partition], all of this
+/// client; NULL: the first devices.
+/// errors: INVALID_ARGUMENT (too many or unknown devices)
+hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
+                               uint32_t device_id_count, const int32_t* device_ids,
+                               hlo_loaded_t** out_loaded) HLO_MUST_USE;
+hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded);
+/// Launches in flight go on.
+void hlo_loaded_release(hlo_loaded_t* loaded);
+/// Further launches answer FAILED_PRECONDITION.
+void hlo_loaded_delete(hlo_loaded_t* loaded);
+bool hlo_loaded_is_deleted(hlo_loaded_t* loaded);
+hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded);
+uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded);
+hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index);
+
+/// One launch on all devices of the executable, or a portable one on a single device.
+typedef struct hlo_launch {
+  uint32_t device_count;                    // rows of the lists
+  hlo_buffer_t* const* const* arguments;    // [device][argument]
+  uint32_t argument_count;
+  uint32_t non_donatable_count;             // arguments not to be donated in this call
+  const int64_t* non_donatable;
+  hlo_device_t* device;                     // not NULL: run the one row there (portable)
+  hlo_buffer_t** const* out_results;        // [device][result], filled with new buffers
+  hlo_event_t** out_events;                 // [device], may be NULL: ready when the run has ended
+} hlo_launch_t;
+
+/// Checks everything on all devices, then launches on all or on none. Results exist at once; errors
+/// while running are their errors.
+/// errors: INVALID_ARGUMENT (counts, types, devices, deleted or twice donated buffers),
+///         FAILED_PRECONDITION (deleted executable, forked process), RESOURCE_EXHAUSTED
+hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) HLO_MUST_USE;
+
+#endif  // HLO_RUNTIME_EXECUTABLE_H_
