@@ -3,7 +3,6 @@
 #ifndef HLO_RUNTIME_CLIENT_H_
 #define HLO_RUNTIME_CLIENT_H_
 
-#include "base/config.h"
 #include "base/status.h"
 #include "base/threads.h"
 
