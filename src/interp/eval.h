@@ -19,6 +19,8 @@ typedef struct hlo_tensor {
   hlo_type_kind_t kind;      // TENSOR, TOKEN, TUPLE, FUTURE
   hlo_dtype_t dtype;
   uint32_t rank;
+  uint8_t block_class;       // of the pool that the tensor's memory comes from (tensor.c only)
+  bool owns_data;            // `data` is a block of its own (tensor.c only)
   int64_t element_count;
   size_t size_bytes;
   void* data;                // 64-byte aligned when allocated here
@@ -97,10 +99,14 @@ void hlo_region_fn_release(hlo_region_fn_t* fn);
 /// If the whole body is `op(arg0, arg1)` (either order for commutative ops) of one dtype, that op,
 /// else HLO_OP_COUNT: callers have fast loops for add, multiply, maximum, minimum, and, or.
 hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn);
-/// For a comparator of 2n arguments whose body only compares arguments 0 and 1 with one direction (or
-/// JAX's total-order form of it): true, and whether it is less-than (ascending).
+/// For a comparator of 2n arguments whose body only compares arguments 0 and 1, strictly: true, and
+/// whether it is less-than (ascending). out_total_order: floats by IEEE 754 totalOrder, else by plain
+/// comparison, where NaN is less than nothing.
 bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
                               bool* out_total_order);
+/// For a total-order comparator: both keys are first made canonical, all NaN one positive NaN and -0
+/// equal to 0 (the form that jax.lax.sort sends).
+bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn);
 /// Calls the body on scalars: args[i] points at an element of the i-th argument's dtype, results[i] at
 /// room for one of the i-th result's. results may alias args.
 hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
