@@ -71,6 +71,14 @@ hlo_status_t hlo_eval_result_reuse(hlo_eval_t* eval, const hlo_node_t* node, uin
                                    hlo_tensor_t* const* operands, uint32_t k,
                                    hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
+/// Runs a region of `node`'s own on tensors (bodies that are no scalar functions: scan, fallback of
+/// hlo_region_fn_call). Nothing inside may suspend. args are lent; results are new references.
+/// errors: what the body answers; UNIMPLEMENTED without a program or on suspension
+hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
+                                 hlo_tensor_t* const* args, hlo_tensor_t** results) HLO_MUST_USE;
+/// State of the stateful generators (rng), seeded by the options; never NULL.
+uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
+
 /// An error that names the op and its location: "model.py:3:7: stablehlo.sort: message".
 hlo_status_t hlo_eval_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
     HLO_PRINTF(3, 4) HLO_MUST_USE;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the interpreter: prepared code (program.c) and the state of an evaluation (eval.c).
+#ifndef HLO_INTERP_EVAL_IMPL_H_
+#define HLO_INTERP_EVAL_IMPL_H_
+
+#include "interp/program.h"
+#include "interp/scalar.h"
+#include "interp/tensor_pool.h"
+
+// ---- prepared code --------------------------------------------------------------------------------
+
+/// Where an operand comes from: a slot of the frame, or a constant of the program; MOVE: its last use.
+typedef uint32_t hlo_code_ref_t;
+#define HLO_CODE_MOVE 0x80000000u
+#define HLO_CODE_CONSTANT 0x40000000u
+#define HLO_CODE_INDEX 0x3fffffffu
+
+typedef enum hlo_step_kind {
+  HLO_STEP_REF,       // a reference function
+  HLO_STEP_SCALAR,    // a scalar function on scalars
+  HLO_STEP_CONSTANT,  // a large splat, expanded each time
+  HLO_STEP_CALL,      // call, composite
+  HLO_STEP_BRANCH,    // if, case
+  HLO_STEP_INLINE,    // a body run once on the operands: fusion, async_start, manual_computation
+  HLO_STEP_WHILE,
+  HLO_STEP_RETURN,
+} hlo_step_kind_t;
+
+typedef struct hlo_code_block hlo_code_block_t;
+typedef struct hlo_code_func hlo_code_func_t;
+
+/// One node.
+typedef struct hlo_step {
+  const hlo_node_t* node;
+  hlo_step_kind_t kind;
+  uint32_t operand_count, result_count, drop_count, block_count;
+  uint32_t result_slot;             // results are consecutive
+  const hlo_code_ref_t* operands;
+  const uint32_t* drops;            // slots emptied after the step
+  hlo_code_block_t* const* blocks;  // regions
+  const hlo_code_func_t* callee;
+  hlo_ref_fn_t ref;
+  hlo_scalar_step_t scalar;
+} hlo_step_t;
+
+struct hlo_code_block {
+  const hlo_region_t* region;
+  uint32_t arg_slot, arg_count;  // consecutive
+  uint32_t step_count;
+  hlo_step_t* steps;             // the last one is a RETURN
+  uint32_t drop_count;           // arguments without a use
+  const uint32_t* drops;
+};
+
+/// A function: its regions share one frame of slots, so that regions see what encloses them.
+struct hlo_code_func {
+  const hlo_func_t* func;
+  uint32_t slot_count;
+  hlo_code_block_t* body;  // NULL: declared only
+};
+
+struct hlo_interp_program {
+  hlo_arena_t arena;
+  const hlo_module_t* module;
+  uint32_t func_count;
+  hlo_code_func_t* funcs;     // by func->index
+  uint32_t* func_places;      // place in `funcs` by func->index
+  uint32_t constant_count, constant_capacity;
+  hlo_tensor_t** constants;
+  uint32_t node_limit, value_limit;
+  hlo_step_t** steps;         // by node->index; NULL: none
+  hlo_code_ref_t* refs;       // by value->index, without MOVE
+  uint32_t max_operands, max_results;
+};
+
+/// The prepared code of a region; NULL if it has none.
+hlo_code_block_t* hlo_interp_block(const hlo_interp_program_t* program,
+                                   const hlo_region_t* region);
+const hlo_code_func_t* hlo_interp_func(const hlo_interp_program_t* program,
+                                       const hlo_func_t* func);
+
+// ---- evaluations -----------------------------------------------------------------------------------
+
+typedef enum hlo_activation_role {
+  HLO_ACTIVATION_ROOT,    // the function asked for, or a region run on its own
+  HLO_ACTIVATION_CALL,
+  HLO_ACTIVATION_BRANCH,  // also INLINE
+  HLO_ACTIVATION_COND,
+  HLO_ACTIVATION_BODY,
+} hlo_activation_role_t;
+
+typedef struct hlo_activation {
+  const hlo_code_block_t* block;
+  const hlo_step_t* next;
+  const hlo_step_t* origin;     // the step that started it; NULL for ROOT
+  hlo_tensor_t** slots;         // frame of the function
+  const hlo_code_func_t* func;  // set where the frame belongs to this activation
+  hlo_activation_role_t role;
+} hlo_activation_t;
+
+struct hlo_eval {
+  const hlo_interp_program_t* program;  // NULL: single nodes only
+  hlo_interp_options_t options;
+  hlo_tensor_pool_t pool;
+  hlo_activation_t* stack;
+  uint32_t depth, capacity;
+  uint32_t base;                 // nested runs end when depth falls back to it
+  hlo_tensor_t** operands;       // of the step under way
+  hlo_tensor_t** results;
+  hlo_tensor_t*** spare_frames;  // by function: a frame with all slots empty, or NULL
+  uint32_t output_count;
+  hlo_tensor_t** outputs;        // of the root
+  uint64_t rng_state;
+  bool is_pending;               // the op under way has to wait
+  bool is_retry;                 // operands are those of the suspended step
+  void* op_state;                // of the op under way; NULL at its first call
+  hlo_region_fn_t* region_fns;   // prepared ones, for the next time
+};
+
+/// Says that the op under way has to wait: it answers OK without results and is called again with the
+/// same operands.
+static inline void hlo_eval_suspend(hlo_eval_t* eval) { eval->is_pending = true; }
+
+/// Puts the node's place and name ahead of the message.
+hlo_status_t hlo_eval_annotate(const hlo_node_t* node, hlo_status_t status) HLO_MUST_USE;
+/// Frees the region functions kept by an evaluation.
+void hlo_region_fn_free_all(hlo_eval_t* eval);
+
+/// The value that an enclosing region gave to `value` (lent), or NULL.
+hlo_tensor_t* hlo_eval_captured(const hlo_eval_t* eval, const hlo_value_t* value);
+
+#endif  // HLO_INTERP_EVAL_IMPL_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an evaluation meets the other processes of its program: a table of functions that collectives,
+// send, recv, infeed and outfeed call. None of them waits: they answer, or say pending.
+#ifndef HLO_INTERP_GRID_H_
+#define HLO_INTERP_GRID_H_
+
+#include "interp/eval.h"
+
+/// A meeting of processes at one collective. The n-th meeting of a process under (site, channel,
+/// members) is the n-th of the others.
+typedef struct hlo_meeting {
+  const hlo_node_t* node;   // the site; the same in all processes without a channel
+  int64_t channel_id;       // > 0: processes may meet from different sites
+  uint32_t process;         // the caller
+  uint32_t member_count;
+  const uint32_t* members;  // in the order of the group; the caller is one of them
+  uint32_t tensor_count;    // what each contributes
+  hlo_tensor_t* const* tensors;
+} hlo_meeting_t;
+
+/// Processes are numbered replica * partition_count + partition. Where *out_pending is set, the
+/// evaluation is suspended and calls again with the same arguments and *ticket (NULL at first, the
+/// grid's own) when resumed. owner: tensors going in are lent, those coming out new references.
+typedef struct hlo_process_grid {
+  void* context;
+  uint32_t replica_count;
+  uint32_t partition_count;
+  /// out_parts[member * tensor_count + i]: what each member brought, in the order of the members.
+  hlo_status_t (*meet)(void* context, const hlo_meeting_t* meeting, void** ticket,
+                       hlo_tensor_t** out_parts, bool* out_pending);
+  /// Never waits. target: process.
+  hlo_status_t (*send)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
+                       uint32_t tensor_count, hlo_tensor_t* const* tensors);
+  hlo_status_t (*recv)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
+                       uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending);
+  /// Host side; NULL: the op answers UNIMPLEMENTED.
+  hlo_status_t (*infeed)(void* context, uint32_t process, const hlo_node_t* node,
+                         uint32_t tensor_count, hlo_tensor_t** out_tensors, bool* out_pending);
+  hlo_status_t (*outfeed)(void* context, uint32_t process, const hlo_node_t* node,
+                          uint32_t tensor_count, hlo_tensor_t* const* tensors, bool* out_pending);
+} hlo_process_grid_t;
+
+#endif  // HLO_INTERP_GRID_H_
