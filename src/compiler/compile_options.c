@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From CompileOptionsProto to hlo_compile_options_t: field tables for base/wire, then one table of
+// what is refused and one of XLA's debug options.
+// source: xla/pjrt/proto/compile_options.proto, xla/xla.proto, xla/xla_data.proto (field numbers)
+#include "compiler/compile_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/wire.h"
+
+enum {
+  PROCESSOR_LIMIT = 1 << 20,  // replicas times partitions
+  TUPLE_TYPE = 13,            // PrimitiveType of tuples
+};
+
+// --- The messages --------------------------------------------------------------------------------
+
+typedef struct layout_proto {
+  hlo_wire_array_t minor_to_major;  // int64_t
+  hlo_wire_array_t tiles;           // hlo_wire_bytes_t
+} layout_proto_t;
+
+typedef struct shape_proto {
+  int32_t element_type;
+  hlo_wire_array_t dimensions;    // int64_t
+  hlo_wire_array_t tuple_shapes;  // shape_proto_t
+  layout_proto_t* layout;
+} shape_proto_t;
+
+typedef struct computation_device {
+  hlo_wire_array_t replica_device_ids;  // int64_t
+} computation_device_t;
+
+typedef struct device_assignment {
+  int32_t replica_count;
+  int32_t computation_count;
+  hlo_wire_array_t computation_devices;  // computation_device_t
+} device_assignment_t;
+
+typedef struct option_value {
+  hlo_wire_bytes_t string_field;
+  bool bool_field;
+  int64_t int_field;
+  double double_field;
+  bool has_string_field, has_bool_field, has_int_field, has_double_field;
+} option_value_t;
+
+typedef struct option_override {
+  hlo_wire_bytes_t key;
+  option_value_t* value;
+} option_override_t;
+
+typedef struct build_options {
+  int64_t device_ordinal;
+  shape_proto_t* result_layout;
+  hlo_wire_bytes_t debug_options;
+  int64_t num_replicas;
+  int64_t num_partitions;
+  bool use_spmd_partitioning;
+  bool use_auto_spmd_partitioning;
+  device_assignment_t* device_assignment;
+  bool alias_passthrough_params;
+  hlo_wire_array_t allow_spmd_sharding_propagation_to_output;      // bool
+  hlo_wire_array_t allow_spmd_sharding_propagation_to_parameters;  // bool
+  bool use_shardy_partitioner;
+  int64_t process_count;
+  int32_t optimization_level;
+  hlo_wire_bytes_t gpu_topology;
+  bool has_device_ordinal;
+} build_options_t;
+
+typedef struct compile_options {
+  hlo_wire_array_t argument_layouts;  // shape_proto_t
+  bool parameter_is_tupled_arguments;
+  build_options_t* executable_build_options;
+  bool compile_portable_executable;
+  hlo_wire_bytes_t serialized_multi_slice_config;
+  hlo_wire_array_t env_option_overrides;  // option_override_t
+  hlo_wire_bytes_t target_config;
+  hlo_wire_bytes_t compiler_variant;
+} compile_options_t;
+
+static const hlo_wire_field_info_t layout_fields[] = {
+    HLO_WIRE_REPEATED(layout_proto_t, 1, INT64, minor_to_major),
+    HLO_WIRE_REPEATED(layout_proto_t, 6, BYTES, tiles),
+};
+static const hlo_wire_message_t layout_message = HLO_WIRE_MESSAGE(layout_proto_t, layout_fields);
+
+static const hlo_wire_message_t shape_message;
+static const hlo_wire_field_info_t shape_fields[] = {
+    HLO_WIRE_FIELD(shape_proto_t, 2, INT32, element_type),
+    HLO_WIRE_REPEATED(shape_proto_t, 3, INT64, dimensions),
+    HLO_WIRE_REPEATED_NESTED(shape_proto_t, 4, tuple_shapes, &shape_message),
+    HLO_WIRE_NESTED(shape_proto_t, 5, layout, &layout_message),
+};
+static const hlo_wire_message_t shape_message = HLO_WIRE_MESSAGE(shape_proto_t, shape_fields);
+
+static const hlo_wire_field_info_t computation_device_fields[] = {
+    HLO_WIRE_REPEATED(computation_device_t, 1, INT64, replica_device_ids),
+};
+static const hlo_wire_message_t computation_device_message =
+    HLO_WIRE_MESSAGE(computation_device_t, computation_device_fields);
+
+static const hlo_wire_field_info_t device_assignment_fields[] = {
+    HLO_WIRE_FIELD(device_assignment_t, 1, INT32, replica_count),
+    HLO_WIRE_FIELD(device_assignment_t, 2, INT32, computation_count),
+    HLO_WIRE_REPEATED_NESTED(device_assignment_t, 3, computation_devices,
+                             &computation_device_message),
+};
+static const hlo_wire_message_t device_assignment_message =
+    HLO_WIRE_MESSAGE(device_assignment_t, device_assignment_fields);
+
+static const hlo_wire_field_info_t option_value_fields[] = {
+    HLO_WIRE_OPTIONAL(option_value_t, 1, BYTES, string_field),
+    HLO_WIRE_OPTIONAL(option_value_t, 2, BOOL, bool_field),
+    HLO_WIRE_OPTIONAL(option_value_t, 3, INT64, int_field),
+    HLO_WIRE_OPTIONAL(option_value_t, 4, DOUBLE, double_field),
+};
+static const hlo_wire_message_t option_value_message =
+    HLO_WIRE_MESSAGE(option_value_t, option_value_fields);
+
+static const hlo_wire_field_info_t option_override_fields[] = {
+    HLO_WIRE_FIELD(option_override_t, 1, BYTES, key),
+    HLO_WIRE_NESTED(option_override_t, 2, value, &option_value_message),
+};
+static const hlo_wire_message_t option_override_message =
+    HLO_WIRE_MESSAGE(option_override_t, option_override_fields);
+
+// Hints that are left out, because nothing here depends on them: deduplicate_hlo (8),
+// run_backend_only (11), comp_envs (13), fdo_profile (14), device_memory_size (15),
+// auto_spmd_partitioning_mesh_* (16, 17), effort as a number (20, 21), process_index (22),
+// memory_fitting_level (25).
+static const hlo_wire_field_info_t build_options_fields[] = {
+    HLO_WIRE_OPTIONAL(build_options_t, 1, INT64, device_ordinal),
+    HLO_WIRE_NESTED(build_options_t, 2, result_layout, &shape_message),
+    HLO_WIRE_FIELD(build_options_t, 3, BYTES, debug_options),
+    HLO_WIRE_FIELD(build_options_t, 4, INT64, num_replicas),
+    HLO_WIRE_FIELD(build_options_t, 5, INT64, num_partitions),
+    HLO_WIRE_FIELD(build_options_t, 6, BOOL, use_spmd_partitioning),
+    HLO_WIRE_FIELD(build_options_t, 7, BOOL, use_auto_spmd_partitioning),
+    HLO_WIRE_NESTED(build_options_t, 9, device_assignment, &device_assignment_message),
+    HLO_WIRE_FIELD(build_options_t, 10, BOOL, alias_passthrough_params),
+    HLO_WIRE_REPEATED(build_options_t, 12, BOOL, allow_spmd_sharding_propagation_to_output),
+    HLO_WIRE_REPEATED(build_options_t, 18, BOOL, allow_spmd_sharding_propagation_to_parameters),
+    HLO_WIRE_FIELD(build_options_t, 19, BOOL, use_shardy_partitioner),
+    HLO_WIRE_FIELD(build_options_t, 23, INT64, process_count),
+    HLO_WIRE_FIELD(build_options_t, 24, INT32, optimization_level),
+    HLO_WIRE_FIELD(build_options_t, 27, BYTES, gpu_topology),
+};
+static const hlo_wire_message_t build_options_message =
+    HLO_WIRE_MESSAGE(build_options_t, build_options_fields);
+
+// Hints that are left out: profile_version (5), allow_in_place_mlir_modification (9),
+// matrix_unit_operand_precision (10; products are always exact to their type).
+static const hlo_wire_field_info_t compile_options_fields[] = {
+    HLO_WIRE_REPEATED_NESTED(compile_options_t, 1, argument_layouts, &shape_message),
+    HLO_WIRE_FIELD(compile_options_t, 2, BOOL, parameter_is_tupled_arguments),
+    HLO_WIRE_NESTED(compile_options_t, 3, executable_build_options, &build_options_message),
+    HLO_WIRE_FIELD(compile_options_t, 4, BOOL, compile_portable_executable),
+    HLO_WIRE_FIELD(compile_options_t, 6, BYTES, serialized_multi_slice_config),
+    HLO_WIRE_REPEATED_NESTED(compile_options_t, 7, env_option_overrides, &option_override_message),
+    HLO_WIRE_FIELD(compile_options_t, 8, BYTES, target_config),
+    HLO_WIRE_FIELD(compile_options_t, 11, BYTES, compiler_variant),
+};
+static const hlo_wire_message_t compile_options_message =
+    HLO_WIRE_MESSAGE(compile_options_t, compile_options_fields);
+
+// --- Debug options -------------------------------------------------------------------------------
+
+typedef enum option_kind {
+  OPTION_BOOL,
+  OPTION_INT,
+  OPTION_FLOAT,
+  OPTION_STRING,
+  OPTION_ENUM,
+  OPTION_LIST,
+  OPTION_MAP,
+} option_kind_t;
+
+static const struct {
+  uint32_t number;
+  option_kind_t kind;
+  const char* name;
+} debug_options[] = {
+#define DEBUG_OPTION(number, name, kind) {number, OPTION_##kind, #name},
+#include "compiler/debug_options.def"
+#undef DEBUG_OPTION
+};
+
+enum { BACKEND_OPTIMIZATION_LEVEL = 31 };  // the one debug option that is honoured
+
+static bool text_is_bool(const char* text) {
+  return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || strcmp(text, "True") == 0 ||
+         strcmp(text, "False") == 0 || strcmp(text, "1") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool text_is_int(const char* text) {
+  char* end;
+  errno = 0;
+  (void)strtoll(text, &end, 10);
+  return errno == 0 && end != text && *end == '\0';
+}
+
+static bool text_is_float(const char* text) {
+  char* end;
+  (void)strtod(text, &end);
+  return end != text && *end == '\0';
+}
+
+/// What a value of `kind` must look like, or NULL if `value` is one. `text` is its string form.
+static const char* kind_mismatch(option_kind_t kind, const option_value_t* value,
+                                 const char* text) {
+  const bool is_text = value->has_string_field;
+  switch (kind) {
+    case OPTION_BOOL:
+      return value->has_bool_field || (is_text && text_is_bool(text)) ? NULL : "bool";
+    case OPTION_INT:
+      return value->has_int_field || (is_text && text_is_int(text)) ? NULL : "integer";
+    case OPTION_FLOAT:
+      return value->has_double_field || value->has_int_field || (is_text && text_is_float(text))
+                 ? NULL
+                 : "number";
+    case OPTION_STRING: return is_text ? NULL : "string";
+    case OPTION_ENUM: return is_text || value->has_int_field ? NULL : "enumerator";
+    case OPTION_LIST:
+    case OPTION_MAP: return is_text ? NULL : "list";
+  }
+  return NULL;
+}
+
+static void describe_value(const option_value_t* value, const char* text, char* out, size_t size) {
+  if (value->has_string_field) {
+    snprintf(out, size, "%s", text);
+  } else if (value->has_bool_field) {
+    snprintf(out, size, "%s", value->bool_field ? "true" : "false");
+  } else if (value->has_int_field) {
+    snprintf(out, size, "%lld", (long long)value->int_field);
+  } else {
+    snprintf(out, size, "%g", value->double_field);
+  }
+}
+
+/// Checks one entry of env_option_overrides and takes what has a meaning.
+static hlo_status_t apply_override(const option_override_t* override, hlo_arena_t* arena,
+                                   hlo_compile_options_t* out) {
+  static const option_value_t no_value;
+  const option_value_t* value = override->value != NULL ? override->value : &no_value;
+  const char* key = hlo_arena_strndup(arena, (const char*) override->key.data, override->key.size);
+  const char* text =
+      hlo_arena_strndup(arena, (const char*)value->string_field.data, value->string_field.size);
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t i = 0; i < sizeof debug_options / sizeof debug_options[0]; ++i) {
+    if (strcmp(debug_options[i].name, key) != 0) continue;
+    const char* wanted = kind_mismatch(debug_options[i].kind, value, text);
+    if (wanted != NULL) {
+      char found[64];
+      describe_value(value, text, found, sizeof found);
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "compile option %s: '%s' is not a valid %s value.", key, found,
+                               wanted);
+    }
+    if (debug_options[i].number == BACKEND_OPTIMIZATION_LEVEL) {
+      const int64_t level = value->has_int_field ? value->int_field : strtoll(text, NULL, 10);
+      out->optimization_level = level < 0 ? 0 : level > 3 ? 3 : (int32_t)level;
+    }
+    return hlo_ok();
+  }
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "No such compile option: '%s'", key);
+}
+
+/// Takes what has a meaning from a serialized DebugOptions; the rest is XLA's own business.
+static hlo_status_t apply_debug_options(hlo_wire_bytes_t bytes, hlo_compile_options_t* out) {
+  hlo_wire_reader_t reader;
+  hlo_wire_reader_init(&reader, bytes.data, bytes.size);
+  for (;;) {
+    hlo_wire_field_t field;
+    bool done;
+    HLO_TRY_MSG(hlo_wire_next(&reader, &field, &done), "in debug_options of the compile options");
+    if (done) return hlo_ok();
+    if (field.number == BACKEND_OPTIMIZATION_LEVEL && field.type == HLO_WIRE_TYPE_VARINT) {
+      out->optimization_level = field.value > 3 ? 3 : (int32_t)field.value;
+    }
+  }
+}
+
+// --- What is refused -----------------------------------------------------------------------------
+
+static hlo_status_t refused(const char* field, const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "compile option %s is not supported: %s",
+                           field, why);
+}
+
+static hlo_status_t check_refusals(const compile_options_t* options, const build_options_t* build) {
+  const struct {
+    bool asked;
+    const char* field;
+    const char* why;
+  } rows[] = {
+      {options->parameter_is_tupled_arguments, "parameter_is_tupled_arguments",
+       "arguments are always passed one by one"},
+      {options->serialized_multi_slice_config.size != 0, "serialized_multi_slice_config",
+       "there are no slices"},
+      {options->target_config.size != 0, "target_config", "it describes a GPU"},
+      {options->compiler_variant.size != 0, "compiler_variant", "there is one compiler"},
+      {build->use_auto_spmd_partitioning, "use_auto_spmd_partitioning",
+       "shardings come from the program"},
+      {build->process_count > 1, "process_count", "a program runs in one process"},
+      {build->gpu_topology.size != 0, "gpu_topology", "it describes GPUs"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    if (rows[i].asked) return refused(rows[i].field, rows[i].why);
+  }
+  return hlo_ok();
+}
+
+// --- Counts, device assignment, layouts ----------------------------------------------------------
+
+static hlo_status_t take_counts(const build_options_t* build, hlo_compile_options_t* out) {
+  const int64_t replicas = build->num_replicas != 0 ? build->num_replicas : 1;
+  const int64_t partitions = build->num_partitions != 0 ? build->num_partitions : 1;
+  if (replicas < 1 || partitions < 1 || replicas > PROCESSOR_LIMIT ||
+      partitions > PROCESSOR_LIMIT || replicas * partitions > PROCESSOR_LIMIT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "compile options ask for %lld replicas of %lld partitions; the "
+                             "product must be between 1 and %d",
+                             (long long)replicas, (long long)partitions, PROCESSOR_LIMIT);
+  }
+  out->replica_count = (int32_t)replicas;
+  out->partition_count = (int32_t)partitions;
+  return hlo_ok();
+}
+
+static hlo_status_t take_device_assignment(const device_assignment_t* assignment,
+                                           hlo_arena_t* arena, hlo_compile_options_t* out) {
+  const size_t replicas = (size_t)out->replica_count, partitions = (size_t)out->partition_count;
+  if (assignment->replica_count != out->replica_count ||
+      assignment->computation_count != out->partition_count ||
+      assignment->computation_devices.count != partitions) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "device_assignment is for %d replicas of %d partitions (%zu listed), "
+                             "the program for %zu of %zu",
+                             assignment->replica_count, assignment->computation_count,
+                             assignment->computation_devices.count, replicas, partitions);
+  }
+  int32_t* ids = hlo_arena_array(arena, replicas * partitions, sizeof *ids);
+  HLO_TRY(hlo_arena_status(arena));
+  const computation_device_t* devices = assignment->computation_devices.items;
+  for (size_t partition = 0; partition < partitions; ++partition) {
+    const hlo_wire_array_t* column = &devices[partition].replica_device_ids;
+    if (column->count != replicas) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "device_assignment lists %zu devices for partition %zu, not %zu",
+                               column->count, partition, replicas);
+    }
+    for (size_t replica = 0; replica < replicas; ++replica) {
+      const int64_t id = ((const int64_t*)column->items)[replica];
+      if (id < 0 || id > INT32_MAX) {
+        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                                 "device_assignment holds the device id %lld", (long long)id);
+      }
+      ids[replica * partitions + partition] = (int32_t)id;
+    }
+  }
+  out->device_assignment = ids;
+  return hlo_ok();
+}
+
+/// PrimitiveType of XLA's protos, by value; gaps are types that arrays never have.
+static hlo_dtype_t dtype_of_primitive(int32_t type) {
+  static const uint8_t table[] = {
+      [1] = HLO_DTYPE_PRED,        [2] = HLO_DTYPE_S8,          [3] = HLO_DTYPE_S16,
+      [4] = HLO_DTYPE_S32,         [5] = HLO_DTYPE_S64,         [6] = HLO_DTYPE_U8,
+      [7] = HLO_DTYPE_U16,         [8] = HLO_DTYPE_U32,         [9] = HLO_DTYPE_U64,
+      [10] = HLO_DTYPE_F16,        [11] = HLO_DTYPE_F32,        [12] = HLO_DTYPE_F64,
+      [15] = HLO_DTYPE_C64,        [16] = HLO_DTYPE_BF16,       [17] = HLO_DTYPE_TOKEN,
+      [18] = HLO_DTYPE_C128,       [19] = HLO_DTYPE_F8E5M2,     [20] = HLO_DTYPE_F8E4M3FN,
+      [21] = HLO_DTYPE_S4,         [22] = HLO_DTYPE_U4,         [23] = HLO_DTYPE_F8E4M3B11FNUZ,
+      [24] = HLO_DTYPE_F8E5M2FNUZ, [25] = HLO_DTYPE_F8E4M3FNUZ, [26] = HLO_DTYPE_S2,
+      [27] = HLO_DTYPE_U2,         [28] = HLO_DTYPE_F8E4M3,     [29] = HLO_DTYPE_F8E3M4,
+      [32] = HLO_DTYPE_F4E2M1FN,   [33] = HLO_DTYPE_F8E8M0FNU,  [35] = HLO_DTYPE_F6E3M2FN,
+      [36] = HLO_DTYPE_F6E2M3FN,
+  };
+  const bool known = type >= 0 && (size_t)type < sizeof table;
+  return known ? (hlo_dtype_t)table[type] : HLO_DTYPE_INVALID;
+}
+
+static hlo_status_t take_layout(const shape_proto_t* shape, const char* what, hlo_arena_t* arena,
+                                hlo_array_layout_t* out) {
+  *out = (hlo_array_layout_t){.dtype = dtype_of_primitive(shape->element_type),
+                              .rank = shape->dimensions.count,
+                              .dimensions = shape->dimensions.items};
+  if (out->dtype == HLO_DTYPE_INVALID) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s holds the element type %d", what,
+                             shape->element_type);
+  }
+  if (shape->layout == NULL) return hlo_ok();
+  if (shape->layout->tiles.count != 0) return refused(what, "tiled layouts");
+  const hlo_wire_array_t* order = &shape->layout->minor_to_major;
+  if (order->count != out->rank) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%s: a layout of %zu dimensions for an array of %zu", what,
+                             order->count, out->rank);
+  }
+  bool* seen = hlo_arena_array(arena, out->rank, sizeof *seen);
+  HLO_TRY(hlo_arena_status(arena));
+  const int64_t* dims = order->items;
+  for (size_t i = 0; i < out->rank; ++i) {
+    if (dims[i] < 0 || (uint64_t)dims[i] >= out->rank || seen[dims[i]]) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "%s: minor_to_major is not a permutation", what);
+    }
+    seen[dims[i]] = true;
+  }
+  out->minor_to_major = dims;
+  return hlo_ok();
+}
+
+static hlo_status_t take_layouts(const shape_proto_t* shapes, size_t count, const char* what,
+                                 hlo_arena_t* arena, const hlo_array_layout_t** out_layouts,
+                                 size_t* out_count) {
+  hlo_array_layout_t* layouts = hlo_arena_array(arena, count, sizeof *layouts);
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t i = 0; i < count; ++i) {
+    HLO_TRY(take_layout(&shapes[i], what, arena, &layouts[i]));
+  }
+  *out_layouts = layouts;
+  *out_count = count;
+  return hlo_ok();
+}
+
+static hlo_status_t take_build_options(const build_options_t* build, hlo_arena_t* arena,
+                                       hlo_compile_options_t* out) {
+  HLO_TRY(take_counts(build, out));
+  if (build->has_device_ordinal && build->device_ordinal >= 0 &&
+      build->device_ordinal <= INT32_MAX) {
+    out->device_ordinal = (int32_t)build->device_ordinal;
+  }
+  if (build->device_assignment != NULL) {
+    HLO_TRY(take_device_assignment(build->device_assignment, arena, out));
+  }
+  const shape_proto_t* result = build->result_layout;
+  if (result != NULL && result->element_type == TUPLE_TYPE) {
+    HLO_TRY(take_layouts(result->tuple_shapes.items, result->tuple_shapes.count, "result_layout",
+                         arena, &out->result_layouts, &out->result_layout_count));
+  } else if (result != NULL && result->element_type != 0) {
+    HLO_TRY(take_layouts(result, 1, "result_layout", arena, &out->result_layouts,
+                         &out->result_layout_count));
+  }
+  out->use_spmd_partitioning = build->use_spmd_partitioning;
+  out->use_shardy_partitioner = build->use_shardy_partitioner;
+  out->alias_passthrough_params = build->alias_passthrough_params;
+  out->propagate_to_parameters = build->allow_spmd_sharding_propagation_to_parameters.items;
+  out->propagate_to_parameter_count = build->allow_spmd_sharding_propagation_to_parameters.count;
+  out->propagate_to_results = build->allow_spmd_sharding_propagation_to_output.items;
+  out->propagate_to_result_count = build->allow_spmd_sharding_propagation_to_output.count;
+  HLO_TRY(apply_debug_options(build->debug_options, out));
+  // EFFORT_O0 to EFFORT_O3 are 9, 19, 29, 39; 0 leaves the choice to us. O2, what JAX sends unless
+  // told otherwise, does not override the debug option.
+  const int32_t effort = build->optimization_level;
+  if (effort != 0 && effort != 29) out->optimization_level = effort < 39 ? effort / 10 : 3;
+  return hlo_ok();
+}
+
+hlo_compile_options_t hlo_compile_options_default(void) {
+  return (hlo_compile_options_t){
+      .replica_count = 1, .partition_count = 1, .device_ordinal = -1, .optimization_level = 3};
+}
+
+hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_arena_t* arena,
+                                       hlo_compile_options_t* out) {
+  hlo_compile_options_t result = hlo_compile_options_default();
+  static const build_options_t no_build_options;
+  compile_options_t options;
+  // Decoded arrays of bytes are lent from the input, so parse the copy that is kept.
+  const char* copy = hlo_arena_strndup(arena, data, size_bytes);
+  HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY_MSG(hlo_wire_decode(&compile_options_message, copy, size_bytes, arena, &options),
+              "in the compile options");
+  const build_options_t* build = options.executable_build_options != NULL
+                                     ? options.executable_build_options
+                                     : &no_build_options;
+  HLO_TRY(check_refusals(&options, build));
+  HLO_TRY(take_build_options(build, arena, &result));
+  HLO_TRY(take_layouts(options.argument_layouts.items, options.argument_layouts.count,
+                       "argument_layouts", arena, &result.argument_layouts,
+                       &result.argument_layout_count));
+  const option_override_t* overrides = options.env_option_overrides.items;
+  for (size_t i = 0; i < options.env_option_overrides.count; ++i) {
+    HLO_TRY(apply_override(&overrides[i], arena, &result));
+  }
+  result.portable = options.compile_portable_executable;
+  result.serialized = (const uint8_t*)copy;
+  result.serialized_bytes = size_bytes;
+  *out = result;
+  return hlo_ok();
+}
+
+void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,
+                                 hlo_strbuf_t* out) {
+  hlo_wire_put_int(out, 1, replica_count);
+  hlo_wire_put_int(out, 2, partition_count);
+  for (int32_t partition = 0; partition < partition_count; ++partition) {
+    const size_t device = hlo_wire_begin(out, 3);
+    const size_t column = hlo_wire_begin(out, 1);  // packed
+    for (int32_t replica = 0; replica < replica_count; ++replica) {
+      hlo_wire_put_varint(out, (uint64_t)ids[replica * partition_count + partition]);
+    }
+    hlo_wire_end(out, column);
+    hlo_wire_end(out, device);
+  }
+}
