@@ -11,8 +11,8 @@
 typedef void (*loop_t)(const void* in, void* out, size_t count);
 
 typedef struct codec {
-  loop_t load_i64;         // integers only
-  loop_t load_f32;         // floats of at most 32 bits exactly, integers rounded once
+  loop_t load_i64;  // integers only
+  loop_t load_f32;  // floats of at most 32 bits exactly, integers rounded once
   loop_t load_f64;
   loop_t load_f64_sticky;  // integers: safe to round again to fewer bits
   loop_t store_i64;        // integers only: wraps
@@ -22,11 +22,10 @@ typedef struct codec {
 
 // The columns of the table as constants BITS_F8E5M2, BIAS_F8E5M2 and so on, for the templates.
 enum {
-#define HLO_DTYPE(id, hlo, mlir, np, pjrt, klass, bits, exponent_bits, mantissa_bits, bias, \
-                  specials, part)                                                           \
-  BITS_##id = (bits), EXPONENT_BITS_##id = (exponent_bits),                                 \
-  MANTISSA_BITS_##id = (mantissa_bits), BIAS_##id = (bias),                                 \
-  SPECIALS_##id = HLO_FLOAT_##specials,
+#define HLO_DTYPE(id, hlo, mlir, np, pjrt, klass, bits, exponent_bits, mantissa_bits, bias,       \
+                  specials, part)                                                                 \
+  BITS_##id = (bits), EXPONENT_BITS_##id = (exponent_bits), MANTISSA_BITS_##id = (mantissa_bits), \
+  BIAS_##id = (bias), SPECIALS_##id = HLO_FLOAT_##specials,
 #include "base/dtype.def"
 #undef HLO_DTYPE
 };
@@ -34,8 +33,18 @@ enum {
 const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT] = {
 #define HLO_DTYPE(id, hlo, mlir, np, pjrt, klass, bits, exponent_bits, mantissa_bits, bias, \
                   specials, part)                                                           \
-  {#id, hlo,           mlir,          np,   pjrt,                  HLO_DTYPE_CLASS_##klass, \
-   bits, exponent_bits, mantissa_bits, bias, HLO_FLOAT_##specials, HLO_DTYPE_##part},
+  {#id,                                                                                     \
+   hlo,                                                                                     \
+   mlir,                                                                                    \
+   np,                                                                                      \
+   pjrt,                                                                                    \
+   HLO_DTYPE_CLASS_##klass,                                                                 \
+   bits,                                                                                    \
+   exponent_bits,                                                                           \
+   mantissa_bits,                                                                           \
+   bias,                                                                                    \
+   HLO_FLOAT_##specials,                                                                    \
+   HLO_DTYPE_##part},
 #include "base/dtype.def"
 #undef HLO_DTYPE
 };
@@ -90,8 +99,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   uint32_t normal = (rounded >> shift) - ((uint32_t)(127 - bias) << mantissa_bits);
   // Subnormal results: adding a power of two whose last bit is the smallest code rounds for us.
   const uint32_t magic = (uint32_t)(127 + 1 - bias - mantissa_bits + 23) << 23;
-  uint32_t subnormal =
-      bits_of_float(float_of_bits(magnitude) + float_of_bits(magic)) - magic;
+  uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + float_of_bits(magic)) - magic;
   uint32_t code = magnitude < (uint32_t)(127 + 1 - bias) << 23 ? subnormal : normal;
 
   bool is_nan = magnitude > 0x7f800000u;
@@ -104,8 +112,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
       code = is_nan ? infinity | 1u << (mantissa_bits - 1) | payload : code;
       return code | sign;
     }
-    case HLO_FLOAT_FN:
-      return (code > top || is_nan ? top : code) | sign;
+    case HLO_FLOAT_FN: return (code > top || is_nan ? top : code) | sign;
     case HLO_FLOAT_FNUZ:
       if (code > top || is_nan) return top + 1u;
       return code ? code | sign : 0u;
@@ -120,23 +127,23 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
 #define MAGNITUDE(c, n) ((c) & ((1u << ((n)-1)) - 1u))
 #define MANTISSA(c, m) ((c) & ((1u << (m)) - 1u))
 #define SIGN_BIT(c, n) ((((c) >> ((n)-1)) & 1u) << 31)
-#define SUBNORMAL_BITS(x, m, bias)                                            \
-  ((x) == 0u ? 0u                                                             \
-             : ((128u - (bias) - (m) + TOP_BIT(x)) << 23) |                   \
-                   (((x) << (23u - TOP_BIT(x))) & 0x7fffffu))
-#define FINITE_BITS(c, n, m, bias)                                            \
-  ((MAGNITUDE(c, n) >> (m)) == 0u                                             \
-       ? SUBNORMAL_BITS(MANTISSA(c, m), m, bias)                              \
+#define SUBNORMAL_BITS(x, m, bias) \
+  ((x) == 0u                       \
+       ? 0u                        \
+       : ((128u - (bias) - (m) + TOP_BIT(x)) << 23) | (((x) << (23u - TOP_BIT(x))) & 0x7fffffu))
+#define FINITE_BITS(c, n, m, bias)               \
+  ((MAGNITUDE(c, n) >> (m)) == 0u                \
+       ? SUBNORMAL_BITS(MANTISSA(c, m), m, bias) \
        : (((MAGNITUDE(c, n) >> (m)) + 127u - (bias)) << 23) | (MANTISSA(c, m) << (23 - (m))))
 #define IEEE_TOP_BITS(x) ((x) ? 0x7fc00000u : 0x7f800000u)
 #define E8M0_BITS(c) ((c) == 255u ? 0x7fc00000u : (c) == 0u ? 0x00400000u : (c) << 23)
-#define DECODE_BITS(c, n, e, m, bias, specials)                                             \
-  ((specials) == HLO_FLOAT_E8M0                                          ? E8M0_BITS(c)     \
-   : (specials) == HLO_FLOAT_FNUZ && (c) == 128u                         ? 0xffc00000u      \
-   : (specials) == HLO_FLOAT_FN && MAGNITUDE(c, n) == (1u << ((n)-1)) - 1u                  \
-       ? SIGN_BIT(c, n) | 0x7fc00000u                                                       \
-   : (specials) == HLO_FLOAT_IEEE && MAGNITUDE(c, n) >> (m) == (1u << (e)) - 1u             \
-       ? SIGN_BIT(c, n) | IEEE_TOP_BITS(MANTISSA(c, m))                                     \
+#define DECODE_BITS(c, n, e, m, bias, specials)                                 \
+  ((specials) == HLO_FLOAT_E8M0                  ? E8M0_BITS(c)                 \
+   : (specials) == HLO_FLOAT_FNUZ && (c) == 128u ? 0xffc00000u                  \
+   : (specials) == HLO_FLOAT_FN && MAGNITUDE(c, n) == (1u << ((n)-1)) - 1u      \
+       ? SIGN_BIT(c, n) | 0x7fc00000u                                           \
+   : (specials) == HLO_FLOAT_IEEE && MAGNITUDE(c, n) >> (m) == (1u << (e)) - 1u \
+       ? SIGN_BIT(c, n) | IEEE_TOP_BITS(MANTISSA(c, m))                         \
        : SIGN_BIT(c, n) | FINITE_BITS(c, n, m, bias))
 #define TABLE_4(row, c) row((c)), row((c) + 1u), row((c) + 2u), row((c) + 3u)
 #define TABLE_16(row, c) \
@@ -152,8 +159,8 @@ static inline float decode_f16(uint16_t code) {
   uint32_t finite = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
   uint32_t quiet = magnitude > 0x0f800000u ? 0x00400000u : 0u;
   uint32_t special = magnitude | 0x7f800000u | quiet;
-  return float_of_bits((magnitude >= 0x0f800000u ? special : finite) |
-                       (uint32_t)(code & 0x8000u) << 16);
+  return float_of_bits((magnitude >= 0x0f800000u ? special : finite) | (uint32_t)(code & 0x8000u)
+                                                                           << 16);
 }
 
 static inline uint32_t encode_f16(float value) {
@@ -161,7 +168,9 @@ static inline uint32_t encode_f16(float value) {
                     HLO_FLOAT_IEEE);
 }
 
-static inline float decode_bf16(uint16_t code) { return float_of_bits((uint32_t)code << 16); }
+static inline float decode_bf16(uint16_t code) {
+  return float_of_bits((uint32_t)code << 16);
+}
 
 static inline uint32_t encode_bf16(float value) {
   uint32_t bits = bits_of_float(value);
@@ -170,10 +179,18 @@ static inline uint32_t encode_bf16(float value) {
   return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
 }
 
-float hlo_bf16_to_f32(uint16_t bits) { return decode_bf16(bits); }
-uint16_t hlo_f32_to_bf16(float value) { return (uint16_t)encode_bf16(value); }
-float hlo_f16_to_f32(uint16_t bits) { return decode_f16(bits); }
-uint16_t hlo_f32_to_f16(float value) { return (uint16_t)encode_f16(value); }
+float hlo_bf16_to_f32(uint16_t bits) {
+  return decode_bf16(bits);
+}
+uint16_t hlo_f32_to_bf16(float value) {
+  return (uint16_t)encode_bf16(value);
+}
+float hlo_f16_to_f32(uint16_t bits) {
+  return decode_f16(bits);
+}
+uint16_t hlo_f32_to_f16(float value) {
+  return (uint16_t)encode_f16(value);
+}
 
 // ---- codecs ------------------------------------------------------------------------------------
 
@@ -248,8 +265,12 @@ uint16_t hlo_f32_to_f16(float value) { return (uint16_t)encode_f16(value); }
 #define FLOAT_ENCODE encode_bf16
 #include "base/dtype_float.inl"
 
-static void copy_4(const void* in, void* out, size_t count) { memcpy(out, in, count * 4); }
-static void copy_8(const void* in, void* out, size_t count) { memcpy(out, in, count * 8); }
+static void copy_4(const void* in, void* out, size_t count) {
+  memcpy(out, in, count * 4);
+}
+static void copy_8(const void* in, void* out, size_t count) {
+  memcpy(out, in, count * 8);
+}
 
 static void widen(const void* in, void* out, size_t count) {
   const float* restrict from = in;
@@ -299,10 +320,13 @@ static void f64_to_pred(const void* in, void* out, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i] != 0;
 }
 
-static const codec_t codec_PRED = {
-    .load_i64 = pred_to_i64,   .load_f32 = pred_to_f32,         .load_f64 = pred_to_f64,
-    .load_f64_sticky = pred_to_f64, .store_i64 = i64_to_pred, .store_f32 = f32_to_pred,
-    .store_f64 = f64_to_pred};
+static const codec_t codec_PRED = {.load_i64 = pred_to_i64,
+                                   .load_f32 = pred_to_f32,
+                                   .load_f64 = pred_to_f64,
+                                   .load_f64_sticky = pred_to_f64,
+                                   .store_i64 = i64_to_pred,
+                                   .store_f32 = f32_to_pred,
+                                   .store_f64 = f64_to_pred};
 static const codec_t codec_F32 = {
     .load_f32 = copy_4, .load_f64 = widen, .store_f32 = copy_4, .store_f64 = narrow};
 static const codec_t codec_F64 = {
@@ -414,7 +438,9 @@ bool hlo_dtype_convert_is_lossless(hlo_dtype_t from, hlo_dtype_t to) {
 
 // ---- single elements ---------------------------------------------------------------------------
 
-static const codec_t* part_codec(hlo_dtype_t dtype) { return kCodecs[hlo_dtype_info(dtype)->part]; }
+static const codec_t* part_codec(hlo_dtype_t dtype) {
+  return kCodecs[hlo_dtype_info(dtype)->part];
+}
 
 double hlo_dtype_load_double(hlo_dtype_t dtype, const void* element) {
   double value = 0;

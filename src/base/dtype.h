@@ -25,12 +25,12 @@ typedef enum hlo_dtype_class {
 
 /// What a float format spends its top codes on.
 typedef enum hlo_float_specials {
-  HLO_FLOAT_NOT,       // not a float
-  HLO_FLOAT_IEEE,      // Inf and NaN as in IEEE 754
-  HLO_FLOAT_FN,        // finite: no Inf; NaN is all ones below the sign (S.1..1.1..1)
-  HLO_FLOAT_FNUZ,      // no Inf, no -0; NaN is the pattern of -0
-  HLO_FLOAT_FINITE,    // neither Inf nor NaN (f4e2m1fn, f6*)
-  HLO_FLOAT_E8M0,      // unsigned exponent only; NaN is 0xFF, no zero
+  HLO_FLOAT_NOT,     // not a float
+  HLO_FLOAT_IEEE,    // Inf and NaN as in IEEE 754
+  HLO_FLOAT_FN,      // finite: no Inf; NaN is all ones below the sign (S.1..1.1..1)
+  HLO_FLOAT_FNUZ,    // no Inf, no -0; NaN is the pattern of -0
+  HLO_FLOAT_FINITE,  // neither Inf nor NaN (f4e2m1fn, f6*)
+  HLO_FLOAT_E8M0,    // unsigned exponent only; NaN is 0xFF, no zero
 } hlo_float_specials_t;
 
 /// One row of the table.
@@ -41,12 +41,12 @@ typedef struct hlo_dtype_info {
   const char* ml_dtypes_name;  // NumPy / ml_dtypes name
   int32_t pjrt_type;           // PJRT_Buffer_Type, -1 if none
   hlo_dtype_class_t klass;
-  uint8_t bits;                // width of a value (complex: both parts)
-  uint8_t exponent_bits;       // floats (complex: of a part)
-  uint8_t mantissa_bits;       // without the hidden bit
+  uint8_t bits;           // width of a value (complex: both parts)
+  uint8_t exponent_bits;  // floats (complex: of a part)
+  uint8_t mantissa_bits;  // without the hidden bit
   int16_t bias;
   hlo_float_specials_t specials;
-  hlo_dtype_t part;            // complex: type of a part; else itself
+  hlo_dtype_t part;  // complex: type of a part; else itself
 } hlo_dtype_info_t;
 
 extern const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT];
@@ -76,7 +76,8 @@ static inline bool hlo_dtype_is_integer(hlo_dtype_t d) {
   return hlo_dtype_is_signed(d) || hlo_dtype_is_unsigned(d);
 }
 
-/// Look-ups by name; HLO_DTYPE_INVALID when unknown. MLIR: "f32", "i32", "ui8", "i1" (no complex<>).
+/// Look-ups by name; HLO_DTYPE_INVALID when unknown. MLIR: "f32", "i32", "ui8", "i1" (no
+/// complex<>).
 hlo_dtype_t hlo_dtype_from_hlo_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_mlir_name(const char* name, size_t length);
 hlo_dtype_t hlo_dtype_from_pjrt(int32_t pjrt_type);
@@ -103,16 +104,16 @@ uint16_t hlo_f32_to_f16(float value);
 float hlo_small_float_to_f32(hlo_dtype_t dtype, uint8_t bits);
 uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value);
 
-/// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even, float->int
-/// truncates and saturates, NaN to 0, real->complex with zero imaginary part, anything->PRED is != 0).
-/// A float rounds once, also from f64 and from 64-bit integers (NumPy's ml_dtypes casts go through
-/// float there and round twice). Arrays may be the same only where
-/// the types are; they need the alignment of their elements.
-/// errors: none; every pair of types but INVALID and TOKEN (ignored) is defined. threads: safe
+/// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even,
+/// float->int truncates and saturates, NaN to 0, real->complex with zero imaginary part,
+/// anything->PRED is != 0). A float rounds once, also from f64 and from 64-bit integers (NumPy's
+/// ml_dtypes casts go through float there and round twice). Arrays may be the same only where the
+/// types are; they need the alignment of their elements. errors: none; every pair of types but
+/// INVALID and TOKEN (ignored) is defined. threads: safe
 void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* out, size_t count);
 
-/// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device layouts:
-/// low bits first. Packed size is ceil(count * bits / 8).
+/// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device
+/// layouts: low bits first. Packed size is ceil(count * bits / 8).
 unsigned hlo_dtype_packed_bits(hlo_dtype_t dtype);
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count);
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count);

@@ -31,8 +31,10 @@ static void FLOAT_FN(store_f64_)(const void* in, void* out, size_t count) {
 }
 
 static const codec_t FLOAT_FN(codec_) = {
-    .load_f32 = FLOAT_FN(load_f32_),   .load_f64 = FLOAT_FN(load_f64_),
-    .store_f32 = FLOAT_FN(store_f32_), .store_f64 = FLOAT_FN(store_f64_),
+    .load_f32 = FLOAT_FN(load_f32_),
+    .load_f64 = FLOAT_FN(load_f64_),
+    .store_f32 = FLOAT_FN(store_f32_),
+    .store_f64 = FLOAT_FN(store_f64_),
 };
 
 #undef FLOAT_JOIN_

@@ -19,8 +19,7 @@ static inline INT_T INT_FN(saturate_)(double x) {
   const double low = INT_IS_SIGNED ? -limit : 0.0;
   x = x == x ? x : 0.0;
   if (INT_BITS == 64) {  // the highest value is not a double
-    const INT_T high =
-        INT_IS_SIGNED ? (INT_T)(UINT64_MAX >> 1) : (INT_T)UINT64_MAX;
+    const INT_T high = INT_IS_SIGNED ? (INT_T)(UINT64_MAX >> 1) : (INT_T)UINT64_MAX;
     return x >= limit ? high : x <= low ? (INT_T)low : (INT_T)x;
   }
   x = x < low ? low : x;
@@ -81,9 +80,12 @@ static void INT_FN(store_f64_)(const void* in, void* out, size_t count) {
 }
 
 static const codec_t INT_FN(codec_) = {
-    .load_i64 = INT_FN(load_i64_),   .load_f32 = INT_FN(load_f32_),
-    .load_f64 = INT_FN(load_f64_),   .load_f64_sticky = INT_FN(load_f64_sticky_),
-    .store_i64 = INT_FN(store_i64_), .store_f32 = INT_FN(store_f32_),
+    .load_i64 = INT_FN(load_i64_),
+    .load_f32 = INT_FN(load_f32_),
+    .load_f64 = INT_FN(load_f64_),
+    .load_f64_sticky = INT_FN(load_f64_sticky_),
+    .store_i64 = INT_FN(store_i64_),
+    .store_f32 = INT_FN(store_f32_),
     .store_f64 = INT_FN(store_f64_),
 };
 

@@ -4,8 +4,8 @@
 #define SMALL_JOIN_(a, b) a##b
 #define SMALL_JOIN(a, b) SMALL_JOIN_(a, b)
 #define SMALL_FN(name) SMALL_JOIN(name, FLOAT_ID)
-#define SMALL_ROW(c)                                                                        \
-  DECODE_BITS((c), SMALL_FN(BITS_), SMALL_FN(EXPONENT_BITS_), SMALL_FN(MANTISSA_BITS_),     \
+#define SMALL_ROW(c)                                                                    \
+  DECODE_BITS((c), SMALL_FN(BITS_), SMALL_FN(EXPONENT_BITS_), SMALL_FN(MANTISSA_BITS_), \
               SMALL_FN(BIAS_), (int)SMALL_FN(SPECIALS_))
 
 static const uint32_t SMALL_FN(decode_table_)[256] = {TABLE_256(SMALL_ROW)};

@@ -13,7 +13,6 @@
 
 enum { SAMPLE_COUNT = 1 << 16, CODE_COUNT = 1 << 16, MIDPOINT_LIMIT = 6 << 16 };
 
-
 static const struct {
   const char* name;
   uint32_t sums[5];
@@ -166,9 +165,9 @@ static uint32_t nearest_code(const double* values, size_t count, double value) {
 
 static void test_double_rounds_once(void** state) {
   (void)state;
-  static const hlo_dtype_t kTypes[] = {HLO_DTYPE_BF16, HLO_DTYPE_F16, HLO_DTYPE_F8E5M2,
-                                       HLO_DTYPE_F8E4M3FN, HLO_DTYPE_F8E4M3FNUZ,
-                                       HLO_DTYPE_F6E2M3FN, HLO_DTYPE_F4E2M1FN};
+  static const hlo_dtype_t kTypes[] = {HLO_DTYPE_BF16,     HLO_DTYPE_F16,        HLO_DTYPE_F8E5M2,
+                                       HLO_DTYPE_F8E4M3FN, HLO_DTYPE_F8E4M3FNUZ, HLO_DTYPE_F6E2M3FN,
+                                       HLO_DTYPE_F4E2M1FN};
   double* values = malloc(sizeof(double) * CODE_COUNT);
   assert_non_null(values);
   for (size_t t = 0; t < sizeof kTypes / sizeof kTypes[0]; ++t) {
@@ -225,8 +224,7 @@ static void test_integers(void** state) {
   const int32_t s32[] = {0, INT32_MAX, INT32_MIN, 3, -3, INT32_MAX, INT32_MIN, 300, 0, INT32_MAX};
   const int8_t s4[] = {0, 7, -8, 3, -3, 7, -8, 7, 0, 7};
   const uint64_t u64[] = {0, UINT64_MAX, 0, 3, 0, UINT64_MAX, 0, 300, 0, 9300000000000000000u};
-  const int64_t s64[] = {0,         INT64_MAX, INT64_MIN, 3, -3,
-                         INT64_MAX, INT64_MIN, 300,       0, INT64_MAX};
+  const int64_t s64[] = {0, INT64_MAX, INT64_MIN, 3, -3, INT64_MAX, INT64_MIN, 300, 0, INT64_MAX};
   union {
     int32_t s32[10];
     int8_t s4[10];
@@ -273,7 +271,8 @@ static void test_element_and_array_paths_agree(void** state) {
       _Alignas(8) uint8_t in[N * 8], out[N * 8], one[8];
       size_t in_size = hlo_dtype_size_bytes(a), out_size = hlo_dtype_size_bytes(b);
       memset(in, 0, sizeof in);
-      for (size_t i = 0; i < N; ++i) hlo_dtype_store_double(a, in + i * in_size, (double)(i % 97) - 48);
+      for (size_t i = 0; i < N; ++i)
+        hlo_dtype_store_double(a, in + i * in_size, (double)(i % 97) - 48);
       hlo_dtype_convert(a, in, b, out, N);
       for (size_t i = 0; i < N; ++i) {
         memset(one, 0, sizeof one);

@@ -21,8 +21,8 @@ enum {
 
 typedef struct hlo_frame hlo_frame_t;
 
-/// A whole device program. Called again after a suspension, with resume_point as the program left it.
-/// threads: one caller at a time per frame; any worker.
+/// A whole device program. Called again after a suspension, with resume_point as the program left
+/// it. threads: one caller at a time per frame; any worker.
 typedef int32_t (*hlo_kernel_entry_t)(hlo_frame_t* frame);
 
 /// One chunk of a parallel loop: a leaf without suspension points. Returns DONE or ERROR.
@@ -58,29 +58,29 @@ typedef struct hlo_runtime_table {
 
 /// The first error wins: code is set by compare-and-swap from 0, then op by the winner.
 typedef struct hlo_frame_error {
-  atomic_int code;       // hlo_status_code_t; 0 none
-  uint32_t site_index;   // where, in the executable's site table
-  void* status;          // an hlo_status_t that the frame owns, or NULL: made from code and site
+  atomic_int code;      // hlo_status_code_t; 0 none
+  uint32_t site_index;  // where, in the executable's site table
+  void* status;         // an hlo_status_t that the frame owns, or NULL: made from code and site
 } hlo_frame_error_t;
 
 /// One execution of a program on one device. owner: the runtime; generated code reads and writes
 /// only what is marked. Offsets are part of the ABI.
 struct hlo_frame {
   uint32_t abi_version;
-  uint32_t resume_point;                // program: 0 at the first entry, then its own numbers
-  void* const* buffers;                 // arguments, then results, then constants; base addresses
-  uint8_t* temporaries;                 // base of the planned arena, 64-byte aligned
-  uint8_t* saved;                       // program: live scalars across suspensions
+  uint32_t resume_point;  // program: 0 at the first entry, then its own numbers
+  void* const* buffers;   // arguments, then results, then constants; base addresses
+  uint8_t* temporaries;   // base of the planned arena, 64-byte aligned
+  uint8_t* saved;         // program: live scalars across suspensions
   const hlo_runtime_table_t* runtime;
-  atomic_uint cancelled;                // polled at loop back-edges and once per parallel chunk
-  int32_t device_id;                    // global device number
+  atomic_uint cancelled;  // polled at loop back-edges and once per parallel chunk
+  int32_t device_id;      // global device number
   int32_t replica_id;
   int32_t partition_id;
   uint32_t buffer_count;
   uint32_t saved_bytes;
-  uint64_t run_id;                      // the same on all devices of one launch
-  const void* program;                  // the executable's private data (sites, interpreter's module)
-  void* owner;                          // the runtime's private data
+  uint64_t run_id;      // the same on all devices of one launch
+  const void* program;  // the executable's private data (sites, interpreter's module)
+  void* owner;          // the runtime's private data
   hlo_frame_error_t error;
 };
 

@@ -74,14 +74,14 @@ typedef struct hlo_job {
 } hlo_job_t;
 
 typedef struct hlo_pool_options {
-  uint32_t worker_count;        // 0: hlo_os_usable_cpu_count()
-  uint32_t blocking_limit;      // most helper threads for blocking jobs; 0: 256
-  uint32_t spin_us;             // how long an idle worker looks for work before it parks; 0: 50
-  bool no_spin;                 // park at once
+  uint32_t worker_count;    // 0: hlo_os_usable_cpu_count()
+  uint32_t blocking_limit;  // most helper threads for blocking jobs; 0: 256
+  uint32_t spin_us;         // how long an idle worker looks for work before it parks; 0: 50
+  bool no_spin;             // park at once
 } hlo_pool_options_t;
 
-/// T worker threads and one queue. Nothing that runs on a worker may block. Workers have all signals
-/// blocked and the default floating-point environment. threads: safe.
+/// T worker threads and one queue. Nothing that runs on a worker may block. Workers have all
+/// signals blocked and the default floating-point environment. threads: safe.
 typedef struct hlo_pool hlo_pool_t;
 
 /// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_pool_release().
@@ -100,9 +100,9 @@ bool hlo_pool_is_orphaned(const hlo_pool_t* pool);
 
 /// Queues a job, first in, first out. Allocates nothing and cannot fail.
 void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job);
-/// Queues a job that may block (foreign handlers, Python callbacks): it runs on a helper thread that
-/// is started when none is free. errors: RESOURCE_EXHAUSTED when no helper exists or can be started;
-/// the job is still the caller's then.
+/// Queues a job that may block (foreign handlers, Python callbacks): it runs on a helper thread
+/// that is started when none is free. errors: RESOURCE_EXHAUSTED when no helper exists or can be
+/// started; the job is still the caller's then.
 hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) HLO_MUST_USE;
 
 /// A piece of a parallel loop. Zero goes on; anything else makes the remaining pieces be skipped.

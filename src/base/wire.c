@@ -26,7 +26,8 @@ static hlo_status_t read_varint(hlo_wire_reader_t* reader, uint64_t* out_value) 
   uint64_t value = 0;
   size_t start = reader->position;
   for (size_t i = 0; i < VARINT_LIMIT_BYTES; ++i) {
-    if (start + i >= reader->size) return malformed(reader, start, "the input ends inside a varint");
+    if (start + i >= reader->size)
+      return malformed(reader, start, "the input ends inside a varint");
     uint8_t byte = reader->data[start + i];
     if (i == VARINT_LIMIT_BYTES - 1 && byte > 1) break;
     value |= (uint64_t)(byte & 0x7fu) << (7 * i);
@@ -49,8 +50,7 @@ static hlo_status_t read_fixed(hlo_wire_reader_t* reader, size_t size, uint64_t*
   return hlo_ok();
 }
 
-hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field,
-                           bool* out_done) {
+hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field, bool* out_done) {
   *out_done = reader->position >= reader->size;
   if (*out_done) return hlo_ok();
   hlo_wire_reader_t at = *reader;  // the reader stays on the field that is wrong
@@ -64,15 +64,9 @@ hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_fiel
   field.number = (uint32_t)number;
   field.type = (hlo_wire_type_t)(tag & 7u);
   switch (field.type) {
-    case HLO_WIRE_TYPE_VARINT:
-      HLO_TRY(read_varint(&at, &field.value));
-      break;
-    case HLO_WIRE_TYPE_FIXED64:
-      HLO_TRY(read_fixed(&at, 8, &field.value));
-      break;
-    case HLO_WIRE_TYPE_FIXED32:
-      HLO_TRY(read_fixed(&at, 4, &field.value));
-      break;
+    case HLO_WIRE_TYPE_VARINT: HLO_TRY(read_varint(&at, &field.value)); break;
+    case HLO_WIRE_TYPE_FIXED64: HLO_TRY(read_fixed(&at, 8, &field.value)); break;
+    case HLO_WIRE_TYPE_FIXED32: HLO_TRY(read_fixed(&at, 4, &field.value)); break;
     case HLO_WIRE_TYPE_BYTES: {
       uint64_t size;
       HLO_TRY(read_varint(&at, &size));
@@ -222,7 +216,6 @@ static const struct {
     [HLO_WIRE_KIND_BYTES] = {sizeof(hlo_wire_bytes_t), HLO_WIRE_TYPE_BYTES},
     [HLO_WIRE_KIND_MESSAGE] = {sizeof(void*), HLO_WIRE_TYPE_BYTES},
 };
-
 
 static const hlo_wire_field_info_t* find_field(const hlo_wire_message_t* message, uint32_t number) {
   size_t low = 0, high = message->field_count;
@@ -457,8 +450,8 @@ void hlo_wire_encode(const hlo_wire_message_t* message, const void* value, hlo_s
       continue;
     }
     bool has_presence = info->present_offset != HLO_WIRE_NO_PRESENCE;
-    bool present = has_presence ? *(const bool*)(base + info->present_offset)
-                                : !is_default(info, member);
+    bool present =
+        has_presence ? *(const bool*)(base + info->present_offset) : !is_default(info, member);
     if (!present || (info->kind == HLO_WIRE_KIND_MESSAGE && is_default(info, member))) continue;
     encode_one(info, info->kind == HLO_WIRE_KIND_MESSAGE ? *(void* const*)member : member, out);
   }

@@ -33,12 +33,13 @@ typedef struct hlo_wire_bytes {
 
 // ---- reader ------------------------------------------------------------------------------------
 
-/// A position in one message. Copy it to read twice. owner: none, lends the input. threads: confined
+/// A position in one message. Copy it to read twice. owner: none, lends the input. threads:
+/// confined
 typedef struct hlo_wire_reader {
   const uint8_t* data;
   size_t size;
   size_t position;
-  size_t origin;       // offset of data[0] in the outermost input, for error messages
+  size_t origin;        // offset of data[0] in the outermost input, for error messages
   uint32_t depth_left;  // nested messages still allowed
 } hlo_wire_reader_t;
 
@@ -117,8 +118,8 @@ typedef struct hlo_wire_field_info {
 
 #define HLO_WIRE_NO_PRESENCE UINT32_MAX
 
-/// Describes one message type and the C struct that holds it. Fields not listed are skipped. At most
-/// HLO_WIRE_FIELD_LIMIT rows; HLO_WIRE_MESSAGE checks it.
+/// Describes one message type and the C struct that holds it. Fields not listed are skipped. At
+/// most HLO_WIRE_FIELD_LIMIT rows; HLO_WIRE_MESSAGE checks it.
 typedef struct hlo_wire_message {
   const char* name;
   size_t struct_bytes;
@@ -127,24 +128,36 @@ typedef struct hlo_wire_message {
 } hlo_wire_message_t;
 
 // Rows of a field table: the kind is given without its prefix.
-#define HLO_WIRE_FIELD(type, number, kind, member) \
-  {number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), HLO_WIRE_NO_PRESENCE, NULL, #member}
+#define HLO_WIRE_FIELD(type, number, kind, member)                                           \
+  {                                                                                          \
+    number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), HLO_WIRE_NO_PRESENCE, NULL, \
+        #member                                                                              \
+  }
 /// With a bool member has_<member>.
-#define HLO_WIRE_OPTIONAL(type, number, kind, member)                                           \
-  {number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), offsetof(type, has_##member), \
-   NULL, #member}
-#define HLO_WIRE_REPEATED(type, number, kind, member) \
-  {number, HLO_WIRE_KIND_##kind, true, offsetof(type, member), HLO_WIRE_NO_PRESENCE, NULL, #member}
-#define HLO_WIRE_NESTED(type, number, member, info)                                         \
-  {number, HLO_WIRE_KIND_MESSAGE, false, offsetof(type, member), HLO_WIRE_NO_PRESENCE, info, \
-   #member}
-#define HLO_WIRE_REPEATED_NESTED(type, number, member, info)                               \
-  {number, HLO_WIRE_KIND_MESSAGE, true, offsetof(type, member), HLO_WIRE_NO_PRESENCE, info, \
-   #member}
-#define HLO_WIRE_MESSAGE(type, table)                                         \
-  {                                                                           \
-    #type, sizeof(type), table,                                               \
-        sizeof(table) / sizeof((table)[0]) +                                  \
+#define HLO_WIRE_OPTIONAL(type, number, kind, member)                                          \
+  {                                                                                            \
+    number, HLO_WIRE_KIND_##kind, false, offsetof(type, member), offsetof(type, has_##member), \
+        NULL, #member                                                                          \
+  }
+#define HLO_WIRE_REPEATED(type, number, kind, member)                                       \
+  {                                                                                         \
+    number, HLO_WIRE_KIND_##kind, true, offsetof(type, member), HLO_WIRE_NO_PRESENCE, NULL, \
+        #member                                                                             \
+  }
+#define HLO_WIRE_NESTED(type, number, member, info)                                           \
+  {                                                                                           \
+    number, HLO_WIRE_KIND_MESSAGE, false, offsetof(type, member), HLO_WIRE_NO_PRESENCE, info, \
+        #member                                                                               \
+  }
+#define HLO_WIRE_REPEATED_NESTED(type, number, member, info)                                 \
+  {                                                                                          \
+    number, HLO_WIRE_KIND_MESSAGE, true, offsetof(type, member), HLO_WIRE_NO_PRESENCE, info, \
+        #member                                                                              \
+  }
+#define HLO_WIRE_MESSAGE(type, table)                                                             \
+  {                                                                                               \
+#type, sizeof(type), table,                                                                   \
+        sizeof(table) / sizeof((table)[0]) +                                                      \
             0 * sizeof(char[sizeof(table) / sizeof((table)[0]) <= HLO_WIRE_FIELD_LIMIT ? 1 : -1]) \
   }
 

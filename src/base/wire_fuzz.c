@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the protobuf decoder with a table of every kind; what decodes must encode to a fixed point.
+// Fuzzes the protobuf decoder with a table of every kind; what decodes must encode to a fixed
+// point.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,10 +20,14 @@ typedef struct node {
 
 static const hlo_wire_message_t kNodeMessage;
 static const hlo_wire_field_info_t kNode[] = {
-    HLO_WIRE_OPTIONAL(node_t, 1, BOOL, flag),      HLO_WIRE_FIELD(node_t, 2, INT32, i32),
-    HLO_WIRE_FIELD(node_t, 3, SINT64, s64),        HLO_WIRE_FIELD(node_t, 4, DOUBLE, d),
-    HLO_WIRE_FIELD(node_t, 5, BYTES, text),        HLO_WIRE_REPEATED(node_t, 6, FLOAT, floats),
-    HLO_WIRE_REPEATED(node_t, 7, INT64, ints),     HLO_WIRE_REPEATED(node_t, 8, BYTES, texts),
+    HLO_WIRE_OPTIONAL(node_t, 1, BOOL, flag),
+    HLO_WIRE_FIELD(node_t, 2, INT32, i32),
+    HLO_WIRE_FIELD(node_t, 3, SINT64, s64),
+    HLO_WIRE_FIELD(node_t, 4, DOUBLE, d),
+    HLO_WIRE_FIELD(node_t, 5, BYTES, text),
+    HLO_WIRE_REPEATED(node_t, 6, FLOAT, floats),
+    HLO_WIRE_REPEATED(node_t, 7, INT64, ints),
+    HLO_WIRE_REPEATED(node_t, 8, BYTES, texts),
     HLO_WIRE_REPEATED_NESTED(node_t, 9, children, &kNodeMessage),
     HLO_WIRE_NESTED(node_t, 10, child, &kNodeMessage)};
 static const hlo_wire_message_t kNodeMessage = HLO_WIRE_MESSAGE(node_t, kNode);

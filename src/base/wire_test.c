@@ -119,8 +119,8 @@ static void test_real_options(void** state) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 1 << 20);
     compile_options_t options;
-    assert_true(hlo_status_is_ok(
-        hlo_wire_decode(&kCompileOptionsMessage, bytes, size, &arena, &options)));
+    assert_true(
+        hlo_status_is_ok(hlo_wire_decode(&kCompileOptionsMessage, bytes, size, &arena, &options)));
     const build_options_t* build = options.executable_build_options;
     assert_non_null(build);
     assert_int_equal(build->num_replicas, 1);
@@ -230,12 +230,12 @@ static void test_every_kind_both_ways(void** state) {
 static void test_merging(void** state) {
   (void)state;
   static const uint8_t kBytes[] = {
-      0x68, 0x01,                    // ints: 1
-      0x6a, 0x02, 0x02, 0x03,        // ints: packed 2, 3
-      0xc2, 0xbb, 0x01, 0x02, 0x68, 0x05,  // child { ints: 5 }
-      0xc0, 0x3e, 0x2a,              // field 1000, unknown
+      0x68, 0x01,                                      // ints: 1
+      0x6a, 0x02, 0x02, 0x03,                          // ints: packed 2, 3
+      0xc2, 0xbb, 0x01, 0x02, 0x68, 0x05,              // child { ints: 5 }
+      0xc0, 0x3e, 0x2a,                                // field 1000, unknown
       0xc2, 0xbb, 0x01, 0x04, 0x68, 0x06, 0x10, 0x09,  // child { ints: 6, i32: 9 }
-      0x10, 0x01, 0x10, 0x02,        // i32: 1, then 2
+      0x10, 0x01, 0x10, 0x02,                          // i32: 1, then 2
   };
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
@@ -262,12 +262,16 @@ static void test_malformed(void** state) {
       {"\x10", 1, "at byte 1: the input ends inside a varint"},
       {"\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11, "at byte 1: a varint of more than 64"},
       {"\x00\x00", 2, "at byte 0: a field number out of range"},
-      {"\x5a\x05" "abc", 5, "at byte 0: field 11 claims 5 bytes, 3 are left"},
+      {"\x5a\x05"
+       "abc",
+       5, "at byte 0: field 11 claims 5 bytes, 3 are left"},
       {"\x10\x01\x4d\x01", 4, "at byte 3: the input ends inside a fixed-width"},
       {"\x13\x14", 2, "at byte 0: a wire type that is not in use"},
       {"\x7a\x02\x10\x80", 4, "at byte 3: the input ends inside a varint"},
       {"\x08\x01\x12\x00", 4, "at byte 2: field i32 (2) has wire type 2"},
-      {"\x62\x03" "abc", 5, "packed field doubles of 3 bytes"},
+      {"\x62\x03"
+       "abc",
+       5, "packed field doubles of 3 bytes"},
       {"\x6a\x02\x01\x80", 4, "at byte 3: the input ends inside a varint"},
   };
   for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
@@ -327,8 +331,7 @@ static void test_out_of_memory(void** state) {
     hlo_arena_init(&arena, 0);
     compile_options_t options;
     hlo_mem_fail_nth(n);
-    hlo_status_t status =
-        hlo_wire_decode(&kCompileOptionsMessage, bytes, size, &arena, &options);
+    hlo_status_t status = hlo_wire_decode(&kCompileOptionsMessage, bytes, size, &arena, &options);
     bool failed = hlo_mem_failed();
     hlo_mem_fail_nth(0);
     assert_int_equal(hlo_status_is_ok(status), !failed);
@@ -340,10 +343,14 @@ static void test_out_of_memory(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_real_options), cmocka_unit_test(test_copy_is_identical),
-      cmocka_unit_test(test_every_kind_both_ways), cmocka_unit_test(test_merging),
-      cmocka_unit_test(test_malformed), cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_truncation), cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_real_options),
+      cmocka_unit_test(test_copy_is_identical),
+      cmocka_unit_test(test_every_kind_both_ways),
+      cmocka_unit_test(test_merging),
+      cmocka_unit_test(test_malformed),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_truncation),
+      cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operating system, Linux (see os.h). Nothing else in the tree makes system calls but the C
+// library's own and the transports of src/comm.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+
+enum { NS_PER_S = 1000000000, HUGE_PAGE_BYTES = 2 * 1024 * 1024, READ_STEP_BYTES = 256 * 1024 };
+
+// ---- time, cores, memory -----------------------------------------------------------------------
+
+uint64_t hlo_os_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+int64_t hlo_os_process_id(void) {
+  return getpid();
+}
+int64_t hlo_os_thread_id(void) {
+  return syscall(SYS_gettid);
+}
+
+// Reads a small file of /proc or /sys as text; false if it is not there.
+static bool read_small(const char* path, char* text, size_t capacity) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t size = read(fd, text, capacity - 1);
+  close(fd);
+  text[size < 0 ? 0 : size] = 0;
+  return size > 0;
+}
+
+// The path of this process in the unified hierarchy (line "0::/path"), "/" if unknown.
+static void cgroup_path(char* path, size_t capacity) {
+  char text[4096];
+  snprintf(path, capacity, "/");
+  if (!read_small("/proc/self/cgroup", text, sizeof text)) return;
+  const char* line = strstr(text, "0::/");
+  if (!line || (line != text && line[-1] != '\n')) return;
+  size_t length = strcspn(line + 3, "\n");
+  if (length < capacity) snprintf(path, capacity, "%.*s", (int)length, line + 3);
+}
+
+// Calls `visit` with the text of a control file of each group from ours up to the root, those of
+// the old hierarchy last.
+static void visit_cgroups(const char* file, const char* v1_file,
+                          void (*visit)(const char* text, bool is_v1, void* context),
+                          void* context) {
+  char path[PATH_MAX / 2], name[PATH_MAX], text[256];
+  cgroup_path(path, sizeof path);
+  for (;;) {
+    snprintf(name, sizeof name, "/sys/fs/cgroup%s/%s", strcmp(path, "/") ? path : "", file);
+    if (read_small(name, text, sizeof text)) visit(text, false, context);
+    char* slash = strrchr(path, '/');
+    if (!slash || strcmp(path, "/") == 0) break;
+    slash[slash == path ? 1 : 0] = 0;
+  }
+  snprintf(name, sizeof name, "/sys/fs/cgroup/%s", v1_file);
+  if (read_small(name, text, sizeof text)) visit(text, true, context);
+}
+
+static void visit_cpu_max(const char* text, bool is_v1, void* context) {
+  long long* least = context;
+  long long quota = 0, period = 100000;
+  if (is_v1 ? sscanf(text, "%lld", &quota) != 1 : sscanf(text, "%lld %lld", &quota, &period) != 2) {
+    return;  // "max": no quota
+  }
+  if (quota <= 0 || period <= 0) return;
+  long long cores = (quota + period - 1) / period;
+  if (cores < *least) *least = cores;
+}
+
+uint32_t hlo_os_usable_cpu_count(void) {
+  long long count = 0;
+  for (size_t limit = 1024; limit <= 1 << 16; limit *= 2) {
+    cpu_set_t* set = CPU_ALLOC(limit);
+    if (!set) break;
+    size_t size = CPU_ALLOC_SIZE(limit);
+    int failed = sched_getaffinity(0, size, set);
+    if (!failed) count = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    if (!failed) break;
+  }
+  if (count < 1) count = sysconf(_SC_NPROCESSORS_ONLN);
+  if (count < 1) count = 1;
+  visit_cgroups("cpu.max", "cpu/cpu.cfs_quota_us", visit_cpu_max, &count);
+  return (uint32_t)(count < 1 ? 1 : count);
+}
+
+static void visit_memory_max(const char* text, bool is_v1, void* context) {
+  (void)is_v1;
+  uint64_t* least = context;
+  unsigned long long bytes;
+  if (sscanf(text, "%llu", &bytes) == 1 && bytes < *least) *least = bytes;
+}
+
+uint64_t hlo_os_memory_bytes(void) {
+  long pages = sysconf(_SC_PHYS_PAGES);
+  if (pages <= 0) return 0;
+  uint64_t bytes = (uint64_t)pages * hlo_os_page_bytes();
+  visit_cgroups("memory.max", "memory/memory.limit_in_bytes", visit_memory_max, &bytes);
+  return bytes;
+}
+
+// ---- futex -------------------------------------------------------------------------------------
+
+void hlo_os_futex_wait(atomic_uint* word, uint32_t expected, uint64_t timeout_ns) {
+  struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
+                             .tv_nsec = (long)(timeout_ns % NS_PER_S)};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns == UINT64_MAX ? NULL : &timeout,
+          NULL, 0);
+}
+
+void hlo_os_futex_wake(atomic_uint* word, uint32_t count) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count > INT_MAX ? INT_MAX : (int)count, NULL, NULL,
+          0);
+}
+
+// ---- pages -------------------------------------------------------------------------------------
+
+static _Thread_local uint64_t t_io_countdown;
+static _Thread_local bool t_io_failed;
+
+void hlo_os_io_fail_nth(uint64_t n) {
+  t_io_countdown = n;
+  t_io_failed = false;
+}
+
+bool hlo_os_io_failed(void) {
+  return t_io_failed;
+}
+
+// True when fault injection wants this operation to fail; errno says how.
+static bool injected_failure(void) {
+  if (HLO_LIKELY(t_io_countdown == 0) || --t_io_countdown != 0) return false;
+  t_io_failed = true;
+  errno = EIO;
+  return true;
+}
+
+static hlo_status_t error_of(int error, const char* verb, const char* path) {
+  hlo_status_code_t code;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: code = HLO_STATUS_NOT_FOUND; break;
+    case EACCES:
+    case EPERM:
+    case EROFS: code = HLO_STATUS_PERMISSION_DENIED; break;
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE: code = HLO_STATUS_RESOURCE_EXHAUSTED; break;
+    case EISDIR:
+    case EINVAL: code = HLO_STATUS_INVALID_ARGUMENT; break;
+    case ENOSYS: code = HLO_STATUS_UNAVAILABLE; break;
+    default: code = HLO_STATUS_DATA_LOSS;
+  }
+  char reason[128];
+  return hlo_status_create(code, "cannot %s %s: %s", verb, path,
+                           strerror_r(error, reason, sizeof reason));
+}
+
+size_t hlo_os_page_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool round_to_pages(size_t size_bytes, size_t* out_bytes) {
+  size_t page = hlo_os_page_bytes(), size;
+  if (!hlo_size_add(size_bytes ? size_bytes : 1, page - 1, &size)) return false;
+  *out_bytes = size & ~(page - 1);
+  return true;
+}
+
+hlo_status_t hlo_os_pages_map(size_t size_bytes, bool huge, void** out_pages) {
+  size_t size, padded;
+  size_t padding = huge ? HUGE_PAGE_BYTES - hlo_os_page_bytes() : 0;
+  if (!round_to_pages(size_bytes, &size) || !hlo_size_add(size, padding, &padded)) {
+    return hlo_status_out_of_memory(size_bytes);
+  }
+  uint8_t* base = injected_failure() ? MAP_FAILED
+                                     : mmap(NULL, padded, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return hlo_status_out_of_memory(size_bytes);
+  if (huge) {  // cut the unaligned ends off
+    size_t head = (size_t)(-(uintptr_t)base & (HUGE_PAGE_BYTES - 1));
+    if (head) munmap(base, head);
+    if (padding > head) munmap(base + head + size, padding - head);
+    base += head;
+    madvise(base, size, MADV_HUGEPAGE);  // advice: failure costs speed only
+  }
+  *out_pages = base;
+  return hlo_ok();
+}
+
+void hlo_os_pages_unmap(void* pages, size_t size_bytes) {
+  size_t size;
+  if (pages && round_to_pages(size_bytes, &size)) munmap(pages, size);
+}
+
+void hlo_os_pages_discard(void* pages, size_t size_bytes) {
+  size_t size;
+  if (pages && round_to_pages(size_bytes, &size)) madvise(pages, size, MADV_DONTNEED);
+}
+
+hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned access) {
+  size_t size;
+  if (!round_to_pages(size_bytes, &size)) return hlo_status_out_of_memory(size_bytes);
+  int protection = (access & HLO_OS_ACCESS_READ ? PROT_READ : 0) |
+                   (access & HLO_OS_ACCESS_WRITE ? PROT_WRITE : 0) |
+                   (access & HLO_OS_ACCESS_EXECUTE ? PROT_EXEC : 0);
+  if (injected_failure() || mprotect(pages, size, protection) != 0) {
+    return error_of(errno, "change the protection of", "memory pages");
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_os_pages_map_twice(size_t size_bytes, void** out_writable, void** out_executable) {
+  size_t size;
+  if (!round_to_pages(size_bytes, &size)) return hlo_status_out_of_memory(size_bytes);
+  int fd = injected_failure() ? -1 : memfd_create("hlocc-code", MFD_CLOEXEC);
+  if (fd < 0) return error_of(errno, "create", "an anonymous file for code");
+  void* writable = MAP_FAILED;
+  void* executable = MAP_FAILED;
+  int error = 0;
+  if (ftruncate(fd, (off_t)size) == 0) {
+    writable = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (writable != MAP_FAILED) {
+      executable = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    }
+  }
+  if (executable == MAP_FAILED) error = errno;
+  close(fd);
+  if (executable == MAP_FAILED) {
+    if (writable != MAP_FAILED) munmap(writable, size);
+    return error_of(error, "map", "an anonymous file for code");
+  }
+  *out_writable = writable;
+  *out_executable = executable;
+  return hlo_ok();
+}
+
+// ---- files -------------------------------------------------------------------------------------
+
+static int open_for_reading(const char* path) {
+  if (injected_failure()) return -1;
+  if (strcmp(path, "-") == 0) return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static hlo_status_t too_large(const char* path, size_t limit_bytes) {
+  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                           "cannot read %s: larger than the limit of %zu bytes", path, limit_bytes);
+}
+
+// Reads to the end, growing the block (pipes have no size); errno tells what failed.
+static hlo_status_t read_all(int fd, const char* path, size_t limit_bytes, size_t size_hint,
+                             uint8_t** out_data, size_t* out_size_bytes) {
+  size_t capacity = size_hint + 1, size = 0;  // one more than the file: room for the zero byte
+  if (limit_bytes && size_hint > limit_bytes) return too_large(path, limit_bytes);
+  uint8_t* data = hlo_mem_alloc(capacity);
+  if (!data) return hlo_status_out_of_memory(capacity);
+  for (;;) {
+    if (size == capacity) {
+      size_t wanted = capacity + (capacity / 2 > READ_STEP_BYTES ? capacity / 2 : READ_STEP_BYTES);
+      uint8_t* larger = hlo_mem_realloc(data, wanted);
+      if (!larger) {
+        hlo_mem_free(data);
+        return hlo_status_out_of_memory(wanted);
+      }
+      data = larger;
+      capacity = wanted;
+    }
+    ssize_t got = injected_failure() ? -1 : read(fd, data + size, capacity - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      int error = errno;
+      hlo_mem_free(data);
+      return error_of(error, "read", path);
+    }
+    if (got == 0) break;
+    size += (size_t)got;
+    if (limit_bytes && size > limit_bytes) {
+      hlo_mem_free(data);
+      return too_large(path, limit_bytes);
+    }
+  }
+  data[size] = 0;  // size < capacity here: a full block is grown before the read that ends it
+  *out_data = data;
+  *out_size_bytes = size;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_os_file_read(const char* path, size_t limit_bytes, uint8_t** out_data,
+                              size_t* out_size_bytes) {
+  int fd = open_for_reading(path);
+  if (fd < 0) return error_of(errno, "open", path);
+  struct stat info;
+  size_t hint = 0;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) hint = (size_t)info.st_size;
+  hlo_status_t status = read_all(fd, path, limit_bytes, hint, out_data, out_size_bytes);
+  close(fd);
+  return status;
+}
+
+static bool write_all(int fd, const void* data, size_t size_bytes) {
+  const uint8_t* bytes = data;
+  while (size_bytes > 0) {
+    ssize_t done = injected_failure() ? -1 : write(fd, bytes, size_bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes += done;
+    size_bytes -= (size_t)done;
+  }
+  return true;
+}
+
+// A new file beside the target; a stale one of the same name (a crashed process) is replaced.
+static int create_temporary(const char* path) {
+  if (injected_failure()) return -1;
+  int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  int fd = open(path, flags, 0666);
+  if (fd < 0 && errno == EEXIST && unlink(path) == 0) fd = open(path, flags, 0666);
+  return fd;
+}
+
+hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_bytes) {
+  char temporary[PATH_MAX];
+  int length = snprintf(temporary, sizeof temporary, "%s.%lld.%lld.tmp", path,
+                        (long long)hlo_os_process_id(), (long long)hlo_os_thread_id());
+  if (length < 0 || (size_t)length >= sizeof temporary) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "cannot write %.200s...: the path is too long", path);
+  }
+  int fd = create_temporary(temporary);
+  if (fd < 0) return error_of(errno, "create", path);
+  bool ok = write_all(fd, data, size_bytes);
+  int error = errno;
+  if (close(fd) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  if (ok && (injected_failure() || rename(temporary, path) != 0)) {
+    ok = false;
+    error = errno;
+  }
+  if (ok) return hlo_ok();
+  unlink(temporary);
+  return error_of(error, "write", path);
+}
+
+hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data, size_t* out_size_bytes) {
+  int fd = open_for_reading(path);
+  if (fd < 0) return error_of(errno, "open", path);
+  struct stat info;
+  hlo_status_t status = hlo_ok();
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    status =
+        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "cannot map %s: not a regular file", path);
+  } else if (info.st_size == 0) {
+    *out_data = NULL;
+    *out_size_bytes = 0;
+  } else {
+    void* data = injected_failure()
+                     ? MAP_FAILED
+                     : mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+      status = error_of(errno, "map", path);
+    } else {
+      *out_data = data;
+      *out_size_bytes = (size_t)info.st_size;
+    }
+  }
+  close(fd);
+  return status;
+}
+
+hlo_status_t hlo_os_directory_create(const char* path) {
+  char partial[PATH_MAX];
+  size_t length = strlen(path);
+  if (length == 0 || length >= sizeof partial) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "cannot create a directory: bad path");
+  }
+  memcpy(partial, path, length + 1);
+  for (size_t i = 1; i <= length; ++i) {
+    if (partial[i] != '/' && partial[i] != 0) continue;
+    char kept = partial[i];
+    partial[i] = 0;
+    if (injected_failure() || (mkdir(partial, 0777) != 0 && errno != EEXIST)) {
+      return error_of(errno, "create directory", partial);
+    }
+    partial[i] = kept;
+  }
+  struct stat info;
+  if (stat(path, &info) != 0) return error_of(errno, "create directory", path);
+  if (!S_ISDIR(info.st_mode)) return error_of(ENOTDIR, "create directory", path);
+  return hlo_ok();
+}
+
+struct hlo_os_stream {
+  int fd;
+};
+
+hlo_status_t hlo_os_stream_open(const char* path, hlo_os_stream_t** out_stream) {
+  int fd = injected_failure()
+               ? -1
+               : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return error_of(errno, "open", path);
+  hlo_os_stream_t* stream = hlo_mem_alloc(sizeof *stream);
+  if (!stream) {
+    close(fd);
+    return hlo_status_out_of_memory(sizeof *stream);
+  }
+  stream->fd = fd;
+  *out_stream = stream;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_os_stream_write(hlo_os_stream_t* stream, const void* data, size_t size_bytes) {
+  if (write_all(stream->fd, data, size_bytes)) return hlo_ok();
+  return error_of(errno, "write", "stream");
+}
+
+void hlo_os_stream_close(hlo_os_stream_t* stream) {
+  if (!stream) return;
+  close(stream->fd);
+  hlo_mem_free(stream);
+}
+
+void hlo_os_stderr_write(const char* text, size_t length) {
+  while (length > 0) {
+    ssize_t done = write(STDERR_FILENO, text, length);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return;
+    text += done;
+    length -= (size_t)done;
+  }
+}
+
+// ---- environment and shared libraries ----------------------------------------------------------
+
+const char* const* hlo_os_environment(void) {
+  static const char* const kEmpty[] = {NULL};
+  return environ ? (const char* const*)environ : kEmpty;
+}
+
+hlo_status_t hlo_os_library_open(const char* name, void** out_library) {
+  void* library = injected_failure() ? NULL : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = dlerror();
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "cannot open library %s: %s", name,
+                             reason ? reason : "unknown reason");
+  }
+  *out_library = library;
+  return hlo_ok();
+}
+
+void* hlo_os_library_symbol(void* library, const char* symbol) {
+  return dlsym(library, symbol);
+}
+
+void hlo_os_library_close(void* library) {
+  if (library) dlclose(library);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the OS layer: files and their failures, pages, cores, libraries.
+#include "base/os.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+static char g_directory[64];
+
+static int setup(void** state) {
+  (void)state;
+  strcpy(g_directory, "/tmp/hlocc_os_test.XXXXXX");
+  return mkdtemp(g_directory) ? 0 : -1;
+}
+
+static int teardown(void** state) {
+  (void)state;
+  return rmdir(g_directory);
+}
+
+static const char* path_of(const char* name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", g_directory, name);
+  return path;
+}
+
+static void expect(hlo_status_t status, hlo_status_code_t code, const char* part) {
+  assert_int_equal(hlo_status_code(status), code);
+  if (part) assert_non_null(strstr(hlo_status_message(status), part));
+  hlo_status_release(status);
+}
+
+static void test_write_and_read(void** state) {
+  (void)state;
+  const char* path = path_of("file");
+  expect(hlo_os_file_write(path, "first", 5), HLO_STATUS_OK, NULL);
+  expect(hlo_os_file_write(path, "second\0one", 10), HLO_STATUS_OK, NULL);
+  uint8_t* data = NULL;
+  size_t size = 0;
+  expect(hlo_os_file_read(path, 0, &data, &size), HLO_STATUS_OK, NULL);
+  assert_int_equal(size, 10);
+  assert_memory_equal(data, "second\0one", 11);
+  hlo_mem_free(data);
+  expect(hlo_os_file_read(path, 9, &data, &size), HLO_STATUS_RESOURCE_EXHAUSTED, "limit of 9");
+  const uint8_t* mapped = NULL;
+  expect(hlo_os_file_map(path, &mapped, &size), HLO_STATUS_OK, NULL);
+  assert_memory_equal(mapped, "second", 6);
+  hlo_os_pages_unmap((void*)mapped, size);
+  expect(hlo_os_file_write(path, "", 0), HLO_STATUS_OK, NULL);
+  expect(hlo_os_file_map(path, &mapped, &size), HLO_STATUS_OK, NULL);
+  assert_null(mapped);
+  unlink(path);
+  expect(hlo_os_file_read(path, 0, &data, &size), HLO_STATUS_NOT_FOUND, path);
+  expect(hlo_os_file_read(g_directory, 0, &data, &size), HLO_STATUS_INVALID_ARGUMENT, "directory");
+  expect(hlo_os_file_map("/dev/null", &mapped, &size), HLO_STATUS_INVALID_ARGUMENT, "regular");
+  expect(hlo_os_file_read("/proc/self/status", 0, &data, &size), HLO_STATUS_OK, NULL);
+  assert_true(size > 100);  // a file whose size is not known beforehand
+  hlo_mem_free(data);
+}
+
+// Every operation fails once: the old content stays, nothing is left behind.
+static void test_injected_faults(void** state) {
+  (void)state;
+  const char* path = path_of("kept");
+  expect(hlo_os_file_write(path, "old", 3), HLO_STATUS_OK, NULL);
+  for (uint64_t n = 1;; ++n) {
+    hlo_os_io_fail_nth(n);
+    hlo_status_t status = hlo_os_file_write(path, "new", 3);
+    bool failed = hlo_os_io_failed();
+    hlo_os_io_fail_nth(0);
+    assert_int_equal(hlo_status_is_ok(status), !failed);
+    hlo_status_release(status);
+    uint8_t* data = NULL;
+    size_t size = 0;
+    hlo_os_io_fail_nth(failed ? 1 : 0);
+    expect(hlo_os_file_read(path, 0, &data, &size), failed ? HLO_STATUS_DATA_LOSS : HLO_STATUS_OK,
+           NULL);
+    hlo_os_io_fail_nth(0);
+    hlo_mem_free(data);
+    expect(hlo_os_file_read(path, 0, &data, &size), HLO_STATUS_OK, NULL);
+    assert_memory_equal(data, failed ? "old" : "new", 3);
+    hlo_mem_free(data);
+    if (!failed) break;
+  }
+  unlink(path);
+}
+
+static void test_directories_and_streams(void** state) {
+  (void)state;
+  char deep[256];
+  snprintf(deep, sizeof deep, "%s/a/b", g_directory);
+  expect(hlo_os_directory_create(deep), HLO_STATUS_OK, NULL);
+  expect(hlo_os_directory_create(deep), HLO_STATUS_OK, NULL);
+  expect(hlo_os_directory_create("/dev/null/x"), HLO_STATUS_NOT_FOUND, "/dev/null");
+  hlo_os_stream_t* stream = NULL;
+  const char* path = path_of("a/b/log");
+  expect(hlo_os_stream_open(path, &stream), HLO_STATUS_OK, NULL);
+  expect(hlo_os_stream_write(stream, "one", 3), HLO_STATUS_OK, NULL);
+  expect(hlo_os_stream_write(stream, "two", 3), HLO_STATUS_OK, NULL);
+  hlo_os_stream_close(stream);
+  uint8_t* data = NULL;
+  size_t size = 0;
+  expect(hlo_os_file_read(path, 0, &data, &size), HLO_STATUS_OK, NULL);
+  assert_string_equal((char*)data, "onetwo");
+  hlo_mem_free(data);
+  unlink(path);
+  rmdir(path_of("a/b"));
+  rmdir(path_of("a"));
+}
+
+static void test_pages(void** state) {
+  (void)state;
+  for (int huge = 0; huge < 2; ++huge) {
+    void* pages = NULL;
+    size_t size = 5 * 1024 * 1024 + 1;
+    expect(hlo_os_pages_map(size, huge, &pages), HLO_STATUS_OK, NULL);
+    uint8_t* bytes = pages;
+    if (huge) assert_int_equal((uintptr_t)bytes % (2 * 1024 * 1024), 0);
+    bytes[0] = bytes[size - 1] = 1;
+    hlo_os_pages_discard(pages, size);
+    assert_int_equal(bytes[0], 0);
+    hlo_os_pages_unmap(pages, size);
+  }
+  void* pages = NULL;
+  expect(hlo_os_pages_map(SIZE_MAX, false, &pages), HLO_STATUS_RESOURCE_EXHAUSTED, NULL);
+  void* executable = NULL;
+  expect(hlo_os_pages_map_twice(64, &pages, &executable), HLO_STATUS_OK, NULL);
+  memcpy(pages, "seen", 4);
+  assert_memory_equal(executable, "seen", 4);
+  hlo_os_pages_unmap(pages, 64);
+  hlo_os_pages_unmap(executable, 64);
+  hlo_os_io_fail_nth(1);
+  expect(hlo_os_pages_map_twice(64, &pages, &executable), HLO_STATUS_DATA_LOSS, "anonymous");
+  hlo_os_io_fail_nth(0);
+}
+
+static void test_machine(void** state) {
+  (void)state;
+  uint32_t cores = hlo_os_usable_cpu_count();
+  assert_true(cores >= 1 && cores <= (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+  assert_true(hlo_os_memory_bytes() > 1 << 20);
+  uint64_t start = hlo_os_now_ns();
+  assert_true(hlo_os_now_ns() >= start);
+  assert_int_equal(hlo_os_process_id(), getpid());
+  atomic_uint word = 1;
+  hlo_os_futex_wait(&word, 0, UINT64_MAX);  // differs: returns at once
+  hlo_os_futex_wait(&word, 1, 1000000);
+  assert_true(hlo_os_now_ns() - start >= 900000);
+}
+
+static void test_libraries(void** state) {
+  (void)state;
+  void* library = NULL;
+  expect(hlo_os_library_open("libc.so.6", &library), HLO_STATUS_OK, NULL);
+  assert_non_null(hlo_os_library_symbol(library, "strlen"));
+  assert_null(hlo_os_library_symbol(library, "no_such_symbol_here"));
+  hlo_os_library_close(library);
+  expect(hlo_os_library_open("libno_such_library.so", &library), HLO_STATUS_NOT_FOUND,
+         "libno_such_library.so");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_write_and_read),
+      cmocka_unit_test(test_injected_faults),
+      cmocka_unit_test(test_directories_and_streams),
+      cmocka_unit_test(test_pages),
+      cmocka_unit_test(test_machine),
+      cmocka_unit_test(test_libraries),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

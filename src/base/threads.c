@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks and the worker pool (see threads.h). Workers park on one futex word, `epoch`, which changes
+// whenever there may be something to do; queues are under one mutex. A parallel loop lives on its
+// caller's stack: workers join it under the mutex, the caller closes it under the mutex and then
+// waits for those that joined.
+#define _GNU_SOURCE
+#include "base/threads.h"
+
+#include <assert.h>
+#include <fenv.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+
+enum {
+  NS_PER_US = 1000,
+  DEFAULT_SPIN_US = 50,
+  DEFAULT_BLOCKING_LIMIT = 256,
+  WORKER_LIMIT = 1024,
+  SPIN_PAUSES = 32,                     // between two looks at the clock
+  HELPER_LINGER_NS = 10 * 1000 * 1000,  // an idle helper waits this long for the next blocking job
+  STACK_BYTES = 8 * 1024 * 1024,
+  LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
+};
+
+// ---- locks -------------------------------------------------------------------------------------
+
+#ifndef NDEBUG
+static _Thread_local uint64_t t_levels_held;  // one bit a level
+static void note_lock(const hlo_mutex_t* mutex) {
+  assert(t_levels_held >> mutex->level == 0 && "locks must be taken in rising order of level");
+  t_levels_held |= 1ull << mutex->level;
+}
+static void note_unlock(const hlo_mutex_t* mutex) {
+  assert(t_levels_held >> mutex->level & 1 && "unlocking a mutex that this thread does not hold");
+  t_levels_held &= ~(1ull << mutex->level);
+}
+#else
+static void note_lock(const hlo_mutex_t* mutex) {
+  (void)mutex;
+}
+static void note_unlock(const hlo_mutex_t* mutex) {
+  (void)mutex;
+}
+#endif
+
+void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level) {
+  assert(level < HLO_LOCK_LEVEL_LIMIT);
+  pthread_mutex_init(&mutex->impl, NULL);
+  mutex->level = (uint8_t)level;
+}
+
+void hlo_mutex_deinit(hlo_mutex_t* mutex) {
+  pthread_mutex_destroy(&mutex->impl);
+}
+
+void hlo_mutex_lock(hlo_mutex_t* mutex) {
+  note_lock(mutex);
+  pthread_mutex_lock(&mutex->impl);
+}
+
+void hlo_mutex_unlock(hlo_mutex_t* mutex) {
+  note_unlock(mutex);
+  pthread_mutex_unlock(&mutex->impl);
+}
+
+void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
+#ifndef NDEBUG
+  assert(t_levels_held >> mutex->level & 1);
+#else
+  (void)mutex;
+#endif
+}
+
+void hlo_condition_init(hlo_condition_t* condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&condition->impl, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+void hlo_condition_deinit(hlo_condition_t* condition) {
+  pthread_cond_destroy(&condition->impl);
+}
+
+void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex) {
+  hlo_mutex_assert_held(mutex);
+  pthread_cond_wait(&condition->impl, &mutex->impl);
+}
+
+bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex,
+                              uint64_t deadline_ns) {
+  enum { NS_PER_S = 1000000000 };
+  hlo_mutex_assert_held(mutex);
+  struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+                              .tv_nsec = (long)(deadline_ns % NS_PER_S)};
+  return pthread_cond_timedwait(&condition->impl, &mutex->impl, &deadline) == 0;
+}
+
+void hlo_condition_broadcast(hlo_condition_t* condition) {
+  pthread_cond_broadcast(&condition->impl);
+}
+
+enum { GATE_CLOSED = 0, GATE_SLEEPERS = 1, GATE_OPEN = 2 };
+
+void hlo_gate_open(hlo_gate_t* gate) {
+  // Release: what was written before is seen by those that find the gate open. The wake may touch
+  // the address of a gate already freed, which is harmless: a futex wake reads no memory.
+  unsigned old = atomic_exchange_explicit(&gate->state, GATE_OPEN, memory_order_release);
+  if (old == GATE_SLEEPERS) hlo_os_futex_wake(&gate->state, UINT32_MAX);
+}
+
+bool hlo_gate_is_open(hlo_gate_t* gate) {
+  return atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_OPEN;
+}
+
+bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns) {
+  if (hlo_gate_is_open(gate)) return true;
+  uint64_t start = timeout_ns == UINT64_MAX ? 0 : hlo_os_now_ns();
+  for (;;) {
+    unsigned expected = GATE_CLOSED;
+    atomic_compare_exchange_strong_explicit(&gate->state, &expected, GATE_SLEEPERS,
+                                            memory_order_acquire, memory_order_acquire);
+    if (expected == GATE_OPEN) return true;
+    uint64_t left = UINT64_MAX;
+    if (timeout_ns != UINT64_MAX) {
+      uint64_t spent = hlo_os_now_ns() - start;
+      if (spent >= timeout_ns) return hlo_gate_is_open(gate);
+      left = timeout_ns - spent;
+    }
+    hlo_os_futex_wait(&gate->state, GATE_SLEEPERS, left);
+    if (hlo_gate_is_open(gate)) return true;
+  }
+}
+
+// ---- the pool ----------------------------------------------------------------------------------
+
+typedef struct loop {
+  struct loop *previous, *next;  // in the pool's list while open (mutex)
+  bool listed;                   // mutex
+  hlo_chunk_fn_t fn;
+  void* context;
+  size_t chunk_count;
+  atomic_size_t next_chunk;  // relaxed: only hands out numbers
+  atomic_int result;         // first value that is not zero
+  atomic_uint active;        // workers inside, and LOOP_WAITING; released by each on leaving
+} loop_t;
+
+typedef struct queue {
+  hlo_job_t* head;
+  hlo_job_t* tail;
+} queue_t;
+
+typedef struct helper {
+  pthread_t thread;
+  hlo_pool_t* pool;
+  struct helper* next;  // in the list of those to join
+} helper_t;
+
+struct hlo_pool {
+  hlo_mutex_t mutex;
+  queue_t jobs;           // mutex
+  loop_t* first_loop;     // mutex; newest last
+  loop_t* last_loop;      // mutex
+  uint32_t running_jobs;  // mutex; jobs taken and not finished
+  bool stopping;          // mutex
+
+  queue_t blocking;            // mutex
+  uint32_t blocking_count;     // mutex; jobs in that queue
+  uint32_t helper_count;       // mutex; alive
+  uint32_t idle_helper_count;  // mutex
+  helper_t* finished_helpers;  // mutex; to be joined
+  hlo_condition_t helper_wake;
+
+  atomic_uint ready;     // listed loops + queued jobs: a hint that saves taking the mutex
+  atomic_uint epoch;     // changed (seq_cst) after new work is in place
+  atomic_uint sleepers;  // seq_cst against epoch: a sleeper counts itself, then the kernel compares
+  uint64_t spin_ns;
+  uint32_t blocking_limit;
+  int64_t process_id;
+  uint32_t worker_count;
+  pthread_t workers[];
+};
+
+static _Thread_local const hlo_pool_t* t_pool;  // whose worker or helper this thread is
+
+static void push(queue_t* queue, hlo_job_t* job) {
+  job->next = NULL;
+  if (queue->tail) {
+    queue->tail->next = job;
+  } else {
+    queue->head = job;
+  }
+  queue->tail = job;
+}
+
+static hlo_job_t* pop(queue_t* queue) {
+  hlo_job_t* job = queue->head;
+  if (!job) return NULL;
+  queue->head = job->next;
+  if (!queue->head) queue->tail = NULL;
+  return job;
+}
+
+static inline void pause_cpu(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Tells parked workers that there is work for `count` of them.
+static void signal_workers(hlo_pool_t* pool, size_t count) {
+  atomic_fetch_add(&pool->epoch, 1);
+  unsigned sleepers = atomic_load(&pool->sleepers);
+  if (sleepers == 0) return;
+  hlo_os_futex_wake(&pool->epoch, count < sleepers ? (uint32_t)count : sleepers);
+}
+
+// Waits until the epoch differs from `seen`: first looking, then asleep.
+static void park(hlo_pool_t* pool, unsigned seen) {
+  if (pool->spin_ns) {
+    uint64_t end = hlo_os_now_ns() + pool->spin_ns;
+    do {
+      for (int i = 0; i < SPIN_PAUSES; ++i) {
+        if (atomic_load_explicit(&pool->epoch, memory_order_acquire) != seen) return;
+        pause_cpu();
+      }
+    } while (hlo_os_now_ns() < end);
+  }
+  atomic_fetch_add(&pool->sleepers, 1);
+  hlo_os_futex_wait(&pool->epoch, seen, UINT64_MAX);
+  atomic_fetch_sub(&pool->sleepers, 1);
+}
+
+static void list_loop_locked(hlo_pool_t* pool, loop_t* loop) {
+  loop->previous = pool->last_loop;
+  loop->next = NULL;
+  if (pool->last_loop) {
+    pool->last_loop->next = loop;
+  } else {
+    pool->first_loop = loop;
+  }
+  pool->last_loop = loop;
+  loop->listed = true;
+  atomic_fetch_add_explicit(&pool->ready, 1, memory_order_relaxed);
+}
+
+static void unlist_loop_locked(hlo_pool_t* pool, loop_t* loop) {
+  if (!loop->listed) return;
+  if (loop->previous) {
+    loop->previous->next = loop->next;
+  } else {
+    pool->first_loop = loop->next;
+  }
+  if (loop->next) {
+    loop->next->previous = loop->previous;
+  } else {
+    pool->last_loop = loop->previous;
+  }
+  loop->listed = false;
+  atomic_fetch_sub_explicit(&pool->ready, 1, memory_order_relaxed);
+}
+
+static void run_chunks(loop_t* loop) {
+  while (atomic_load_explicit(&loop->result, memory_order_relaxed) == 0) {
+    size_t index = atomic_fetch_add_explicit(&loop->next_chunk, 1, memory_order_relaxed);
+    if (index >= loop->chunk_count) return;
+    int32_t result = loop->fn(loop->context, index);
+    int none = 0;
+    if (HLO_UNLIKELY(result != 0)) {
+      atomic_compare_exchange_strong_explicit(&loop->result, &none, result, memory_order_relaxed,
+                                              memory_order_relaxed);
+    }
+  }
+}
+
+// Whether nothing is left for a worker that would join.
+static bool is_exhausted(loop_t* loop) {
+  return atomic_load_explicit(&loop->next_chunk, memory_order_relaxed) >= loop->chunk_count ||
+         atomic_load_explicit(&loop->result, memory_order_relaxed) != 0;
+}
+
+// Joins an open loop, the one joined last going to the end of the list; NULL if there is none.
+static loop_t* join_loop_locked(hlo_pool_t* pool) {
+  loop_t* loop;
+  while ((loop = pool->first_loop) != NULL) {
+    unlist_loop_locked(pool, loop);
+    if (is_exhausted(loop)) continue;
+    list_loop_locked(pool, loop);
+    atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
+    return loop;
+  }
+  return NULL;
+}
+
+static void leave_loop(loop_t* loop) {
+  // Release: the chunks' results, for the caller's acquire in await_loop(). The loop may be gone
+  // right after; waking its address is harmless then.
+  unsigned old = atomic_fetch_sub_explicit(&loop->active, 1, memory_order_release);
+  if (old == (LOOP_WAITING | 1u)) hlo_os_futex_wake(&loop->active, 1);
+}
+
+static void await_loop(const hlo_pool_t* pool, loop_t* loop) {
+  uint64_t end = 0;
+  for (;;) {
+    for (int i = 0; i < SPIN_PAUSES; ++i) {
+      if (atomic_load_explicit(&loop->active, memory_order_acquire) == 0) return;
+      pause_cpu();
+    }
+    uint64_t now = hlo_os_now_ns();
+    if (end == 0) end = now + pool->spin_ns;
+    if (now >= end) break;
+  }
+  unsigned active = atomic_fetch_or_explicit(&loop->active, LOOP_WAITING, memory_order_acquire);
+  for (active |= LOOP_WAITING; active != LOOP_WAITING;) {
+    hlo_os_futex_wait(&loop->active, active, UINT64_MAX);
+    active = atomic_load_explicit(&loop->active, memory_order_acquire);
+  }
+}
+
+// Runs one loop or job; false if there was none.
+static bool work_once(hlo_pool_t* pool) {
+  if (atomic_load_explicit(&pool->ready, memory_order_relaxed) == 0) return false;
+  hlo_mutex_lock(&pool->mutex);
+  loop_t* loop = join_loop_locked(pool);
+  hlo_job_t* job = loop ? NULL : pop(&pool->jobs);
+  if (job) {
+    ++pool->running_jobs;
+    atomic_fetch_sub_explicit(&pool->ready, 1, memory_order_relaxed);
+  }
+  hlo_mutex_unlock(&pool->mutex);
+  if (loop) {
+    run_chunks(loop);
+    leave_loop(loop);
+  } else if (job) {
+    job->run(job);
+    hlo_mutex_lock(&pool->mutex);
+    --pool->running_jobs;
+    bool wake_all = pool->stopping;
+    hlo_mutex_unlock(&pool->mutex);
+    if (wake_all) signal_workers(pool, SIZE_MAX);
+  }
+  return loop || job;
+}
+
+// True when the pool is being released and nothing can bring new work any more.
+static bool is_finished(hlo_pool_t* pool) {
+  hlo_mutex_lock(&pool->mutex);
+  bool finished = pool->stopping && !pool->jobs.head && !pool->first_loop &&
+                  pool->running_jobs == 0 && pool->helper_count == 0 && !pool->blocking.head;
+  hlo_mutex_unlock(&pool->mutex);
+  return finished;
+}
+
+static void enter_thread(const hlo_pool_t* pool, const char* name) {
+  t_pool = pool;
+  fesetenv(FE_DFL_ENV);  // a new thread inherits its creator's rounding and flush-to-zero bits
+  pthread_setname_np(pthread_self(), name);
+}
+
+static void* worker_main(void* argument) {
+  hlo_pool_t* pool = argument;
+  enter_thread(pool, "hlocc-worker");
+  for (;;) {
+    // Acquire before looking: work put in place before this epoch is seen below; later work
+    // changes the epoch again, and park() returns at once.
+    unsigned seen = atomic_load_explicit(&pool->epoch, memory_order_acquire);
+    if (work_once(pool)) continue;
+    if (is_finished(pool)) return NULL;
+    park(pool, seen);
+  }
+}
+
+static int start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
+  pthread_attr_t attributes;
+  sigset_t all, before;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals go to the host's threads
+  int error = pthread_create(thread, &attributes, main, argument);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+// ---- helpers for blocking jobs -----------------------------------------------------------------
+
+static void* helper_main(void* argument) {
+  helper_t* helper = argument;
+  hlo_pool_t* pool = helper->pool;
+  enter_thread(pool, "hlocc-blocking");
+  hlo_mutex_lock(&pool->mutex);
+  for (;;) {
+    hlo_job_t* job = pop(&pool->blocking);
+    if (job) {
+      --pool->blocking_count;
+      hlo_mutex_unlock(&pool->mutex);
+      job->run(job);
+      hlo_mutex_lock(&pool->mutex);
+      continue;
+    }
+    if (pool->stopping) break;
+    ++pool->idle_helper_count;
+    bool woken = hlo_condition_wait_until(&pool->helper_wake, &pool->mutex,
+                                          hlo_os_now_ns() + HELPER_LINGER_NS);
+    --pool->idle_helper_count;
+    if (!woken && !pool->blocking.head) break;
+  }
+  --pool->helper_count;
+  helper->next = pool->finished_helpers;
+  pool->finished_helpers = helper;
+  bool wake_all = pool->stopping;
+  hlo_mutex_unlock(&pool->mutex);
+  // The pool outlives this: release joins the finished helpers before it frees anything.
+  if (wake_all) signal_workers(pool, SIZE_MAX);
+  return NULL;
+}
+
+static void join_finished_helpers(hlo_pool_t* pool) {
+  hlo_mutex_lock(&pool->mutex);
+  helper_t* helper = pool->finished_helpers;
+  pool->finished_helpers = NULL;
+  hlo_mutex_unlock(&pool->mutex);
+  while (helper) {
+    helper_t* next = helper->next;
+    pthread_join(helper->thread, NULL);
+    hlo_mem_free(helper);
+    helper = next;
+  }
+}
+
+// The new thread takes the mutex first, so that its number is stored before it can finish.
+static bool start_helper_locked(hlo_pool_t* pool) {
+  helper_t* helper = hlo_mem_alloc(sizeof *helper);
+  if (!helper) return false;
+  *helper = (helper_t){.pool = pool};
+  if (start_thread(&helper->thread, helper_main, helper) != 0) {
+    hlo_mem_free(helper);
+    return false;
+  }
+  ++pool->helper_count;
+  return true;
+}
+
+hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) {
+  join_finished_helpers(pool);
+  hlo_mutex_lock(&pool->mutex);
+  bool wants_helper =
+      pool->blocking_count >= pool->idle_helper_count && pool->helper_count < pool->blocking_limit;
+  if (wants_helper && !start_helper_locked(pool) && pool->helper_count == 0) {
+    hlo_mutex_unlock(&pool->mutex);
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                             "cannot start a thread for a call that may block");
+  }
+  push(&pool->blocking, job);
+  ++pool->blocking_count;
+  hlo_condition_broadcast(&pool->helper_wake);
+  hlo_mutex_unlock(&pool->mutex);
+  return hlo_ok();
+}
+
+// ---- pool, public ------------------------------------------------------------------------------
+
+static void free_pool(hlo_pool_t* pool) {
+  hlo_condition_deinit(&pool->helper_wake);
+  hlo_mutex_deinit(&pool->mutex);
+  hlo_mem_free(pool);
+}
+
+hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out_pool) {
+  static const hlo_pool_options_t kDefaults = {0};
+  if (!options) options = &kDefaults;
+  uint32_t count = options->worker_count ? options->worker_count : hlo_os_usable_cpu_count();
+  if (count > WORKER_LIMIT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%u worker threads asked for, at most %d",
+                             count, WORKER_LIMIT);
+  }
+  size_t size = sizeof(hlo_pool_t) + count * sizeof(pthread_t);
+  hlo_pool_t* pool = hlo_mem_alloc_zeroed(size);
+  if (!pool) return hlo_status_out_of_memory(size);
+  hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_POOL);
+  hlo_condition_init(&pool->helper_wake);
+  uint32_t spin_us = options->spin_us ? options->spin_us : DEFAULT_SPIN_US;
+  pool->spin_ns = options->no_spin ? 0 : (uint64_t)spin_us * NS_PER_US;
+  pool->blocking_limit = options->blocking_limit ? options->blocking_limit : DEFAULT_BLOCKING_LIMIT;
+  pool->process_id = hlo_os_process_id();
+  for (uint32_t i = 0; i < count; ++i) {
+    int error = start_thread(&pool->workers[i], worker_main, pool);
+    if (error) {
+      hlo_pool_release(pool);
+      char reason[128];
+      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                               "cannot start worker thread %u of %u: %s", i + 1, count,
+                               strerror_r(error, reason, sizeof reason));
+    }
+    pool->worker_count = i + 1;
+  }
+  *out_pool = pool;
+  return hlo_ok();
+}
+
+void hlo_pool_release(hlo_pool_t* pool) {
+  if (!pool) return;
+  if (hlo_pool_is_orphaned(pool)) {  // the lock may be held for ever by a thread of the parent
+    hlo_mem_free(pool);
+    return;
+  }
+  assert(t_pool != pool && "a pool cannot be released by its own thread");
+  hlo_mutex_lock(&pool->mutex);
+  pool->stopping = true;
+  hlo_condition_broadcast(&pool->helper_wake);
+  hlo_mutex_unlock(&pool->mutex);
+  signal_workers(pool, SIZE_MAX);
+  for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i], NULL);
+  join_finished_helpers(pool);
+  free_pool(pool);
+}
+
+uint32_t hlo_pool_worker_count(const hlo_pool_t* pool) {
+  return pool->worker_count;
+}
+
+uint32_t hlo_pool_blocking_count(hlo_pool_t* pool) {
+  hlo_mutex_lock(&pool->mutex);
+  uint32_t count = pool->helper_count;
+  hlo_mutex_unlock(&pool->mutex);
+  return count;
+}
+
+bool hlo_pool_is_current(const hlo_pool_t* pool) {
+  return t_pool == pool;
+}
+
+bool hlo_pool_is_orphaned(const hlo_pool_t* pool) {
+  return pool->process_id != hlo_os_process_id();
+}
+
+void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job) {
+  hlo_mutex_lock(&pool->mutex);
+  push(&pool->jobs, job);
+  atomic_fetch_add_explicit(&pool->ready, 1, memory_order_relaxed);
+  hlo_mutex_unlock(&pool->mutex);
+  signal_workers(pool, 1);
+}
+
+static int32_t run_alone(size_t chunk_count, hlo_chunk_fn_t fn, void* context) {
+  for (size_t i = 0; i < chunk_count; ++i) {
+    int32_t result = fn(context, i);
+    if (result != 0) return result;
+  }
+  return 0;
+}
+
+int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
+                              void* context) {
+  if (!pool || chunk_count < 2) return run_alone(chunk_count, fn, context);
+  loop_t loop = {.fn = fn, .context = context, .chunk_count = chunk_count};
+  hlo_mutex_lock(&pool->mutex);
+  list_loop_locked(pool, &loop);
+  hlo_mutex_unlock(&pool->mutex);
+  signal_workers(pool, chunk_count - 1);
+  run_chunks(&loop);
+  hlo_mutex_lock(&pool->mutex);
+  unlist_loop_locked(pool, &loop);  // from here on nobody joins
+  hlo_mutex_unlock(&pool->mutex);
+  await_loop(pool, &loop);
+  return atomic_load_explicit(&loop.result, memory_order_relaxed);
+}

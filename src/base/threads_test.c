@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit, blocking jobs, fork.
+#include "base/threads.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+
+enum { WORKER_COUNT = 3, TIMEOUT_NS = 2000000000 };
+
+static hlo_pool_t* create_pool(uint32_t worker_count) {
+  hlo_pool_options_t options = {.worker_count = worker_count};
+  hlo_pool_t* pool = NULL;
+  assert_true(hlo_status_is_ok(hlo_pool_create(&options, &pool)));
+  assert_int_equal(hlo_pool_worker_count(pool), worker_count);
+  return pool;
+}
+
+// ---- loops -------------------------------------------------------------------------------------
+
+typedef struct squares {
+  hlo_pool_t* pool;
+  uint32_t* out;
+  size_t inner_count;
+  size_t stop_at;
+} squares_t;
+
+static int32_t square_chunk(void* context, size_t index) {
+  squares_t* squares = context;
+  if (index == squares->stop_at) return 7;
+  squares->out[index] += (uint32_t)(index * index);
+  return 0;
+}
+
+static void test_parallel_for(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  static uint32_t out[1000];
+  for (size_t count = 0; count < 1000; count = count * 3 + 1) {
+    memset(out, 0, sizeof out);
+    squares_t squares = {.out = out, .stop_at = SIZE_MAX};
+    assert_int_equal(hlo_pool_parallel_for(pool, count, square_chunk, &squares), 0);
+    for (size_t i = 0; i < 1000; ++i) assert_int_equal(out[i], i < count ? i * i : 0);
+  }
+  squares_t stopping = {.out = out, .stop_at = 500};
+  assert_int_equal(hlo_pool_parallel_for(pool, 1000, square_chunk, &stopping), 7);
+  memset(out, 0, sizeof out);
+  assert_int_equal(hlo_pool_parallel_for(NULL, 1000, square_chunk, &stopping), 7);
+  assert_int_equal(out[501], 0);
+  hlo_pool_release(pool);
+}
+
+static int32_t nested_chunk(void* context, size_t index) {
+  squares_t* outer = context;
+  squares_t inner = {.out = outer->out + index * outer->inner_count, .stop_at = SIZE_MAX};
+  return hlo_pool_parallel_for(outer->pool, outer->inner_count, square_chunk, &inner);
+}
+
+static void test_nested_loops(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  static uint32_t out[40 * 25];
+  memset(out, 0, sizeof out);
+  squares_t outer = {.pool = pool, .out = out, .inner_count = 25};
+  assert_int_equal(hlo_pool_parallel_for(pool, 40, nested_chunk, &outer), 0);
+  for (size_t i = 0; i < 40 * 25; ++i) assert_int_equal(out[i], (i % 25) * (i % 25));
+  hlo_pool_release(pool);
+}
+
+static void test_chunk_ranges(void** state) {
+  (void)state;
+  for (size_t total = 1; total < 50; ++total) {
+    for (size_t grain = 1; grain < 12; ++grain) {
+      size_t count = hlo_chunk_count(total, grain), expected = 0;
+      for (size_t i = 0; i < count; ++i) {
+        size_t begin, end;
+        hlo_chunk_range(total, count, i, &begin, &end);
+        assert_int_equal(begin, expected);
+        assert_true(end > begin && end - begin <= grain);
+        expected = end;
+      }
+      assert_int_equal(expected, total);
+    }
+  }
+}
+
+// ---- jobs --------------------------------------------------------------------------------------
+
+typedef struct relay {
+  hlo_job_t job;  // first: the job is the relay
+  hlo_pool_t* pool;
+  int rounds_left;
+  atomic_int* done_count;
+  atomic_int* wrong_thread_count;
+  hlo_gate_t* gate;
+  int expected;
+} relay_t;
+
+static void run_relay(hlo_job_t* job) {
+  relay_t* relay = (relay_t*)job;
+  if (!hlo_pool_is_current(relay->pool)) atomic_fetch_add(relay->wrong_thread_count, 1);
+  if (relay->rounds_left-- > 0) {
+    hlo_pool_submit(relay->pool, job);
+  } else if (atomic_fetch_add(relay->done_count, 1) + 1 == relay->expected) {
+    hlo_gate_open(relay->gate);
+  }
+}
+
+static void test_jobs_resubmit(void** state) {
+  (void)state;
+  enum { RELAY_COUNT = 20, ROUNDS = 200 };
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  atomic_int done = 0, wrong = 0;
+  hlo_gate_t gate = {0};
+  relay_t relays[RELAY_COUNT];
+  for (int i = 0; i < RELAY_COUNT; ++i) {
+    relays[i] = (relay_t){{NULL, run_relay}, pool, ROUNDS, &done, &wrong, &gate, RELAY_COUNT};
+    hlo_pool_submit(pool, &relays[i].job);
+  }
+  assert_true(hlo_gate_await(&gate, UINT64_MAX));
+  assert_int_equal(wrong, 0);
+  assert_false(hlo_pool_is_current(pool));
+  hlo_pool_release(pool);
+}
+
+static void test_release_runs_what_is_queued(void** state) {
+  (void)state;
+  enum { RELAY_COUNT = 50 };
+  hlo_pool_t* pool = create_pool(1);
+  atomic_int done = 0, wrong = 0;
+  hlo_gate_t gate = {0};
+  relay_t relays[RELAY_COUNT];
+  for (int i = 0; i < RELAY_COUNT; ++i) {
+    relays[i] = (relay_t){{NULL, run_relay}, pool, 3, &done, &wrong, &gate, RELAY_COUNT};
+    hlo_pool_submit(pool, &relays[i].job);
+  }
+  hlo_pool_release(pool);
+  assert_int_equal(done, RELAY_COUNT);
+}
+
+// ---- blocking jobs -----------------------------------------------------------------------------
+
+// All wait for each other: works only if each has a thread of its own; then each resumes on a
+// worker.
+typedef struct meeting {
+  hlo_job_t job;
+  hlo_pool_t* pool;
+  atomic_int* arrived;
+  atomic_int* resumed;
+  hlo_gate_t* all_here;
+  int expected;
+  bool second_half;
+} meeting_t;
+
+static void run_meeting(hlo_job_t* job) {
+  meeting_t* meeting = (meeting_t*)job;
+  if (meeting->second_half) {
+    atomic_fetch_add(meeting->resumed, 1);
+    return;
+  }
+  if (atomic_fetch_add(meeting->arrived, 1) + 1 == meeting->expected) {
+    hlo_gate_open(meeting->all_here);
+  }
+  if (hlo_gate_await(meeting->all_here, TIMEOUT_NS)) {
+    meeting->second_half = true;
+    hlo_pool_submit(meeting->pool, job);
+  }
+}
+
+static void test_blocking_jobs(void** state) {
+  (void)state;
+  enum { COUNT = 8 };
+  hlo_pool_t* pool = create_pool(1);
+  for (int round = 0; round < 3; ++round) {
+    atomic_int arrived = 0, resumed = 0;
+    hlo_gate_t all_here = {0};
+    meeting_t meetings[COUNT];
+    for (int i = 0; i < COUNT; ++i) {
+      meetings[i] =
+          (meeting_t){{NULL, run_meeting}, pool, &arrived, &resumed, &all_here, COUNT, false};
+      assert_true(hlo_status_is_ok(hlo_pool_submit_blocking(pool, &meetings[i].job)));
+    }
+    assert_true(hlo_gate_await(&all_here, TIMEOUT_NS));
+    uint64_t deadline = hlo_os_now_ns() + TIMEOUT_NS;
+    while (atomic_load(&resumed) < COUNT && hlo_os_now_ns() < deadline) usleep(100);
+    assert_int_equal(atomic_load(&resumed), COUNT);
+  }
+  usleep(50000);
+  assert_int_equal(hlo_pool_blocking_count(pool), 0);
+  // Release with blocking jobs still on their way.
+  atomic_int arrived = 0, resumed = 0;
+  hlo_gate_t all_here = {0};
+  meeting_t meetings[COUNT];
+  for (int i = 0; i < COUNT; ++i) {
+    meetings[i] =
+        (meeting_t){{NULL, run_meeting}, pool, &arrived, &resumed, &all_here, COUNT, false};
+    assert_true(hlo_status_is_ok(hlo_pool_submit_blocking(pool, &meetings[i].job)));
+  }
+  hlo_pool_release(pool);
+  assert_int_equal(resumed, COUNT);
+}
+
+// ---- the rest ----------------------------------------------------------------------------------
+
+static void test_gate_times_out(void** state) {
+  (void)state;
+  hlo_gate_t gate = {0};
+  assert_false(hlo_gate_await(&gate, 1000000));
+  hlo_gate_open(&gate);
+  assert_true(hlo_gate_await(&gate, 0));
+  assert_true(hlo_gate_is_open(&gate));
+}
+
+static void test_create_fails_cleanly(void** state) {
+  (void)state;
+  hlo_pool_t* pool = NULL;
+  hlo_mem_fail_nth(1);
+  hlo_status_t status = hlo_pool_create(NULL, &pool);
+  hlo_mem_fail_nth(0);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  hlo_status_release(status);
+  status = hlo_pool_create(&(hlo_pool_options_t){.worker_count = 100000}, &pool);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+  hlo_status_release(status);
+  assert_null(pool);
+}
+
+static void test_fork(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(2);
+  pid_t child = fork();
+  if (child == 0) {
+    bool orphaned = hlo_pool_is_orphaned(pool);
+    hlo_pool_release(pool);  // must not wait for threads that are not there
+    _exit(orphaned ? 0 : 1);
+  }
+  int result = -1;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_int_equal(result, 0);
+  assert_false(hlo_pool_is_orphaned(pool));
+  hlo_pool_release(pool);
+}
+
+static void test_locks(void** state) {
+  (void)state;
+  hlo_mutex_t outer, inner;
+  hlo_mutex_init(&outer, HLO_LOCK_LEVEL_CLIENT);
+  hlo_mutex_init(&inner, HLO_LOCK_LEVEL_POOL);
+  hlo_mutex_lock(&outer);
+  hlo_mutex_lock(&inner);
+  hlo_mutex_assert_held(&outer);
+  hlo_mutex_unlock(&outer);
+  hlo_mutex_unlock(&inner);
+  hlo_condition_t condition;
+  hlo_condition_init(&condition);
+  hlo_mutex_lock(&inner);
+  assert_false(hlo_condition_wait_until(&condition, &inner, hlo_os_now_ns() + 1000000));
+  hlo_mutex_unlock(&inner);
+  hlo_condition_deinit(&condition);
+  hlo_mutex_deinit(&outer);
+  hlo_mutex_deinit(&inner);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_parallel_for),
+      cmocka_unit_test(test_nested_loops),
+      cmocka_unit_test(test_chunk_ranges),
+      cmocka_unit_test(test_jobs_resubmit),
+      cmocka_unit_test(test_release_runs_what_is_queued),
+      cmocka_unit_test(test_blocking_jobs),
+      cmocka_unit_test(test_gate_times_out),
+      cmocka_unit_test(test_create_fails_cleanly),
+      cmocka_unit_test(test_fork),
+      cmocka_unit_test(test_locks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
