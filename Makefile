@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: `make demo` from a fresh clone, `make check` before sending a change.
+# Everything real is in CMakeLists.txt; this file installs what is missing and calls it.
+
+PREFIX  ?= /usr/local
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
+BUILD   := build
+PY      := $(BUILD)/venv/bin/python
+NINJA   := $(if $(shell command -v ninja 2>/dev/null),-G Ninja,)
+DEPS    := tools/install_deps.sh
+CTEST   := ctest --output-on-failure -j $(JOBS) --no-tests=error
+SANITIZED := ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+
+# $(call configure,folder,options): makes the build folder unless it is there, then applies options.
+configure = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(NINJA)) $(2) >$(1).log 2>&1 \
+            && rm -f $(1).log || { cat $(1).log; exit 1; }
+compile   = cmake --build $(1) -j $(JOBS) $(2)
+
+.PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
+        check-rules check-docs golden-update fuzz bench docs format install clean
+
+all:
+	@$(DEPS) build
+	@$(call configure,$(BUILD),-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,$(BUILD))
+
+help:
+	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
+	@echo "     golden-update | fuzz | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+
+demo: all
+	@$(DEPS) python
+	JAX_PLATFORMS=hlocc $(PY) examples/train_digits.py --png $(BUILD)/demo/digits.png
+
+check-rules:
+	@python3 tools/layer_check.py
+	@python3 tools/house_rules.py
+
+check:
+	@$(DEPS) build check python
+	@$(MAKE) --no-print-directory all check-rules check-docs
+	cd $(BUILD) && $(CTEST) -L 'unit|golden|example|smoke'
+
+check-clang:
+	@$(DEPS) build check clang
+	@$(call configure,build-clang,-DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang)
+	@$(call compile,build-clang)
+
+# $(call sanitized,folder,sanitizers): unit and golden tests under sanitizers
+define sanitized
+	@$(DEPS) build check
+	@$(call configure,$(1),-DCMAKE_BUILD_TYPE=Debug "-DHLOCC_SANITIZE=$(2)")
+	@$(call compile,$(1))
+	cd $(1) && $(SANITIZED) $(CTEST) -L 'unit|golden'
+endef
+
+check-asan:
+	$(call sanitized,build-asan,address;undefined)
+
+check-ubsan:
+	$(call sanitized,build-ubsan,undefined)
+
+check-tsan:
+	$(call sanitized,build-tsan,thread)
+
+check-ci:
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory check-clang
+	@$(MAKE) --no-print-directory check-asan
+	cd $(BUILD) && $(CTEST) -L jax
+
+check-full: check-ci check-ubsan check-tsan fuzz
+
+golden-update: all
+	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden
+
+# Every fuzz target for FUZZ_SECONDS, started from its committed corpus.
+fuzz:
+	@$(DEPS) build clang
+	@$(call configure,build-fuzz,-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DHLOCC_FUZZ=ON \
+	  -DHLOCC_TESTS=OFF "-DHLOCC_SANITIZE=address;undefined")
+	@$(call compile,build-fuzz)
+	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
+
+bench: all
+	@$(DEPS) python
+	$(PY) bench/jax_steps.py
+
+# The reference pages that the tool writes about itself.
+DOC_PAGES := ops passes config
+
+docs: all
+	@for page in $(DOC_PAGES); do $(BUILD)/bin/hlocc $$page --markdown > docs/$$page.md || exit 1; done
+
+check-docs:
+	@for page in $(DOC_PAGES); do \
+	  $(BUILD)/bin/hlocc $$page --markdown | diff -q - docs/$$page.md >/dev/null \
+	    || { echo "docs/$$page.md is stale: run make docs"; exit 1; }; done
+
+format:
+	git ls-files 'src/*.c' 'src/*.h' 'include/*.h' 'examples/*.c' | xargs clang-format -i
+
+install: all
+	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf build-*
+	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +

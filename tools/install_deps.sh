@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what a build step needs and the machine lacks; silent and quick when nothing is missing.
+#
+#   tools/install_deps.sh build    C compiler, CMake, Ninja
+#   tools/install_deps.sh check    cmocka, Python
+#   tools/install_deps.sh clang    clang and its sanitizer run time
+#   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
+#
+# System packages come from apt, as root or through `sudo -n`; without either, one line says what
+# to install. Python packages never touch the system: they live in build/venv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+compiles() {  # does the C compiler accept the header $1?
+  printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <%s>\n' "$1" |
+    "${CC:-cc}" -E -x c - >/dev/null 2>&1
+}
+
+# A Python that can make virtual environments. The system's first: others on PATH may be wrappers.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-} /usr/bin/python3 python3; do
+    if "$candidate" -c 'import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+missing=()
+
+need_build() {
+  { has cc || has gcc || has clang; } || missing+=(gcc)
+  { has cc && compiles stdio.h; } || missing+=(gcc libc6-dev)
+  has cmake || missing+=(cmake)
+  { has ninja || has make; } || missing+=(ninja-build)
+}
+
+need_check() {
+  compiles cmocka.h || missing+=(libcmocka-dev)
+  has python3 || missing+=(python3)
+}
+
+need_clang() {
+  has clang || missing+=(clang llvm)
+  echo 'int main(void) { return 0; }' >"$scratch/x.c"
+  { has clang && clang -fsanitize=address,undefined "$scratch/x.c" -o "$scratch/x" 2>/dev/null; } ||
+    missing+=("libclang-rt-14-dev")
+}
+
+install_missing() {
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local packages as_root=""
+  packages=$(printf '%s\n' "${missing[@]}" | sort -u | tr '\n' ' ')
+  if ! has apt-get; then
+    echo "hlocc needs these packages (Debian names): $packages" >&2
+    exit 1
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    if ! sudo -n true 2>/dev/null; then
+      echo "hlocc needs: sudo apt-get install $packages" >&2
+      exit 1
+    fi
+    as_root="sudo -n"
+  fi
+  echo "installing $packages"
+  export DEBIAN_FRONTEND=noninteractive
+  $as_root apt-get update -qq
+  # shellcheck disable=SC2086
+  $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
+  missing=()
+}
+
+make_venv() {
+  local python stamp
+  stamp="build/venv/.installed-$(cksum <tools/requirements.txt | cut -d' ' -f1)"
+  [ ! -e "$stamp" ] || return 0
+  python=$(find_python) || {
+    missing+=(python3 python3-venv)
+    install_missing
+    python=$(find_python) || { echo "hlocc needs Python 3.11 or newer with venv" >&2; exit 1; }
+  }
+  echo "making build/venv with $($python --version) and JAX"
+  mkdir -p build
+  "$python" -m venv --clear build/venv
+  build/venv/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements.txt
+  # The package of this tree, found by the environment without being installed.
+  pwd | sed 's|$|/python|' >"$(echo build/venv/lib/python3*/site-packages)/hlocc-tree.pth"
+  touch "$stamp"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for group in "$@"; do
+  case $group in
+    build) need_build ;;
+    check) need_check ;;
+    clang) need_clang ;;
+    python) ;;
+    *) echo "usage: $0 [build] [check] [clang] [python]" >&2; exit 2 ;;
+  esac
+done
+install_missing
+for group in "$@"; do
+  [ "$group" != python ] || make_venv
+done

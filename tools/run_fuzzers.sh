@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs every fuzz target of a build folder for some seconds, from the corpus of the same name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$1 seconds=$2
+for target in "$folder"/fuzz/fuzz_*; do
+  name=${target##*/fuzz_}
+  found="$folder/found/$name"
+  mkdir -p "$found" "tests/corpus/$name"
+  echo "fuzz $name for $seconds s"
+  "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+    -artifact_prefix="$found/crash-" "$found" "tests/corpus/$name"
+done
+echo "fuzz: OK"
