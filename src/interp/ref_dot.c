@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// dot and dot_general. Every contraction becomes a batch of matrix products: the operands'
+// dimensions are grouped into batch, free and contracting ones; where a group has one stride the
+// product reads the operand in place, else a packed copy is made.
+#include "interp/ref_dot.h"
+
+#include <string.h>
+
+#include "kernels/gemm.h"
+
+// An operand as matrices [free x contracting], one per batch index.
+typedef struct {
+  const char* data;
+  char* owned;  // converted or packed copy, or NULL
+  size_t element_bytes;
+  int64_t free_count, depth;
+  int64_t free_stride, depth_stride;  // in elements
+  uint32_t batch_rank;
+  int64_t batch_strides[HLO_RANK_MAX];  // in bytes
+} matrices_t;
+
+hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result) {
+  const hlo_dtype_t all[3] = {lhs, rhs, result};
+  bool is_float = false, is_wide = false;
+  for (int i = 0; i < 3; i++) {
+    const hlo_dtype_info_t* part = hlo_dtype_info(hlo_dtype_info(all[i])->part);
+    if (part->klass == HLO_DTYPE_CLASS_FLOAT) is_float = true;
+    if (part->bits > 32 && (i == 2 || part->klass == HLO_DTYPE_CLASS_FLOAT)) is_wide = true;
+  }
+  if (is_float) return is_wide ? HLO_DTYPE_F64 : HLO_DTYPE_F32;
+  return is_wide ? HLO_DTYPE_U64 : HLO_DTYPE_U32;
+}
+
+// The common stride of a group of dims seen as one, in elements; false if there is none.
+static bool group_stride(uint32_t count, const int64_t* dims, const int64_t* strides,
+                         int64_t* out_stride) {
+  int64_t stride = 0, extent = 0;  // of the dims merged so far, from the innermost
+  bool found = false;
+  for (uint32_t i = count; i > 0; i--) {
+    if (dims[i - 1] == 1) continue;
+    if (found && strides[i - 1] != extent) return false;
+    if (!found) stride = strides[i - 1];
+    found = true;
+    extent = strides[i - 1] * dims[i - 1];
+  }
+  *out_stride = found ? stride : 1;
+  return true;
+}
+
+static int64_t product(uint32_t count, const int64_t* values) {
+  int64_t result = 1;
+  for (uint32_t i = 0; i < count; i++) result *= values[i];
+  return result;
+}
+
+// Packs one part of `tensor`, seen through sizes and strides (elements), densely in type `dtype`.
+static hlo_status_t pack(const hlo_tensor_t* tensor, int part, uint32_t rank, const int64_t* sizes,
+                         const int64_t* strides, hlo_dtype_t dtype, char** out_packed) {
+  const hlo_dtype_t from = hlo_dtype_info(tensor->dtype)->part;
+  const size_t from_bytes = hlo_dtype_size_bytes(from), count = (size_t)tensor->element_count;
+  const size_t element_bytes = hlo_tensor_element_bytes(tensor);
+  int64_t in[HLO_RANK_MAX], out[HLO_RANK_MAX];
+  for (uint32_t i = 0; i < rank; i++) in[i] = strides[i] * (int64_t)element_bytes;
+  hlo_strided_dense(from_bytes, rank, sizes, out);
+  size_t size_bytes = 0;
+  if (!hlo_size_mul(count, hlo_dtype_size_bytes(dtype), &size_bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
+  char* packed = hlo_mem_alloc_aligned(size_bytes, 64);
+  char* rows = from == dtype ? packed : hlo_mem_alloc_aligned(count * from_bytes, 64);
+  hlo_status_t status = packed && rows ? hlo_ok() : hlo_status_out_of_memory(size_bytes);
+  if (packed && rows) {
+    hlo_strided_copy(from_bytes, rank, sizes, rows, out,
+                     (const char*)tensor->data + (size_t)part * from_bytes, in);
+    if (rows != packed) hlo_dtype_convert(from, rows, dtype, packed, count);
+  }
+  if (rows != packed) hlo_mem_free(rows);
+  *out_packed = packed;
+  return status;
+}
+
+// Reads `tensor` (part `part` of complex numbers) in type `dtype` as matrices. The memory in
+// out->owned must be freed even on failure.
+static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, hlo_dot_dims_t dims,
+                                  hlo_dtype_t dtype, int part) {
+  uint32_t order[HLO_RANK_MAX], rank = 0;
+  const uint32_t free_first = dims.batch.count;
+  for (uint32_t i = 0; i < dims.batch.count; i++) order[rank++] = (uint32_t)dims.batch.values[i];
+  for (uint32_t d = 0; d < tensor->rank; d++) {
+    if (!hlo_ints_has(dims.batch, d) && !hlo_ints_has(dims.contracting, d)) order[rank++] = d;
+  }
+  const uint32_t depth_first = rank;
+  for (uint32_t i = 0; i < dims.contracting.count; i++) {
+    order[rank++] = (uint32_t)dims.contracting.values[i];
+  }
+  int64_t natural[HLO_RANK_MAX], sizes[HLO_RANK_MAX], strides[HLO_RANK_MAX];
+  hlo_strided_dense(1, tensor->rank, tensor->dims, natural);
+  for (uint32_t i = 0; i < rank; i++) {
+    sizes[i] = tensor->dims[order[i]];
+    strides[i] = natural[order[i]];
+  }
+  const size_t bytes = hlo_dtype_size_bytes(dtype);
+  *out = (matrices_t){.data = tensor->data, .element_bytes = bytes, .batch_rank = free_first};
+  out->free_count = product(depth_first - free_first, sizes + free_first);
+  out->depth = product(rank - depth_first, sizes + depth_first);
+  const bool same_bits = tensor->dtype == dtype ||
+                         (hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_is_integer(dtype) &&
+                          hlo_tensor_element_bytes(tensor) == bytes);
+  const bool in_place = same_bits &&
+                        group_stride(depth_first - free_first, sizes + free_first,
+                                     strides + free_first, &out->free_stride) &&
+                        group_stride(rank - depth_first, sizes + depth_first, strides + depth_first,
+                                     &out->depth_stride);
+  if (!in_place) {
+    HLO_TRY(
+        pack(tensor, part, rank, sizes, strides, same_bits ? tensor->dtype : dtype, &out->owned));
+    out->data = out->owned;
+    out->free_stride = out->depth;
+    out->depth_stride = 1;
+    hlo_strided_dense(1, rank, sizes, strides);
+  }
+  for (uint32_t i = 0; i < out->batch_rank; i++)
+    out->batch_strides[i] = strides[i] * (int64_t)bytes;
+  return hlo_ok();
+}
+
+// All products of the batch into dense c [batch, lhs free, rhs free].
+static void multiply_batches(const matrices_t* lhs, const matrices_t* rhs,
+                             const int64_t* batch_dims, hlo_dtype_t dtype, char* c, void* scratch) {
+  int64_t index[HLO_RANK_MAX] = {0};
+  const size_t c_bytes = (size_t)(lhs->free_count * rhs->free_count) * lhs->element_bytes;
+  do {
+    int64_t lhs_offset = 0, rhs_offset = 0;
+    for (uint32_t i = 0; i < lhs->batch_rank; i++) {
+      lhs_offset += index[i] * lhs->batch_strides[i];
+      rhs_offset += index[i] * rhs->batch_strides[i];
+    }
+    const hlo_gemm_t gemm = {.m = lhs->free_count,
+                             .n = rhs->free_count,
+                             .k = lhs->depth,
+                             .a = lhs->data + lhs_offset,
+                             .a_row = lhs->free_stride,
+                             .a_col = lhs->depth_stride,
+                             .b = rhs->data + rhs_offset,
+                             .b_row = rhs->depth_stride,
+                             .b_col = rhs->free_stride,
+                             .c = c,
+                             .c_row = rhs->free_count};
+    hlo_gemm(dtype, &gemm, scratch);
+    c += c_bytes;
+  } while (hlo_index_next(lhs->batch_rank, batch_dims, index));
+}
+
+// Products of one part of lhs with one part of rhs, into c.
+static hlo_status_t multiply_parts(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims, int lhs_part,
+                                   const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, int rhs_part,
+                                   hlo_dtype_t dtype, void* c) {
+  int64_t batch_dims[HLO_RANK_MAX];
+  for (uint32_t i = 0; i < lhs_dims.batch.count; i++) {
+    batch_dims[i] = lhs->dims[lhs_dims.batch.values[i]];
+  }
+  matrices_t l = {0}, r = {0};
+  void* scratch = NULL;
+  hlo_status_t status = matrices_init(&l, lhs, lhs_dims, dtype, lhs_part);
+  if (hlo_status_is_ok(status)) status = matrices_init(&r, rhs, rhs_dims, dtype, rhs_part);
+  if (hlo_status_is_ok(status)) {
+    const size_t scratch_bytes = hlo_gemm_scratch_bytes(dtype);
+    scratch = hlo_mem_alloc_aligned(scratch_bytes, 64);
+    if (!scratch) status = hlo_status_out_of_memory(scratch_bytes);
+  }
+  if (hlo_status_is_ok(status)) multiply_batches(&l, &r, batch_dims, dtype, c, scratch);
+  hlo_mem_free(scratch);
+  hlo_mem_free(l.owned);
+  hlo_mem_free(r.owned);
+  return status;
+}
+
+// Complex product by parts: re = lr*rr - li*ri, im = lr*ri + li*rr; a real operand has no li (ri).
+static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
+                                     const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims,
+                                     hlo_dtype_t dtype, hlo_tensor_t* result) {
+  const size_t bytes = hlo_dtype_size_bytes(dtype), count = (size_t)result->element_count;
+  const int lhs_parts = hlo_dtype_is_complex(lhs->dtype) ? 2 : 1;
+  const int rhs_parts = hlo_dtype_is_complex(rhs->dtype) ? 2 : 1;
+  char* planes = hlo_mem_alloc_aligned(count * bytes * 3, 64);  // re, im, one product
+  if (!planes) return hlo_status_out_of_memory(count * bytes * 3);
+  memset(planes, 0, count * bytes * 2);
+  char* one = planes + count * bytes * 2;
+  hlo_status_t status = hlo_ok();
+  for (int i = 0; i < lhs_parts; i++) {
+    for (int j = 0; j < rhs_parts && hlo_status_is_ok(status); j++) {
+      status = multiply_parts(lhs, lhs_dims, i, rhs, rhs_dims, j, dtype, one);
+      char* plane = planes + ((i + j) % 2 ? count * bytes : 0);
+      const double sign = i + j == 2 ? -1 : 1;
+      for (size_t e = 0; e < count; e++) {
+        if (dtype == HLO_DTYPE_F32) {
+          ((float*)plane)[e] += (float)sign * ((float*)one)[e];
+        } else {
+          ((double*)plane)[e] += sign * ((double*)one)[e];
+        }
+      }
+    }
+  }
+  const size_t part_bytes = hlo_tensor_element_bytes(result) / 2;
+  for (size_t e = 0; e < count && hlo_status_is_ok(status); e++) {
+    for (size_t part = 0; part < 2; part++) {
+      hlo_dtype_convert(dtype, planes + (part * count + e) * bytes,
+                        hlo_dtype_info(result->dtype)->part,
+                        (char*)result->data + (2 * e + part) * part_bytes, 1);
+    }
+  }
+  hlo_mem_free(planes);
+  return status;
+}
+
+// Result dims, and that paired dims have equal sizes.
+static hlo_status_t contract_dims(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
+                                  const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims,
+                                  uint32_t* out_rank, int64_t* out_dims) {
+  uint32_t rank = 0;
+  bool fits = lhs_dims.batch.count == rhs_dims.batch.count &&
+              lhs_dims.contracting.count == rhs_dims.contracting.count;
+  for (uint32_t i = 0; fits && i < lhs_dims.batch.count; i++) {
+    out_dims[rank] = lhs->dims[lhs_dims.batch.values[i]];
+    fits = out_dims[rank++] == rhs->dims[rhs_dims.batch.values[i]];
+  }
+  for (uint32_t i = 0; fits && i < lhs_dims.contracting.count; i++) {
+    fits = lhs->dims[lhs_dims.contracting.values[i]] == rhs->dims[rhs_dims.contracting.values[i]];
+  }
+  const hlo_tensor_t* tensors[2] = {lhs, rhs};
+  const hlo_dot_dims_t dims[2] = {lhs_dims, rhs_dims};
+  for (int t = 0; fits && t < 2; t++) {
+    for (uint32_t d = 0; fits && d < tensors[t]->rank; d++) {
+      if (hlo_ints_has(dims[t].batch, d) || hlo_ints_has(dims[t].contracting, d)) continue;
+      if (rank == HLO_RANK_MAX)
+        fits = false;
+      else
+        out_dims[rank++] = tensors[t]->dims[d];
+    }
+  }
+  *out_rank = rank;
+  return fits ? hlo_ok()
+              : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                                  "sizes of paired dimensions of the operands differ");
+}
+
+hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
+                              const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
+                              hlo_tensor_t** out_tensor) {
+  uint32_t rank = 0;
+  int64_t dims[2 * HLO_RANK_MAX];
+  HLO_TRY(contract_dims(lhs, lhs_dims, rhs, rhs_dims, &rank, dims));
+  hlo_tensor_t* result = NULL;
+  HLO_TRY(hlo_tensor_create(dtype, rank, dims, &result));
+  if (result->element_count == 0) {
+    *out_tensor = result;
+    return hlo_ok();
+  }
+  const hlo_dtype_t compute = hlo_dot_compute_dtype(lhs->dtype, rhs->dtype, dtype);
+  const size_t compute_bytes = hlo_dtype_size_bytes(compute);
+  hlo_status_t status = hlo_ok();
+  if (hlo_dtype_is_complex(dtype)) {
+    status = multiply_complex(lhs, lhs_dims, rhs, rhs_dims, compute, result);
+  } else if (compute == dtype ||
+             (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits == compute_bytes * 8)) {
+    status = multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, result->data);
+  } else {
+    const size_t size_bytes = (size_t)result->element_count * compute_bytes;
+    void* wide = hlo_mem_alloc_aligned(size_bytes, 64);
+    status = wide ? multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, wide)
+                  : hlo_status_out_of_memory(size_bytes);
+    if (hlo_status_is_ok(status)) {
+      hlo_dtype_convert(compute, wide, dtype, result->data, (size_t)result->element_count);
+    }
+    hlo_mem_free(wide);
+  }
+  if (hlo_status_is_ok(status)) {
+    *out_tensor = result;
+  } else {
+    hlo_tensor_release(result);
+  }
+  return status;
+}
+
+hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                                 hlo_tensor_t** results) {
+  (void)eval;
+  const hlo_dot_dims_t lhs = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
+                              hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions)};
+  const hlo_dot_dims_t rhs = {hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions),
+                              hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)};
+  return hlo_dot_contract(operands[0], lhs, operands[1], rhs, node->results[0].type->dtype,
+                          &results[0]);
+}
+
+hlo_status_t hlo_ref_dot(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                         hlo_tensor_t** results) {
+  (void)eval;
+  const int64_t lhs_last = (int64_t)operands[0]->rank - 1, rhs_first = 0;
+  const hlo_dot_dims_t lhs = {.contracting = {&lhs_last, operands[0]->rank > 0}};
+  const hlo_dot_dims_t rhs = {.contracting = {&rhs_first, operands[1]->rank > 0}};
+  return hlo_dot_contract(operands[0], lhs, operands[1], rhs, node->results[0].type->dtype,
+                          &results[0]);
+}

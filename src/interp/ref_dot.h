@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contraction of two tensors: what dot, dot_general, einsum and ragged_dot come down to.
+#ifndef HLO_INTERP_REF_DOT_H_
+#define HLO_INTERP_REF_DOT_H_
+
+#include "interp/ref_util.h"
+
+/// Which dimensions of an operand are batch and contracting dimensions, in the order in which they
+/// pair up with the other operand's; the rest are free.
+typedef struct hlo_dot_dims {
+  hlo_ints_t batch;
+  hlo_ints_t contracting;
+} hlo_dot_dims_t;
+
+/// The element type in which a contraction is computed: F32, F64, U32 or U64 (of the parts of
+/// complex numbers), wide enough for both operands and the result.
+hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
+
+/// The contraction of lhs and rhs (matching sizes) as a new tensor of `dtype` with dimensions
+/// batch, free of lhs, free of rhs. Small floats and integers accumulate in the compute type, with
+/// one rounding at the end. errors: INVALID_ARGUMENT (sizes), RESOURCE_EXHAUSTED
+hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
+                              const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
+                              hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+#endif  // HLO_INTERP_REF_DOT_H_

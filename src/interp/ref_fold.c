@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preparation shared by the folding ops.
+#include "interp/ref_fold.h"
+
+hlo_fold_op_t hlo_fold_op_of(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_add: return HLO_FOLD_ADD;
+    case HLO_OP_multiply: return HLO_FOLD_MULTIPLY;
+    case HLO_OP_maximum: return HLO_FOLD_MAXIMUM;
+    case HLO_OP_minimum: return HLO_FOLD_MINIMUM;
+    case HLO_OP_and: return HLO_FOLD_AND;
+    case HLO_OP_or: return HLO_FOLD_OR;
+    case HLO_OP_xor: return HLO_FOLD_XOR;
+    default: return HLO_FOLD_OP_COUNT;
+  }
+}
+
+hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
+  if (tensor->dtype == dtype) {
+    *out_tensor = hlo_tensor_retain(tensor);
+    return hlo_ok();
+  }
+  hlo_tensor_t* result = NULL;
+  HLO_TRY(hlo_tensor_create(dtype, tensor->rank, tensor->dims, &result));
+  hlo_dtype_convert(tensor->dtype, tensor->data, dtype, result->data,
+                    (size_t)tensor->element_count);
+  *out_tensor = result;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
+                                    const hlo_node_t* node, hlo_tensor_t** operands,
+                                    uint32_t count) {
+  const hlo_region_t* body = node->regions[0];
+  *out = (hlo_fold_operands_t){.count = count, .binary = HLO_OP_COUNT};
+  if (body->arg_count != 2 * count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the body has %u arguments for %u inputs", body->arg_count, count);
+  }
+  out->inputs = hlo_mem_alloc_zeroed(2 * (size_t)count * sizeof(out->inputs[0]));
+  if (!out->inputs) return hlo_status_out_of_memory(2 * (size_t)count * sizeof(out->inputs[0]));
+  out->inits = out->inputs + count;
+  for (uint32_t k = 0; k < count; k++) {
+    HLO_TRY(hlo_tensor_as(operands[k], body->args[count + k]->type->dtype, &out->inputs[k]));
+    HLO_TRY(hlo_tensor_as(operands[count + k], body->args[k]->type->dtype, &out->inits[k]));
+  }
+  HLO_TRY(hlo_region_fn_create(eval, body, &out->fn));
+  out->binary = hlo_region_fn_binary(out->fn);
+  return hlo_ok();
+}
+
+void hlo_fold_operands_deinit(hlo_fold_operands_t* operands) {
+  if (!operands->inputs) return;
+  for (uint32_t k = 0; k < 2 * operands->count; k++) hlo_tensor_release(operands->inputs[k]);
+  hlo_mem_free(operands->inputs);
+  hlo_region_fn_release(operands->fn);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by ops that fold elements with a region: reduce, reduce_window, select_and_scatter,
+// scatter.
+#ifndef HLO_INTERP_REF_FOLD_H_
+#define HLO_INTERP_REF_FOLD_H_
+
+#include "interp/eval.h"
+#include "kernels/fold.h"
+
+/// The folding operation of an op, or HLO_FOLD_OP_COUNT.
+hlo_fold_op_t hlo_fold_op_of(hlo_op_t op);
+
+/// `tensor` (a new reference) in another element type; the same tensor when it already is.
+hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype,
+                           hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+/// Operands of a folding node, `count` inputs then as many initial values, in the element types
+/// that the body's second and first arguments have (a body may be wider than its inputs).
+typedef struct hlo_fold_operands {
+  uint32_t count;
+  hlo_tensor_t** inputs;  // owned
+  hlo_tensor_t** inits;   // owned
+  hlo_region_fn_t* fn;    // owned: the body
+  hlo_op_t binary;        // hlo_region_fn_binary()
+} hlo_fold_operands_t;
+
+/// Zeroes, then fills `out`; deinit in any case.
+hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
+                                    const hlo_node_t* node, hlo_tensor_t** operands,
+                                    uint32_t count) HLO_MUST_USE;
+void hlo_fold_operands_deinit(hlo_fold_operands_t* operands);
+
+#endif  // HLO_INTERP_REF_FOLD_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index vectors of gather and scatter.
+#ifndef HLO_INTERP_REF_GATHER_H_
+#define HLO_INTERP_REF_GATHER_H_
+
+#include "interp/ref_util.h"
+
+/// How an index tensor addresses an operand: gather's start_index_map or scatter's
+/// scatter_dims_to_operand_dims, and the dimensions that both have in common.
+typedef struct hlo_index_dims {
+  int64_t index_vector_dim;
+  hlo_ints_t index_map;
+  hlo_ints_t operand_batching;
+  hlo_ints_t indices_batching;
+} hlo_index_dims_t;
+
+/// The vectors of an index tensor: one per position in its dims without the vector dim.
+typedef struct hlo_index_vectors {
+  const hlo_tensor_t* indices;
+  uint32_t rank;                                      // of the operand
+  uint32_t batch_rank;                                // of positions
+  int64_t dims[HLO_RANK_MAX], strides[HLO_RANK_MAX];  // of positions, in elements
+  int64_t component_stride;
+  hlo_ints_t map;
+  int batch_of[HLO_RANK_MAX];  // operand dim -> position dim that indexes it, or -1
+} hlo_index_vectors_t;
+
+hlo_index_dims_t hlo_index_dims_gather(const hlo_node_t* node);
+
+/// errors: INVALID_ARGUMENT when the dims do not fit the tensors
+hlo_status_t hlo_index_vectors_init(hlo_index_vectors_t* out, const hlo_node_t* node,
+                                    const hlo_tensor_t* indices, uint32_t operand_rank,
+                                    const hlo_index_dims_t* dims) HLO_MUST_USE;
+
+/// The full start index in the operand for a position; any int64 values.
+void hlo_index_vectors_start(const hlo_index_vectors_t* vectors, const int64_t* position,
+                             int64_t* out_start);
+
+#endif  // HLO_INTERP_REF_GATHER_H_

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reference functions of several families share: lists of integers from attributes,
+// clamping of indices, and reshaped views.
+#ifndef HLO_INTERP_REF_UTIL_H_
+#define HLO_INTERP_REF_UTIL_H_
+
+#include <assert.h>
+
+#include "interp/eval.h"
+#include "kernels/strided.h"
+
+static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a tensor fits a strided view");
+
+/// An index list of an attribute, lent; empty when the attribute is absent.
+typedef struct hlo_ints {
+  const int64_t* values;
+  uint32_t count;
+} hlo_ints_t;
+
+static inline hlo_ints_t hlo_node_ints(const hlo_node_t* node, hlo_attr_id_t id) {
+  hlo_ints_t list = {NULL, 0};
+  list.values = hlo_node_attr_ints(node, id, &list.count);
+  return list;
+}
+
+/// Item i, or `fallback` past the end (absent window attributes have defaults).
+static inline int64_t hlo_ints_at(hlo_ints_t list, uint32_t i, int64_t fallback) {
+  return i < list.count ? list.values[i] : fallback;
+}
+
+static inline bool hlo_ints_has(hlo_ints_t list, int64_t value) {
+  for (uint32_t i = 0; i < list.count; i++) {
+    if (list.values[i] == value) return true;
+  }
+  return false;
+}
+
+static inline int64_t hlo_index_clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+static inline size_t hlo_tensor_element_bytes(const hlo_tensor_t* tensor) {
+  return hlo_dtype_size_bytes(tensor->dtype);
+}
+
+/// Row-major strides of a tensor, in bytes.
+static inline void hlo_tensor_strides(const hlo_tensor_t* tensor, int64_t* out_strides) {
+  hlo_strided_dense(hlo_tensor_element_bytes(tensor), tensor->rank, tensor->dims, out_strides);
+}
+
+/// Result i with the elements of operand k in the given dims: its storage where that is allowed.
+/// errors: INTERNAL if the element counts differ
+hlo_status_t hlo_move_reshape(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
+                              hlo_tensor_t** operands, uint32_t k, uint32_t rank,
+                              const int64_t* dims, hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+/// Elements of an integer tensor of rank 1 as int64, at most `capacity` of them.
+void hlo_tensor_read_ints(const hlo_tensor_t* tensor, uint32_t capacity, int64_t* out_values);
+
+/// Padding of `operand` with a scalar; the amounts may be negative. The dims must have been
+/// checked.
+hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
+                          const hlo_tensor_t* value, const int64_t* low, const int64_t* high,
+                          const int64_t* interior, hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+/// The strided slice of `operand` from `starts`, of `dims` elements per dimension.
+hlo_status_t hlo_move_slice(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
+                            const int64_t* starts, const int64_t* strides, const int64_t* dims,
+                            hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+/// The broadcast of operand 0 to `dims`, its dimension d going to `mapping[d]`.
+hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                                const int64_t* mapping, uint32_t rank, const int64_t* dims,
+                                hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+#endif  // HLO_INTERP_REF_UTIL_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choice of the matrix product: thin shapes go without packing, others to the best variant of the
+// CPU.
+#include "kernels/gemm.h"
+
+#include "kernels/gemm_impl.h"
+#include "kernels/isa.h"
+
+#define T float
+#define NAME(x) f32_##x
+#include "kernels/gemm_thin.inl"
+#define T double
+#define NAME(x) f64_##x
+#include "kernels/gemm_thin.inl"
+#define T uint32_t
+#define NAME(x) u32_##x
+#include "kernels/gemm_thin.inl"
+#define T uint64_t
+#define NAME(x) u64_##x
+#include "kernels/gemm_thin.inl"
+
+typedef struct {
+  void (*dots)(const hlo_gemm_t* gemm);
+  void (*sums)(const hlo_gemm_t* gemm);
+  void (*packed[3])(const hlo_gemm_t* gemm, void* scratch);  // by hlo_isa_t
+} variants_t;
+
+#if defined(__x86_64__)
+#define PACKED(type) \
+  { hlo_gemm_##type##_generic, hlo_gemm_##type##_avx2, hlo_gemm_##type##_avx512 }
+#else
+#define PACKED(type) \
+  { hlo_gemm_##type##_generic, hlo_gemm_##type##_generic, hlo_gemm_##type##_generic }
+#endif
+
+static const variants_t f32_variants = {f32_dots, f32_sums, PACKED(f32)};
+static const variants_t f64_variants = {f64_dots, f64_sums, PACKED(f64)};
+static const variants_t u32_variants = {u32_dots, u32_sums, PACKED(u32)};
+static const variants_t u64_variants = {
+    u64_dots, u64_sums, {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
+
+size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype) {
+  // both packed blocks, each with room for the zeros that fill its last panel
+  return (size_t)(HLO_GEMM_MC + 64 + HLO_GEMM_NC + 64) * HLO_GEMM_KC * hlo_dtype_size_bytes(dtype);
+}
+
+void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {
+  enum { THIN = 4 };
+  const variants_t* variants = dtype == HLO_DTYPE_F32   ? &f32_variants
+                               : dtype == HLO_DTYPE_F64 ? &f64_variants
+                               : dtype == HLO_DTYPE_U32 ? &u32_variants
+                                                        : &u64_variants;
+  const size_t bytes = hlo_dtype_size_bytes(dtype);
+  if (gemm->k == 0) {
+    for (int64_t i = 0; i < gemm->m; i++) {
+      __builtin_memset((char*)gemm->c + (size_t)(i * gemm->c_row) * bytes, 0,
+                       (size_t)gemm->n * bytes);
+    }
+    return;
+  }
+  const int is_tiny = gemm->m <= 64 && gemm->n <= 64 && gemm->m * gemm->n * gemm->k <= 512;
+  if (gemm->m <= THIN || gemm->n <= THIN || is_tiny) {
+    if (gemm->a_col == 1 && gemm->b_row == 1) {
+      variants->dots(gemm);
+      return;
+    }
+    if (gemm->b_col == 1 && (gemm->m <= THIN || is_tiny)) {
+      variants->sums(gemm);
+      return;
+    }
+  }
+  variants->packed[hlo_isa()](gemm, scratch);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products of strided matrices: packed, blocked for the caches, vectorised.
+#ifndef HLO_KERNELS_GEMM_H_
+#define HLO_KERNELS_GEMM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+/// c[m x n] = a[m x k] * b[k x n] (k = 0 gives zeros). Strides in elements.
+typedef struct hlo_gemm {
+  int64_t m, n, k;
+  const void* a;
+  int64_t a_row, a_col;
+  const void* b;
+  int64_t b_row, b_col;
+  void* c;
+  int64_t c_row;  // rows of c are dense
+} hlo_gemm_t;
+
+/// Bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for any product of `dtype`.
+size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype);
+
+/// The types with kernels: F32, F64, U32, U64 (signed integers multiply alike).
+static inline int hlo_gemm_supports(hlo_dtype_t dtype) {
+  return dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_F64 || dtype == HLO_DTYPE_U32 ||
+         dtype == HLO_DTYPE_U64;
+}
+
+/// errors : none; the type must be one of the above
+/// owner  : all lent for the call; c overlaps nothing
+/// threads: safe with a scratch block each
+/// source : blocking after Goto and van de Geijn, "Anatomy of high-performance matrix
+///          multiplication"; sums run over k in blocks of 256, each in order
+void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch);
+
+#endif  // HLO_KERNELS_GEMM_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with few rows or columns, where packing would cost more than it saves. Needs T, NAME(x).
+
+static T NAME(dot)(int64_t k, const T* a, const T* b) {
+  enum { LANES = 16 };
+  T lane[LANES] = {0}, total = 0;
+  int64_t p = 0;
+  for (; p + LANES <= k; p += LANES) {
+    for (int l = 0; l < LANES; l++) lane[l] += a[p + l] * b[p + l];
+  }
+  for (; p < k; p++) total += a[p] * b[p];
+  for (int half = LANES / 2; half > 0; half /= 2) {
+    for (int l = 0; l < half; l++) lane[l] += lane[l + half];
+  }
+  return total + lane[0];
+}
+
+// c = a * b for b with dense columns (b_row 1) and a with dense rows (a_col 1).
+static void NAME(dots)(const hlo_gemm_t* gemm) {
+  for (int64_t i = 0; i < gemm->m; i++) {
+    for (int64_t j = 0; j < gemm->n; j++) {
+      ((T*)gemm->c)[i * gemm->c_row + j] =
+          NAME(dot)(gemm->k, (const T*)gemm->a + i * gemm->a_row,
+                    (const T*)gemm->b + j * gemm->b_col);
+    }
+  }
+}
+
+// c = a * b for b with dense rows (b_col 1): each row of c gathers scaled rows of b.
+static void NAME(sums)(const hlo_gemm_t* gemm) {
+  enum { STEP = 1024 };
+  for (int64_t i = 0; i < gemm->m; i++) {
+    const T* a = (const T*)gemm->a + i * gemm->a_row;
+    for (int64_t j0 = 0; j0 < gemm->n; j0 += STEP) {
+      const int64_t count = gemm->n - j0 < STEP ? gemm->n - j0 : STEP;
+      T* restrict c = (T*)gemm->c + i * gemm->c_row + j0;
+      for (int64_t j = 0; j < count; j++) c[j] = 0;
+      int64_t p = 0;
+      for (; p + 4 <= gemm->k; p += 4) {
+        const T a0 = a[p * gemm->a_col], a1 = a[(p + 1) * gemm->a_col],
+                a2 = a[(p + 2) * gemm->a_col], a3 = a[(p + 3) * gemm->a_col];
+        const T* restrict b0 = (const T*)gemm->b + p * gemm->b_row + j0;
+        const T* restrict b1 = b0 + gemm->b_row;
+        const T* restrict b2 = b1 + gemm->b_row;
+        const T* restrict b3 = b2 + gemm->b_row;
+        for (int64_t j = 0; j < count; j++) {
+          c[j] += (a0 * b0[j] + a1 * b1[j]) + (a2 * b2[j] + a3 * b3[j]);
+        }
+      }
+      for (; p < gemm->k; p++) {
+        const T left = a[p * gemm->a_col];
+        const T* restrict b = (const T*)gemm->b + p * gemm->b_row + j0;
+        for (int64_t j = 0; j < count; j++) c[j] += left * b[j];
+      }
+    }
+  }
+}
+
+#undef T
+#undef NAME
