@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processor can do (see cpu.h).
+#include "base/cpu.h"
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+enum { EAX, EBX, ECX, EDX, REGISTER_COUNT };
+
+typedef struct feature_row {
+  const char* name;
+  hlo_cpu_level_t level;
+  bool core;
+  uint32_t leaf, subleaf;
+  uint8_t reg, bit;
+} feature_row_t;
+
+static const feature_row_t kFeatures[HLO_CPU_FEATURE_COUNT] = {
+#define HLO_CPU_FEATURE(id, name, level, core, leaf, subleaf, reg, bit) \
+  {name, HLO_CPU_LEVEL_##level, core, leaf, subleaf, reg, bit},
+#include "base/cpu.def"
+#undef HLO_CPU_FEATURE
+};
+static_assert(HLO_CPU_FEATURE_COUNT <= 64, "features are bits of a 64-bit word");
+
+static const char* const kLevelNames[] = {"generic", "avx2", "avx512", "amx"};
+enum { LEVEL_COUNT = sizeof kLevelNames / sizeof kLevelNames[0] };
+
+#if defined(__x86_64__)
+
+// Register state that the system saves: without it the instructions of a level fault.
+static hlo_cpu_level_t saved_level(void) {
+  enum { OSXSAVE_BIT = 27 };
+  const uint32_t ymm = 0x6, zmm = 0xe0, tiles = 0x60000;  // bits of XCR0
+  uint32_t regs[REGISTER_COUNT];
+  if (!__get_cpuid(1, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX]) ||
+      !(regs[ECX] >> OSXSAVE_BIT & 1)) {
+    return HLO_CPU_LEVEL_GENERIC;
+  }
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & ymm) != ymm) return HLO_CPU_LEVEL_GENERIC;
+  if ((low & zmm) != zmm) return HLO_CPU_LEVEL_AVX2;
+  return (low & tiles) == tiles ? HLO_CPU_LEVEL_AMX : HLO_CPU_LEVEL_AVX512;
+}
+
+static uint64_t read_features(void) {
+  hlo_cpu_level_t saved = saved_level();
+  uint64_t features = 0;
+  for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+    const feature_row_t* row = &kFeatures[i];
+    uint32_t regs[REGISTER_COUNT] = {0};
+    if (row->level > saved) continue;
+    if (!__get_cpuid_count(row->leaf, row->subleaf, &regs[EAX], &regs[EBX], &regs[ECX],
+                           &regs[EDX])) {
+      continue;
+    }
+    features |= (uint64_t)(regs[row->reg] >> row->bit & 1) << i;
+  }
+  return features;
+}
+
+static void read_brand(char* brand) {
+  enum { FIRST_LEAF = 0x80000002, LEAF_COUNT = 3, LEAF_BYTES = 16 };
+  char text[LEAF_COUNT * LEAF_BYTES + 1] = {0};
+  for (uint32_t i = 0; i < LEAF_COUNT; ++i) {
+    uint32_t regs[REGISTER_COUNT];
+    if (!__get_cpuid(FIRST_LEAF + i, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX])) return;
+    memcpy(text + i * LEAF_BYTES, regs, LEAF_BYTES);
+  }
+  const char* start = text + strspn(text, " ");
+  memcpy(brand, start, strlen(start) + 1);
+}
+
+static const char kArchitecture[] = "x86_64";
+
+#else
+
+static uint64_t read_features(void) {
+  return 0;
+}
+static void read_brand(char* brand) {
+  brand[0] = 0;
+}
+#if defined(__aarch64__)
+static const char kArchitecture[] = "aarch64";
+#else
+static const char kArchitecture[] = "unknown";
+#endif
+
+#endif
+
+static hlo_cpu_level_t level_of(uint64_t features) {
+  hlo_cpu_level_t level = HLO_CPU_LEVEL_GENERIC;
+  for (int next = level + 1; next < LEVEL_COUNT; ++next) {
+    bool core = true, any = false;
+    for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+      if ((int)kFeatures[i].level != next || !kFeatures[i].core) continue;
+      core &= features >> i & 1;
+      any = true;
+    }
+    if (!core || !any) break;
+    level = (hlo_cpu_level_t)next;
+  }
+  return level;
+}
+
+static uint32_t cache_bytes(int name) {
+  long size = sysconf(name);
+  return size > 0 ? (uint32_t)size : 0;
+}
+
+hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
+  hlo_cpu_t cpu = {.features = read_features()};
+  cpu.level = level_of(cpu.features);
+  if (wanted_level && wanted_level[0]) {
+    int wanted = 0;
+    while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], wanted_level) != 0) ++wanted;
+    if (wanted == LEVEL_COUNT) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "unknown processor level \"%.40s\", expected generic, avx2, avx512 "
+                               "or amx",
+                               wanted_level);
+    }
+    if (wanted > (int)cpu.level) {
+      return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                               "processor level %s asked for, this machine reaches %s",
+                               wanted_level, kLevelNames[cpu.level]);
+    }
+    for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+      if ((int)kFeatures[i].level > wanted) cpu.features &= ~(1ull << i);
+    }
+    cpu.level = (hlo_cpu_level_t)wanted;
+  }
+  cpu.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
+  cpu.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
+  cpu.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  read_brand(cpu.brand);
+  *out_cpu = cpu;
+  return hlo_ok();
+}
+
+const char* hlo_cpu_feature_name(hlo_cpu_feature_t feature) {
+  return (unsigned)feature < HLO_CPU_FEATURE_COUNT ? kFeatures[feature].name : "unknown";
+}
+
+const char* hlo_cpu_level_name(hlo_cpu_level_t level) {
+  return (unsigned)level < LEVEL_COUNT ? kLevelNames[level] : "unknown";
+}
+
+void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "%s %s", kArchitecture, hlo_cpu_level_name(cpu->level));
+  const char* separator = ": ";
+  for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+    if (!hlo_cpu_has(cpu, (hlo_cpu_feature_t)i)) continue;
+    hlo_strbuf_printf(out, "%s%s", separator, kFeatures[i].name);
+    separator = " ";
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Log lines of a client: a level and a replaceable sink. Nothing is logged without a log object.
+#ifndef HLO_BASE_LOG_H_
+#define HLO_BASE_LOG_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef enum hlo_log_level {
+  HLO_LOG_LEVEL_ERROR,
+  HLO_LOG_LEVEL_WARN,
+  HLO_LOG_LEVEL_INFO,
+  HLO_LOG_LEVEL_DEBUG,
+  HLO_LOG_LEVEL_TRACE,
+} hlo_log_level_t;
+
+/// Receives one line without its end. Called from any thread, with no lock held.
+typedef void (*hlo_log_sink_t)(void* context, hlo_log_level_t level, const char* line,
+                               size_t length);
+
+/// threads: immutable after init. The zero value writes errors only, to standard error.
+typedef struct hlo_log {
+  hlo_log_level_t level;  // the most talkative level written
+  hlo_log_sink_t sink;    // NULL: standard error, "hlocc warn: ..."
+  void* context;
+} hlo_log_t;
+
+/// errors: INVALID_ARGUMENT for an unknown level name.
+hlo_status_t hlo_log_level_parse(const char* name, hlo_log_level_t* out_level) HLO_MUST_USE;
+const char* hlo_log_level_name(hlo_log_level_t level);
+
+static inline bool hlo_log_is_on(const hlo_log_t* log, hlo_log_level_t level) {
+  return log && HLO_UNLIKELY(level <= log->level);
+}
+void hlo_log_write(const hlo_log_t* log, hlo_log_level_t level, const char* format, ...)
+    HLO_PRINTF(3, 4);
+
+/// HLO_LOG(log, WARN, "format", ...): the arguments are evaluated only when the level is on. Lower
+/// case, no full stop, values apart from punctuation.
+#define HLO_LOG(log, LEVEL, ...)                                \
+  do {                                                          \
+    if (hlo_log_is_on((log), HLO_LOG_LEVEL_##LEVEL)) {          \
+      hlo_log_write((log), HLO_LOG_LEVEL_##LEVEL, __VA_ARGS__); \
+    }                                                           \
+  } while (0)
+
+#endif  // HLO_BASE_LOG_H_

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace events (see trace.h): appended to a buffer under a lock, written in large pieces.
+// source: Trace Event Format, complete ("X") and counter ("C") events; times in microseconds
+#include "base/trace.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/threads.h"
+
+enum { FLUSH_BYTES = 64 * 1024, NS_PER_US = 1000 };
+
+struct hlo_trace {
+  hlo_mutex_t mutex;
+  hlo_strbuf_t text;  // mutex
+  hlo_os_stream_t* stream;
+  uint64_t start_ns;
+  int64_t process_id;
+};
+
+hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) {
+  hlo_trace_t* trace = hlo_mem_alloc_zeroed(sizeof *trace);
+  if (!trace) return hlo_status_out_of_memory(sizeof *trace);
+  hlo_status_t status = hlo_os_stream_open(path, &trace->stream);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(trace);
+    return hlo_status_annotate(status, "trace file");
+  }
+  hlo_mutex_init(&trace->mutex, HLO_LOCK_LEVEL_LOG);
+  trace->start_ns = hlo_os_now_ns();
+  trace->process_id = hlo_os_process_id();
+  hlo_strbuf_puts(&trace->text, "[\n");
+  *out_trace = trace;
+  return hlo_ok();
+}
+
+// A full disk loses events, never the program.
+static void flush_locked(hlo_trace_t* trace) {
+  if (trace->text.length) {
+    hlo_status_release(hlo_os_stream_write(trace->stream, trace->text.data, trace->text.length));
+  }
+  trace->text.length = 0;
+  trace->text.failed = false;
+}
+
+void hlo_trace_release(hlo_trace_t* trace) {
+  if (!trace) return;
+  hlo_mutex_lock(&trace->mutex);
+  hlo_strbuf_printf(&trace->text,
+                    "{\"ph\":\"M\",\"pid\":%" PRId64
+                    ",\"name\":\"process_name\",\"args\":{\"name\":\"hlocc\"}}\n]\n",
+                    trace->process_id);
+  flush_locked(trace);
+  hlo_mutex_unlock(&trace->mutex);
+  hlo_os_stream_close(trace->stream);
+  hlo_strbuf_deinit(&trace->text);
+  hlo_mutex_deinit(&trace->mutex);
+  hlo_mem_free(trace);
+}
+
+static void append_quoted(hlo_strbuf_t* out, const char* text) {
+  hlo_strbuf_putc(out, '"');
+  for (; *text; ++text) {
+    unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\') {
+      hlo_strbuf_putc(out, '\\');
+      hlo_strbuf_putc(out, (char)c);
+    } else if (c < 0x20) {
+      hlo_strbuf_printf(out, "\\u%04x", c);
+    } else {
+      hlo_strbuf_putc(out, (char)c);
+    }
+  }
+  hlo_strbuf_putc(out, '"');
+}
+
+static void append_us(hlo_strbuf_t* out, const char* key, uint64_t time_ns) {
+  hlo_strbuf_printf(out, ",\"%s\":%" PRIu64 ".%03" PRIu64, key, time_ns / NS_PER_US,
+                    time_ns % NS_PER_US);
+}
+
+static void append_head(hlo_trace_t* trace, const char* phase, const char* name, uint64_t time_ns) {
+  hlo_strbuf_t* out = &trace->text;
+  hlo_strbuf_printf(out, "{\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"name\":", phase,
+                    trace->process_id, hlo_os_thread_id());
+  append_quoted(out, name);
+  append_us(out, "ts", time_ns > trace->start_ns ? time_ns - trace->start_ns : 0);
+}
+
+void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
+                   uint64_t begin_ns, uint64_t end_ns) {
+  hlo_mutex_lock(&trace->mutex);
+  hlo_strbuf_t* out = &trace->text;
+  append_head(trace, "X", name, begin_ns);
+  append_us(out, "dur", end_ns > begin_ns ? end_ns - begin_ns : 0);
+  hlo_strbuf_puts(out, ",\"cat\":");
+  append_quoted(out, category);
+  if (detail) {
+    hlo_strbuf_puts(out, ",\"args\":{\"detail\":");
+    append_quoted(out, detail);
+    hlo_strbuf_putc(out, '}');
+  }
+  hlo_strbuf_puts(out, "},\n");
+  if (out->length >= FLUSH_BYTES || out->failed) flush_locked(trace);
+  hlo_mutex_unlock(&trace->mutex);
+}
+
+void hlo_trace_add_counter(hlo_trace_t* trace, const char* name, int64_t value) {
+  hlo_mutex_lock(&trace->mutex);
+  append_head(trace, "C", name, hlo_os_now_ns());
+  hlo_strbuf_printf(&trace->text, ",\"args\":{\"value\":%" PRId64 "}},\n", value);
+  if (trace->text.length >= FLUSH_BYTES) flush_locked(trace);
+  hlo_mutex_unlock(&trace->mutex);
+}

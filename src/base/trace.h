@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace events in Chrome's JSON form (chrome://tracing, Perfetto). A NULL trace is "off": one
+// branch.
+#ifndef HLO_BASE_TRACE_H_
+#define HLO_BASE_TRACE_H_
+
+#include <stdint.h>
+
+#include "base/os.h"
+#include "base/status.h"
+
+/// threads: safe.
+typedef struct hlo_trace hlo_trace_t;
+
+/// Opens (replaces) the file. errors: those of the file. owner: caller, hlo_trace_release().
+hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) HLO_MUST_USE;
+/// Writes what is buffered and closes the file; NULL is fine.
+void hlo_trace_release(hlo_trace_t* trace);
+
+/// Adds one finished span of the calling thread; use hlo_trace_end(). detail may be NULL.
+void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
+                   uint64_t begin_ns, uint64_t end_ns);
+/// Adds a value over time, for example bytes in use.
+void hlo_trace_add_counter(hlo_trace_t* trace, const char* name, int64_t value);
+
+/// The start of a span, to be handed to hlo_trace_end().
+static inline uint64_t hlo_trace_begin(const hlo_trace_t* trace) {
+  return HLO_LIKELY(!trace) ? 0 : hlo_os_now_ns();
+}
+static inline void hlo_trace_end(hlo_trace_t* trace, uint64_t begin_ns, const char* category,
+                                 const char* name, const char* detail) {
+  if (HLO_LIKELY(!trace)) return;
+  hlo_trace_add(trace, category, name, detail, begin_ns, hlo_os_now_ns());
+}
+static inline void hlo_trace_counter(hlo_trace_t* trace, const char* name, int64_t value) {
+  if (HLO_LIKELY(!trace)) return;
+  hlo_trace_add_counter(trace, name, value);
+}
+
+#endif  // HLO_BASE_TRACE_H_
