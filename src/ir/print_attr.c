@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// MLIR text of attributes and literals.
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/print_impl.h"
+
+enum { HEX_ABOVE_ELEMENTS = 100 };  // where MLIR too turns to hex strings
+
+// ---- Literals
+
+static void print_element(const hlo_literal_t* literal, int64_t i, hlo_strbuf_t* out) {
+  const uint8_t* element = hlo_literal_element(literal, i);
+  const hlo_dtype_info_t* info = hlo_dtype_info(literal->dtype);
+  switch (info->klass) {
+    case HLO_DTYPE_CLASS_BOOL:
+      hlo_strbuf_puts(out, *element ? "true" : "false");
+      return;
+    case HLO_DTYPE_CLASS_SIGNED:
+      hlo_strbuf_printf(out, "%" PRId64, hlo_dtype_load_int64(literal->dtype, element));
+      return;
+    case HLO_DTYPE_CLASS_UNSIGNED:
+      hlo_strbuf_printf(out, "%" PRIu64, (uint64_t)hlo_dtype_load_int64(literal->dtype, element));
+      return;
+    case HLO_DTYPE_CLASS_FLOAT:
+      hlo_print_float(out, literal->dtype, element);
+      return;
+    case HLO_DTYPE_CLASS_COMPLEX:
+      hlo_strbuf_putc(out, '(');
+      hlo_print_float(out, info->part, element);
+      hlo_strbuf_putc(out, ',');
+      hlo_print_float(out, info->part, element + hlo_dtype_size_bytes(info->part));
+      hlo_strbuf_putc(out, ')');
+      return;
+    case HLO_DTYPE_CLASS_NONE:
+      return;
+  }
+}
+
+// Whether all elements have the same bytes, stored as a splat or not: the text must not tell.
+static bool all_equal(const hlo_literal_t* literal) {
+  if (literal->is_splat || literal->element_count <= 1) return true;
+  size_t width = hlo_dtype_size_bytes(literal->dtype);
+  const uint8_t* data = literal->data;
+  return memcmp(data, data + width, ((size_t)literal->element_count - 1) * width) == 0;
+}
+
+static void print_nested(const hlo_literal_t* literal, uint32_t dim, int64_t* next,
+                         hlo_strbuf_t* out) {
+  if (dim == literal->rank) {
+    print_element(literal, (*next)++, out);
+    return;
+  }
+  hlo_strbuf_putc(out, '[');
+  for (int64_t i = 0; i < literal->dims[dim]; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    print_nested(literal, dim + 1, next, out);
+  }
+  hlo_strbuf_putc(out, ']');
+}
+
+static void print_hex(const hlo_literal_t* literal, hlo_strbuf_t* out) {
+  static const char kDigits[] = "0123456789ABCDEF";
+  const uint8_t* bytes = literal->data;
+  hlo_strbuf_puts(out, "\"0x");
+  char chunk[256];
+  for (size_t i = 0; i < literal->data_bytes;) {
+    size_t n = 0;
+    for (; n < sizeof chunk && i < literal->data_bytes; ++i) {
+      chunk[n++] = kDigits[bytes[i] >> 4];
+      chunk[n++] = kDigits[bytes[i] & 15];
+    }
+    hlo_strbuf_append(out, chunk, n);
+  }
+  hlo_strbuf_putc(out, '"');
+}
+
+void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out) {
+  void* locale = hlo_text_locale_begin();
+  if (literal->element_count == 0) {
+    // nothing between the angle brackets
+  } else if (all_equal(literal)) {
+    print_element(literal, 0, out);
+  } else if (literal->element_count > HEX_ABOVE_ELEMENTS &&
+             hlo_dtype_info(literal->dtype)->bits >= 8) {
+    print_hex(literal, out);
+  } else {
+    int64_t next = 0;
+    print_nested(literal, 0, &next, out);
+  }
+  hlo_text_locale_end(locale);
+}
+
+static void print_literal_attr(const hlo_print_options_t* options, const hlo_attr_t* attr,
+                               hlo_strbuf_t* out) {
+  int64_t limit = options ? options->elide_literals_above : 0;
+  if (limit > 0 && attr->literal->element_count > limit && !all_equal(attr->literal)) {
+    hlo_strbuf_puts(out, "dense_resource<__elided__> : ");
+  } else {
+    hlo_strbuf_puts(out, "dense<");
+    hlo_print_literal(attr->literal, out);
+    hlo_strbuf_puts(out, "> : ");
+  }
+  hlo_print_type(attr->type, out);
+}
+
+// ---- Integers
+
+static const char* int_type(hlo_dtype_t dtype, bool is_index) {
+  return is_index ? "index" : hlo_dtype_info(dtype)->mlir_name;
+}
+
+static void print_int_array(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "array<%s", int_type(attr->dtype, false));
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    hlo_strbuf_puts(out, i ? ", " : ": ");
+    if (attr->dtype == HLO_DTYPE_PRED) {
+      hlo_strbuf_puts(out, attr->values[i] ? "true" : "false");
+    } else {
+      hlo_strbuf_printf(out, "%" PRId64, attr->values[i]);
+    }
+  }
+  hlo_strbuf_putc(out, '>');
+}
+
+// dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>; a vector when `matrix` is false.
+static void print_int_tensor(const hlo_attr_t* attr, bool matrix, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, "dense<");
+  if (attr->count) {
+    hlo_strbuf_putc(out, '[');
+    if (matrix) {
+      for (uint32_t r = 0; r < attr->rows; ++r) {
+        hlo_strbuf_puts(out, r ? ", [" : "[");
+        hlo_print_int_list(out, attr->values + (size_t)r * attr->cols, attr->cols);
+        hlo_strbuf_putc(out, ']');
+      }
+    } else {
+      hlo_print_int_list(out, attr->values, attr->count);
+    }
+    hlo_strbuf_putc(out, ']');
+  }
+  hlo_strbuf_puts(out, "> : tensor<");
+  if (matrix) {
+    hlo_strbuf_printf(out, "%ux%ux", attr->rows, attr->cols);
+  } else {
+    hlo_strbuf_printf(out, "%ux", attr->count);
+  }
+  hlo_strbuf_printf(out, "%s>", int_type(attr->dtype, attr->is_index));
+}
+
+static void print_ints(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  if (attr->rows || attr->cols) {
+    print_int_tensor(attr, true, out);
+  } else if (attr->is_index) {
+    print_int_tensor(attr, false, out);
+  } else {
+    print_int_array(attr, out);
+  }
+}
+
+static void print_float_attr(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  unsigned char element[16];
+  hlo_dtype_store_double(attr->dtype, element, attr->f);
+  hlo_print_float(out, attr->dtype, element);
+  hlo_strbuf_printf(out, " : %s", hlo_dtype_info(attr->dtype)->mlir_name);
+}
+
+// ---- Attributes
+
+static void print_enum(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  const char* name = hlo_enum_case_name(attr->enum_kind, attr->i);
+  bool dotted = attr->enum_kind == HLO_ENUM_RESULT_ACCURACY_MODE;
+  hlo_strbuf_printf(out, dotted ? "#stablehlo.%s<%s>" : "#stablehlo<%s %s>",
+                    hlo_enum_mnemonic(attr->enum_kind), name ? name : "?");
+}
+
+static void print_dict(const hlo_print_options_t* options, const hlo_attr_t* attr,
+                       hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, '{');
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    hlo_print_key(out, attr->keys[i]);
+    if (attr->items[i]->kind == HLO_ATTR_KIND_UNIT) continue;
+    hlo_strbuf_puts(out, " = ");
+    hlo_print_any_attr(options, attr->items[i], out);
+  }
+  hlo_strbuf_putc(out, '}');
+}
+
+void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* attr,
+                        hlo_strbuf_t* out) {
+  switch (attr->kind) {
+    case HLO_ATTR_KIND_UNIT:
+      hlo_strbuf_puts(out, "unit");
+      return;
+    case HLO_ATTR_KIND_BOOL:
+      hlo_strbuf_puts(out, attr->i ? "true" : "false");
+      return;
+    case HLO_ATTR_KIND_INT:
+      hlo_strbuf_printf(out, "%" PRId64 " : %s", attr->i, int_type(attr->dtype, attr->is_index));
+      return;
+    case HLO_ATTR_KIND_FLOAT:
+      print_float_attr(attr, out);
+      return;
+    case HLO_ATTR_KIND_STRING:
+      hlo_print_quoted(out, attr->text, attr->text_length);
+      return;
+    case HLO_ATTR_KIND_SYMBOL:
+      hlo_print_symbol(out, attr->text);
+      return;
+    case HLO_ATTR_KIND_TYPE:
+      hlo_print_type(attr->type, out);
+      return;
+    case HLO_ATTR_KIND_INTS:
+      print_ints(attr, out);
+      return;
+    case HLO_ATTR_KIND_LITERAL:
+      print_literal_attr(options, attr, out);
+      return;
+    case HLO_ATTR_KIND_ENUM:
+      print_enum(attr, out);
+      return;
+    case HLO_ATTR_KIND_ARRAY:
+      hlo_strbuf_putc(out, '[');
+      for (uint32_t i = 0; i < attr->count; ++i) {
+        if (i) hlo_strbuf_puts(out, ", ");
+        hlo_print_any_attr(options, attr->items[i], out);
+      }
+      hlo_strbuf_putc(out, ']');
+      return;
+    case HLO_ATTR_KIND_DICT:
+      print_dict(options, attr, out);
+      return;
+    case HLO_ATTR_KIND_OPAQUE:
+      hlo_strbuf_append(out, attr->text, attr->text_length);
+      return;
+  }
+}
+
+void hlo_print_attr(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  void* locale = hlo_text_locale_begin();
+  hlo_print_any_attr(NULL, attr, out);
+  hlo_text_locale_end(locale);
+}
+
+// ---- Attributes of ops, by their form
+
+static void print_alias(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  static const char* const kFields[] = {"output_tuple_indices", "operand_index",
+                                        "operand_tuple_indices"};
+  hlo_strbuf_puts(out, "#stablehlo.output_operand_alias<");
+  for (int f = 0; f < 3; ++f) {
+    const hlo_attr_t* field = hlo_attr_dict_get(attr, kFields[f]);
+    hlo_strbuf_printf(out, "%s%s = ", f ? ", " : "", kFields[f]);
+    if (field && field->kind == HLO_ATTR_KIND_INT) {
+      hlo_strbuf_printf(out, "%" PRId64, field->i);
+    } else {
+      hlo_strbuf_putc(out, '[');
+      if (field && field->kind == HLO_ATTR_KIND_INTS) {
+        hlo_print_int_list(out, field->values, field->count);
+      }
+      hlo_strbuf_putc(out, ']');
+    }
+  }
+  hlo_strbuf_putc(out, '>');
+}
+
+static void print_accuracy(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  static const char* const kFields[] = {"atol", "rtol", "ulps", "mode"};
+  hlo_strbuf_puts(out, "#stablehlo.result_accuracy<");
+  const char* separator = "";
+  for (int f = 0; f < 4; ++f) {
+    const hlo_attr_t* field = hlo_attr_dict_get(attr, kFields[f]);
+    if (!field) continue;
+    hlo_strbuf_printf(out, "%s%s = ", separator, kFields[f]);
+    separator = ", ";
+    if (field->kind == HLO_ATTR_KIND_FLOAT) {
+      hlo_print_float(out, HLO_DTYPE_F64, &field->f);
+    } else if (field->kind == HLO_ATTR_KIND_INT) {
+      hlo_strbuf_printf(out, "%" PRId64, field->i);
+    } else {
+      hlo_print_any_attr(NULL, field, out);
+    }
+  }
+  hlo_strbuf_putc(out, '>');
+}
+
+void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_attr_id_t id) {
+  hlo_attr_form_t form = hlo_attr_form(id);
+  bool is_ints = attr->kind == HLO_ATTR_KIND_INTS;
+  if (is_ints && (form == HLO_ATTR_FORM_PAIRS || form == HLO_ATTR_FORM_MATRIX)) {
+    print_int_tensor(attr, true, p->out);
+  } else if (form == HLO_ATTR_FORM_ALIASES && attr->kind == HLO_ATTR_KIND_ARRAY) {
+    hlo_strbuf_putc(p->out, '[');
+    for (uint32_t i = 0; i < attr->count; ++i) {
+      if (i) hlo_strbuf_puts(p->out, ", ");
+      print_alias(attr->items[i], p->out);
+    }
+    hlo_strbuf_putc(p->out, ']');
+  } else if (id == HLO_ATTR_result_accuracy && attr->kind == HLO_ATTR_KIND_DICT) {
+    print_accuracy(attr, p->out);
+  } else if (id == HLO_ATTR_operand_segment_sizes && is_ints) {
+    hlo_strbuf_puts(p->out, attr->count ? "array<i32: " : "array<i32");
+    hlo_print_int_list(p->out, attr->values, attr->count);
+    hlo_strbuf_putc(p->out, '>');
+  } else {
+    hlo_print_any_attr(&p->options, attr, p->out);
+  }
+}

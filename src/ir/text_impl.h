@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What printer and parser of MLIR text share (private to ir): the pretty form of each op and the
+// struct attributes that modules keep flattened.
+#ifndef HLO_IR_TEXT_IMPL_H_
+#define HLO_IR_TEXT_IMPL_H_
+
+#include "ir/module.h"
+
+/// Regions and attributes nest at most this deep in text.
+#define HLO_TEXT_DEPTH_MAX 256
+
+/// The pretty form of an op (see asm.def), or NULL: generic form only.
+const char* hlo_asm_format(hlo_op_t op);
+
+/// The next word of a pretty form: its first byte and length; false at the end. Words are separated
+/// by single blanks.
+bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_length);
+
+typedef struct hlo_struct_field {
+  const char* name;  // inside the struct
+  hlo_attr_id_t id;  // of the op
+} hlo_struct_field_t;
+
+/// An attribute such as `dimension_numbers = #stablehlo.gather<...>`, kept as one attribute a field.
+typedef struct hlo_struct_attr {
+  const char* name;      // of the op's attribute in text
+  const char* mnemonic;  // "stablehlo.gather"
+  bool all_fields;       // every field is written and needed, in this order
+  uint8_t field_count;
+  const hlo_struct_field_t* fields;  // the first one tells the ops that have the struct
+} hlo_struct_attr_t;
+
+/// The i-th struct attribute of an op, or NULL.
+const hlo_struct_attr_t* hlo_op_struct(hlo_op_t op, unsigned i);
+/// The struct attribute of an op under its name in text, or NULL.
+const hlo_struct_attr_t* hlo_op_struct_named(hlo_op_t op, const char* name, size_t length);
+/// Any struct attribute by mnemonic, or NULL.
+const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t length);
+/// The struct attribute that holds `id` of an op, or NULL.
+const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
+/// True for the struct with the [b, 0, f]x[0, i, o]->[b, 0, f] notation.
+bool hlo_struct_is_conv(const hlo_struct_attr_t* info);
+
+/// Name of an op's attribute in MLIR text (a few differ from the table's).
+const char* hlo_attr_text_name(hlo_attr_id_t id);
+/// The inverse; HLO_ATTR_COUNT when unknown.
+hlo_attr_id_t hlo_attr_from_text_name(const char* name, size_t length);
+
+static inline bool hlo_text_same(const char* name, const char* text, size_t length) {
+  return __builtin_strncmp(name, text, length) == 0 && name[length] == 0;
+}
+
+/// True for names that need no quotes: [A-Za-z_][A-Za-z0-9_$.]*
+bool hlo_text_is_bare(const char* text, size_t length);
+
+#endif  // HLO_IR_TEXT_IMPL_H_
