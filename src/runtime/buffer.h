@@ -24,6 +24,9 @@ void* hlo_storage_data(hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);
 
+/// Highest rank of a buffer (as of any tensor).
+enum { HLO_BUFFER_RANK_MAX = 64 };
+
 /// What a buffer holds: dense, row-major elements.
 typedef struct hlo_buffer_shape {
   hlo_dtype_t dtype;

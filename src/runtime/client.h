@@ -69,6 +69,7 @@ uint64_t hlo_client_next_run_id(hlo_client_t* client);
 void hlo_client_work_begin(hlo_client_t* client);
 void hlo_client_work_end(hlo_client_t* client);
 
+hlo_client_t* hlo_memory_client(const hlo_memory_t* memory);
 void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats);
 /// Peak, count and largest start again from what is in use now.
 void hlo_memory_clear_stats(hlo_memory_t* memory);

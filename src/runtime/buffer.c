@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers: handles over storage with a definition event, holds, deletion and donation.
+#include "runtime/buffer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/buffer_impl.h"
+#include "runtime/storage.h"
+
+hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape, size_t* out_size_bytes) {
+  size_t size = hlo_dtype_size_bytes(shape->dtype);
+  if (shape->dtype == HLO_DTYPE_INVALID) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a buffer needs an element type");
+  }
+  if (shape->rank > HLO_BUFFER_RANK_MAX) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a buffer of rank %u: the limit is %d",
+                             shape->rank, HLO_BUFFER_RANK_MAX);
+  }
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    if (shape->dims[i] < 0) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "dimension %u of a buffer is %lld", i,
+                               (long long)shape->dims[i]);
+    }
+    if (!hlo_size_mul(size, (size_t)shape->dims[i], &size)) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "the shape of a buffer overflows the address space");
+    }
+  }
+  if (size > (size_t)PTRDIFF_MAX) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "a buffer of %zu bytes exceeds the address space", size);
+  }
+  *out_size_bytes = size;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                              hlo_buffer_t** out_buffer) {
+  size_t size_bytes;
+  HLO_TRY(hlo_buffer_shape_size_bytes(shape, &size_bytes));
+  size_t bytes = sizeof(hlo_buffer_t) + shape->rank * sizeof(int64_t);
+  hlo_buffer_t* buffer = hlo_mem_alloc_zeroed(bytes);
+  if (!buffer) return hlo_status_out_of_memory(bytes);
+  if (shape->rank) memcpy(buffer->dims, shape->dims, shape->rank * sizeof(int64_t));
+  buffer->shape = (hlo_buffer_shape_t){shape->dtype, shape->rank, buffer->dims};
+  buffer->memory = memory;
+  buffer->size_bytes = size_bytes;
+  hlo_mutex_init(&buffer->lock, HLO_LOCK_LEVEL_BUFFER);
+  *out_buffer = buffer;
+  return hlo_ok();
+}
+
+// Completes a fresh handle; takes both references. A NULL event (no memory for it) is an error.
+hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
+                               hlo_buffer_t** out_buffer) {
+  buffer->storage = storage;
+  buffer->ready = ready;
+  if (!ready) {
+    hlo_buffer_release(buffer);
+    return hlo_status_out_of_memory(64);
+  }
+  *out_buffer = buffer;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_create_uninitialized(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                             hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
+  hlo_storage_t* storage;
+  hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &storage);
+  if (!hlo_status_is_ok(status)) {
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(hlo_ok()), out_buffer);
+}
+
+hlo_status_t hlo_buffer_create_error(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                     hlo_status_t error, hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* buffer;
+  hlo_status_t status = hlo_buffer_alloc(memory, shape, &buffer);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(error);
+    return status;
+  }
+  hlo_storage_t* storage;
+  status = hlo_storage_create_unresolved(memory, buffer->size_bytes, &storage);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(error);
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(error), out_buffer);
+}
+
+hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                    hlo_storage_t* storage, hlo_event_t* ready,
+                                    hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
+  if (hlo_storage_size_bytes(storage) < buffer->size_bytes) {
+    size_t want = buffer->size_bytes;
+    hlo_buffer_release(buffer);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "a buffer of %zu bytes does not fit a storage of %zu bytes", want,
+                             hlo_storage_size_bytes(storage));
+  }
+  hlo_event_t* event = ready ? hlo_event_retain(ready) : hlo_event_create_ready(hlo_ok());
+  return hlo_buffer_finish(buffer, hlo_storage_retain(storage), event, out_buffer);
+}
+
+hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                     hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
+  hlo_storage_t* storage;
+  hlo_status_t status = hlo_storage_create_unresolved(memory, buffer->size_bytes, &storage);
+  if (!hlo_status_is_ok(status)) {
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  buffer->is_alias_pending = true;
+  return hlo_buffer_finish(buffer, storage, hlo_event_create(), out_buffer);
+}
+
+typedef struct fulfilment {
+  hlo_storage_t* alias_storage;
+  hlo_event_t* alias_ready;
+  hlo_buffer_use_t source;
+} fulfilment_t;
+
+static void fulfil_when_ready(void* context, hlo_status_t status) {
+  fulfilment_t* f = context;
+  if (hlo_status_is_ok(status)) hlo_storage_resolve(f->alias_storage, f->source.storage);
+  hlo_event_set(f->alias_ready, hlo_status_clone(status));
+  hlo_event_release(f->alias_ready);
+  hlo_storage_release(f->alias_storage);
+  hlo_buffer_use_end(&f->source);
+  hlo_mem_free(f);
+}
+
+static hlo_status_t fulfil_check(hlo_buffer_t* alias, hlo_buffer_t* source) {
+  hlo_mutex_lock(&alias->lock);
+  bool was_pending = alias->is_alias_pending;
+  bool fits = !source || source->size_bytes == alias->size_bytes;
+  if (fits) alias->is_alias_pending = false;
+  hlo_mutex_unlock(&alias->lock);
+  if (!was_pending) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "an alias buffer can be fulfilled once only");
+  }
+  if (!fits) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "an alias buffer of %zu bytes cannot take a value of %zu bytes",
+                             alias->size_bytes, source->size_bytes);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_status_t error) {
+  hlo_status_t status = fulfil_check(alias, source);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(error);
+    return status;
+  }
+  if (!source) {
+    hlo_event_set(alias->ready, error);
+    return hlo_ok();
+  }
+  hlo_status_release(error);
+  fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
+  if (!f) return hlo_status_out_of_memory(sizeof *f);
+  status = hlo_buffer_use_begin(source, &f->source);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(f);
+    return status;
+  }
+  hlo_mutex_lock(&alias->lock);
+  f->alias_storage = hlo_storage_retain(alias->storage);
+  f->alias_ready = hlo_event_retain(alias->ready);
+  hlo_mutex_unlock(&alias->lock);
+  if (!f->alias_storage) {  // deleted meanwhile: nobody will look
+    hlo_event_release(f->alias_ready);
+    hlo_buffer_use_end(&f->source);
+    hlo_mem_free(f);
+    return hlo_ok();
+  }
+  hlo_event_on_ready(f->source.ready, fulfil_when_ready, f);
+  return hlo_ok();
+}
+
+void hlo_buffer_release(hlo_buffer_t* buffer) {
+  if (!buffer) return;
+  hlo_storage_release(buffer->storage);
+  hlo_event_release(buffer->ready);
+  hlo_mutex_deinit(&buffer->lock);
+  hlo_mem_free(buffer);
+}
+
+const hlo_buffer_shape_t* hlo_buffer_shape(const hlo_buffer_t* buffer) { return &buffer->shape; }
+hlo_memory_t* hlo_buffer_memory(const hlo_buffer_t* buffer) { return buffer->memory; }
+size_t hlo_buffer_size_bytes(const hlo_buffer_t* buffer) { return buffer->size_bytes; }
+
+hlo_event_t* hlo_buffer_ready_event(hlo_buffer_t* buffer) {
+  return hlo_event_retain(buffer->ready);  // immutable after creation
+}
+
+void hlo_buffer_delete(hlo_buffer_t* buffer) {
+  hlo_mutex_lock(&buffer->lock);
+  hlo_storage_t* storage = buffer->storage;
+  buffer->storage = NULL;
+  hlo_mutex_unlock(&buffer->lock);
+  hlo_storage_release(storage);
+}
+
+bool hlo_buffer_is_deleted(hlo_buffer_t* buffer) {
+  hlo_mutex_lock(&buffer->lock);
+  bool deleted = buffer->storage == NULL;
+  hlo_mutex_unlock(&buffer->lock);
+  return deleted;
+}
+
+static hlo_status_t deleted_error(void) {
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer has been deleted or donated");
+}
+
+hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) {
+  hlo_mutex_lock(&buffer->lock);
+  bool alive = buffer->storage != NULL;
+  if (alive) ++buffer->external_count;
+  hlo_mutex_unlock(&buffer->lock);
+  return alive ? hlo_ok() : deleted_error();
+}
+
+hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
+  hlo_mutex_lock(&buffer->lock);
+  bool held = buffer->external_count > 0;
+  if (held) --buffer->external_count;
+  hlo_mutex_unlock(&buffer->lock);
+  if (held) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                           "external reference count of a buffer is zero already");
+}
+
+hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) {
+  hlo_buffer_use_t use;
+  HLO_TRY(hlo_buffer_use_begin(buffer, &use));
+  hlo_status_t status = hlo_event_await(use.ready, UINT64_MAX);
+  if (hlo_status_is_ok(status)) *out_data = hlo_storage_data(use.storage);
+  hlo_buffer_use_end(&use);
+  return status;
+}
+
+hlo_status_t hlo_buffer_use_begin(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
+  hlo_mutex_lock(&buffer->lock);
+  hlo_storage_t* storage = buffer->storage;
+  if (storage) hlo_storage_use_begin(storage);
+  hlo_mutex_unlock(&buffer->lock);
+  if (!storage) return deleted_error();
+  *out_use = (hlo_buffer_use_t){storage, hlo_event_retain(buffer->ready), false};
+  return hlo_ok();
+}
+
+void hlo_buffer_use_end(hlo_buffer_use_t* use) {
+  if (!use->storage) return;
+  hlo_storage_use_end(use->storage);
+  hlo_event_release(use->ready);
+  *use = (hlo_buffer_use_t){0};
+}
+
+hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
+  hlo_mutex_lock(&buffer->lock);
+  hlo_storage_t* storage = buffer->storage;
+  bool owned = storage && buffer->external_count == 0 && hlo_storage_is_mutable(storage);
+  if (storage) hlo_storage_use_begin(storage);
+  buffer->storage = NULL;
+  hlo_mutex_unlock(&buffer->lock);
+  if (!storage) return deleted_error();
+  hlo_storage_release(storage);  // the handle's reference; the use holds its own
+  *out_use = (hlo_buffer_use_t){storage, hlo_event_retain(buffer->ready), owned};
+  return hlo_ok();
+}
+
+void hlo_buffer_donate_abort(hlo_buffer_t* buffer, hlo_buffer_use_t* use) {
+  hlo_mutex_lock(&buffer->lock);
+  buffer->storage = hlo_storage_retain(use->storage);
+  hlo_mutex_unlock(&buffer->lock);
+  hlo_buffer_use_end(use);
+}

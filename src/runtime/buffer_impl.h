@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of buffers, for the files of runtime only.
+#ifndef HLO_RUNTIME_BUFFER_IMPL_H_
+#define HLO_RUNTIME_BUFFER_IMPL_H_
+
+#include "runtime/buffer.h"
+
+struct hlo_buffer {
+  hlo_memory_t* memory;
+  hlo_buffer_shape_t shape;  // dims points at the end of this
+  size_t size_bytes;
+  hlo_event_t* ready;        // never changes
+  hlo_mutex_t lock;          // guards the fields below
+  hlo_storage_t* storage;    // NULL: deleted or donated
+  int32_t external_count;
+  bool is_alias_pending;
+  int64_t dims[];
+};
+
+hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape,
+                                         size_t* out_size_bytes) HLO_MUST_USE;
+/// A handle without storage and event yet.
+hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                              hlo_buffer_t** out_buffer) HLO_MUST_USE;
+/// Completes it; takes both references; a NULL event is a memory failure.
+hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
+                               hlo_buffer_t** out_buffer) HLO_MUST_USE;
+
+#endif  // HLO_RUNTIME_BUFFER_IMPL_H_

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of storage, for the files of runtime only.
+#ifndef HLO_RUNTIME_STORAGE_H_
+#define HLO_RUNTIME_STORAGE_H_
+
+#include <stdatomic.h>
+
+#include "runtime/buffer.h"
+
+struct hlo_storage {
+  atomic_int count;
+  hlo_memory_t* memory;
+  void* data;             // NULL while unresolved
+  size_t size_bytes;
+  bool is_mutable;
+  bool is_owned;
+  void (*release)(void* context);
+  void* release_context;
+  hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it
+  hlo_mutex_t lock;       // guards the fields below
+  int32_t use_count;
+  hlo_event_callback_t idle_callback;  // of the one donation that may wait
+  void* idle_context;
+};
+
+/// Storage whose bytes come later, from hlo_storage_resolve() (which retains the target).
+hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
+                                           hlo_storage_t** out_storage) HLO_MUST_USE;
+void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
+/// A pending use, which also holds a reference.
+void hlo_storage_use_begin(hlo_storage_t* storage);
+void hlo_storage_use_end(hlo_storage_t* storage);
+
+#endif  // HLO_RUNTIME_STORAGE_H_

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers: host to device, device to host, between memory spaces; inline when small and ready, on a
+// worker otherwise.
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/buffer_impl.h"
+#include "runtime/storage.h"
+#include "runtime/strided.h"
+
+// Copies up to this many bytes cost less than handing them to a worker.
+enum { INLINE_COPY_BYTES = 1 << 18, ZERO_COPY_ALIGNMENT = 64 };
+
+// A copy that waits for its source, runs on a worker, and then sets an event.
+typedef struct copy_job {
+  hlo_job_t job;
+  hlo_client_t* client;
+  hlo_buffer_use_t source;     // device side source; storage NULL: `from` is host memory
+  const void* from;
+  hlo_storage_t* destination;  // device side destination, retained; NULL: `to` is host memory
+  void* to;
+  size_t offset_bytes, size_bytes;
+  hlo_event_t* done;
+  hlo_event_t* host_done;      // the host's bytes are free again; may be NULL
+  bool is_strided;
+  hlo_strided_t strided;
+} copy_job_t;
+
+static void copy_finish(copy_job_t* copy, hlo_status_t status) {
+  hlo_client_t* client = copy->client;
+  if (copy->host_done) hlo_event_set(copy->host_done, hlo_status_clone(status));
+  hlo_event_set(copy->done, status);
+  hlo_event_release(copy->host_done);
+  hlo_event_release(copy->done);
+  hlo_buffer_use_end(&copy->source);
+  hlo_storage_release(copy->destination);
+  hlo_mem_free(copy);
+  hlo_client_work_end(client);
+}
+
+static void copy_run(hlo_job_t* job) {
+  copy_job_t* copy = (copy_job_t*)job;
+  const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
+  uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
+  if (copy->is_strided) {
+    hlo_strided_copy(&copy->strided, from, to);
+  } else if (copy->size_bytes) {
+    memcpy(to, from + copy->offset_bytes, copy->size_bytes);
+  }
+  copy_finish(copy, hlo_ok());
+}
+
+static void copy_when_ready(void* context, hlo_status_t status) {
+  copy_job_t* copy = context;
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, hlo_status_clone(status));
+  } else if (copy->size_bytes <= INLINE_COPY_BYTES) {
+    copy_run(&copy->job);
+  } else {
+    hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
+  }
+}
+
+static copy_job_t* copy_create(hlo_client_t* client, size_t size_bytes) {
+  copy_job_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
+  if (!copy) return NULL;
+  copy->done = hlo_event_create();
+  if (!copy->done) {
+    hlo_mem_free(copy);
+    return NULL;
+  }
+  copy->job.run = copy_run;
+  copy->client = client;
+  copy->size_bytes = size_bytes;
+  hlo_client_work_begin(client);
+  return copy;
+}
+
+// ---- host to device
+
+typedef struct zero_copy {
+  hlo_event_t* done;
+} zero_copy_t;
+
+static void zero_copy_release(void* context) {
+  zero_copy_t* zero_copy = context;
+  if (zero_copy->done) hlo_event_set(zero_copy->done, hlo_ok());
+  hlo_event_release(zero_copy->done);
+  hlo_mem_free(zero_copy);
+}
+
+static hlo_status_t from_host_zero_copy(hlo_buffer_t* buffer, const void* data, bool is_mutable,
+                                        hlo_event_t** out_done, hlo_buffer_t** out_buffer) {
+  zero_copy_t* context = hlo_mem_alloc_zeroed(sizeof *context);
+  hlo_event_t* done = hlo_event_create();
+  hlo_storage_t* storage = NULL;
+  hlo_status_t status = context && done ? hlo_ok() : hlo_status_out_of_memory(sizeof *context);
+  if (hlo_status_is_ok(status)) {
+    context->done = hlo_event_retain(done);
+    status = hlo_storage_create_foreign(buffer->memory, (void*)data, buffer->size_bytes, is_mutable,
+                                        zero_copy_release, context, &storage);
+    if (!hlo_status_is_ok(status)) hlo_event_release(context->done);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(context);
+    hlo_event_release(done);
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  if (out_done) {
+    *out_done = done;
+  } else {
+    hlo_event_release(done);
+  }
+  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(hlo_ok()), out_buffer);
+}
+
+static bool is_aligned(const void* data) {
+  return ((uintptr_t)data & (ZERO_COPY_ALIGNMENT - 1)) == 0;
+}
+
+// Fills `storage` from host memory: at once, or by a worker when the contract allows it.
+static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage, const void* data,
+                                   const int64_t* byte_strides, bool now, hlo_event_t** out_done,
+                                   hlo_event_t** out_ready) {
+  hlo_strided_t strided = {0};
+  bool is_strided = byte_strides && !hlo_strides_are_dense(&buffer->shape, byte_strides);
+  if (is_strided) {
+    hlo_strided_from_host(&buffer->shape, byte_strides, &strided);
+  }
+  if (now || buffer->size_bytes <= INLINE_COPY_BYTES) {
+    if (is_strided) {
+      hlo_strided_copy(&strided, data, hlo_storage_data(storage));
+    } else if (buffer->size_bytes) {
+      memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
+    }
+    *out_ready = hlo_event_create_ready(hlo_ok());
+    if (out_done) *out_done = hlo_event_retain(*out_ready);
+    return hlo_ok();
+  }
+  copy_job_t* copy = copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes);
+  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  copy->from = data;
+  copy->destination = hlo_storage_retain(storage);
+  copy->is_strided = is_strided;
+  copy->strided = strided;
+  *out_ready = hlo_event_retain(copy->done);
+  if (out_done) *out_done = hlo_event_retain(copy->done);
+  hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                  const void* data, const int64_t* byte_strides,
+                                  hlo_host_semantics_t semantics, hlo_event_t** out_done,
+                                  hlo_buffer_t** out_buffer) {
+  hlo_client_t* client = hlo_memory_client(memory);
+  HLO_TRY(hlo_client_check_usable(client));
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
+  if (!data && buffer->size_bytes) {
+    hlo_buffer_release(buffer);
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
+  }
+  bool is_dense = !byte_strides || hlo_strides_are_dense(shape, byte_strides);
+  if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && is_dense && is_aligned(data) &&
+      buffer->size_bytes) {
+    return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
+                               out_buffer);
+  }
+  hlo_storage_t* storage;
+  hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &storage);
+  if (!hlo_status_is_ok(status)) {
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  hlo_event_t* ready = NULL;
+  status = from_host_copy(buffer, storage, data, byte_strides,
+                          semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, &ready);
+  if (!hlo_status_is_ok(status)) {
+    hlo_storage_release(storage);
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  return hlo_buffer_finish(buffer, storage, ready, out_buffer);
+}
+
+// ---- device to host
+
+hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
+                                const int64_t* minor_to_major, hlo_event_t** out_done) {
+  if (size_bytes < buffer->size_bytes) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "host destination of %zu bytes is too small for a buffer of %zu bytes",
+                             size_bytes, buffer->size_bytes);
+  }
+  hlo_client_t* client = hlo_memory_client(buffer->memory);
+  HLO_TRY(hlo_client_check_usable(client));
+  hlo_strided_t strided = {0};
+  bool is_strided = false;
+  HLO_TRY(hlo_strided_to_layout(&buffer->shape, minor_to_major, &strided, &is_strided));
+  copy_job_t* copy = copy_create(client, buffer->size_bytes);
+  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, hlo_status_clone(status));
+    return status;
+  }
+  copy->to = data;
+  copy->is_strided = is_strided;
+  copy->strided = strided;
+  hlo_event_t* done = hlo_event_retain(copy->done);
+  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  *out_done = done;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
+                                         int64_t size_bytes, hlo_event_t** out_done) {
+  int64_t total = (int64_t)buffer->size_bytes;
+  if (offset_bytes < 0 || size_bytes < 0 || offset_bytes > total ||
+      size_bytes > total - offset_bytes) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%lld bytes at offset %lld are outside a buffer of %lld bytes",
+                             (long long)size_bytes, (long long)offset_bytes, (long long)total);
+  }
+  copy_job_t* copy = copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes);
+  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, hlo_status_clone(status));
+    return status;
+  }
+  copy->to = data;
+  copy->offset_bytes = (size_t)offset_bytes;
+  hlo_event_t* done = hlo_event_retain(copy->done);
+  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  *out_done = done;
+  return hlo_ok();
+}
+
+// ---- device to device
+
+hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
+                                       hlo_buffer_t** out_buffer) {
+  hlo_client_t* client = hlo_memory_client(memory);
+  HLO_TRY(hlo_client_check_usable(client));
+  hlo_storage_t* storage;
+  HLO_TRY(hlo_storage_create(memory, buffer->size_bytes, &storage));
+  copy_job_t* copy = copy_create(client, buffer->size_bytes);
+  if (!copy) {
+    hlo_storage_release(storage);
+    return hlo_status_out_of_memory(sizeof *copy);
+  }
+  copy->destination = storage;
+  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_buffer_create_over(memory, &buffer->shape, storage, copy->done, out_buffer);
+  }
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, hlo_status_clone(status));
+    return status;
+  }
+  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  return hlo_ok();
+}
