@@ -42,9 +42,10 @@ struct hlo_device {
 };
 
 typedef struct hlo_client_options {
-  uint32_t device_count;  // 0: HLOCC_NUM_DEVICES, else XLA_FLAGS' count, else 1
-  uint32_t thread_count;  // 0: HLOCC_NUM_THREADS, else the cores the process may use
-  const char* platform_name;  // NULL: HLOCC_PLATFORM_NAME, else "cpu"
+  uint32_t device_count;          // 0: one
+  uint32_t thread_count;          // 0: the cores that the process may use
+  const char* platform_name;      // NULL: "cpu"
+  const char* platform_version;   // NULL: "hlocc"
 } hlo_client_options_t;
 
 /// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
@@ -55,7 +56,6 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options,
 void hlo_client_release(hlo_client_t* client);
 
 const char* hlo_client_platform_name(const hlo_client_t* client);
-/// "PJRT C API hlocc <version> (<CPU features>)".
 const char* hlo_client_platform_version(const hlo_client_t* client);
 uint32_t hlo_client_device_count(const hlo_client_t* client);
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
