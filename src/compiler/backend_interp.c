@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interpreter as a back end: arguments become lent tensors, results are copied to where the frame
+// wants them (see backend_interp.h).
+#include "compiler/backend_interp.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+typedef struct interp_data {
+  hlo_program_t base;
+  hlo_interp_program_t* program;
+  const hlo_func_t* entry;
+} interp_data_t;
+
+static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
+  atomic_store(&frame->error.code, (int)hlo_status_code(status));
+  frame->error.status = status;
+  return HLO_KERNEL_ERROR;
+}
+
+static hlo_status_t make_input(const hlo_type_t* type, void* data, hlo_tensor_t** out_tensor) {
+  if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
+  HLO_TRY(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, true, NULL, NULL,
+                                 out_tensor));
+  (*out_tensor)->quant = type->quant;
+  return hlo_ok();
+}
+
+static void release_all(uint32_t count, hlo_tensor_t** tensors) {
+  for (uint32_t i = 0; i < count; ++i) hlo_tensor_release(tensors[i]);
+  hlo_mem_free(tensors);
+}
+
+static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, hlo_eval_t** out_eval) {
+  uint32_t count = data->entry->type->input_count;
+  hlo_tensor_t** inputs = hlo_mem_alloc_zeroed((count + 1) * sizeof *inputs);
+  if (!inputs) return hlo_status_out_of_memory(count * sizeof *inputs);
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    status = make_input(data->entry->type->elements[i], frame->buffers[i], &inputs[i]);
+  }
+  const hlo_interp_runtime_t* runtime = (const hlo_interp_runtime_t*)frame->runtime;
+  hlo_interp_options_t options = {
+      .grid = runtime && runtime->table.size_bytes >= sizeof *runtime ? runtime->grid : NULL,
+      .cancelled = &frame->cancelled};
+  if (options.grid) {
+    options.process = (uint32_t)frame->replica_id * options.grid->partition_count +
+                      (uint32_t)frame->partition_id;
+  }
+  if (hlo_status_is_ok(status)) {
+    status = hlo_interp_begin(data->program, data->entry, count, inputs, &options, out_eval);
+  }
+  release_all(count, inputs);
+  return status;
+}
+
+// A result may be an argument passed through, whose bytes another result is about to overwrite
+// (donation): such ones are copied away first.
+static hlo_status_t detach_lent(uint32_t count, hlo_tensor_t** outputs) {
+  if (count < 2) return hlo_ok();
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_tensor_t* output = outputs[i];
+    if (output->kind != HLO_TYPE_TENSOR || !output->is_read_only) continue;
+    hlo_tensor_t* copy;
+    HLO_TRY(hlo_tensor_create(output->dtype, output->rank, output->dims, &copy));
+    if (output->size_bytes) memcpy(copy->data, output->data, output->size_bytes);
+    hlo_tensor_release(output);
+    outputs[i] = copy;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t deliver(hlo_frame_t* frame, const interp_data_t* data, hlo_eval_t* eval) {
+  const hlo_type_t* type = data->entry->type;
+  uint32_t count = type->element_count - type->input_count;
+  hlo_tensor_t** outputs = hlo_mem_alloc_zeroed((count + 1) * sizeof *outputs);
+  if (!outputs) return hlo_status_out_of_memory(count * sizeof *outputs);
+  hlo_interp_take_outputs(eval, outputs);
+  hlo_status_t status = detach_lent(count, outputs);
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    const hlo_tensor_t* output = outputs[i];
+    if (output->kind != HLO_TYPE_TENSOR || output->size_bytes == 0) continue;
+    size_t want = hlo_type_size_bytes(type->elements[type->input_count + i]);
+    if (output->size_bytes != want) {
+      status = hlo_status_create(HLO_STATUS_INTERNAL, "result %u has %zu bytes, %zu are expected",
+                                 i, output->size_bytes, want);
+      break;
+    }
+    void* target = frame->buffers[type->input_count + i];
+    if (target != output->data) memmove(target, output->data, output->size_bytes);
+  }
+  release_all(count, outputs);
+  return status;
+}
+
+// frame->saved holds the evaluation between suspensions; resume_point 1 says that there is one.
+static int32_t interp_entry(hlo_frame_t* frame) {
+  const interp_data_t* data = frame->program;
+  hlo_eval_t** saved = (hlo_eval_t**)frame->saved;
+  if (frame->resume_point == 0) {
+    hlo_status_t status = begin(frame, data, saved);
+    if (!hlo_status_is_ok(status)) return fail(frame, status);
+    frame->resume_point = 1;
+  }
+  hlo_eval_t* eval = *saved;
+  bool suspended = false;
+  hlo_status_t status = hlo_interp_run(eval, &suspended);
+  if (hlo_status_is_ok(status) && suspended) return HLO_KERNEL_SUSPENDED;
+  if (hlo_status_is_ok(status)) status = deliver(frame, data, eval);
+  hlo_interp_end(eval);
+  frame->resume_point = 0;
+  return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : fail(frame, status);
+}
+
+static void interp_destroy(hlo_program_t* program) {
+  interp_data_t* data = (interp_data_t*)program;
+  hlo_interp_program_release(data->program);
+  hlo_mem_free(data);
+}
+
+// Few nodes on few elements and no loop: running it takes less than waking a worker.
+static bool is_cheap(const hlo_func_t* func) {
+  enum { MAX_NODES = 64, MAX_ELEMENTS = 4096 };
+  uint32_t nodes = 0;
+  int64_t elements = 0;
+  for (const hlo_node_t* node = func->body->first; node; node = node->next) {
+    bool simple = (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) ||
+                  node->op == HLO_OP_constant || node->op == HLO_OP_broadcast_in_dim ||
+                  node->op == HLO_OP_reshape || node->op == HLO_OP_iota;
+    if (!simple || ++nodes > MAX_NODES) return false;
+    for (uint32_t i = 0; i < node->result_count; ++i) {
+      if (node->results[i].type->kind != HLO_TYPE_TENSOR) continue;
+      int64_t count = hlo_type_element_count(node->results[i].type);
+      if (count < 0 || (elements += count) > MAX_ELEMENTS) return false;
+    }
+  }
+  return true;
+}
+
+static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_config_t* config,
+                                   hlo_program_t** out_program) {
+  (void)config;
+  interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
+  if (!data) return hlo_status_out_of_memory(sizeof *data);
+  hlo_status_t status = hlo_interp_program_create(module, &data->program);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(data);
+    return status;
+  }
+  data->entry = hlo_module_entry(module);
+  data->base = (hlo_program_t){.entry = interp_entry,
+                               .data = data,
+                               .destroy = interp_destroy,
+                               .saved_bytes = sizeof(hlo_eval_t*),
+                               .is_cheap = is_cheap(data->entry)};
+  *out_program = &data->base;
+  return hlo_ok();
+}
+
+const hlo_backend_t hlo_backend_interp = {"interp", interp_compile};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients: N virtual devices with their memory spaces over one pool of worker threads.
+#include "runtime/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MAX_DEVICES = 4096, MAX_THREADS = 1024 };
+
+struct hlo_client {
+  char platform_name[64];
+  char platform_version[256];
+  hlo_pool_t* pool;
+  atomic_ullong run_id;
+  hlo_mutex_t lock;  // guards work_count
+  hlo_condition_t idle;
+  uint64_t work_count;
+  uint32_t device_count;
+  hlo_device_t devices[];
+};
+
+static const char* const kKindNames[] = {"device", "pinned_host", "unpinned_host"};
+
+const char* hlo_memory_kind_name(hlo_memory_kind_t kind) { return kKindNames[kind]; }
+
+hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length) {
+  for (int i = 0; i < HLO_MEMORY_KIND_COUNT; ++i) {
+    if (strlen(kKindNames[i]) == length && memcmp(kKindNames[i], name, length) == 0) {
+      return (hlo_memory_kind_t)i;
+    }
+  }
+  return HLO_MEMORY_KIND_COUNT;
+}
+
+static void init_devices(hlo_client_t* client) {
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    hlo_device_t* device = &client->devices[i];
+    device->client = client;
+    device->id = (int32_t)i;
+    device->local_id = (int32_t)i;
+    for (int k = 0; k < HLO_MEMORY_KIND_COUNT; ++k) {
+      device->memories[k].id = (int32_t)i * HLO_MEMORY_KIND_COUNT + k;
+      device->memories[k].kind = (hlo_memory_kind_t)k;
+      device->memories[k].device = device;
+    }
+  }
+}
+
+hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t** out_client) {
+  uint32_t device_count = options->device_count ? options->device_count : 1;
+  if (device_count > MAX_DEVICES || options->thread_count > MAX_THREADS) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%u devices and %u threads: the limits are %d and %d", device_count,
+                             options->thread_count, MAX_DEVICES, MAX_THREADS);
+  }
+  size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
+  hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
+  if (!client) return hlo_status_out_of_memory(bytes);
+  hlo_pool_options_t pool_options = {.worker_count = options->thread_count};
+  hlo_status_t status = hlo_pool_create(&pool_options, &client->pool);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(client);
+    return status;
+  }
+  const char* name = options->platform_name ? options->platform_name : "cpu";
+  snprintf(client->platform_name, sizeof client->platform_name, "%s", name);
+  const char* version = options->platform_version ? options->platform_version : "hlocc";
+  snprintf(client->platform_version, sizeof client->platform_version, "%s", version);
+  client->device_count = device_count;
+  hlo_mutex_init(&client->lock, HLO_LOCK_LEVEL_CLIENT);
+  hlo_condition_init(&client->idle);
+  init_devices(client);
+  *out_client = client;
+  return hlo_ok();
+}
+
+void hlo_client_release(hlo_client_t* client) {
+  if (!client) return;
+  if (!hlo_pool_is_orphaned(client->pool)) {
+    hlo_mutex_lock(&client->lock);
+    while (client->work_count) hlo_condition_wait(&client->idle, &client->lock);
+    hlo_mutex_unlock(&client->lock);
+  }
+  hlo_pool_release(client->pool);
+  hlo_condition_deinit(&client->idle);
+  hlo_mutex_deinit(&client->lock);
+  hlo_mem_free(client);
+}
+
+const char* hlo_client_platform_name(const hlo_client_t* client) { return client->platform_name; }
+const char* hlo_client_platform_version(const hlo_client_t* client) {
+  return client->platform_version;
+}
+uint32_t hlo_client_device_count(const hlo_client_t* client) { return client->device_count; }
+
+hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index) {
+  return (hlo_device_t*)&client->devices[index];
+}
+
+hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
+  if (id < 0 || (uint32_t)id >= client->device_count) return NULL;
+  return hlo_client_device(client, (uint32_t)id);
+}
+
+hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
+
+hlo_status_t hlo_client_check_usable(const hlo_client_t* client) {
+  if (HLO_LIKELY(!hlo_pool_is_orphaned(client->pool))) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                           "this process was forked after the client was created: its threads do "
+                           "not exist here; create a client of its own in the child");
+}
+
+uint64_t hlo_client_next_run_id(hlo_client_t* client) {
+  return atomic_fetch_add_explicit(&client->run_id, 1, memory_order_relaxed) + 1;
+}
+
+void hlo_client_work_begin(hlo_client_t* client) {
+  hlo_mutex_lock(&client->lock);
+  ++client->work_count;
+  hlo_mutex_unlock(&client->lock);
+}
+
+void hlo_client_work_end(hlo_client_t* client) {
+  hlo_mutex_lock(&client->lock);
+  if (--client->work_count == 0) hlo_condition_broadcast(&client->idle);
+  hlo_mutex_unlock(&client->lock);
+}
+
+hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->device->client; }
+
+void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
+  *out_stats = (hlo_memory_stats_t){
+      .bytes_in_use = atomic_load(&memory->bytes_in_use),
+      .peak_bytes_in_use = atomic_load(&memory->peak_bytes),
+      .allocation_count = atomic_load(&memory->allocation_count),
+      .largest_allocation_bytes = atomic_load(&memory->largest_bytes),
+  };
+}
+
+void hlo_memory_clear_stats(hlo_memory_t* memory) {
+  atomic_store(&memory->peak_bytes, atomic_load(&memory->bytes_in_use));
+  atomic_store(&memory->allocation_count, 0);
+  atomic_store(&memory->largest_bytes, 0);
+}

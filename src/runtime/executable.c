@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loaded executables: binding to devices, and the checks of a launch on all its devices.
+#include "runtime/executable.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/run.h"
+
+hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
+                               uint32_t device_id_count, const int32_t* device_ids,
+                               hlo_loaded_t** out_loaded) {
+  uint32_t want =
+      (uint32_t)(executable->config.replica_count * executable->config.partition_count);
+  if (device_ids && device_id_count != want) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "the device assignment has %u devices, the program needs %d replicas "
+                             "of %d partitions",
+                             device_id_count, executable->config.replica_count,
+                             executable->config.partition_count);
+  }
+  size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*);
+  hlo_loaded_t* loaded = hlo_mem_alloc_zeroed(bytes);
+  if (!loaded) return hlo_status_out_of_memory(bytes);
+  for (uint32_t i = 0; i < want; ++i) {
+    int32_t id = device_ids ? device_ids[i] : (int32_t)i;
+    loaded->devices[i] = hlo_client_find_device(client, id);
+    if (!loaded->devices[i]) {
+      hlo_mem_free(loaded);
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "the program needs device %d, the client has %u devices", id,
+                               hlo_client_device_count(client));
+    }
+  }
+  atomic_init(&loaded->count, 1);
+  loaded->client = client;
+  loaded->executable = hlo_executable_retain(executable);
+  loaded->device_count = want;
+  *out_loaded = loaded;
+  return hlo_ok();
+}
+
+hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded) {
+  atomic_fetch_add_explicit(&loaded->count, 1, memory_order_relaxed);
+  return loaded;
+}
+
+void hlo_loaded_release(hlo_loaded_t* loaded) {
+  if (!loaded || atomic_fetch_sub_explicit(&loaded->count, 1, memory_order_acq_rel) != 1) return;
+  hlo_executable_release(loaded->executable);
+  hlo_mem_free(loaded);
+}
+
+void hlo_loaded_delete(hlo_loaded_t* loaded) { atomic_store(&loaded->is_deleted, true); }
+bool hlo_loaded_is_deleted(hlo_loaded_t* loaded) { return atomic_load(&loaded->is_deleted); }
+hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded) { return loaded->executable; }
+uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded) { return loaded->device_count; }
+hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index) {
+  return loaded->devices[index];
+}
+
+// ---- checks of one argument
+
+static void describe_dims(uint32_t rank, const int64_t* dims, hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, '[');
+  for (uint32_t i = 0; i < rank; ++i) {
+    hlo_strbuf_printf(out, i ? ",%lld" : "%lld", (long long)dims[i]);
+  }
+  hlo_strbuf_putc(out, ']');
+}
+
+static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buffer_shape_t* found,
+                               uint32_t argument) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text, "argument %u is %s", argument, hlo_dtype_info(found->dtype)->hlo_name);
+  describe_dims(found->rank, found->dims, &text);
+  hlo_strbuf_printf(&text, ", the program expects %s", hlo_dtype_info(want->dtype)->hlo_name);
+  describe_dims(want->rank, want->dims, &text);
+  hlo_status_t status =
+      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer_t* buffer,
+                                   const hlo_device_t* device, uint32_t argument) {
+  if (!buffer) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %u is null", argument);
+  }
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
+  if (want->is_token) return hlo_ok();  // any buffer orders as a token
+  bool same = shape->dtype == want->dtype && shape->rank == want->rank &&
+              (want->rank == 0 || memcmp(shape->dims, want->dims, want->rank * 8) == 0);
+  if (!same) return type_error(want, shape, argument);
+  const hlo_device_t* place = hlo_buffer_memory(buffer)->device;
+  if (place != device) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "argument %u lives on device %d%s, the program runs on device %d",
+                             argument, place->id,
+                             place->client == device->client ? "" : " of another client",
+                             device->id);
+  }
+  return hlo_ok();
+}
+
+static bool is_denied(const hlo_launch_t* launch, uint32_t argument) {
+  for (uint32_t i = 0; i < launch->non_donatable_count; ++i) {
+    if (launch->non_donatable[i] == (int64_t)argument) return true;
+  }
+  return false;
+}
+
+static bool wants_donation(const hlo_launch_t* launch, const hlo_signature_entry_t* entry,
+                           uint32_t argument) {
+  return (entry->alias >= 0 || entry->is_donor) && !is_denied(launch, argument);
+}
+
+// The same buffer may not be donated and used twice in one call.
+static hlo_status_t check_clashes(const hlo_loaded_t* loaded, const hlo_launch_t* launch,
+                                  hlo_buffer_t* const* arguments) {
+  const hlo_signature_entry_t* entries = loaded->executable->arguments;
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    if (!wants_donation(launch, &entries[i], i)) continue;
+    for (uint32_t k = 0; k < launch->argument_count; ++k) {
+      if (k == i || arguments[k] != arguments[i]) continue;
+      bool twice = wants_donation(launch, &entries[k], k);
+      return hlo_status_create(
+          HLO_STATUS_INVALID_ARGUMENT,
+          twice ? "attempt to donate the same buffer twice in one call (arguments %u and %u)"
+                : "buffer donated as argument %u is also used as argument %u of the same call",
+          i < k || !twice ? i : k, i < k || !twice ? k : i);
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run,
+                                      hlo_buffer_t* const* arguments) {
+  const hlo_executable_t* executable = run->loaded->executable;
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    const hlo_signature_entry_t* entry = &executable->arguments[i];
+    HLO_TRY(check_argument(entry, arguments[i], run->device, i));
+    hlo_status_t status =
+        wants_donation(launch, entry, i) ? hlo_buffer_donate(arguments[i], &run->uses[i])
+                                         : hlo_buffer_use_begin(arguments[i], &run->uses[i]);
+    HLO_TRY_MSG(status, "argument %u", i);
+    run->taken[i] = wants_donation(launch, entry, i);
+    ++run->use_count;
+  }
+  return hlo_ok();
+}
+
+static void abort_arguments(hlo_run_t* run, hlo_buffer_t* const* arguments) {
+  for (uint32_t i = run->use_count; i-- > 0;) {
+    if (run->taken[i]) {
+      hlo_buffer_donate_abort(arguments[i], &run->uses[i]);
+    } else {
+      hlo_buffer_use_end(&run->uses[i]);
+    }
+  }
+  run->use_count = 0;
+}
+
+static hlo_memory_t* result_memory(const hlo_run_t* run, const hlo_signature_entry_t* entry) {
+  hlo_memory_kind_t kind = HLO_MEMORY_DEVICE;
+  if (entry->memory_kind) {
+    kind = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+  }
+  return &run->device->memories[kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind];
+}
+
+// A donated argument whose storage may become result `r`: the aliased one, else any donor that fits.
+static hlo_storage_t* reusable_storage(hlo_run_t* run, uint32_t r) {
+  const hlo_executable_t* executable = run->loaded->executable;
+  const hlo_signature_entry_t* result = &executable->results[r];
+  for (uint32_t i = 0; i < run->use_count; ++i) {
+    const hlo_signature_entry_t* argument = &executable->arguments[i];
+    if (!run->uses[i].is_donated || run->reused[i]) continue;
+    bool fits = argument->alias == (int32_t)r ||
+                (argument->is_donor && argument->alias < 0 && result->alias < 0);
+    if (!fits || argument->size_bytes != result->size_bytes || result->size_bytes == 0 ||
+        run->uses[i].storage->memory != result_memory(run, result)) {
+      continue;
+    }
+    run->reused[i] = true;
+    return hlo_storage_retain(run->uses[i].storage);
+  }
+  return NULL;
+}
+
+static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
+  const hlo_executable_t* executable = run->loaded->executable;
+  for (uint32_t r = 0; r < executable->result_count; ++r) {
+    const hlo_signature_entry_t* entry = &executable->results[r];
+    hlo_memory_t* memory = result_memory(run, entry);
+    hlo_storage_t* storage = reusable_storage(run, r);
+    if (!storage) HLO_TRY(hlo_storage_create(memory, entry->size_bytes, &storage));
+    run->outputs[r] = storage;
+    ++run->output_count;
+    hlo_buffer_shape_t shape = {entry->dtype, entry->rank, entry->dims};
+    HLO_TRY(hlo_buffer_create_over(memory, &shape, storage, run->done, &results[r]));
+    ++run->result_count;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_launch(const hlo_loaded_t* loaded, const hlo_launch_t* launch) {
+  HLO_TRY(hlo_client_check_usable(loaded->client));
+  if (atomic_load(&((hlo_loaded_t*)loaded)->is_deleted)) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "executable %s has been deleted",
+                             loaded->executable->name);
+  }
+  uint32_t want = launch->device ? 1 : loaded->device_count;
+  if (launch->device_count != want) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "launch of %s on %u devices, it is compiled for %u",
+                             loaded->executable->name, launch->device_count, want);
+  }
+  if (launch->device && loaded->device_count != 1) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%s is compiled for %u devices and cannot run on a chosen one",
+                             loaded->executable->name, loaded->device_count);
+  }
+  if (launch->argument_count != loaded->executable->argument_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "launch of %s with %u arguments, the program takes %u",
+                             loaded->executable->name, launch->argument_count,
+                             loaded->executable->argument_count);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* launch, uint32_t row,
+                                   hlo_run_t** out_run) {
+  hlo_device_t* device = launch->device ? launch->device : loaded->devices[row];
+  hlo_buffer_t* const* arguments = launch->argument_count ? launch->arguments[row] : NULL;
+  HLO_TRY(check_clashes(loaded, launch, arguments));
+  HLO_TRY(hlo_run_create(loaded, device, row, out_run));
+  HLO_TRY(prepare_arguments(launch, *out_run, arguments));
+  return prepare_results(*out_run, loaded->executable->result_count ? launch->out_results[row]
+                                                                    : NULL);
+}
+
+static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* run) {
+  if (!run) return;
+  for (uint32_t r = 0; r < run->result_count; ++r) {
+    hlo_buffer_release(launch->out_results[row][r]);
+    launch->out_results[row][r] = NULL;
+  }
+  abort_arguments(run, launch->argument_count ? launch->arguments[row] : NULL);
+  hlo_run_release(run);
+}
+
+hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
+  HLO_TRY(check_launch(loaded, launch));
+  hlo_run_t* few[8] = {0};
+  hlo_run_t** runs = few;
+  if (launch->device_count > 8) {
+    runs = hlo_mem_alloc_zeroed(launch->device_count * sizeof *runs);
+    if (!runs) return hlo_status_out_of_memory(launch->device_count * sizeof *runs);
+  }
+  hlo_status_t status = hlo_ok();
+  for (uint32_t d = 0; d < launch->device_count && hlo_status_is_ok(status); ++d) {
+    status = prepare_device(loaded, launch, d, &runs[d]);
+  }
+  if (hlo_status_is_ok(status)) status = hlo_run_group_bind(loaded, launch->device_count, runs);
+  if (!hlo_status_is_ok(status)) {
+    for (uint32_t d = 0; d < launch->device_count; ++d) abort_device(launch, d, runs[d]);
+  } else {
+    uint64_t run_id = hlo_client_next_run_id(loaded->client);
+    for (uint32_t d = 0; d < launch->device_count; ++d) {
+      if (launch->out_events) launch->out_events[d] = hlo_event_retain(runs[d]->done);
+      runs[d]->frame.run_id = run_id;
+    }
+    for (uint32_t d = 0; d < launch->device_count; ++d) hlo_run_start(runs[d]);
+  }
+  if (runs != few) hlo_mem_free(runs);
+  return status;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of loaded executables (see run.h).
+#include "runtime/run.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtime/group.h"
+
+// A run between its first queueing and its end. A resumption may come while the entry is still on its
+// way out of the suspension: then the worker that is in there goes round once more.
+enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
+
+static void run_job(hlo_job_t* job);
+
+// One allocation for the run and its lists.
+static size_t run_layout(const hlo_executable_t* executable, size_t offsets[5]) {
+  size_t arguments = executable->argument_count, results = executable->result_count;
+  size_t at = sizeof(hlo_run_t);
+  offsets[0] = at, at += arguments * sizeof(hlo_buffer_use_t);
+  offsets[1] = at, at += results * sizeof(hlo_storage_t*);
+  offsets[2] = at, at += (arguments + results) * sizeof(void*);
+  offsets[3] = at, at += (executable->program->saved_bytes + 15) & ~(size_t)15;
+  offsets[4] = at, at += 2 * arguments * sizeof(bool);
+  return at;
+}
+
+hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
+                            hlo_run_t** out_run) {
+  const hlo_executable_t* executable = loaded->executable;
+  size_t offsets[5];
+  size_t bytes = run_layout(executable, offsets);
+  hlo_run_t* run = hlo_mem_alloc_zeroed(bytes);
+  if (!run) return hlo_status_out_of_memory(bytes);
+  run->done = hlo_event_create();
+  if (!run->done) {
+    hlo_mem_free(run);
+    return hlo_status_out_of_memory(bytes);
+  }
+  uint8_t* base = (uint8_t*)run;
+  run->uses = (hlo_buffer_use_t*)(base + offsets[0]);
+  run->outputs = (hlo_storage_t**)(base + offsets[1]);
+  run->addresses = (void**)(base + offsets[2]);
+  run->taken = (bool*)(base + offsets[4]);
+  run->reused = run->taken + executable->argument_count;
+  run->job.run = run_job;
+  run->loaded = hlo_loaded_retain(loaded);
+  run->device = device;
+  run->row = row;
+  run->frame = (hlo_frame_t){
+      .abi_version = HLO_KERNEL_ABI_VERSION,
+      .buffers = run->addresses,
+      .saved = base + offsets[3],
+      .saved_bytes = (uint32_t)executable->program->saved_bytes,
+      .buffer_count = executable->argument_count + executable->result_count,
+      .device_id = device->id,
+      .replica_id = (int32_t)row / executable->config.partition_count,
+      .partition_id = (int32_t)row % executable->config.partition_count,
+      .program = executable->program->data,
+      .owner = run,
+      .runtime = hlo_group_runtime(NULL),
+  };
+  hlo_client_work_begin(loaded->client);
+  *out_run = run;
+  return hlo_ok();
+}
+
+void hlo_run_release(hlo_run_t* run) {
+  hlo_client_t* client = run->loaded->client;
+  for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_end(&run->uses[i]);
+  for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_release(run->outputs[i]);
+  hlo_mem_free(run->frame.temporaries);
+  hlo_status_release(run->frame.error.status);
+  hlo_group_release(run->group);
+  hlo_event_release(run->done);
+  hlo_loaded_release(run->loaded);
+  hlo_mem_free(run);
+  hlo_client_work_end(client);
+}
+
+hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count, hlo_run_t* const* runs) {
+  if (count < 2) return hlo_ok();
+  hlo_run_group_t* group;
+  HLO_TRY(hlo_group_create((uint32_t)loaded->executable->config.replica_count,
+                           (uint32_t)loaded->executable->config.partition_count, runs, &group));
+  for (uint32_t i = 0; i < count; ++i) {
+    runs[i]->group = hlo_group_retain(group);
+    runs[i]->frame.runtime = hlo_group_runtime(group);
+  }
+  hlo_group_release(group);
+  return hlo_ok();
+}
+
+// Ends the run: readers of donated or read inputs are released before anyone sees the results.
+static void finish(hlo_run_t* run, hlo_status_t status) {
+  if (run->group && !hlo_status_is_ok(status)) hlo_group_fail(run->group, status);
+  hlo_event_t* done = hlo_event_retain(run->done);
+  hlo_run_release(run);
+  hlo_event_set(done, status);
+  hlo_event_release(done);
+}
+
+// The first failed input, in argument order.
+static hlo_status_t input_error(const hlo_run_t* run) {
+  for (uint32_t i = 0; i < run->use_count; ++i) {
+    hlo_status_t error = hlo_event_error(run->uses[i].ready);
+    if (!hlo_status_is_ok(error)) return hlo_status_clone(error);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t frame_status(hlo_run_t* run) {
+  hlo_status_t status = run->frame.error.status;
+  run->frame.error.status = NULL;
+  if (!hlo_status_is_ok(status)) return status;
+  hlo_status_code_t code = (hlo_status_code_t)atomic_load(&run->frame.error.code);
+  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "%s failed at site %u",
+                           run->loaded->executable->name, run->frame.error.site_index);
+}
+
+static hlo_status_t first_entry(hlo_run_t* run) {
+  HLO_TRY(input_error(run));
+  const hlo_executable_t* executable = run->loaded->executable;
+  for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    run->addresses[i] = hlo_storage_data(run->uses[i].storage);
+  }
+  for (uint32_t i = 0; i < executable->result_count; ++i) {
+    run->addresses[executable->argument_count + i] = hlo_storage_data(run->outputs[i]);
+  }
+  size_t temporary_bytes = executable->program->temporary_bytes;
+  if (temporary_bytes) {
+    run->frame.temporaries = hlo_mem_alloc_aligned(temporary_bytes, 64);
+    if (!run->frame.temporaries) return hlo_status_out_of_memory(temporary_bytes);
+  }
+  return hlo_ok();
+}
+
+static void run_job(hlo_job_t* job) {
+  hlo_run_t* run = (hlo_run_t*)job;
+  if (!run->started) {
+    run->started = true;
+    hlo_status_t status = first_entry(run);
+    if (!hlo_status_is_ok(status)) {
+      finish(run, status);
+      return;
+    }
+  }
+  for (;;) {
+    atomic_store(&run->state, RUN_ACTIVE);
+    int32_t answer = run->loaded->executable->program->entry(&run->frame);
+    if (answer == HLO_KERNEL_DONE) {
+      finish(run, hlo_ok());
+      return;
+    }
+    if (answer != HLO_KERNEL_SUSPENDED) {
+      finish(run, frame_status(run));
+      return;
+    }
+    unsigned active = RUN_ACTIVE;
+    // From this exchange on another worker may own the run.
+    if (atomic_compare_exchange_strong(&run->state, &active, RUN_SUSPENDED)) return;
+  }
+}
+
+void hlo_run_resume(hlo_run_t* run) {
+  unsigned active = RUN_ACTIVE;
+  if (atomic_compare_exchange_strong(&run->state, &active, RUN_RESUME_WANTED)) return;
+  unsigned suspended = RUN_SUSPENDED;
+  if (atomic_compare_exchange_strong(&run->state, &suspended, RUN_ACTIVE)) {
+    hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+  }
+}
+
+static void one_ready(void* context, hlo_status_t status) {
+  (void)status;
+  hlo_run_t* run = context;
+  if (atomic_fetch_sub_explicit(&run->waiting, 1, memory_order_acq_rel) == 1) {
+    hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+  }
+}
+
+void hlo_run_start(hlo_run_t* run) {
+  atomic_store(&run->waiting, 1 + 2 * run->use_count);
+  for (uint32_t i = 0; i < run->use_count; ++i) {
+    hlo_event_on_ready(run->uses[i].ready, one_ready, run);
+    if (run->uses[i].is_donated) {
+      hlo_storage_when_idle(run->uses[i].storage, one_ready, run);
+    } else {
+      one_ready(run, hlo_ok());
+    }
+  }
+  // Everything was ready: a cheap program runs here, quicker than a worker could take it.
+  if (atomic_fetch_sub_explicit(&run->waiting, 1, memory_order_acq_rel) == 1) {
+    if (run->loaded->executable->program->is_cheap && !run->group) {
+      run_job(&run->job);
+    } else {
+      hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a loaded executable on one device: waits for its inputs, runs the entry on a worker, is
+// queued again after each suspension, then sets the event of its results. For runtime only.
+#ifndef HLO_RUNTIME_RUN_H_
+#define HLO_RUNTIME_RUN_H_
+
+#include <stdatomic.h>
+
+#include "runtime/executable.h"
+#include "runtime/storage.h"
+
+struct hlo_loaded {
+  atomic_int count;
+  atomic_bool is_deleted;
+  hlo_client_t* client;
+  hlo_executable_t* executable;  // retained
+  uint32_t device_count;
+  hlo_device_t* devices[];
+};
+
+typedef struct hlo_run {
+  hlo_job_t job;              // first, so that a job is its run
+  hlo_loaded_t* loaded;       // retained
+  hlo_device_t* device;
+  uint32_t row;               // replica * partition_count + partition
+  hlo_frame_t frame;
+  bool started;               // entered once; only its current worker looks
+  atomic_uint state;          // between entry and suspension, see run.c
+  atomic_uint waiting;        // inputs and donated storages not ready yet, and the start itself
+  hlo_event_t* done;          // definition event of all results
+  uint32_t use_count;
+  hlo_buffer_use_t* uses;     // per argument
+  bool* taken;                // argument's handle was invalidated
+  bool* reused;               // its storage became a result
+  uint32_t output_count;
+  hlo_storage_t** outputs;    // retained, per result
+  uint32_t result_count;      // handles made so far
+  void** addresses;           // frame.buffers
+  struct hlo_run_group* group;
+} hlo_run_t;
+
+hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
+                            hlo_run_t** out_run) HLO_MUST_USE;
+/// Frees a run that has not started, or has ended.
+void hlo_run_release(hlo_run_t* run);
+/// Joins the runs of one launch, so that their collectives meet.
+hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count,
+                                hlo_run_t* const* runs) HLO_MUST_USE;
+/// Starts it when everything it waits for is ready; it owns itself from now on.
+void hlo_run_start(hlo_run_t* run);
+/// Queues a suspended run again.
+void hlo_run_resume(hlo_run_t* run);
+
+#endif  // HLO_RUNTIME_RUN_H_
