@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way from bytes to an executable (see compiler.h).
+#include "compiler/compiler.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "compiler/backend_interp.h"
+#include "compiler/signature.h"
+#include "frontend/frontend.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+#include "passes/pipeline.h"
+
+void hlo_compile_config_init(hlo_compile_config_t* config) {
+  *config = (hlo_compile_config_t){.replica_count = 1, .partition_count = 1};
+}
+
+const hlo_backend_t* hlo_backend_find(const char* name) {
+  static const hlo_backend_t* const kBackends[] = {&hlo_backend_interp};
+  if (!name) return kBackends[0];
+  for (size_t i = 0; i < sizeof kBackends / sizeof kBackends[0]; ++i) {
+    if (strcmp(kBackends[i]->name, name) == 0) return kBackends[i];
+  }
+  return NULL;
+}
+
+static hlo_status_t check_config(const hlo_compile_config_t* config) {
+  enum { MAX_DEVICES = 1 << 16 };
+  if (config->replica_count < 1 || config->partition_count < 1 ||
+      config->replica_count > MAX_DEVICES || config->partition_count > MAX_DEVICES ||
+      (int64_t)config->replica_count * config->partition_count > MAX_DEVICES) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "cannot compile for %d replicas of %d partitions",
+                             config->replica_count, config->partition_count);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t verify(const hlo_module_t* module, hlo_diag_t* diag) {
+  hlo_diag_t own;
+  hlo_diag_t* sink = diag;
+  if (!diag) {
+    hlo_diag_init(&own, NULL, NULL, 0);
+    sink = &own;
+  }
+  hlo_status_t status = hlo_module_verify(module, sink);
+  if (!diag) hlo_diag_deinit(&own);
+  return status;
+}
+
+static hlo_status_t copy_bytes(const void* bytes, size_t size_bytes, uint8_t** out_copy) {
+  *out_copy = NULL;
+  if (!bytes) return hlo_ok();
+  *out_copy = (uint8_t*)hlo_mem_strndup(bytes, size_bytes);
+  return *out_copy ? hlo_ok() : hlo_status_out_of_memory(size_bytes);
+}
+
+// Fills an executable whose module is set.
+static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
+                             const void* options, size_t options_bytes, hlo_diag_t* diag) {
+  hlo_module_t* module = executable->module;
+  HLO_TRY(verify(module, diag));
+  hlo_func_t* entry = hlo_module_entry(module);
+  if (!entry) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "the program has no function @main, nor a single public one");
+  }
+  executable->name = module->name ? module->name : entry->name;
+  executable->fingerprint = hlo_module_hash(module) ^
+                            ((uint64_t)executable->config.replica_count << 32) ^
+                            (uint64_t)executable->config.partition_count;
+  HLO_TRY(hlo_pipeline_default(module, &(hlo_pipeline_options_t){
+                                           .partition_count = executable->config.partition_count,
+                                           .verify_each = executable->config.verify_each}));
+  entry = hlo_module_entry(module);
+  HLO_TRY(hlo_signature_read(executable, entry));
+  const hlo_backend_t* backend = hlo_backend_find(executable->config.backend);
+  if (!backend) {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
+                             executable->config.backend);
+  }
+  HLO_TRY(backend->compile(module, &executable->config, &executable->program));
+  HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
+  executable->source_bytes = size_bytes;
+  HLO_TRY(copy_bytes(options, options_bytes, &executable->options));
+  executable->options_bytes = options ? options_bytes : 0;
+  hlo_cost_count(module, &executable->cost);
+  return hlo_module_status(module);
+}
+
+hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_name,
+                         const hlo_compile_config_t* config, const void* options,
+                         size_t options_bytes, hlo_diag_t* diag,
+                         hlo_executable_t** out_executable) {
+  HLO_TRY(check_config(config));
+  hlo_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
+  if (!executable) return hlo_status_out_of_memory(sizeof *executable);
+  atomic_init(&executable->count, 1);
+  executable->config = *config;
+  hlo_status_t status =
+      hlo_frontend_load(bytes, size_bytes, file_name, NULL, diag, &executable->module);
+  if (hlo_status_is_ok(status)) {
+    status = complete(executable, bytes, size_bytes, options, options_bytes, diag);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_executable_release(executable);
+    return status;
+  }
+  *out_executable = executable;
+  return hlo_ok();
+}
+
+hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable) {
+  atomic_fetch_add_explicit(&executable->count, 1, memory_order_relaxed);
+  return executable;
+}
+
+void hlo_executable_release(hlo_executable_t* executable) {
+  if (!executable ||
+      atomic_fetch_sub_explicit(&executable->count, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (executable->program) executable->program->destroy(executable->program);
+  hlo_module_release(executable->module);
+  hlo_mem_free(executable->arguments);
+  hlo_mem_free(executable->results);
+  hlo_mem_free(executable->source);
+  hlo_mem_free(executable->options);
+  hlo_mem_free(executable);
+}
+
+// ---- serialization: magic, version, two sizes, checksum, program, options
+
+static const char kMagic[8] = {'h', 'l', 'o', 'c', 'c', 'e', 'x', 'e'};
+enum { FORMAT_VERSION = 1 };
+
+typedef struct header {
+  char magic[8];
+  uint32_t version;
+  uint32_t reserved;
+  uint64_t source_bytes, options_bytes, checksum;
+} header_t;
+
+static uint64_t checksum(const uint8_t* bytes, size_t size_bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < size_bytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  return hash;
+}
+
+hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
+                                      size_t* out_size_bytes) {
+  size_t payload, total;
+  if (!hlo_size_add(executable->source_bytes, executable->options_bytes, &payload) ||
+      !hlo_size_add(payload, sizeof(header_t), &total)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
+  uint8_t* bytes = hlo_mem_alloc(total);
+  if (!bytes) return hlo_status_out_of_memory(total);
+  uint8_t* at = bytes + sizeof(header_t);
+  memcpy(at, executable->source, executable->source_bytes);
+  if (executable->options_bytes) {
+    memcpy(at + executable->source_bytes, executable->options, executable->options_bytes);
+  }
+  header_t header = {.version = FORMAT_VERSION,
+                     .source_bytes = executable->source_bytes,
+                     .options_bytes = executable->options_bytes,
+                     .checksum = checksum(at, payload)};
+  memcpy(header.magic, kMagic, sizeof kMagic);
+  memcpy(bytes, &header, sizeof header);
+  *out_bytes = bytes;
+  *out_size_bytes = total;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_serialized_t* out) {
+  header_t header;
+  if (size_bytes < sizeof header || memcmp(bytes, kMagic, sizeof kMagic) != 0) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "these %zu bytes are no serialized hlocc executable", size_bytes);
+  }
+  memcpy(&header, bytes, sizeof header);
+  if (header.version != FORMAT_VERSION) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "serialized executable of format %u, this hlocc reads format %d",
+                             header.version, FORMAT_VERSION);
+  }
+  const uint8_t* at = (const uint8_t*)bytes + sizeof header;
+  size_t payload = size_bytes - sizeof header;
+  if (header.source_bytes > payload || header.options_bytes != payload - header.source_bytes ||
+      checksum(at, payload) != header.checksum) {
+    return hlo_status_create(HLO_STATUS_DATA_LOSS, "serialized executable is damaged");
+  }
+  *out = (hlo_serialized_t){.source = at,
+                            .source_bytes = header.source_bytes,
+                            .options = header.options_bytes ? at + header.source_bytes : NULL,
+                            .options_bytes = header.options_bytes};
+  return hlo_ok();
+}

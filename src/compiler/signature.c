@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signatures of executables (see signature.h).
+#include "compiler/signature.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, const char* what,
+                               uint32_t number, hlo_signature_entry_t* out) {
+  *out = (hlo_signature_entry_t){.alias = -1, .memory_kind = "device"};
+  if (type->kind == HLO_TYPE_TOKEN) {
+    static const int64_t kNone[1];
+    out->is_token = true;
+    out->dtype = HLO_DTYPE_TOKEN;
+    out->dims = kNone;
+    return hlo_ok();
+  }
+  if (type->kind != HLO_TYPE_TENSOR) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "%s %u of the entry function is no tensor (tuples and buffers are not "
+                             "supported there)",
+                             what, number);
+  }
+  if (!hlo_type_is_static(type)) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "%s %u of the entry function has a dynamic shape; shapes must be "
+                             "static when a program is compiled",
+                             what, number);
+  }
+  out->dtype = type->dtype;
+  out->rank = type->rank;
+  out->dims = type->dims;
+  out->element_count = hlo_type_element_count(type);
+  out->size_bytes = hlo_type_size_bytes(type);
+  const hlo_attr_t* kind = hlo_attr_dict_get(attrs, "mhlo.memory_kind");
+  if (kind && kind->kind == HLO_ATTR_KIND_STRING) out->memory_kind = kind->text;
+  return hlo_ok();
+}
+
+static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_attr_t* attrs,
+                                  uint32_t number) {
+  hlo_signature_entry_t* argument = &executable->arguments[number];
+  const hlo_attr_t* donor = hlo_attr_dict_get(attrs, "jax.buffer_donor");
+  argument->is_donor = donor && donor->kind == HLO_ATTR_KIND_BOOL && donor->i;
+  const hlo_attr_t* alias = hlo_attr_dict_get(attrs, "tf.aliasing_output");
+  if (!alias || alias->kind != HLO_ATTR_KIND_INT) return hlo_ok();
+  if (alias->i < 0 || alias->i >= executable->result_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "argument %u aliases result %lld, the program has %u results", number,
+                             (long long)alias->i, executable->result_count);
+  }
+  hlo_signature_entry_t* result = &executable->results[alias->i];
+  if (result->alias >= 0) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "arguments %d and %u both alias result %lld", result->alias, number,
+                             (long long)alias->i);
+  }
+  if (result->size_bytes != argument->size_bytes) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "argument %u of %zu bytes cannot alias result %lld of %zu bytes",
+                             number, argument->size_bytes, (long long)alias->i,
+                             result->size_bytes);
+  }
+  argument->alias = (int32_t)alias->i;
+  result->alias = (int32_t)number;
+  executable->alias_bytes += result->size_bytes;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) {
+  const hlo_type_t* type = entry->type;
+  uint32_t inputs = type->input_count, results = type->element_count - inputs;
+  executable->arguments = hlo_mem_alloc_zeroed((inputs + 1) * sizeof(hlo_signature_entry_t));
+  executable->results = hlo_mem_alloc_zeroed((results + 1) * sizeof(hlo_signature_entry_t));
+  if (!executable->arguments || !executable->results) {
+    return hlo_status_out_of_memory((inputs + results) * sizeof(hlo_signature_entry_t));
+  }
+  executable->argument_count = inputs;
+  executable->result_count = results;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    HLO_TRY(read_entry(type->elements[i], entry->arg_attrs ? entry->arg_attrs[i] : NULL, "argument",
+                       i, &executable->arguments[i]));
+    executable->argument_bytes += executable->arguments[i].size_bytes;
+  }
+  for (uint32_t i = 0; i < results; ++i) {
+    HLO_TRY(read_entry(type->elements[inputs + i],
+                       entry->result_attrs ? entry->result_attrs[i] : NULL, "result", i,
+                       &executable->results[i]));
+    executable->result_bytes += executable->results[i].size_bytes;
+  }
+  for (uint32_t i = 0; i < inputs; ++i) {
+    HLO_TRY(read_donation(executable, entry->arg_attrs ? entry->arg_attrs[i] : NULL, i));
+  }
+  return hlo_ok();
+}
+
+static bool is_transcendental(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_exponential:
+    case HLO_OP_exponential_minus_one:
+    case HLO_OP_log:
+    case HLO_OP_log_plus_one:
+    case HLO_OP_logistic:
+    case HLO_OP_tanh:
+    case HLO_OP_tan:
+    case HLO_OP_sine:
+    case HLO_OP_cosine:
+    case HLO_OP_sqrt:
+    case HLO_OP_rsqrt:
+    case HLO_OP_cbrt:
+    case HLO_OP_power:
+    case HLO_OP_atan2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static double elements_of(const hlo_type_t* type) {
+  if (type->kind != HLO_TYPE_TENSOR) return 0;
+  int64_t count = hlo_type_element_count(type);
+  return count < 0 ? 0 : (double)count;
+}
+
+static double bytes_of(const hlo_type_t* type) {
+  return type->kind == HLO_TYPE_TENSOR
+             ? elements_of(type) * (double)hlo_dtype_size_bytes(type->dtype)
+             : 0;
+}
+
+// Multiplications and additions of one dot: twice the result times the contracted extent.
+static double dot_flops(const hlo_node_t* node) {
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_lhs_contracting_dimensions, &count);
+  const hlo_type_t* lhs = hlo_node_operand_type(node, 0);
+  double contracted = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (dims[i] >= 0 && dims[i] < lhs->rank) contracted *= (double)lhs->dims[dims[i]];
+  }
+  return 2 * contracted * elements_of(node->results[0].type);
+}
+
+// Every result element of a convolution takes one kernel of an output feature.
+static double convolution_flops(const hlo_node_t* node) {
+  const hlo_type_t* kernel = hlo_node_operand_type(node, 1);
+  int64_t feature = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, -1);
+  double size = elements_of(kernel);
+  if (feature >= 0 && feature < kernel->rank && kernel->dims[feature] > 0) {
+    size /= (double)kernel->dims[feature];
+  }
+  return 2 * size * elements_of(node->results[0].type);
+}
+
+static hlo_status_t count_node(void* context, hlo_node_t* node) {
+  hlo_cost_t* cost = context;
+  uint32_t traits = hlo_op_info(node->op)->traits;
+  if (traits & (HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR)) return hlo_ok();
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    cost->bytes_accessed += bytes_of(hlo_node_operand_type(node, i));
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    cost->bytes_accessed += bytes_of(node->results[i].type);
+  }
+  if (node->result_count == 0) return hlo_ok();
+  if (node->op == HLO_OP_dot_general) {
+    cost->flops += dot_flops(node);
+  } else if (node->op == HLO_OP_convolution) {
+    cost->flops += convolution_flops(node);
+  } else if (is_transcendental(node->op)) {
+    cost->transcendentals += elements_of(node->results[0].type);
+  } else if (traits & HLO_TRAIT_ELEMENTWISE) {
+    cost->flops += elements_of(node->results[0].type);
+  } else if (node->op == HLO_OP_reduce) {
+    cost->flops += elements_of(hlo_node_operand_type(node, 0));
+  }
+  return hlo_ok();
+}
+
+void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
+  *out_cost = (hlo_cost_t){0};
+  hlo_status_release(hlo_module_walk(module, false, count_node, out_cost));
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the entry function says of its arguments and results, and what running it costs.
+#ifndef HLO_COMPILER_SIGNATURE_H_
+#define HLO_COMPILER_SIGNATURE_H_
+
+#include "compiler/compiler.h"
+
+/// Fills arguments, results and byte counts of an executable from the types and attributes of its
+/// entry: tf.aliasing_output, jax.buffer_donor, mhlo.memory_kind.
+/// errors: UNIMPLEMENTED (dynamic shapes, tuples, buffers), INVALID_ARGUMENT (bad aliases)
+hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) HLO_MUST_USE;
+
+/// Counts operations and bytes of a module from its shapes; bodies of loops count once.
+void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost);
+
+#endif  // HLO_COMPILER_SIGNATURE_H_
