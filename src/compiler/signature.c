@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/clone.h"
 
 static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, const char* what,
                                uint32_t number, hlo_signature_entry_t* out) {
