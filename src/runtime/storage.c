@@ -34,7 +34,7 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes,
 
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
-  hlo_storage_t* storage;
+  hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, &storage));
   storage->data = hlo_mem_alloc_aligned(size_bytes, STORAGE_ALIGNMENT);
   if (!storage->data) {
@@ -54,7 +54,7 @@ hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
 hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t size_bytes,
                                         bool is_mutable, void (*release)(void* context),
                                         void* context, hlo_storage_t** out_storage) {
-  hlo_storage_t* storage;
+  hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, &storage));
   storage->data = data;
   storage->is_mutable = is_mutable;

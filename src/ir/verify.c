@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verifier: rules that hold for every op by its table row, then hlo_verify_<op>() for the rest.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/infer.h"
+
+void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* format, ...) {
+  char message[900];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  hlo_strbuf_t place = {0};
+  hlo_loc_format(verify->module, node->loc, &place);
+  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&place), "%s: %s", hlo_op_info(node->op)->name,
+                    message);
+  hlo_strbuf_deinit(&place);
+}
+
+// ---- attributes by form
+
+static bool is_ints(const hlo_attr_t* attr, bool matrix) {
+  return attr->kind == HLO_ATTR_KIND_INTS && (!matrix || attr->count == 0 || attr->cols > 0);
+}
+
+static bool is_enum(const hlo_attr_t* attr, hlo_enum_kind_t kind) {
+  return attr->kind == HLO_ATTR_KIND_ENUM && attr->enum_kind == kind &&
+         hlo_enum_case_name(kind, attr->i) != NULL;
+}
+
+static bool is_array_of(const hlo_attr_t* attr, bool (*item)(const hlo_attr_t* item)) {
+  if (attr->kind != HLO_ATTR_KIND_ARRAY) return false;
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (!item(attr->items[i])) return false;
+  }
+  return true;
+}
+
+static bool is_symbol(const hlo_attr_t* item) { return item->kind == HLO_ATTR_KIND_SYMBOL; }
+static bool is_layout(const hlo_attr_t* item) { return item->kind == HLO_ATTR_KIND_INTS; }
+static bool is_precision(const hlo_attr_t* item) { return is_enum(item, HLO_ENUM_PRECISION); }
+
+static bool has_form(const hlo_attr_t* attr, hlo_attr_form_t form) {
+  switch (form) {
+    case HLO_ATTR_FORM_I64:
+    case HLO_ATTR_FORM_I32: return attr->kind == HLO_ATTR_KIND_INT ||
+                                   is_enum(attr, HLO_ENUM_CUSTOM_CALL_API_VERSION);
+    case HLO_ATTR_FORM_BOOL: return attr->kind == HLO_ATTR_KIND_BOOL;
+    case HLO_ATTR_FORM_F32: return attr->kind == HLO_ATTR_KIND_FLOAT;
+    case HLO_ATTR_FORM_STRING: return attr->kind == HLO_ATTR_KIND_STRING;
+    case HLO_ATTR_FORM_SYMBOL: return attr->kind == HLO_ATTR_KIND_SYMBOL;
+    case HLO_ATTR_FORM_SYMBOLS: return is_array_of(attr, is_symbol);
+    case HLO_ATTR_FORM_TYPE: return attr->kind == HLO_ATTR_KIND_TYPE;
+    case HLO_ATTR_FORM_UNIT:
+      return attr->kind == HLO_ATTR_KIND_UNIT || attr->kind == HLO_ATTR_KIND_BOOL;
+    case HLO_ATTR_FORM_DICT: return attr->kind == HLO_ATTR_KIND_DICT;
+    case HLO_ATTR_FORM_LITERAL: return attr->kind == HLO_ATTR_KIND_LITERAL;
+    case HLO_ATTR_FORM_DIMS:
+    case HLO_ATTR_FORM_BOOLS: return is_ints(attr, false);
+    case HLO_ATTR_FORM_PAIRS: return is_ints(attr, true) && (attr->count == 0 || attr->cols == 2);
+    case HLO_ATTR_FORM_MATRIX: return is_ints(attr, true) || attr->kind == HLO_ATTR_KIND_OPAQUE;
+    case HLO_ATTR_FORM_LAYOUTS: return is_array_of(attr, is_layout);
+    case HLO_ATTR_FORM_PRECISIONS: return is_array_of(attr, is_precision);
+    case HLO_ATTR_FORM_ENUM_COMPARISON_DIRECTION:
+      return is_enum(attr, HLO_ENUM_COMPARISON_DIRECTION);
+    case HLO_ATTR_FORM_ENUM_COMPARISON_TYPE: return is_enum(attr, HLO_ENUM_COMPARISON_TYPE);
+    case HLO_ATTR_FORM_ENUM_FFT_TYPE: return is_enum(attr, HLO_ENUM_FFT_TYPE);
+    case HLO_ATTR_FORM_ENUM_RNG_ALGORITHM: return is_enum(attr, HLO_ENUM_RNG_ALGORITHM);
+    case HLO_ATTR_FORM_ENUM_RNG_DISTRIBUTION: return is_enum(attr, HLO_ENUM_RNG_DISTRIBUTION);
+    case HLO_ATTR_FORM_ENUM_TRANSPOSE: return is_enum(attr, HLO_ENUM_TRANSPOSE);
+    case HLO_ATTR_FORM_ALIASES:
+    case HLO_ATTR_FORM_ANY: return true;
+  }
+  return false;
+}
+
+static bool verify_attrs(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_op_info_t* info = hlo_op_info(node->op);
+  bool ok = true;
+  for (uint32_t i = 0; i < info->attr_count; ++i) {
+    const char* name = hlo_attr_name(info->attrs[i].id);
+    if (!node->attrs[i]) {
+      if (!info->attrs[i].required) continue;
+      hlo_verify_fault(verify, node, "attribute %s is missing", name);
+      ok = false;
+    } else if (!has_form(node->attrs[i], hlo_attr_form(info->attrs[i].id))) {
+      hlo_verify_fault(verify, node, "attribute %s is of the wrong kind", name);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+// ---- operands, results, regions by the table
+
+static void count_ports(const hlo_port_t* ports, uint32_t port_count, uint32_t* fixed,
+                        bool* variadic) {
+  *fixed = 0;
+  *variadic = false;
+  for (uint32_t i = 0; i < port_count; ++i) {
+    if (ports[i].arity == HLO_ARITY_ONE) {
+      ++*fixed;
+    } else {
+      *variadic = true;
+    }
+  }
+}
+
+static bool verify_arity(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_op_info_t* info = hlo_op_info(node->op);
+  uint32_t fixed, first, count;
+  bool variadic, ok = true;
+  count_ports(info->operands, info->operand_count, &fixed, &variadic);
+  if (node->operand_count < fixed || (!variadic && node->operand_count != fixed)) {
+    hlo_verify_fault(verify, node, "has %u operands, %s%u expected", node->operand_count,
+                     variadic ? "at least " : "", fixed);
+    ok = false;
+  } else if (info->operand_count && !hlo_node_operand_segment(node, 0, &first, &count)) {
+    hlo_verify_fault(verify, node, "%u operands do not divide into its groups",
+                     node->operand_count);
+    ok = false;
+  }
+  count_ports(info->results, info->result_count, &fixed, &variadic);
+  if (node->result_count < fixed || (!variadic && node->result_count != fixed)) {
+    hlo_verify_fault(verify, node, "has %u results, %s%u expected", node->result_count,
+                     variadic ? "at least " : "", fixed);
+    ok = false;
+  }
+  if (info->region_count >= 0 && node->region_count != (uint32_t)info->region_count) {
+    hlo_verify_fault(verify, node, "has %u regions, %d expected", node->region_count,
+                     info->region_count);
+    ok = false;
+  }
+  return ok;
+}
+
+static const struct {
+  void (*verify)(hlo_verify_t* verify, const hlo_node_t* node);
+} kVerifiers[] = {
+#define HLO_OP(id, ...) {hlo_verify_##id},
+#include "ir/ops.def"
+#undef HLO_OP
+};
+
+// ---- order of definitions: `defined` marks values whose definition has been passed and is in scope
+
+typedef struct scope {
+  hlo_verify_t* verify;
+  uint8_t* defined;
+} scope_t;
+
+static void verify_region(scope_t* scope, const hlo_region_t* region);
+
+static bool verify_operands(scope_t* scope, const hlo_node_t* node) {
+  bool ok = true;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!scope->defined[hlo_node_operand(node, i)->index]) {
+      hlo_verify_fault(scope->verify, node, "operand %u is used before its definition", i);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+static void verify_node(scope_t* scope, const hlo_node_t* node) {
+  bool ok = verify_operands(scope, node);
+  ok = verify_arity(scope->verify, node) && ok;
+  ok = verify_attrs(scope->verify, node) && ok;
+  uint32_t errors = scope->verify->diag->error_count;
+  for (uint32_t i = 0; i < node->region_count; ++i) verify_region(scope, node->regions[i]);
+  // Rules of the op itself may rely on all that was checked so far, its regions included.
+  if (ok && scope->verify->diag->error_count == errors) {
+    kVerifiers[node->op].verify(scope->verify, node);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) scope->defined[node->results[i].index] = 1;
+}
+
+static void verify_region(scope_t* scope, const hlo_region_t* region) {
+  for (uint32_t i = 0; i < region->arg_count; ++i) scope->defined[region->args[i]->index] = 1;
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    verify_node(scope, node);
+    bool ends = hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR;
+    if (ends && node->next) hlo_verify_fault(scope->verify, node, "is not the last of its region");
+  }
+  if (region->parent && region->first && !hlo_region_terminator(region)) {
+    hlo_verify_fault(scope->verify, region->parent, "a region does not end in a return");
+  }
+  // Out of scope again: siblings must not see these values.
+  for (uint32_t i = 0; i < region->arg_count; ++i) scope->defined[region->args[i]->index] = 0;
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    for (uint32_t i = 0; i < node->result_count; ++i) scope->defined[node->results[i].index] = 0;
+  }
+}
+
+// ---- functions
+
+static void func_fault(hlo_verify_t* verify, const hlo_func_t* func, const char* message) {
+  hlo_strbuf_t place = {0};
+  hlo_loc_format(verify->module, func->loc, &place);
+  hlo_diag_error_at(verify->diag, hlo_strbuf_text(&place), "function @%s: %s", func->name, message);
+  hlo_strbuf_deinit(&place);
+}
+
+static void verify_signature(hlo_verify_t* verify, const hlo_func_t* func) {
+  const hlo_type_t* type = func->type;
+  const hlo_node_t* end = hlo_region_terminator(func->body);
+  if (!end) {
+    func_fault(verify, func, "the body does not end in a return");
+    return;
+  }
+  uint32_t results = type->element_count - type->input_count;
+  if (end->operand_count != results) {
+    hlo_verify_fault(verify, end, "returns %u values, the function has %u results",
+                     end->operand_count, results);
+    return;
+  }
+  for (uint32_t i = 0; i < results; ++i) {
+    if (hlo_node_operand_type(end, i) != type->elements[type->input_count + i]) {
+      hlo_verify_fault(verify, end, "value %u is not of the function's result type", i);
+    }
+  }
+}
+
+static void verify_func(scope_t* scope, const hlo_func_t* func) {
+  for (const hlo_func_t* other = func->next; other; other = other->next) {
+    if (strcmp(other->name, func->name) == 0) {
+      func_fault(scope->verify, other, "the name is taken by another function");
+      break;
+    }
+  }
+  if (!func->body) return;
+  scope->verify->func = func;
+  verify_region(scope, func->body);
+  verify_signature(scope->verify, func);
+}
+
+hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) {
+  HLO_TRY(hlo_module_status(module));
+  hlo_verify_t verify = {.module = module, .diag = diag};
+  scope_t scope = {&verify, hlo_mem_alloc_zeroed(module->value_count + 1)};
+  if (!scope.defined) return hlo_status_out_of_memory(module->value_count);
+  verify_region(&scope, module->top);
+  for (const hlo_func_t* func = module->first_func; func; func = func->next) {
+    verify_func(&scope, func);
+  }
+  hlo_mem_free(scope.defined);
+  return hlo_diag_status(diag);
+}
