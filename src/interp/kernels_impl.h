@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to the elementwise ops: the kernels of one element type as a table, and how their templates
+// (ref_unary.inl, ref_binary.inl ...) name what they define.
+#ifndef HLO_INTERP_KERNELS_IMPL_H_
+#define HLO_INTERP_KERNELS_IMPL_H_
+
+#include "interp/scalar.h"
+
+typedef enum hlo_kernel_id {
+#define HLO_KERNEL(id, arity, result) HLO_KERNEL_##id,
+#define HLO_KERNEL_PART(id, arity, result) HLO_KERNEL_##id,
+#include "interp/elementwise.def"
+  HLO_KERNEL_COUNT
+} hlo_kernel_id_t;
+
+/// An op on one element type: a loop and the same for one element. Zeros: the type has no such op.
+typedef struct hlo_kernel {
+  hlo_loop_fn_t loop;
+  hlo_scalar_fn_t scalar;
+} hlo_kernel_t;
+
+/// The kernels of every type but the float types below 32 bits, which run through F32.
+extern const hlo_kernel_t hlo_kernels_PRED[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S2[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S4[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S8[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S16[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S32[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_S64[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U2[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U4[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U8[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U16[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U32[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_U64[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_F32[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_F64[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_C64[HLO_KERNEL_COUNT];
+extern const hlo_kernel_t hlo_kernels_C128[HLO_KERNEL_COUNT];
+
+/// select by width of the values in bytes (1, 2, 4, 8, 16): in[0] PRED, in[1] and in[2] values.
+const hlo_kernel_t* hlo_kernel_select(size_t width_bytes);
+
+/// Iterations of the next loop do not depend on each other, although an output may be an input.
+#if defined(__GNUC__) && !defined(__clang__)
+#define HLO_INDEPENDENT_LOOP _Pragma("GCC ivdep")
+#else
+#define HLO_INDEPENDENT_LOOP
+#endif
+
+/// Names made by the templates for element type KERNEL_TYPE: CALC(add) is the inline function on
+/// values, KERNEL_LOOP(add) and KERNEL_SCALAR(add) what the table holds.
+#define HLO_NAME_3(a, b, c) a##_##b##_##c
+#define HLO_NAME_2(a, b, c) HLO_NAME_3(a, b, c)
+#define CALC(id) HLO_NAME_2(calc, KERNEL_TYPE, id)
+#define KERNEL_LOOP(id) HLO_NAME_2(loop, KERNEL_TYPE, id)
+#define KERNEL_SCALAR(id) HLO_NAME_2(scalar, KERNEL_TYPE, id)
+#define KERNEL_ROW(id) [HLO_KERNEL_##id] = {KERNEL_LOOP(id), KERNEL_SCALAR(id)}
+#define KERNEL_TABLE_NAME_2(type) hlo_kernels_##type
+#define KERNEL_TABLE_NAME(type) KERNEL_TABLE_NAME_2(type)
+
+#endif  // HLO_INTERP_KERNELS_IMPL_H_
