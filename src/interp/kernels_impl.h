@@ -4,6 +4,7 @@
 #ifndef HLO_INTERP_KERNELS_IMPL_H_
 #define HLO_INTERP_KERNELS_IMPL_H_
 
+#include "interp/eval.h"
 #include "interp/scalar.h"
 
 typedef enum hlo_kernel_id {
@@ -40,6 +41,32 @@ extern const hlo_kernel_t hlo_kernels_C128[HLO_KERNEL_COUNT];
 
 /// select by width of the values in bytes (1, 2, 4, 8, 16): in[0] PRED, in[1] and in[2] values.
 const hlo_kernel_t* hlo_kernel_select(size_t width_bytes);
+
+/// The kernel that runs `id` on elements of `dtype`: for float types below 32 bits the one of F32
+/// (out_is_narrow). NULL if the type has no such op.
+const hlo_kernel_t* hlo_kernel_find(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow);
+/// HLO_KERNEL_COUNT if `op` is not one kernel.
+hlo_kernel_id_t hlo_kernel_of_op(hlo_op_t op);
+/// The kernel of a compare node (its attributes), by element type of its operands.
+hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype);
+/// Element type of the result of `id`; INVALID if there is none.
+hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype);
+uint32_t hlo_kernel_arity(hlo_kernel_id_t id);
+/// Runs `id` on `count` elements at in[] of type `dtype` (found by hlo_kernel_find()). `out` may be
+/// one of the inputs.
+void hlo_kernel_run(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
+                    int64_t count);
+/// Runs `id` for a node whose operands have one shape: checks them, reuses or makes the result. Takes
+/// quantized operands.
+hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
+                                 hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+/// select and clamp of operands that may include scalars.
+hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                            hlo_tensor_t** results) HLO_MUST_USE;
+/// A tensor of `dims` filled from `tensor`, whose dimension d is dimension map[d] of the result and of
+/// its size or 1.
+hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const int64_t* dims,
+                               const int64_t* map, hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
 /// Iterations of the next loop do not depend on each other, although an output may be an input.
 #if defined(__GNUC__) && !defined(__clang__)

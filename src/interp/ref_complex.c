@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise kernels of complex numbers. Functions are computed in the next wider type, whose extra
+// bits and range absorb what libm's complex functions and the formulas here lose; branch cuts, signed
+// zeros and infinities are those of C99's Annex G.
+#include <complex.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/kernels_impl.h"
+
+#define KERNEL_TYPE C64
+#define T float complex
+#define PART float
+#define WIDE double complex
+#define WIDE_PART double
+#define WF(name) name
+#define SPLITTER 0x1001p0f  // 2^12 + 1
+#include "interp/ref_complex.inl"
+#define KERNEL_TYPE C128
+#define T double complex
+#define PART double
+#define WIDE long double complex
+#define WIDE_PART long double
+#define WF(name) name##l
+#define SPLITTER 0x8000001p0  // 2^27 + 1
+#include "interp/ref_complex.inl"
