@@ -9,9 +9,9 @@ static void release_viewed(void* context) {
   hlo_tensor_release(context);
 }
 
-hlo_status_t hlo_move_reshape(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
-                              hlo_tensor_t** operands, uint32_t k, uint32_t rank,
-                              const int64_t* dims, hlo_tensor_t** out_tensor) {
+hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t** operands,
+                              uint32_t k, uint32_t rank, const int64_t* dims,
+                              hlo_tensor_t** out_tensor) {
   hlo_tensor_t* operand = operands[k];
   int64_t count = 0;
   if (!hlo_dims_element_count(rank, dims, &count) || count != operand->element_count) {
@@ -22,20 +22,16 @@ hlo_status_t hlo_move_reshape(hlo_eval_t* eval, const hlo_node_t* node, uint32_t
     *out_tensor = hlo_tensor_retain(operand);
     return hlo_ok();
   }
-  if (hlo_tensor_is_unique(operand) && hlo_type_is_static(node->results[i].type)) {
-    hlo_tensor_t* result = NULL;
-    void* data = operand->data;
-    HLO_TRY(hlo_eval_result_reuse(eval, node, i, operands, k, &result));
-    if (result->data != data) memcpy(result->data, data, result->size_bytes);
-    *out_tensor = result;
-    return hlo_ok();
-  }
-  // A read-only view. A view of a view shares its owner, so views never form chains.
-  hlo_tensor_t* owner = operand->release == release_viewed ? operand->release_context : operand;
+  // A view of a view shares its owner, so views never form chains. A view of an operand that nobody
+  // else holds may be overwritten in turn; any other is read-only, and so are its siblings then.
+  const bool is_unique = hlo_tensor_is_unique(operand);
+  const bool is_view = operand->release == release_viewed;
+  hlo_tensor_t* owner = is_view ? operand->release_context : operand;
   hlo_tensor_t* view = NULL;
-  HLO_TRY(hlo_tensor_create_lent(operand->dtype, rank, dims, operand->data, true, release_viewed,
-                                 owner, &view));
+  HLO_TRY(hlo_tensor_create_lent(operand->dtype, rank, dims, operand->data, !is_unique,
+                                 release_viewed, owner, &view));
   hlo_tensor_retain(owner);
+  if (is_view && !is_unique) operand->is_read_only = true;
   view->quant = node->results[i].type->quant;
   *out_tensor = view;
   return hlo_ok();
@@ -44,7 +40,7 @@ hlo_status_t hlo_move_reshape(hlo_eval_t* eval, const hlo_node_t* node, uint32_t
 hlo_status_t hlo_ref_reshape(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                              hlo_tensor_t** results) {
   const hlo_type_t* type = node->results[0].type;
-  return hlo_move_reshape(eval, node, 0, operands, 0, type->rank, type->dims, &results[0]);
+  return hlo_move_reshape(node, 0, operands, 0, type->rank, type->dims, &results[0]);
 }
 
 hlo_status_t hlo_ref_hlo_bitcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
@@ -84,7 +80,7 @@ hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
     in_order &= d == 0 || mapping[d] > mapping[d - 1];
   }
   if (in_order && hlo_dims_element_count(rank, dims, &count) && count == operand->element_count) {
-    return hlo_move_reshape(eval, node, 0, operands, 0, rank, dims, out_tensor);
+    return hlo_move_reshape(node, 0, operands, 0, rank, dims, out_tensor);
   }
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, rank, dims, &result));
@@ -179,12 +175,10 @@ hlo_status_t hlo_move_slice(hlo_eval_t* eval, const hlo_node_t* node, const hlo_
   return hlo_ok();
 }
 
-hlo_status_t hlo_ref_slice(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                           hlo_tensor_t** results) {
-  const hlo_tensor_t* operand = operands[0];
-  const int64_t* starts = hlo_node_ints(node, HLO_ATTR_start_indices).values;
-  const int64_t* limits = hlo_node_ints(node, HLO_ATTR_limit_indices).values;
-  const int64_t* strides = hlo_node_ints(node, HLO_ATTR_strides).values;
+hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
+                               const hlo_tensor_t* operand, const int64_t* starts,
+                               const int64_t* limits, const int64_t* strides,
+                               hlo_tensor_t** out_tensor) {
   int64_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < operand->rank; d++) {
     if (starts[d] < 0 || limits[d] < starts[d] || limits[d] > operand->dims[d] || strides[d] < 1) {
@@ -195,7 +189,15 @@ hlo_status_t hlo_ref_slice(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_
     const int64_t length = limits[d] - starts[d];
     dims[d] = length / strides[d] + (length % strides[d] != 0);
   }
-  return hlo_move_slice(eval, node, operand, starts, strides, dims, &results[0]);
+  return hlo_move_slice(eval, node, operand, starts, strides, dims, out_tensor);
+}
+
+hlo_status_t hlo_ref_slice(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                           hlo_tensor_t** results) {
+  return hlo_move_slice_to(eval, node, operands[0],
+                           hlo_node_ints(node, HLO_ATTR_start_indices).values,
+                           hlo_node_ints(node, HLO_ATTR_limit_indices).values,
+                           hlo_node_ints(node, HLO_ATTR_strides).values, &results[0]);
 }
 
 // Start indices of dynamic_(update_)slice, clamped so that `sizes` fit into `dims`.
@@ -368,7 +370,7 @@ hlo_status_t hlo_ref_transpose(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
     in_order &= permutation[d] > last_moved;
     last_moved = permutation[d];
   }
-  if (in_order) return hlo_move_reshape(eval, node, 0, operands, 0, rank, dims, &results[0]);
+  if (in_order) return hlo_move_reshape(node, 0, operands, 0, rank, dims, &results[0]);
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, rank, dims, &result));
   hlo_tensor_strides(operand, strides);

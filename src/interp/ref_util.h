@@ -50,9 +50,9 @@ static inline void hlo_tensor_strides(const hlo_tensor_t* tensor, int64_t* out_s
 
 /// Result i with the elements of operand k in the given dims: its storage where that is allowed.
 /// errors: INTERNAL if the element counts differ
-hlo_status_t hlo_move_reshape(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
-                              hlo_tensor_t** operands, uint32_t k, uint32_t rank,
-                              const int64_t* dims, hlo_tensor_t** out_tensor) HLO_MUST_USE;
+hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t** operands,
+                              uint32_t k, uint32_t rank, const int64_t* dims,
+                              hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
 /// Elements of an integer tensor of rank 1 as int64, at most `capacity` of them.
 void hlo_tensor_read_ints(const hlo_tensor_t* tensor, uint32_t capacity, int64_t* out_values);
@@ -67,6 +67,12 @@ hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_te
 hlo_status_t hlo_move_slice(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
                             const int64_t* starts, const int64_t* strides, const int64_t* dims,
                             hlo_tensor_t** out_tensor) HLO_MUST_USE;
+
+/// The slice from `starts` to `limits`, checked. errors: INVALID_ARGUMENT
+hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
+                               const hlo_tensor_t* operand, const int64_t* starts,
+                               const int64_t* limits, const int64_t* strides,
+                               hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
 /// The broadcast of operand 0 to `dims`, its dimension d going to `mapping[d]`.
 hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// scatter: each index vector places a window of the updates into the results, in place when nobody
+// else holds the inputs. Elements that fall outside are dropped. A body that keeps the update is a
+// copy, a recognised operation folds rows, any other body runs per element.
+#include <string.h>
+
+#include "interp/ref_fold.h"
+#include "interp/ref_gather.h"
+
+// A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
+typedef struct {
+  uint32_t count;          // of inputs
+  hlo_tensor_t** results;  // owned references
+  hlo_tensor_t** updates;  // owned references
+  hlo_region_fn_t* fn;
+  hlo_op_t binary;
+  bool is_overwrite;  // the body returns its updates
+  hlo_index_vectors_t vectors;
+  uint32_t window_rank;
+  int64_t window_sizes[HLO_RANK_MAX];
+  int64_t update_window[HLO_RANK_MAX];  // strides of the window in the updates, in elements
+  int64_t update_batch[HLO_RANK_MAX];   // strides of index positions in the updates
+  int64_t result_window[HLO_RANK_MAX];  // strides of the window in the results
+  uint32_t window_dims[HLO_RANK_MAX];   // operand dim of a window dim
+  int64_t result_strides[HLO_RANK_MAX];
+  const void** args;  // of the body: results' then updates' elements
+} scatter_t;
+
+static bool returns_updates(const hlo_region_t* body, uint32_t count) {
+  const hlo_node_t* last = body->first;
+  if (!last || last->next || last->operand_count != count) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    if (hlo_node_operand(last, k) != body->args[count + k]) return false;
+  }
+  return true;
+}
+
+// Dimension numbers, sizes and strides.
+static hlo_status_t scatter_shape(scatter_t* scatter, const hlo_node_t* node,
+                                  const hlo_tensor_t* indices) {
+  const hlo_tensor_t *result = scatter->results[0], *update = scatter->updates[0];
+  const hlo_ints_t update_window = hlo_node_ints(node, HLO_ATTR_update_window_dims);
+  const hlo_ints_t inserted = hlo_node_ints(node, HLO_ATTR_inserted_window_dims);
+  const hlo_index_dims_t dims = {
+      .index_vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0),
+      .index_map = hlo_node_ints(node, HLO_ATTR_scatter_dims_to_operand_dims),
+      .operand_batching = hlo_node_ints(node, HLO_ATTR_input_batching_dims),
+      .indices_batching = hlo_node_ints(node, HLO_ATTR_scatter_indices_batching_dims),
+  };
+  HLO_TRY(hlo_index_vectors_init(&scatter->vectors, node, indices, result->rank, &dims));
+  for (uint32_t d = 0; d < result->rank; d++) {
+    if (hlo_ints_has(inserted, d) || hlo_ints_has(dims.operand_batching, d)) continue;
+    scatter->window_dims[scatter->window_rank++] = d;
+  }
+  int64_t update_strides[HLO_RANK_MAX];
+  hlo_strided_dense(1, update->rank, update->dims, update_strides);
+  hlo_strided_dense(1, result->rank, result->dims, scatter->result_strides);
+  uint32_t window = 0, batch = 0;
+  bool fits = scatter->window_rank == update_window.count &&
+              update->rank == update_window.count + scatter->vectors.batch_rank;
+  for (uint32_t d = 0; fits && d < update->rank; d++) {
+    if (hlo_ints_has(update_window, d)) {
+      scatter->window_sizes[window] = update->dims[d];
+      scatter->update_window[window] = update_strides[d];
+      scatter->result_window[window] = scatter->result_strides[scatter->window_dims[window]];
+      window++;
+    } else {
+      fits = batch < scatter->vectors.batch_rank && scatter->vectors.dims[batch] == update->dims[d];
+      scatter->update_batch[batch++] = update_strides[d];
+    }
+  }
+  return fits ? hlo_ok()
+              : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+}
+
+static hlo_status_t scatter_init(scatter_t* scatter, hlo_eval_t* eval, const hlo_node_t* node,
+                                 hlo_tensor_t** operands) {
+  const uint32_t count = scatter->count;
+  const hlo_region_t* body = node->regions[0];
+  if (body->arg_count != 2 * count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "the body has %u arguments for %u inputs", body->arg_count, count);
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    hlo_tensor_t *input = operands[k], *update = operands[count + 1 + k];
+    if (input->element_count != operands[0]->element_count || input->rank != operands[0]->rank ||
+        update->element_count != operands[count + 1]->element_count) {
+      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs or updates differ in shape");
+    }
+    HLO_TRY(hlo_tensor_as(update, body->args[count + k]->type->dtype, &scatter->updates[k]));
+    const hlo_dtype_t dtype = body->args[k]->type->dtype;
+    if (input->dtype == dtype && !hlo_tensor_is_unique(input)) {
+      HLO_TRY(hlo_tensor_create(dtype, input->rank, input->dims, &scatter->results[k]));
+      memcpy(scatter->results[k]->data, input->data, input->size_bytes);
+      scatter->results[k]->quant = input->quant;
+    } else {
+      HLO_TRY(hlo_tensor_as(input, dtype, &scatter->results[k]));
+    }
+  }
+  HLO_TRY(scatter_shape(scatter, node, operands[count]));
+  scatter->is_overwrite = returns_updates(body, count);
+  if (scatter->is_overwrite) return hlo_ok();
+  HLO_TRY(hlo_region_fn_create(eval, body, &scatter->fn));
+  scatter->binary = hlo_region_fn_binary(scatter->fn);
+  return hlo_ok();
+}
+
+// The part of a window that lies inside the result.
+typedef struct {
+  int64_t sizes[HLO_RANK_MAX];
+  int64_t result_at, update_at;  // first elements
+} clipped_t;
+
+// False if nothing of the window at `position` is inside.
+static bool clip_window(const scatter_t* scatter, const int64_t* position, clipped_t* out) {
+  const int64_t* dims = scatter->results[0]->dims;
+  int64_t start[HLO_RANK_MAX];
+  hlo_index_vectors_start(&scatter->vectors, position, start);
+  *out = (clipped_t){.result_at = 0};
+  for (uint32_t b = 0; b < scatter->vectors.batch_rank; b++) {
+    out->update_at += position[b] * scatter->update_batch[b];
+  }
+  uint32_t w = 0;
+  for (uint32_t d = 0; d < scatter->results[0]->rank; d++) {
+    const bool in_window = w < scatter->window_rank && scatter->window_dims[w] == d;
+    const int64_t size = in_window ? scatter->window_sizes[w] : 1;
+    if (start[d] >= dims[d] || start[d] <= -size) return false;
+    const int64_t first = start[d] < 0 ? -start[d] : 0;
+    const int64_t last = size < dims[d] - start[d] ? size : dims[d] - start[d];
+    out->result_at += (start[d] + first) * scatter->result_strides[d];
+    if (in_window) {
+      out->update_at += first * scatter->update_window[w];
+      out->sizes[w++] = last - first;
+    }
+  }
+  return true;
+}
+
+static void overwrite_window(const scatter_t* scatter, const clipped_t* box) {
+  int64_t out[HLO_RANK_MAX], in[HLO_RANK_MAX];
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->results[k]);
+    for (uint32_t w = 0; w < scatter->window_rank; w++) {
+      out[w] = scatter->result_window[w] * bytes;
+      in[w] = scatter->update_window[w] * bytes;
+    }
+    hlo_strided_copy((size_t)bytes, scatter->window_rank, box->sizes,
+                     (char*)scatter->results[k]->data + box->result_at * bytes, out,
+                     (const char*)scatter->updates[k]->data + box->update_at * bytes, in);
+  }
+}
+
+// result[i] = op(result[i], update[i]) with the rounding of one operation in `dtype`.
+static void fold_row(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
+                     const char* update) {
+  enum { CHUNK = 256 };
+  _Alignas(16) char acc[CHUNK * 8], in[CHUNK * 8];
+  const size_t bytes = hlo_dtype_size_bytes(dtype);
+  for (int64_t i = 0; i < count; i += CHUNK) {
+    const size_t n = count - i < CHUNK ? (size_t)(count - i) : CHUNK;
+    hlo_dtype_convert(dtype, result + (size_t)i * bytes, fold->acc, acc, n);
+    hlo_dtype_convert(dtype, update + (size_t)i * bytes, fold->in, in, n);
+    fold->rows((int64_t)n, in, acc);
+    hlo_dtype_convert(fold->acc, acc, dtype, result + (size_t)i * bytes, n);
+  }
+}
+
+// Runs over the elements of a clipped window; `inner` elements at a time along its last dim.
+static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* box,
+                                   const hlo_fold_t* fold) {
+  const uint32_t last = scatter->window_rank ? scatter->window_rank - 1 : 0;
+  const bool rows = fold && scatter->window_rank > 0 && scatter->result_window[last] == 1 &&
+                    scatter->update_window[last] == 1;
+  const int64_t inner = rows ? box->sizes[last] : 1;
+  const uint32_t rank = rows ? last : scatter->window_rank;
+  int64_t index[HLO_RANK_MAX] = {0};
+  do {
+    int64_t to = box->result_at, from = box->update_at;
+    for (uint32_t w = 0; w < rank; w++) {
+      to += index[w] * scatter->result_window[w];
+      from += index[w] * scatter->update_window[w];
+    }
+    for (uint32_t k = 0; k < scatter->count; k++) {
+      const hlo_tensor_t *result = scatter->results[k], *update = scatter->updates[k];
+      scatter->args[k] = (char*)result->data + to * (int64_t)hlo_tensor_element_bytes(result);
+      scatter->args[scatter->count + k] =
+          (const char*)update->data + from * (int64_t)hlo_tensor_element_bytes(update);
+    }
+    if (fold) {
+      fold_row(fold, scatter->results[0]->dtype, inner, (char*)(uintptr_t)scatter->args[0],
+               scatter->args[1]);
+    } else {
+      HLO_TRY(hlo_region_fn_call(scatter->fn, scatter->args, (void* const*)scatter->args));
+    }
+  } while (hlo_index_next(rank, box->sizes, index));
+  return hlo_ok();
+}
+
+static hlo_status_t scatter_run(const scatter_t* scatter) {
+  const hlo_fold_t* fold = NULL;
+  if (scatter->updates[0]->element_count == 0) return hlo_ok();
+  if (!scatter->is_overwrite && scatter->count == 1 && !scatter->results[0]->quant &&
+      scatter->results[0]->dtype == scatter->updates[0]->dtype) {
+    fold = hlo_fold_find(hlo_fold_op_of(scatter->binary), scatter->results[0]->dtype);
+  }
+  int64_t position[HLO_RANK_MAX] = {0};
+  do {
+    clipped_t box;
+    if (!clip_window(scatter, position, &box)) continue;
+    if (scatter->is_overwrite) {
+      overwrite_window(scatter, &box);
+    } else {
+      HLO_TRY(combine_window(scatter, &box, fold));
+    }
+  } while (hlo_index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_scatter(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                             hlo_tensor_t** results) {
+  const uint32_t count = (node->operand_count - 1) / 2;
+  const size_t list_bytes = 4 * (size_t)count * sizeof(void*);
+  hlo_tensor_t** lists = hlo_mem_alloc_zeroed(list_bytes);
+  if (!lists) return hlo_status_out_of_memory(list_bytes);
+  scatter_t scatter = {.count = count,
+                       .results = lists,
+                       .updates = lists + count,
+                       .args = (const void**)(lists + 2 * count),
+                       .binary = HLO_OP_COUNT};
+  hlo_status_t status = scatter_init(&scatter, eval, node, operands);
+  if (hlo_status_is_ok(status)) status = scatter_run(&scatter);
+  for (uint32_t k = 0; k < count; k++) {
+    hlo_tensor_release(scatter.updates[k]);
+    if (hlo_status_is_ok(status)) {
+      results[k] = scatter.results[k];
+    } else {
+      hlo_tensor_release(scatter.results[k]);
+    }
+  }
+  hlo_region_fn_release(scatter.fn);
+  hlo_mem_free(lists);
+  return status;
+}
