@@ -39,6 +39,7 @@ hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t**
 
 hlo_status_t hlo_ref_reshape(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                              hlo_tensor_t** results) {
+  (void)eval;
   const hlo_type_t* type = node->results[0].type;
   return hlo_move_reshape(node, 0, operands, 0, type->rank, type->dims, &results[0]);
 }
