@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes of bytes and words: quick, well mixed, the same on every run for the same seed. Not for
+// secrets.
+#ifndef HLO_BASE_HASH_H_
+#define HLO_BASE_HASH_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/// Folds the 128-bit product of two words; the mixing step of all hashes here.
+static inline uint64_t hlo_hash_mix(uint64_t a, uint64_t b) {
+  __uint128_t product = (__uint128_t)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/// Adds a word to a hash; order matters.
+static inline uint64_t hlo_hash_word(uint64_t hash, uint64_t word) {
+  return hlo_hash_mix(hash ^ 0x9e3779b97f4a7c15ull, word ^ 0xd6e8feb86659fd93ull);
+}
+
+/// Hash of `size` bytes.
+uint64_t hlo_hash_bytes(const void* data, size_t size, uint64_t seed);
+
+#endif  // HLO_BASE_HASH_H_
