@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hlocc beside XLA's client, in its place, with several devices, and as a package."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import is_ours
+
+REPORT = """
+import jax, jax.numpy as jnp
+print([("hlocc" in d.client.platform_version) for d in jax.devices()])
+print(float(jax.jit(lambda x: (x * 2).sum())(jnp.arange(4.0))))
+"""
+
+
+def test_two_clients_in_one_process(xla):
+    assert "hlocc" not in xla.client.platform_version
+    assert "hlocc" in jax.devices("hlocc")[0].client.platform_version
+    ours = jax.jit(jnp.sin)(jnp.arange(5.0))
+    theirs = jax.device_put(ours, xla)
+    assert is_ours(ours) and not is_ours(theirs)
+    np.testing.assert_array_equal(ours, theirs)
+    back = jax.device_put(theirs, jax.devices("hlocc")[0])
+    assert is_ours(back)
+    np.testing.assert_array_equal(ours, back)
+
+
+def test_the_clients_differ_for_caches(xla):
+    ours = jax.devices("hlocc")[0].client
+    assert ours.platform == xla.client.platform == "cpu"
+    assert ours.platform_version != xla.client.platform_version
+
+
+def test_an_executable_survives_serialization(xla):
+    ours = jax.devices("hlocc")[0].client
+    executable = jax.jit(lambda x: x + 1).lower(np.ones(3, "f4")).compile().runtime_executable()
+    data = executable.serialize() if hasattr(executable, "serialize") else ours.serialize_executable(executable)
+    from jaxlib import _jax
+    options = _jax.CompileOptions()
+    assert ours.deserialize_executable(data, _jax.DeviceList(tuple(ours.local_devices()[:1])), options)
+    with pytest.raises(Exception, match="."):
+        xla.client.deserialize_executable(data, _jax.DeviceList((xla,)), options)
+
+
+def test_eight_devices(python):
+    status, out, errors = python("""
+import jax, jax.numpy as jnp, numpy as np
+jax.config.update("jax_num_cpu_devices", 8)
+assert jax.device_count() == 8, jax.devices()
+placed = [jax.device_put(np.full(3, i), d) for i, d in enumerate(jax.devices())]
+double = jax.jit(lambda x: x * 2)
+for i, x in enumerate(placed):
+    y = double(x)
+    assert y.devices() == {jax.devices()[i]} and (np.asarray(y) == 2 * i).all()
+print("ok")
+""")
+    assert (status, out) == (0, "ok\n"), errors
+
+
+@pytest.mark.parametrize("environment", [{"HLOCC_NUM_DEVICES": "3"},
+                                         {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}])
+def test_device_count_from_the_environment(python, environment):
+    status, out, errors = python("import jax; print(len(jax.devices('hlocc')))", **environment)
+    assert (status, out) == (0, "3\n"), errors
+
+
+def test_drop_in_mode(python):
+    status, out, errors = python(REPORT, HLOCC_AS_CPU="1", JAX_PLATFORMS="cpu")
+    assert (status, out) == (0, "[True]\n12.0\n"), errors
+    assert "experimental" not in errors
+
+
+def test_without_a_choice_hlocc_is_preferred(python):
+    status, out, errors = python(REPORT, JAX_PLATFORMS="")
+    assert (status, out) == (0, "[True]\n12.0\n"), errors
+
+
+def test_reported_name_can_be_changed(python):
+    status, out, errors = python("import jax; print(jax.devices()[0].platform)", HLOCC_PLATFORM_NAME="hlocc")
+    assert (status, out) == (0, "hlocc\n"), errors
+
+
+def test_start_is_silent(python):
+    status, out, errors = python(REPORT)
+    assert (status, out, errors) == (0, "[True]\n12.0\n", "")
+
+
+def test_versions_agree(python):
+    import hlocc
+    info = hlocc.library_info(hlocc.library_path())
+    assert info["hlocc_version"] == hlocc.__version__
+    assert info["pjrt_api_version"] >= (0, 112)
+    assert len(info["stablehlo_current_version"]) == 3
+    status, out, errors = python("", "-m", "hlocc")
+    assert status == 0 and f"library {hlocc.library_path()}" in out, errors

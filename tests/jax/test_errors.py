@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong programs and wrong installations end in Python exceptions that say why."""
+import os
+import shutil
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+DEVICES = "import jax; print(jax.devices())"
+
+# A library whose GetPjrtApi answers with the version 0.40.
+OLD_PLUGIN = """
+#include <stddef.h>
+static struct { size_t size; void* ext; size_t vsize; void* vext; int major, minor; } api =
+    {40, NULL, 24, NULL, 0, 40};
+void* GetPjrtApi(void) { return &api; }
+"""
+
+
+def compile_text(text):
+    client = jax.devices()[0].client
+    devices = client.local_devices()[:1]
+    from jaxlib import _jax
+    return client.compile_and_load(text, _jax.DeviceList(tuple(devices)))
+
+
+def test_text_that_is_no_program():
+    with pytest.raises(Exception, match="."):
+        compile_text(b"this is not a module")
+    assert float(jnp.arange(3).sum()) == 3
+
+
+def test_huge_result_is_refused():
+    with pytest.raises(Exception, match="RESOURCE_EXHAUSTED|[Mm]emory|bytes"):
+        jax.jit(lambda: jnp.zeros((1 << 24, 1 << 24)))().block_until_ready()
+    assert float(jnp.arange(3).sum()) == 3
+
+
+def test_unknown_custom_call_is_named():
+    with pytest.raises(Exception, match="nobody_has_this"):
+        jax.jit(lambda x: jax.ffi.ffi_call("nobody_has_this", x)(x))(jnp.ones(2))
+
+
+def test_missing_library_is_said(python):
+    status, _, errors = python(DEVICES, HLOCC_LIBRARY_PATH="/nowhere/plugin.so")
+    assert status == 1 and "HLOCC_LIBRARY_PATH names no file: /nowhere/plugin.so" in errors
+
+
+def test_other_library_is_said(python):
+    import ctypes.util
+    libm = ctypes.util.find_library("m")
+    path = next(os.path.join(d, libm) for d in ("/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib")
+                if os.path.exists(os.path.join(d, libm)))
+    status, _, errors = python(DEVICES, HLOCC_LIBRARY_PATH=path)
+    assert status == 1 and "cannot be used as a PJRT plugin" in errors
+
+
+def test_old_library_is_said(python, tmp_path):
+    source, library = tmp_path / "old.c", tmp_path / "old.so"
+    source.write_text(OLD_PLUGIN)
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    status, _, errors = python(DEVICES, HLOCC_LIBRARY_PATH=str(library))
+    assert status == 1 and "implements PJRT 0.40; this package needs 0.112 or newer" in errors

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types, shapes and operations one by one, compared with XLA."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import is_ours
+
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_arithmetic_wraps(both, random, dtype):
+    with jax.enable_x64(True):
+        info = np.iinfo(dtype)
+        x = random.integers(info.min, info.max, 50, dtype=dtype, endpoint=True)
+        y = np.where((z := random.integers(1, 100, 50)) == 0, 1, z).astype(dtype)
+        both(lambda x, y: (x + y, x * y, x - y, x // y, x % y, x & y, x ^ y, ~x, x >> 1, x << 3,
+                           jnp.minimum(x, y), x < y, jax.lax.population_count(x), jax.lax.clz(x)),
+             x, y)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_float_functions(both, random, dtype):
+    with jax.enable_x64(True):
+        x = jnp.asarray(random.uniform(0.1, 3.0, 200)).astype(dtype)
+        both(lambda x: (jnp.exp(x), jnp.log(x), jnp.sin(x), jnp.cos(x), jnp.tanh(x), jnp.sqrt(x),
+                        jax.lax.rsqrt(x), x ** 1.7, jnp.floor(x), jnp.round(x), jax.lax.erf(x),
+                        jnp.arctan2(x, 1 - x), jnp.log1p(x), jnp.expm1(x)), np.asarray(x))
+
+
+def test_bfloat16_layer(both, random):
+    x = random.normal(size=(16, 32)).astype(jnp.bfloat16)
+    w = random.normal(size=(32, 8)).astype(jnp.bfloat16)
+    both(lambda x, w: jax.nn.softmax(x @ w), x, w, tolerance=5e-2)
+    both(lambda x, w: jnp.dot(x, w, preferred_element_type=jnp.float32), x, w)
+
+
+def test_special_values(both):
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -1.0], "f4")
+    both(lambda x: (x + 1, x * 0, jnp.sqrt(x), jnp.sign(x), jnp.isnan(x), jnp.maximum(x, 0),
+                    jnp.sort(x), jnp.argmax(x), x.astype("int32")), x)
+    ours = np.asarray(jax.jit(lambda x: x + 0)(x[5:6]))
+    assert ours[0] == x[5], "subnormals are kept"
+
+
+def test_complex_numbers(both, random):
+    x = (random.normal(size=(4, 8)) + 1j * random.normal(size=(4, 8))).astype("c8")
+    both(lambda x: (x * x.conj(), jnp.abs(x), x @ x.T, jnp.exp(x), jnp.fft.fft(x), x.real), x)
+    both(lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), x.real.copy())
+
+
+def test_conversions(both, random):
+    x = (random.normal(size=64) * 100).astype("f4")
+    for dtype in ("int8", "uint16", "int32", "bool", "bfloat16", "float16", "complex64",
+                  "float8_e4m3fn", "float8_e5m2"):
+        both(lambda x, d=dtype: x.astype(d).astype("complex64" if d == "complex64" else "float32"), x)
+
+
+def test_indexing_and_updates(both, random):
+    x, i = random.normal(size=(7, 9)).astype("f4"), random.integers(0, 7, 12)
+    both(lambda x, i: (x[i], x[i, i % 9], x.at[i].add(1.0), x.at[i, 0].set(5.0), x.at[2:4].mul(3),
+                       jnp.take(x, i, axis=1, mode="clip"), x[::-1, ::3]), x, i)
+    both(lambda x, s: (jax.lax.dynamic_slice(x, (s, s), (2, 3)),
+                       jax.lax.dynamic_update_slice(x, jnp.ones((2, 2)), (s, s + 20))), x, np.int32(5))
+
+
+def test_windows_and_cumulatives(both, random):
+    x = random.normal(size=(4, 30)).astype("f4")
+    both(lambda x: (jnp.cumsum(x, 1), jnp.cumprod(x, 0), jax.lax.cummax(x, 1), jnp.pad(x, 2),
+                    jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 3), (1, 2), "SAME")), x)
+
+
+def test_sorting(both, random):
+    keys, values = random.integers(0, 9, 50), random.normal(size=50).astype("f4")
+    both(lambda k, v: jax.lax.sort((k, v), num_keys=1), keys, values)
+    both(lambda k, v: (jnp.argsort(k), jax.lax.top_k(v, 5), jnp.median(v), jnp.unique(k, size=9)),
+         keys, values)
+
+
+@pytest.mark.parametrize("kind", ["threefry2x32", "rbg"])
+def test_random_numbers_are_xlas(both, kind):
+    def draw():
+        key = jax.random.key(42, impl=kind)
+        a, b, c, d = jax.random.split(key, 4)
+        return (jax.random.bits(a, (7,)), jax.random.randint(b, (11,), 0, 100),
+                jax.random.permutation(c, 20), jax.random.bernoulli(d, 0.3, (13,)))
+
+    both(draw)
+    both(lambda: jax.random.normal(jax.random.key(1, impl=kind), (100,)))
+    both(lambda: jax.random.gamma(jax.random.key(1, impl=kind), 2.0, (10,)), tolerance=1e-4)
+
+
+def test_control_flow(both):
+    x = np.arange(5, dtype="f4")
+    both(lambda i, x: jax.lax.switch(i, [jnp.sin, jnp.cos, lambda x: x * 2], x), np.int32(2), x)
+    both(lambda x: jax.lax.map(lambda v: jnp.where(v > 2, v, -v), x), x)
+    both(lambda x: jax.lax.fori_loop(0, 5, lambda i, s: s.at[i].set(s.sum()), x), x)
+    both(lambda n: jax.lax.while_loop(lambda s: s[1] > 1, lambda s: (
+        s[0] + 1, jnp.where(s[1] % 2 == 0, s[1] // 2, 3 * s[1] + 1)), (0, n)), np.int32(27))
+    both(lambda x: jax.lax.associative_scan(jnp.add, x), x)
+
+
+def test_pytrees(both, random):
+    tree = {"a": [random.normal(size=3).astype("f4"), (np.int32(4), None)], "b": {"c": np.ones((2, 2), "f4")}}
+    both(lambda t: {"x": jax.tree.map(lambda v: v * 2, t), "y": (), "z": t["a"][0].sum()}, tree)
+
+
+def test_zero_size_and_scalars(both):
+    both(lambda x: (x.sum(axis=0), jnp.concatenate([x, x]), x * 2, x.max(axis=1)), np.zeros((0, 4), "f4"))
+    both(lambda x: x * x + 1, np.float32(3))
+
+
+def test_donation_reuses_the_argument():
+    step = jax.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.zeros((256, 256)) + 1
+    address = x.unsafe_buffer_pointer()
+    result = step(x)
+    assert is_ours(result) and x.is_deleted()
+    assert result.unsafe_buffer_pointer() == address
+    np.testing.assert_array_equal(result, np.full((256, 256), 2, "f4"))
+    with pytest.raises(Exception, match="deleted"):
+        step(x)
+
+
+def test_asynchronous_results_arrive_in_order():
+    step = jax.jit(lambda x: x * 2 + 1)
+    x = jnp.zeros(1000)
+    for _ in range(20):
+        x = step(x)
+    assert float(x.block_until_ready()[0]) == 2.0 ** 20 - 1
+
+
+def test_ahead_of_time(random):
+    x = random.normal(size=(4, 4)).astype("f4")
+    compiled = jax.jit(lambda x: x @ x).lower(x).compile()
+    np.testing.assert_allclose(compiled(x), x @ x, rtol=1e-5, atol=1e-5)
+    assert compiled.cost_analysis() is not None
+    assert compiled.memory_analysis().argument_size_in_bytes == x.nbytes
