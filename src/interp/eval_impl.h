@@ -29,15 +29,21 @@ typedef enum hlo_step_kind {
 typedef struct hlo_code_block hlo_code_block_t;
 typedef struct hlo_code_func hlo_code_func_t;
 
+/// Slots to empty.
+typedef struct hlo_code_drops {
+  uint32_t count;
+  uint32_t* slots;
+} hlo_code_drops_t;
+
 /// One node.
 typedef struct hlo_step {
   const hlo_node_t* node;
   hlo_step_kind_t kind;
-  uint32_t operand_count, result_count, drop_count, block_count;
-  uint32_t result_slot;             // results are consecutive
-  const hlo_code_ref_t* operands;
-  const uint32_t* drops;            // slots emptied after the step
-  hlo_code_block_t* const* blocks;  // regions
+  uint32_t operand_count, result_count, block_count;
+  uint32_t result_slot;       // results are consecutive
+  hlo_code_ref_t* operands;
+  hlo_code_drops_t drops;     // after the step
+  hlo_code_block_t** blocks;  // regions
   const hlo_code_func_t* callee;
   hlo_ref_fn_t ref;
   hlo_scalar_step_t scalar;
@@ -48,8 +54,7 @@ struct hlo_code_block {
   uint32_t arg_slot, arg_count;  // consecutive
   uint32_t step_count;
   hlo_step_t* steps;             // the last one is a RETURN
-  uint32_t drop_count;           // arguments without a use
-  const uint32_t* drops;
+  hlo_code_drops_t drops;        // arguments without a use
 };
 
 /// A function: its regions share one frame of slots, so that regions see what encloses them.
@@ -62,9 +67,8 @@ struct hlo_code_func {
 struct hlo_interp_program {
   hlo_arena_t arena;
   const hlo_module_t* module;
-  uint32_t func_count;
+  uint32_t func_limit;
   hlo_code_func_t* funcs;     // by func->index
-  uint32_t* func_places;      // place in `funcs` by func->index
   uint32_t constant_count, constant_capacity;
   hlo_tensor_t** constants;
   uint32_t node_limit, value_limit;
