@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Process groups of collectives (see groups.h; StableHLO spec, "Collective ops").
+#include "interp/groups.h"
+
+#include "interp/eval.h"
+
+hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node) {
+  bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
+  switch (node->op) {
+    case HLO_OP_all_to_all:
+    case HLO_OP_collective_broadcast:
+    case HLO_OP_collective_permute:
+      return has_channel ? HLO_GROUP_CROSS_PARTITION : HLO_GROUP_CROSS_REPLICA;
+    case HLO_OP_cross_replica_sum:
+      return HLO_GROUP_CROSS_REPLICA;
+    default:
+      break;
+  }
+  if (!has_channel) return HLO_GROUP_CROSS_REPLICA;
+  return hlo_node_attr(node, HLO_ATTR_use_global_device_ids) ? HLO_GROUP_FLATTENED_IDS
+                                                             : HLO_GROUP_CROSS_REPLICA_AND_PARTITION;
+}
+
+typedef struct grid {
+  uint32_t replica_count, partition_count;
+  uint32_t replica, partition;  // of the process asked about
+} grid_t;
+
+// How many ids there are, and the one of the process, in the terms of a strategy.
+static uint32_t id_count(hlo_group_strategy_t strategy, const grid_t* grid) {
+  switch (strategy) {
+    case HLO_GROUP_CROSS_PARTITION:
+      return grid->partition_count;
+    case HLO_GROUP_FLATTENED_IDS:
+      return grid->replica_count * grid->partition_count;
+    default:
+      return grid->replica_count;
+  }
+}
+
+static uint32_t own_id(hlo_group_strategy_t strategy, const grid_t* grid) {
+  switch (strategy) {
+    case HLO_GROUP_CROSS_PARTITION:
+      return grid->partition;
+    case HLO_GROUP_FLATTENED_IDS:
+      return grid->replica * grid->partition_count + grid->partition;
+    default:
+      return grid->replica;
+  }
+}
+
+// One id of a row stands for these processes.
+static void add_members(hlo_group_strategy_t strategy, const grid_t* grid, uint32_t id,
+                        uint32_t row_length, uint32_t row_index, uint32_t* members) {
+  switch (strategy) {
+    case HLO_GROUP_CROSS_REPLICA:
+      members[row_index] = id * grid->partition_count + grid->partition;
+      return;
+    case HLO_GROUP_CROSS_PARTITION:
+      members[row_index] = grid->replica * grid->partition_count + id;
+      return;
+    case HLO_GROUP_FLATTENED_IDS:
+      members[row_index] = id;
+      return;
+    case HLO_GROUP_CROSS_REPLICA_AND_PARTITION:
+      for (uint32_t p = 0; p < grid->partition_count; ++p) {
+        members[p * row_length + row_index] = id * grid->partition_count + p;
+      }
+      return;
+  }
+}
+
+static uint32_t row_length(const hlo_attr_t* groups, uint32_t row, uint32_t cols) {
+  uint32_t length = 0;
+  while (length < cols && groups->values[(size_t)row * cols + length] != -1) ++length;
+  return length;
+}
+
+hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t strategy,
+                               const hlo_attr_t* groups, uint32_t replica_count,
+                               uint32_t partition_count, uint32_t process, uint32_t* members,
+                               uint32_t* out_count) {
+  grid_t grid = {replica_count, partition_count, process / partition_count,
+                 process % partition_count};
+  uint32_t ids = id_count(strategy, &grid);
+  uint32_t factor =
+      strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? partition_count : 1;
+  *out_count = 0;
+  if (groups && groups->kind != HLO_ATTR_KIND_INTS) {
+    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "replica_groups over mesh axes");
+  }
+  if (!groups || groups->count == 0) {
+    for (uint32_t i = 0; i < ids; ++i) add_members(strategy, &grid, i, ids, i, members);
+    *out_count = ids * factor;
+    return hlo_ok();
+  }
+  uint32_t cols = groups->cols ? groups->cols : groups->count;
+  for (uint32_t row = 0; row < groups->count / cols; ++row) {
+    const int64_t* values = &groups->values[(size_t)row * cols];
+    uint32_t length = row_length(groups, row, cols);
+    bool is_own = false;
+    if (length > ids) {
+      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                            "replica_groups: a group of %u among %u processes", length, ids);
+    }
+    for (uint32_t i = 0; i < length; ++i) {
+      if (values[i] < 0 || values[i] >= (int64_t)ids) {
+        return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                              "replica_groups: id %lld, expected 0 to %u", (long long)values[i],
+                              ids - 1);
+      }
+      is_own |= values[i] == (int64_t)own_id(strategy, &grid);
+    }
+    if (!is_own) continue;
+    for (uint32_t i = 0; i < length; ++i) {
+      add_members(strategy, &grid, (uint32_t)values[i], length, i, members);
+    }
+    *out_count = length * factor;
+    return hlo_ok();
+  }
+  return hlo_ok();
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference functions of tuples, tokens, futures, values that only pass through, and the process's
+// own number. Control flow itself is the evaluator's (eval.c).
+#include "interp/eval_impl.h"
+
+// Operand i itself as result i.
+static hlo_status_t pass_through(const hlo_node_t* node, hlo_tensor_t** operands,
+                                 hlo_tensor_t** results) {
+  if (node->operand_count < node->result_count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u operands for %u results",
+                          node->operand_count, node->result_count);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
+  return hlo_ok();
+}
+
+static hlo_status_t unreachable_op(const hlo_node_t* node) {
+  return hlo_eval_error(node, HLO_STATUS_INTERNAL, "control flow is run by the evaluator");
+}
+
+// Items of a tuple or future as the results.
+static hlo_status_t unpack(const hlo_node_t* node, hlo_tensor_t** operands,
+                           hlo_tensor_t** results) {
+  const hlo_tensor_t* packed = operands[0];
+  if (packed->item_count != node->result_count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "a future of %u values for %u results",
+                          packed->item_count, node->result_count);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    results[i] = hlo_tensor_retain(packed->items[i]);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t number(hlo_eval_t* eval, const hlo_node_t* node, int64_t value,
+                           hlo_tensor_t** results) {
+  HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
+  hlo_dtype_store_int64(results[0]->dtype, results[0]->data, value);
+  return hlo_ok();
+}
+
+#define REF_ARGUMENTS \
+  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
+
+// ---- run by the evaluator
+// The bodies below are one line each, made from a list of op names.
+#define UNREACHABLE(id)                        \
+  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {   \
+    (void)eval, (void)operands, (void)results; \
+    return unreachable_op(node);               \
+  }
+UNREACHABLE(call)
+UNREACHABLE(case)
+UNREACHABLE(if)
+UNREACHABLE(while)
+UNREACHABLE(composite)
+UNREACHABLE(return)
+UNREACHABLE(func_return)
+UNREACHABLE(async_start)
+UNREACHABLE(hlo_async_start)
+UNREACHABLE(hlo_fusion)
+UNREACHABLE(sdy_manual_computation)
+UNREACHABLE(sdy_return)
+
+// ---- values that pass through
+#define PASS_THROUGH(id)                         \
+  hlo_status_t hlo_ref_##id(REF_ARGUMENTS) {     \
+    (void)eval;                                  \
+    return pass_through(node, operands, results); \
+  }
+PASS_THROUGH(optimization_barrier)
+PASS_THROUGH(hlo_add_dependency)
+PASS_THROUGH(hlo_async_update)
+PASS_THROUGH(hlo_copy_start)
+PASS_THROUGH(hlo_copy_done)
+PASS_THROUGH(hlo_domain)
+PASS_THROUGH(sdy_sharding_constraint)
+PASS_THROUGH(sdy_reshard)
+
+hlo_status_t hlo_ref_sdy_mesh(REF_ARGUMENTS) {
+  (void)eval, (void)node, (void)operands, (void)results;
+  return hlo_ok();
+}
+
+// ---- tuples, futures, tokens
+
+hlo_status_t hlo_ref_tuple(REF_ARGUMENTS) {
+  (void)eval;
+  for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_retain(operands[i]);
+  return hlo_tensor_create_tuple(node->operand_count, operands, &results[0]);
+}
+
+hlo_status_t hlo_ref_get_tuple_element(REF_ARGUMENTS) {
+  (void)eval;
+  int64_t index = hlo_node_attr_int(node, HLO_ATTR_index, 0);
+  if (index < 0 || index >= (int64_t)operands[0]->item_count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "index %lld of a tuple of %u elements",
+                          (long long)index, operands[0]->item_count);
+  }
+  results[0] = hlo_tensor_retain(operands[0]->items[index]);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_async_done(REF_ARGUMENTS) {
+  (void)eval;
+  return unpack(node, operands, results);
+}
+
+hlo_status_t hlo_ref_hlo_async_done(REF_ARGUMENTS) {
+  (void)eval;
+  return unpack(node, operands, results);
+}
+
+hlo_status_t hlo_ref_after_all(REF_ARGUMENTS) {
+  (void)eval, (void)node, (void)operands;
+  return hlo_tensor_create_token(&results[0]);
+}
+
+hlo_status_t hlo_ref_create_token(REF_ARGUMENTS) {
+  (void)eval, (void)node, (void)operands;
+  return hlo_tensor_create_token(&results[0]);
+}
+
+// ---- numbers of the process
+
+hlo_status_t hlo_ref_partition_id(REF_ARGUMENTS) {
+  (void)operands;
+  const hlo_process_grid_t* grid = eval->options.grid;
+  return number(eval, node, grid ? eval->options.process % grid->partition_count : 0, results);
+}
+
+hlo_status_t hlo_ref_replica_id(REF_ARGUMENTS) {
+  (void)operands;
+  const hlo_process_grid_t* grid = eval->options.grid;
+  return number(eval, node, grid ? eval->options.process / grid->partition_count : 0, results);
+}
