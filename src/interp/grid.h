@@ -6,11 +6,14 @@
 
 #include "interp/eval.h"
 
-/// A meeting of processes at one collective. The n-th meeting of a process under (site, channel,
-/// members) is the n-th of the others.
+/// The other side of a send or recv that names none (transfers with the host).
+#define HLO_PROCESS_ANY UINT32_MAX
+
+/// A meeting of processes at one collective. The n-th meeting of a process under (channel, members) is
+/// the n-th of the others.
 typedef struct hlo_meeting {
-  const hlo_node_t* node;   // the site; the same in all processes without a channel
-  int64_t channel_id;       // > 0: processes may meet from different sites
+  const hlo_node_t* node;   // the site, for messages
+  int64_t channel_id;       // 0: none
   uint32_t process;         // the caller
   uint32_t member_count;
   const uint32_t* members;  // in the order of the group; the caller is one of them
@@ -28,7 +31,7 @@ typedef struct hlo_process_grid {
   /// out_parts[member * tensor_count + i]: what each member brought, in the order of the members.
   hlo_status_t (*meet)(void* context, const hlo_meeting_t* meeting, void** ticket,
                        hlo_tensor_t** out_parts, bool* out_pending);
-  /// Never waits. target: process.
+  /// Never waits. source, target: processes, or HLO_PROCESS_ANY.
   hlo_status_t (*send)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                        uint32_t tensor_count, hlo_tensor_t* const* tensors);
   hlo_status_t (*recv)(void* context, uint32_t source, uint32_t target, int64_t channel_id,
