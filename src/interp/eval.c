@@ -231,6 +231,7 @@ static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_s
     release_all(step->operand_count, eval->operands);
     return hlo_eval_annotate(step->node, status);
   }
+  memset(eval->operands, 0, step->operand_count * sizeof(*eval->operands));
   return hlo_ok();
 }
 
