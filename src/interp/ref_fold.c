@@ -55,3 +55,17 @@ void hlo_fold_operands_deinit(hlo_fold_operands_t* operands) {
   hlo_mem_free(operands->inputs);
   hlo_region_fn_release(operands->fn);
 }
+
+void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
+                      const char* update) {
+  enum { CHUNK = 256 };
+  _Alignas(16) char acc[CHUNK * 8], in[CHUNK * 8];
+  const size_t bytes = hlo_dtype_size_bytes(dtype);
+  for (int64_t i = 0; i < count; i += CHUNK) {
+    const size_t n = count - i < CHUNK ? (size_t)(count - i) : CHUNK;
+    hlo_dtype_convert(dtype, result + (size_t)i * bytes, fold->acc, acc, n);
+    hlo_dtype_convert(dtype, update + (size_t)i * bytes, fold->in, in, n);
+    fold->rows((int64_t)n, in, acc);
+    hlo_dtype_convert(fold->acc, acc, dtype, result + (size_t)i * bytes, n);
+  }
+}

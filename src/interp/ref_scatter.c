@@ -150,21 +150,6 @@ static void overwrite_window(const scatter_t* scatter, const clipped_t* box) {
   }
 }
 
-// result[i] = op(result[i], update[i]) with the rounding of one operation in `dtype`.
-static void fold_row(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
-                     const char* update) {
-  enum { CHUNK = 256 };
-  _Alignas(16) char acc[CHUNK * 8], in[CHUNK * 8];
-  const size_t bytes = hlo_dtype_size_bytes(dtype);
-  for (int64_t i = 0; i < count; i += CHUNK) {
-    const size_t n = count - i < CHUNK ? (size_t)(count - i) : CHUNK;
-    hlo_dtype_convert(dtype, result + (size_t)i * bytes, fold->acc, acc, n);
-    hlo_dtype_convert(dtype, update + (size_t)i * bytes, fold->in, in, n);
-    fold->rows((int64_t)n, in, acc);
-    hlo_dtype_convert(fold->acc, acc, dtype, result + (size_t)i * bytes, n);
-  }
-}
-
 // Runs over the elements of a clipped window; `inner` elements at a time along its last dim.
 static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* box,
                                    const hlo_fold_t* fold) {
@@ -187,8 +172,8 @@ static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* bo
           (const char*)update->data + from * (int64_t)hlo_tensor_element_bytes(update);
     }
     if (fold) {
-      fold_row(fold, scatter->results[0]->dtype, inner, (char*)(uintptr_t)scatter->args[0],
-               scatter->args[1]);
+      hlo_fold_combine(fold, scatter->results[0]->dtype, inner, (char*)(uintptr_t)scatter->args[0],
+                       scatter->args[1]);
     } else {
       HLO_TRY(hlo_region_fn_call(scatter->fn, scatter->args, (void* const*)scatter->args));
     }

@@ -131,7 +131,7 @@
 #undef ACC
 
 #define FOLD(op, in, acc, name) \
-  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row, name##_rows, name##_scan}
+  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row, name##_rows}
 
 static const hlo_fold_t pred_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(ADD, PRED, PRED, or_8),     FOLD(MULTIPLY, PRED, PRED, and_8),

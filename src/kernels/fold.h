@@ -27,9 +27,6 @@ typedef struct hlo_fold {
   void (*row)(int64_t count, const void* in, void* acc);
   /// acc[i] = op(acc[i], in[i])
   void (*rows)(int64_t count, const void* in, void* acc);
-  /// acc[0] = op(acc[0], in[0]); out[i] = acc[0]: a running fold, `step` elements apart (in `acc`
-  /// types: both arrays)
-  void (*scan)(int64_t count, int64_t step, const void* in, void* out, void* acc);
 } hlo_fold_t;
 
 /// Loops for elements of `dtype`, or NULL if there are none (complex products, odd operations).

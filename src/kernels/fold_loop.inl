@@ -27,16 +27,5 @@ static void NAME(rows)(int64_t count, const void* in, void* acc) {
   for (int64_t i = 0; i < count; i++) a[i] = OP(a[i], (ACC)v[i]);
 }
 
-static void NAME(scan)(int64_t count, int64_t step, const void* in, void* out, void* acc) {
-  const ACC* v = in;
-  ACC* o = out;
-  ACC total = *(const ACC*)acc;
-  for (int64_t i = 0; i < count; i++) {
-    total = OP(total, v[i * step]);
-    o[i * step] = total;
-  }
-  *(ACC*)acc = total;
-}
-
 #undef OP
 #undef NAME

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geometry of sliding windows: reduce_window, select_and_scatter, convolution.
+#ifndef HLO_INTERP_REF_WINDOW_H_
+#define HLO_INTERP_REF_WINDOW_H_
+
+#include "interp/ref_util.h"
+
+/// One dimension of a window. Output o and window element w meet input
+/// (o * stride + w * window_dilation - low) / base_dilation, where that is whole and inside.
+typedef struct hlo_window_dim {
+  int64_t in_size, out_size, size;
+  int64_t stride, base_dilation, window_dilation;
+  int64_t low, high;
+} hlo_window_dim_t;
+
+/// Sets out_size from the other fields. errors: INVALID_ARGUMENT (not positive, overflow)
+hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) HLO_MUST_USE;
+
+/// The input element, or -1 for padding and holes.
+static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, int64_t w) {
+  const int64_t at = o * dim->stride + w * dim->window_dilation - dim->low;
+  if (at < 0) return -1;
+  if (dim->base_dilation == 1) return at < dim->in_size ? at : -1;
+  const int64_t i = at / dim->base_dilation;
+  return i < dim->in_size && i * dim->base_dilation == at ? i : -1;
+}
+
+/// The windows of a node with window_dimensions, window_strides, base_dilations, window_dilations,
+/// padding over an input of the given dims. errors: INVALID_ARGUMENT
+hlo_status_t hlo_window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
+                                hlo_window_dim_t* out_windows) HLO_MUST_USE;
+
+/// Element offset of the input under window element `w` of output `o`, or -1 outside.
+int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* strides,
+                          const int64_t* o, const int64_t* w);
+
+#endif  // HLO_INTERP_REF_WINDOW_H_
