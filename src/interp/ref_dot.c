@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "interp/quant.h"
 #include "kernels/gemm.h"
 
 // An operand as matrices [free x contracting], one per batch index.
@@ -175,6 +176,14 @@ static hlo_status_t multiply_parts(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_d
   return status;
 }
 
+void hlo_dot_add_plane(hlo_dtype_t dtype, size_t count, int sign, const void* in, void* sum) {
+  if (dtype == HLO_DTYPE_F32) {
+    for (size_t e = 0; e < count; e++) ((float*)sum)[e] += (float)sign * ((const float*)in)[e];
+  } else {
+    for (size_t e = 0; e < count; e++) ((double*)sum)[e] += sign * ((const double*)in)[e];
+  }
+}
+
 // Complex product by parts: re = lr*rr - li*ri, im = lr*ri + li*rr; a real operand has no li (ri).
 static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
                                      const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims,
@@ -190,15 +199,8 @@ static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs
   for (int i = 0; i < lhs_parts; i++) {
     for (int j = 0; j < rhs_parts && hlo_status_is_ok(status); j++) {
       status = multiply_parts(lhs, lhs_dims, i, rhs, rhs_dims, j, dtype, one);
-      char* plane = planes + ((i + j) % 2 ? count * bytes : 0);
-      const double sign = i + j == 2 ? -1 : 1;
-      for (size_t e = 0; e < count; e++) {
-        if (dtype == HLO_DTYPE_F32) {
-          ((float*)plane)[e] += (float)sign * ((float*)one)[e];
-        } else {
-          ((double*)plane)[e] += sign * ((double*)one)[e];
-        }
-      }
+      hlo_dot_add_plane(dtype, count, i + j == 2 ? -1 : 1, one,
+                        planes + ((i + j) % 2 ? count * bytes : 0));
     }
   }
   const size_t part_bytes = hlo_tensor_element_bytes(result) / 2;
@@ -284,7 +286,9 @@ hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
 
 hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                                  hlo_tensor_t** results) {
-  (void)eval;
+  if (hlo_quant_is_used(node, operands)) {
+    return hlo_quant_run(eval, node, hlo_ref_dot_general, operands, results);
+  }
   const hlo_dot_dims_t lhs = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
                               hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions)};
   const hlo_dot_dims_t rhs = {hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions),
@@ -295,7 +299,9 @@ hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
 
 hlo_status_t hlo_ref_dot(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                          hlo_tensor_t** results) {
-  (void)eval;
+  if (hlo_quant_is_used(node, operands)) {
+    return hlo_quant_run(eval, node, hlo_ref_dot, operands, results);
+  }
   const int64_t lhs_last = (int64_t)operands[0]->rank - 1, rhs_first = 0;
   const hlo_dot_dims_t lhs = {.contracting = {&lhs_last, operands[0]->rank > 0}};
   const hlo_dot_dims_t rhs = {.contracting = {&rhs_first, operands[1]->rank > 0}};

@@ -23,4 +23,7 @@ hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
                               const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
                               hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
+/// sum += sign * in over `count` elements of F32 or F64: products of parts of complex numbers.
+void hlo_dot_add_plane(hlo_dtype_t dtype, size_t count, int sign, const void* in, void* sum);
+
 #endif  // HLO_INTERP_REF_DOT_H_
