@@ -596,37 +596,51 @@ size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count) {
   return count / per_byte + (count % per_byte != 0);
 }
 
-void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
-  unsigned bits = hlo_dtype_packed_bits(dtype);
-  if (bits >= 8) {
-    memcpy(out, in, count * (bits / 8u));
-    return;
-  }
-  const uint8_t* from = in;
-  uint8_t* to = out;
-  uint8_t mask = (uint8_t)((1u << bits) - 1u);
-  unsigned per_byte = 8u / bits;
-  for (size_t i = 0; i < count;) {
+// Both directions with the width as a constant, so that the inner loop unrolls.
+static inline __attribute__((always_inline)) void pack_bits(const uint8_t* restrict in,
+                                                            uint8_t* restrict out, size_t count,
+                                                            unsigned bits) {
+  const unsigned per_byte = 8u / bits, mask = (1u << bits) - 1u;
+  for (; count >= per_byte; count -= per_byte, in += per_byte) {
     unsigned byte = 0;
-    for (unsigned k = 0; k < per_byte && i < count; ++k, ++i) {
-      byte |= (unsigned)(from[i] & mask) << (k * bits);
-    }
-    *to++ = (uint8_t)byte;
+    for (unsigned k = 0; k < per_byte; ++k) byte |= (in[k] & mask) << (k * bits);
+    *out++ = (uint8_t)byte;
+  }
+  if (count == 0) return;
+  unsigned byte = 0;
+  for (unsigned k = 0; k < count; ++k) byte |= (in[k] & mask) << (k * bits);
+  *out = (uint8_t)byte;
+}
+
+// The value goes to the top of a byte and comes down with its sign or with zeros.
+static inline uint8_t unpack_one(unsigned byte, unsigned k, unsigned bits, bool is_signed) {
+  uint8_t high = (uint8_t)(byte >> (k * bits) << (8u - bits));
+  return is_signed ? (uint8_t)((int8_t)high >> (8u - bits)) : (uint8_t)(high >> (8u - bits));
+}
+
+static inline __attribute__((always_inline)) void unpack_bits(const uint8_t* restrict in,
+                                                              uint8_t* restrict out, size_t count,
+                                                              unsigned bits, bool is_signed) {
+  const unsigned per_byte = 8u / bits;
+  for (; count >= per_byte; count -= per_byte, out += per_byte, ++in) {
+    for (unsigned k = 0; k < per_byte; ++k) out[k] = unpack_one(*in, k, bits, is_signed);
+  }
+  for (unsigned k = 0; k < count; ++k) out[k] = unpack_one(*in, k, bits, is_signed);
+}
+
+void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
+  switch (hlo_dtype_packed_bits(dtype)) {
+    case 2: pack_bits(in, out, count, 2); return;
+    case 4: pack_bits(in, out, count, 4); return;
+    default: memcpy(out, in, count * hlo_dtype_size_bytes(dtype));
   }
 }
 
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
-  unsigned bits = hlo_dtype_packed_bits(dtype);
-  if (bits >= 8) {
-    memcpy(out, in, count * (bits / 8u));
-    return;
-  }
-  const uint8_t* from = in;
-  uint8_t* to = out;
-  unsigned per_byte = 8u / bits, pad = 8u - bits;
   bool is_signed = hlo_dtype_is_signed(dtype);
-  for (size_t i = 0; i < count; ++i) {
-    uint8_t high = (uint8_t)(from[i / per_byte] >> (i % per_byte * bits) << pad);
-    to[i] = is_signed ? (uint8_t)((int8_t)high >> pad) : (uint8_t)(high >> pad);
+  switch (hlo_dtype_packed_bits(dtype)) {
+    case 2: unpack_bits(in, out, count, 2, is_signed); return;
+    case 4: unpack_bits(in, out, count, 4, is_signed); return;
+    default: memcpy(out, in, count * hlo_dtype_size_bytes(dtype));
   }
 }
