@@ -13,7 +13,7 @@ CTEST   := ctest --output-on-failure -j $(JOBS) --no-tests=error
 SANITIZED := ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 
 # $(call configure,folder,options): makes the build folder unless it is there, then applies options.
-configure = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(NINJA)) $(2) >$(1).log 2>&1 \
+configure = cmake -S . -B $(1) -DHLOCC_WERROR=ON $(if $(wildcard $(1)/CMakeCache.txt),,$(NINJA)) $(2) >$(1).log 2>&1 \
             && rm -f $(1).log || { cat $(1).log; exit 1; }
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 

@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 try:
@@ -23,7 +23,7 @@ LIBRARY = ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so"
 def build_library():
     configure = ["cmake", "-S", ROOT, "-B", ROOT / "build"]
     if not (ROOT / "build" / "CMakeCache.txt").exists():
-        configure += ["-DCMAKE_BUILD_TYPE=Release"]
+        configure += ["-DCMAKE_BUILD_TYPE=Release", "-DHLOCC_WERROR=OFF"]
         if shutil.which("ninja"):
             configure += ["-G", "Ninja"]
     subprocess.run(configure, check=True)
@@ -43,13 +43,15 @@ class BuildWithLibrary(build_py):
             subprocess.run(["strip", "--strip-unneeded", target], check=True)
 
 
-class PlatformWheel(bdist_wheel):
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
+class MachineDistribution(Distribution):
+    def has_ext_modules(self):
+        return True
 
+
+class PlatformWheel(bdist_wheel):
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+setup(distclass=MachineDistribution,
+      cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
