@@ -14,9 +14,11 @@ cd "$(dirname "$0")/.."
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-compiles() {  # does the C compiler accept the header $1?
-  printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <%s>\n' "$1" |
-    "${CC:-cc}" -E -x c - >/dev/null 2>&1
+compiler() { echo "${CC:-$(command -v cc || command -v gcc || command -v clang || echo none)}"; }
+
+compiles() {  # does the C compiler find the header $1?
+  printf '#include <%s>\n' stdarg.h stddef.h stdint.h setjmp.h "$1" |
+    "$(compiler)" -E -x c - >/dev/null 2>&1
 }
 
 # A Python that can make virtual environments. The system's first: others on PATH may be wrappers.
@@ -34,8 +36,7 @@ find_python() {
 missing=()
 
 need_build() {
-  { has cc || has gcc || has clang; } || missing+=(gcc)
-  { has cc && compiles stdio.h; } || missing+=(gcc libc6-dev)
+  compiles stdio.h || missing+=(gcc libc6-dev)
   has cmake || missing+=(cmake)
   { has ninja || has make; } || missing+=(ninja-build)
 }
@@ -47,9 +48,10 @@ need_check() {
 
 need_clang() {
   has clang || missing+=(clang llvm)
+  install_missing
   echo 'int main(void) { return 0; }' >"$scratch/x.c"
-  { has clang && clang -fsanitize=address,undefined "$scratch/x.c" -o "$scratch/x" 2>/dev/null; } ||
-    missing+=("libclang-rt-14-dev")
+  clang -fsanitize=address,undefined "$scratch/x.c" -o "$scratch/x" 2>/dev/null ||
+    missing+=("libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev")
 }
 
 install_missing() {
