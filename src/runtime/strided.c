@@ -79,7 +79,7 @@ static void copy_elements(uint8_t* to, int64_t to_stride, const uint8_t* from, i
   }
 }
 
-void hlo_strided_copy(const hlo_strided_t* copy, const void* from, void* to) {
+void hlo_strided_run(const hlo_strided_t* copy, const void* from, void* to) {
   const uint8_t* source = from;
   uint8_t* target = to;
   if (copy->rank == 0) {

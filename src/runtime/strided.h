@@ -22,6 +22,6 @@ void hlo_strided_from_host(const hlo_buffer_shape_t* shape, const int64_t* byte_
 /// the same order. errors: INVALID_ARGUMENT if it is no permutation.
 hlo_status_t hlo_strided_to_layout(const hlo_buffer_shape_t* shape, const int64_t* minor_to_major,
                                    hlo_strided_t* out_copy, bool* out_needed) HLO_MUST_USE;
-void hlo_strided_copy(const hlo_strided_t* copy, const void* from, void* to);
+void hlo_strided_run(const hlo_strided_t* copy, const void* from, void* to);
 
 #endif  // HLO_RUNTIME_STRIDED_H_

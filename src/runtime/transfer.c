@@ -43,7 +43,7 @@ static void copy_run(hlo_job_t* job) {
   const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
   uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
   if (copy->is_strided) {
-    hlo_strided_copy(&copy->strided, from, to);
+    hlo_strided_run(&copy->strided, from, to);
   } else if (copy->size_bytes) {
     memcpy(to, from + copy->offset_bytes, copy->size_bytes);
   }
@@ -130,7 +130,7 @@ static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage,
   }
   if (now || buffer->size_bytes <= INLINE_COPY_BYTES) {
     if (is_strided) {
-      hlo_strided_copy(&strided, data, hlo_storage_data(storage));
+      hlo_strided_run(&strided, data, hlo_storage_data(storage));
     } else if (buffer->size_bytes) {
       memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
     }
