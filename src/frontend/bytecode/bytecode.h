@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads MLIR bytecode (StableHLO portable artifacts and plain StableHLO) into a module.
+#ifndef HLO_FRONTEND_BYTECODE_BYTECODE_H_
+#define HLO_FRONTEND_BYTECODE_BYTECODE_H_
+
+#include "ir/module.h"
+
+/// True if the bytes begin as MLIR bytecode does.
+bool hlo_bytecode_sniff(const void* bytes, size_t size);
+
+/// Reads a module. The memory used is at most 16 MiB + 64x `size`. With a keeper, large constants
+/// point into `bytes` and retain it; without, all are copied.
+/// errors: INVALID_ARGUMENT with the byte at fault, UNIMPLEMENTED naming the op, dialect or
+/// version,
+///         RESOURCE_EXHAUSTED
+hlo_status_t hlo_bytecode_read(const void* bytes, size_t size, hlo_literal_keeper_t* keeper,
+                               hlo_module_t** out_module) HLO_MUST_USE;
+
+#endif  // HLO_FRONTEND_BYTECODE_BYTECODE_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cursor over a range of the input with the primitive encodings of MLIR bytecode. Every read is
+// checked against the end of the range and fails with the place as byte offset in the file.
+// source: MLIR "Bytecode Format", Primitives
+#ifndef HLO_FRONTEND_BYTECODE_CURSOR_H_
+#define HLO_FRONTEND_BYTECODE_CURSOR_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct hlo_bc_cursor {
+  const uint8_t* file;  // first byte of the file, for offsets
+  const uint8_t* pos;
+  const uint8_t* end;
+  const char* where;  // name of the range in messages, "IR section"
+} hlo_bc_cursor_t;
+
+static inline size_t hlo_bc_left(const hlo_bc_cursor_t* c) {
+  return (size_t)(c->end - c->pos);
+}
+static inline bool hlo_bc_at_end(const hlo_bc_cursor_t* c) {
+  return c->pos == c->end;
+}
+
+/// INVALID_ARGUMENT "byte N of the file (<where>): ...".
+hlo_status_t hlo_bc_error(const hlo_bc_cursor_t* c, const char* format, ...)
+    HLO_PRINTF(2, 3) HLO_MUST_USE;
+
+hlo_status_t hlo_bc_byte(hlo_bc_cursor_t* c, uint8_t* out) HLO_MUST_USE;
+/// One to nine bytes; the number of trailing zero bits of the first one says how many follow.
+hlo_status_t hlo_bc_varint(hlo_bc_cursor_t* c, uint64_t* out) HLO_MUST_USE;
+/// A varint whose lowest bit is a flag.
+hlo_status_t hlo_bc_varint_flag(hlo_bc_cursor_t* c, uint64_t* out, bool* out_flag) HLO_MUST_USE;
+/// Zigzag: 0, -1, 1, -2, ...
+hlo_status_t hlo_bc_svarint(hlo_bc_cursor_t* c, int64_t* out) HLO_MUST_USE;
+/// A number of things that take at least `min_bytes` each: cannot be more than what is left.
+hlo_status_t hlo_bc_count(hlo_bc_cursor_t* c, size_t min_bytes, uint32_t* out) HLO_MUST_USE;
+/// A varint below `limit`; `what` names the table in the message.
+hlo_status_t hlo_bc_index(hlo_bc_cursor_t* c, uint64_t limit, const char* what,
+                          uint32_t* out) HLO_MUST_USE;
+/// The next `size` bytes as a range of their own.
+hlo_status_t hlo_bc_slice(hlo_bc_cursor_t* c, uint64_t size, hlo_bc_cursor_t* out) HLO_MUST_USE;
+/// Skips padding bytes to a multiple of `alignment` in the file.
+hlo_status_t hlo_bc_align(hlo_bc_cursor_t* c, uint64_t alignment) HLO_MUST_USE;
+/// A zero-terminated text; the length is without the zero.
+hlo_status_t hlo_bc_text(hlo_bc_cursor_t* c, const char** out, size_t* out_length) HLO_MUST_USE;
+
+#endif  // HLO_FRONTEND_BYTECODE_CURSOR_H_

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of serialized StableHLO to those of the op table (see import.h).
+#include "frontend/stablehlo/import.h"
+
+#include <string.h>
+
+#include "frontend/stablehlo/text.h"
+
+enum {
+  SPLAT_INTS_MAX = 4096,     // a splat is written out only up to this many numbers
+  LIST_ITEMS_MAX = 1 << 16,  // items of a list attribute that needs converting
+};
+
+// ---- Conversion to the forms of the attribute table
+
+static hlo_status_t bad_form(hlo_attr_id_t id, const char* expected) {
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "attribute '%s' is not %s",
+                           hlo_attr_name(id), expected);
+}
+
+static bool is_integer_literal(const hlo_attr_t* attr) {
+  return attr->kind == HLO_ATTR_KIND_LITERAL &&
+         (hlo_dtype_is_integer(attr->literal->dtype) || attr->literal->dtype == HLO_DTYPE_PRED);
+}
+
+// The values of an integer literal in scratch memory of the module.
+static hlo_status_t literal_ints(hlo_module_t* module, hlo_attr_id_t id,
+                                 const hlo_literal_t* literal, int64_t** out) {
+  if (literal->is_splat && literal->element_count > SPLAT_INTS_MAX) {
+    return bad_form(id, "of a reasonable length");
+  }
+  *out = hlo_arena_array(&module->arena, (size_t)literal->element_count + 1, sizeof **out);
+  if (!*out) return hlo_module_status(module);
+  for (int64_t i = 0; i < literal->element_count; ++i) {
+    (*out)[i] = hlo_dtype_load_int64(literal->dtype, hlo_literal_element(literal, i));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t to_ints(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_INTS && in->rows == 0) return hlo_ok();
+  if (!is_integer_literal(in) || in->literal->rank > 1) return bad_form(id, "a list of integers");
+  int64_t* values;
+  HLO_TRY(literal_ints(module, id, in->literal, &values));
+  uint32_t count = (uint32_t)in->literal->element_count;
+  *out = in->literal->dtype == HLO_DTYPE_PRED ? hlo_attr_bools(module, count, values)
+                                              : hlo_attr_ints(module, count, values);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t to_matrix(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                              const hlo_attr_t** out) {
+  *out = in;
+  bool is_matrix = in->kind == HLO_ATTR_KIND_INTS && (in->rows || in->cols || in->count == 0);
+  // Replica groups may also be given by mesh axes, which are carried as text.
+  if (is_matrix || in->kind == HLO_ATTR_KIND_OPAQUE) return hlo_ok();
+  if (!is_integer_literal(in) || (in->literal->rank != 2 && in->literal->element_count != 0)) {
+    return bad_form(id, "a matrix of integers");
+  }
+  const hlo_literal_t* literal = in->literal;
+  int64_t rows = literal->rank == 2 ? literal->dims[0] : 0;
+  int64_t cols = literal->rank == 2 ? literal->dims[1] : 0;
+  if (rows > UINT32_MAX || cols > UINT32_MAX || literal->element_count > UINT32_MAX) {
+    return bad_form(id, "of a reasonable size");
+  }
+  int64_t* values;
+  HLO_TRY(literal_ints(module, id, literal, &values));
+  *out = hlo_attr_matrix(module, (uint32_t)rows, (uint32_t)cols, values);
+  return hlo_module_status(module);
+}
+
+// Index vectors of layouts: `index` elements.
+static hlo_status_t to_layout(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                              const hlo_attr_t** out) {
+  const hlo_attr_t* ints;
+  HLO_TRY(to_ints(module, id, in, &ints));
+  hlo_attr_t fields = *ints;
+  fields.is_index = true;
+  *out = hlo_attr_intern(module, &fields);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t to_symbol(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                              const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_SYMBOL) return hlo_ok();
+  if (in->kind != HLO_ATTR_KIND_STRING) return bad_form(id, "a symbol");
+  *out = hlo_attr_symbol(module, in->text, in->text_length);
+  return hlo_module_status(module);
+}
+
+typedef hlo_status_t (*convert_t)(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                                  const hlo_attr_t** out);
+
+static hlo_status_t to_list(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            convert_t convert, const hlo_attr_t** out) {
+  if (in->kind != HLO_ATTR_KIND_ARRAY || in->count > LIST_ITEMS_MAX) return bad_form(id, "a list");
+  const hlo_attr_t** items = hlo_arena_array(&module->arena, (size_t)in->count + 1, sizeof *items);
+  if (!items) return hlo_module_status(module);
+  for (uint32_t i = 0; i < in->count; ++i) HLO_TRY(convert(module, id, in->items[i], &items[i]));
+  *out = hlo_attr_array(module, in->count, items);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t to_int(hlo_module_t* module, hlo_attr_id_t id, hlo_dtype_t dtype,
+                           const hlo_attr_t* in, const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_INT && in->dtype == dtype && !in->is_index) return hlo_ok();
+  if (in->kind != HLO_ATTR_KIND_INT && in->kind != HLO_ATTR_KIND_ENUM) {
+    return bad_form(id, "an integer");
+  }
+  *out = hlo_attr_int(module, dtype, in->i);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t to_bool(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_BOOL) return hlo_ok();
+  if (in->kind != HLO_ATTR_KIND_UNIT) return bad_form(id, "a boolean");
+  *out = hlo_attr_bool(module, true);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t to_unit(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_UNIT) return hlo_ok();
+  if (in->kind != HLO_ATTR_KIND_BOOL) return bad_form(id, "a unit attribute");
+  *out = in->i ? hlo_attr_unit(module) : NULL;
+  return hlo_module_status(module);
+}
+
+static hlo_status_t of_kind(hlo_attr_id_t id, const hlo_attr_t* in, hlo_attr_kind_t kind,
+                            const char* expected, const hlo_attr_t** out) {
+  *out = in;
+  return in->kind == kind ? hlo_ok() : bad_form(id, expected);
+}
+
+static hlo_status_t of_enum(hlo_attr_id_t id, const hlo_attr_t* in, hlo_enum_kind_t kind,
+                            const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_ENUM && in->enum_kind == kind) return hlo_ok();
+  return bad_form(id, hlo_enum_mnemonic(kind));
+}
+
+static hlo_status_t to_precision(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                                 const hlo_attr_t** out) {
+  (void)module;
+  return of_enum(id, in, HLO_ENUM_PRECISION, out);
+}
+
+static bool is_none(const hlo_attr_t* attr) {
+  return attr->kind == HLO_ATTR_KIND_TYPE && attr->type->kind == HLO_TYPE_NONE;
+}
+
+static hlo_status_t convert_enum_form(hlo_attr_id_t id, const hlo_attr_t* in,
+                                      const hlo_attr_t** out) {
+  switch (hlo_attr_form(id)) {
+    case HLO_ATTR_FORM_ENUM_COMPARISON_DIRECTION:
+      return of_enum(id, in, HLO_ENUM_COMPARISON_DIRECTION, out);
+    case HLO_ATTR_FORM_ENUM_COMPARISON_TYPE: return of_enum(id, in, HLO_ENUM_COMPARISON_TYPE, out);
+    case HLO_ATTR_FORM_ENUM_FFT_TYPE: return of_enum(id, in, HLO_ENUM_FFT_TYPE, out);
+    case HLO_ATTR_FORM_ENUM_RNG_ALGORITHM: return of_enum(id, in, HLO_ENUM_RNG_ALGORITHM, out);
+    case HLO_ATTR_FORM_ENUM_RNG_DISTRIBUTION:
+      return of_enum(id, in, HLO_ENUM_RNG_DISTRIBUTION, out);
+    default: return of_enum(id, in, HLO_ENUM_TRANSPOSE, out);
+  }
+}
+
+// To the form of the attribute's row; *out is NULL where the value means absence.
+static hlo_status_t convert(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            const hlo_attr_t** out) {
+  *out = NULL;
+  if (is_none(in)) return hlo_ok();
+  switch (hlo_attr_form(id)) {
+    case HLO_ATTR_FORM_I64: return to_int(module, id, HLO_DTYPE_S64, in, out);
+    case HLO_ATTR_FORM_I32: return to_int(module, id, HLO_DTYPE_S32, in, out);
+    case HLO_ATTR_FORM_BOOL: return to_bool(module, id, in, out);
+    case HLO_ATTR_FORM_UNIT: return to_unit(module, id, in, out);
+    case HLO_ATTR_FORM_F32: return of_kind(id, in, HLO_ATTR_KIND_FLOAT, "a float", out);
+    case HLO_ATTR_FORM_STRING: return of_kind(id, in, HLO_ATTR_KIND_STRING, "a string", out);
+    case HLO_ATTR_FORM_DICT: return of_kind(id, in, HLO_ATTR_KIND_DICT, "a dictionary", out);
+    case HLO_ATTR_FORM_LITERAL: return of_kind(id, in, HLO_ATTR_KIND_LITERAL, "a constant", out);
+    case HLO_ATTR_FORM_SYMBOL: return to_symbol(module, id, in, out);
+    case HLO_ATTR_FORM_SYMBOLS: return to_list(module, id, in, to_symbol, out);
+    case HLO_ATTR_FORM_DIMS:
+    case HLO_ATTR_FORM_BOOLS: return to_ints(module, id, in, out);
+    case HLO_ATTR_FORM_PAIRS:
+    case HLO_ATTR_FORM_MATRIX: return to_matrix(module, id, in, out);
+    case HLO_ATTR_FORM_LAYOUTS: return to_list(module, id, in, to_layout, out);
+    case HLO_ATTR_FORM_PRECISIONS: return to_list(module, id, in, to_precision, out);
+    case HLO_ATTR_FORM_TYPE:
+    case HLO_ATTR_FORM_ALIASES:
+    case HLO_ATTR_FORM_ANY: *out = in; return hlo_ok();
+    default: return convert_enum_form(id, in, out);
+  }
+}
+
+// ---- Defaults
+
+typedef enum default_test {
+  DEFAULT_NONE,
+  DEFAULT_ZERO,
+  DEFAULT_ONE,
+  DEFAULT_MINUS_ONE,
+  DEFAULT_ZEROS,  // every item
+  DEFAULT_ONES,
+  DEFAULT_EMPTY,
+  DEFAULT_ACCURACY,
+} default_test_t;
+
+static const uint8_t defaults[HLO_ATTR_COUNT] = {
+#define HLO_DEFAULT(attr, test) [HLO_ATTR_##attr] = DEFAULT_##test,
+#include "frontend/stablehlo/defaults.def"
+#undef HLO_DEFAULT
+};
+
+static bool all_items_are(const hlo_attr_t* attr, int64_t value) {
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (attr->kind == HLO_ATTR_KIND_INTS ? attr->values[i] != value : attr->items[i]->i != value) {
+      return false;
+    }
+  }
+  return attr->kind == HLO_ATTR_KIND_INTS || attr->kind == HLO_ATTR_KIND_ARRAY;
+}
+
+static bool is_empty(const hlo_attr_t* attr) {
+  return attr->kind == HLO_ATTR_KIND_STRING ? attr->text_length == 0 : attr->count == 0;
+}
+
+static bool is_default(hlo_attr_id_t id, const hlo_attr_t* attr) {
+  if (attr->kind == HLO_ATTR_KIND_OPAQUE) {
+    return defaults[id] == DEFAULT_ACCURACY && strcmp(attr->text, HLO_DEFAULT_RESULT_ACCURACY) == 0;
+  }
+  switch ((default_test_t)defaults[id]) {
+    case DEFAULT_ZERO: return attr->i == 0;
+    case DEFAULT_ONE: return attr->i == 1;
+    case DEFAULT_MINUS_ONE: return attr->i == -1;
+    case DEFAULT_ZEROS: return all_items_are(attr, 0);
+    case DEFAULT_ONES: return all_items_are(attr, 1);
+    case DEFAULT_EMPTY: return is_empty(attr);
+    default: return false;
+  }
+}
+
+// ---- All attributes of an op
+
+static hlo_status_t add_known(hlo_module_t* module, hlo_op_t op, hlo_attr_id_t id, int slot,
+                              const hlo_attr_t* value, hlo_imported_attrs_t* out) {
+  const hlo_attr_t* converted;
+  HLO_TRY(convert(module, id, value, &converted));
+  if (!converted) return hlo_ok();
+  if (!hlo_op_info(op)->attrs[slot].required && is_default(id, converted)) return hlo_ok();
+  if (out->count == HLO_IMPORT_ATTRS_MAX) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "more than %d attributes",
+                             HLO_IMPORT_ATTRS_MAX);
+  }
+  out->attrs[out->count++] = (hlo_named_attr_t){id, converted};
+  return hlo_ok();
+}
+
+static hlo_named_attr_t* find_imported(hlo_imported_attrs_t* attrs, hlo_attr_id_t id) {
+  for (uint32_t i = 0; i < attrs->count; ++i) {
+    if (attrs->attrs[i].id == id) return &attrs->attrs[i];
+  }
+  return NULL;
+}
+
+// Layouts of a custom call are absent together or present together.
+static void drop_empty_layouts(hlo_imported_attrs_t* attrs) {
+  hlo_named_attr_t* operands = find_imported(attrs, HLO_ATTR_operand_layouts);
+  hlo_named_attr_t* results = find_imported(attrs, HLO_ATTR_result_layouts);
+  if (operands && results && operands->value->count == 0 && results->value->count == 0) {
+    operands->value = results->value = NULL;
+  }
+}
+
+hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
+                              const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) {
+  out->count = 0;
+  out->extra = NULL;
+  const char** keys = NULL;
+  const hlo_attr_t** items = NULL;
+  uint32_t extra_count = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_attr_id_t id = hlo_attr_from_name(raw[i].name, raw[i].name_length);
+    int slot = id == HLO_ATTR_COUNT ? -1 : hlo_op_attr_slot(op, id);
+    if (slot >= 0) {
+      HLO_TRY(add_known(module, op, id, slot, raw[i].value, out));
+    } else if (!raw[i].is_inherent) {
+      if (!keys) {
+        keys = hlo_arena_array(&module->arena, count, sizeof *keys);
+        items = hlo_arena_array(&module->arena, count, sizeof *items);
+        if (!keys || !items) return hlo_module_status(module);
+      }
+      keys[extra_count] = raw[i].name;
+      items[extra_count++] = raw[i].value;
+    }
+  }
+  if (op == HLO_OP_custom_call) drop_empty_layouts(out);
+  if (extra_count) out->extra = hlo_attr_dict(module, extra_count, keys, items);
+  return hlo_module_status(module);
+}

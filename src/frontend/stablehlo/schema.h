@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How ops of the serialized dialects map to the op table, and which attributes their properties
+// hold.
+#ifndef HLO_FRONTEND_STABLEHLO_SCHEMA_H_
+#define HLO_FRONTEND_STABLEHLO_SCHEMA_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/ops.h"
+
+/// Newest StableHLO version whose ops are known.
+#define HLO_STABLEHLO_MAJOR 1
+#define HLO_STABLEHLO_MINOR 20
+
+typedef enum hlo_bc_op_kind {
+  HLO_BC_OP_NODE,    // `op`
+  HLO_BC_OP_MODULE,  // builtin.module
+  HLO_BC_OP_FUNC,    // a function
+  HLO_BC_OP_CAST,    // a cast between a type of VHLO and the same one outside
+} hlo_bc_op_kind_t;
+
+typedef struct hlo_bc_op_schema {
+  const char* name;       // with the dialect, "vhlo.add_v1"
+  uint16_t since, until;  // VHLO: versions as 1000 * major + minor; else 0
+  hlo_bc_op_kind_t kind;
+  hlo_op_t op;
+  /// Attributes in the order of their encoding, separated by spaces, with the marks of
+  /// dialects.def.
+  const char* properties;
+} hlo_bc_op_schema_t;
+
+/// The version in a producer text "StableHLO_v1.17.0" as 1000 * major + minor; 0 if it is none.
+uint32_t hlo_stablehlo_version(const char* producer);
+/// True for a version after the newest known one.
+static inline bool hlo_stablehlo_is_newer(uint32_t version) {
+  return version > HLO_STABLEHLO_MAJOR * 1000 + HLO_STABLEHLO_MINOR;
+}
+
+/// NULL when unknown. `name` is without the dialect.
+const hlo_bc_op_schema_t* hlo_bc_find_op(const char* dialect, size_t dialect_length,
+                                         const char* name, size_t length);
+
+#endif  // HLO_FRONTEND_STABLEHLO_SCHEMA_H_
