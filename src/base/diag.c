@@ -31,7 +31,9 @@ static void add_caret(hlo_diag_t* diag, uint32_t line, uint32_t col) {
     unsigned char c = (unsigned char)p[start + i];
     hlo_strbuf_putc(&diag->text, c < 32 || c == 127 ? ' ' : (char)c);
   }
-  hlo_strbuf_printf(&diag->text, "\n  %*s^\n", (int)(col > start ? col - 1 - start : 0), "");
+  size_t caret = col > start ? col - 1 - start : 0;
+  if (caret > shown) caret = shown;  // a column beyond the line
+  hlo_strbuf_printf(&diag->text, "\n  %*s^\n", (int)caret, "");
 }
 
 static bool store(hlo_diag_t* diag, const char* place, const char* message) {

@@ -442,14 +442,29 @@ static const codec_t* part_codec(hlo_dtype_t dtype) {
   return kCodecs[hlo_dtype_info(dtype)->part];
 }
 
+// The interpreter's everyday types first, then the codec.
 double hlo_dtype_load_double(hlo_dtype_t dtype, const void* element) {
   double value = 0;
+  if (dtype == HLO_DTYPE_F32) {
+    float narrow_value;
+    memcpy(&narrow_value, element, sizeof narrow_value);
+    return (double)narrow_value;
+  }
+  if (dtype == HLO_DTYPE_F64) {
+    memcpy(&value, element, sizeof value);
+    return value;
+  }
   const codec_t* codec = part_codec(dtype);
   if (codec->load_f64) codec->load_f64(element, &value, 1);
   return value;
 }
 
 void hlo_dtype_store_double(hlo_dtype_t dtype, void* element, double value) {
+  if (dtype == HLO_DTYPE_F32) {
+    float narrow_value = (float)value;
+    memcpy(element, &narrow_value, sizeof narrow_value);
+    return;
+  }
   const codec_t* codec = part_codec(dtype);
   if (codec->store_f64) codec->store_f64(&value, element, 1);
 }

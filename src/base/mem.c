@@ -17,7 +17,9 @@ void hlo_mem_fail_nth(uint64_t n) {
   t_failed = false;
 }
 
-bool hlo_mem_failed(void) { return t_failed; }
+bool hlo_mem_failed(void) {
+  return t_failed;
+}
 
 static bool injected_failure(void) {
   if (HLO_LIKELY(t_fail_countdown == 0)) return false;
@@ -48,7 +50,9 @@ void* hlo_mem_realloc(void* block, size_t size_bytes) {
   return realloc(block, size_bytes ? size_bytes : 1);
 }
 
-void hlo_mem_free(void* block) { free(block); }
+void hlo_mem_free(void* block) {
+  free(block);
+}
 
 char* hlo_mem_strndup(const char* text, size_t length) {
   char* copy = hlo_mem_alloc(length + 1);
@@ -78,11 +82,16 @@ void hlo_arena_deinit(hlo_arena_t* arena) {
   *arena = (hlo_arena_t){0};
 }
 
+// A new block has room for the request and as much again as a usual block: what is left of the
+// block before it is then smaller than what was asked for, so at most half of all memory lies idle.
 static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
-  size_t want = size_bytes < ARENA_BLOCK_BYTES / 4 ? ARENA_BLOCK_BYTES : size_bytes;
-  if (arena->limit_bytes && (want > arena->limit_bytes ||
-                             arena->used_bytes > arena->limit_bytes - want)) {
-    return false;
+  size_t want;
+  if (!hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, &want)) return false;
+  if (arena->limit_bytes) {
+    if (arena->used_bytes > arena->limit_bytes) return false;
+    size_t left = arena->limit_bytes - arena->used_bytes;
+    if (left < size_bytes) return false;
+    if (want > left) want = left;
   }
   size_t total;
   if (!hlo_size_add(want, sizeof(hlo_arena_block_t), &total)) return false;
@@ -172,6 +181,6 @@ hlo_status_t hlo_arena_status(const hlo_arena_t* arena) {
                              "memory is used up (%zu bytes in use)",
                              arena->limit_bytes, arena->used_bytes);
   }
-  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                           "out of host memory (%zu bytes in use)", arena->used_bytes);
+  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "out of host memory (%zu bytes in use)",
+                           arena->used_bytes);
 }
