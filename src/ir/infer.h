@@ -15,9 +15,9 @@ typedef struct hlo_infer {
   uint32_t capacity;
 } hlo_infer_t;
 
-/// hlo_infer_<op>(): result types of ops whose row says CUSTOM.
-/// errors: INVALID_ARGUMENT naming the operand or attribute at fault.
-/// (Declared for every op; only CUSTOM ones are defined and called.)
+/// hlo_infer_<op>(): checks operands, attributes and regions of ops whose row says CUSTOM and gives
+/// their result types. (Declared for every op; only CUSTOM ones are defined and called.)
+/// errors: INVALID_ARGUMENT naming the operand or attribute at fault, without place and op.
 #define HLO_OP(id, ...) hlo_status_t hlo_infer_##id(hlo_infer_t* infer) HLO_MUST_USE;
 #include "ir/ops.def"
 #undef HLO_OP
@@ -32,8 +32,10 @@ hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint3
 hlo_node_t* hlo_build(hlo_module_t* module, hlo_region_t* region, const hlo_node_spec_t* spec,
                       hlo_diag_t* diag);
 
-/// hlo_verify_<op>(): rules of one op beyond the generic ones (arity, attribute forms, region
-/// counts, traits, results equal to the inferred types). Reports every fault to `diag`.
+/// hlo_verify_<op>(): rules of ops whose row says EXPLICIT or NONE, beyond the generic ones (arity,
+/// attribute forms, region counts). (Declared for every op; only those are defined and called. For
+/// SAME and CUSTOM ops the results must be compatible with what inference gives.)
+/// Called only when the generic rules hold. Reports every fault to `diag`.
 typedef struct hlo_verify {
   const hlo_module_t* module;
   const hlo_func_t* func;
@@ -49,5 +51,8 @@ void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* 
 
 /// Verifies a whole module: all faults to `diag`; INVALID_ARGUMENT if there are any.
 hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) HLO_MUST_USE;
+
+/// The same kind, element type and rank, and no dimension known to differ.
+bool hlo_types_compatible(const hlo_type_t* a, const hlo_type_t* b);
 
 #endif  // HLO_IR_INFER_H_

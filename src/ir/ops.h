@@ -62,6 +62,7 @@ enum hlo_trait {
 
 typedef enum hlo_infer_kind {
   HLO_INFER_SAME,
+  HLO_INFER_BROADCAST,
   HLO_INFER_CUSTOM,
   HLO_INFER_EXPLICIT,
   HLO_INFER_NONE,

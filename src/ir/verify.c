@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/infer.h"
+#include "ir/print.h"
 
 void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* format, ...) {
   char message[900];
@@ -136,10 +137,50 @@ static bool verify_arity(hlo_verify_t* verify, const hlo_node_t* node) {
   return ok;
 }
 
-static const struct {
-  void (*verify)(hlo_verify_t* verify, const hlo_node_t* node);
-} kVerifiers[] = {
-#define HLO_OP(id, ...) {hlo_verify_##id},
+// ---- rules of single ops
+
+typedef void (*verifier_t)(hlo_verify_t* verify, const hlo_node_t* node);
+
+// Results of SAME and CUSTOM ops must be what inference says.
+static void verify_inferred(hlo_verify_t* verify, const hlo_node_t* node) {
+  enum { FEW = 8 };
+  const hlo_type_t* few[FEW];
+  uint32_t count = 0;
+  hlo_module_t* module = (hlo_module_t*)verify->module;  // inference interns types, nothing else
+  const hlo_type_t** types = few;
+  if (node->result_count > FEW) {
+    types = hlo_mem_alloc(node->result_count * sizeof *types);
+    if (!types) return;
+  }
+  uint32_t capacity = node->result_count > FEW ? node->result_count : FEW;
+  hlo_status_t status = hlo_infer_types(module, node, capacity, types, &count);
+  if (!hlo_status_is_ok(status)) {
+    hlo_verify_fault(verify, node, "%s", hlo_status_message(status));
+    hlo_status_release(status);
+  } else if (count != node->result_count) {
+    hlo_verify_fault(verify, node, "has %u results, its operands give %u", node->result_count,
+                     count);
+  }
+  for (uint32_t i = 0; i < count && i < node->result_count; ++i) {
+    if (hlo_types_compatible(types[i], node->results[i].type)) continue;
+    hlo_strbuf_t want = {0}, found = {0};
+    hlo_print_type(types[i], &want);
+    hlo_print_type(node->results[i].type, &found);
+    hlo_verify_fault(verify, node, "result %u is %s, its operands give %s", i,
+                     hlo_strbuf_text(&found), hlo_strbuf_text(&want));
+    hlo_strbuf_deinit(&want);
+    hlo_strbuf_deinit(&found);
+  }
+  if (types != few) hlo_mem_free(types);
+}
+
+#define HLO_VERIFIER_SAME(id) verify_inferred
+#define HLO_VERIFIER_BROADCAST(id) verify_inferred
+#define HLO_VERIFIER_CUSTOM(id) verify_inferred
+#define HLO_VERIFIER_EXPLICIT(id) hlo_verify_##id
+#define HLO_VERIFIER_NONE(id) hlo_verify_##id
+static const verifier_t kVerifiers[] = {
+#define HLO_OP(id, mlir, hlo, infer, ...) HLO_VERIFIER_##infer(id),
 #include "ir/ops.def"
 #undef HLO_OP
 };
@@ -172,7 +213,7 @@ static void verify_node(scope_t* scope, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->region_count; ++i) verify_region(scope, node->regions[i]);
   // Rules of the op itself may rely on all that was checked so far, its regions included.
   if (ok && scope->verify->diag->error_count == errors) {
-    kVerifiers[node->op].verify(scope->verify, node);
+    kVerifiers[node->op](scope->verify, node);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) scope->defined[node->results[i].index] = 1;
 }
