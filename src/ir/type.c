@@ -97,6 +97,10 @@ static hlo_type_t* copy_type(hlo_arena_t* arena, const hlo_type_t* fields) {
 static bool type_matches(const void* entry, const void* key) { return hlo_type_equal(entry, key); }
 
 const hlo_type_t* hlo_type_intern(hlo_module_t* module, const hlo_type_t* fields) {
+  if (fields->rank > HLO_RANK_MAX) {  // readers say so with a place; here it only must not pass
+    module->arena.failed = true;
+    return NULL;
+  }
   for (uint32_t i = 0; i < fields->element_count; ++i) {
     if (!fields->elements[i]) return NULL;
   }

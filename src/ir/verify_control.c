@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of control flow, calls, foreign calls, asynchronous ops and the test dialects.
+#include <string.h>
+
+#include "ir/infer_impl.h"
+#include "ir/verify_impl.h"
+
+// What a list of types is compared with: values returned by a region, or arguments of one.
+static void compare(hlo_verify_t* verify, const hlo_node_t* node, const char* what, uint32_t i,
+                    const hlo_type_t* a, const hlo_type_t* b) {
+  if (!hlo_types_compatible(a, b)) {
+    hlo_verify_fault(verify, node, "%s %u is not of the expected type", what, i);
+  }
+}
+
+// The region returns the node's results.
+static void verify_branch(hlo_verify_t* verify, const hlo_node_t* node, const hlo_region_t* region) {
+  const hlo_node_t* end = hlo_region_terminator(region);
+  if (region->arg_count != 0) hlo_verify_fault(verify, node, "a branch has arguments");
+  if (!end || end->operand_count != node->result_count) {
+    hlo_verify_fault(verify, node, "a branch does not return %u values", node->result_count);
+    return;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    compare(verify, node, "a branch's value", i, hlo_node_operand_type(end, i),
+            node->results[i].type);
+  }
+}
+
+static void verify_scalar(hlo_verify_t* verify, const hlo_node_t* node, hlo_dtype_t dtype) {
+  const hlo_type_t* type = hlo_node_operand_type(node, 0);
+  if (!hlo_type_is_tensor(type) || type->rank != 0 || type->dtype != dtype) {
+    hlo_verify_fault(verify, node, "operand 0 is no scalar of type %s",
+                     hlo_dtype_info(dtype)->mlir_name);
+  }
+}
+
+void hlo_verify_if(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_scalar(verify, node, HLO_DTYPE_PRED);
+  verify_branch(verify, node, node->regions[0]);
+  verify_branch(verify, node, node->regions[1]);
+}
+
+void hlo_verify_case(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_scalar(verify, node, HLO_DTYPE_S32);
+  if (node->region_count == 0) hlo_verify_fault(verify, node, "has no branch");
+  for (uint32_t i = 0; i < node->region_count; ++i) verify_branch(verify, node, node->regions[i]);
+}
+
+void hlo_verify_while(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_region_t *cond = node->regions[0], *body = node->regions[1];
+  uint32_t count = node->operand_count;
+  const hlo_node_t *cond_end = hlo_region_terminator(cond), *end = hlo_region_terminator(body);
+  if (node->result_count != count || cond->arg_count != count || body->arg_count != count || !end ||
+      end->operand_count != count || !cond_end || cond_end->operand_count != 1) {
+    hlo_verify_fault(verify, node, "operands, results and the regions' values differ in number");
+    return;
+  }
+  const hlo_type_t* pred = hlo_node_operand_type(cond_end, 0);
+  if (!hlo_type_is_tensor(pred) || pred->rank != 0 || pred->dtype != HLO_DTYPE_PRED) {
+    hlo_verify_fault(verify, node, "the condition does not return a scalar i1");
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    compare(verify, node, "result", i, node->results[i].type, type);
+    compare(verify, node, "the condition's argument", i, cond->args[i]->type, type);
+    compare(verify, node, "the body's argument", i, body->args[i]->type, type);
+    compare(verify, node, "the body's result", i, hlo_node_operand_type(end, i), type);
+  }
+}
+
+// Operands and results are those of the function named.
+static void verify_callee(hlo_verify_t* verify, const hlo_node_t* node, hlo_attr_id_t id) {
+  const char* name = hlo_node_attr_text(node, id);
+  const hlo_func_t* func = name ? hlo_module_find_func(verify->module, name) : NULL;
+  if (!func) {
+    hlo_verify_fault(verify, node, "there is no function @%s", name ? name : "");
+    return;
+  }
+  const hlo_type_t* type = func->type;
+  if (type->input_count != node->operand_count ||
+      type->element_count - type->input_count != node->result_count) {
+    hlo_verify_fault(verify, node, "@%s takes %u values and returns %u, not %u and %u", name,
+                     type->input_count, type->element_count - type->input_count,
+                     node->operand_count, node->result_count);
+    return;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    compare(verify, node, "operand", i, hlo_node_operand_type(node, i), type->elements[i]);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    compare(verify, node, "result", i, node->results[i].type,
+            type->elements[type->input_count + i]);
+  }
+}
+
+void hlo_verify_call(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_callee(verify, node, HLO_ATTR_callee);
+}
+
+void hlo_verify_composite(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_callee(verify, node, HLO_ATTR_decomposition);
+}
+
+void hlo_verify_custom_call(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_attr_t* called = hlo_node_attr(node, HLO_ATTR_called_computations);
+  for (uint32_t i = 0; called && i < called->count; ++i) {
+    if (!hlo_module_find_func(verify->module, called->items[i]->text)) {
+      hlo_verify_fault(verify, node, "there is no function @%s", called->items[i]->text);
+    }
+  }
+}
+
+void hlo_verify_sdy_manual_computation(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (body->arg_count != node->operand_count || !end ||
+      end->operand_count != node->result_count) {
+    hlo_verify_fault(verify, node, "the body does not fit operands and results");
+  }
+}
+
+void hlo_verify_hlo_fusion(hlo_verify_t* verify, const hlo_node_t* node) {
+  hlo_verify_sdy_manual_computation(verify, node);
+}
+
+// Terminators stand where their region expects them; what they return is checked by its owner.
+static void verify_end(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (node->next) hlo_verify_fault(verify, node, "is not the last of its region");
+}
+void hlo_verify_return(hlo_verify_t* verify, const hlo_node_t* node) { verify_end(verify, node); }
+void hlo_verify_func_return(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_end(verify, node);
+}
+void hlo_verify_sdy_return(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_end(verify, node);
+}
+
+void hlo_verify_sdy_mesh(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (node->parent != verify->module->top) hlo_verify_fault(verify, node, "is not at module level");
+}
+
+// ---- asynchronous ops
+
+void hlo_verify_async_start(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_region_t* body = node->regions[0];
+  if (node->results[0].type->kind != HLO_TYPE_FUTURE) {
+    hlo_verify_fault(verify, node, "the result is no future");
+    return;
+  }
+  const hlo_node_t* end = hlo_region_terminator(body);
+  bool own = body->arg_count == node->operand_count || body->arg_count == 0;
+  if (!own || !end || end->operand_count != node->results[0].type->element_count) {
+    hlo_verify_fault(verify, node, "the body does not fit operands and future");
+    return;
+  }
+  for (uint32_t i = 0; i < body->arg_count; ++i) {
+    compare(verify, node, "the body's argument", i, body->args[i]->type,
+            hlo_node_operand_type(node, i));
+  }
+  for (uint32_t i = 0; i < end->operand_count; ++i) {
+    compare(verify, node, "the body's result", i, hlo_node_operand_type(end, i),
+            node->results[0].type->elements[i]);
+  }
+}
+
+void hlo_verify_async_done(hlo_verify_t* verify, const hlo_node_t* node) {
+  const hlo_type_t* future = hlo_node_operand_type(node, 0);
+  if (future->kind != HLO_TYPE_FUTURE || future->element_count != node->result_count) {
+    hlo_verify_fault(verify, node, "operand 0 is no future of %u values", node->result_count);
+    return;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    compare(verify, node, "result", i, node->results[i].type, future->elements[i]);
+  }
+}
+
+// The token comes first in and last out.
+static void verify_token_pair(hlo_verify_t* verify, const hlo_node_t* node) {
+  bool in = node->operand_count && hlo_node_operand_type(node, 0)->kind == HLO_TYPE_TOKEN;
+  bool out = node->result_count &&
+             node->results[node->result_count - 1].type->kind == HLO_TYPE_TOKEN;
+  if (!in || !out) hlo_verify_fault(verify, node, "does not take and return a token");
+}
+void hlo_verify_infeed(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_token_pair(verify, node);
+}
+void hlo_verify_recv(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_token_pair(verify, node);
+}
+
+// HLO's own asynchronous ops carry any types; readers give them matching ones, and no back end runs
+// them before a pass has turned them into StableHLO's forms.
+static void verify_nothing(hlo_verify_t* verify, const hlo_node_t* node) {
+  (void)verify;
+  (void)node;
+}
+void hlo_verify_hlo_async_start(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_async_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_copy_start(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_copy_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_send_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_hlo_recv_done(hlo_verify_t* v, const hlo_node_t* n) { verify_nothing(v, n); }
+void hlo_verify_interpreter_run_parallel(hlo_verify_t* v, const hlo_node_t* n) {
+  verify_nothing(v, n);
+}
+
+// ---- scan
+
+void hlo_verify_chlo_scan(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_verify_tensors(verify, node)) return;
+  uint32_t first, inputs, inits_first, inits;
+  if (!hlo_node_operand_segment(node, 0, &first, &inputs) ||
+      !hlo_node_operand_segment(node, 1, &inits_first, &inits)) {
+    hlo_verify_fault(verify, node, "operands do not divide into inputs and inits");
+    return;
+  }
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (body->arg_count != inputs + inits || !end || end->operand_count != node->result_count ||
+      node->result_count < inits) {
+    hlo_verify_fault(verify, node, "the body does not fit operands and results");
+    return;
+  }
+  int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, 0), length = HLO_DIM_DYNAMIC;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    if (dim < 0 || dim >= type->rank || !hlo_dims_agree(type->dims[dim], length)) {
+      hlo_verify_fault(verify, node, "input %u does not have the scanned dimension", i);
+      return;
+    }
+    length = hlo_dim_meet(length, type->dims[dim]);
+  }
+  for (uint32_t i = 0; i < inits; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, inits_first + i);
+    uint32_t r = node->result_count - inits + i;
+    compare(verify, node, "the body's carry", i, body->args[inputs + i]->type, type);
+    compare(verify, node, "the body's result", r, hlo_node_operand_type(end, r), type);
+    compare(verify, node, "result", r, node->results[r].type, type);
+  }
+}
+
+// ---- checks of the test dialects
+
+static void verify_alike(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_verify_tensors(verify, node)) return;
+  compare(verify, node, "operand", 1, hlo_node_operand_type(node, 1), hlo_node_operand_type(node, 0));
+}
+static void verify_alike_value(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_verify_tensors(verify, node)) return;
+  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
+  if (!hlo_types_compatible(value->type, hlo_node_operand_type(node, 0))) {
+    hlo_verify_fault(verify, node, "operand and value differ in type");
+  }
+}
+void hlo_verify_check_expect_eq(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_alike(verify, node);
+}
+void hlo_verify_check_expect_almost_eq(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_alike(verify, node);
+}
+void hlo_verify_check_expect_close(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_alike(verify, node);
+}
+void hlo_verify_check_expect_eq_const(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_alike_value(verify, node);
+}
+void hlo_verify_check_expect_almost_eq_const(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_alike_value(verify, node);
+}
+void hlo_verify_check_expect_serialized_eq(hlo_verify_t* verify, const hlo_node_t* node) {
+  hlo_verify_tensors(verify, node);
+}
+void hlo_verify_interpreter_print(hlo_verify_t* verify, const hlo_node_t* node) {
+  verify_nothing(verify, node);
+}
