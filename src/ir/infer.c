@@ -223,7 +223,7 @@ static hlo_status_t infer_same(hlo_infer_t* infer) {
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, first->dims, first->rank * sizeof *dims);
   for (uint32_t i = 1; i < node->operand_count; ++i) {
-    const hlo_type_t* other;
+    const hlo_type_t* other = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &other));
     if (!hlo_types_compatible(first, other)) {
       return hlo_infer_error("operands 0 and %u differ in shape or element type", i);

@@ -10,13 +10,13 @@ static hlo_status_t give_dtype(hlo_infer_t* infer, const hlo_type_t* type, hlo_d
 }
 
 static hlo_status_t infer_part(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   return give_dtype(infer, type, hlo_dtype_info(type->dtype)->part);
 }
 
 hlo_status_t hlo_infer_abs(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (hlo_dtype_is_complex(type->dtype)) return infer_part(infer);
   return hlo_infer_give(infer, type);
@@ -26,7 +26,7 @@ hlo_status_t hlo_infer_real(hlo_infer_t* infer) { return infer_part(infer); }
 hlo_status_t hlo_infer_imag(hlo_infer_t* infer) { return infer_part(infer); }
 
 static hlo_status_t infer_predicate(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (!type->quant && !hlo_dtype_is_float(type->dtype)) {
     return hlo_infer_error("does not take elements of type %s",
@@ -41,7 +41,7 @@ hlo_status_t hlo_infer_chlo_is_neg_inf(hlo_infer_t* infer) { return infer_predic
 hlo_status_t hlo_infer_chlo_is_pos_inf(hlo_infer_t* infer) { return infer_predicate(infer); }
 
 hlo_status_t hlo_infer_reduce_precision(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (!type->quant && !hlo_dtype_is_float(type->dtype)) {
     return hlo_infer_error("takes floats only");
@@ -54,7 +54,7 @@ hlo_status_t hlo_infer_reduce_precision(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_uniform_dequantize(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (!type->quant) return hlo_infer_error("takes quantized elements only");
   return give_dtype(infer, type, type->quant->expressed);
@@ -79,13 +79,13 @@ static hlo_status_t pair(hlo_infer_t* infer, uint32_t a, uint32_t b, const hlo_t
 }
 
 hlo_status_t hlo_infer_compare(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(pair(infer, 0, 1, &type));
   return give_dtype(infer, type, HLO_DTYPE_PRED);
 }
 
 hlo_status_t hlo_infer_complex(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(pair(infer, 0, 1, &type));
   hlo_dtype_t dtype = hlo_dtype_complex_of(type->dtype);
   if (dtype == HLO_DTYPE_INVALID) return hlo_infer_error("takes f32 or f64 only");
@@ -128,11 +128,11 @@ hlo_status_t hlo_infer_select(hlo_infer_t* infer) {
 
 hlo_status_t hlo_infer_map(hlo_infer_t* infer) {
   const hlo_node_t* node = infer->node;
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   if (node->operand_count == 0) return hlo_infer_error("has no operand");
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   for (uint32_t i = 1; i < node->operand_count; ++i) {
-    const hlo_type_t* other;
+    const hlo_type_t* other = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &other));
     if (!is_scalar_or_like(other, type) || other->rank != type->rank) {
       return hlo_infer_error("operands 0 and %u differ in shape", i);

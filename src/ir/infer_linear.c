@@ -19,7 +19,7 @@ static hlo_status_t check_square(const hlo_type_t* type) {
 }
 
 hlo_status_t hlo_infer_cholesky(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   HLO_TRY(check_square(type));
   return hlo_infer_give(infer, type);
@@ -51,7 +51,7 @@ hlo_status_t hlo_infer_triangular_solve(hlo_infer_t* infer) {
 
 hlo_status_t hlo_infer_fft(hlo_infer_t* infer) {
   const hlo_node_t* node = infer->node;
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   uint32_t count;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   const int64_t* lengths = hlo_node_attr_ints(node, HLO_ATTR_fft_length, &count);
@@ -91,7 +91,7 @@ hlo_status_t hlo_infer_fft(hlo_infer_t* infer) {
 // Operand 0 of any shape, the others vectors along its feature dimension (the last may be like it).
 static hlo_status_t check_batch_norm(const hlo_infer_t* infer, uint32_t vector_count,
                                      const hlo_type_t** out_operand, int64_t* out_feature_dim) {
-  const hlo_type_t* operand;
+  const hlo_type_t* operand = NULL;
   int64_t feature;
   HLO_TRY(hlo_infer_tensor(infer, 0, &operand));
   HLO_TRY(hlo_infer_dim(infer->node, HLO_ATTR_feature_index, operand->rank, &feature));
@@ -99,7 +99,7 @@ static hlo_status_t check_batch_norm(const hlo_infer_t* infer, uint32_t vector_c
     return hlo_infer_error("takes floats only");
   }
   for (uint32_t i = 1; i <= vector_count; ++i) {
-    const hlo_type_t* vector;
+    const hlo_type_t* vector = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &vector));
     if (vector->rank != 1 || vector->dtype != operand->dtype ||
         !hlo_dims_agree(vector->dims[0], operand->dims[feature])) {
@@ -116,14 +116,14 @@ static hlo_status_t give_features(hlo_infer_t* infer, const hlo_type_t* operand,
 }
 
 hlo_status_t hlo_infer_batch_norm_inference(hlo_infer_t* infer) {
-  const hlo_type_t* operand;
+  const hlo_type_t* operand = NULL;
   int64_t dim;
   HLO_TRY(check_batch_norm(infer, 4, &operand, &dim));
   return hlo_infer_give(infer, operand);
 }
 
 hlo_status_t hlo_infer_batch_norm_training(hlo_infer_t* infer) {
-  const hlo_type_t* operand;
+  const hlo_type_t* operand = NULL;
   int64_t dim;
   HLO_TRY(check_batch_norm(infer, 2, &operand, &dim));
   HLO_TRY(hlo_infer_give(infer, operand));

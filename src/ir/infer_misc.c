@@ -90,7 +90,7 @@ hlo_status_t hlo_infer_all_to_all(hlo_infer_t* infer) {
   int64_t count = hlo_node_attr_int(node, HLO_ATTR_split_count, 0);
   if (count < 1) return hlo_infer_error("split_count is %lld", (long long)count);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_type_t* type;
+    const hlo_type_t* type = NULL;
     int64_t split, concat, dims[HLO_RANK_MAX];
     HLO_TRY(hlo_infer_tensor(infer, i, &type));
     HLO_TRY(hlo_infer_dim(node, HLO_ATTR_split_dimension, type->rank, &split));

@@ -24,7 +24,7 @@ hlo_status_t hlo_infer_constant(hlo_infer_t* infer) {
 hlo_status_t hlo_infer_chlo_constant(hlo_infer_t* infer) { return hlo_infer_constant(infer); }
 
 hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   uint32_t count;
   const int64_t* sizes = hlo_node_attr_ints(infer->node, HLO_ATTR_broadcast_sizes, &count);
@@ -40,14 +40,14 @@ hlo_status_t hlo_infer_broadcast(hlo_infer_t* infer) {
 
 hlo_status_t hlo_infer_concatenate(hlo_infer_t* infer) {
   const hlo_node_t* node = infer->node;
-  const hlo_type_t* first;
+  const hlo_type_t* first = NULL;
   if (node->operand_count == 0) return hlo_infer_error("has no operand");
   HLO_TRY(hlo_infer_tensor(infer, 0, &first));
   int64_t dims[HLO_RANK_MAX], dim;
   HLO_TRY(hlo_infer_dim(node, HLO_ATTR_dimension, first->rank, &dim));
   memcpy(dims, first->dims, first->rank * sizeof *dims);
   for (uint32_t i = 1; i < node->operand_count; ++i) {
-    const hlo_type_t* other;
+    const hlo_type_t* other = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &other));
     if (other->rank != first->rank || (!first->quant && other->dtype != first->dtype)) {
       return hlo_infer_error("operands 0 and %u differ in rank or element type", i);
@@ -77,7 +77,7 @@ static hlo_status_t check_start_indices(const hlo_infer_t* infer, uint32_t first
                            rank);
   }
   for (uint32_t i = first; i < node->operand_count; ++i) {
-    const hlo_type_t* type;
+    const hlo_type_t* type = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &type));
     if (type->rank != 0 || !hlo_dtype_is_integer(type->dtype) || type->quant ||
         type->dtype != hlo_node_operand_type(node, first)->dtype) {
@@ -88,7 +88,7 @@ static hlo_status_t check_start_indices(const hlo_infer_t* infer, uint32_t first
 }
 
 hlo_status_t hlo_infer_dynamic_slice(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   HLO_TRY(check_start_indices(infer, 1, type->rank));
   const int64_t* sizes;
@@ -119,7 +119,7 @@ hlo_status_t hlo_infer_dynamic_update_slice(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_slice(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   const int64_t *starts, *limits, *strides;
   int64_t dims[HLO_RANK_MAX];
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
@@ -169,7 +169,7 @@ hlo_status_t hlo_infer_pad(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_reverse(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   const int64_t* dims;
   uint32_t count;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
@@ -178,7 +178,7 @@ hlo_status_t hlo_infer_reverse(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_transpose(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   const int64_t* permutation;
   uint32_t count;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
@@ -205,7 +205,7 @@ hlo_status_t hlo_infer_transpose(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_get_dimension_size(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   int64_t dim;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   HLO_TRY(hlo_infer_dim(infer->node, HLO_ATTR_dimension, type->rank, &dim));
@@ -234,7 +234,7 @@ hlo_status_t hlo_infer_set_dimension_size(hlo_infer_t* infer) {
 }
 
 hlo_status_t hlo_infer_chlo_top_k(hlo_infer_t* infer) {
-  const hlo_type_t* type;
+  const hlo_type_t* type = NULL;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
   if (type->rank == 0) return hlo_infer_error("the operand is a scalar");
   int64_t k = hlo_node_attr_int(infer->node, HLO_ATTR_k, 0), dims[HLO_RANK_MAX];

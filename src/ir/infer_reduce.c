@@ -53,7 +53,7 @@ static hlo_status_t give_reduced(hlo_infer_t* infer, const hlo_region_t* region,
 
 hlo_status_t hlo_infer_reduce(hlo_infer_t* infer) {
   const hlo_region_t* region = infer->node->regions[0];
-  const hlo_type_t* first;
+  const hlo_type_t* first = NULL;
   uint32_t count, dim_count, rank = 0;
   const int64_t* dims;
   HLO_TRY(check_reducer(infer, region, &count, &first));
@@ -97,7 +97,7 @@ static hlo_status_t window_dims(const hlo_node_t* node, const hlo_type_t* type, 
 
 hlo_status_t hlo_infer_reduce_window(hlo_infer_t* infer) {
   const hlo_region_t* region = infer->node->regions[0];
-  const hlo_type_t* first;
+  const hlo_type_t* first = NULL;
   uint32_t count;
   int64_t dims[HLO_RANK_MAX];
   HLO_TRY(check_reducer(infer, region, &count, &first));
@@ -147,7 +147,7 @@ hlo_status_t hlo_infer_select_and_scatter(hlo_infer_t* infer) {
 
 hlo_status_t hlo_infer_sort(hlo_infer_t* infer) {
   const hlo_node_t* node = infer->node;
-  const hlo_type_t* first;
+  const hlo_type_t* first = NULL;
   if (node->operand_count == 0) return hlo_infer_error("has no operand");
   HLO_TRY(hlo_infer_tensor(infer, 0, &first));
   int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
@@ -161,7 +161,7 @@ hlo_status_t hlo_infer_sort(hlo_infer_t* infer) {
     return hlo_infer_error("the comparator does not return i1");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_type_t* operand;
+    const hlo_type_t* operand = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &operand));
     if (operand->rank != first->rank) return hlo_infer_error("operands differ in rank");
     for (uint32_t d = 0; d < first->rank; ++d) {
@@ -188,7 +188,7 @@ static hlo_status_t infer_group_reduction(hlo_infer_t* infer, uint32_t count) {
     return hlo_infer_error("the region's arguments and result differ in element type");
   }
   for (uint32_t i = 0; i < count; ++i) {
-    const hlo_type_t* type;
+    const hlo_type_t* type = NULL;
     HLO_TRY(hlo_infer_tensor(infer, i, &type));
     if (!type->quant && type->dtype != dtype) {
       if (hlo_dtype_info(type->dtype)->klass != hlo_dtype_info(dtype)->klass) {
