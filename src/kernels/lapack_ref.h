@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain dense linear algebra: the factorisations that programs ask for by LAPACK's names. Everything
-// is computed in double; callers convert f32 matrices before and after, which costs little beside the
-// cubic work and leaves one rounding.
+// Plain dense linear algebra: the factorisations that programs ask for by LAPACK's names.
+// Everything is computed in double; callers convert f32 matrices before and after, which costs
+// little beside the cubic work and leaves one rounding.
 #ifndef HLO_KERNELS_LAPACK_REF_H_
 #define HLO_KERNELS_LAPACK_REF_H_
 
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// A view of a matrix: element (i, j) is data[i * row + j * col]. Row-major n x m: row = m, col = 1;
-/// column-major: row = 1, col = n.
+/// A view of a matrix: element (i, j) is data[i * row + j * col]. Row-major n x m: row = m, col =
+/// 1; column-major: row = 1, col = n.
 typedef struct hlo_matrix {
   double* data;
   int64_t row, col;
@@ -54,8 +54,8 @@ void hlo_lapack_geqrf(int64_t m, int64_t n, hlo_matrix_t a, double* tau);
 /// The first n columns of Q (m x n, m >= n >= k) from k reflectors of geqrf, in place of `a`.
 void hlo_lapack_orgqr(int64_t m, int64_t n, int64_t k, hlo_matrix_t a, const double* tau);
 
-/// Eigenvalues w (n, ascending) of the symmetric matrix in one triangle of `a`, and with `vectors` the
-/// eigenvectors as columns in place of `a` (which is destroyed otherwise). work: n doubles.
+/// Eigenvalues w (n, ascending) of the symmetric matrix in one triangle of `a`, and with `vectors`
+/// the eigenvectors as columns in place of `a` (which is destroyed otherwise). work: n doubles.
 /// Returns 0, or the number of eigenvalues that did not converge.
 int64_t hlo_lapack_syevd(bool vectors, bool lower, int64_t n, hlo_matrix_t a, double* w,
                          double* work);
