@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -146,6 +147,77 @@ static void test_release_runs_what_is_queued(void** state) {
   assert_int_equal(done, RELAY_COUNT);
 }
 
+// Several host threads use one pool at once, loops and jobs mixed.
+typedef struct host {
+  hlo_pool_t* pool;
+  uint32_t out[64];
+  bool failed;
+} host_t;
+
+static void* host_main(void* argument) {
+  host_t* host = argument;
+  for (int round = 0; round < 200; ++round) {
+    memset(host->out, 0, sizeof host->out);
+    squares_t squares = {.out = host->out, .stop_at = SIZE_MAX};
+    hlo_pool_parallel_for(host->pool, 64, square_chunk, &squares);
+    for (uint32_t i = 0; i < 64; ++i) host->failed |= host->out[i] != i * i;
+    atomic_int done = 0, wrong = 0;
+    hlo_gate_t gate = {0};
+    relay_t relay = {{NULL, run_relay}, host->pool, round % 3, &done, &wrong, &gate, 1};
+    hlo_pool_submit(host->pool, &relay.job);
+    host->failed |= !hlo_gate_await(&gate, TIMEOUT_NS) || wrong;
+  }
+  return NULL;
+}
+
+static void test_many_hosts(void** state) {
+  (void)state;
+  enum { HOST_COUNT = 4 };
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  static host_t hosts[HOST_COUNT];
+  pthread_t threads[HOST_COUNT];
+  for (int i = 0; i < HOST_COUNT; ++i) {
+    hosts[i] = (host_t){.pool = pool};
+    assert_int_equal(pthread_create(&threads[i], NULL, host_main, &hosts[i]), 0);
+  }
+  for (int i = 0; i < HOST_COUNT; ++i) {
+    pthread_join(threads[i], NULL);
+    assert_false(hosts[i].failed);
+  }
+  hlo_pool_release(pool);
+}
+
+// Flush-to-zero of the host reaches neither the workers nor the programs, and comes back.
+static int32_t halve_smallest(void* context, size_t index) {
+  (void)index;
+  volatile float smallest = 0x1p-126f;
+  atomic_int* kept = context;
+  hlo_fp_state_t before = hlo_fp_enter();
+  if (smallest * 0.5f != 0.0f) atomic_fetch_add(kept, 1);
+  hlo_fp_leave(before);
+  return 0;
+}
+
+static void test_floating_point_state(void** state) {
+  (void)state;
+#if defined(__x86_64__)
+  enum { FLUSH_AND_DENORMALS_ARE_ZERO = 0x8040 };
+  unsigned host = _mm_getcsr();
+  _mm_setcsr(host | FLUSH_AND_DENORMALS_ARE_ZERO);
+  unsigned flushing = _mm_getcsr();
+#endif
+  hlo_pool_t* pool = create_pool(2);
+  atomic_int kept = 0;
+  hlo_pool_parallel_for(pool, 100, halve_smallest, &kept);
+  hlo_pool_release(pool);
+#if defined(__x86_64__)
+  assert_int_equal(_mm_getcsr() & FLUSH_AND_DENORMALS_ARE_ZERO,
+                   flushing & FLUSH_AND_DENORMALS_ARE_ZERO);
+  _mm_setcsr(host);
+#endif
+  assert_int_equal(kept, 100);
+}
+
 // ---- blocking jobs -----------------------------------------------------------------------------
 
 // All wait for each other: works only if each has a thread of its own; then each resumes on a
@@ -275,6 +347,8 @@ int main(void) {
       cmocka_unit_test(test_nested_loops),
       cmocka_unit_test(test_chunk_ranges),
       cmocka_unit_test(test_jobs_resubmit),
+      cmocka_unit_test(test_many_hosts),
+      cmocka_unit_test(test_floating_point_state),
       cmocka_unit_test(test_release_runs_what_is_queued),
       cmocka_unit_test(test_blocking_jobs),
       cmocka_unit_test(test_gate_times_out),
