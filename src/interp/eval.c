@@ -459,6 +459,15 @@ uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) { return &eval->rng_state; }
 
 // ---- beginning and end ----------------------------------------------------------------------------
 
+static void release_probes(hlo_eval_t* eval) {
+  while (eval->first_probe) {
+    hlo_probe_t* probe = eval->first_probe;
+    eval->first_probe = probe->next;
+    hlo_tensor_release(probe->tensor);
+    hlo_mem_free(probe);
+  }
+}
+
 void hlo_interp_end(hlo_eval_t* eval) {
   if (!eval) return;
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
@@ -470,6 +479,7 @@ void hlo_interp_end(hlo_eval_t* eval) {
     for (uint32_t i = 0; i < program->func_limit; ++i) hlo_mem_free(eval->spare_frames[i]);
   }
   hlo_region_fn_free_all(eval);
+  release_probes(eval);
   hlo_tensor_pool_leave(previous);
   hlo_tensor_pool_deinit(&eval->pool);
   hlo_mem_free(eval->stack);

@@ -102,6 +102,13 @@ typedef struct hlo_activation {
   hlo_activation_role_t role;
 } hlo_activation_t;
 
+/// A value recorded by interpreter.probe.
+typedef struct hlo_probe {
+  struct hlo_probe* next;
+  const char* id;
+  hlo_tensor_t* tensor;
+} hlo_probe_t;
+
 struct hlo_eval {
   const hlo_interp_program_t* program;  // NULL: single nodes only
   hlo_interp_options_t options;
@@ -119,6 +126,8 @@ struct hlo_eval {
   bool is_retry;                 // operands are those of the suspended step
   void* op_state;                // of the op under way; NULL at its first call
   hlo_region_fn_t* region_fns;   // prepared ones, for the next time
+  hlo_probe_t *first_probe, *last_probe;
+  uint32_t probe_count;
 };
 
 /// Says that the op under way has to wait: it answers OK without results and is called again with the

@@ -26,7 +26,7 @@ typedef struct hlo_interp_options {
   uint32_t process;                // replica * partition_count + partition
   const atomic_uint* cancelled;    // polled at loop back-edges and calls; NULL: never
   uint64_t rng_seed;
-  const char* probe_directory;     // files of interpreter.probe; NULL: such ops fail
+  const char* probe_directory;     // interpreter.probe also writes files here; NULL: none
   void (*print)(void* context, const char* text, size_t length);  // NULL: interpreter.print is silent
   void* print_context;
   hlo_interp_custom_call_t custom_call;  // NULL: none

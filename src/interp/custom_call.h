@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Custom calls that the interpreter itself knows.
+#ifndef HLO_INTERP_CUSTOM_CALL_H_
+#define HLO_INTERP_CUSTOM_CALL_H_
+
+#include "interp/eval.h"
+
+/// The function behind a target name; NULL if there is none.
+hlo_ref_fn_t hlo_custom_call_find(const char* target);
+
+/// The dictionary of the call: backend_config where it is one, else the discardable attribute that
+/// carries typed-FFI attributes through StableHLO. NULL if there is none.
+const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);
+
+/// lapack_{s,d}<name>_ffi: factorisations with the operands, results and attributes that JAX gives them.
+hlo_status_t hlo_custom_lapack_potrf(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_trsm(hlo_eval_t* eval, const hlo_node_t* node,
+                                    hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_getrf(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_geqrf(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_orgqr(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_syevd(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+
+#endif  // HLO_INTERP_CUSTOM_CALL_H_

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference functions of StableHLO's test dialects: check.* and interpreter.*.
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+#include "interp/check.h"
+#include "interp/eval_impl.h"
+#include "interp/simgrid.h"
+#include "ir/print.h"
+
+#define REF_ARGUMENTS \
+  hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
+
+enum { DEFAULT_MAX_ULP = 3 };
+static const double default_tolerance = 1e-4;
+
+// ---- check ----------------------------------------------------------------------------------------
+
+static double tolerance_of(const hlo_node_t* node) {
+  const hlo_attr_t* tolerance = hlo_node_attr(node, HLO_ATTR_tolerance);
+  if (!tolerance) return default_tolerance;
+  return tolerance->kind == HLO_ATTR_KIND_FLOAT ? tolerance->f : (double)tolerance->i;
+}
+
+static hlo_status_t check_const(const hlo_node_t* node, const hlo_check_t* check,
+                                const hlo_tensor_t* actual) {
+  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
+  if (!value || value->kind != HLO_ATTR_KIND_LITERAL) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "its value is no literal");
+  }
+  hlo_tensor_t* expected = NULL;
+  HLO_TRY(hlo_tensor_from_literal(value->literal, &expected));
+  hlo_status_t status = hlo_check_tensors(node, check, actual, expected);
+  hlo_tensor_release(expected);
+  return status;
+}
+
+hlo_status_t hlo_ref_check_expect_eq(REF_ARGUMENTS) {
+  (void)eval, (void)results;
+  hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
+  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+}
+
+hlo_status_t hlo_ref_check_expect_eq_const(REF_ARGUMENTS) {
+  (void)eval, (void)results;
+  hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
+  return check_const(node, &check, operands[0]);
+}
+
+hlo_status_t hlo_ref_check_expect_almost_eq(REF_ARGUMENTS) {
+  (void)eval, (void)results;
+  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = tolerance_of(node)};
+  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+}
+
+hlo_status_t hlo_ref_check_expect_almost_eq_const(REF_ARGUMENTS) {
+  (void)eval, (void)results;
+  hlo_check_t check = {.kind = HLO_CHECK_ALMOST, .tolerance = tolerance_of(node)};
+  return check_const(node, &check, operands[0]);
+}
+
+hlo_status_t hlo_ref_check_expect_close(REF_ARGUMENTS) {
+  (void)eval, (void)results;
+  hlo_check_t check = {
+      .kind = HLO_CHECK_CLOSE,
+      .min_ulp = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_min_ulp_difference, 0),
+      .max_ulp = (uint64_t)hlo_node_attr_int(node, HLO_ATTR_max_ulp_difference, DEFAULT_MAX_ULP)};
+  return hlo_check_tensors(node, &check, operands[0], operands[1]);
+}
+
+// ---- probes ---------------------------------------------------------------------------------------
+
+static int64_t iteration_of(const hlo_node_t* node) {
+  const hlo_attr_t* iteration = hlo_attr_dict_get(node->extra, "iteration");
+  return iteration && iteration->kind == HLO_ATTR_KIND_INT ? iteration->i : 0;
+}
+
+hlo_status_t hlo_ref_check_expect_serialized_eq(REF_ARGUMENTS) {
+  (void)results;
+  const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
+  int64_t left = iteration_of(node);
+  for (const hlo_probe_t* probe = eval->first_probe; id && probe; probe = probe->next) {
+    if (strcmp(probe->id, id) != 0 || left-- > 0) continue;
+    hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
+    return hlo_check_tensors(node, &check, operands[0], probe->tensor);
+  }
+  return hlo_eval_error(node, HLO_STATUS_NOT_FOUND, "no value was recorded as \"%s\" that often",
+                        id ? id : "");
+}
+
+// NumPy's file format, version 1.0: magic, header length, a Python dict padded to 64 bytes, data.
+static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
+  static const char magic[] = "\x93NUMPY\x01";
+  hlo_strbuf_t head = {0};
+  const hlo_dtype_info_t* info = hlo_dtype_info(tensor->dtype);
+  char kind = tensor->dtype == HLO_DTYPE_PRED             ? 'b'
+              : info->klass == HLO_DTYPE_CLASS_SIGNED     ? 'i'
+              : info->klass == HLO_DTYPE_CLASS_UNSIGNED   ? 'u'
+              : info->klass == HLO_DTYPE_CLASS_COMPLEX    ? 'c'
+              : tensor->dtype == HLO_DTYPE_F16 || info->bits > 16 ? 'f'
+                                                          : 'V';
+  size_t width = hlo_dtype_size_bytes(tensor->dtype);
+  hlo_strbuf_printf(&head, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (",
+                    width == 1 ? '|' : '<', kind, width);
+  for (uint32_t d = 0; d < tensor->rank; ++d) {
+    hlo_strbuf_printf(&head, "%lld,", (long long)tensor->dims[d]);
+  }
+  hlo_strbuf_puts(&head, "), }");
+  while ((head.length + 11) % 64) hlo_strbuf_putc(&head, ' ');
+  hlo_strbuf_putc(&head, '\n');
+  hlo_strbuf_append(out, magic, sizeof(magic));  // with its zero: the minor version
+  hlo_strbuf_putc(out, (char)(head.length & 255));
+  hlo_strbuf_putc(out, (char)(head.length >> 8));
+  hlo_strbuf_append(out, hlo_strbuf_text(&head), head.length);
+  hlo_strbuf_append(out, tensor->data, tensor->size_bytes);
+  hlo_strbuf_deinit(&head);
+}
+
+// probe<n>.npy, and a line "id,type,path" in index.csv.
+static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, const char* id,
+                                const hlo_tensor_t* tensor) {
+  hlo_strbuf_t path = {0}, file = {0}, line = {0}, index = {0};
+  hlo_strbuf_printf(&path, "%s/probe%u.npy", eval->options.probe_directory, eval->probe_count);
+  append_npy(tensor, &file);
+  hlo_strbuf_printf(&line, "%s,", id);
+  hlo_print_type(node->results[0].type, &line);
+  hlo_strbuf_printf(&line, ",%s\n", hlo_strbuf_text(&path));
+  hlo_strbuf_printf(&index, "%s/index.csv", eval->options.probe_directory);
+  hlo_status_t status = file.failed ? hlo_strbuf_status(&file) : hlo_ok();
+  if (hlo_status_is_ok(status)) {
+    status = hlo_os_file_write(hlo_strbuf_text(&path), hlo_strbuf_text(&file), file.length);
+  }
+  hlo_os_stream_t* stream = NULL;
+  if (hlo_status_is_ok(status)) status = hlo_os_stream_open(hlo_strbuf_text(&index), &stream);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_os_stream_write(stream, hlo_strbuf_text(&line), line.length);
+    hlo_os_stream_close(stream);
+  }
+  hlo_strbuf_deinit(&path);
+  hlo_strbuf_deinit(&file);
+  hlo_strbuf_deinit(&line);
+  hlo_strbuf_deinit(&index);
+  return status;
+}
+
+hlo_status_t hlo_ref_interpreter_probe(REF_ARGUMENTS) {
+  const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
+  if (!id || operands[0]->kind != HLO_TYPE_TENSOR) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs a tensor and a probe_id");
+  }
+  hlo_probe_t* probe = hlo_mem_alloc_zeroed(sizeof(*probe));
+  if (!probe) return hlo_status_out_of_memory(sizeof(*probe));
+  probe->id = id;
+  probe->tensor = hlo_tensor_retain(operands[0]);
+  if (eval->last_probe) {
+    eval->last_probe->next = probe;
+  } else {
+    eval->first_probe = probe;
+  }
+  eval->last_probe = probe;
+  ++eval->probe_count;
+  if (eval->options.probe_directory) HLO_TRY(write_probe(eval, node, id, operands[0]));
+  results[0] = hlo_tensor_retain(operands[0]);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_interpreter_print(REF_ARGUMENTS) {
+  (void)results;
+  const hlo_tensor_t* tensor = operands[0];
+  if (!eval->options.print || tensor->kind != HLO_TYPE_TENSOR) return hlo_ok();
+  hlo_literal_t* literal = NULL;
+  HLO_TRY(hlo_literal_create(tensor->dtype, tensor->rank, tensor->dims, false, &literal));
+  if (tensor->size_bytes) {
+    memcpy(hlo_literal_mutable_data(literal), tensor->data, tensor->size_bytes);
+  }
+  hlo_strbuf_t text = {0};
+  hlo_print_literal(literal, &text);
+  hlo_strbuf_puts(&text, " : ");
+  hlo_print_type(hlo_node_operand_type(node, 0), &text);
+  hlo_strbuf_putc(&text, '\n');
+  hlo_literal_release(literal);
+  eval->options.print(eval->options.print_context, hlo_strbuf_text(&text), text.length);
+  hlo_status_t status = hlo_strbuf_status(&text);
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// ---- run_parallel ---------------------------------------------------------------------------------
+
+static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
+                                 const hlo_attr_t* symbol, const hlo_func_t** out_func) {
+  *out_func = symbol->kind == HLO_ATTR_KIND_SYMBOL
+                  ? hlo_module_find_func(hlo_interp_program_module(eval->program), symbol->text)
+                  : NULL;
+  if (*out_func && (*out_func)->body) return hlo_ok();
+  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s to run",
+                        symbol->text ? symbol->text : "");
+}
+
+// The grid of functions, row by row.
+static hlo_status_t collect_programs(const hlo_eval_t* eval, const hlo_node_t* node,
+                                     const hlo_attr_t* programs, hlo_simgrid_run_t* run,
+                                     const hlo_func_t** funcs) {
+  for (uint32_t r = 0; r < programs->count; ++r) {
+    const hlo_attr_t* row = programs->items[r];
+    if (row->kind != HLO_ATTR_KIND_ARRAY || row->count != run->partition_count) {
+      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                            "programs must be a grid of functions");
+    }
+    for (uint32_t p = 0; p < row->count; ++p) {
+      HLO_TRY(find_program(eval, node, row->items[p], &funcs[r * row->count + p]));
+    }
+  }
+  return hlo_ok();
+}
+
+// What the infeed functions return becomes the queue that infeed ops read.
+static hlo_status_t fill_infeed(const hlo_eval_t* eval, const hlo_node_t* node,
+                                const hlo_attr_t* symbols, hlo_tensor_t** infeed) {
+  for (uint32_t i = 0; i < symbols->count; ++i) {
+    const hlo_func_t* func;
+    HLO_TRY(find_program(eval, node, symbols->items[i], &func));
+    HLO_TRY(hlo_interp_call(eval->program, func, 0, NULL, 1, &infeed[i], NULL));
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_interpreter_run_parallel(REF_ARGUMENTS) {
+  const hlo_attr_t* programs = hlo_node_attr(node, HLO_ATTR_programs);
+  const hlo_attr_t* symbols = hlo_node_attr(node, HLO_ATTR_infeed);
+  if (!eval->program || !programs || programs->kind != HLO_ATTR_KIND_ARRAY || !programs->count ||
+      programs->items[0]->kind != HLO_ATTR_KIND_ARRAY || !programs->items[0]->count ||
+      (symbols && symbols->kind != HLO_ATTR_KIND_ARRAY)) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "programs must be a grid of functions");
+  }
+  hlo_interp_options_t options = eval->options;
+  hlo_simgrid_run_t run = {.replica_count = programs->count,
+                           .partition_count = programs->items[0]->count,
+                           .input_count = node->operand_count,
+                           .output_count = node->result_count,
+                           .inputs = operands,
+                           .infeed_count = symbols ? symbols->count : 0,
+                           .options = &options};
+  size_t words = (size_t)run.replica_count * run.partition_count + run.infeed_count;
+  void** room = hlo_mem_alloc_zeroed(words * sizeof(*room));
+  if (!room) return hlo_status_out_of_memory(words * sizeof(*room));
+  hlo_tensor_t** infeed = (hlo_tensor_t**)room;
+  const hlo_func_t** funcs = (const hlo_func_t**)(room + run.infeed_count);
+  run.infeed = infeed;
+  run.funcs = funcs;
+  hlo_status_t status = collect_programs(eval, node, programs, &run, funcs);
+  if (hlo_status_is_ok(status) && symbols) status = fill_infeed(eval, node, symbols, infeed);
+  if (hlo_status_is_ok(status)) status = hlo_simgrid_run(eval->program, &run, results);
+  for (uint32_t i = 0; i < run.infeed_count; ++i) hlo_tensor_release(infeed[i]);
+  hlo_mem_free(room);
+  return status;
+}
