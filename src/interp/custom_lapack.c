@@ -7,6 +7,14 @@
 #include "interp/custom_call.h"
 #include "kernels/lapack_ref.h"
 
+// While the kernels are still being written.
+#pragma weak hlo_lapack_potrf
+#pragma weak hlo_lapack_trsm
+#pragma weak hlo_lapack_getrf
+#pragma weak hlo_lapack_geqrf
+#pragma weak hlo_lapack_orgqr
+#pragma weak hlo_lapack_syevd
+
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
@@ -33,11 +41,10 @@ static hlo_status_t batch_init(const hlo_node_t* node, const hlo_tensor_t* matri
   *batch = (batch_t){.dtype = matrices->dtype};
   batch->rows = matrices->dims[matrices->rank - 2];
   batch->cols = matrices->dims[matrices->rank - 1];
-  int64_t each = batch->rows * batch->cols;
-  batch->count = each ? matrices->element_count / each : 0;
-  size_t words, bytes;
-  if (!hlo_size_add((size_t)each, extra_count, &words) ||
-      !hlo_size_mul(words, sizeof(double), &bytes)) {
+  size_t each, words, bytes;
+  if (!hlo_dims_element_count(matrices->rank - 2, matrices->dims, &batch->count) ||
+      !hlo_size_mul((size_t)batch->rows, (size_t)batch->cols, &each) ||
+      !hlo_size_add(each, extra_count, &words) || !hlo_size_mul(words, sizeof(double), &bytes)) {
     return bad_call(node);
   }
   batch->work = hlo_mem_alloc_aligned(bytes, 64);

@@ -629,7 +629,11 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
     status = hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(lent[i]);
-  if (hlo_status_is_ok(status)) memcpy(results, found, node->result_count * sizeof(*found));
+  if (hlo_status_is_ok(status)) {
+    memcpy(results, found, node->result_count * sizeof(*found));
+  } else if (found) {
+    release_all(node->result_count, found);
+  }
   hlo_mem_free(found);
   hlo_mem_free(lent);
   hlo_interp_end(eval);
