@@ -10,7 +10,6 @@ extern __typeof__(hlo_ref_chlo_ragged_dot) hlo_ref_chlo_ragged_dot __attribute__
 extern __typeof__(hlo_ref_chlo_scan) hlo_ref_chlo_scan __attribute__((weak));
 extern __typeof__(hlo_ref_cholesky) hlo_ref_cholesky __attribute__((weak));
 extern __typeof__(hlo_ref_einsum) hlo_ref_einsum __attribute__((weak));
-extern __typeof__(hlo_ref_fft) hlo_ref_fft __attribute__((weak));
 extern __typeof__(hlo_ref_hlo_rng_get_and_update_state) hlo_ref_hlo_rng_get_and_update_state __attribute__((weak));
 extern __typeof__(hlo_ref_map) hlo_ref_map __attribute__((weak));
 extern __typeof__(hlo_ref_rng) hlo_ref_rng __attribute__((weak));
