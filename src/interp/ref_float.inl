@@ -41,10 +41,13 @@ static inline T CALC(chlo_asin)(T x) { return (T)asin((double)x); }
 static inline T CALC(chlo_asinh)(T x) { return (T)asinh((double)x); }
 static inline T CALC(chlo_atan)(T x) { return (T)atan((double)x); }
 static inline T CALC(chlo_atanh)(T x) { return (T)atanh((double)x); }
+static inline T CALC(chlo_bessel_i1e)(T x) { return (T)hlo_math_bessel_i1e((double)x); }
 static inline T CALC(chlo_cosh)(T x) { return (T)cosh((double)x); }
 static inline T CALC(chlo_sinh)(T x) { return (T)sinh((double)x); }
+static inline T CALC(chlo_digamma)(T x) { return (T)hlo_math_digamma((double)x); }
 static inline T CALC(chlo_erf)(T x) { return (T)erf((double)x); }
 static inline T CALC(chlo_erfc)(T x) { return (T)erfc((double)x); }
+static inline T CALC(chlo_erf_inv)(T x) { return (T)hlo_math_erf_inv((double)x); }
 static inline T CALC(chlo_lgamma)(T x) { return (T)hlo_math_lgamma((double)x); }
 static inline T CALC(chlo_square)(T x) { return x * x; }
 
@@ -71,6 +74,10 @@ static inline T CALC(minimum)(T x, T y) {
 static inline T CALC(remainder)(T x, T y) { return (T)fmod((double)x, (double)y); }
 static inline T CALC(power)(T x, T y) { return (T)pow((double)x, (double)y); }
 static inline T CALC(atan2)(T x, T y) { return (T)atan2((double)x, (double)y); }
+static inline T CALC(chlo_polygamma)(T n, T x) {
+  return (T)hlo_math_polygamma((double)n, (double)x);
+}
+static inline T CALC(chlo_zeta)(T x, T q) { return (T)hlo_math_zeta((double)x, (double)q); }
 
 static inline T CALC(chlo_next_after)(T x, T y) {
   if (x != x || y != y) return x + y;
@@ -135,13 +142,19 @@ static inline T CALC(chlo_next_after)(T x, T y) {
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_atanh
 #include "interp/ref_unary.inl"
+#define KERNEL chlo_bessel_i1e
+#include "interp/ref_unary.inl"
 #define KERNEL chlo_cosh
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_sinh
 #include "interp/ref_unary.inl"
+#define KERNEL chlo_digamma
+#include "interp/ref_unary.inl"
 #define KERNEL chlo_erf
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_erfc
+#include "interp/ref_unary.inl"
+#define KERNEL chlo_erf_inv
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_lgamma
 #include "interp/ref_unary.inl"
@@ -176,6 +189,10 @@ static inline T CALC(chlo_next_after)(T x, T y) {
 #define KERNEL power
 #include "interp/ref_binary.inl"
 #define KERNEL atan2
+#include "interp/ref_binary.inl"
+#define KERNEL chlo_polygamma
+#include "interp/ref_binary.inl"
+#define KERNEL chlo_zeta
 #include "interp/ref_binary.inl"
 #define KERNEL chlo_next_after
 #include "interp/ref_binary.inl"
@@ -257,11 +274,14 @@ const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(chlo_asinh),
     KERNEL_ROW(chlo_atan),
     KERNEL_ROW(chlo_atanh),
+    KERNEL_ROW(chlo_bessel_i1e),
     [HLO_KERNEL_chlo_conj] = {KERNEL_LOOP(real), KERNEL_SCALAR(real)},
     KERNEL_ROW(chlo_cosh),
     KERNEL_ROW(chlo_sinh),
+    KERNEL_ROW(chlo_digamma),
     KERNEL_ROW(chlo_erf),
     KERNEL_ROW(chlo_erfc),
+    KERNEL_ROW(chlo_erf_inv),
     KERNEL_ROW(chlo_lgamma),
     KERNEL_ROW(chlo_square),
     KERNEL_ROW(is_finite),
@@ -278,6 +298,8 @@ const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
     KERNEL_ROW(power),
     KERNEL_ROW(atan2),
     KERNEL_ROW(complex),
+    KERNEL_ROW(chlo_polygamma),
+    KERNEL_ROW(chlo_zeta),
     KERNEL_ROW(chlo_next_after),
     CLAMP_ROWS,
     COMPARE_ROWS,
