@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CHLO's elementwise ops with implicit broadcast: operands are expanded to the common shape, then the
-// plain op runs on them.
+// CHLO's elementwise ops with implicit broadcast: operands are expanded to the common shape, then
+// the plain op runs on them.
 #include <string.h>
 
 #include "interp/kernels_impl.h"
 
-// ---- expansion -----------------------------------------------------------------------------------
+// ---- expansion
+// -----------------------------------------------------------------------------------
 
 // Copies the elements of dimensions d.. of the result; strides (in bytes) are 0 where repeated.
 static void expand_dim(uint32_t d, uint32_t rank, const int64_t* dims, const int64_t* strides,
@@ -53,7 +54,8 @@ hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const 
   return hlo_ok();
 }
 
-// ---- ops -----------------------------------------------------------------------------------------
+// ---- ops
+// -----------------------------------------------------------------------------------------
 
 enum { OPERANDS_MAX = 3 };
 
@@ -93,15 +95,14 @@ static hlo_status_t place_operand(const hlo_node_t* node, const hlo_tensor_t* op
 }
 
 static bool has_shape(const hlo_tensor_t* tensor, const broadcast_t* b) {
-  return tensor->rank == b->rank &&
-         memcmp(tensor->dims, b->dims, b->rank * sizeof(int64_t)) == 0;
+  return tensor->rank == b->rank && memcmp(tensor->dims, b->dims, b->rank * sizeof(int64_t)) == 0;
 }
 
 static hlo_status_t run_plain(hlo_eval_t* eval, const hlo_node_t* node, hlo_op_t op,
                               hlo_tensor_t** operands, hlo_tensor_t** results) {
   if (op == HLO_OP_select) return hlo_select_run(eval, node, operands, results);
-  hlo_kernel_id_t id = op == HLO_OP_compare ? hlo_kernel_of_compare(node, operands[0]->dtype)
-                                            : hlo_kernel_of_op(op);
+  hlo_kernel_id_t id =
+      op == HLO_OP_compare ? hlo_kernel_of_compare(node, operands[0]->dtype) : hlo_kernel_of_op(op);
   return hlo_elementwise_run(eval, node, id, operands, results);
 }
 
@@ -133,10 +134,10 @@ static hlo_status_t broadcast_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_
   return status;
 }
 
-#define BROADCAST(id)                                                                        \
-  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,         \
+#define BROADCAST(id)                                                                         \
+  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,          \
                                            hlo_tensor_t** operands, hlo_tensor_t** results) { \
-    return broadcast_run(eval, node, HLO_OP_##id, operands, results);                        \
+    return broadcast_run(eval, node, HLO_OP_##id, operands, results);                         \
   }
 BROADCAST(add)
 BROADCAST(and)
@@ -157,10 +158,10 @@ BROADCAST(shift_right_logical)
 BROADCAST(subtract)
 BROADCAST(xor)
 #undef BROADCAST
-#define BROADCAST_CHLO(id)                                                                   \
-  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,         \
+#define BROADCAST_CHLO(id)                                                                    \
+  hlo_status_t hlo_ref_chlo_broadcast_##id(hlo_eval_t* eval, const hlo_node_t* node,          \
                                            hlo_tensor_t** operands, hlo_tensor_t** results) { \
-    return broadcast_run(eval, node, HLO_OP_chlo_##id, operands, results);                   \
+    return broadcast_run(eval, node, HLO_OP_chlo_##id, operands, results);                    \
   }
 BROADCAST_CHLO(next_after)
 BROADCAST_CHLO(polygamma)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise kernels of complex numbers. Functions are computed in the next wider type, whose extra
-// bits and range absorb what libm's complex functions and the formulas here lose; branch cuts, signed
-// zeros and infinities are those of C99's Annex G.
+// Elementwise kernels of complex numbers. Functions are computed in the next wider type, whose
+// extra bits and range absorb what libm's complex functions and the formulas here lose; branch
+// cuts, signed zeros and infinities are those of C99's Annex G.
 #include <complex.h>
 #include <math.h>
 #include <stdbool.h>

@@ -23,9 +23,12 @@ hlo_status_t hlo_ref_convert(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return hlo_ok();
 }
 
-// ---- bitcast_convert -----------------------------------------------------------------------------
+// ---- bitcast_convert
+// -----------------------------------------------------------------------------
 
-static bool is_sub_byte(hlo_dtype_t dtype) { return hlo_dtype_info(dtype)->bits % 8 != 0; }
+static bool is_sub_byte(hlo_dtype_t dtype) {
+  return hlo_dtype_info(dtype)->bits % 8 != 0;
+}
 
 // Sub-byte elements lie one to a byte; signed ones are sign-extended there.
 static uint8_t canonical_byte(hlo_dtype_t dtype, uint8_t bits) {
@@ -34,8 +37,8 @@ static uint8_t canonical_byte(hlo_dtype_t dtype, uint8_t bits) {
   return (uint8_t)((int8_t)(bits << unused) >> unused);
 }
 
-// Narrow elements number j of each wide one are its bits from j * narrow bits on. Widths of sub-byte
-// elements divide those of what they are cast to, so that none crosses a byte.
+// Narrow elements number j of each wide one are its bits from j * narrow bits on. Widths of
+// sub-byte elements divide those of what they are cast to, so that none crosses a byte.
 static void cast_bits(hlo_dtype_t from_type, const uint8_t* from, hlo_dtype_t to_type, uint8_t* to,
                       int64_t narrow_count) {
   const unsigned from_bits = hlo_dtype_info(from_type)->bits;
@@ -103,13 +106,14 @@ hlo_status_t hlo_ref_bitcast_convert(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-// ---- reduce_precision ----------------------------------------------------------------------------
+// ---- reduce_precision
+// ----------------------------------------------------------------------------
 
 // A float format as bit fields, and what reduce_precision makes of them.
 typedef struct reduction {
   uint64_t sign, exponent_mask, mantissa_mask;
-  unsigned dropped_bits;            // of the mantissa
-  uint64_t overflow, underflow;     // exponent fields: above, up to
+  unsigned dropped_bits;         // of the mantissa
+  uint64_t overflow, underflow;  // exponent fields: above, up to
 } reduction_t;
 
 static reduction_t make_reduction(const hlo_dtype_info_t* info, unsigned exponent_bits,
@@ -166,9 +170,8 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
     return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "not defined on elements of type %s",
                           info->hlo_name);
   }
-  const reduction_t r =
-      make_reduction(info, exponent_bits < 64 ? (unsigned)exponent_bits : 64u,
-                     mantissa_bits < 64 ? (unsigned)mantissa_bits : 64u);
+  const reduction_t r = make_reduction(info, exponent_bits < 64 ? (unsigned)exponent_bits : 64u,
+                                       mantissa_bits < 64 ? (unsigned)mantissa_bits : 64u);
   const size_t width = hlo_dtype_size_bytes(dtype);
   const uint8_t* from = operands[0]->data;
   HLO_TRY(hlo_eval_result_reuse(eval, node, 0, operands, 0, &results[0]));
@@ -182,7 +185,8 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-// ---- stochastic_convert --------------------------------------------------------------------------
+// ---- stochastic_convert
+// --------------------------------------------------------------------------
 
 // Rounds |x| up with the probability of its fraction, judged by a random number of `bits` bits.
 static double round_stochastically(double x, uint64_t random, unsigned bits) {

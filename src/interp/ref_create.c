@@ -39,7 +39,8 @@ static void repeat(uint8_t* data, size_t width, size_t size_bytes) {
   }
 }
 
-// The value of chlo.constant_like: a scalar literal or a number attribute, as one element of `dtype`.
+// The value of chlo.constant_like: a scalar literal or a number attribute, as one element of
+// `dtype`.
 static bool like_element(const hlo_attr_t* value, hlo_dtype_t dtype, void* element) {
   if (value == NULL) return false;
   switch (value->kind) {
@@ -55,8 +56,7 @@ static bool like_element(const hlo_attr_t* value, hlo_dtype_t dtype, void* eleme
     case HLO_ATTR_KIND_FLOAT:
       hlo_dtype_convert(HLO_DTYPE_F64, &value->f, dtype, element, 1);
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

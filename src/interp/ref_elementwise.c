@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops on tensors: finds the kernel by op and element type, checks the operands, and runs
-// it in the storage of an operand used for the last time where it fits.
+// Elementwise ops on tensors: finds the kernel by op and element type, checks the operands, and
+// runs it in the storage of an operand used for the last time where it fits.
 #include <assert.h>
 #include <string.h>
 
 #include "interp/kernels_impl.h"
 #include "interp/quant.h"
 
-// ---- the table -----------------------------------------------------------------------------------
+// ---- the table
+// -----------------------------------------------------------------------------------
 
 typedef enum result_kind { RESULT_SAME, RESULT_PRED, RESULT_PART, RESULT_COMPLEX } result_kind_t;
 
@@ -80,20 +81,19 @@ hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype)
 
 hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype) {
   switch ((result_kind_t)infos[id].result) {
-    case RESULT_PRED:
-      return HLO_DTYPE_PRED;
-    case RESULT_PART:
-      return hlo_dtype_info(dtype)->part;
-    case RESULT_COMPLEX:
-      return hlo_dtype_complex_of(dtype);
-    default:
-      return dtype;
+    case RESULT_PRED: return HLO_DTYPE_PRED;
+    case RESULT_PART: return hlo_dtype_info(dtype)->part;
+    case RESULT_COMPLEX: return hlo_dtype_complex_of(dtype);
+    default: return dtype;
   }
 }
 
-uint32_t hlo_kernel_arity(hlo_kernel_id_t id) { return infos[id].arity; }
+uint32_t hlo_kernel_arity(hlo_kernel_id_t id) {
+  return infos[id].arity;
+}
 
-// ---- running kernels -----------------------------------------------------------------------------
+// ---- running kernels
+// -----------------------------------------------------------------------------
 
 enum { ARITY_MAX = 3, BLOCK = 256 };
 
@@ -246,7 +246,8 @@ hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_k
   return hlo_ok();
 }
 
-// ---- select, clamp -------------------------------------------------------------------------------
+// ---- select, clamp
+// -------------------------------------------------------------------------------
 
 hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) {
@@ -349,7 +350,8 @@ hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   }
 #include "interp/elementwise.def"
 
-// ---- single elements -----------------------------------------------------------------------------
+// ---- single elements
+// -----------------------------------------------------------------------------
 
 static const hlo_kernel_t* plain_kernel(hlo_op_t op, hlo_dtype_t dtype) {
   if (op == HLO_OP_select) return hlo_kernel_select(hlo_dtype_size_bytes(dtype));
@@ -391,10 +393,11 @@ bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step
   hlo_scalar_step_t step = {.arity = (uint8_t)node->operand_count};
   const bool is_select = node->op == HLO_OP_select;
   hlo_kernel_id_t id = node->op == HLO_OP_clamp ? HLO_KERNEL_clamp : hlo_kernel_of_op(node->op);
-  const uint32_t arity = is_select ? 3 : node->op == HLO_OP_compare ? 2
-                         : node->op == HLO_OP_convert               ? 1
-                         : id < HLO_KERNEL_COUNT                    ? infos[id].arity
-                                                                    : 0;
+  const uint32_t arity = is_select                    ? 3
+                         : node->op == HLO_OP_compare ? 2
+                         : node->op == HLO_OP_convert ? 1
+                         : id < HLO_KERNEL_COUNT      ? infos[id].arity
+                                                      : 0;
   if (arity == 0 || !is_plain_scalar_node(node, arity)) return false;
   step.from = hlo_node_operand_type(node, is_select ? 1 : 0)->dtype;
   step.to = node->results[0].type->dtype;

@@ -73,7 +73,8 @@ static void powers_shifts_and_high_products(void** state) {
 
 static void maximum_and_minimum_order_nan_and_zeros(void** state) {
   fixture_t* f = *state;
-  const float x[] = {NAN, 1, 0.0f, -0.0f, -1, INFINITY, 3}, y[] = {1, NAN, -0.0f, 0.0f, 2, INFINITY, 3};
+  const float x[] = {NAN, 1, 0.0f, -0.0f, -1, INFINITY, 3},
+              y[] = {1, NAN, -0.0f, 0.0f, 2, INFINITY, 3};
   float r[7];
   run_arrays(f, HLO_OP_maximum, HLO_DTYPE_F32, 7, x, y, HLO_DTYPE_F32, r);
   assert_true(isnan(r[0]) && isnan(r[1]) && !signbit(r[2]) && !signbit(r[3]) && r[4] == 2 &&

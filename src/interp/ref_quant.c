@@ -87,9 +87,8 @@ static void quantize_run(const hlo_quant_t* quant, int64_t parameter, hlo_dtype_
   const double low = (double)quant->storage_min, high = (double)quant->storage_max;
   for (int64_t i = 0; i < count; ++i) {
     double x = hlo_dtype_load_double(from_type, from);
-    x = quant->expressed == HLO_DTYPE_F64
-            ? x / scale + zero_point
-            : (double)((float)x / (float)scale + (float)zero_point);
+    x = quant->expressed == HLO_DTYPE_F64 ? x / scale + zero_point
+                                          : (double)((float)x / (float)scale + (float)zero_point);
     x = x < low ? low : x > high ? high : x;
     hlo_dtype_store_double(quant->storage, to, rint(x));
     from += from_width;
@@ -121,7 +120,8 @@ hlo_status_t hlo_quant_quantize(const hlo_tensor_t* tensor, const hlo_quant_t* q
   return hlo_ok();
 }
 
-// ---- ops on quantized tensors --------------------------------------------------------------------
+// ---- ops on quantized tensors
+// --------------------------------------------------------------------
 
 // A node without its quantization: the same op, attributes and regions on expressed types.
 typedef struct plain_node {

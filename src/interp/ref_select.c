@@ -26,17 +26,11 @@ typedef struct wide16 {
 
 const hlo_kernel_t* hlo_kernel_select(size_t width_bytes) {
   switch (width_bytes) {
-    case 1:
-      return &kernel_W1_select;
-    case 2:
-      return &kernel_W2_select;
-    case 4:
-      return &kernel_W4_select;
-    case 8:
-      return &kernel_W8_select;
-    case 16:
-      return &kernel_W16_select;
-    default:
-      return NULL;
+    case 1: return &kernel_W1_select;
+    case 2: return &kernel_W2_select;
+    case 4: return &kernel_W4_select;
+    case 8: return &kernel_W8_select;
+    case 16: return &kernel_W16_select;
+    default: return NULL;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops as plain functions on single elements and on runs of elements, for those that apply
-// an op many times without building tensors: region functions, reductions, scatters.
+// Elementwise ops as plain functions on single elements and on runs of elements, for those that
+// apply an op many times without building tensors: region functions, reductions, scatters.
 #ifndef HLO_INTERP_SCALAR_H_
 #define HLO_INTERP_SCALAR_H_
 
@@ -13,9 +13,10 @@ typedef void (*hlo_scalar_fn_t)(const void* const* args, void* result);
 /// in part.
 typedef void (*hlo_loop_fn_t)(const void* const* in, void* out, size_t count);
 
-/// The function of an op whose operands have element type `dtype` (select: that of the values). NULL
-/// if the op has none for the type: float types below 32 bits (see hlo_scalar_step_t), ops that need
-/// attributes (compare: see below; convert: hlo_dtype_convert()) and ops that are not elementwise.
+/// The function of an op whose operands have element type `dtype` (select: that of the values).
+/// NULL if the op has none for the type: float types below 32 bits (see hlo_scalar_step_t), ops
+/// that need attributes (compare: see below; convert: hlo_dtype_convert()) and ops that are not
+/// elementwise.
 hlo_scalar_fn_t hlo_ref_scalar(hlo_op_t op, hlo_dtype_t dtype);
 hlo_loop_fn_t hlo_ref_loop(hlo_op_t op, hlo_dtype_t dtype);
 /// The comparison `direction` (HLO_COMPARISON_DIRECTION_*) of the same types; NULL as above.
@@ -29,8 +30,8 @@ typedef struct hlo_scalar_step {
   hlo_dtype_t from;    // type of the operands (of operand 1 of select)
   hlo_dtype_t to;      // type of the result
   uint8_t arity;
-  bool is_narrow;      // operands are widened to f32, the result (unless PRED) narrowed again
-  bool is_select;      // operand 0 is PRED
+  bool is_narrow;  // operands are widened to f32, the result (unless PRED) narrowed again
+  bool is_select;  // operand 0 is PRED
 } hlo_scalar_step_t;
 /// False if the node is not such an op (constants, tuples, nested regions ...).
 bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers: rng_bit_generator (ThreeFry and Philox, the bits of XLA:CPU, which takes Philox
+// as the default), and the stateful rng ops on the counter of the evaluation. source: Salmon et
+// al., "Parallel random numbers: as easy as 1, 2, 3"
+#include <math.h>
+#include <string.h>
+
+#include "interp/eval.h"
+
+// ---- generators
+// ----------------------------------------------------------------------------------
+
+static uint32_t low(uint64_t x) {
+  return (uint32_t)x;
+}
+static uint32_t high(uint64_t x) {
+  return (uint32_t)(x >> 32);
+}
+static uint32_t rotate_left(uint32_t x, unsigned by) {
+  return x << by | x >> (32 - by);
+}
+
+// Threefry-2x32 with 20 rounds: two words of a 64-bit key and a 64-bit counter.
+static void threefry(uint64_t key, uint64_t counter, uint32_t* words) {
+  static const uint8_t rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const uint32_t parity = 0x1bd11bda;
+  const uint32_t keys[3] = {low(key), high(key), low(key) ^ high(key) ^ parity};
+  uint32_t x = low(counter) + keys[0], y = high(counter) + keys[1];
+  for (unsigned group = 0; group < 5; ++group) {
+    for (unsigned r = 0; r < 4; ++r) {
+      x += y;
+      y = rotate_left(y, rotations[group % 2][r]) ^ x;
+    }
+    x += keys[(group + 1) % 3];
+    y += keys[(group + 2) % 3] + group + 1;
+  }
+  words[0] = x;
+  words[1] = y;
+}
+
+// Philox-4x32 with 10 rounds: four words of a 64-bit key and a 128-bit counter.
+static void philox(uint64_t key, const uint64_t counter[2], uint32_t* words) {
+  uint32_t x[4] = {low(counter[0]), high(counter[0]), low(counter[1]), high(counter[1])};
+  uint32_t key_0 = low(key), key_1 = high(key);
+  for (unsigned round = 0; round < 10; ++round) {
+    const uint64_t a = (uint64_t)x[0] * 0xd2511f53u, b = (uint64_t)x[2] * 0xcd9e8d57u;
+    const uint32_t next[4] = {high(b) ^ x[1] ^ key_0, low(b), high(a) ^ x[3] ^ key_1, low(a)};
+    memcpy(x, next, sizeof x);
+    key_0 += 0x9e3779b9u;
+    key_1 += 0xbb67ae85u;
+  }
+  memcpy(words, x, sizeof x);
+}
+
+// ---- rng_bit_generator
+// ---------------------------------------------------------------------------
+
+// Stores the low bits of `bits` as element `i`.
+static void store_bits(hlo_tensor_t* tensor, int64_t i, uint64_t bits) {
+  size_t width = hlo_dtype_size_bytes(tensor->dtype);
+  memcpy((uint8_t*)tensor->data + (size_t)i * width, &bits, width);
+}
+
+static bool is_even(int64_t size) {
+  return size % 2 == 0;
+}
+
+// The two words of a counter go to neighbours along one dimension: the first even one, else the
+// largest, whose last neighbour is then missing.
+static uint32_t threefry_dimension(const hlo_tensor_t* out) {
+  uint32_t best = 0;
+  for (uint32_t d = 0; d < out->rank; ++d) {
+    if (is_even(out->dims[d])) return d;
+    if (out->dims[d] > out->dims[best]) best = d;
+  }
+  return best;
+}
+
+static void fill_threefry(uint64_t* state, hlo_tensor_t* out) {
+  const uint64_t key = state[0];
+  uint32_t words[2];
+  if (out->element_count == 0) return;
+  if (hlo_dtype_size_bytes(out->dtype) == 8) {
+    for (int64_t i = 0; i < out->element_count; ++i) {
+      threefry(key, state[1]++, words);
+      store_bits(out, i, (uint64_t)words[1] << 32 | words[0]);
+    }
+    return;
+  }
+  const uint32_t split = out->rank ? threefry_dimension(out) : 0;
+  const int64_t size = out->rank ? out->dims[split] : 1;
+  int64_t inner = 1;
+  for (uint32_t d = split + 1; d < out->rank; ++d) inner *= out->dims[d];
+  const int64_t outer = out->element_count / (size * inner);
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t s = 0; s < size; s += 2) {
+      int64_t at = (o * size + s) * inner;
+      for (int64_t i = at; i < at + inner; ++i) {
+        threefry(key, state[1]++, words);
+        store_bits(out, i, words[0]);
+        if (s + 1 < size) store_bits(out, i + inner, words[1]);
+      }
+    }
+  }
+}
+
+// The counter is state[1] and, above it, state[2] or else the key.
+static void fill_philox(uint64_t* state, int64_t state_count, hlo_tensor_t* out) {
+  const uint64_t key = state[0];
+  uint64_t counter[2] = {state[1], state_count > 2 ? state[2] : state[0]};
+  const size_t width = hlo_dtype_size_bytes(out->dtype);
+  const int64_t per_block = width == 8 ? 2 : 4;
+  for (int64_t i = 0; i < out->element_count; i += per_block) {
+    uint32_t words[4];
+    philox(key, counter, words);
+    if (++counter[0] == 0) ++counter[1];
+    for (int64_t k = 0; k < per_block && i + k < out->element_count; ++k) {
+      store_bits(out, i + k,
+                 width == 8 ? (uint64_t)words[2 * k + 1] << 32 | words[2 * k] : words[k]);
+    }
+  }
+  state[1] = counter[0];
+  if (state_count > 2) state[2] = counter[1];
+}
+
+hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
+                                       hlo_tensor_t** operands, hlo_tensor_t** results) {
+  const hlo_attr_t* algorithm = hlo_node_attr(node, HLO_ATTR_rng_algorithm);
+  const bool is_threefry = algorithm && algorithm->i == HLO_RNG_ALGORITHM_THREE_FRY;
+  const hlo_tensor_t* initial = operands[0];
+  const hlo_dtype_t dtype = node->results[1].type->dtype;
+  if (initial->dtype != HLO_DTYPE_U64 || initial->element_count < 2 ||
+      initial->element_count > (is_threefry ? 2 : 3)) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "initial_state must be ui64, of 2 elements (PHILOX: 2 or 3)");
+  }
+  if ((!hlo_dtype_is_integer(dtype) && !hlo_dtype_is_float(dtype)) ||
+      hlo_dtype_info(dtype)->bits % 8 != 0) {
+    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no random bits of type %s",
+                          hlo_dtype_info(dtype)->hlo_name);
+  }
+  hlo_tensor_t *state, *out;
+  HLO_TRY(hlo_eval_result(eval, node, 0, &state));
+  hlo_status_t status = hlo_eval_result(eval, node, 1, &out);
+  if (!hlo_status_is_ok(status) || state->size_bytes != initial->size_bytes) {
+    hlo_tensor_release(state);
+    if (!hlo_status_is_ok(status)) return status;
+    hlo_tensor_release(out);
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the states must be of the same type");
+  }
+  memcpy(state->data, initial->data, initial->size_bytes);
+  if (is_threefry) {
+    fill_threefry(state->data, out);
+  } else {
+    fill_philox(state->data, state->element_count, out);
+  }
+  results[0] = state;
+  results[1] = out;
+  return hlo_ok();
+}
+
+// ---- stateful generators
+// -------------------------------------------------------------------------
+
+// Two random 64-bit words: Philox under a fixed key, on the counter of the evaluation (its seed is
+// an option of the evaluation), so that a program gives the same numbers on every run.
+static void draw(hlo_eval_t* eval, uint64_t words[2]) {
+  const uint64_t key = 0x9e3779b97f4a7c15u;
+  uint64_t* state = hlo_eval_rng_state(eval);
+  uint64_t counter[2] = {(*state)++, 0};
+  uint32_t parts[4];
+  philox(key, counter, parts);
+  words[0] = (uint64_t)parts[1] << 32 | parts[0];
+  words[1] = (uint64_t)parts[3] << 32 | parts[2];
+}
+
+// Uniform in [0, 1) with 53 bits.
+static double unit(uint64_t bits) {
+  return (double)(bits >> 11) * 0x1p-53;
+}
+
+static void store_uniform(hlo_tensor_t* out, int64_t i, const hlo_tensor_t* a,
+                          const hlo_tensor_t* b, uint64_t bits) {
+  const hlo_dtype_t dtype = out->dtype;
+  void* element = (uint8_t*)out->data + (size_t)i * hlo_dtype_size_bytes(dtype);
+  if (hlo_dtype_is_float(dtype)) {
+    double from = hlo_dtype_load_double(dtype, a->data), to = hlo_dtype_load_double(dtype, b->data);
+    hlo_dtype_store_double(dtype, element, from + unit(bits) * (to - from));
+    if (hlo_dtype_load_double(dtype, element) >= to) {  // rounded up out of the interval
+      memcpy(element, a->data, hlo_dtype_size_bytes(dtype));
+    }
+    return;
+  }
+  int64_t from = hlo_tensor_int(a, 0);
+  uint64_t range = (uint64_t)hlo_tensor_int(b, 0) - (uint64_t)from;
+  hlo_dtype_store_int64(dtype, element, (int64_t)((uint64_t)from + (range ? bits % range : bits)));
+}
+
+hlo_status_t hlo_ref_rng(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                         hlo_tensor_t** results) {
+  const hlo_attr_t* distribution = hlo_node_attr(node, HLO_ATTR_rng_distribution);
+  const bool is_normal = distribution && distribution->i == HLO_RNG_DISTRIBUTION_NORMAL;
+  const hlo_tensor_t *a = operands[0], *b = operands[1], *shape = operands[2];
+  const hlo_dtype_t dtype = node->results[0].type->dtype;
+  const bool is_float = hlo_dtype_is_float(dtype);
+  if (a->element_count != 1 || b->element_count != 1 || a->dtype != dtype || b->dtype != dtype ||
+      shape->element_count > HLO_RANK_MAX || !hlo_dtype_is_integer(shape->dtype) ||
+      (!is_float && (is_normal || hlo_dtype_is_complex(dtype)))) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "a and b must be scalars of the result's type (NORMAL: a float)");
+  }
+  int64_t dims[HLO_RANK_MAX];
+  for (int64_t d = 0; d < shape->element_count; ++d) dims[d] = hlo_tensor_int(shape, d);
+  HLO_TRY(hlo_eval_result_dims(eval, node, 0, (uint32_t)shape->element_count, dims, &results[0]));
+  hlo_tensor_t* out = results[0];
+  for (int64_t i = 0; i < out->element_count; ++i) {
+    uint64_t words[2];
+    draw(eval, words);
+    if (is_normal) {  // source: Box and Muller; 1 - u keeps the logarithm finite
+      const double pi = 3.14159265358979323846;
+      double z = sqrt(-2 * log(1 - unit(words[0]))) * cos(2 * pi * unit(words[1]));
+      double mean = hlo_dtype_load_double(dtype, a->data);
+      double deviation = hlo_dtype_load_double(dtype, b->data);
+      hlo_dtype_store_double(dtype, (uint8_t*)out->data + (size_t)i * hlo_dtype_size_bytes(dtype),
+                             mean + deviation * z);
+    } else {
+      store_uniform(out, i, a, b, words[0]);
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_ref_hlo_rng_get_and_update_state(hlo_eval_t* eval, const hlo_node_t* node,
+                                                  hlo_tensor_t** operands, hlo_tensor_t** results) {
+  (void)operands;
+  HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
+  for (int64_t i = 0; i < results[0]->element_count; ++i) {
+    uint64_t words[2];
+    draw(eval, words);
+    store_bits(results[0], i, words[0]);
+  }
+  return hlo_ok();
+}

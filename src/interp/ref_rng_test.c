@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// rng_bit_generator: the same bits and states as XLA:CPU (values taken from jaxlib).
+#include "interp/ref_test_util.h"
+
+typedef struct rng_case {
+  int64_t algorithm;
+  uint64_t state[3];
+  int64_t state_count;
+  hlo_dtype_t dtype;
+  uint32_t rank;
+  int64_t dims[2];
+  uint64_t want_counter;
+  uint64_t want[6];
+} rng_case_t;
+
+#define KEY 0x200000001u      // the words 1, 2
+#define COUNTER 0x400000003u  // the words 3, 4
+
+static const rng_case_t cases[] = {
+    {HLO_RNG_ALGORITHM_DEFAULT,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U32,
+     1,
+     {5},
+     COUNTER + 2,
+     {0x1e8fe864, 0x4d5e0bd7, 0x4b87c9be, 0x2d689201, 0x5273487b}},
+    {HLO_RNG_ALGORITHM_PHILOX,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U64,
+     1,
+     {3},
+     COUNTER + 2,
+     {0x4d5e0bd71e8fe864, 0x2d6892014b87c9be, 0x61c056965273487b}},
+    {HLO_RNG_ALGORITHM_PHILOX,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U8,
+     1,
+     {6},
+     COUNTER + 2,
+     {0x64, 0xd7, 0xbe, 0x1, 0x7b, 0x96}},
+    {HLO_RNG_ALGORITHM_THREE_FRY,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U32,
+     1,
+     {5},
+     COUNTER + 3,
+     {0x5df433ec, 0x8617198e, 0x2c24a8a8, 0x9094fa5e, 0x91386643}},
+    {HLO_RNG_ALGORITHM_THREE_FRY,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U32,
+     2,
+     {2, 3},
+     COUNTER + 3,
+     {0x5df433ec, 0x2c24a8a8, 0x91386643, 0x8617198e, 0x9094fa5e, 0x59491919}},
+    {HLO_RNG_ALGORITHM_THREE_FRY,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U64,
+     1,
+     {3},
+     COUNTER + 3,
+     {0x8617198e5df433ec, 0x9094fa5e2c24a8a8, 0x5949191991386643}},
+    {HLO_RNG_ALGORITHM_THREE_FRY,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U16,
+     1,
+     {5},
+     COUNTER + 3,
+     {0x33ec, 0x198e, 0xa8a8, 0xfa5e, 0x6643}},
+    {HLO_RNG_ALGORITHM_THREE_FRY,
+     {KEY, COUNTER},
+     2,
+     HLO_DTYPE_U32,
+     0,
+     {0},
+     COUNTER + 1,
+     {0x5df433ec}},
+};
+
+static void bits_equal_those_of_xla(void** state) {
+  fixture_t* f = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    const rng_case_t* c = &cases[i];
+    hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, c->state_count, c->state);
+    hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm,
+                             hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM, c->algorithm)};
+    const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, &c->state_count),
+                                 hlo_type_tensor(f->module, c->dtype, c->rank, c->dims)};
+    hlo_tensor_t* results[2];
+    hlo_status_t status =
+        run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+    assert_true(hlo_status_is_ok(status));
+    assert_true(((uint64_t*)results[0]->data)[0] == c->state[0]);
+    assert_true(((uint64_t*)results[0]->data)[1] == c->want_counter);
+    for (int64_t k = 0; k < results[1]->element_count; ++k) {
+      if ((uint64_t)hlo_tensor_int(results[1], k) != c->want[k]) fail_msg("case %zu", i);
+    }
+    hlo_tensor_release(results[0]);
+    hlo_tensor_release(results[1]);
+    hlo_tensor_release(initial);
+  }
+}
+
+static void philox_counts_with_128_bits(void** state) {
+  fixture_t* f = *state;
+  hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){1, UINT64_MAX});
+  const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, (int64_t[]){2}),
+                               hlo_type_tensor(f->module, HLO_DTYPE_U32, 1, (int64_t[]){9})};
+  hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm, hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM,
+                                                                 HLO_RNG_ALGORITHM_PHILOX)};
+  hlo_tensor_t* results[2];
+  hlo_status_t status =
+      run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+  assert_true(hlo_status_is_ok(status));
+  const uint32_t want[] = {0x586e44b1, 0x26dab12a, 0xd8b888d9, 0xd93830cc, 0xe73404cf,
+                           0x8cedc5d3, 0x3f071736, 0x0a0afddd, 0xb7b4c173};
+  assert_memory_equal(results[1]->data, want, sizeof want);
+  assert_true(((uint64_t*)results[0]->data)[1] == 2);
+  hlo_tensor_release(results[0]);
+  hlo_tensor_release(results[1]);
+  hlo_tensor_release(initial);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(bits_equal_those_of_xla, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(philox_counts_with_128_bits, fixture_setup, fixture_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
