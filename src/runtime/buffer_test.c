@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of buffers: lifetime contracts of host memory, layouts, deletion, donation, aliases, errors.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "runtime/buffer.h"
+
+static hlo_client_t* g_client;
+
+static int setup(void** state) {
+  (void)state;
+  hlo_client_options_t options = {.device_count = 2, .thread_count = 2};
+  return hlo_status_is_ok(hlo_client_create(&options, &g_client)) ? 0 : 1;
+}
+
+static int teardown(void** state) {
+  (void)state;
+  hlo_client_release(g_client);
+  return 0;
+}
+
+static hlo_memory_t* device_memory(uint32_t device) {
+  return &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE];
+}
+
+static void check(hlo_status_t status) {
+  assert_string_equal(hlo_status_message(status), "");
+}
+
+static void expect_code(hlo_status_t status, hlo_status_code_t code) {
+  assert_int_equal(hlo_status_code(status), code);
+  hlo_status_release(status);
+}
+
+static void await_and_release(hlo_event_t* event) {
+  check(hlo_event_await(event, UINT64_MAX));
+  hlo_event_release(event);
+}
+
+static void read_back(hlo_buffer_t* buffer, void* data, size_t size_bytes) {
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_to_host(buffer, data, size_bytes, NULL, &done));
+  await_and_release(done);
+}
+
+static const int64_t kDims[2] = {3, 5};
+static const hlo_buffer_shape_t kShape = {HLO_DTYPE_F32, 2, kDims};
+
+static void fill(float* values, int count) {
+  for (int i = 0; i < count; ++i) values[i] = (float)i + 0.5f;
+}
+
+// Each contract: overwrite the array at the earliest legal moment; the buffer keeps the old values.
+static void host_memory_contracts(void** state) {
+  (void)state;
+  for (int semantics = 0; semantics <= HLO_HOST_IMMUTABLE_UNTIL_TRANSFER_COMPLETES; ++semantics) {
+    float values[15], want[15], got[15];
+    fill(values, 15);
+    memcpy(want, values, sizeof want);
+    hlo_event_t* done = NULL;
+    hlo_buffer_t* buffer;
+    check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+                               (hlo_host_semantics_t)semantics, &done, &buffer));
+    await_and_release(done);
+    memset(values, 0, sizeof values);
+    read_back(buffer, got, sizeof got);
+    assert_memory_equal(got, want, sizeof want);
+    hlo_buffer_release(buffer);
+  }
+}
+
+static void zero_copy_aliases_and_tells_when_it_is_over(void** state) {
+  (void)state;
+  _Alignas(64) float values[15];
+  fill(values, 15);
+  hlo_event_t* done = NULL;
+  hlo_buffer_t* buffer;
+  check(hlo_buffer_from_host(device_memory(0), &kShape, values, NULL, HLO_HOST_MUTABLE_ZERO_COPY,
+                             &done, &buffer));
+  void* address = NULL;
+  check(hlo_buffer_data_pointer(buffer, &address));
+  assert_ptr_equal(address, values);
+  assert_false(hlo_event_is_ready(done));
+  hlo_buffer_delete(buffer);
+  await_and_release(done);
+  hlo_buffer_release(buffer);
+}
+
+static void strides_of_the_host_are_honoured(void** state) {
+  (void)state;
+  float columns[15], got[15], back[15];
+  fill(columns, 15);
+  const int64_t strides[2] = {4, 12};  // column-major
+  hlo_buffer_t* buffer;
+  check(hlo_buffer_from_host(device_memory(0), &kShape, columns, strides,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+  read_back(buffer, got, sizeof got);
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 5; ++c) assert_true(got[r * 5 + c] == columns[c * 3 + r]);
+  }
+  const int64_t minor_to_major[2] = {0, 1};
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_to_host(buffer, back, sizeof back, minor_to_major, &done));
+  await_and_release(done);
+  assert_memory_equal(back, columns, sizeof back);
+  hlo_buffer_release(buffer);
+}
+
+static hlo_buffer_t* make(uint32_t device) {
+  float values[15];
+  fill(values, 15);
+  hlo_buffer_t* buffer;
+  check(hlo_buffer_from_host(device_memory(device), &kShape, values, NULL,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+  return buffer;
+}
+
+static void raw_ranges_are_checked(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  float got = 0;
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_copy_raw_to_host(buffer, &got, 4, 4, &done));
+  await_and_release(done);
+  assert_true(got == 1.5f);
+  expect_code(hlo_buffer_copy_raw_to_host(buffer, &got, 58, 4, &done), HLO_STATUS_INVALID_ARGUMENT);
+  expect_code(hlo_buffer_to_host(buffer, &got, 4, NULL, &done), HLO_STATUS_INVALID_ARGUMENT);
+  hlo_buffer_release(buffer);
+}
+
+static void deleted_buffers_say_so(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  hlo_buffer_delete(buffer);
+  hlo_buffer_delete(buffer);
+  assert_true(hlo_buffer_is_deleted(buffer));
+  hlo_event_t* done = NULL;
+  float got[15];
+  expect_code(hlo_buffer_to_host(buffer, got, sizeof got, NULL, &done),
+              HLO_STATUS_INVALID_ARGUMENT);
+  hlo_buffer_release(buffer);
+}
+
+static void copies_land_elsewhere(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  hlo_buffer_t* copy;
+  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_buffer_release(buffer);  // the copy goes on
+  float want[15], got[15];
+  fill(want, 15);
+  read_back(copy, got, sizeof got);
+  assert_memory_equal(got, want, sizeof want);
+  hlo_buffer_release(copy);
+}
+
+static void donation_takes_and_gives_back(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  hlo_buffer_use_t use;
+  check(hlo_buffer_donate(buffer, &use));
+  assert_true(use.is_donated);
+  assert_true(hlo_buffer_is_deleted(buffer));
+  hlo_buffer_donate_abort(buffer, &use);
+  assert_false(hlo_buffer_is_deleted(buffer));
+  check(hlo_buffer_external_retain(buffer));
+  check(hlo_buffer_donate(buffer, &use));
+  assert_false(use.is_donated);  // somebody holds the address: it must not be overwritten
+  hlo_buffer_use_end(&use);
+  hlo_buffer_release(buffer);
+}
+
+static void mark(void* context, hlo_status_t status) {
+  (void)status;
+  *(bool*)context = true;
+}
+
+static void donated_storage_waits_for_readers(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  hlo_buffer_use_t reader, donor;
+  check(hlo_buffer_use_begin(buffer, &reader));
+  check(hlo_buffer_donate(buffer, &donor));
+  bool idle = false;
+  hlo_storage_when_idle(donor.storage, mark, &idle);
+  assert_false(idle);
+  hlo_buffer_use_end(&reader);
+  assert_true(idle);
+  hlo_buffer_use_end(&donor);
+  hlo_buffer_release(buffer);
+}
+
+static void alias_buffers_are_fulfilled_once(void** state) {
+  (void)state;
+  hlo_buffer_t* source = make(0);
+  hlo_buffer_t* alias;
+  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  float got[15], want[15];
+  fill(want, 15);
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
+  assert_false(hlo_event_is_ready(done));
+  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  await_and_release(done);
+  assert_memory_equal(got, want, sizeof want);
+  expect_code(hlo_buffer_fulfill(alias, source, hlo_ok()), HLO_STATUS_FAILED_PRECONDITION);
+  hlo_buffer_release(alias);
+  hlo_buffer_release(source);
+}
+
+static void errors_travel_with_buffers(void** state) {
+  (void)state;
+  hlo_buffer_t *buffer, *copy;
+  check(hlo_buffer_create_error(device_memory(0), &kShape,
+                                hlo_status_create(HLO_STATUS_INTERNAL, "broken"), &buffer));
+  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_event_t* ready = hlo_buffer_ready_event(copy);
+  hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
+  assert_string_equal(hlo_status_message(status), "broken");
+  hlo_status_release(status);
+  hlo_event_release(ready);
+  hlo_buffer_release(copy);
+  hlo_buffer_release(buffer);
+}
+
+static void impossible_shapes_are_refused(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer;
+  const int64_t huge[2] = {INT64_MAX, 4}, negative[2] = {-1, 4};
+  hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 2, huge};
+  expect_code(hlo_buffer_create_uninitialized(device_memory(0), &shape, &buffer),
+              HLO_STATUS_INVALID_ARGUMENT);
+  shape.dims = negative;
+  expect_code(hlo_buffer_create_uninitialized(device_memory(0), &shape, &buffer),
+              HLO_STATUS_INVALID_ARGUMENT);
+  shape.rank = 65;
+  expect_code(hlo_buffer_create_uninitialized(device_memory(0), &shape, &buffer),
+              HLO_STATUS_INVALID_ARGUMENT);
+}
+
+static void every_failed_allocation_is_survived(void** state) {
+  (void)state;
+  float values[15];
+  fill(values, 15);
+  for (uint64_t n = 1; n < 100; ++n) {
+    hlo_event_t* done = NULL;
+    hlo_buffer_t* buffer = NULL;
+    hlo_mem_fail_nth(n);
+    hlo_status_t status =
+        hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, &done, &buffer);
+    bool failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (hlo_status_is_ok(status)) {
+      hlo_buffer_release(buffer);
+    } else {
+      assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+      hlo_status_release(status);
+    }
+    hlo_event_release(done);
+    if (!failed) return;
+  }
+  fail_msg("the call never succeeded");
+}
+
+static void memory_is_counted(void** state) {
+  (void)state;
+  hlo_memory_stats_t before, during, after;
+  hlo_memory_get_stats(device_memory(1), &before);
+  hlo_buffer_t* buffer = make(1);
+  hlo_memory_get_stats(device_memory(1), &during);
+  hlo_buffer_release(buffer);
+  hlo_memory_get_stats(device_memory(1), &after);
+  assert_int_equal(during.bytes_in_use - before.bytes_in_use, 60);
+  assert_int_equal(after.bytes_in_use, before.bytes_in_use);
+  assert_true(after.peak_bytes_in_use >= 60);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(host_memory_contracts),
+      cmocka_unit_test(zero_copy_aliases_and_tells_when_it_is_over),
+      cmocka_unit_test(strides_of_the_host_are_honoured),
+      cmocka_unit_test(raw_ranges_are_checked),
+      cmocka_unit_test(deleted_buffers_say_so),
+      cmocka_unit_test(copies_land_elsewhere),
+      cmocka_unit_test(donation_takes_and_gives_back),
+      cmocka_unit_test(donated_storage_waits_for_readers),
+      cmocka_unit_test(alias_buffers_are_fulfilled_once),
+      cmocka_unit_test(errors_travel_with_buffers),
+      cmocka_unit_test(impossible_shapes_are_refused),
+      cmocka_unit_test(every_failed_allocation_is_survived),
+      cmocka_unit_test(memory_is_counted),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
