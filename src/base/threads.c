@@ -21,6 +21,7 @@ enum {
   DEFAULT_SPIN_US = 50,
   DEFAULT_BLOCKING_LIMIT = 256,
   WORKER_LIMIT = 1024,
+  GATE_SPIN_NS = 10 * 1000,
   SPIN_PAUSES = 32,                     // between two looks at the clock
   HELPER_LINGER_NS = 10 * 1000 * 1000,  // an idle helper waits this long for the next blocking job
   STACK_BYTES = 8 * 1024 * 1024,
@@ -106,6 +107,14 @@ void hlo_condition_broadcast(hlo_condition_t* condition) {
   pthread_cond_broadcast(&condition->impl);
 }
 
+static inline void pause_cpu(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 enum { GATE_CLOSED = 0, GATE_SLEEPERS = 1, GATE_OPEN = 2 };
 
 void hlo_gate_open(hlo_gate_t* gate) {
@@ -119,9 +128,22 @@ bool hlo_gate_is_open(hlo_gate_t* gate) {
   return atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_OPEN;
 }
 
+// Looks for a moment before it sleeps: short programs are done sooner than a thread falls asleep.
+static bool spin_until_open(hlo_gate_t* gate, uint64_t start, uint64_t timeout_ns) {
+  uint64_t limit = timeout_ns < GATE_SPIN_NS ? timeout_ns : GATE_SPIN_NS;
+  do {
+    for (int i = 0; i < SPIN_PAUSES; ++i) {
+      if (hlo_gate_is_open(gate)) return true;
+      pause_cpu();
+    }
+  } while (hlo_os_now_ns() - start < limit);
+  return false;
+}
+
 bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns) {
   if (hlo_gate_is_open(gate)) return true;
-  uint64_t start = timeout_ns == UINT64_MAX ? 0 : hlo_os_now_ns();
+  uint64_t start = hlo_os_now_ns();
+  if (spin_until_open(gate, start, timeout_ns)) return true;
   for (;;) {
     unsigned expected = GATE_CLOSED;
     atomic_compare_exchange_strong_explicit(&gate->state, &expected, GATE_SLEEPERS,
@@ -205,14 +227,6 @@ static hlo_job_t* pop(queue_t* queue) {
   queue->head = job->next;
   if (!queue->head) queue->tail = NULL;
   return job;
-}
-
-static inline void pause_cpu(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
 }
 
 // Tells parked workers that there is work for `count` of them.
