@@ -2,6 +2,8 @@
 # The front door: `make demo` from a fresh clone, `make check` before sending a change.
 # Everything real is in CMakeLists.txt; this file installs what is missing and calls it.
 
+MAKEFLAGS += --no-print-directory
+
 PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
@@ -13,8 +15,9 @@ CTEST   := ctest --output-on-failure -j $(JOBS) --no-tests=error
 SANITIZED := ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 
 # $(call configure,folder,options): makes the build folder unless it is there, then applies options.
-configure = cmake -S . -B $(1) -DHLOCC_WERROR=ON $(if $(wildcard $(1)/CMakeCache.txt),,$(NINJA)) $(2) >$(1).log 2>&1 \
-            && rm -f $(1).log || { cat $(1).log; exit 1; }
+configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
+            $(if $(wildcard $(1)/CMakeCache.txt),,$(NINJA)) $(2) >$(1)/configure.log 2>&1 \
+            || { cat $(1)/configure.log; exit 1; }
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
@@ -39,7 +42,7 @@ check-rules:
 
 check:
 	@$(DEPS) build check python
-	@$(MAKE) --no-print-directory all check-rules check-docs
+	@$(MAKE) all check-rules check-docs
 	cd $(BUILD) && $(CTEST) -L 'unit|golden|example|smoke'
 
 check-clang:
@@ -65,9 +68,9 @@ check-tsan:
 	$(call sanitized,build-tsan,thread)
 
 check-ci:
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory check-clang
-	@$(MAKE) --no-print-directory check-asan
+	@$(MAKE) check
+	@$(MAKE) check-clang
+	@$(MAKE) check-asan
 	cd $(BUILD) && $(CTEST) -L jax
 
 check-full: check-ci check-ubsan check-tsan fuzz
