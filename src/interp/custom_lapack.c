@@ -7,14 +7,6 @@
 #include "interp/custom_call.h"
 #include "kernels/lapack_ref.h"
 
-// While the kernels are still being written.
-#pragma weak hlo_lapack_potrf
-#pragma weak hlo_lapack_trsm
-#pragma weak hlo_lapack_getrf
-#pragma weak hlo_lapack_geqrf
-#pragma weak hlo_lapack_orgqr
-#pragma weak hlo_lapack_syevd
-
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
 
