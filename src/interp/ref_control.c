@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference functions of tuples, tokens, futures, values that only pass through, and the process's
 // own number. Control flow itself is the evaluator's (eval.c).
-#include <string.h>
-
 #include "interp/eval_impl.h"
 
 // Operand i itself as result i.
@@ -135,18 +133,4 @@ hlo_status_t hlo_ref_replica_id(REF_ARGUMENTS) {
   (void)operands;
   const hlo_process_grid_t* grid = eval->options.grid;
   return number(eval, node, grid ? eval->options.process / grid->partition_count : 0, results);
-}
-
-// The state of HLO's global generator: a counter that moves by `delta` (kept in the extras, else 1).
-hlo_status_t hlo_ref_hlo_rng_get_and_update_state(REF_ARGUMENTS) {
-  (void)operands;
-  HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
-  const hlo_attr_t* delta = hlo_attr_dict_get(node->extra, "delta");
-  uint64_t* state = hlo_eval_rng_state(eval);
-  uint64_t words[2] = {*state, 0};
-  size_t size_bytes = results[0]->size_bytes;
-  memset(results[0]->data, 0, size_bytes);
-  memcpy(results[0]->data, words, size_bytes < sizeof(words) ? size_bytes : sizeof(words));
-  *state += delta && delta->kind == HLO_ATTR_KIND_INT ? (uint64_t)delta->i : 1;
-  return hlo_ok();
 }

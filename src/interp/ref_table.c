@@ -7,13 +7,8 @@ extern __typeof__(hlo_ref_batch_norm_grad) hlo_ref_batch_norm_grad __attribute__
 extern __typeof__(hlo_ref_batch_norm_inference) hlo_ref_batch_norm_inference __attribute__((weak));
 extern __typeof__(hlo_ref_batch_norm_training) hlo_ref_batch_norm_training __attribute__((weak));
 extern __typeof__(hlo_ref_chlo_ragged_dot) hlo_ref_chlo_ragged_dot __attribute__((weak));
-extern __typeof__(hlo_ref_chlo_scan) hlo_ref_chlo_scan __attribute__((weak));
 extern __typeof__(hlo_ref_cholesky) hlo_ref_cholesky __attribute__((weak));
 extern __typeof__(hlo_ref_einsum) hlo_ref_einsum __attribute__((weak));
-extern __typeof__(hlo_ref_hlo_rng_get_and_update_state) hlo_ref_hlo_rng_get_and_update_state __attribute__((weak));
-extern __typeof__(hlo_ref_map) hlo_ref_map __attribute__((weak));
-extern __typeof__(hlo_ref_rng) hlo_ref_rng __attribute__((weak));
-extern __typeof__(hlo_ref_rng_bit_generator) hlo_ref_rng_bit_generator __attribute__((weak));
 extern __typeof__(hlo_ref_triangular_solve) hlo_ref_triangular_solve __attribute__((weak));
 extern __typeof__(hlo_ref_unary_einsum) hlo_ref_unary_einsum __attribute__((weak));
 
