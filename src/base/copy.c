@@ -18,21 +18,21 @@ typedef struct wide {
   uint64_t words[2];
 } wide_t;
 
-#define TRANSPOSE_T uint8_t
-#define TRANSPOSE_FN transpose_1
-#include "base/copy_transpose.inl"
-#define TRANSPOSE_T uint16_t
-#define TRANSPOSE_FN transpose_2
-#include "base/copy_transpose.inl"
-#define TRANSPOSE_T uint32_t
-#define TRANSPOSE_FN transpose_4
-#include "base/copy_transpose.inl"
-#define TRANSPOSE_T uint64_t
-#define TRANSPOSE_FN transpose_8
-#include "base/copy_transpose.inl"
-#define TRANSPOSE_T wide_t
-#define TRANSPOSE_FN transpose_16
-#include "base/copy_transpose.inl"
+#define COPY_T uint8_t
+#define COPY_FN(name) name##_1
+#include "base/copy_loops.inl"
+#define COPY_T uint16_t
+#define COPY_FN(name) name##_2
+#include "base/copy_loops.inl"
+#define COPY_T uint32_t
+#define COPY_FN(name) name##_4
+#include "base/copy_loops.inl"
+#define COPY_T uint64_t
+#define COPY_FN(name) name##_8
+#include "base/copy_loops.inl"
+#define COPY_T wide_t
+#define COPY_FN(name) name##_16
+#include "base/copy_loops.inl"
 
 // ---- planning ----------------------------------------------------------------------------------
 
@@ -106,18 +106,21 @@ static bool find_transpose(hlo_copy_plan_t* plan) {
   return false;
 }
 
-static hlo_status_t plan_strides(hlo_copy_plan_t* plan, const hlo_shape_t* shape,
-                                 const int64_t* in_strides, const int64_t* out_strides) {
-  plan->item_bytes = hlo_dtype_size_bytes(shape->dtype);
-  plan->total_bytes = shape->size_bytes;
+// Takes over the dimensions, without those of size 1, in the order they are written.
+static void take_dims(hlo_copy_plan_t* plan, size_t rank, const int64_t* dims,
+                      const int64_t* in_strides, const int64_t* out_strides) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    if (shape->dims[i] == 1) continue;
-    plan->dims[count++] = (hlo_copy_dim_t){shape->dims[i], in_strides[i], out_strides[i]};
+  for (size_t i = 0; i < rank; ++i) {
+    if (dims[i] == 1) continue;
+    plan->dims[count++] = (hlo_copy_dim_t){dims[i], in_strides[i], out_strides[i]};
   }
   sort_dims(plan->dims, count);
-  HLO_TRY(check_no_overlap(plan->dims, count, plan->item_bytes));
-  count = merge_dims(plan->dims, count);
+  plan->dim_count = count;
+}
+
+// Merges, and names the inner loop.
+static void choose_loop(hlo_copy_plan_t* plan) {
+  uint32_t count = merge_dims(plan->dims, plan->dim_count);
   const hlo_copy_dim_t* inner = &plan->dims[count ? count - 1 : 0];
   int64_t item = (int64_t)plan->item_bytes;
   if (count && inner->in_stride == item && inner->out_stride == item) {
@@ -130,7 +133,30 @@ static hlo_status_t plan_strides(hlo_copy_plan_t* plan, const hlo_shape_t* shape
   } else {
     plan->kind = find_transpose(plan) ? HLO_COPY_KIND_TRANSPOSE : HLO_COPY_KIND_RUNS;
   }
+}
+
+static hlo_status_t plan_strides(hlo_copy_plan_t* plan, const hlo_shape_t* shape,
+                                 const int64_t* in_strides, const int64_t* out_strides) {
+  plan->item_bytes = hlo_dtype_size_bytes(shape->dtype);
+  plan->total_bytes = shape->size_bytes;
+  take_dims(plan, shape->rank, shape->dims, in_strides, out_strides);
+  HLO_TRY(check_no_overlap(plan->dims, plan->dim_count, plan->item_bytes));
+  choose_loop(plan);
   return hlo_ok();
+}
+
+void hlo_copy_plan_init_strided(hlo_copy_plan_t* plan, size_t element_bytes, size_t rank,
+                                const int64_t* dims, const int64_t* in_strides,
+                                const int64_t* out_strides) {
+  assert(rank <= HLO_SHAPE_RANK_LIMIT);
+  plan->kind = HLO_COPY_KIND_EMPTY;
+  plan->item_bytes = plan->total_bytes = element_bytes;
+  for (size_t i = 0; i < rank; ++i) {
+    if (dims[i] <= 0) return;
+    plan->total_bytes *= (size_t)dims[i];
+  }
+  take_dims(plan, rank, dims, in_strides, out_strides);
+  choose_loop(plan);
 }
 
 typedef struct side {
@@ -210,28 +236,15 @@ hlo_status_t hlo_copy_plan_init(hlo_copy_plan_t* plan, const hlo_shape_t* shape,
 
 static void run_items(const hlo_copy_dim_t* dim, size_t item_bytes, const uint8_t* in,
                       uint8_t* out) {
-  int64_t in_stride = dim->in_stride, out_stride = dim->out_stride;
-  // Constant sizes let the compiler move the item in registers.
+  int64_t extent = dim->extent, in_stride = dim->in_stride, out_stride = dim->out_stride;
   switch (item_bytes) {
-    case 1:
-      for (int64_t i = 0; i < dim->extent; ++i) out[i * out_stride] = in[i * in_stride];
-      return;
-    case 2:
-      for (int64_t i = 0; i < dim->extent; ++i) memcpy(out + i * out_stride, in + i * in_stride, 2);
-      return;
-    case 4:
-      for (int64_t i = 0; i < dim->extent; ++i) memcpy(out + i * out_stride, in + i * in_stride, 4);
-      return;
-    case 8:
-      for (int64_t i = 0; i < dim->extent; ++i) memcpy(out + i * out_stride, in + i * in_stride, 8);
-      return;
-    case 16:
-      for (int64_t i = 0; i < dim->extent; ++i) {
-        memcpy(out + i * out_stride, in + i * in_stride, 16);
-      }
-      return;
+    case 1: line_1(in, out, extent, in_stride, out_stride); return;
+    case 2: line_2(in, out, extent, in_stride, out_stride); return;
+    case 4: line_4(in, out, extent, in_stride, out_stride); return;
+    case 8: line_8(in, out, extent, in_stride, out_stride); return;
+    case 16: line_16(in, out, extent, in_stride, out_stride); return;
     default:
-      for (int64_t i = 0; i < dim->extent; ++i) {
+      for (int64_t i = 0; i < extent; ++i) {
         memcpy(out + i * out_stride, in + i * in_stride, item_bytes);
       }
   }

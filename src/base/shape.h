@@ -116,6 +116,12 @@ typedef struct hlo_copy_plan {
 /// for strides on one side and tiles or packing in another order on the other.
 hlo_status_t hlo_copy_plan_init(hlo_copy_plan_t* plan, const hlo_shape_t* shape, hlo_copy_side_t in,
                                 hlo_copy_side_t out) HLO_MUST_USE;
+/// The same for any box of elements of any size, without layouts: element (i0, i1, ...) lies at
+/// sum(i_k * stride_k) bytes. A dimension of 0 copies nothing; an input stride of 0 repeats. The
+/// caller answers for sizes, and for written elements not overlapping each other or the input.
+void hlo_copy_plan_init_strided(hlo_copy_plan_t* plan, size_t element_bytes, size_t rank,
+                                const int64_t* dims, const int64_t* in_strides,
+                                const int64_t* out_strides);
 void hlo_copy_run(const hlo_copy_plan_t* plan, const void* in, void* out);
 
 /// For the pool: how many parts are worth running apart (from the plan only), and one of them.

@@ -11,10 +11,12 @@
 #define HLO_STRIDED_RANK_MAX 64
 
 /// Copies the box `dims` from `in` to `out`; element (i0, i1, ...) lies at sum(i_k * stride_k)
-/// bytes. shapes : rank <= HLO_STRIDED_RANK_MAX; any dim may be 0 (nothing is touched then) units
-/// : strides in bytes, may be negative; an input stride of 0 repeats (broadcast) errors : none.
-/// `element_bytes` may be any size; 1, 2, 4, 8 and 16 have their own loops. owner  : both lent for
-/// the call; the views must not overlap threads: safe (pure)
+/// bytes.
+/// shapes : rank <= HLO_STRIDED_RANK_MAX; any dim may be 0 (nothing is touched then)
+/// units  : strides in bytes, may be negative; an input stride of 0 repeats (broadcast)
+/// errors : none. `element_bytes` may be any size; 1, 2, 4, 8 and 16 have their own loops.
+/// owner  : both lent for the call; the views must not overlap
+/// threads: safe (pure)
 void hlo_strided_copy(size_t element_bytes, uint32_t rank, const int64_t* dims, void* out,
                       const int64_t* out_strides, const void* in, const int64_t* in_strides);
 

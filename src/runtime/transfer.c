@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/shape.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
-#include "runtime/strided.h"
 
 // Copies up to this many bytes cost less than handing them to a worker.
 enum { INLINE_COPY_BYTES = 1 << 18, ZERO_COPY_ALIGNMENT = 64 };
@@ -23,7 +23,7 @@ typedef struct copy_job {
   hlo_event_t* done;
   hlo_event_t* host_done;      // the host's bytes are free again; may be NULL
   bool is_strided;
-  hlo_strided_t strided;
+  hlo_copy_plan_t plan;        // where is_strided
 } copy_job_t;
 
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
@@ -43,7 +43,7 @@ static void copy_run(hlo_job_t* job) {
   const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
   uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
   if (copy->is_strided) {
-    hlo_strided_run(&copy->strided, from, to);
+    hlo_copy_run(&copy->plan, from, to);
   } else if (copy->size_bytes) {
     memcpy(to, from + copy->offset_bytes, copy->size_bytes);
   }
@@ -74,6 +74,46 @@ static copy_job_t* copy_create(hlo_client_t* client, size_t size_bytes) {
   copy->size_bytes = size_bytes;
   hlo_client_work_begin(client);
   return copy;
+}
+
+// ---- other orders of elements than the dense row-major one of buffers
+
+static bool strides_are_dense(const hlo_buffer_shape_t* shape, const int64_t* byte_strides) {
+  int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
+  for (uint32_t i = shape->rank; i-- > 0;) {
+    if (shape->dims[i] == 0) return true;
+    if (shape->dims[i] != 1 && byte_strides[i] != stride) return false;
+    stride *= shape->dims[i];
+  }
+  return true;
+}
+
+static hlo_status_t plan_from_host(const hlo_buffer_shape_t* shape, const int64_t* byte_strides,
+                                   hlo_copy_plan_t* out_plan) {
+  hlo_shape_t whole;
+  HLO_TRY(hlo_shape_init(&whole, shape->dtype, shape->dims, shape->rank));
+  return hlo_copy_plan_init(out_plan, &whole, (hlo_copy_side_t){.byte_strides = byte_strides},
+                            (hlo_copy_side_t){0});
+}
+
+// *out_needed is false when `minor_to_major` (or NULL) is the order of the buffer.
+static hlo_status_t plan_to_host(const hlo_buffer_shape_t* shape, const int64_t* minor_to_major,
+                                 hlo_copy_plan_t* out_plan, bool* out_needed) {
+  *out_needed = false;
+  if (!minor_to_major) return hlo_ok();
+  hlo_layout_t layout;
+  hlo_layout_init_row_major(&layout, shape->rank);
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    bool in_range = minor_to_major[i] >= 0 && minor_to_major[i] < shape->rank;
+    layout.minor_to_major[i] = in_range ? (uint8_t)minor_to_major[i] : UINT8_MAX;
+  }
+  if (hlo_layout_is_row_major(&layout)) return hlo_ok();
+  hlo_shape_t whole;
+  HLO_TRY(hlo_shape_init(&whole, shape->dtype, shape->dims, shape->rank));
+  HLO_TRY(hlo_copy_plan_init(out_plan, &whole, (hlo_copy_side_t){0},
+                             (hlo_copy_side_t){.layout = &layout}));
+  *out_needed = true;
+  return hlo_ok();
 }
 
 // ---- host to device
@@ -123,14 +163,12 @@ static bool is_aligned(const void* data) {
 static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage, const void* data,
                                    const int64_t* byte_strides, bool now, hlo_event_t** out_done,
                                    hlo_event_t** out_ready) {
-  hlo_strided_t strided = {0};
-  bool is_strided = byte_strides && !hlo_strides_are_dense(&buffer->shape, byte_strides);
-  if (is_strided) {
-    hlo_strided_from_host(&buffer->shape, byte_strides, &strided);
-  }
+  hlo_copy_plan_t plan;
+  bool is_strided = byte_strides && !strides_are_dense(&buffer->shape, byte_strides);
+  if (is_strided) HLO_TRY(plan_from_host(&buffer->shape, byte_strides, &plan));
   if (now || buffer->size_bytes <= INLINE_COPY_BYTES) {
     if (is_strided) {
-      hlo_strided_run(&strided, data, hlo_storage_data(storage));
+      hlo_copy_run(&plan, data, hlo_storage_data(storage));
     } else if (buffer->size_bytes) {
       memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
     }
@@ -143,7 +181,7 @@ static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage,
   copy->from = data;
   copy->destination = hlo_storage_retain(storage);
   copy->is_strided = is_strided;
-  copy->strided = strided;
+  if (is_strided) copy->plan = plan;
   *out_ready = hlo_event_retain(copy->done);
   if (out_done) *out_done = hlo_event_retain(copy->done);
   hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
@@ -162,7 +200,7 @@ hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t
     hlo_buffer_release(buffer);
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
   }
-  bool is_dense = !byte_strides || hlo_strides_are_dense(shape, byte_strides);
+  bool is_dense = !byte_strides || strides_are_dense(shape, byte_strides);
   if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && is_dense && is_aligned(data) &&
       buffer->size_bytes) {
     return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
@@ -196,9 +234,9 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
   }
   hlo_client_t* client = hlo_memory_client(buffer->memory);
   HLO_TRY(hlo_client_check_usable(client));
-  hlo_strided_t strided = {0};
-  bool is_strided = false;
-  HLO_TRY(hlo_strided_to_layout(&buffer->shape, minor_to_major, &strided, &is_strided));
+  hlo_copy_plan_t plan;
+  bool is_strided;
+  HLO_TRY(plan_to_host(&buffer->shape, minor_to_major, &plan, &is_strided));
   copy_job_t* copy = copy_create(client, buffer->size_bytes);
   if (!copy) return hlo_status_out_of_memory(sizeof *copy);
   hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
@@ -208,7 +246,7 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
   }
   copy->to = data;
   copy->is_strided = is_strided;
-  copy->strided = strided;
+  if (is_strided) copy->plan = plan;
   hlo_event_t* done = hlo_event_retain(copy->done);
   hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
   *out_done = done;
