@@ -4,35 +4,9 @@
 #include <string.h>
 
 #include "interp/kernels_impl.h"
+#include "kernels/strided.h"
 
-// ---- expansion
-// -----------------------------------------------------------------------------------
-
-// Copies the elements of dimensions d.. of the result; strides (in bytes) are 0 where repeated.
-static void expand_dim(uint32_t d, uint32_t rank, const int64_t* dims, const int64_t* strides,
-                       size_t width, const uint8_t* from, uint8_t** to) {
-  if (d == rank) {
-    memcpy(*to, from, width);
-    *to += width;
-    return;
-  }
-  if (d + 1 == rank && strides[d] == (int64_t)width) {
-    memcpy(*to, from, width * (size_t)dims[d]);
-    *to += width * (size_t)dims[d];
-    return;
-  }
-  const uint8_t* first = *to;
-  for (int64_t i = 0; i < dims[d]; ++i) {
-    if (i > 0 && strides[d] == 0) {  // the same again
-      size_t bytes = (size_t)(*to - first) / (size_t)i;
-      memcpy(*to, first, bytes);
-      *to += bytes;
-    } else {
-      expand_dim(d + 1, rank, dims, strides, width, from, to);
-    }
-    from += strides[d];
-  }
-}
+// ---- expansion --------------------------------------------------------------------------------
 
 hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const int64_t* dims,
                                const int64_t* map, hlo_tensor_t** out_tensor) {
@@ -40,22 +14,18 @@ hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const 
   HLO_TRY(hlo_tensor_create(tensor->dtype, rank, dims, &result));
   result->quant = tensor->quant;
   const size_t width = hlo_dtype_size_bytes(tensor->dtype);
-  int64_t strides[HLO_RANK_MAX] = {0};
-  int64_t stride = (int64_t)width;
-  for (uint32_t d = tensor->rank; d-- > 0;) {
-    if (tensor->dims[d] != 1) strides[map[d]] = stride;
-    stride *= tensor->dims[d];
+  int64_t dense[HLO_RANK_MAX], from[HLO_RANK_MAX] = {0}, to[HLO_RANK_MAX];
+  hlo_strided_dense(width, tensor->rank, tensor->dims, dense);
+  for (uint32_t d = 0; d < tensor->rank; ++d) {
+    if (tensor->dims[d] != 1) from[map[d]] = dense[d];  // else repeated
   }
-  uint8_t* to = result->data;
-  if (result->element_count > 0) {
-    expand_dim(0, rank, dims, strides, width, tensor->data, &to);
-  }
+  hlo_strided_dense(width, rank, dims, to);
+  hlo_strided_copy(width, rank, dims, result->data, to, tensor->data, from);
   *out_tensor = result;
   return hlo_ok();
 }
 
-// ---- ops
-// -----------------------------------------------------------------------------------------
+// ---- ops --------------------------------------------------------------------------------------
 
 enum { OPERANDS_MAX = 3 };
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// clamp of KERNEL_TYPE, from CALC(maximum) and CALC(minimum): operands min, operand, max.
-static inline T CALC(clamp)(T low, T x, T high) {
-  return CALC(minimum)(CALC(maximum)(x, low), high);
-}
-
+// The kernels of clamp from CALC(clamp)(min, operand, max).
 static void KERNEL_LOOP(clamp)(const void* const* in, void* out, size_t count) {
   const T* low = in[0];
   const T* x = in[1];

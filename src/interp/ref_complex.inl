@@ -40,10 +40,16 @@ static inline T CALC(minimum)(T x, T y) { return CALC(is_above)(y, x) ? x : y; }
 static inline uint8_t CALC(compare_eq)(T x, T y) { return x == y; }
 static inline uint8_t CALC(compare_ne)(T x, T y) { return x != y; }
 
-static inline T CALC(exponential)(T z) { return CALC(narrow)(WF(cexp)((WIDE)z)); }
+// As XLA, an imaginary part that has no direction makes both parts NaN (C99: 0 and Inf where the real
+// part is infinite).
+static inline T CALC(exponential)(T z) {
+  const PART y = __imag__ z;
+  return y - y == 0 ? CALC(narrow)(WF(cexp)((WIDE)z)) : __builtin_complex((PART)NAN, (PART)NAN);
+}
 // exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 cancels less.
 static inline T CALC(exponential_minus_one)(T z) {
   const WIDE_PART x = __real__ z, y = __imag__ z, half = WF(sin)(y / 2);
+  if (y - y != 0) return __builtin_complex((PART)NAN, (PART)NAN);
   WIDE_PART re = y == 0 ? WF(expm1)(x) : WF(expm1)(x) * WF(cos)(y) - 2 * half * half;
   return CALC(narrow)(CALC(make)(re, y == 0 ? y : WF(exp)(x) * WF(sin)(y)));
 }
@@ -89,10 +95,13 @@ static inline T CALC(sine)(T z) { return CALC(narrow)(WF(csin)((WIDE)z)); }
 static inline T CALC(tan)(T z) { return CALC(narrow)(WF(ctan)((WIDE)z)); }
 static inline T CALC(tanh)(T z) { return CALC(narrow)(WF(ctanh)((WIDE)z)); }
 
-// exp(w log z); 0 to a power with positive real part is 0, to the power 0 it is 1.
+// exp(w log z); 0 to the power 0 is 1, to one with positive real part 0, to others NaN.
 static inline T CALC(power)(T z, T w) {
   if (CALC(is_zero)(w)) return 1;
-  if (CALC(is_zero)(z) && __real__ w > 0) return 0;
+  if (CALC(is_zero)(z)) {
+    const PART part = __real__ w > 0 ? (PART)0 : (PART)NAN;
+    return __builtin_complex(part, part);
+  }
   const WIDE log_z = WF(clog)((WIDE)z);
   const WIDE_PART a = __real__ log_z, b = __imag__ log_z, c = __real__ w, d = __imag__ w;
   const WIDE_PART im = b * c + (d == 0 ? 0 : a * d);
@@ -206,6 +215,9 @@ static inline T CALC(chlo_square)(T z) {
 #define KERNEL compare_ne
 #define OUT_T uint8_t
 #include "interp/ref_binary.inl"
+static inline T CALC(clamp)(T low, T x, T high) {
+  return CALC(minimum)(CALC(maximum)(x, low), high);
+}
 #include "interp/ref_clamp.inl"
 
 const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {

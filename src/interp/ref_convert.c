@@ -23,8 +23,7 @@ hlo_status_t hlo_ref_convert(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return hlo_ok();
 }
 
-// ---- bitcast_convert
-// -----------------------------------------------------------------------------
+// ---- bitcast_convert --------------------------------------------------------------------------
 
 static bool is_sub_byte(hlo_dtype_t dtype) {
   return hlo_dtype_info(dtype)->bits % 8 != 0;
@@ -106,8 +105,7 @@ hlo_status_t hlo_ref_bitcast_convert(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-// ---- reduce_precision
-// ----------------------------------------------------------------------------
+// ---- reduce_precision -------------------------------------------------------------------------
 
 // A float format as bit fields, and what reduce_precision makes of them.
 typedef struct reduction {
@@ -185,8 +183,7 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-// ---- stochastic_convert
-// --------------------------------------------------------------------------
+// ---- stochastic_convert -----------------------------------------------------------------------
 
 // Rounds |x| up with the probability of its fraction, judged by a random number of `bits` bits.
 static double round_stochastically(double x, uint64_t random, unsigned bits) {

@@ -7,8 +7,7 @@
 #include "interp/kernels_impl.h"
 #include "interp/quant.h"
 
-// ---- the table
-// -----------------------------------------------------------------------------------
+// ---- the table --------------------------------------------------------------------------------
 
 typedef enum result_kind { RESULT_SAME, RESULT_PRED, RESULT_PART, RESULT_COMPLEX } result_kind_t;
 
@@ -92,8 +91,7 @@ uint32_t hlo_kernel_arity(hlo_kernel_id_t id) {
   return infos[id].arity;
 }
 
-// ---- running kernels
-// -----------------------------------------------------------------------------
+// ---- running kernels --------------------------------------------------------------------------
 
 enum { ARITY_MAX = 3, BLOCK = 256 };
 
@@ -246,8 +244,7 @@ hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_k
   return hlo_ok();
 }
 
-// ---- select, clamp
-// -------------------------------------------------------------------------------
+// ---- select, clamp ----------------------------------------------------------------------------
 
 hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) {
@@ -341,7 +338,7 @@ hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   return hlo_elementwise_run(eval, node, id, operands, results);
 }
 
-// ---- every other op: the functions of eval.h, one per row of elementwise.def --------------------
+// ---- every other op: the functions of eval.h, one per row of elementwise.def ------------------
 
 #define HLO_KERNEL(id, arity, result)                                                          \
   hlo_status_t hlo_ref_##id(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands, \
@@ -350,8 +347,7 @@ hlo_status_t hlo_ref_compare(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
   }
 #include "interp/elementwise.def"
 
-// ---- single elements
-// -----------------------------------------------------------------------------
+// ---- single elements --------------------------------------------------------------------------
 
 static const hlo_kernel_t* plain_kernel(hlo_op_t op, hlo_dtype_t dtype) {
   if (op == HLO_OP_select) return hlo_kernel_select(hlo_dtype_size_bytes(dtype));

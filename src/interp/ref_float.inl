@@ -71,6 +71,11 @@ static inline T CALC(minimum)(T x, T y) {
   T same = x == y && x != 0 ? x : sum;
   return x < y ? x : (y < x ? y : same);
 }
+// A NaN anywhere is the result.
+static inline T CALC(clamp)(T low, T x, T high) {
+  T above = (x >= low) | (x != x) ? x : low;
+  return (above <= high) | (above != above) ? above : high;
+}
 static inline T CALC(remainder)(T x, T y) { return (T)fmod((double)x, (double)y); }
 static inline T CALC(power)(T x, T y) { return (T)pow((double)x, (double)y); }
 static inline T CALC(atan2)(T x, T y) { return (T)atan2((double)x, (double)y); }

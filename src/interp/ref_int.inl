@@ -129,6 +129,9 @@ static inline T CALC(chlo_mulhi)(T x, T y) {
 #include "interp/ref_binary.inl"
 #define KERNEL chlo_mulhi
 #include "interp/ref_binary.inl"
+static inline T CALC(clamp)(T low, T x, T high) {
+  return CALC(minimum)(CALC(maximum)(x, low), high);
+}
 #include "interp/ref_clamp.inl"
 #include "interp/ref_compare.inl"
 

@@ -27,8 +27,7 @@ double hlo_math_lgamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-// ---- inverse error function
-// ----------------------------------------------------------------------
+// ---- inverse error function -------------------------------------------------------------------
 
 // A first value, to about 3e-7 where 1 - x^2 is above 1e-7, a worse one beyond.
 // source: Giles, "Approximating the erfinv function" (single precision)
@@ -67,8 +66,7 @@ double hlo_math_erf_inv(double x) {
   return copysign(y, x);
 }
 
-// ---- Bessel function
-// -----------------------------------------------------------------------------
+// ---- Bessel function --------------------------------------------------------------------------
 
 // Chebyshev coefficients of sqrt(x) exp(-x) I1(x) in 1/x on [0, 1/8], computed with 60 digits.
 static const double i1e_large[] = {
@@ -110,8 +108,7 @@ double hlo_math_bessel_i1e(double x) {
   return copysign(r, x);
 }
 
-// ---- digamma, zeta, polygamma
-// --------------------------------------------------------------------
+// ---- digamma, zeta, polygamma -----------------------------------------------------------------
 
 // Taylor coefficients of digamma at its positive root, from the first power on (60 digits).
 static const double digamma_root[] = {

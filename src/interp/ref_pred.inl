@@ -14,6 +14,9 @@ static inline T CALC(minimum)(T x, T y) { return x & y; }
 #include "interp/ref_binary.inl"
 #define KERNEL not
 #include "interp/ref_unary.inl"
+static inline T CALC(clamp)(T low, T x, T high) {
+  return CALC(minimum)(CALC(maximum)(x, low), high);
+}
 #include "interp/ref_clamp.inl"
 #include "interp/ref_compare.inl"
 

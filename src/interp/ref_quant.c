@@ -120,8 +120,7 @@ hlo_status_t hlo_quant_quantize(const hlo_tensor_t* tensor, const hlo_quant_t* q
   return hlo_ok();
 }
 
-// ---- ops on quantized tensors
-// --------------------------------------------------------------------
+// ---- ops on quantized tensors -----------------------------------------------------------------
 
 // A node without its quantization: the same op, attributes and regions on expressed types.
 typedef struct plain_node {

@@ -7,8 +7,7 @@
 
 #include "interp/eval.h"
 
-// ---- generators
-// ----------------------------------------------------------------------------------
+// ---- generators -------------------------------------------------------------------------------
 
 static uint32_t low(uint64_t x) {
   return (uint32_t)x;
@@ -52,8 +51,7 @@ static void philox(uint64_t key, const uint64_t counter[2], uint32_t* words) {
   memcpy(words, x, sizeof x);
 }
 
-// ---- rng_bit_generator
-// ---------------------------------------------------------------------------
+// ---- rng_bit_generator ------------------------------------------------------------------------
 
 // Stores the low bits of `bits` as element `i`.
 static void store_bits(hlo_tensor_t* tensor, int64_t i, uint64_t bits) {
@@ -159,8 +157,7 @@ hlo_status_t hlo_ref_rng_bit_generator(hlo_eval_t* eval, const hlo_node_t* node,
   return hlo_ok();
 }
 
-// ---- stateful generators
-// -------------------------------------------------------------------------
+// ---- stateful generators ----------------------------------------------------------------------
 
 // Two random 64-bit words: Philox under a fixed key, on the counter of the evaluation (its seed is
 // an option of the evaluation), so that a program gives the same numbers on every run.
