@@ -4,26 +4,23 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/cpu.h"
+
+// A level that HLOCC_CPU names but that the machine does not reach is reported where a client reads
+// its options; here it just does not count.
 static hlo_isa_t detect(void) {
-#if defined(__x86_64__)
-  hlo_isa_t best = HLO_ISA_GENERIC;
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) best = HLO_ISA_AVX2;
-  if (best == HLO_ISA_AVX2 && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    best = HLO_ISA_AVX512;
+  hlo_cpu_t cpu = {0};
+  hlo_status_t status = hlo_cpu_detect(getenv("HLOCC_CPU"), &cpu);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    hlo_status_release(hlo_cpu_detect(NULL, &cpu));  // cannot fail
   }
-  const char* limit = getenv("HLOCC_CPU");
-  if (!limit) return best;
-  if (strcmp(limit, "generic") == 0) return HLO_ISA_GENERIC;
-  if (strcmp(limit, "avx2") == 0 && best > HLO_ISA_AVX2) return HLO_ISA_AVX2;
-  return best;
-#else
-  return HLO_ISA_GENERIC;
-#endif
+  switch (cpu.level) {
+    case HLO_CPU_LEVEL_GENERIC: return HLO_ISA_GENERIC;
+    case HLO_CPU_LEVEL_AVX2: return HLO_ISA_AVX2;
+    default: return HLO_ISA_AVX512;
+  }
 }
 
 hlo_isa_t hlo_isa(void) {
