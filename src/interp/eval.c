@@ -414,6 +414,10 @@ hlo_status_t hlo_interp_run(hlo_eval_t* eval, bool* out_suspended) {
 hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
                                  hlo_tensor_t* const* args, hlo_tensor_t** results) {
   const hlo_node_t* node = region->parent;
+  if (!node) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "a called computation that is no function of scalars");
+  }
   const hlo_code_block_t* block =
       eval->program && eval->depth ? hlo_interp_block(eval->program, region) : NULL;
   if (!block) {

@@ -48,6 +48,13 @@ struct hlo_region_fn {
   hlo_region_fn_t* next;         // kept by the evaluation
 };
 
+// An error in a region: at the op that holds it, if any (called computations have none).
+static hlo_status_t region_error(const hlo_region_t* region, hlo_status_code_t code,
+                                 const char* message) {
+  if (region->parent) return hlo_eval_error(region->parent, code, "its region: %s", message);
+  return hlo_status_create(code, "a called computation: %s", message);
+}
+
 // ---- compiling ------------------------------------------------------------------------------------
 
 /// From values of the graph to numbers: open addressing, rebuilt for each inlined body.
@@ -375,8 +382,7 @@ static hlo_status_t compile_region(hlo_region_fn_t* fn) {
   const hlo_region_t* region = fn->region;
   const hlo_node_t* ret = hlo_region_terminator(region);
   if (!ret) {
-    return hlo_eval_error(region->parent, HLO_STATUS_INVALID_ARGUMENT,
-                          "its region does not end in a return");
+    return region_error(region, HLO_STATUS_INVALID_ARGUMENT, "it does not end in a return");
   }
   fn->arg_count = region->arg_count;
   fn->result_count = ret->operand_count;
@@ -401,8 +407,7 @@ static hlo_status_t load_captures(hlo_region_fn_t* fn) {
     if (!value->captured) continue;
     const hlo_tensor_t* tensor = hlo_eval_captured(fn->eval, value->captured);
     if (!tensor || tensor->size_bytes > SCALAR_BYTES) {
-      return hlo_eval_error(fn->region->parent, HLO_STATUS_INTERNAL,
-                            "a value used by its region is not there");
+      return region_error(fn->region, HLO_STATUS_INTERNAL, "a value used by it is not there");
     }
     memcpy(value->storage, tensor->data, tensor->size_bytes);
   }
@@ -498,8 +503,7 @@ static hlo_status_t call_general(hlo_region_fn_t* fn, const void* const* args,
   for (uint32_t i = 0; i < fn->arg_count && hlo_status_is_ok(status); ++i) {
     const hlo_type_t* type = fn->region->args[i]->type;
     if (hlo_type_element_count(type) != 1) {
-      status = hlo_eval_error(fn->region->parent, HLO_STATUS_UNIMPLEMENTED,
-                              "argument %u of its region is no scalar", i);
+      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "an argument is no scalar");
       break;
     }
     status = hlo_tensor_create(type->dtype, type->rank, type->dims, &tensors[i]);
@@ -513,8 +517,7 @@ static hlo_status_t call_general(hlo_region_fn_t* fn, const void* const* args,
   for (uint32_t i = 0; i < fn->result_count && hlo_status_is_ok(status); ++i) {
     size_t width = hlo_dtype_size_bytes(found[i]->dtype);
     if (found[i]->size_bytes != width) {
-      status = hlo_eval_error(fn->region->parent, HLO_STATUS_UNIMPLEMENTED,
-                              "result %u of its region is no scalar", i);
+      status = region_error(fn->region, HLO_STATUS_UNIMPLEMENTED, "a result is no scalar");
       break;
     }
     memcpy(results[i], found[i]->data, width);
