@@ -53,7 +53,8 @@ static bool has_form(const hlo_attr_t* attr, hlo_attr_form_t form) {
     case HLO_ATTR_FORM_STRING: return attr->kind == HLO_ATTR_KIND_STRING;
     case HLO_ATTR_FORM_SYMBOL: return attr->kind == HLO_ATTR_KIND_SYMBOL;
     case HLO_ATTR_FORM_SYMBOLS: return is_array_of(attr, is_symbol);
-    case HLO_ATTR_FORM_TYPE: return attr->kind == HLO_ATTR_KIND_TYPE;
+    case HLO_ATTR_FORM_TYPE:  // tf32 is no element type: text
+      return attr->kind == HLO_ATTR_KIND_TYPE || attr->kind == HLO_ATTR_KIND_OPAQUE;
     case HLO_ATTR_FORM_UNIT:
       return attr->kind == HLO_ATTR_KIND_UNIT || attr->kind == HLO_ATTR_KIND_BOOL;
     case HLO_ATTR_FORM_DICT: return attr->kind == HLO_ATTR_KIND_DICT;

@@ -49,6 +49,20 @@ enum builtin_type_code {
   TYPE_TENSOR,
   TYPE_TENSOR_WITH_ENCODING,
   TYPE_TUPLE,
+  TYPE_UNRANKED_TENSOR = 18,
+  TYPE_TF32 = 21,
+};
+
+// Codes whose type is one element type.
+static const struct {
+  uint8_t code;
+  uint8_t dtype;
+} element_types[] = {
+    {TYPE_BF16, HLO_DTYPE_BF16},   {TYPE_F16, HLO_DTYPE_F16},  {TYPE_F32, HLO_DTYPE_F32},
+    {TYPE_F64, HLO_DTYPE_F64},     {22, HLO_DTYPE_F8E5M2},     {23, HLO_DTYPE_F8E4M3},
+    {24, HLO_DTYPE_F8E4M3FN},      {25, HLO_DTYPE_F8E5M2FNUZ}, {26, HLO_DTYPE_F8E4M3FNUZ},
+    {27, HLO_DTYPE_F8E4M3B11FNUZ}, {28, HLO_DTYPE_F8E3M4},     {29, HLO_DTYPE_F4E2M1FN},
+    {30, HLO_DTYPE_F6E2M3FN},      {31, HLO_DTYPE_F6E3M2FN},   {32, HLO_DTYPE_F8E8M0FNU},
 };
 
 // ---- Types
@@ -82,7 +96,7 @@ static hlo_status_t read_integer_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* 
   return hlo_ok();
 }
 
-static hlo_status_t read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+hlo_status_t hlo_bc_read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                        hlo_bc_type_t* out) {
   uint32_t input_count, result_count;
   const hlo_type_t **inputs, **results;
@@ -93,7 +107,7 @@ static hlo_status_t read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
   return hlo_ok();
 }
 
-static hlo_status_t read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                       hlo_bc_type_t* out) {
   const hlo_bc_type_t* part;
   HLO_TRY(hlo_bc_read_type(reader, c, &part));
@@ -130,32 +144,49 @@ static hlo_status_t read_tuple_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_ok();
 }
 
+static void set_foreign(hlo_bc_type_t* out, const char* text) {
+  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN, .text = text};
+}
+
+hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                       hlo_bc_type_t* out) {
+  const hlo_bc_type_t* element;
+  HLO_TRY(hlo_bc_read_type(reader, c, &element));
+  char text[64];
+  int length = snprintf(
+      text, sizeof text, "tensor<*x%s>",
+      element->kind == HLO_BC_TYPE_ELEMENT ? hlo_dtype_info(element->dtype)->mlir_name : "?");
+  set_foreign(out, hlo_module_string(reader->module, text, (size_t)length));
+  return hlo_ok();
+}
+
 static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
   uint64_t code;
   HLO_TRY(hlo_bc_varint(c, &code));
+  for (size_t i = 0; i < sizeof element_types / sizeof element_types[0]; ++i) {
+    if (element_types[i].code == code) {
+      set_element(out, (hlo_dtype_t)element_types[i].dtype);
+      return hlo_ok();
+    }
+  }
   switch (code) {
     case TYPE_INTEGER: return read_integer_type(reader, c, out);
     case TYPE_INDEX:
       set_element(out, HLO_DTYPE_S64);
       out->is_index = true;
       return hlo_ok();
-    case TYPE_FUNCTION: return read_function_type(reader, c, out);
-    case TYPE_BF16: set_element(out, HLO_DTYPE_BF16); return hlo_ok();
-    case TYPE_F16: set_element(out, HLO_DTYPE_F16); return hlo_ok();
-    case TYPE_F32: set_element(out, HLO_DTYPE_F32); return hlo_ok();
-    case TYPE_F64: set_element(out, HLO_DTYPE_F64); return hlo_ok();
-    case TYPE_F80:
-    case TYPE_F128:
-      *out =
-          (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN, .text = code == TYPE_F80 ? "f80" : "f128"};
-      return hlo_ok();
-    case TYPE_COMPLEX: return read_complex_type(reader, c, out);
+    case TYPE_FUNCTION: return hlo_bc_read_function_type(reader, c, out);
+    case TYPE_F80: set_foreign(out, "f80"); return hlo_ok();
+    case TYPE_F128: set_foreign(out, "f128"); return hlo_ok();
+    case TYPE_TF32: set_foreign(out, "tf32"); return hlo_ok();
+    case TYPE_COMPLEX: return hlo_bc_read_complex_type(reader, c, out);
     case TYPE_MEMREF: return read_shaped_type(reader, c, HLO_TYPE_BUFFER, false, out);
     case TYPE_MEMREF_WITH_SPACE: return read_shaped_type(reader, c, HLO_TYPE_BUFFER, true, out);
     case TYPE_NONE: hlo_bc_set_type(out, hlo_type_none(reader->module)); return hlo_ok();
     case TYPE_TENSOR: return read_shaped_type(reader, c, HLO_TYPE_TENSOR, false, out);
     case TYPE_TENSOR_WITH_ENCODING: return read_shaped_type(reader, c, HLO_TYPE_TENSOR, true, out);
     case TYPE_TUPLE: return read_tuple_type(reader, c, out);
+    case TYPE_UNRANKED_TENSOR: return hlo_bc_read_unranked_type(reader, c, out);
     default:
       return hlo_bc_error(c, "builtin type code %llu is not supported", (unsigned long long)code);
   }
@@ -240,8 +271,8 @@ static hlo_status_t read_location(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
 
 // ---- Attributes
 
-static hlo_status_t read_array(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
+hlo_status_t hlo_bc_read_array_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) {
   uint32_t count;
   const hlo_attr_t** items;
   HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
@@ -249,8 +280,8 @@ static hlo_status_t read_array(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_ok();
 }
 
-static hlo_status_t read_dictionary(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                    const hlo_attr_t** out) {
+hlo_status_t hlo_bc_read_dict_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                   const hlo_attr_t** out) {
   uint32_t count;
   const char** keys;
   const hlo_attr_t** items;
@@ -292,8 +323,8 @@ static hlo_status_t read_symbol(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, boo
   return status;
 }
 
-static hlo_status_t read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
+hlo_status_t hlo_bc_read_float_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) {
   const hlo_bc_type_t* type;
   double value;
   HLO_TRY(hlo_bc_read_type(reader, c, &type));
@@ -394,8 +425,8 @@ static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
                                const hlo_attr_t** out) {
   const hlo_bc_type_t* type;
   switch (code) {
-    case ATTR_ARRAY: return read_array(reader, c, out);
-    case ATTR_DICTIONARY: return read_dictionary(reader, c, out);
+    case ATTR_ARRAY: return hlo_bc_read_array_attr(reader, c, out);
+    case ATTR_DICTIONARY: return hlo_bc_read_dict_attr(reader, c, out);
     case ATTR_STRING: return read_string_attr(reader, c, false, out);
     case ATTR_STRING_WITH_TYPE: return read_string_attr(reader, c, true, out);
     case ATTR_FLAT_SYMBOL: return read_symbol(reader, c, false, out);
@@ -407,7 +438,7 @@ static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
     case ATTR_INTEGER:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_int_attr(reader, type, c, out);
-    case ATTR_FLOAT: return read_float(reader, c, out);
+    case ATTR_FLOAT: return hlo_bc_read_float_attr(reader, c, out);
     case ATTR_DENSE_RESOURCE: return read_dense_resource(reader, c, out);
     case ATTR_DENSE_ARRAY: return read_dense_array(reader, c, out);
     case ATTR_DENSE: return read_dense(reader, c, out);

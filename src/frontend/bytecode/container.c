@@ -18,8 +18,10 @@ static const char* const section_names[HLO_BC_SECTION_COUNT] = {"string section"
 
 enum { RESOURCE_KIND_COUNT = 3 };
 
-static const hlo_bc_dialect_t* const known_dialects[] = {&hlo_bc_dialect_builtin,
-                                                         &hlo_bc_dialect_sdy, &hlo_bc_dialect_vhlo};
+static const hlo_bc_dialect_t* const known_dialects[] = {
+    &hlo_bc_dialect_builtin, &hlo_bc_dialect_chlo,      &hlo_bc_dialect_quant,
+    &hlo_bc_dialect_sdy,     &hlo_bc_dialect_stablehlo, &hlo_bc_dialect_vhlo,
+};
 
 hlo_status_t hlo_bc_scratch(hlo_bc_reader_t* reader, size_t count, size_t item_bytes,
                             void* out_pointer) {

@@ -11,12 +11,32 @@ static hlo_bc_cursor_t entry_cursor(const hlo_bc_reader_t* reader, const hlo_bc_
   return (hlo_bc_cursor_t){section->file, entry->data, entry->data + entry->size, section->where};
 }
 
+// "#chlo<precision HIGH>" and "#stablehlo<precision HIGH>": NULL if the text is no such thing.
+static const hlo_attr_t* enum_of_text(hlo_module_t* module, const char* text, size_t length) {
+  const char* open = memchr(text, '<', length);
+  const char* space = open ? memchr(open, ' ', length - (size_t)(open - text)) : NULL;
+  if (!space || text[0] != '#' || text[length - 1] != '>') return NULL;
+  const char *name = open + 1, *value = space + 1;
+  for (int kind = 0; kind < HLO_ENUM_KIND_COUNT; ++kind) {
+    const char* mnemonic = hlo_enum_mnemonic((hlo_enum_kind_t)kind);
+    if (strlen(mnemonic) != (size_t)(space - name) ||
+        memcmp(mnemonic, name, (size_t)(space - name)) != 0) {
+      continue;
+    }
+    int64_t number =
+        hlo_enum_case_value((hlo_enum_kind_t)kind, value, length - 1 - (size_t)(value - text));
+    return number < 0 ? NULL : hlo_attr_enum(module, (hlo_enum_kind_t)kind, number);
+  }
+  return NULL;
+}
+
 static hlo_status_t read_text_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                    hlo_bc_attr_t* out) {
   const char* text;
   size_t length;
   HLO_TRY(hlo_bc_text(c, &text, &length));
-  hlo_bc_set_attr(out, hlo_attr_opaque(reader->module, text, length));
+  const hlo_attr_t* attr = enum_of_text(reader->module, text, length);
+  hlo_bc_set_attr(out, attr ? attr : hlo_attr_opaque(reader->module, text, length));
   return hlo_ok();
 }
 
@@ -282,12 +302,9 @@ hlo_status_t hlo_bc_make_type_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t*
   hlo_module_t* module = reader->module;
   if (type->kind == HLO_BC_TYPE_IR) {
     *out = hlo_attr_type(module, type->type);
-  } else if (type->kind == HLO_BC_TYPE_ELEMENT) {  // a scalar stands for its element type
-    hlo_type_t fields = {.kind = HLO_TYPE_TENSOR,
-                         .dtype = type->dtype,
-                         .is_index = type->is_index,
-                         .quant = type->quant};
-    *out = hlo_attr_type(module, hlo_type_intern(module, &fields));
+  } else if (type->kind == HLO_BC_TYPE_ELEMENT) {  // no type of a value: kept as text
+    const char* name = type->is_index ? "index" : hlo_dtype_info(type->dtype)->mlir_name;
+    *out = hlo_attr_opaque(module, name, strlen(name));
   } else {
     *out = hlo_attr_opaque(module, type->text, strlen(type->text));
   }
@@ -316,4 +333,22 @@ hlo_status_t hlo_bc_make_int_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* 
     *out = hlo_attr_int(reader->module, type->dtype, value);
   }
   return hlo_module_status(reader->module);
+}
+
+hlo_status_t hlo_bc_read_enum(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+                              const hlo_bc_enum_code_t* table, size_t count,
+                              const hlo_attr_t** out) {
+  for (size_t i = 0; i < count; ++i) {
+    if (table[i].code != code) continue;
+    hlo_enum_kind_t kind = (hlo_enum_kind_t)table[i].kind;
+    uint64_t value;
+    HLO_TRY(hlo_bc_varint(c, &value));
+    if (value > INT32_MAX || !hlo_enum_case_name(kind, (int64_t)value)) {
+      return hlo_bc_error(c, "%llu is no case of %s", (unsigned long long)value,
+                          hlo_enum_mnemonic(kind));
+    }
+    *out = hlo_attr_enum(reader->module, kind, (int64_t)value);
+    return hlo_module_status(reader->module);
+  }
+  return hlo_ok();
 }

@@ -93,21 +93,29 @@ static hlo_status_t add_raw(ir_t* ir, const hlo_bc_cursor_t* c, const hlo_raw_at
   return hlo_ok();
 }
 
-static hlo_status_t read_attr_dict(ir_t* ir, hlo_bc_cursor_t* c) {
+static bool is_property(const hlo_bc_op_schema_t* schema, const char* name, size_t length) {
+  for (const char* p = schema->properties; *p; p += strcspn(p, " "), p += *p == ' ') {
+    if (strcspn(p, " ?+*") == length && memcmp(p, name, length) == 0) return true;
+  }
+  return false;
+}
+
+static hlo_status_t read_attr_dict(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op) {
   const hlo_attr_t* dict;
   HLO_TRY(hlo_bc_read_attr_of(ir->reader, c, HLO_ATTR_KIND_DICT, "op's attributes", &dict));
   for (uint32_t i = 0; i < dict->count; ++i) {
     hlo_raw_attr_t raw = {.name = dict->keys[i],
                           .name_length = (uint32_t)strlen(dict->keys[i]),
                           .value = dict->items[i]};
+    raw.is_inherent = is_property(op->schema, raw.name, raw.name_length);
     HLO_TRY(add_raw(ir, c, &raw));
   }
   return hlo_ok();
 }
 
 // Properties of an op that the producer did not know are one dictionary.
-static hlo_status_t read_dict_properties(ir_t* ir, hlo_bc_cursor_t* c) {
-  HLO_TRY(read_attr_dict(ir, c));
+static hlo_status_t read_dict_properties(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op) {
+  HLO_TRY(read_attr_dict(ir, c, op));
   if (!hlo_bc_at_end(c)) return hlo_bc_error(c, "bytes after the properties of an op");
   return hlo_ok();
 }
@@ -120,32 +128,39 @@ static hlo_status_t count_numbers(hlo_bc_cursor_t c, uint32_t* out) {
 }
 
 // Segment sizes: a list of numbers, or pairs of index and number if most are zero.
-static hlo_status_t read_segment_sizes(ir_t* ir, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
+static hlo_status_t read_segment_sizes(ir_t* ir, hlo_bc_cursor_t* c, uint32_t segment_count,
+                                       const hlo_attr_t** out) {
   enum { SEGMENTS_MAX = 16 };
   int64_t sizes[SEGMENTS_MAX] = {0};
   uint64_t count, number;
   bool is_sparse;
   HLO_TRY(hlo_bc_varint_flag(c, &count, &is_sparse));
-  if (count > SEGMENTS_MAX) return hlo_bc_error(c, "%llu segments", (unsigned long long)count);
-  uint64_t index_bits = 0, used = count;
+  if (count > segment_count || segment_count > SEGMENTS_MAX) {
+    return hlo_bc_error(c, "%llu segments", (unsigned long long)count);
+  }
+  uint64_t index_bits = 0;
   if (is_sparse && count) HLO_TRY(hlo_bc_varint(c, &index_bits));
   if (index_bits > 8) return hlo_bc_error(c, "segment indices of more than 8 bits");
-  for (uint64_t i = 0; i < used; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     HLO_TRY(hlo_bc_varint(c, &number));
     uint64_t index = is_sparse ? number & ((1u << index_bits) - 1) : i;
     if (is_sparse) number >>= index_bits;
-    if (index >= SEGMENTS_MAX || number > INT32_MAX) return hlo_bc_error(c, "a wrong segment size");
+    if (index >= segment_count || number > INT32_MAX)
+      return hlo_bc_error(c, "a wrong segment size");
     sizes[index] = (int64_t)number;
   }
-  *out = hlo_attr_ints(ir->module, (uint32_t)count, sizes);
+  *out = hlo_attr_ints(ir->module, segment_count, sizes);
   return hlo_module_status(ir->module);
 }
 
 static hlo_status_t read_property(ir_t* ir, hlo_bc_cursor_t* c, const char* name, size_t length,
-                                  char mark) {
+                                  char mark, const op_t* op) {
   hlo_raw_attr_t raw = {.name = name, .name_length = (uint32_t)length, .is_inherent = true};
   if (mark == '*') {
-    HLO_TRY(read_segment_sizes(ir, c, &raw.value));
+    const hlo_op_info_t* info = hlo_op_info(op->schema->op);
+    bool of_operands = strncmp(name, "operand", 7) == 0;
+    HLO_TRY(read_segment_sizes(ir, c, of_operands ? info->operand_count : info->result_count,
+                               &raw.value));
   } else if (mark == '?' || mark == '+') {
     HLO_TRY(hlo_bc_read_optional_attr(ir->reader, c, &raw.value));
   } else {
@@ -159,7 +174,7 @@ static hlo_status_t read_properties(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op
   uint32_t index, number_count, names = 0;
   HLO_TRY(hlo_bc_index(c, reader->properties_count, "properties", &index));
   hlo_bc_cursor_t data = reader->properties[index];
-  if (!op->name->is_registered) return read_dict_properties(ir, &data);
+  if (!op->name->is_registered) return read_dict_properties(ir, &data, op);
   HLO_TRY(count_numbers(data, &number_count));
   for (const char* p = op->schema->properties; *p; p += strcspn(p, " "), p += *p == ' ') ++names;
   for (const char* p = op->schema->properties; *p;) {
@@ -167,7 +182,7 @@ static hlo_status_t read_properties(ir_t* ir, hlo_bc_cursor_t* c, const op_t* op
     size_t length = strcspn(p, " ?+*");
     char mark = length < word ? p[length] : 0;
     if (mark != '+' || number_count >= names) {
-      HLO_TRY(read_property(ir, &data, p, length, mark));
+      HLO_TRY(read_property(ir, &data, p, length, mark, op));
     }
     p += word;
     p += *p == ' ';
@@ -256,7 +271,7 @@ static hlo_status_t read_op_head(ir_t* ir, hlo_bc_cursor_t* c, const scope_t* sc
   if (!op->name->is_bound) bind_op_name(ir, &reader->op_names[name]);
   op->schema = op->name->schema;
   if (!op->schema) return unknown_op(ir, op->name, op->loc);
-  if (mask & HAS_ATTRS) HLO_TRY(read_attr_dict(ir, c));
+  if (mask & HAS_ATTRS) HLO_TRY(read_attr_dict(ir, c, op));
   if (mask & HAS_PROPERTIES) HLO_TRY(read_properties(ir, c, op));
   if (mask & HAS_RESULTS) {
     HLO_TRY(hlo_bc_read_ir_types(reader, c, &op->result_count, &op->result_types));

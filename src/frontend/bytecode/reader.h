@@ -88,7 +88,10 @@ typedef struct hlo_bc_dialect {
 } hlo_bc_dialect_t;
 
 extern const hlo_bc_dialect_t hlo_bc_dialect_builtin;
+extern const hlo_bc_dialect_t hlo_bc_dialect_chlo;
+extern const hlo_bc_dialect_t hlo_bc_dialect_quant;
 extern const hlo_bc_dialect_t hlo_bc_dialect_sdy;
+extern const hlo_bc_dialect_t hlo_bc_dialect_stablehlo;
 extern const hlo_bc_dialect_t hlo_bc_dialect_vhlo;
 
 typedef enum hlo_bc_state { HLO_BC_UNREAD, HLO_BC_READING, HLO_BC_READ } hlo_bc_state_t;
@@ -192,6 +195,34 @@ hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_
 hlo_status_t hlo_bc_read_blob(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                               hlo_bc_cursor_t* out) HLO_MUST_USE;
 
+// Attributes and types that several dialects encode alike.
+/// A list of attributes.
+hlo_status_t hlo_bc_read_array_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) HLO_MUST_USE;
+/// Pairs of name (a string attribute) and attribute.
+hlo_status_t hlo_bc_read_dict_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                   const hlo_attr_t** out) HLO_MUST_USE;
+/// A float type and a value of it.
+hlo_status_t hlo_bc_read_float_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                    const hlo_attr_t** out) HLO_MUST_USE;
+/// Types of inputs, types of results.
+hlo_status_t hlo_bc_read_function_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                       hlo_bc_type_t* out) HLO_MUST_USE;
+/// The type of the parts of a complex number.
+hlo_status_t hlo_bc_read_complex_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                      hlo_bc_type_t* out) HLO_MUST_USE;
+/// A tensor of unknown rank: no value can have it.
+hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                       hlo_bc_type_t* out) HLO_MUST_USE;
+/// A uniform quantized type of one scale, or of one a slice along an axis.
+hlo_status_t hlo_bc_read_quantized_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool per_axis,
+                                        hlo_bc_type_t* out) HLO_MUST_USE;
+/// StableHLO's output_operand_alias and result_accuracy.
+hlo_status_t hlo_bc_read_alias(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                               const hlo_attr_t** out) HLO_MUST_USE;
+hlo_status_t hlo_bc_read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                  const hlo_attr_t** out) HLO_MUST_USE;
+
 /// A tensor (or, with `kind`, buffer) type from its parts; checks rank, dims and total size.
 /// `encoding` (may be NULL) is a bounds entry or any attribute to keep.
 hlo_status_t hlo_bc_make_tensor(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
@@ -208,6 +239,16 @@ hlo_status_t hlo_bc_make_int_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* 
 /// bytes can be used as they are.
 hlo_status_t hlo_bc_make_literal(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* data,
                                  const hlo_type_t* type, const hlo_attr_t** out) HLO_MUST_USE;
+
+/// A code of a dialect's encoding that stands for attributes of one enumeration.
+typedef struct hlo_bc_enum_code {
+  uint8_t code;
+  uint8_t kind;  // hlo_enum_kind_t
+} hlo_bc_enum_code_t;
+/// Reads the case of an enumeration if `code` is in the table, else leaves *out alone.
+hlo_status_t hlo_bc_read_enum(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+                              const hlo_bc_enum_code_t* table, size_t count,
+                              const hlo_attr_t** out) HLO_MUST_USE;
 
 static inline void hlo_bc_set_attr(hlo_bc_attr_t* out, const hlo_attr_t* attr) {
   *out = (hlo_bc_attr_t){.kind = HLO_BC_ATTR_PLAIN, .attr = attr};

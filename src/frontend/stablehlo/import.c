@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "frontend/stablehlo/text.h"
+#include "frontend/stablehlo/attrs.h"
 
 enum {
   SPLAT_INTS_MAX = 4096,     // a splat is written out only up to this many numbers
@@ -40,7 +40,10 @@ static hlo_status_t literal_ints(hlo_module_t* module, hlo_attr_id_t id,
 static hlo_status_t to_ints(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
-  if (in->kind == HLO_ATTR_KIND_INTS && in->rows == 0) return hlo_ok();
+  if (in->kind == HLO_ATTR_KIND_INTS && in->rows == 0) {
+    if (in->dtype != HLO_DTYPE_PRED) *out = hlo_attr_ints(module, in->count, in->values);
+    return hlo_module_status(module);
+  }
   if (!is_integer_literal(in) || in->literal->rank > 1) return bad_form(id, "a list of integers");
   int64_t* values;
   HLO_TRY(literal_ints(module, id, in->literal, &values));
@@ -152,6 +155,19 @@ static hlo_status_t to_precision(hlo_module_t* module, hlo_attr_id_t id, const h
   return of_enum(id, in, HLO_ENUM_PRECISION, out);
 }
 
+// An element type stands as the type of a scalar; one that the IR lacks (tf32) stays text.
+static hlo_status_t to_type(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+                            const hlo_attr_t** out) {
+  *out = in;
+  if (in->kind == HLO_ATTR_KIND_TYPE) return hlo_ok();
+  if (in->kind != HLO_ATTR_KIND_OPAQUE) return bad_form(id, "a type");
+  hlo_dtype_t dtype = hlo_dtype_from_mlir_name(in->text, in->text_length);
+  if (dtype != HLO_DTYPE_INVALID) {
+    *out = hlo_attr_type(module, hlo_type_tensor(module, dtype, 0, NULL));
+  }
+  return hlo_module_status(module);
+}
+
 static bool is_none(const hlo_attr_t* attr) {
   return attr->kind == HLO_ATTR_KIND_TYPE && attr->type->kind == HLO_TYPE_NONE;
 }
@@ -192,7 +208,7 @@ static hlo_status_t convert(hlo_module_t* module, hlo_attr_id_t id, const hlo_at
     case HLO_ATTR_FORM_MATRIX: return to_matrix(module, id, in, out);
     case HLO_ATTR_FORM_LAYOUTS: return to_list(module, id, in, to_layout, out);
     case HLO_ATTR_FORM_PRECISIONS: return to_list(module, id, in, to_precision, out);
-    case HLO_ATTR_FORM_TYPE:
+    case HLO_ATTR_FORM_TYPE: return to_type(module, id, in, out);
     case HLO_ATTR_FORM_ALIASES:
     case HLO_ATTR_FORM_ANY: *out = in; return hlo_ok();
     default: return convert_enum_form(id, in, out);
@@ -232,9 +248,7 @@ static bool is_empty(const hlo_attr_t* attr) {
 }
 
 static bool is_default(hlo_attr_id_t id, const hlo_attr_t* attr) {
-  if (attr->kind == HLO_ATTR_KIND_OPAQUE) {
-    return defaults[id] == DEFAULT_ACCURACY && strcmp(attr->text, HLO_DEFAULT_RESULT_ACCURACY) == 0;
-  }
+  if (attr->kind == HLO_ATTR_KIND_OPAQUE) return false;
   switch ((default_test_t)defaults[id]) {
     case DEFAULT_ZERO: return attr->i == 0;
     case DEFAULT_ONE: return attr->i == 1;
@@ -242,6 +256,7 @@ static bool is_default(hlo_attr_id_t id, const hlo_attr_t* attr) {
     case DEFAULT_ZEROS: return all_items_are(attr, 0);
     case DEFAULT_ONES: return all_items_are(attr, 1);
     case DEFAULT_EMPTY: return is_empty(attr);
+    case DEFAULT_ACCURACY: return attr->kind == HLO_ATTR_KIND_DICT && hlo_is_default_accuracy(attr);
     default: return false;
   }
 }
@@ -278,6 +293,55 @@ static void drop_empty_layouts(hlo_imported_attrs_t* attrs) {
   }
 }
 
+// A channel is an id and a type: collectives without an id have none, with one the type is 0
+// unless it says otherwise.
+static hlo_status_t complete_channel(hlo_module_t* module, hlo_op_t op,
+                                     hlo_imported_attrs_t* attrs) {
+  if (hlo_op_attr_slot(op, HLO_ATTR_channel_type) < 0) return hlo_ok();
+  hlo_named_attr_t* id = find_imported(attrs, HLO_ATTR_channel_id);
+  hlo_named_attr_t* type = find_imported(attrs, HLO_ATTR_channel_type);
+  if (!id && type && type->value->i == 0) type->value = NULL;
+  if (!id || type || attrs->count == HLO_IMPORT_ATTRS_MAX) return hlo_ok();
+  const hlo_attr_t* zero = hlo_attr_int(module, HLO_DTYPE_S64, 0);
+  attrs->attrs[attrs->count++] = (hlo_named_attr_t){HLO_ATTR_channel_type, zero};
+  return hlo_module_status(module);
+}
+
+// The fields of a struct attribute, all of which the op has.
+static hlo_status_t spread_struct(hlo_module_t* module, hlo_op_t op, const hlo_attr_t* dict,
+                                  hlo_imported_attrs_t* out) {
+  if (dict->kind != HLO_ATTR_KIND_DICT) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "attribute '%.200s' cannot be read",
+                             dict->text ? dict->text : "");
+  }
+  for (uint32_t i = 0; i < dict->count; ++i) {
+    hlo_attr_id_t id = hlo_attr_from_name(dict->keys[i], strlen(dict->keys[i]));
+    int slot = id == HLO_ATTR_COUNT ? -1 : hlo_op_attr_slot(op, id);
+    if (slot < 0) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the op has no attribute '%.64s'",
+                               dict->keys[i]);
+    }
+    HLO_TRY(add_known(module, op, id, slot, dict->items[i], out));
+  }
+  return hlo_ok();
+}
+
+static bool is_struct_name(const hlo_raw_attr_t* raw) {
+  static const char* const names[] = {"algorithm",
+                                      "channel_handle",
+                                      "dimension_numbers",
+                                      "dot_dimension_numbers",
+                                      "ragged_dot_dimension_numbers",
+                                      "scatter_dimension_numbers"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+    if (strlen(names[i]) == raw->name_length &&
+        memcmp(names[i], raw->name, raw->name_length) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
                               const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) {
   out->count = 0;
@@ -290,6 +354,8 @@ hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
     int slot = id == HLO_ATTR_COUNT ? -1 : hlo_op_attr_slot(op, id);
     if (slot >= 0) {
       HLO_TRY(add_known(module, op, id, slot, raw[i].value, out));
+    } else if (raw[i].is_inherent && is_struct_name(&raw[i])) {
+      HLO_TRY(spread_struct(module, op, raw[i].value, out));
     } else if (!raw[i].is_inherent) {
       if (!keys) {
         keys = hlo_arena_array(&module->arena, count, sizeof *keys);
@@ -301,6 +367,7 @@ hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
     }
   }
   if (op == HLO_OP_custom_call) drop_empty_layouts(out);
+  HLO_TRY(complete_channel(module, op, out));
   if (extra_count) out->extra = hlo_attr_dict(module, extra_count, keys, items);
   return hlo_module_status(module);
 }

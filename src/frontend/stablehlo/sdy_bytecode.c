@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
-#include "frontend/stablehlo/text.h"
+#include "frontend/stablehlo/attrs.h"
 
 enum sdy_attr_code {
   ATTR_MANUAL_AXES,

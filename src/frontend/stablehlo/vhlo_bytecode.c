@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
-#include "frontend/stablehlo/text.h"
+#include "frontend/stablehlo/attrs.h"
 
 enum vhlo_attr_code {
   ATTR_ARRAY = 1,
@@ -72,22 +72,6 @@ enum vhlo_type_code {
   TYPE_FUTURE = 42,
 };
 
-static hlo_status_t read_element(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                 const hlo_bc_type_t** out) {
-  HLO_TRY(hlo_bc_read_type(reader, c, out));
-  if ((*out)->kind != HLO_BC_TYPE_ELEMENT) return hlo_bc_error(c, "an element type is expected");
-  return hlo_ok();
-}
-
-static hlo_status_t read_complex(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
-  const hlo_bc_type_t* part;
-  HLO_TRY(read_element(reader, c, &part));
-  hlo_dtype_t dtype = hlo_dtype_complex_of(part->dtype);
-  if (dtype == HLO_DTYPE_INVALID) return hlo_bc_error(c, "complex numbers of unsupported parts");
-  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_ELEMENT, .dtype = dtype};
-  return hlo_ok();
-}
-
 static hlo_status_t read_shaped(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_type_kind_t kind,
                                 bool has_encoding, hlo_bc_type_t* out) {
   const hlo_bc_attr_t* encoding = NULL;
@@ -98,71 +82,6 @@ static hlo_status_t read_shaped(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo
   HLO_TRY(hlo_bc_read_svarints(reader, c, &rank, &dims));
   HLO_TRY(hlo_bc_read_type(reader, c, &element));
   return hlo_bc_make_tensor(reader, c, kind, rank, dims, element, encoding, out);
-}
-
-static hlo_dtype_t unsigned_of(hlo_dtype_t dtype) {
-  switch (dtype) {
-    case HLO_DTYPE_S2: return HLO_DTYPE_U2;
-    case HLO_DTYPE_S4: return HLO_DTYPE_U4;
-    case HLO_DTYPE_S8: return HLO_DTYPE_U8;
-    case HLO_DTYPE_S16: return HLO_DTYPE_U16;
-    case HLO_DTYPE_S32: return HLO_DTYPE_U32;
-    default: return dtype;
-  }
-}
-
-static hlo_status_t read_quantized(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool per_axis,
-                                   hlo_bc_type_t* out) {
-  const hlo_bc_type_t *storage, *expressed;
-  uint64_t flags, axis = 0;
-  uint32_t scale_count = 1, point_count = 1;
-  hlo_quant_t* quant;
-  double* scales;
-  int64_t* points;
-  HLO_TRY(hlo_bc_scratch(reader, 1, sizeof *quant, &quant));
-  HLO_TRY(hlo_bc_varint(c, &flags));
-  HLO_TRY(read_element(reader, c, &storage));
-  HLO_TRY(read_element(reader, c, &expressed));
-  if (per_axis) {  // axis, range, scales, zero points
-    HLO_TRY(hlo_bc_varint(c, &axis));
-    HLO_TRY(hlo_bc_svarint(c, &quant->storage_min));
-    HLO_TRY(hlo_bc_svarint(c, &quant->storage_max));
-    HLO_TRY(hlo_bc_count(c, 1, &scale_count));
-  }
-  HLO_TRY(hlo_bc_scratch(reader, scale_count, sizeof *scales, &scales));
-  for (uint32_t i = 0; i < scale_count; ++i) {
-    HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &scales[i]));
-  }
-  if (per_axis) HLO_TRY(hlo_bc_count(c, 1, &point_count));
-  HLO_TRY(hlo_bc_scratch(reader, point_count, sizeof *points, &points));
-  for (uint32_t i = 0; i < point_count; ++i) HLO_TRY(hlo_bc_svarint(c, &points[i]));
-  if (!per_axis) {  // scale, zero point, range
-    HLO_TRY(hlo_bc_svarint(c, &quant->storage_min));
-    HLO_TRY(hlo_bc_svarint(c, &quant->storage_max));
-  }
-  if (scale_count != point_count || axis >= HLO_RANK_MAX) {
-    return hlo_bc_error(c, "a quantized type with %u scales, %u zero points and axis %llu",
-                        scale_count, point_count, (unsigned long long)axis);
-  }
-  // Bit 0 of the flags: the storage is signed. The type itself is written signless.
-  quant->storage = flags & 1 ? storage->dtype : unsigned_of(storage->dtype);
-  quant->expressed = expressed->dtype;
-  quant->axis = per_axis ? (int32_t)axis : -1;
-  quant->count = scale_count;
-  quant->scales = scales;
-  quant->zero_points = points;
-  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_ELEMENT, .dtype = quant->storage, .quant = quant};
-  return hlo_ok();
-}
-
-static hlo_status_t read_function(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
-  uint32_t input_count, result_count;
-  const hlo_type_t **inputs, **results;
-  HLO_TRY(hlo_bc_read_ir_types(reader, c, &input_count, &inputs));
-  HLO_TRY(hlo_bc_read_ir_types(reader, c, &result_count, &results));
-  hlo_bc_set_type(out,
-                  hlo_type_function(reader->module, input_count, inputs, result_count, results));
-  return hlo_ok();
 }
 
 static hlo_status_t read_group(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool is_future,
@@ -181,7 +100,6 @@ static void set_foreign(hlo_bc_type_t* out, const char* text) {
 
 static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
   uint64_t code;
-  const hlo_bc_type_t* element;
   HLO_TRY(hlo_bc_varint(c, &code));
   for (size_t i = 0; i < sizeof element_types / sizeof element_types[0]; ++i) {
     if (element_types[i].code != code) continue;
@@ -191,8 +109,8 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
     return hlo_ok();
   }
   switch (code) {
-    case TYPE_COMPLEX: return read_complex(reader, c, out);
-    case TYPE_FUNCTION: return read_function(reader, c, out);
+    case TYPE_COMPLEX: return hlo_bc_read_complex_type(reader, c, out);
+    case TYPE_FUNCTION: return hlo_bc_read_function_type(reader, c, out);
     case TYPE_TENSOR: return read_shaped(reader, c, HLO_TYPE_TENSOR, false, out);
     case TYPE_TENSOR_WITH_ENCODING: return read_shaped(reader, c, HLO_TYPE_TENSOR, true, out);
     case TYPE_BUFFER: return read_shaped(reader, c, HLO_TYPE_BUFFER, false, out);
@@ -200,12 +118,9 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
     case TYPE_NONE: hlo_bc_set_type(out, hlo_type_none(reader->module)); return hlo_ok();
     case TYPE_TUPLE: return read_group(reader, c, false, out);
     case TYPE_FUTURE: return read_group(reader, c, true, out);
-    case TYPE_QUANTIZED: return read_quantized(reader, c, false, out);
-    case TYPE_QUANTIZED_PER_AXIS: return read_quantized(reader, c, true, out);
-    case TYPE_UNRANKED_TENSOR:
-      HLO_TRY(read_element(reader, c, &element));
-      set_foreign(out, "tensor<*>");
-      return hlo_ok();
+    case TYPE_QUANTIZED: return hlo_bc_read_quantized_type(reader, c, false, out);
+    case TYPE_QUANTIZED_PER_AXIS: return hlo_bc_read_quantized_type(reader, c, true, out);
+    case TYPE_UNRANKED_TENSOR: return hlo_bc_read_unranked_type(reader, c, out);
     case TYPE_WITNESS: set_foreign(out, "!shape.witness"); return hlo_ok();
     case TYPE_TF32: set_foreign(out, "tf32"); return hlo_ok();
     default: return hlo_bc_error(c, "VHLO type code %llu is unknown", (unsigned long long)code);
@@ -214,11 +129,7 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
 
 // ---- Attributes
 
-// Codes whose attribute is one enumeration.
-static const struct {
-  uint8_t code;
-  uint8_t kind;
-} enum_attrs[] = {
+static const hlo_bc_enum_code_t enums[] = {
     {ATTR_COMPARISON_DIRECTION, HLO_ENUM_COMPARISON_DIRECTION},
     {ATTR_COMPARISON_TYPE, HLO_ENUM_COMPARISON_TYPE},
     {ATTR_CUSTOM_CALL_API_VERSION, HLO_ENUM_CUSTOM_CALL_API_VERSION},
@@ -229,60 +140,6 @@ static const struct {
     {ATTR_TRANSPOSE, HLO_ENUM_TRANSPOSE},
     {ATTR_RESULT_ACCURACY_MODE, HLO_ENUM_RESULT_ACCURACY_MODE},
 };
-
-static hlo_status_t read_enum(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_enum_kind_t kind,
-                              const hlo_attr_t** out) {
-  uint64_t value;
-  HLO_TRY(hlo_bc_varint(c, &value));
-  if (value > INT32_MAX || !hlo_enum_case_name(kind, (int64_t)value)) {
-    return hlo_bc_error(c, "%llu is no case of %s", (unsigned long long)value,
-                        hlo_enum_mnemonic(kind));
-  }
-  *out = hlo_attr_enum(reader->module, kind, (int64_t)value);
-  return hlo_ok();
-}
-
-static hlo_status_t read_dictionary(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                    const hlo_attr_t** out) {
-  uint32_t count;
-  const char** keys;
-  const hlo_attr_t** items;
-  HLO_TRY(hlo_bc_count(c, 2, &count));
-  HLO_TRY(hlo_bc_scratch(reader, count, sizeof *keys, &keys));
-  HLO_TRY(hlo_bc_scratch(reader, count, sizeof *items, &items));
-  for (uint32_t i = 0; i < count; ++i) {
-    const hlo_attr_t* key;
-    HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "name of an attribute", &key));
-    HLO_TRY(hlo_bc_read_attr(reader, c, &items[i]));
-    keys[i] = key->text;
-  }
-  *out = hlo_attr_dict(reader->module, count, keys, items);
-  return hlo_ok();
-}
-
-static hlo_status_t read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
-  const hlo_bc_type_t* type;
-  double value;
-  HLO_TRY(hlo_bc_read_type(reader, c, &type));
-  if (type->kind != HLO_BC_TYPE_ELEMENT || !hlo_dtype_is_float(type->dtype)) {
-    return hlo_bc_error(c, "a float attribute whose type is no supported float type");
-  }
-  HLO_TRY(hlo_bc_read_float(reader, c, type->dtype, &value));
-  *out = hlo_attr_float(reader->module, type->dtype, value);
-  return hlo_ok();
-}
-
-static hlo_status_t read_alias(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
-  uint32_t output_count, operand_count;
-  int64_t *output_indices, *operand_indices, operand;
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &output_count, &output_indices));
-  HLO_TRY(hlo_bc_svarint(c, &operand));
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &operand_count, &operand_indices));
-  return hlo_make_output_operand_alias(reader->module, output_count, output_indices, operand,
-                                       operand_count, operand_indices, out);
-}
 
 static hlo_status_t read_tensor(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                 const hlo_attr_t** out) {
@@ -302,18 +159,6 @@ static hlo_status_t read_bounds(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo
   return hlo_ok();
 }
 
-static hlo_status_t read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                  const hlo_attr_t** out) {
-  double atol, rtol;
-  int64_t ulps;
-  const hlo_attr_t* mode;
-  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &atol));
-  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &rtol));
-  HLO_TRY(hlo_bc_svarint(c, &ulps));
-  HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ENUM, "result accuracy mode", &mode));
-  return hlo_make_result_accuracy(reader->module, atol, rtol, ulps, mode->i, out);
-}
-
 static hlo_status_t read_boolean(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_attr_t** out) {
   uint64_t value;
@@ -328,15 +173,6 @@ static hlo_status_t read_string(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   hlo_bc_string_t string;
   HLO_TRY(hlo_bc_read_string(reader, c, &string));
   *out = hlo_attr_string(reader->module, string.text, string.length);
-  return hlo_ok();
-}
-
-static hlo_status_t read_array(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
-  uint32_t count;
-  const hlo_attr_t** items;
-  HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
-  *out = hlo_attr_array(reader->module, count, items);
   return hlo_ok();
 }
 
@@ -378,20 +214,20 @@ static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
                                const hlo_attr_t** out) {
   const hlo_bc_type_t* type;
   switch (code) {
-    case ATTR_ARRAY: return read_array(reader, c, out);
+    case ATTR_ARRAY: return hlo_bc_read_array_attr(reader, c, out);
     case ATTR_BOOLEAN: return read_boolean(reader, c, out);
-    case ATTR_DICTIONARY: return read_dictionary(reader, c, out);
-    case ATTR_FLOAT: return read_float(reader, c, out);
+    case ATTR_DICTIONARY: return hlo_bc_read_dict_attr(reader, c, out);
+    case ATTR_FLOAT: return hlo_bc_read_float_attr(reader, c, out);
     case ATTR_INTEGER:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_int_attr(reader, type, c, out);
-    case ATTR_OUTPUT_OPERAND_ALIAS: return read_alias(reader, c, out);
+    case ATTR_OUTPUT_OPERAND_ALIAS: return hlo_bc_read_alias(reader, c, out);
     case ATTR_STRING: return read_string(reader, c, out);
     case ATTR_TENSOR: return read_tensor(reader, c, out);
     case ATTR_TYPE:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_type_attr(reader, type, out);
-    case ATTR_RESULT_ACCURACY: return read_accuracy(reader, c, out);
+    case ATTR_RESULT_ACCURACY: return hlo_bc_read_accuracy(reader, c, out);
     case ATTR_SUB_AXIS_INFO:
     case ATTR_AXIS_REF:
     case ATTR_REPLICA_GROUP_MESH_AXES:
@@ -407,11 +243,7 @@ static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   const hlo_attr_t* attr = NULL;
   HLO_TRY(hlo_bc_varint(c, &code));
   if (code == ATTR_TYPE_EXTENSIONS) return read_bounds(reader, c, out);
-  for (size_t i = 0; i < sizeof enum_attrs / sizeof enum_attrs[0]; ++i) {
-    if (enum_attrs[i].code == code) {
-      HLO_TRY(read_enum(reader, c, (hlo_enum_kind_t)enum_attrs[i].kind, &attr));
-    }
-  }
+  HLO_TRY(hlo_bc_read_enum(reader, c, code, enums, sizeof enums / sizeof enums[0], &attr));
   if (!attr) HLO_TRY(read_plain(reader, c, code, &attr));
   hlo_bc_set_attr(out, attr);
   return hlo_ok();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of StableHLO attributes that the IR only carries (see text.h).
-#include "frontend/stablehlo/text.h"
+// Attributes of StableHLO from their fields (see attrs.h).
+#include "frontend/stablehlo/attrs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static hlo_status_t finish(hlo_module_t* module, hlo_strbuf_t* text, const hlo_attr_t** out) {
@@ -37,14 +35,6 @@ void hlo_text_put_ints(hlo_strbuf_t* text, uint32_t count, const int64_t* values
   hlo_strbuf_putc(text, ']');
 }
 
-// Six digits after the point where they say it all, as MLIR prints floats.
-static void put_double(hlo_strbuf_t* text, double value) {
-  char digits[40];
-  snprintf(digits, sizeof digits, "%.6e", value);
-  if (strtod(digits, NULL) != value) snprintf(digits, sizeof digits, "%.17g", value);
-  hlo_strbuf_puts(text, digits);
-}
-
 // `text` without a leading "#stablehlo.<mnemonic>".
 static const char* without_mnemonic(const char* text, char open) {
   const char* start = strchr(text, open);
@@ -55,33 +45,34 @@ hlo_status_t hlo_make_output_operand_alias(hlo_module_t* module, uint32_t output
                                            const int64_t* output_indices, int64_t operand,
                                            uint32_t operand_count, const int64_t* operand_indices,
                                            const hlo_attr_t** out) {
-  hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "#stablehlo.output_operand_alias<output_tuple_indices = ");
-  hlo_text_put_ints(&text, output_count, output_indices);
-  hlo_strbuf_printf(&text, ", operand_index = %lld, operand_tuple_indices = ", (long long)operand);
-  hlo_text_put_ints(&text, operand_count, operand_indices);
-  hlo_strbuf_putc(&text, '>');
-  return finish(module, &text, out);
+  static const char* const keys[] = {"output_tuple_indices", "operand_index",
+                                     "operand_tuple_indices"};
+  const hlo_attr_t* items[] = {hlo_attr_ints(module, output_count, output_indices),
+                               hlo_attr_int(module, HLO_DTYPE_S64, operand),
+                               hlo_attr_ints(module, operand_count, operand_indices)};
+  HLO_TRY(hlo_module_status(module));
+  *out = hlo_attr_dict(module, 3, keys, items);
+  return hlo_module_status(module);
 }
 
 hlo_status_t hlo_make_result_accuracy(hlo_module_t* module, double atol, double rtol, int64_t ulps,
-                                      int64_t mode, const hlo_attr_t** out) {
-  hlo_strbuf_t text = {0};
-  hlo_strbuf_puts(&text, "#stablehlo.result_accuracy<");
-  if (atol != 0) {
-    hlo_strbuf_puts(&text, "atol = ");
-    put_double(&text, atol);
-    hlo_strbuf_puts(&text, ", ");
-  }
-  if (rtol != 0) {
-    hlo_strbuf_puts(&text, "rtol = ");
-    put_double(&text, rtol);
-    hlo_strbuf_puts(&text, ", ");
-  }
-  if (ulps != 0) hlo_strbuf_printf(&text, "ulps = %lld, ", (long long)ulps);
-  hlo_strbuf_printf(&text, "mode = #stablehlo.result_accuracy_mode<%s>>",
-                    hlo_enum_case_name(HLO_ENUM_RESULT_ACCURACY_MODE, mode));
-  return finish(module, &text, out);
+                                      const hlo_attr_t* mode, const hlo_attr_t** out) {
+  static const char* const keys[] = {"atol", "rtol", "ulps", "mode"};
+  const hlo_attr_t* items[] = {hlo_attr_float(module, HLO_DTYPE_F64, atol),
+                               hlo_attr_float(module, HLO_DTYPE_F64, rtol),
+                               hlo_attr_int(module, HLO_DTYPE_S64, ulps), mode};
+  HLO_TRY(hlo_module_status(module));
+  *out = hlo_attr_dict(module, 4, keys, items);
+  return hlo_module_status(module);
+}
+
+bool hlo_is_default_accuracy(const hlo_attr_t* accuracy) {
+  const hlo_attr_t* atol = hlo_attr_dict_get(accuracy, "atol");
+  const hlo_attr_t* rtol = hlo_attr_dict_get(accuracy, "rtol");
+  const hlo_attr_t* ulps = hlo_attr_dict_get(accuracy, "ulps");
+  const hlo_attr_t* mode = hlo_attr_dict_get(accuracy, "mode");
+  return atol && rtol && ulps && mode && atol->f == 0 && rtol->f == 0 && ulps->i == 0 &&
+         mode->i == HLO_RESULT_ACCURACY_MODE_DEFAULT;
 }
 
 hlo_status_t hlo_make_sub_axis_info(hlo_module_t* module, int64_t pre_size, int64_t size,

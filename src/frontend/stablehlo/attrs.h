@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of StableHLO that the IR carries as text, made from their fields as MLIR prints them.
-#ifndef HLO_FRONTEND_STABLEHLO_TEXT_H_
-#define HLO_FRONTEND_STABLEHLO_TEXT_H_
+// Attributes of StableHLO made from their fields: dictionaries where the IR looks inside, else the
+// text that MLIR prints.
+#ifndef HLO_FRONTEND_STABLEHLO_ATTRS_H_
+#define HLO_FRONTEND_STABLEHLO_ATTRS_H_
 
 #include "ir/module.h"
 
@@ -10,17 +11,18 @@ void hlo_text_put_quoted(hlo_strbuf_t* text, const char* string, size_t length);
 /// "[1, 2]".
 void hlo_text_put_ints(hlo_strbuf_t* text, uint32_t count, const int64_t* values);
 
-/// What hlo_make_result_accuracy() gives for the default accuracy.
-#define HLO_DEFAULT_RESULT_ACCURACY \
-  "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
-
-/// All of them give OPAQUE attributes; errors: RESOURCE_EXHAUSTED.
+/// DICT {output_tuple_indices, operand_index, operand_tuple_indices}.
 hlo_status_t hlo_make_output_operand_alias(hlo_module_t* module, uint32_t output_count,
                                            const int64_t* output_indices, int64_t operand,
                                            uint32_t operand_count, const int64_t* operand_indices,
                                            const hlo_attr_t** out) HLO_MUST_USE;
+/// DICT {atol, rtol, ulps, mode}.
 hlo_status_t hlo_make_result_accuracy(hlo_module_t* module, double atol, double rtol, int64_t ulps,
-                                      int64_t mode, const hlo_attr_t** out) HLO_MUST_USE;
+                                      const hlo_attr_t* mode, const hlo_attr_t** out) HLO_MUST_USE;
+/// True for the accuracy that an op without the attribute has.
+bool hlo_is_default_accuracy(const hlo_attr_t* accuracy);
+
+/// The following give OPAQUE attributes. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_make_sub_axis_info(hlo_module_t* module, int64_t pre_size, int64_t size,
                                     const hlo_attr_t** out) HLO_MUST_USE;
 /// `info` is of hlo_make_sub_axis_info() or NULL.
@@ -36,4 +38,4 @@ hlo_status_t hlo_make_replica_group_mesh_axes(hlo_module_t* module, const hlo_at
                                               const hlo_attr_t* axes,
                                               const hlo_attr_t** out) HLO_MUST_USE;
 
-#endif  // HLO_FRONTEND_STABLEHLO_TEXT_H_
+#endif  // HLO_FRONTEND_STABLEHLO_ATTRS_H_

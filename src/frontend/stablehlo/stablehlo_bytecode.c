@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes and types of the StableHLO and CHLO dialects in plain (unversioned) bytecode. Structs
+// become dictionaries of the flat attributes of the op table, which the import spreads over the op.
+// source: StableHLO StablehloBytecode, ChloBytecode (codes and field orders are facts of the
+// format)
+#include <string.h>
+
+#include "frontend/bytecode/reader.h"
+#include "frontend/stablehlo/attrs.h"
+
+enum stablehlo_attr_code {
+  ATTR_CHANNEL_HANDLE = 1,
+  ATTR_COMPARISON_DIRECTION = 2,
+  ATTR_COMPARISON_TYPE = 3,
+  ATTR_CONV_DIMENSION_NUMBERS = 4,
+  ATTR_DOT_DIMENSION_NUMBERS = 5,
+  ATTR_FFT_TYPE = 6,
+  ATTR_GATHER_DIMENSION_NUMBERS = 7,
+  ATTR_PRECISION = 8,
+  ATTR_RNG_ALGORITHM = 9,
+  ATTR_RNG_DISTRIBUTION = 10,
+  ATTR_SCATTER_DIMENSION_NUMBERS = 11,
+  ATTR_TRANSPOSE = 12,
+  ATTR_TYPE_EXTENSIONS = 13,
+  ATTR_OUTPUT_OPERAND_ALIAS = 14,
+  ATTR_DOT_ALGORITHM = 15,
+  ATTR_RESULT_ACCURACY_MODE = 16,
+  ATTR_RESULT_ACCURACY = 17,
+  ATTR_REPLICA_GROUP_MESH_AXES = 18,
+  ATTR_SUB_AXIS_INFO = 19,
+  ATTR_AXIS_REF = 20,
+  ATTR_MESH_AXIS = 21,
+  ATTR_MESH = 22,
+};
+
+// Structs: fields in the order of their encoding.
+typedef struct field {
+  const char* name;
+  char kind;  // 'i' integer, 'l' list of integers, 't' type, 'b' boolean
+} field_t;
+
+static const field_t channel_fields[] = {{"channel_id", 'i'}, {"channel_type", 'i'}, {0}};
+static const field_t conv_fields[] = {
+    {"input_batch_dimension", 'i'},           {"input_feature_dimension", 'i'},
+    {"input_spatial_dimensions", 'l'},        {"kernel_input_feature_dimension", 'i'},
+    {"kernel_output_feature_dimension", 'i'}, {"kernel_spatial_dimensions", 'l'},
+    {"output_batch_dimension", 'i'},          {"output_feature_dimension", 'i'},
+    {"output_spatial_dimensions", 'l'},       {0}};
+static const field_t dot_fields[] = {{"lhs_batching_dimensions", 'l'},
+                                     {"rhs_batching_dimensions", 'l'},
+                                     {"lhs_contracting_dimensions", 'l'},
+                                     {"rhs_contracting_dimensions", 'l'},
+                                     {0}};
+static const field_t gather_fields[] = {{"offset_dims", 'l'},
+                                        {"collapsed_slice_dims", 'l'},
+                                        {"operand_batching_dims", 'l'},
+                                        {"start_indices_batching_dims", 'l'},
+                                        {"start_index_map", 'l'},
+                                        {"index_vector_dim", 'i'},
+                                        {0}};
+static const field_t scatter_fields[] = {{"update_window_dims", 'l'},
+                                         {"inserted_window_dims", 'l'},
+                                         {"input_batching_dims", 'l'},
+                                         {"scatter_indices_batching_dims", 'l'},
+                                         {"scatter_dims_to_operand_dims", 'l'},
+                                         {"index_vector_dim", 'i'},
+                                         {0}};
+static const field_t algorithm_fields[] = {{"lhs_precision_type", 't'},
+                                           {"rhs_precision_type", 't'},
+                                           {"accumulation_type", 't'},
+                                           {"lhs_component_count", 'i'},
+                                           {"rhs_component_count", 'i'},
+                                           {"num_primitive_operations", 'i'},
+                                           {"allow_imprecise_accumulation", 'b'},
+                                           {0}};
+
+static const struct {
+  uint8_t code;
+  const field_t* fields;
+} structs[] = {
+    {ATTR_CHANNEL_HANDLE, channel_fields},
+    {ATTR_CONV_DIMENSION_NUMBERS, conv_fields},
+    {ATTR_DOT_DIMENSION_NUMBERS, dot_fields},
+    {ATTR_GATHER_DIMENSION_NUMBERS, gather_fields},
+    {ATTR_SCATTER_DIMENSION_NUMBERS, scatter_fields},
+    {ATTR_DOT_ALGORITHM, algorithm_fields},
+};
+
+static const hlo_bc_enum_code_t enums[] = {
+    {ATTR_COMPARISON_DIRECTION, HLO_ENUM_COMPARISON_DIRECTION},
+    {ATTR_COMPARISON_TYPE, HLO_ENUM_COMPARISON_TYPE},
+    {ATTR_FFT_TYPE, HLO_ENUM_FFT_TYPE},
+    {ATTR_PRECISION, HLO_ENUM_PRECISION},
+    {ATTR_RNG_ALGORITHM, HLO_ENUM_RNG_ALGORITHM},
+    {ATTR_RNG_DISTRIBUTION, HLO_ENUM_RNG_DISTRIBUTION},
+    {ATTR_TRANSPOSE, HLO_ENUM_TRANSPOSE},
+    {ATTR_RESULT_ACCURACY_MODE, HLO_ENUM_RESULT_ACCURACY_MODE},
+};
+
+static const hlo_bc_enum_code_t chlo_enums[] = {
+    {0, HLO_ENUM_COMPARISON_DIRECTION},
+    {1, HLO_ENUM_COMPARISON_TYPE},
+};
+
+static hlo_status_t read_field(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, char kind,
+                               const hlo_attr_t** out) {
+  hlo_module_t* module = reader->module;
+  int64_t value, *values;
+  uint32_t count;
+  uint8_t flag;
+  const hlo_bc_type_t* type;
+  switch (kind) {
+    case 'i':
+      HLO_TRY(hlo_bc_svarint(c, &value));
+      *out = hlo_attr_int(module, HLO_DTYPE_S64, value);
+      break;
+    case 'l':
+      HLO_TRY(hlo_bc_read_svarints(reader, c, &count, &values));
+      *out = hlo_attr_ints(module, count, values);
+      break;
+    case 't':
+      HLO_TRY(hlo_bc_read_type(reader, c, &type));
+      return hlo_bc_make_type_attr(reader, type, out);
+    default:
+      HLO_TRY(hlo_bc_byte(c, &flag));
+      *out = hlo_attr_bool(module, flag != 0);
+      break;
+  }
+  return hlo_module_status(module);
+}
+
+static hlo_status_t read_struct(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const field_t* fields,
+                                const hlo_attr_t** out) {
+  enum { FIELDS_MAX = 9 };
+  const char* keys[FIELDS_MAX];
+  const hlo_attr_t* items[FIELDS_MAX];
+  uint32_t count = 0;
+  for (; fields[count].name; ++count) {
+    keys[count] = fields[count].name;
+    HLO_TRY(read_field(reader, c, fields[count].kind, &items[count]));
+  }
+  *out = hlo_attr_dict(reader->module, count, keys, items);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_bc_read_alias(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                               const hlo_attr_t** out) {
+  uint32_t output_count, operand_count;
+  int64_t *output_indices, *operand_indices, operand;
+  HLO_TRY(hlo_bc_read_svarints(reader, c, &output_count, &output_indices));
+  HLO_TRY(hlo_bc_svarint(c, &operand));
+  HLO_TRY(hlo_bc_read_svarints(reader, c, &operand_count, &operand_indices));
+  return hlo_make_output_operand_alias(reader->module, output_count, output_indices, operand,
+                                       operand_count, operand_indices, out);
+}
+
+hlo_status_t hlo_bc_read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                  const hlo_attr_t** out) {
+  double atol, rtol;
+  int64_t ulps;
+  const hlo_attr_t* mode;
+  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &atol));
+  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &rtol));
+  HLO_TRY(hlo_bc_svarint(c, &ulps));
+  HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ENUM, "result accuracy mode", &mode));
+  return hlo_make_result_accuracy(reader->module, atol, rtol, ulps, mode, out);
+}
+
+// An attribute after a byte that says whether it is there; NULL where it is not.
+static hlo_status_t read_flagged(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                 const hlo_attr_t** out) {
+  uint8_t present;
+  HLO_TRY(hlo_bc_byte(c, &present));
+  *out = NULL;
+  return present ? hlo_bc_read_attr(reader, c, out) : hlo_ok();
+}
+
+static hlo_status_t read_name(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
+  hlo_bc_string_t name;
+  HLO_TRY(hlo_bc_read_string(reader, c, &name));
+  *out = hlo_attr_string(reader->module, name.text, name.length);
+  return hlo_module_status(reader->module);
+}
+
+static hlo_status_t read_mesh_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+                                   const hlo_attr_t** out) {
+  hlo_module_t* module = reader->module;
+  const hlo_attr_t *first, *second;
+  int64_t pre_size, size;
+  uint32_t count;
+  const hlo_attr_t** items;
+  switch (code) {
+    case ATTR_SUB_AXIS_INFO:
+      HLO_TRY(hlo_bc_svarint(c, &pre_size));
+      HLO_TRY(hlo_bc_svarint(c, &size));
+      return hlo_make_sub_axis_info(module, pre_size, size, out);
+    case ATTR_AXIS_REF:
+      HLO_TRY(read_name(reader, c, &first));
+      HLO_TRY(read_flagged(reader, c, &second));
+      return hlo_make_axis_ref(module, first, second, out);
+    case ATTR_MESH_AXIS:
+      HLO_TRY(read_name(reader, c, &first));
+      HLO_TRY(hlo_bc_svarint(c, &size));
+      return hlo_make_mesh_axis(module, first, size, out);
+    case ATTR_MESH:
+      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ARRAY, "list of mesh axes", &first));
+      HLO_TRY(read_flagged(reader, c, &second));
+      return hlo_make_mesh(module, first, second, out);
+    default:
+      HLO_TRY(hlo_bc_read_attr(reader, c, &first));
+      HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
+      second = hlo_attr_array(module, count, items);
+      if (!second) return hlo_module_status(module);
+      return hlo_make_replica_group_mesh_axes(module, first, second, out);
+  }
+}
+
+static hlo_status_t read_bounds(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
+  const hlo_attr_t* bounds;
+  HLO_TRY(read_field(reader, c, 'l', &bounds));
+  *out = (hlo_bc_attr_t){.kind = HLO_BC_ATTR_BOUNDS, .attr = bounds};
+  return hlo_ok();
+}
+
+static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+                               const hlo_attr_t** out) {
+  for (size_t i = 0; i < sizeof structs / sizeof structs[0]; ++i) {
+    if (structs[i].code == code) return read_struct(reader, c, structs[i].fields, out);
+  }
+  switch (code) {
+    case ATTR_OUTPUT_OPERAND_ALIAS: return hlo_bc_read_alias(reader, c, out);
+    case ATTR_RESULT_ACCURACY: return hlo_bc_read_accuracy(reader, c, out);
+    case ATTR_REPLICA_GROUP_MESH_AXES:
+    case ATTR_SUB_AXIS_INFO:
+    case ATTR_AXIS_REF:
+    case ATTR_MESH_AXIS:
+    case ATTR_MESH: return read_mesh_attr(reader, c, code, out);
+    default:
+      return hlo_bc_error(c, "StableHLO attribute code %llu is unknown", (unsigned long long)code);
+  }
+}
+
+static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
+  uint64_t code;
+  const hlo_attr_t* attr = NULL;
+  HLO_TRY(hlo_bc_varint(c, &code));
+  if (code == ATTR_TYPE_EXTENSIONS) return read_bounds(reader, c, out);
+  HLO_TRY(hlo_bc_read_enum(reader, c, code, enums, sizeof enums / sizeof enums[0], &attr));
+  if (!attr) HLO_TRY(read_plain(reader, c, code, &attr));
+  hlo_bc_set_attr(out, attr);
+  return hlo_ok();
+}
+
+static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
+  uint64_t code;
+  uint32_t count;
+  const hlo_type_t** types;
+  HLO_TRY(hlo_bc_varint(c, &code));
+  switch (code) {
+    case 0: hlo_bc_set_type(out, hlo_type_token(reader->module)); return hlo_ok();
+    case 1:
+      HLO_TRY(hlo_bc_read_ir_types(reader, c, &count, &types));
+      hlo_bc_set_type(out, hlo_type_future(reader->module, count, types));
+      return hlo_ok();
+    default:
+      return hlo_bc_error(c, "StableHLO type code %llu is unknown", (unsigned long long)code);
+  }
+}
+
+static hlo_status_t read_chlo_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
+                                   hlo_bc_attr_t* out) {
+  uint64_t code;
+  const hlo_attr_t* attr = NULL;
+  HLO_TRY(hlo_bc_varint(c, &code));
+  HLO_TRY(hlo_bc_read_enum(reader, c, code, chlo_enums, sizeof chlo_enums / sizeof chlo_enums[0],
+                           &attr));
+  if (!attr) {
+    return hlo_bc_error(c, "CHLO attribute code %llu is unknown", (unsigned long long)code);
+  }
+  hlo_bc_set_attr(out, attr);
+  return hlo_ok();
+}
+
+const hlo_bc_dialect_t hlo_bc_dialect_stablehlo = {"stablehlo", read_attr, read_type};
+const hlo_bc_dialect_t hlo_bc_dialect_chlo = {"chlo", read_chlo_attr, NULL};
