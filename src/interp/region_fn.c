@@ -137,10 +137,28 @@ static hlo_status_t add_instruction(compile_t* c, instruction_t** out_instructio
   return hlo_ok();
 }
 
+static bool is_constant(const hlo_node_t* node) {
+  return node->op == HLO_OP_constant || node->op == HLO_OP_chlo_constant;
+}
+
+// A constant of the body, or one that it uses from outside.
+static hlo_status_t add_constant(compile_t* c, const hlo_node_t* node, uint32_t* out_number) {
+  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
+  HLO_TRY(add_value(c, node->results[0].type, out_number));
+  if (!value || value->kind != HLO_ATTR_KIND_LITERAL || c->is_too_hard) {
+    c->is_too_hard = true;
+    return hlo_ok();
+  }
+  memcpy(c->fn->values[*out_number].storage, value->literal->data,
+         hlo_dtype_size_bytes(value->literal->dtype));
+  return hlo_ok();
+}
+
 static hlo_status_t number_of(compile_t* c, value_numbers_t* map, const hlo_value_t* value,
                               uint32_t* out_number) {
   if (numbers_get(map, value, out_number)) return hlo_ok();
   // Not defined in the body: captured. (Inlined functions have no captures.)
+  if (value->def && is_constant(value->def)) return add_constant(c, value->def, out_number);
   c->fn->has_captures = true;
   HLO_TRY(add_value(c, value->type, out_number));
   c->fn->values[*out_number].captured = value;
@@ -151,15 +169,8 @@ static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region,
                                  const uint32_t* args, uint32_t* results);
 
 static hlo_status_t compile_constant(compile_t* c, value_numbers_t* map, const hlo_node_t* node) {
-  const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   uint32_t number;
-  HLO_TRY(add_value(c, node->results[0].type, &number));
-  if (!value || value->kind != HLO_ATTR_KIND_LITERAL || c->is_too_hard) {
-    c->is_too_hard = true;
-    return hlo_ok();
-  }
-  memcpy(c->fn->values[number].storage, value->literal->data,
-         hlo_dtype_size_bytes(value->literal->dtype));
+  HLO_TRY(add_constant(c, node, &number));
   numbers_set(map, &node->results[0], number);
   return hlo_ok();
 }
@@ -244,7 +255,7 @@ static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region, const
       }
       return hlo_ok();
     }
-    if (node->op == HLO_OP_constant || node->op == HLO_OP_chlo_constant) {
+    if (is_constant(node)) {
       HLO_TRY(compile_constant(c, &map, node));
     } else if (node->op == HLO_OP_call || node->op == HLO_OP_composite) {
       HLO_TRY(compile_call(c, &map, node));
@@ -313,7 +324,8 @@ static bool match_canonical(const hlo_region_fn_t* fn, uint32_t number, uint32_t
   const instruction_t* is_zero = definition(fn, inner->args[0], HLO_OP_compare);
   *out_arg = x;
   return is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x) &&
-         is_compare(is_zero, HLO_COMPARISON_DIRECTION_EQ, x, inner->args[1]);
+         is_zero && is_constant_of(fn, is_zero->args[1], 0) &&
+         is_compare(is_zero, HLO_COMPARISON_DIRECTION_EQ, x, is_zero->args[1]);
 }
 
 static void recognise_comparator(hlo_region_fn_t* fn) {
