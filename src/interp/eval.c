@@ -314,7 +314,7 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
   if (act->func) frame_release(eval, act->func, act->slots);
   --eval->depth;
   uint32_t count = ret->operand_count;
-  if (origin->node->op == HLO_OP_async_start) {
+  if (origin->node->op == HLO_OP_async_start || origin->node->op == HLO_OP_hlo_async_start) {
     HLO_TRY(pack_future(eval, origin, count));
     count = 1;
   }

@@ -145,6 +145,8 @@ static hlo_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_
     case HLO_OP_call:
     case HLO_OP_composite:
       return HLO_STEP_CALL;
+    case HLO_OP_hlo_async_start:
+      return node->region_count ? HLO_STEP_INLINE : HLO_STEP_CALL;
     case HLO_OP_if:
     case HLO_OP_case:
       return HLO_STEP_BRANCH;
@@ -162,8 +164,8 @@ static hlo_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_
 
 static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
                                 const hlo_code_func_t** out_callee) {
-  const char* name =
-      hlo_node_attr_text(node, node->op == HLO_OP_call ? HLO_ATTR_callee : HLO_ATTR_decomposition);
+  const char* name = hlo_node_attr_text(
+      node, node->op == HLO_OP_composite ? HLO_ATTR_decomposition : HLO_ATTR_callee);
   const hlo_func_t* func = name ? find_func(prep, name) : NULL;
   if (!func) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s in the module",
