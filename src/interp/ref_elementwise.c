@@ -405,6 +405,7 @@ bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step
       return false;
     }
     step.fn = kernel->scalar;
+    step.loop = kernel->loop;
   } else if (node->op != HLO_OP_convert) {
     for (uint32_t k = 1; k < arity; ++k) {
       if (hlo_node_operand_type(node, k)->dtype != step.from) return false;
@@ -416,6 +417,7 @@ bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step
       return false;
     }
     step.fn = kernel->scalar;
+    step.loop = kernel->loop;
   }
   *out_step = step;
   return true;
@@ -439,5 +441,59 @@ void hlo_scalar_step_run_indirect(const hlo_scalar_step_t* step, const void* con
   } else {
     step->fn(wide_args, &wide_result);
     hlo_dtype_convert(HLO_DTYPE_F32, &wide_result, step->to, result, 1);
+  }
+}
+
+// Narrow floats: a block at a time through f32.
+static void run_many_narrow(const hlo_scalar_step_t* step, const void* const* args, void* result,
+                            size_t count) {
+  const size_t from_width = hlo_dtype_size_bytes(step->from);
+  const size_t to_width = hlo_dtype_size_bytes(step->to);
+  float wide[ARITY_MAX][BLOCK], wide_result[BLOCK];
+  const void* wide_args[ARITY_MAX] = {wide[0], wide[1], wide[2]};
+  for (size_t start = 0; start < count; start += BLOCK) {
+    const size_t n = count - start < BLOCK ? count - start : BLOCK;
+    uint8_t* to = (uint8_t*)result + start * to_width;
+    for (uint32_t k = 0; k < step->arity; ++k) {
+      hlo_dtype_convert(step->from, (const uint8_t*)args[k] + start * from_width, HLO_DTYPE_F32,
+                        wide[k], n);
+    }
+    if (step->to == HLO_DTYPE_PRED) {
+      step->loop(wide_args, to, n);
+    } else {
+      step->loop(wide_args, wide_result, n);
+      hlo_dtype_convert(HLO_DTYPE_F32, wide_result, step->to, to, n);
+    }
+  }
+}
+
+// Conversions cannot run in place where widths differ: a block at a time through other memory.
+static void convert_many(const hlo_scalar_step_t* step, const void* in, void* out, size_t count) {
+  const size_t from_width = hlo_dtype_size_bytes(step->from);
+  const size_t to_width = hlo_dtype_size_bytes(step->to);
+  if (in != out || step->from == step->to) {
+    hlo_dtype_convert(step->from, in, step->to, out, count);
+    return;
+  }
+  _Alignas(16) uint8_t block[BLOCK * 16];
+  size_t done = 0;
+  while (done < count) {
+    // Growing elements are converted from the end, so that nothing unread is overwritten.
+    const size_t n = count - done < BLOCK ? count - done : BLOCK;
+    const size_t start = to_width > from_width ? count - done - n : done;
+    memcpy(block, (const uint8_t*)in + start * from_width, n * from_width);
+    hlo_dtype_convert(step->from, block, step->to, (uint8_t*)out + start * to_width, n);
+    done += n;
+  }
+}
+
+void hlo_scalar_step_run_many(const hlo_scalar_step_t* step, const void* const* args, void* result,
+                              size_t count) {
+  if (step->fn == NULL) {
+    convert_many(step, args[0], result, count);
+  } else if (step->is_narrow) {
+    run_many_narrow(step, args, result, count);
+  } else {
+    step->loop(args, result, count);
   }
 }

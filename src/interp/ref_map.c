@@ -12,14 +12,12 @@ hlo_status_t hlo_ref_map(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "needs 1 to %d inputs and a function of as many scalars", INPUTS_MAX);
   }
-  const uint8_t* next[INPUTS_MAX];
-  size_t widths[INPUTS_MAX];
+  const void* data[INPUTS_MAX];
   for (uint32_t k = 0; k < count; ++k) {
     if (operands[k]->element_count != operands[0]->element_count) {
       return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
     }
-    next[k] = operands[k]->data;
-    widths[k] = hlo_dtype_size_bytes(operands[k]->dtype);
+    data[k] = operands[k]->data;
   }
   hlo_tensor_t* out;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operands[0]->rank, operands[0]->dims, &out));
@@ -29,12 +27,7 @@ hlo_status_t hlo_ref_map(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
     hlo_tensor_release(out);
     return status;
   }
-  uint8_t* to = out->data;
-  for (int64_t i = 0; i < out->element_count && hlo_status_is_ok(status); ++i) {
-    void* result = to + (size_t)i * hlo_dtype_size_bytes(out->dtype);
-    status = hlo_region_fn_call(fn, (const void* const*)next, &result);
-    for (uint32_t k = 0; k < count; ++k) next[k] += widths[k];
-  }
+  status = hlo_region_fn_call_many(fn, (size_t)out->element_count, data, &out->data);
   hlo_region_fn_release(fn);
   if (!hlo_status_is_ok(status)) {
     hlo_tensor_release(out);

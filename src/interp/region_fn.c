@@ -11,6 +11,7 @@ enum {
   INLINE_DEPTH_LIMIT = 16,
   SCALAR_BYTES = 16,         // the widest element
   KEPT_LIMIT = 64,           // prepared functions kept by an evaluation
+  BLOCK = 256,               // elements worked on at a time by call_many
 };
 
 /// A value: an argument, a constant, a captured value or the result of an instruction.
@@ -18,6 +19,8 @@ typedef struct region_value {
   void* data;          // its element
   hlo_tensor_t* view;  // as a tensor over `data`, for reference functions; NULL until needed
   const hlo_type_t* type;
+  uint32_t width;      // of an element
+  bool is_fixed;       // constant or captured: the same for all calls
   const hlo_value_t* captured;  // defined outside; NULL otherwise
   uint8_t storage[SCALAR_BYTES];
 } region_value_t;
@@ -37,6 +40,9 @@ struct hlo_region_fn {
   bool is_in_use;
   bool is_general;       // runs in the evaluator
   bool has_captures;
+  bool has_blocks;       // with the fixed values of this preparation
+  bool has_references;   // some instruction is a reference function
+  uint8_t* blocks;       // BLOCK elements for every value, made by the first call_many
   uint32_t arg_count, result_count, value_count, instruction_count;
   region_value_t* values;        // arguments first
   instruction_t* instructions;
@@ -115,7 +121,8 @@ static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* ou
     fn->values = grown;
     c->value_capacity = capacity;
   }
-  fn->values[fn->value_count] = (region_value_t){.type = type};
+  fn->values[fn->value_count] = (region_value_t){
+      .type = type, .width = (uint32_t)hlo_dtype_size_bytes(type->dtype)};
   *out_number = fn->value_count++;
   return hlo_ok();
 }
@@ -149,8 +156,9 @@ static hlo_status_t add_constant(compile_t* c, const hlo_node_t* node, uint32_t*
     c->is_too_hard = true;
     return hlo_ok();
   }
-  memcpy(c->fn->values[*out_number].storage, value->literal->data,
-         hlo_dtype_size_bytes(value->literal->dtype));
+  region_value_t* place = &c->fn->values[*out_number];
+  place->is_fixed = true;
+  memcpy(place->storage, value->literal->data, place->width);
   return hlo_ok();
 }
 
@@ -162,6 +170,7 @@ static hlo_status_t number_of(compile_t* c, value_numbers_t* map, const hlo_valu
   c->fn->has_captures = true;
   HLO_TRY(add_value(c, value->type, out_number));
   c->fn->values[*out_number].captured = value;
+  c->fn->values[*out_number].is_fixed = true;
   return hlo_ok();
 }
 
@@ -299,10 +308,7 @@ static const instruction_t* definition(const hlo_region_fn_t* fn, uint32_t numbe
 // A constant of the body that is zero (which = 0) or NaN (which = 1).
 static bool is_constant_of(const hlo_region_fn_t* fn, uint32_t number, int which) {
   const region_value_t* value = &fn->values[number];
-  if (number < fn->arg_count || value->captured) return false;
-  for (uint32_t i = 0; i < fn->instruction_count; ++i) {
-    if (fn->instructions[i].result == number) return false;
-  }
+  if (!value->is_fixed || value->captured) return false;
   double x = hlo_dtype_load_double(value->type->dtype, value->storage);
   return which == 0 ? x == 0 : x != x;
 }
@@ -359,6 +365,7 @@ static void recognise_comparator(hlo_region_fn_t* fn) {
 
 static void region_fn_free(hlo_region_fn_t* fn) {
   for (uint32_t i = 0; i < fn->value_count; ++i) hlo_tensor_release(fn->values[i].view);
+  hlo_mem_free(fn->blocks);
   hlo_arena_deinit(&fn->arena);
   hlo_mem_free(fn);
 }
@@ -377,6 +384,7 @@ static hlo_status_t prepare_references(hlo_region_fn_t* fn) {
   for (uint32_t i = 0; i < fn->instruction_count; ++i) {
     const instruction_t* instruction = &fn->instructions[i];
     if (!instruction->ref) continue;
+    fn->has_references = true;
     const hlo_node_t* node = instruction->node;
     if (node->operand_count + node->result_count > room) {
       room = node->operand_count + node->result_count;
@@ -423,6 +431,7 @@ static hlo_status_t load_captures(hlo_region_fn_t* fn) {
     }
     memcpy(value->storage, tensor->data, tensor->size_bytes);
   }
+  fn->has_blocks = false;
   return hlo_ok();
 }
 
@@ -578,11 +587,98 @@ hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
   for (uint32_t i = 0; i < fn->result_count; ++i) {
     region_value_t* value = &values[fn->results[i]];
     if (value->data == value->storage) continue;
-    copy_element(value->storage, value->data, hlo_dtype_size_bytes(value->type->dtype));
+    copy_element(value->storage, value->data, value->width);
   }
   for (uint32_t i = 0; i < fn->result_count; ++i) {
     const region_value_t* value = &values[fn->results[i]];
-    copy_element(results[i], value->storage, hlo_dtype_size_bytes(value->type->dtype));
+    copy_element(results[i], value->storage, value->width);
+  }
+  return hlo_ok();
+}
+
+// ---- many calls at once ---------------------------------------------------------------------------
+
+static uint8_t* block_of(const hlo_region_fn_t* fn, uint32_t number) {
+  return fn->blocks + (size_t)number * BLOCK * SCALAR_BYTES;
+}
+
+static hlo_status_t make_blocks(hlo_region_fn_t* fn) {
+  if (!fn->blocks) {
+    size_t bytes = (size_t)fn->value_count * BLOCK * SCALAR_BYTES;
+    fn->blocks = hlo_mem_alloc_aligned(bytes, 64);
+    if (!fn->blocks) return hlo_status_out_of_memory(bytes);
+  }
+  for (uint32_t v = 0; v < fn->value_count; ++v) {
+    const region_value_t* value = &fn->values[v];
+    for (uint32_t i = 0; value->is_fixed && i < BLOCK; ++i) {
+      memcpy(block_of(fn, v) + (size_t)i * value->width, value->storage, value->width);
+    }
+  }
+  return hlo_ok();
+}
+
+// Where the elements of a value from `start` on are.
+static void* elements_of(const hlo_region_fn_t* fn, const void* const* args, size_t start,
+                         uint32_t number) {
+  if (number >= fn->arg_count) return block_of(fn, number);
+  return (uint8_t*)(uintptr_t)args[number] + start * fn->values[number].width;
+}
+
+static void run_block(const hlo_region_fn_t* fn, size_t start, size_t count,
+                      const void* const* args, void* const* results) {
+  for (uint32_t i = 0; i < fn->instruction_count; ++i) {
+    const instruction_t* instruction = &fn->instructions[i];
+    const void* operands[3];
+    for (uint32_t k = 0; k < instruction->scalar.arity; ++k) {
+      operands[k] = elements_of(fn, args, start, instruction->args[k]);
+    }
+    hlo_scalar_step_run_many(&instruction->scalar, operands, block_of(fn, instruction->result),
+                             count);
+  }
+  for (uint32_t i = 0; i < fn->result_count; ++i) {
+    uint32_t number = fn->results[i];
+    if (number >= fn->arg_count) continue;
+    memcpy(block_of(fn, number), elements_of(fn, args, start, number),
+           count * fn->values[number].width);
+  }
+  for (uint32_t i = 0; i < fn->result_count; ++i) {
+    size_t width = fn->values[fn->results[i]].width;
+    memcpy((uint8_t*)results[i] + start * width, block_of(fn, fn->results[i]), count * width);
+  }
+}
+
+static hlo_status_t call_one_by_one(hlo_region_fn_t* fn, size_t count, const void* const* args,
+                                    void* const* results) {
+  uint32_t words = fn->arg_count + fn->result_count;
+  const void** places = hlo_mem_alloc(words * sizeof(*places));
+  if (!places) return hlo_status_out_of_memory(words * sizeof(*places));
+  void** outs = (void**)(places + fn->arg_count);
+  const hlo_node_t* ret = hlo_region_terminator(fn->region);
+  hlo_status_t status = hlo_ok();
+  for (size_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    for (uint32_t k = 0; k < fn->arg_count; ++k) {
+      size_t width = hlo_dtype_size_bytes(fn->region->args[k]->type->dtype);
+      places[k] = (const uint8_t*)args[k] + i * width;
+    }
+    for (uint32_t k = 0; k < fn->result_count; ++k) {
+      size_t width = hlo_dtype_size_bytes(hlo_node_operand_type(ret, k)->dtype);
+      outs[k] = (uint8_t*)results[k] + i * width;
+    }
+    status = hlo_region_fn_call(fn, places, outs);
+  }
+  hlo_mem_free(places);
+  return status;
+}
+
+hlo_status_t hlo_region_fn_call_many(hlo_region_fn_t* fn, size_t count, const void* const* args,
+                                     void* const* results) {
+  if (fn->is_general || fn->has_references || count < 4) {
+    return call_one_by_one(fn, count, args, results);
+  }
+  if (!fn->has_blocks) HLO_TRY(make_blocks(fn));
+  fn->has_blocks = true;
+  for (size_t start = 0; start < count; start += BLOCK) {
+    run_block(fn, start, count - start < BLOCK ? count - start : BLOCK, args, results);
   }
   return hlo_ok();
 }

@@ -166,11 +166,46 @@ static void bodies_call_capture_and_branch(void** state) {
   }
 }
 
+// (x, y) -> (x > y ? x * 2.5 : y + 1, y), on bf16: blocks and single calls agree, also in place.
+static void many_calls_are_single_calls(void** state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  hlo_eval_t eval = {0};
+  hlo_module_t* m = new_module();
+  hlo_region_t* r = new_body(m, 2, HLO_DTYPE_BF16);
+  hlo_value_t *x = r->args[0], *y = r->args[1];
+  uint16_t factor = hlo_f32_to_bf16(2.5f), one = hlo_f32_to_bf16(1);
+  hlo_value_t* scaled =
+      add_op(r, HLO_OP_multiply, VALUES(x, add_constant(r, x->type, &factor, true)));
+  hlo_value_t* more = add_op(r, HLO_OP_add, VALUES(y, add_constant(r, x->type, &one, true)));
+  hlo_value_t* is_larger = add_compare(r, HLO_COMPARISON_DIRECTION_GT, x, y, 1);
+  hlo_node_t* select =
+      add_node(r, HLO_OP_select, VALUES(is_larger, scaled, more), TYPES(x->type), 0, NULL, 0);
+  hlo_value_t* wide = &add_node(r, HLO_OP_convert, VALUES(&select->results[0]),
+                                TYPES(scalar_type(m, HLO_DTYPE_F64)), 0, NULL, 0)
+                           ->results[0];
+  add_return(r, VALUES(&select->results[0], y, wide));
+  hlo_region_fn_t* fn = prepare(&eval, r);
+  uint16_t a[COUNT], b[COUNT], expected[2][COUNT];
+  double wide_expected[COUNT], wide_found[COUNT];
+  for (int i = 0; i < COUNT; ++i) {
+    a[i] = hlo_f32_to_bf16((float)(i % 37));
+    b[i] = hlo_f32_to_bf16((float)(i % 23));
+    must(hlo_region_fn_call(fn, (const void*[]){&a[i], &b[i]},
+                            (void*[]){&expected[0][i], &expected[1][i], &wide_expected[i]}));
+  }
+  must(hlo_region_fn_call_many(fn, COUNT, (const void*[]){a, b}, (void*[]){b, a, wide_found}));
+  assert_memory_equal(b, expected[0], sizeof(b));
+  assert_memory_equal(a, expected[1], sizeof(a));
+  assert_memory_equal(wide_found, wide_expected, sizeof(wide_found));
+  finish(&eval, fn, m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(single_ops_are_recognised),   cmocka_unit_test(comparators_are_recognised),
       cmocka_unit_test(other_comparators_are_not),   cmocka_unit_test(results_may_alias_arguments),
-      cmocka_unit_test(bodies_call_capture_and_branch),
+      cmocka_unit_test(bodies_call_capture_and_branch), cmocka_unit_test(many_calls_are_single_calls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ hlo_scalar_fn_t hlo_ref_scalar_compare(hlo_dtype_t dtype, int64_t direction, boo
 /// threads: immutable once prepared
 typedef struct hlo_scalar_step {
   hlo_scalar_fn_t fn;  // NULL: convert
+  hlo_loop_fn_t loop;  // the same for many elements
   hlo_dtype_t from;    // type of the operands (of operand 1 of select)
   hlo_dtype_t to;      // type of the result
   uint8_t arity;
@@ -45,5 +46,9 @@ static inline void hlo_scalar_step_run(const hlo_scalar_step_t* step, const void
     hlo_scalar_step_run_indirect(step, args, result);
   }
 }
+
+/// The step on `count` consecutive elements; `result` may be exactly one of the args.
+void hlo_scalar_step_run_many(const hlo_scalar_step_t* step, const void* const* args, void* result,
+                              size_t count);
 
 #endif  // HLO_INTERP_SCALAR_H_
