@@ -76,6 +76,16 @@ static hlo_status_t decode_entry(hlo_bc_reader_t* reader, hlo_bc_entry_t* entry,
   return hlo_module_status(reader->module);
 }
 
+// Counts an entry as part of the one being decoded (or of an op, which is not bounded).
+static hlo_status_t add_weight(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
+                               uint32_t weight) {
+  reader->weight += weight;  // both are at most HLO_BC_WEIGHT_MAX
+  if (reader->depth == 0) reader->weight = 0;
+  if (reader->weight <= HLO_BC_WEIGHT_MAX) return hlo_ok();
+  reader->weight = HLO_BC_WEIGHT_MAX;
+  return hlo_bc_error(place, "an attribute or type of more than %d parts", HLO_BC_WEIGHT_MAX);
+}
+
 static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place,
                               hlo_bc_entry_t* entries, uint32_t count, uint64_t index, bool is_type,
                               void** out) {
@@ -87,7 +97,7 @@ static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* pl
   hlo_bc_entry_t* entry = &entries[index];
   if (entry->state == HLO_BC_READ) {
     *out = entry->value;
-    return hlo_ok();
+    return add_weight(reader, place, entry->weight);
   }
   if (entry->state == HLO_BC_READING) {
     return hlo_bc_error(place, "%s %llu contains itself", what, (unsigned long long)index);
@@ -95,14 +105,18 @@ static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* pl
   if (reader->depth >= HLO_BC_DEPTH_MAX) {
     return hlo_bc_error(place, "attributes and types are nested deeper than %d", HLO_BC_DEPTH_MAX);
   }
+  uint32_t outer_weight = reader->weight;
   entry->state = HLO_BC_READING;
+  reader->weight = 1;
   ++reader->depth;
   hlo_status_t status = decode_entry(reader, entry, is_type);
   --reader->depth;
+  entry->weight = reader->weight;
+  reader->weight = outer_weight;
   if (!hlo_status_is_ok(status)) return status;
   entry->state = HLO_BC_READ;
   *out = entry->value;
-  return hlo_ok();
+  return add_weight(reader, place, entry->weight);
 }
 
 hlo_status_t hlo_bc_get_attr(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,

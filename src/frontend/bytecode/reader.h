@@ -41,6 +41,7 @@ enum hlo_bc_section {
 enum {
   HLO_BC_DEPTH_MAX = 400,           // nesting of attributes, types and locations
   HLO_BC_REGION_DEPTH_MAX = 200,    // nesting of regions
+  HLO_BC_WEIGHT_MAX = 1 << 20,      // of an entry: see hlo_bc_entry_t
   HLO_BC_TEXT_MAX_BYTES = 1 << 20,  // of an attribute that is carried as text
 };
 
@@ -103,6 +104,9 @@ typedef struct hlo_bc_entry {
   uint16_t dialect;
   uint8_t is_custom;  // encoded by its dialect, else as text
   uint8_t state;
+  // Entries in it when written out as a tree. Shared parts make a small file stand for a tree of
+  // any size, which whoever walks it (printers, copies) would pay for: it is bounded.
+  uint32_t weight;
   void* value;  // hlo_bc_attr_t or hlo_bc_type_t in scratch
 } hlo_bc_entry_t;
 
@@ -144,6 +148,7 @@ struct hlo_bc_reader {
   hlo_bc_resource_t* resources;
   hlo_bc_cursor_t* properties;
   uint32_t depth;
+  uint32_t weight;  // so far, of the entry being decoded
 };
 
 /// Reads header and sections of `file` into the tables of a reader that has module and scratch set.
