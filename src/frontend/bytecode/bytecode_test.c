@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "ir/clone.h"
 
 typedef struct file {
   uint8_t* bytes;
@@ -76,6 +77,75 @@ static void test_reads_all_programs(void** state) {
   (void)state;
   assert_int_equal(read_folder("tests/programs/one-device"), 76);
   assert_int_equal(read_folder("tests/programs/eight-devices"), 12);
+}
+
+// tests/bytecode/NAME.*.mlirbc: one program in several versions of StableHLO and of the encoding.
+static void check_versions(const char* name, unsigned expected_count) {
+  char prefix[64], path[512];
+  snprintf(prefix, sizeof prefix, "%s.", name);
+  snprintf(path, sizeof path, "tests/bytecode/%s.plain-v6.mlirbc", name);
+  file_t file = read_file(path);
+  hlo_module_t* expected = must_read(&file);
+  hlo_mem_free(file.bytes);
+  unsigned count = 0;
+  DIR* dir = opendir("tests/bytecode");
+  assert_non_null(dir);
+  for (struct dirent* entry; (entry = readdir(dir));) {
+    size_t length = strlen(entry->d_name);
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || length < 7 ||
+        strcmp(entry->d_name + length - 7, ".mlirbc") != 0) {
+      continue;
+    }
+    snprintf(path, sizeof path, "tests/bytecode/%s", entry->d_name);
+    file = read_file(path);
+    hlo_module_t* module = must_read(&file);
+    if (!hlo_module_equal(expected, module)) fail_msg("%s differs", path);
+    hlo_module_release(module);
+    hlo_mem_free(file.bytes);
+    ++count;
+  }
+  closedir(dir);
+  hlo_module_release(expected);
+  assert_int_equal(count, expected_count);
+}
+
+static void test_versions(void** state) {
+  (void)state;
+  check_versions("basic", 13);
+  check_versions("recent", 7);
+}
+
+static const hlo_literal_t* nth_literal(const hlo_func_t* func, int n) {
+  const hlo_node_t* node = func->body->first;
+  while (n-- > 0) node = node->next;
+  return hlo_node_attr(node, HLO_ATTR_value)->literal;
+}
+
+// Constants of @literals in tests/bytecode/basic.mlir: bits unpacked, sub-byte values extended,
+// splats kept.
+static void test_literals(void** state) {
+  (void)state;
+  file_t file = read_file("tests/bytecode/basic.vhlo-1.20.mlirbc");
+  hlo_module_t* module = must_read(&file);
+  const hlo_func_t* func = hlo_module_find_func(module, "literals");
+  const hlo_literal_t* bools = nth_literal(func, 0);
+  static const uint8_t expected_bools[] = {1, 0, 1, 1, 0, 0, 1, 0, 1};
+  assert_memory_equal(bools->data, expected_bools, sizeof expected_bools);
+  assert_true(nth_literal(func, 1)->is_splat);
+  assert_int_equal(*(const uint8_t*)nth_literal(func, 1)->data, 1);
+  assert_int_equal(*(const uint8_t*)hlo_literal_element(nth_literal(func, 2), 4), 0);
+  static const int8_t expected_s4[] = {-8, -1, 0, 7};
+  assert_memory_equal(nth_literal(func, 3)->data, expected_s4, sizeof expected_s4);
+  static const uint8_t expected_u4[] = {0, 9, 15};
+  assert_memory_equal(nth_literal(func, 4)->data, expected_u4, sizeof expected_u4);
+  static const float expected_c64[] = {1, 2, -3, 0};
+  assert_memory_equal(nth_literal(func, 5)->data, expected_c64, sizeof expected_c64);
+  assert_true(nth_literal(func, 6)->is_splat);
+  assert_int_equal(nth_literal(func, 7)->element_count, 0);
+  assert_int_equal(((const uint64_t*)nth_literal(func, 10)->data)[1] == UINT64_MAX, 1);
+  assert_true(*(const double*)nth_literal(func, 11)->data == 3.141592653589793);
+  hlo_module_release(module);
+  hlo_mem_free(file.bytes);
 }
 
 // module { func public @main(tensor<f32>) { 1.0 + x } }
@@ -239,7 +309,8 @@ int main(void) {
       cmocka_unit_test(test_attributes),         cmocka_unit_test(test_sharded),
       cmocka_unit_test(test_prefixes),           cmocka_unit_test(test_damaged),
       cmocka_unit_test(test_future_versions),    cmocka_unit_test(test_unknown_ops),
-      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_out_of_memory),      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_literals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
