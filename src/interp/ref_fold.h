@@ -5,6 +5,7 @@
 #define HLO_INTERP_REF_FOLD_H_
 
 #include "interp/eval.h"
+#include "interp/ref_util.h"
 #include "kernels/fold.h"
 
 /// The folding operation of an op, or HLO_FOLD_OP_COUNT.
@@ -34,5 +35,10 @@ hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
                                     const hlo_node_t* node, hlo_tensor_t** operands,
                                     uint32_t count) HLO_MUST_USE;
 void hlo_fold_operands_deinit(hlo_fold_operands_t* operands);
+
+/// Reduces all inputs (of one shape, with elements) over `reduced_dims` with the body, in order;
+/// results hold the initial values.
+hlo_status_t hlo_reduce_any(const hlo_fold_operands_t* fold, hlo_ints_t reduced_dims,
+                            hlo_tensor_t* const* results) HLO_MUST_USE;
 
 #endif  // HLO_INTERP_REF_FOLD_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: a recognised operation folds whole rows (kernels/fold.h); any other body runs element by
-// element in the order of the input.
+// reduce: a recognised operation folds whole rows (kernels/fold.h); any other body is
+// called (ref_reduce_any.c).
 #include <string.h>
 
 #include "interp/ref_fold.h"
@@ -144,38 +144,6 @@ static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_
   return true;
 }
 
-// Any body: results[k][j] = body(results.., inputs..) for every input element in order.
-static hlo_status_t reduce_generic(const hlo_fold_operands_t* fold, hlo_ints_t reduced_dims,
-                                   hlo_tensor_t** results) {
-  const uint32_t count = fold->count;
-  const uint32_t rank = fold->inputs[0]->rank;
-  const int64_t* dims = fold->inputs[0]->dims;
-  int64_t steps[HLO_RANK_MAX] = {0}, index[HLO_RANK_MAX] = {0};
-  for (int64_t d = (int64_t)rank - 1, stride = 1; d >= 0; d--) {
-    if (hlo_ints_has(reduced_dims, d)) continue;
-    steps[d] = stride;
-    stride *= dims[d];
-  }
-  const void** args = hlo_mem_alloc(3 * (size_t)count * sizeof(void*));
-  if (!args) return hlo_status_out_of_memory(3 * (size_t)count * sizeof(void*));
-  void** outs = (void**)(args + 2 * count);
-  hlo_status_t status = hlo_ok();
-  for (int64_t i = 0; i < fold->inputs[0]->element_count && hlo_status_is_ok(status); i++) {
-    int64_t j = 0;
-    for (uint32_t d = 0; d < rank; d++) j += index[d] * steps[d];
-    for (uint32_t k = 0; k < count; k++) {
-      outs[k] = (char*)results[k]->data + j * (int64_t)hlo_tensor_element_bytes(results[k]);
-      args[k] = outs[k];
-      args[count + k] = (const char*)fold->inputs[k]->data +
-                        i * (int64_t)hlo_tensor_element_bytes(fold->inputs[k]);
-    }
-    status = hlo_region_fn_call(fold->fn, args, outs);
-    hlo_index_next(rank, dims, index);
-  }
-  hlo_mem_free(args);
-  return status;
-}
-
 static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
                                     const hlo_fold_operands_t* fold, hlo_tensor_t** results) {
   const hlo_ints_t reduced_dims = hlo_node_ints(node, HLO_ATTR_dimensions);
@@ -198,7 +166,7 @@ static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
       reduce_recognised(fold->binary, input, fold->inits[0], reduced_dims, results[0])) {
     return hlo_ok();
   }
-  return reduce_generic(fold, reduced_dims, results);
+  return hlo_reduce_any(fold, reduced_dims, results);
 }
 
 hlo_status_t hlo_ref_reduce(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

@@ -649,8 +649,10 @@ static void run_block(const hlo_region_fn_t* fn, size_t start, size_t count,
 
 static hlo_status_t call_one_by_one(hlo_region_fn_t* fn, size_t count, const void* const* args,
                                     void* const* results) {
+  enum { FEW = 64 };
   uint32_t words = fn->arg_count + fn->result_count;
-  const void** places = hlo_mem_alloc(words * sizeof(*places));
+  const void* few[FEW];
+  const void** places = words <= FEW ? few : hlo_mem_alloc(words * sizeof(*places));
   if (!places) return hlo_status_out_of_memory(words * sizeof(*places));
   void** outs = (void**)(places + fn->arg_count);
   const hlo_node_t* ret = hlo_region_terminator(fn->region);
@@ -666,7 +668,7 @@ static hlo_status_t call_one_by_one(hlo_region_fn_t* fn, size_t count, const voi
     }
     status = hlo_region_fn_call(fn, places, outs);
   }
-  hlo_mem_free(places);
+  if (places != few) hlo_mem_free(places);
   return status;
 }
 
