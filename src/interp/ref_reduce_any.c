@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce with any body: many outputs advance side by side, few outputs by a tree over their elements;
-// both keep the order of the elements, so that bodies need only be associative.
+// reduce with any body, as a left fold from the initial value in the order of the elements. Many outputs
+// advance side by side.
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,7 +10,6 @@
 enum {
   OUTPUTS = 256,       // that advance side by side
   FEW_OUTPUTS = 16,    // fewer are reduced one after the other
-  CHUNK = 1024,        // elements of one output that a tree takes at a time
   ELEMENT_BYTES = 16,  // the widest element
 };
 
@@ -27,7 +26,7 @@ typedef struct reduction {
   hlo_tensor_t* const* inputs;
   hlo_tensor_t* const* results;
   walk_t kept, reduced;
-  uint8_t* elements;  // gathered: 2 * CHUNK for every input
+  uint8_t* elements;  // gathered: OUTPUTS for every input
   const void** args;  // of the body: accumulators, elements
   void** outs;
 } reduction_t;
@@ -60,8 +59,8 @@ static size_t width_of(const reduction_t* r, uint32_t k) {
   return hlo_dtype_size_bytes(r->inputs[k]->dtype);
 }
 
-static uint8_t* elements_of(const reduction_t* r, uint32_t k, uint32_t half) {
-  return r->elements + ((size_t)k * 2 + half) * CHUNK * ELEMENT_BYTES;
+static uint8_t* elements_of(const reduction_t* r, uint32_t k) {
+  return r->elements + (size_t)k * OUTPUTS * ELEMENT_BYTES;
 }
 
 // out[i] = in[offsets[i]]
@@ -93,7 +92,7 @@ static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t coun
   for (uint32_t k = 0; k < r->count; ++k) {
     r->outs[k] = (uint8_t*)r->results[k]->data + (size_t)first * width_of(r, k);
     r->args[k] = r->outs[k];
-    r->args[r->count + k] = elements_of(r, k, 0);
+    r->args[r->count + k] = elements_of(r, k);
   }
   do {
     for (uint32_t k = 0; k < r->count; ++k) {
@@ -103,7 +102,7 @@ static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t coun
       if (is_dense) {
         r->args[r->count + k] = in + (size_t)offsets[0] * width;
       } else {
-        gather(width, count, offsets, in, elements_of(r, k, 0));
+        gather(width, count, offsets, in, elements_of(r, k));
       }
     }
     HLO_TRY(hlo_region_fn_call_many(r->fn, count, r->args, r->outs));
@@ -128,46 +127,18 @@ static hlo_status_t reduce_many_outputs(reduction_t* r) {
 
 // ---- few outputs ----------------------------------------------------------------------------------
 
-// Halves the gathered elements until one is left, each time joining neighbours: x[2i] with x[2i + 1].
-static hlo_status_t reduce_chunk(reduction_t* r, uint32_t count) {
-  for (; count > 1; count = count / 2 + count % 2) {
-    for (uint32_t k = 0; k < r->count; ++k) {
-      size_t width = width_of(r, k);
-      uint8_t *left = elements_of(r, k, 0), *right = elements_of(r, k, 1);
-      for (uint32_t i = 0; i < count / 2; ++i) {
-        memcpy(right + i * width, left + (2 * i + 1) * width, width);
-        memmove(left + i * width, left + (size_t)2 * i * width, width);
-      }
-      // One without a neighbour stays the last.
-      if (count % 2) memmove(left + count / 2 * width, left + (count - 1) * width, width);
-      r->args[k] = r->outs[k] = left;
-      r->args[r->count + k] = right;
-    }
-    HLO_TRY(hlo_region_fn_call_many(r->fn, count / 2, r->args, r->outs));
-  }
-  return hlo_ok();
-}
-
 static hlo_status_t reduce_one_output(reduction_t* r, int64_t output) {
-  int64_t offsets[CHUNK];
-  bool has_more = true;
-  while (has_more) {
-    uint32_t count = 0;
-    while (has_more && count < CHUNK) {
-      offsets[count++] = r->kept.offset + r->reduced.offset;
-      has_more = walk_next(&r->reduced);
-    }
+  for (uint32_t k = 0; k < r->count; ++k) {
+    r->outs[k] = (uint8_t*)r->results[k]->data + (size_t)output * width_of(r, k);
+    r->args[k] = r->outs[k];
+  }
+  do {
+    size_t place = (size_t)(r->kept.offset + r->reduced.offset);
     for (uint32_t k = 0; k < r->count; ++k) {
-      gather(width_of(r, k), count, offsets, r->inputs[k]->data, elements_of(r, k, 0));
-    }
-    HLO_TRY(reduce_chunk(r, count));
-    for (uint32_t k = 0; k < r->count; ++k) {
-      r->outs[k] = (uint8_t*)r->results[k]->data + (size_t)output * width_of(r, k);
-      r->args[k] = r->outs[k];
-      r->args[r->count + k] = elements_of(r, k, 0);
+      r->args[r->count + k] = (const uint8_t*)r->inputs[k]->data + place * width_of(r, k);
     }
     HLO_TRY(hlo_region_fn_call(r->fn, r->args, r->outs));
-  }
+  } while (walk_next(&r->reduced));
   return hlo_ok();
 }
 
@@ -190,10 +161,10 @@ hlo_status_t hlo_reduce_any(const hlo_fold_operands_t* fold, hlo_ints_t reduced_
     }
   }
   split_dims(&r, reduced_dims);
-  size_t each = (size_t)2 * CHUNK * ELEMENT_BYTES + 3 * sizeof(void*);
+  size_t each = (size_t)OUTPUTS * ELEMENT_BYTES + 3 * sizeof(void*);
   r.elements = hlo_mem_alloc_aligned(fold->count * each, 64);
   if (!r.elements) return hlo_status_out_of_memory(fold->count * each);
-  r.args = (const void**)(r.elements + (size_t)fold->count * 2 * CHUNK * ELEMENT_BYTES);
+  r.args = (const void**)(r.elements + (size_t)fold->count * OUTPUTS * ELEMENT_BYTES);
   r.outs = (void**)(r.args + 2 * (size_t)fold->count);
   hlo_status_t status = results[0]->element_count < FEW_OUTPUTS ? reduce_few_outputs(&r)
                                                                 : reduce_many_outputs(&r);
