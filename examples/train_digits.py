@@ -118,9 +118,8 @@ def main():
     parser.add_argument("--png", type=pathlib.Path, default=pathlib.Path("digits.png"))
     args = parser.parse_args()
     data = load_data()
-    client = jax.devices()[0].client
-    print(f"JAX {jax.__version__} on {jax.devices()[0].device_kind}: "
-          f"{client.platform_version.splitlines()[0]}", flush=True)
+    version = jax.devices()[0].client.platform_version.splitlines()[-1]
+    print(f"JAX {jax.__version__} on {version.split(' (')[0]}", flush=True)
     params = init_params(jax.random.key(0))
     losses, step_time, first_step, predictions = train(params, data, args.epochs)
     accuracy = float((predictions == data[3]).mean())

@@ -76,5 +76,5 @@ def test_sort_and_random(both, random):
 
 def test_an_error_is_an_exception():
     with pytest.raises(Exception, match="no_such_target"):
-        jax.jit(lambda x: jax.ffi.ffi_call("no_such_target", x)(x))(jnp.ones(3))
+        jax.jit(lambda x: jax.ffi.ffi_call("no_such_target", x)(x))(jnp.ones(3)).block_until_ready()
     assert float(jnp.ones(3).sum()) == 3.0
