@@ -40,6 +40,7 @@ typedef struct ir {
   hlo_module_t* module;
   uint64_t values_left;  // bound on values alive at once: each takes a byte of the section
   uint32_t region_depth;
+  hlo_importer_t importer;
   uint32_t raw_count;  // attributes of the op being read; done with before its regions
   hlo_raw_attr_t raw[RAW_ATTRS_MAX];
 } ir_t;
@@ -345,7 +346,7 @@ static hlo_status_t make_node(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, plac
   hlo_op_t kind = op->schema->op;
   if (kind == HLO_OP_return && place->is_func_body) kind = HLO_OP_func_return;
   hlo_imported_attrs_t attrs;
-  HLO_TRY(hlo_import_attrs(module, kind, ir->raw_count, ir->raw, &attrs));
+  HLO_TRY(hlo_import_attrs(&ir->importer, kind, ir->raw_count, ir->raw, &attrs));
   hlo_node_spec_t spec = {.op = kind,
                           .loc = op->loc,
                           .operand_count = op->operand_count,
@@ -609,7 +610,10 @@ static hlo_status_t read_region(ir_t* ir, hlo_bc_cursor_t* c, scope_t* scope, hl
 
 hlo_status_t hlo_bc_read_ir(hlo_bc_reader_t* reader) {
   hlo_bc_cursor_t c = reader->sections[HLO_BC_SECTION_IR];
-  ir_t ir = {.reader = reader, .module = reader->module, .values_left = hlo_bc_left(&c)};
+  ir_t ir = {.reader = reader,
+             .module = reader->module,
+             .values_left = hlo_bc_left(&c),
+             .importer = {.module = reader->module, .scratch = &reader->scratch}};
   scope_t scope = {0};
   place_t top = {.end_value = UINT32_MAX, .next_value = UINT32_MAX};  // defines no values
   HLO_TRY(read_block(&ir, &c, &scope, &top));

@@ -7,7 +7,7 @@
 #include "frontend/stablehlo/attrs.h"
 
 enum {
-  SPLAT_INTS_MAX = 4096,     // a splat is written out only up to this many numbers
+  DIMS_MAX = 4096,           // numbers in a list that is about dimensions, or from a splat
   LIST_ITEMS_MAX = 1 << 16,  // items of a list attribute that needs converting
 };
 
@@ -23,37 +23,39 @@ static bool is_integer_literal(const hlo_attr_t* attr) {
          (hlo_dtype_is_integer(attr->literal->dtype) || attr->literal->dtype == HLO_DTYPE_PRED);
 }
 
-// The values of an integer literal in scratch memory of the module.
-static hlo_status_t literal_ints(hlo_module_t* module, hlo_attr_id_t id,
+// The values of an integer literal in scratch memory.
+static hlo_status_t literal_ints(hlo_importer_t* importer, hlo_attr_id_t id,
                                  const hlo_literal_t* literal, int64_t** out) {
-  if (literal->is_splat && literal->element_count > SPLAT_INTS_MAX) {
+  if (literal->is_splat && literal->element_count > DIMS_MAX) {
     return bad_form(id, "of a reasonable length");
   }
-  *out = hlo_arena_array(&module->arena, (size_t)literal->element_count + 1, sizeof **out);
-  if (!*out) return hlo_module_status(module);
+  *out = hlo_arena_array(importer->scratch, (size_t)literal->element_count + 1, sizeof **out);
+  if (!*out) return hlo_arena_status(importer->scratch);
   for (int64_t i = 0; i < literal->element_count; ++i) {
     (*out)[i] = hlo_dtype_load_int64(literal->dtype, hlo_literal_element(literal, i));
   }
   return hlo_ok();
 }
 
-static hlo_status_t to_ints(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_ints(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_INTS && in->rows == 0) {
-    if (in->dtype != HLO_DTYPE_PRED) *out = hlo_attr_ints(module, in->count, in->values);
-    return hlo_module_status(module);
+    if (in->count > DIMS_MAX) return bad_form(id, "of a reasonable length");
+    if (in->dtype != HLO_DTYPE_PRED) *out = hlo_attr_ints(importer->module, in->count, in->values);
+    return hlo_module_status(importer->module);
   }
   if (!is_integer_literal(in) || in->literal->rank > 1) return bad_form(id, "a list of integers");
+  if (in->literal->element_count > DIMS_MAX) return bad_form(id, "of a reasonable length");
   int64_t* values;
-  HLO_TRY(literal_ints(module, id, in->literal, &values));
+  HLO_TRY(literal_ints(importer, id, in->literal, &values));
   uint32_t count = (uint32_t)in->literal->element_count;
-  *out = in->literal->dtype == HLO_DTYPE_PRED ? hlo_attr_bools(module, count, values)
-                                              : hlo_attr_ints(module, count, values);
-  return hlo_module_status(module);
+  *out = in->literal->dtype == HLO_DTYPE_PRED ? hlo_attr_bools(importer->module, count, values)
+                                              : hlo_attr_ints(importer->module, count, values);
+  return hlo_module_status(importer->module);
 }
 
-static hlo_status_t to_matrix(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_matrix(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                               const hlo_attr_t** out) {
   *out = in;
   bool is_matrix = in->kind == HLO_ATTR_KIND_INTS && (in->rows || in->cols || in->count == 0);
@@ -69,71 +71,72 @@ static hlo_status_t to_matrix(hlo_module_t* module, hlo_attr_id_t id, const hlo_
     return bad_form(id, "of a reasonable size");
   }
   int64_t* values;
-  HLO_TRY(literal_ints(module, id, literal, &values));
-  *out = hlo_attr_matrix(module, (uint32_t)rows, (uint32_t)cols, values);
-  return hlo_module_status(module);
+  HLO_TRY(literal_ints(importer, id, literal, &values));
+  *out = hlo_attr_matrix(importer->module, (uint32_t)rows, (uint32_t)cols, values);
+  return hlo_module_status(importer->module);
 }
 
 // Index vectors of layouts: `index` elements.
-static hlo_status_t to_layout(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_layout(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                               const hlo_attr_t** out) {
   const hlo_attr_t* ints;
-  HLO_TRY(to_ints(module, id, in, &ints));
+  HLO_TRY(to_ints(importer, id, in, &ints));
   hlo_attr_t fields = *ints;
   fields.is_index = true;
-  *out = hlo_attr_intern(module, &fields);
-  return hlo_module_status(module);
+  *out = hlo_attr_intern(importer->module, &fields);
+  return hlo_module_status(importer->module);
 }
 
-static hlo_status_t to_symbol(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_symbol(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                               const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_SYMBOL) return hlo_ok();
   if (in->kind != HLO_ATTR_KIND_STRING) return bad_form(id, "a symbol");
-  *out = hlo_attr_symbol(module, in->text, in->text_length);
-  return hlo_module_status(module);
+  *out = hlo_attr_symbol(importer->module, in->text, in->text_length);
+  return hlo_module_status(importer->module);
 }
 
-typedef hlo_status_t (*convert_t)(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+typedef hlo_status_t (*convert_t)(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                                   const hlo_attr_t** out);
 
-static hlo_status_t to_list(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_list(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             convert_t convert, const hlo_attr_t** out) {
   if (in->kind != HLO_ATTR_KIND_ARRAY || in->count > LIST_ITEMS_MAX) return bad_form(id, "a list");
-  const hlo_attr_t** items = hlo_arena_array(&module->arena, (size_t)in->count + 1, sizeof *items);
-  if (!items) return hlo_module_status(module);
-  for (uint32_t i = 0; i < in->count; ++i) HLO_TRY(convert(module, id, in->items[i], &items[i]));
-  *out = hlo_attr_array(module, in->count, items);
-  return hlo_module_status(module);
+  const hlo_attr_t** items =
+      hlo_arena_array(importer->scratch, (size_t)in->count + 1, sizeof *items);
+  if (!items) return hlo_arena_status(importer->scratch);
+  for (uint32_t i = 0; i < in->count; ++i) HLO_TRY(convert(importer, id, in->items[i], &items[i]));
+  *out = hlo_attr_array(importer->module, in->count, items);
+  return hlo_module_status(importer->module);
 }
 
-static hlo_status_t to_int(hlo_module_t* module, hlo_attr_id_t id, hlo_dtype_t dtype,
+static hlo_status_t to_int(hlo_importer_t* importer, hlo_attr_id_t id, hlo_dtype_t dtype,
                            const hlo_attr_t* in, const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_INT && in->dtype == dtype && !in->is_index) return hlo_ok();
   if (in->kind != HLO_ATTR_KIND_INT && in->kind != HLO_ATTR_KIND_ENUM) {
     return bad_form(id, "an integer");
   }
-  *out = hlo_attr_int(module, dtype, in->i);
-  return hlo_module_status(module);
+  *out = hlo_attr_int(importer->module, dtype, in->i);
+  return hlo_module_status(importer->module);
 }
 
-static hlo_status_t to_bool(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_bool(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_BOOL) return hlo_ok();
   if (in->kind != HLO_ATTR_KIND_UNIT) return bad_form(id, "a boolean");
-  *out = hlo_attr_bool(module, true);
-  return hlo_module_status(module);
+  *out = hlo_attr_bool(importer->module, true);
+  return hlo_module_status(importer->module);
 }
 
-static hlo_status_t to_unit(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_unit(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_UNIT) return hlo_ok();
   if (in->kind != HLO_ATTR_KIND_BOOL) return bad_form(id, "a unit attribute");
-  *out = in->i ? hlo_attr_unit(module) : NULL;
-  return hlo_module_status(module);
+  *out = in->i ? hlo_attr_unit(importer->module) : NULL;
+  return hlo_module_status(importer->module);
 }
 
 static hlo_status_t of_kind(hlo_attr_id_t id, const hlo_attr_t* in, hlo_attr_kind_t kind,
@@ -149,23 +152,23 @@ static hlo_status_t of_enum(hlo_attr_id_t id, const hlo_attr_t* in, hlo_enum_kin
   return bad_form(id, hlo_enum_mnemonic(kind));
 }
 
-static hlo_status_t to_precision(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_precision(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                                  const hlo_attr_t** out) {
-  (void)module;
+  (void)importer;
   return of_enum(id, in, HLO_ENUM_PRECISION, out);
 }
 
 // An element type stands as the type of a scalar; one that the IR lacks (tf32) stays text.
-static hlo_status_t to_type(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t to_type(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = in;
   if (in->kind == HLO_ATTR_KIND_TYPE) return hlo_ok();
   if (in->kind != HLO_ATTR_KIND_OPAQUE) return bad_form(id, "a type");
   hlo_dtype_t dtype = hlo_dtype_from_mlir_name(in->text, in->text_length);
   if (dtype != HLO_DTYPE_INVALID) {
-    *out = hlo_attr_type(module, hlo_type_tensor(module, dtype, 0, NULL));
+    *out = hlo_attr_type(importer->module, hlo_type_tensor(importer->module, dtype, 0, NULL));
   }
-  return hlo_module_status(module);
+  return hlo_module_status(importer->module);
 }
 
 static bool is_none(const hlo_attr_t* attr) {
@@ -187,32 +190,47 @@ static hlo_status_t convert_enum_form(hlo_attr_id_t id, const hlo_attr_t* in,
 }
 
 // To the form of the attribute's row; *out is NULL where the value means absence.
-static hlo_status_t convert(hlo_module_t* module, hlo_attr_id_t id, const hlo_attr_t* in,
+static hlo_status_t convert(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
                             const hlo_attr_t** out) {
   *out = NULL;
   if (is_none(in)) return hlo_ok();
   switch (hlo_attr_form(id)) {
-    case HLO_ATTR_FORM_I64: return to_int(module, id, HLO_DTYPE_S64, in, out);
-    case HLO_ATTR_FORM_I32: return to_int(module, id, HLO_DTYPE_S32, in, out);
-    case HLO_ATTR_FORM_BOOL: return to_bool(module, id, in, out);
-    case HLO_ATTR_FORM_UNIT: return to_unit(module, id, in, out);
+    case HLO_ATTR_FORM_I64: return to_int(importer, id, HLO_DTYPE_S64, in, out);
+    case HLO_ATTR_FORM_I32: return to_int(importer, id, HLO_DTYPE_S32, in, out);
+    case HLO_ATTR_FORM_BOOL: return to_bool(importer, id, in, out);
+    case HLO_ATTR_FORM_UNIT: return to_unit(importer, id, in, out);
     case HLO_ATTR_FORM_F32: return of_kind(id, in, HLO_ATTR_KIND_FLOAT, "a float", out);
     case HLO_ATTR_FORM_STRING: return of_kind(id, in, HLO_ATTR_KIND_STRING, "a string", out);
     case HLO_ATTR_FORM_DICT: return of_kind(id, in, HLO_ATTR_KIND_DICT, "a dictionary", out);
     case HLO_ATTR_FORM_LITERAL: return of_kind(id, in, HLO_ATTR_KIND_LITERAL, "a constant", out);
-    case HLO_ATTR_FORM_SYMBOL: return to_symbol(module, id, in, out);
-    case HLO_ATTR_FORM_SYMBOLS: return to_list(module, id, in, to_symbol, out);
+    case HLO_ATTR_FORM_SYMBOL: return to_symbol(importer, id, in, out);
+    case HLO_ATTR_FORM_SYMBOLS: return to_list(importer, id, in, to_symbol, out);
     case HLO_ATTR_FORM_DIMS:
-    case HLO_ATTR_FORM_BOOLS: return to_ints(module, id, in, out);
+    case HLO_ATTR_FORM_BOOLS: return to_ints(importer, id, in, out);
     case HLO_ATTR_FORM_PAIRS:
-    case HLO_ATTR_FORM_MATRIX: return to_matrix(module, id, in, out);
-    case HLO_ATTR_FORM_LAYOUTS: return to_list(module, id, in, to_layout, out);
-    case HLO_ATTR_FORM_PRECISIONS: return to_list(module, id, in, to_precision, out);
-    case HLO_ATTR_FORM_TYPE: return to_type(module, id, in, out);
+    case HLO_ATTR_FORM_MATRIX: return to_matrix(importer, id, in, out);
+    case HLO_ATTR_FORM_LAYOUTS: return to_list(importer, id, in, to_layout, out);
+    case HLO_ATTR_FORM_PRECISIONS: return to_list(importer, id, in, to_precision, out);
+    case HLO_ATTR_FORM_TYPE: return to_type(importer, id, in, out);
     case HLO_ATTR_FORM_ALIASES:
     case HLO_ATTR_FORM_ANY: *out = in; return hlo_ok();
     default: return convert_enum_form(id, in, out);
   }
+}
+
+static hlo_status_t convert_cached(hlo_importer_t* importer, hlo_attr_id_t id, const hlo_attr_t* in,
+                                   const hlo_attr_t** out) {
+  size_t slot = (((uintptr_t)in >> 4) ^ ((uintptr_t)in >> 11) ^ (size_t)id) %
+                (sizeof importer->cache / sizeof importer->cache[0]);
+  if (importer->cache[slot].in != in || importer->cache[slot].id != id) {
+    const hlo_attr_t* converted;
+    HLO_TRY(convert(importer, id, in, &converted));
+    importer->cache[slot].in = in;
+    importer->cache[slot].id = id;
+    importer->cache[slot].out = converted;
+  }
+  *out = importer->cache[slot].out;
+  return hlo_ok();
 }
 
 // ---- Defaults
@@ -235,6 +253,7 @@ static const uint8_t defaults[HLO_ATTR_COUNT] = {
 };
 
 static bool all_items_are(const hlo_attr_t* attr, int64_t value) {
+  if (attr->count > DIMS_MAX) return false;
   for (uint32_t i = 0; i < attr->count; ++i) {
     if (attr->kind == HLO_ATTR_KIND_INTS ? attr->values[i] != value : attr->items[i]->i != value) {
       return false;
@@ -263,10 +282,10 @@ static bool is_default(hlo_attr_id_t id, const hlo_attr_t* attr) {
 
 // ---- All attributes of an op
 
-static hlo_status_t add_known(hlo_module_t* module, hlo_op_t op, hlo_attr_id_t id, int slot,
+static hlo_status_t add_known(hlo_importer_t* importer, hlo_op_t op, hlo_attr_id_t id, int slot,
                               const hlo_attr_t* value, hlo_imported_attrs_t* out) {
   const hlo_attr_t* converted;
-  HLO_TRY(convert(module, id, value, &converted));
+  HLO_TRY(convert_cached(importer, id, value, &converted));
   if (!converted) return hlo_ok();
   if (!hlo_op_info(op)->attrs[slot].required && is_default(id, converted)) return hlo_ok();
   if (out->count == HLO_IMPORT_ATTRS_MAX) {
@@ -308,7 +327,7 @@ static hlo_status_t complete_channel(hlo_module_t* module, hlo_op_t op,
 }
 
 // The fields of a struct attribute, all of which the op has.
-static hlo_status_t spread_struct(hlo_module_t* module, hlo_op_t op, const hlo_attr_t* dict,
+static hlo_status_t spread_struct(hlo_importer_t* importer, hlo_op_t op, const hlo_attr_t* dict,
                                   hlo_imported_attrs_t* out) {
   if (dict->kind != HLO_ATTR_KIND_DICT) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "attribute '%.200s' cannot be read",
@@ -321,7 +340,7 @@ static hlo_status_t spread_struct(hlo_module_t* module, hlo_op_t op, const hlo_a
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the op has no attribute '%.64s'",
                                dict->keys[i]);
     }
-    HLO_TRY(add_known(module, op, id, slot, dict->items[i], out));
+    HLO_TRY(add_known(importer, op, id, slot, dict->items[i], out));
   }
   return hlo_ok();
 }
@@ -342,32 +361,42 @@ static bool is_struct_name(const hlo_raw_attr_t* raw) {
   return false;
 }
 
-hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
-                              const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) {
-  out->count = 0;
-  out->extra = NULL;
-  const char** keys = NULL;
-  const hlo_attr_t** items = NULL;
+// Attributes that the op does not declare, as one dictionary.
+static hlo_status_t collect_extra(hlo_importer_t* importer, uint32_t count,
+                                  const hlo_attr_t* const* items, const char* const* keys,
+                                  const hlo_attr_t** out) {
+  *out = count ? hlo_attr_dict(importer->module, count, keys, items) : NULL;
+  return hlo_module_status(importer->module);
+}
+
+static hlo_status_t import_attrs(hlo_importer_t* importer, hlo_op_t op, uint32_t count,
+                                 const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) {
+  const char** keys = hlo_arena_array(importer->scratch, (size_t)count + 1, sizeof *keys);
+  const hlo_attr_t** items = hlo_arena_array(importer->scratch, (size_t)count + 1, sizeof *items);
+  if (!keys || !items) return hlo_arena_status(importer->scratch);
   uint32_t extra_count = 0;
+  out->count = 0;
   for (uint32_t i = 0; i < count; ++i) {
     hlo_attr_id_t id = hlo_attr_from_name(raw[i].name, raw[i].name_length);
     int slot = id == HLO_ATTR_COUNT ? -1 : hlo_op_attr_slot(op, id);
     if (slot >= 0) {
-      HLO_TRY(add_known(module, op, id, slot, raw[i].value, out));
+      HLO_TRY(add_known(importer, op, id, slot, raw[i].value, out));
     } else if (raw[i].is_inherent && is_struct_name(&raw[i])) {
-      HLO_TRY(spread_struct(module, op, raw[i].value, out));
+      HLO_TRY(spread_struct(importer, op, raw[i].value, out));
     } else if (!raw[i].is_inherent) {
-      if (!keys) {
-        keys = hlo_arena_array(&module->arena, count, sizeof *keys);
-        items = hlo_arena_array(&module->arena, count, sizeof *items);
-        if (!keys || !items) return hlo_module_status(module);
-      }
       keys[extra_count] = raw[i].name;
       items[extra_count++] = raw[i].value;
     }
   }
   if (op == HLO_OP_custom_call) drop_empty_layouts(out);
-  HLO_TRY(complete_channel(module, op, out));
-  if (extra_count) out->extra = hlo_attr_dict(module, extra_count, keys, items);
-  return hlo_module_status(module);
+  HLO_TRY(complete_channel(importer->module, op, out));
+  return collect_extra(importer, extra_count, items, keys, &out->extra);
+}
+
+hlo_status_t hlo_import_attrs(hlo_importer_t* importer, hlo_op_t op, uint32_t count,
+                              const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) {
+  hlo_arena_mark_t mark = hlo_arena_mark(importer->scratch);
+  hlo_status_t status = import_attrs(importer, op, count, raw, out);
+  hlo_arena_reset(importer->scratch, mark);
+  return status;
 }

@@ -22,8 +22,20 @@ typedef struct hlo_imported_attrs {
   const hlo_attr_t* extra;  // DICT or NULL
 } hlo_imported_attrs_t;
 
+/// Working state of an import into one module. Conversions are remembered, so that many ops that
+/// share one large attribute cost one conversion.
+typedef struct hlo_importer {
+  hlo_module_t* module;
+  hlo_arena_t* scratch;  // reset after each op
+  struct {
+    const hlo_attr_t* in;
+    hlo_attr_id_t id;
+    const hlo_attr_t* out;
+  } cache[64];
+} hlo_importer_t;
+
 /// errors: INVALID_ARGUMENT naming the attribute that is not of the op's form; RESOURCE_EXHAUSTED
-hlo_status_t hlo_import_attrs(hlo_module_t* module, hlo_op_t op, uint32_t count,
+hlo_status_t hlo_import_attrs(hlo_importer_t* importer, hlo_op_t op, uint32_t count,
                               const hlo_raw_attr_t* raw, hlo_imported_attrs_t* out) HLO_MUST_USE;
 
 #endif  // HLO_FRONTEND_STABLEHLO_IMPORT_H_
