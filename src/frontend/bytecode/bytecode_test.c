@@ -113,6 +113,7 @@ static void test_versions(void** state) {
   (void)state;
   check_versions("basic", 13);
   check_versions("recent", 7);
+  check_versions("resource", 5);
 }
 
 static const hlo_literal_t* nth_literal(const hlo_func_t* func, int n) {
@@ -145,6 +146,36 @@ static void test_literals(void** state) {
   assert_int_equal(((const uint64_t*)nth_literal(func, 10)->data)[1] == UINT64_MAX, 1);
   assert_true(*(const double*)nth_literal(func, 11)->data == 3.141592653589793);
   hlo_module_release(module);
+  hlo_mem_free(file.bytes);
+}
+
+static void count_destroyed(hlo_literal_keeper_t* keeper) {
+  atomic_store(&keeper->count, -1);
+}
+
+// A large constant in the resource section is used where it lies, as long as any literal needs it.
+static void test_lends_resources(void** state) {
+  (void)state;
+  file_t file = read_file("tests/bytecode/resource.plain-v6.mlirbc");
+  hlo_literal_keeper_t keeper = {.destroy = count_destroyed};
+  atomic_init(&keeper.count, 1);
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_bytecode_read(file.bytes, file.size, &keeper, &module);
+  assert_true(hlo_status_is_ok(status));
+  hlo_literal_t* large = hlo_literal_retain(
+      hlo_node_attr(hlo_module_entry(module)->body->first, HLO_ATTR_value)->literal);
+  const hlo_literal_t* small = nth_literal(hlo_module_entry(module), 1);
+  assert_ptr_equal(large->keeper, &keeper);
+  assert_true((const uint8_t*)large->data > file.bytes &&
+              (const uint8_t*)large->data < file.bytes + file.size);
+  assert_true(((const float*)large->data)[255] == 127.5f);
+  assert_null(small->keeper);
+  assert_int_equal(((const int32_t*)small->data)[3], 4);
+  hlo_module_release(module);
+  hlo_literal_keeper_release(&keeper);
+  assert_int_equal(atomic_load(&keeper.count), 1);  // the literal's
+  hlo_literal_release(large);
+  assert_int_equal(atomic_load(&keeper.count), -1);
   hlo_mem_free(file.bytes);
 }
 
@@ -310,7 +341,7 @@ int main(void) {
       cmocka_unit_test(test_prefixes),           cmocka_unit_test(test_damaged),
       cmocka_unit_test(test_future_versions),    cmocka_unit_test(test_unknown_ops),
       cmocka_unit_test(test_out_of_memory),      cmocka_unit_test(test_versions),
-      cmocka_unit_test(test_literals),
+      cmocka_unit_test(test_literals),           cmocka_unit_test(test_lends_resources),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
