@@ -73,8 +73,8 @@ static inline T CALC(minimum)(T x, T y) {
 }
 // A NaN anywhere is the result.
 static inline T CALC(clamp)(T low, T x, T high) {
-  T above = (x >= low) | (x != x) ? x : low;
-  return (above <= high) | (above != above) ? above : high;
+  T above = ((x >= low) | (x != x)) ? x : low;
+  return ((above <= high) | (above != above)) ? above : high;
 }
 static inline T CALC(remainder)(T x, T y) { return (T)fmod((double)x, (double)y); }
 static inline T CALC(power)(T x, T y) { return (T)pow((double)x, (double)y); }
