@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "interp/eval_impl.h"
 
-enum { DEPTH_LIMIT = 20000 };
+enum { DEPTH_LIMIT = 4096 };  // activations; programs do not recurse
 
 // ---- activations ----------------------------------------------------------------------------------
 

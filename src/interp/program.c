@@ -183,10 +183,23 @@ static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
 static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
                                 hlo_code_block_t** out_block);
 
+// A body per device runs here only if there is one device, that is, if local shapes are global ones.
+static hlo_status_t check_manual(const hlo_node_t* node) {
+  for (uint32_t i = 0; node->region_count && i < node->operand_count; ++i) {
+    const hlo_region_t* body = node->regions[0];
+    if (i < body->arg_count && body->args[i]->type != hlo_node_operand_type(node, i)) {
+      return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED,
+                            "a computation over several devices has to be partitioned first");
+    }
+  }
+  return hlo_ok();
+}
+
 // Control flow trusts the shape that the verifier promises; this checks what memory safety needs.
 static hlo_status_t check_step(const hlo_step_t* step) {
   const hlo_node_t* node = step->node;
   bool is_ok = true;
+  if (node->op == HLO_OP_sdy_manual_computation) HLO_TRY(check_manual(node));
   switch (step->kind) {
     case HLO_STEP_CONSTANT: {
       const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
