@@ -268,6 +268,19 @@ static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_wi
   return status;
 }
 
+// Float sums and products of small problems are taken element by element in the element type, so that
+// every step rounds as written; larger ones would take too long that way.
+static bool rounds_in_order(hlo_fold_op_t op, const hlo_tensor_t* result,
+                            const hlo_window_dim_t* windows) {
+  enum { WORK_MAX = 1 << 18 };  // elements of all windows
+  int64_t work = result->element_count;
+  for (uint32_t d = 0; d < result->rank; d++) {
+    if (__builtin_mul_overflow(work, windows[d].size, &work) || work > WORK_MAX) return false;
+  }
+  return (op == HLO_FOLD_ADD || op == HLO_FOLD_MULTIPLY) &&
+         (hlo_dtype_is_float(result->dtype) || hlo_dtype_is_complex(result->dtype));
+}
+
 static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
                                     const hlo_fold_operands_t* operands, hlo_tensor_t** results) {
   const hlo_tensor_t* input = operands->inputs[0];
@@ -287,7 +300,8 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   const hlo_fold_op_t op = hlo_fold_op_of(operands->binary);
   const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
   if (operands->count == 1 && fold && results[0]->dtype == input->dtype && !results[0]->quant &&
-      input->element_count > 0 && init_is_neutral(op, operands->inits[0])) {
+      input->element_count > 0 && init_is_neutral(op, operands->inits[0]) &&
+      !rounds_in_order(op, results[0], windows)) {
     return window_recognised(fold, hlo_fold_find(op, fold->acc), input, operands->inits[0], windows,
                              results[0]);
   }
