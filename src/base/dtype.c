@@ -543,19 +543,11 @@ static void convert_real(hlo_dtype_t from, const uint8_t* in, hlo_dtype_t to, ui
   }
 }
 
-// Complex to real: the real part; to PRED: either part is not zero.
+// Complex to anything else: the real part.
 static void convert_from_complex(hlo_dtype_t part, const uint8_t* in, hlo_dtype_t to, uint8_t* out,
                                  size_t count) {
   _Alignas(64) uint8_t block[BLOCK_COUNT * 8];
   size_t part_bytes = hlo_dtype_size_bytes(part), out_bytes = hlo_dtype_size_bytes(to);
-  if (to == HLO_DTYPE_PRED) {
-    for (size_t i = 0; i < count; ++i) {
-      double re = hlo_dtype_load_double(part, in + 2 * i * part_bytes);
-      double im = hlo_dtype_load_double(part, in + (2 * i + 1) * part_bytes);
-      out[i] = re != 0 || im != 0;
-    }
-    return;
-  }
   for (size_t done = 0; done < count; done += BLOCK_COUNT) {
     size_t n = count - done < BLOCK_COUNT ? count - done : BLOCK_COUNT;
     for (size_t i = 0; i < n; ++i) {

@@ -106,7 +106,7 @@ uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value);
 
 /// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even,
 /// float->int truncates and saturates, NaN to 0, real->complex with zero imaginary part,
-/// anything->PRED is != 0). A float rounds once, also from f64 and from 64-bit integers (NumPy's
+/// complex->other takes the real part, anything->PRED is != 0). A float rounds once, also from f64 and from 64-bit integers (NumPy's
 /// ml_dtypes casts go through float there and round twice). Arrays may be the same only where the
 /// types are; they need the alignment of their elements. errors: none; every pair of types but
 /// INVALID and TOKEN (ignored) is defined. threads: safe

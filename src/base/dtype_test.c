@@ -297,7 +297,7 @@ static void test_complex(void** state) {
   hlo_dtype_convert(HLO_DTYPE_C64, c64, HLO_DTYPE_C128, c128, 3);
   for (int i = 0; i < 6; ++i) assert_true(c128[i] == (double)c64[i]);
   hlo_dtype_convert(HLO_DTYPE_C64, c64, HLO_DTYPE_PRED, pred, 3);
-  assert_true(pred[0] == 1 && pred[1] == 1 && pred[2] == 0);
+  assert_true(pred[0] == 1 && pred[1] == 0 && pred[2] == 0);
   hlo_dtype_convert(HLO_DTYPE_C128, c128, HLO_DTYPE_F32, real, 3);
   assert_true(real[0] == 1.5f && real[1] == 0.0f && real[2] == 0.0f);
   const int8_t ints[] = {-3, 5};
