@@ -71,15 +71,10 @@ hlo_status_t hlo_ref_check_expect_close(REF_ARGUMENTS) {
 
 // ---- probes ---------------------------------------------------------------------------------------
 
-static int64_t iteration_of(const hlo_node_t* node) {
-  const hlo_attr_t* iteration = hlo_attr_dict_get(node->extra, "iteration");
-  return iteration && iteration->kind == HLO_ATTR_KIND_INT ? iteration->i : 0;
-}
-
 hlo_status_t hlo_ref_check_expect_serialized_eq(REF_ARGUMENTS) {
   (void)results;
   const char* id = hlo_node_attr_text(node, HLO_ATTR_probe_id);
-  int64_t left = iteration_of(node);
+  int64_t left = hlo_node_attr_int(node, HLO_ATTR_iteration, 0);
   for (const hlo_probe_t* probe = eval->first_probe; id && probe; probe = probe->next) {
     if (strcmp(probe->id, id) != 0 || left-- > 0) continue;
     hlo_check_t check = {.kind = HLO_CHECK_EQUAL};
