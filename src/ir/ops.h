@@ -24,6 +24,7 @@ typedef enum hlo_attr_id {
 typedef enum hlo_attr_form {
   HLO_ATTR_FORM_I64,
   HLO_ATTR_FORM_I32,
+  HLO_ATTR_FORM_U64,
   HLO_ATTR_FORM_BOOL,
   HLO_ATTR_FORM_F32,
   HLO_ATTR_FORM_STRING,

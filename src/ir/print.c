@@ -281,7 +281,7 @@ uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node,
     hlo_strbuf_puts(p->out, hlo_attr_text_name(id));
     if (attr->kind == HLO_ATTR_KIND_UNIT) continue;
     hlo_strbuf_puts(p->out, " = ");
-    hlo_print_op_attr(p, attr, id);
+    hlo_print_op_attr(p, attr, node->op, id);
   }
   return count;
 }

@@ -167,10 +167,10 @@ static void print_float_attr(const hlo_attr_t* attr, hlo_strbuf_t* out) {
 
 // ---- Attributes
 
-static void print_enum(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+static void print_enum(const hlo_attr_t* attr, const char* dialect, hlo_strbuf_t* out) {
   const char* name = hlo_enum_case_name(attr->enum_kind, attr->i);
   bool dotted = attr->enum_kind == HLO_ENUM_RESULT_ACCURACY_MODE;
-  hlo_strbuf_printf(out, dotted ? "#stablehlo.%s<%s>" : "#stablehlo<%s %s>",
+  hlo_strbuf_printf(out, dotted ? "#%s.%s<%s>" : "#%s<%s %s>", dialect,
                     hlo_enum_mnemonic(attr->enum_kind), name ? name : "?");
 }
 
@@ -197,7 +197,8 @@ void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* at
       hlo_strbuf_puts(out, attr->i ? "true" : "false");
       return;
     case HLO_ATTR_KIND_INT:
-      hlo_strbuf_printf(out, "%" PRId64 " : %s", attr->i, int_type(attr->dtype, attr->is_index));
+      hlo_strbuf_printf(out, hlo_dtype_is_unsigned(attr->dtype) ? "%" PRIu64 : "%" PRId64, attr->i);
+      hlo_strbuf_printf(out, " : %s", int_type(attr->dtype, attr->is_index));
       return;
     case HLO_ATTR_KIND_FLOAT:
       print_float_attr(attr, out);
@@ -218,7 +219,7 @@ void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* at
       print_literal_attr(options, attr, out);
       return;
     case HLO_ATTR_KIND_ENUM:
-      print_enum(attr, out);
+      print_enum(attr, "stablehlo", out);
       return;
     case HLO_ATTR_KIND_ARRAY:
       hlo_strbuf_putc(out, '[');
@@ -285,24 +286,61 @@ static void print_accuracy(const hlo_attr_t* attr, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, '>');
 }
 
-void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_attr_id_t id) {
+// Enums and arrays of them in the dialect of the op: CHLO has its own copies.
+static void print_enums(const hlo_attr_t* attr, hlo_op_t op, hlo_strbuf_t* out) {
+  const char* dialect = strncmp(hlo_op_info(op)->name, "chlo.", 5) == 0 ? "chlo" : "stablehlo";
+  if (attr->kind == HLO_ATTR_KIND_ENUM) {
+    print_enum(attr, dialect, out);
+    return;
+  }
+  hlo_strbuf_putc(out, '[');
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    print_enum(attr->items[i], dialect, out);
+  }
+  hlo_strbuf_putc(out, ']');
+}
+
+static bool is_enums(const hlo_attr_t* attr) {
+  if (attr->kind == HLO_ATTR_KIND_ENUM) return true;
+  if (attr->kind != HLO_ATTR_KIND_ARRAY || attr->count == 0) return false;
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (attr->items[i]->kind != HLO_ATTR_KIND_ENUM) return false;
+  }
+  return true;
+}
+
+static void print_aliases(const hlo_attr_t* attr, hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, '[');
+  for (uint32_t i = 0; i < attr->count; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    print_alias(attr->items[i], out);
+  }
+  hlo_strbuf_putc(out, ']');
+}
+
+void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_op_t op, hlo_attr_id_t id) {
   hlo_attr_form_t form = hlo_attr_form(id);
   bool is_ints = attr->kind == HLO_ATTR_KIND_INTS;
   if (is_ints && (form == HLO_ATTR_FORM_PAIRS || form == HLO_ATTR_FORM_MATRIX)) {
     print_int_tensor(attr, true, p->out);
   } else if (form == HLO_ATTR_FORM_ALIASES && attr->kind == HLO_ATTR_KIND_ARRAY) {
-    hlo_strbuf_putc(p->out, '[');
-    for (uint32_t i = 0; i < attr->count; ++i) {
-      if (i) hlo_strbuf_puts(p->out, ", ");
-      print_alias(attr->items[i], p->out);
-    }
-    hlo_strbuf_putc(p->out, ']');
+    print_aliases(attr, p->out);
+  } else if (id == HLO_ATTR_api_version && attr->kind == HLO_ATTR_KIND_ENUM) {
+    hlo_strbuf_printf(p->out, "%" PRId64 " : i32", attr->i);
+  } else if (is_enums(attr)) {
+    print_enums(attr, op, p->out);
   } else if (id == HLO_ATTR_result_accuracy && attr->kind == HLO_ATTR_KIND_DICT) {
     print_accuracy(attr, p->out);
   } else if (id == HLO_ATTR_operand_segment_sizes && is_ints) {
     hlo_strbuf_puts(p->out, attr->count ? "array<i32: " : "array<i32");
     hlo_print_int_list(p->out, attr->values, attr->count);
     hlo_strbuf_putc(p->out, '>');
+  } else if (op == HLO_OP_chlo_constant_like && attr->kind == HLO_ATTR_KIND_LITERAL &&
+             attr->type->rank == 0 && !hlo_dtype_is_complex(attr->type->dtype)) {
+    hlo_print_literal(attr->literal, p->out);  // a number, not a tensor
+    hlo_strbuf_puts(p->out, " : ");
+    hlo_print_element_type(attr->type, p->out);
   } else {
     hlo_print_any_attr(&p->options, attr, p->out);
   }

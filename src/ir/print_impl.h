@@ -52,7 +52,7 @@ void hlo_print_attr_dict(hlo_printer_t* p, const hlo_node_t* node, const hlo_att
 /// `shown`; returns how many.
 uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node, const hlo_attr_set_t* shown);
 /// The value of an op's attribute in the form its row in attrs.def asks for.
-void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_attr_id_t id);
+void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_op_t op, hlo_attr_id_t id);
 
 /// Prints the op after its name in pretty form; false (nothing printed) if it must be generic.
 bool hlo_print_pretty(hlo_printer_t* p, const hlo_node_t* node);

@@ -637,6 +637,8 @@ static bool check_short(const hlo_attr_t* attr, hlo_attr_form_t form) {
   switch (form) {
     case HLO_ATTR_FORM_I64:
       return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_S64 && !attr->is_index;
+    case HLO_ATTR_FORM_U64:
+      return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_U64;
     case HLO_ATTR_FORM_I32:
       return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_S32;
     case HLO_ATTR_FORM_BOOL:
@@ -657,7 +659,7 @@ static bool check_short(const hlo_attr_t* attr, hlo_attr_form_t form) {
 static void print_short(hlo_printer_t* p, const hlo_attr_t* attr) {
   switch (attr->kind) {
     case HLO_ATTR_KIND_INT:
-      hlo_strbuf_printf(p->out, "%" PRId64, attr->i);
+      hlo_strbuf_printf(p->out, attr->dtype == HLO_DTYPE_U64 ? "%" PRIu64 : "%" PRId64, attr->i);
       return;
     case HLO_ATTR_KIND_INTS:
       print_dims(p, attr);

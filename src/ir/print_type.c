@@ -110,7 +110,7 @@ static void print_scale(hlo_strbuf_t* out, double scale, int64_t zero_point) {
 static void print_quant(const hlo_quant_t* quant, hlo_strbuf_t* out) {
   const hlo_dtype_info_t* storage = hlo_dtype_info(quant->storage);
   bool is_signed = storage->klass == HLO_DTYPE_CLASS_SIGNED;
-  hlo_strbuf_printf(out, "!quant.uniform<%s", storage->mlir_name + (is_signed ? 0 : 1));
+  hlo_strbuf_printf(out, "!quant.uniform<%c%u", is_signed ? 'i' : 'u', storage->bits);
   int64_t max = (int64_t)(((uint64_t)1 << (storage->bits - is_signed)) - 1);
   int64_t min = is_signed ? -max - 1 : 0;
   if (quant->storage_min != min || quant->storage_max != max) {

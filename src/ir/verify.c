@@ -46,6 +46,7 @@ static bool is_precision(const hlo_attr_t* item) { return is_enum(item, HLO_ENUM
 static bool has_form(const hlo_attr_t* attr, hlo_attr_form_t form) {
   switch (form) {
     case HLO_ATTR_FORM_I64:
+    case HLO_ATTR_FORM_U64:
     case HLO_ATTR_FORM_I32: return attr->kind == HLO_ATTR_KIND_INT ||
                                    is_enum(attr, HLO_ENUM_CUSTOM_CALL_API_VERSION);
     case HLO_ATTR_FORM_BOOL: return attr->kind == HLO_ATTR_KIND_BOOL;
