@@ -169,6 +169,35 @@ static const hlo_wire_field_info_t compile_options_fields[] = {
 static const hlo_wire_message_t compile_options_message =
     HLO_WIRE_MESSAGE(compile_options_t, compile_options_fields);
 
+// --- Element types -------------------------------------------------------------------------------
+
+/// By value; gaps are types that arrays never have.
+static const uint8_t primitive_types[] = {
+    [1] = HLO_DTYPE_PRED,        [2] = HLO_DTYPE_S8,          [3] = HLO_DTYPE_S16,
+    [4] = HLO_DTYPE_S32,         [5] = HLO_DTYPE_S64,         [6] = HLO_DTYPE_U8,
+    [7] = HLO_DTYPE_U16,         [8] = HLO_DTYPE_U32,         [9] = HLO_DTYPE_U64,
+    [10] = HLO_DTYPE_F16,        [11] = HLO_DTYPE_F32,        [12] = HLO_DTYPE_F64,
+    [15] = HLO_DTYPE_C64,        [16] = HLO_DTYPE_BF16,       [17] = HLO_DTYPE_TOKEN,
+    [18] = HLO_DTYPE_C128,       [19] = HLO_DTYPE_F8E5M2,     [20] = HLO_DTYPE_F8E4M3FN,
+    [21] = HLO_DTYPE_S4,         [22] = HLO_DTYPE_U4,         [23] = HLO_DTYPE_F8E4M3B11FNUZ,
+    [24] = HLO_DTYPE_F8E5M2FNUZ, [25] = HLO_DTYPE_F8E4M3FNUZ, [26] = HLO_DTYPE_S2,
+    [27] = HLO_DTYPE_U2,         [28] = HLO_DTYPE_F8E4M3,     [29] = HLO_DTYPE_F8E3M4,
+    [32] = HLO_DTYPE_F4E2M1FN,   [33] = HLO_DTYPE_F8E8M0FNU,  [35] = HLO_DTYPE_F6E3M2FN,
+    [36] = HLO_DTYPE_F6E2M3FN,
+};
+
+hlo_dtype_t hlo_dtype_from_primitive_type(int32_t type) {
+  const bool known = type >= 0 && (size_t)type < sizeof primitive_types;
+  return known ? (hlo_dtype_t)primitive_types[type] : HLO_DTYPE_INVALID;
+}
+
+int32_t hlo_dtype_primitive_type(hlo_dtype_t dtype) {
+  for (size_t i = 1; dtype != HLO_DTYPE_INVALID && i < sizeof primitive_types; ++i) {
+    if (primitive_types[i] == (uint8_t)dtype) return (int32_t)i;
+  }
+  return 0;
+}
+
 // --- Debug options -------------------------------------------------------------------------------
 
 typedef enum option_kind {
@@ -369,28 +398,9 @@ static hlo_status_t take_device_assignment(const device_assignment_t* assignment
   return hlo_ok();
 }
 
-/// PrimitiveType of XLA's protos, by value; gaps are types that arrays never have.
-static hlo_dtype_t dtype_of_primitive(int32_t type) {
-  static const uint8_t table[] = {
-      [1] = HLO_DTYPE_PRED,        [2] = HLO_DTYPE_S8,          [3] = HLO_DTYPE_S16,
-      [4] = HLO_DTYPE_S32,         [5] = HLO_DTYPE_S64,         [6] = HLO_DTYPE_U8,
-      [7] = HLO_DTYPE_U16,         [8] = HLO_DTYPE_U32,         [9] = HLO_DTYPE_U64,
-      [10] = HLO_DTYPE_F16,        [11] = HLO_DTYPE_F32,        [12] = HLO_DTYPE_F64,
-      [15] = HLO_DTYPE_C64,        [16] = HLO_DTYPE_BF16,       [17] = HLO_DTYPE_TOKEN,
-      [18] = HLO_DTYPE_C128,       [19] = HLO_DTYPE_F8E5M2,     [20] = HLO_DTYPE_F8E4M3FN,
-      [21] = HLO_DTYPE_S4,         [22] = HLO_DTYPE_U4,         [23] = HLO_DTYPE_F8E4M3B11FNUZ,
-      [24] = HLO_DTYPE_F8E5M2FNUZ, [25] = HLO_DTYPE_F8E4M3FNUZ, [26] = HLO_DTYPE_S2,
-      [27] = HLO_DTYPE_U2,         [28] = HLO_DTYPE_F8E4M3,     [29] = HLO_DTYPE_F8E3M4,
-      [32] = HLO_DTYPE_F4E2M1FN,   [33] = HLO_DTYPE_F8E8M0FNU,  [35] = HLO_DTYPE_F6E3M2FN,
-      [36] = HLO_DTYPE_F6E2M3FN,
-  };
-  const bool known = type >= 0 && (size_t)type < sizeof table;
-  return known ? (hlo_dtype_t)table[type] : HLO_DTYPE_INVALID;
-}
-
 static hlo_status_t take_layout(const shape_proto_t* shape, const char* what, hlo_arena_t* arena,
                                 hlo_array_layout_t* out) {
-  *out = (hlo_array_layout_t){.dtype = dtype_of_primitive(shape->element_type),
+  *out = (hlo_array_layout_t){.dtype = hlo_dtype_from_primitive_type(shape->element_type),
                               .rank = shape->dimensions.count,
                               .dimensions = shape->dimensions.items};
   if (out->dtype == HLO_DTYPE_INVALID) {
