@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GetPjrtApi(): the table of functions and the chain of extensions, all constant data.
+#include "pjrt/call.h"
+
+static hlo_status_t refuse(const char* function, const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s is not supported by hlocc: %s", function,
+                           why);
+}
+
+#define CALL(name, last) HLO_PJRT_ENTRY(name, last, false, hlo_pjrt_##name(&own))
+#define METHOD(name, last) HLO_PJRT_ENTRY(name, last, true, hlo_pjrt_##name(&own))
+#define REFUSE(name, last, why) HLO_PJRT_ENTRY(name, last, false, refuse("PJRT_" #name, why))
+#define SLOT(name)
+#include "pjrt/api.def"
+#include "pjrt/extensions.def"
+#undef CALL
+#undef METHOD
+#undef REFUSE
+#undef SLOT
+
+static const PJRT_MemoryDescriptions_Extension memory_descriptions = {
+    .base = {.struct_size = sizeof(PJRT_MemoryDescriptions_Extension),
+             .type = PJRT_Extension_Type_MemoryDescriptions},
+    .PJRT_DeviceDescription_MemoryDescriptions = entry_DeviceDescription_MemoryDescriptions,
+    .PJRT_MemoryDescription_Kind = entry_MemoryDescription_Kind,
+};
+
+static const PJRT_Layouts_Extension layouts = {
+    .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
+             .type = PJRT_Extension_Type_Layouts,
+             .next = (PJRT_Extension_Base*)&memory_descriptions.base},
+    .PJRT_Layouts_MemoryLayout_Destroy = entry_Layouts_MemoryLayout_Destroy,
+    .PJRT_Layouts_MemoryLayout_Serialize = entry_Layouts_MemoryLayout_Serialize,
+    .PJRT_Layouts_PJRT_Client_GetDefaultLayout = entry_Layouts_PJRT_Client_GetDefaultLayout,
+    .PJRT_Layouts_PJRT_Buffer_MemoryLayout = entry_Layouts_PJRT_Buffer_MemoryLayout,
+    .PJRT_Layouts_PJRT_Topology_GetDefaultLayout = entry_Layouts_PJRT_Topology_GetDefaultLayout,
+    .PJRT_Layouts_PJRT_Executable_GetOutputLayouts = entry_Layouts_PJRT_Executable_GetOutputLayouts,
+    .PJRT_Layouts_PJRT_Executable_GetParameterLayouts =
+        entry_Layouts_PJRT_Executable_GetParameterLayouts,
+};
+
+static const PJRT_Api api = {
+    .struct_size = PJRT_Api_STRUCT_SIZE,
+    .extension_start = (PJRT_Extension_Base*)&layouts.base,
+    .pjrt_api_version = {.struct_size = PJRT_Api_Version_STRUCT_SIZE,
+                         .major_version = PJRT_API_MAJOR,
+                         .minor_version = PJRT_API_MINOR},
+#define CALL(name, last) .PJRT_##name = entry_##name,
+#define METHOD(name, last) .PJRT_##name = entry_##name,
+#define REFUSE(name, last, why) .PJRT_##name = entry_##name,
+#define SLOT(name) .PJRT_##name = hlo_pjrt_##name,
+#include "pjrt/api.def"
+#undef CALL
+#undef METHOD
+#undef REFUSE
+#undef SLOT
+};
+
+__attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi(void) {
+  return &api;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame round every PJRT call: argument blocks of any age, and errors as PJRT objects.
+//
+// A caller may be older or newer than this library, so that its argument block is shorter or longer
+// than ours. Each entry therefore works on a block of its own: what the caller knows is copied in,
+// the rest is zero, and on success what the caller knows is copied out again. Behind the entries,
+// functions take full blocks and return hlo_status_t like everywhere else.
+#ifndef HLO_PJRT_CALL_H_
+#define HLO_PJRT_CALL_H_
+
+#include "base/status.h"
+#include "hlocc/pjrt.h"
+#include "hlocc/pjrt_extensions.h"
+
+/// What the tables say of a function.
+typedef struct hlo_pjrt_entry {
+  const char* function;
+  size_t required_bytes;  // of the argument block
+  bool has_object;        // the first argument is a pointer that must not be null
+} hlo_pjrt_entry_t;
+
+/// Fills `own` from the caller's block.
+/// errors : INVALID_ARGUMENT if there is no block, its struct_size is below what the entry
+/// requires,
+///          or the object is missing
+hlo_status_t hlo_pjrt_open(const hlo_pjrt_entry_t* entry, const void* caller, void* own,
+                           size_t own_bytes) HLO_MUST_USE;
+
+/// Writes `own` back to the caller's block if `status` is OK, and turns `status` into an error.
+/// owner  : takes `status`
+PJRT_Error* hlo_pjrt_close(void* caller, const void* own, size_t own_bytes, hlo_status_t status);
+
+/// The error object for `status`, null for OK.
+/// owner  : takes `status`; the result belongs to the framework
+PJRT_Error* hlo_pjrt_error_create(hlo_status_t status);
+
+/// The status that `error` stands for, OK for null; works for error objects of others too.
+hlo_status_t hlo_pjrt_error_status(const PJRT_Error* error) HLO_MUST_USE;
+
+/// The status that a framework describes by code and message; code OK gives OK.
+hlo_status_t hlo_pjrt_foreign_status(PJRT_Error_Code code, const char* message,
+                                     size_t message_size) HLO_MUST_USE;
+
+void hlo_pjrt_Error_Destroy(PJRT_Error_Destroy_Args* args);
+void hlo_pjrt_Error_Message(PJRT_Error_Message_Args* args);
+
+/// One function per served row of the tables; a forgotten one fails at link time.
+#define CALL(name, last) hlo_status_t hlo_pjrt_##name(PJRT_##name##_Args* args) HLO_MUST_USE;
+#define METHOD(name, last) CALL(name, last)
+#define REFUSE(name, last, why)
+#define SLOT(name)
+#include "pjrt/api.def"
+#include "pjrt/extensions.def"
+#undef CALL
+#undef METHOD
+#undef REFUSE
+#undef SLOT
+
+/// Defines entry_<name>(), what the framework sees of hlo_pjrt_<name>(). One line of sense that the
+/// tables expand once per function; the work is in hlo_pjrt_open() and hlo_pjrt_close().
+#define HLO_PJRT_ENTRY(name, last, has_object, serve)                           \
+  static PJRT_Error* entry_##name(PJRT_##name##_Args* args) {                   \
+    static const hlo_pjrt_entry_t entry = {                                     \
+        "PJRT_" #name, PJRT_STRUCT_SIZE(PJRT_##name##_Args, last), has_object}; \
+    PJRT_##name##_Args own;                                                     \
+    hlo_status_t status = hlo_pjrt_open(&entry, args, &own, sizeof own);        \
+    if (hlo_status_is_ok(status)) status = serve;                               \
+    return hlo_pjrt_close(args, &own, sizeof own, status);                      \
+  }
+
+#endif  // HLO_PJRT_CALL_H_
