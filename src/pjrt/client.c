@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients: their life, their devices and memories, and what concerns the process as a whole.
+#include "pjrt/objects.h"
+
+// --- Life ----------------------------------------------------------------------------------------
+
+static void destroy_client(PJRT_Client* client) {
+  if (client == NULL) return;
+  hlo_pjrt_devices_destroy(client);
+  hlo_pjrt_topology_destroy(client->topology);
+  if (client->client != NULL) hlo_client_release(client->client);
+  hlo_mutex_deinit(&client->user_data_lock);
+  hlo_arena_deinit(&client->arena);
+  hlo_pjrt_settings_deinit(&client->settings);
+  hlo_mem_free(client);
+}
+
+static hlo_status_t fill_client(PJRT_Client* client) {
+  const hlo_config_t* config = &client->settings.config;
+  const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
+                                        .thread_count = (uint32_t)config->num_threads,
+                                        .platform_name = config->platform_name,
+                                        .platform_version = client->settings.platform_version};
+  HLO_TRY(hlo_client_create(&options, &client->client));
+  client->device_count = hlo_client_device_count(client->client);
+  HLO_TRY(hlo_pjrt_topology_create(config->platform_name, client->settings.platform_version,
+                                   client->device_count, &client->topology));
+  return hlo_pjrt_devices_create(client);
+}
+
+hlo_status_t hlo_pjrt_Client_Create(PJRT_Client_Create_Args* args) {
+  PJRT_Client* client = hlo_mem_alloc_zeroed(sizeof *client);
+  if (client == NULL) return hlo_status_out_of_memory(sizeof *client);
+  hlo_status_t status =
+      hlo_pjrt_settings_init(args->create_options, args->num_options, &client->settings);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(client);
+    return status;
+  }
+  hlo_arena_init(&client->arena, 0);
+  hlo_mutex_init(&client->user_data_lock, HLO_LOCK_LEVEL_CLIENT);
+  status = fill_client(client);
+  if (!hlo_status_is_ok(status)) {
+    destroy_client(client);
+    return status;
+  }
+  args->client = client;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_Destroy(PJRT_Client_Destroy_Args* args) {
+  destroy_client(args->client);
+  return hlo_ok();
+}
+
+// --- Questions -----------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Client_PlatformName(PJRT_Client_PlatformName_Args* args) {
+  hlo_pjrt_lend(args->client->topology->platform_name, &args->platform_name,
+                &args->platform_name_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_PlatformVersion(PJRT_Client_PlatformVersion_Args* args) {
+  hlo_pjrt_lend(args->client->topology->platform_version, &args->platform_version,
+                &args->platform_version_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_ProcessIndex(PJRT_Client_ProcessIndex_Args* args) {
+  args->process_index = 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_TopologyDescription(PJRT_Client_TopologyDescription_Args* args) {
+  args->topology = args->client->topology;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_Devices(PJRT_Client_Devices_Args* args) {
+  args->devices = args->client->devices;
+  args->num_devices = args->client->device_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_AddressableDevices(PJRT_Client_AddressableDevices_Args* args) {
+  args->addressable_devices = args->client->devices;
+  args->num_addressable_devices = args->client->device_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories_Args* args) {
+  args->addressable_memories = args->client->memories;
+  args->num_addressable_memories = (size_t)args->client->device_count * HLO_MEMORY_KIND_COUNT;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args* args) {
+  const hlo_device_t* device = hlo_client_find_device(args->client->client, args->id);
+  if (device == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no device of id %d", args->id);
+  }
+  args->device = hlo_pjrt_device(args->client, device);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_LookupAddressableDevice(
+    PJRT_Client_LookupAddressableDevice_Args* args) {
+  for (uint32_t i = 0; i < args->client->device_count; ++i) {
+    PJRT_Device* device = args->client->devices[i];
+    if (device->device->local_id != args->local_hardware_id) continue;
+    args->addressable_device = device;
+    return hlo_ok();
+  }
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "there is no addressable device of local hardware id %d",
+                           args->local_hardware_id);
+}
+
+/// Devices in the order of their numbers, replica by replica.
+hlo_status_t hlo_pjrt_Client_DefaultDeviceAssignment(
+    PJRT_Client_DefaultDeviceAssignment_Args* args) {
+  const int64_t needed = (int64_t)args->num_replicas * args->num_partitions;
+  if (args->num_replicas < 1 || args->num_partitions < 1 || needed > args->client->device_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%d replicas of %d partitions do not fit on %u devices",
+                             args->num_replicas, args->num_partitions, args->client->device_count);
+  }
+  if ((uint64_t)needed > args->default_assignment_size) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "room for %zu device ids where %lld are needed",
+                             args->default_assignment_size, (long long)needed);
+  }
+  for (int64_t i = 0; i < needed; ++i) {
+    args->default_assignment[i] = args->client->devices[i]->device->id;
+  }
+  return hlo_ok();
+}
+
+// --- The process ---------------------------------------------------------------------------------
+
+/// With one process there is nothing to learn about others.
+hlo_status_t hlo_pjrt_Client_UpdateGlobalProcessInfo(
+    PJRT_Client_UpdateGlobalProcessInfo_Args* args) {
+  (void)args;
+  return hlo_ok();
+}
+
+/// Device memory is host memory, so that every address can be transferred from as it is.
+hlo_status_t hlo_pjrt_Client_DmaMap(PJRT_Client_DmaMap_Args* args) {
+  (void)args;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Client_DmaUnmap(PJRT_Client_DmaUnmap_Args* args) {
+  (void)args;
+  return hlo_ok();
+}

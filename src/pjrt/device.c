@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices, their descriptions and their memories.
+#include <stdio.h>
+
+#include "pjrt/objects.h"
+
+// --- Shells --------------------------------------------------------------------------------------
+
+static hlo_pjrt_memory_t* memory_shell(PJRT_Memory* memory) {
+  return (hlo_pjrt_memory_t*)memory;
+}
+
+hlo_memory_t* hlo_pjrt_memory_target(PJRT_Memory* memory) {
+  return memory_shell(memory)->memory;
+}
+
+PJRT_Client* hlo_pjrt_memory_client(PJRT_Memory* memory) {
+  return memory_shell(memory)->device->client;
+}
+
+PJRT_Device* hlo_pjrt_device(PJRT_Client* client, const hlo_device_t* device) {
+  const uint32_t guess = (uint32_t)device->local_id;
+  if (guess < client->device_count && client->devices[guess]->device == device) {
+    return client->devices[guess];
+  }
+  for (uint32_t i = 0; i < client->device_count; ++i) {
+    if (client->devices[i]->device == device) return client->devices[i];
+  }
+  return NULL;
+}
+
+PJRT_Memory* hlo_pjrt_memory(PJRT_Client* client, const hlo_memory_t* memory) {
+  return hlo_pjrt_device(client, memory->device)->memories[memory->kind];
+}
+
+hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
+                                PJRT_Memory** out_memory) {
+  if (memory == NULL && device == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "neither a device nor a memory to place the buffer in");
+  }
+  *out_memory = memory != NULL ? memory : device->memories[HLO_MEMORY_DEVICE];
+  return hlo_ok();
+}
+
+// --- What frameworks hang on memories ------------------------------------------------------------
+
+static void* get_user_data(PJRT_Memory* base, const void* key) {
+  hlo_pjrt_memory_t* memory = memory_shell(base);
+  hlo_mutex_t* lock = &memory->device->client->user_data_lock;
+  hlo_mutex_lock(lock);
+  const hlo_pjrt_user_data_t* item = memory->user_data;
+  while (item != NULL && item->key != key) item = item->next;
+  void* data = item != NULL ? item->data : NULL;
+  hlo_mutex_unlock(lock);
+  return data;
+}
+
+/// A second value for the same key replaces the first. Without memory for the entry the value is
+/// dropped, since the interface has no way to say so.
+static void set_user_data(PJRT_Memory* base, const void* key, void* data, void (*destroy)(void*)) {
+  hlo_pjrt_memory_t* memory = memory_shell(base);
+  hlo_mutex_t* lock = &memory->device->client->user_data_lock;
+  hlo_pjrt_user_data_t* fresh = hlo_mem_alloc(sizeof *fresh);
+  hlo_pjrt_user_data_t replaced = {.data = data, .destroy = destroy};
+  if (fresh != NULL) {
+    hlo_mutex_lock(lock);
+    hlo_pjrt_user_data_t** link = &memory->user_data;
+    while (*link != NULL && (*link)->key != key) link = &(*link)->next;
+    hlo_pjrt_user_data_t* old = *link;
+    *fresh = (hlo_pjrt_user_data_t){old != NULL ? old->next : NULL, key, data, destroy};
+    *link = fresh;
+    hlo_mutex_unlock(lock);
+    replaced = old != NULL ? *old : (hlo_pjrt_user_data_t){0};
+    hlo_mem_free(old);
+  }
+  if (replaced.destroy != NULL) replaced.destroy(replaced.data);
+}
+
+static const PJRT_Memory_FunctionTable memory_functions = {
+    .struct_size = PJRT_Memory_FunctionTable_STRUCT_SIZE,
+    .instance_struct_size = PJRT_Memory_STRUCT_SIZE,
+    .get_user_data = get_user_data,
+    .set_user_data = set_user_data,
+};
+
+// --- Made and unmade with the client -------------------------------------------------------------
+
+static void make_device(PJRT_Client* client, uint32_t index, PJRT_Device* device,
+                        hlo_pjrt_memory_t* memories) {
+  *device = (PJRT_Device){.client = client,
+                          .device = hlo_client_device(client->client, index),
+                          .description = client->topology->descriptions[index],
+                          .memories = client->memories + (size_t)index * HLO_MEMORY_KIND_COUNT};
+  client->devices[index] = device;
+  for (int kind = 0; kind < HLO_MEMORY_KIND_COUNT; ++kind) {
+    hlo_pjrt_memory_t* memory = &memories[kind];
+    memory->base.vtable = &memory_functions;
+    memory->memory = &device->device->memories[kind];
+    memory->device = device;
+    snprintf(memory->text, sizeof memory->text, "CpuMemory(id=%d, device=%d, kind=%s)",
+             memory->memory->id, device->device->id, hlo_memory_kind_name(memory->memory->kind));
+    device->memories[kind] = &memory->base;
+  }
+}
+
+hlo_status_t hlo_pjrt_devices_create(PJRT_Client* client) {
+  const size_t count = client->device_count;
+  const size_t memory_count = count * HLO_MEMORY_KIND_COUNT;
+  hlo_arena_t* arena = &client->arena;
+  client->devices = hlo_arena_array(arena, count, sizeof *client->devices);
+  client->memories = hlo_arena_array(arena, memory_count, sizeof *client->memories);
+  PJRT_Device* devices = hlo_arena_array(arena, count, sizeof *devices);
+  hlo_pjrt_memory_t* memories = hlo_arena_array(arena, memory_count, sizeof *memories);
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    make_device(client, i, &devices[i], &memories[(size_t)i * HLO_MEMORY_KIND_COUNT]);
+  }
+  return hlo_ok();
+}
+
+void hlo_pjrt_devices_destroy(PJRT_Client* client) {
+  if (client->memories == NULL) return;
+  for (size_t i = 0; i < (size_t)client->device_count * HLO_MEMORY_KIND_COUNT; ++i) {
+    if (client->memories[i] == NULL) continue;
+    hlo_pjrt_user_data_t* item = memory_shell(client->memories[i])->user_data;
+    while (item != NULL) {
+      hlo_pjrt_user_data_t* next = item->next;
+      if (item->destroy != NULL) item->destroy(item->data);
+      hlo_mem_free(item);
+      item = next;
+    }
+  }
+}
+
+// --- Descriptions --------------------------------------------------------------------------------
+
+static const PJRT_NamedValue no_attributes;
+
+hlo_status_t hlo_pjrt_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args* args) {
+  args->id = args->device_description->id;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_DeviceDescription_ProcessIndex(
+    PJRT_DeviceDescription_ProcessIndex_Args* args) {
+  args->process_index = 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args* args) {
+  args->attributes = &no_attributes;
+  args->num_attributes = 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args* args) {
+  hlo_pjrt_lend("cpu", &args->device_kind, &args->device_kind_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args* args) {
+  hlo_pjrt_lend(args->device_description->debug_string, &args->debug_string,
+                &args->debug_string_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args* args) {
+  hlo_pjrt_lend(args->device_description->to_string, &args->to_string, &args->to_string_size);
+  return hlo_ok();
+}
+
+// --- Devices -------------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Device_GetDescription(PJRT_Device_GetDescription_Args* args) {
+  args->device_description = args->device->description;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_IsAddressable(PJRT_Device_IsAddressable_Args* args) {
+  args->is_addressable = true;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args* args) {
+  args->local_hardware_id = args->device->device->local_id;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args* args) {
+  args->memories = args->device->memories;
+  args->num_memories = HLO_MEMORY_KIND_COUNT;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args* args) {
+  args->memory = args->device->memories[HLO_MEMORY_DEVICE];
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
+  hlo_memory_stats_t stats;
+  hlo_memory_get_stats(&args->device->device->memories[HLO_MEMORY_DEVICE], &stats);
+  args->bytes_in_use = stats.bytes_in_use;
+  args->peak_bytes_in_use = stats.peak_bytes_in_use;
+  args->peak_bytes_in_use_is_set = true;
+  args->num_allocs = stats.allocation_count;
+  args->num_allocs_is_set = true;
+  args->largest_alloc_size = stats.largest_allocation_bytes;
+  args->largest_alloc_size_is_set = true;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args* args) {
+  hlo_memory_clear_stats(&args->device->device->memories[HLO_MEMORY_DEVICE]);
+  return hlo_ok();
+}
+
+static void keep_attributes(PJRT_Device_Attributes* attributes) {
+  (void)attributes;
+}
+
+hlo_status_t hlo_pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args) {
+  args->attributes = &no_attributes;
+  args->num_attributes = 0;
+  args->device_attributes = (PJRT_Device_Attributes*)&no_attributes;
+  args->attributes_deleter = keep_attributes;
+  return hlo_ok();
+}
+
+/// A mark for tools that there are none of yet: only its text is kept, for debuggers.
+struct PJRT_AsyncTrackingEvent {
+  char description[64];
+};
+
+hlo_status_t hlo_pjrt_Device_CreateAsyncTrackingEvent(
+    PJRT_Device_CreateAsyncTrackingEvent_Args* args) {
+  PJRT_AsyncTrackingEvent* event = hlo_mem_alloc(sizeof *event);
+  if (event == NULL) return hlo_status_out_of_memory(sizeof *event);
+  snprintf(event->description, sizeof event->description, "%.*s", (int)args->description_size,
+           args->description_size != 0 ? args->description : "");
+  args->event = event;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy_Args* args) {
+  hlo_mem_free(args->event);
+  return hlo_ok();
+}
+
+// --- Memories ------------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Memory_Id(PJRT_Memory_Id_Args* args) {
+  args->id = hlo_pjrt_memory_target(args->memory)->id;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Memory_Kind(PJRT_Memory_Kind_Args* args) {
+  hlo_pjrt_lend(hlo_memory_kind_name(hlo_pjrt_memory_target(args->memory)->kind), &args->kind,
+                &args->kind_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args* args) {
+  args->kind_id = hlo_pjrt_memory_target(args->memory)->kind;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Memory_DebugString(PJRT_Memory_DebugString_Args* args) {
+  hlo_pjrt_lend(memory_shell(args->memory)->text, &args->debug_string, &args->debug_string_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Memory_ToString(PJRT_Memory_ToString_Args* args) {
+  hlo_pjrt_lend(memory_shell(args->memory)->text, &args->to_string, &args->to_string_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args* args) {
+  PJRT_Device* device = memory_shell(args->memory)->device;
+  args->devices = &device->client->devices[device->description->id];
+  args->num_devices = 1;
+  return hlo_ok();
+}

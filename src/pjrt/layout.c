@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layouts. On the device arrays are dense and row-major; on the host they are dense in any order of
+// dimensions. The Layouts extension speaks of layouts as text, "{1,0}" being row-major.
+#include <stdio.h>
+
+#include "pjrt/objects.h"
+
+// --- Shapes --------------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_host_bytes(const hlo_buffer_shape_t* shape, size_t* out_bytes) {
+  size_t bytes = hlo_dtype_size_bytes(shape->dtype);
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    if (!hlo_size_mul(bytes, (size_t)shape->dims[i], &bytes) || bytes > PTRDIFF_MAX) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "an array of %u dimensions is larger than the address space",
+                               shape->rank);
+    }
+  }
+  *out_bytes = bytes;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
+                            hlo_buffer_shape_t* out_shape) {
+  const hlo_dtype_t dtype = hlo_dtype_from_pjrt((int32_t)type);
+  if (dtype == HLO_DTYPE_INVALID) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "element type %d is not supported",
+                             (int)type);
+  }
+  if (rank > HLO_PJRT_RANK_LIMIT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "an array of %zu dimensions; there may be %d", rank,
+                             HLO_PJRT_RANK_LIMIT);
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    if (dims[i] < 0) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "dimension %zu is %lld", i,
+                               (long long)dims[i]);
+    }
+  }
+  const hlo_buffer_shape_t shape = {.dtype = dtype, .rank = (uint32_t)rank, .dims = dims};
+  size_t bytes;
+  HLO_TRY(hlo_pjrt_host_bytes(&shape, &bytes));
+  *out_shape = shape;
+  return hlo_ok();
+}
+
+// --- Layouts of argument blocks ------------------------------------------------------------------
+
+static void row_major(size_t rank, int64_t* out_minor_to_major) {
+  for (size_t i = 0; i < rank; ++i) out_minor_to_major[i] = (int64_t)(rank - 1 - i);
+}
+
+static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, size_t rank,
+                                   int64_t* out_minor_to_major) {
+  if (tiled->num_tiles != 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "tiled layouts are not supported");
+  }
+  bool seen[HLO_PJRT_RANK_LIMIT] = {false};
+  bool is_permutation = tiled->minor_to_major_size == rank;
+  for (size_t i = 0; is_permutation && i < rank; ++i) {
+    const int64_t dim = tiled->minor_to_major[i];
+    is_permutation = dim >= 0 && (uint64_t)dim < rank && !seen[dim];
+    if (is_permutation) seen[dim] = true;
+  }
+  if (!is_permutation) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "minor_to_major is not a permutation of %zu dimensions", rank);
+  }
+  if (rank != 0) memcpy(out_minor_to_major, tiled->minor_to_major, rank * sizeof(int64_t));
+  return hlo_ok();
+}
+
+/// Finds the order in which the strides of a dense array grow. Dimensions of size 1, whose strides
+/// mean nothing, take any place; arrays without elements are dense in any order.
+static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* strides,
+                                     const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
+  if (strides->num_byte_strides != shape->rank) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %u dimensions",
+                             strides->num_byte_strides, shape->rank);
+  }
+  bool placed[HLO_PJRT_RANK_LIMIT] = {false};
+  int64_t expected = (int64_t)hlo_dtype_size_bytes(shape->dtype);
+  for (uint32_t position = 0; position < shape->rank; ++position) {
+    int64_t found = -1;
+    for (int64_t dim = (int64_t)shape->rank - 1; dim >= 0 && found < 0; --dim) {
+      if (placed[dim]) continue;
+      if (shape->dims[dim] <= 1 || strides->byte_strides[dim] == expected) found = dim;
+    }
+    if (found < 0) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                               "strides of arrays with gaps are not supported");
+    }
+    placed[found] = true;
+    out_minor_to_major[position] = found;
+    expected *= shape->dims[found];
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
+                                 const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
+  if (layout == NULL) {
+    row_major(shape->rank, out_minor_to_major);
+    return hlo_ok();
+  }
+  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    return order_of_tiled(&layout->tiled, shape->rank, out_minor_to_major);
+  }
+  return order_of_strides(&layout->strides, shape, out_minor_to_major);
+}
+
+hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout,
+                                          const hlo_buffer_shape_t* shape) {
+  int64_t order[HLO_PJRT_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_host_order(layout, shape, order));
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    if (order[i] != (int64_t)shape->rank - 1 - i) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                               "device layouts other than row-major are not supported");
+    }
+  }
+  return hlo_ok();
+}
+
+// --- The extension -------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_layout_create(size_t rank, hlo_arena_t* arena,
+                                    PJRT_Layouts_MemoryLayout** out_layout) {
+  char text[HLO_PJRT_RANK_LIMIT * 3 + 3] = "{";
+  size_t length = 1;
+  for (size_t i = rank; i-- > 0;) {
+    length +=
+        (size_t)snprintf(text + length, sizeof text - length, "%s%zu", length > 1 ? "," : "", i);
+  }
+  snprintf(text + length, sizeof text - length, "}");
+  const size_t size = sizeof(PJRT_Layouts_MemoryLayout) + length + 2;
+  PJRT_Layouts_MemoryLayout* layout =
+      arena != NULL ? hlo_arena_alloc(arena, size) : hlo_mem_alloc(size);
+  if (layout == NULL) return hlo_status_out_of_memory(size);
+  layout->is_lent = arena != NULL;
+  memcpy(layout->text, text, length + 2);
+  *out_layout = layout;
+  return hlo_ok();
+}
+
+/// Frameworks also destroy layouts that an executable lends; those go with the executable.
+hlo_status_t hlo_pjrt_Layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
+  if (args->layout != NULL && !args->layout->is_lent) hlo_mem_free(args->layout);
+  return hlo_ok();
+}
+
+/// The text is the layout's own.
+static void keep_serialized_layout(PJRT_Layouts_SerializedLayout* serialized) {
+  (void)serialized;
+}
+
+hlo_status_t hlo_pjrt_Layouts_MemoryLayout_Serialize(
+    PJRT_Layouts_MemoryLayout_Serialize_Args* args) {
+  hlo_pjrt_lend(args->layout->text, &args->serialized_bytes, &args->serialized_bytes_size);
+  args->serialized_layout = (PJRT_Layouts_SerializedLayout*)args->layout;
+  args->serialized_layout_deleter = keep_serialized_layout;
+  return hlo_ok();
+}
+
+static hlo_status_t default_layout(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
+                                   PJRT_Layouts_MemoryLayout** out_layout) {
+  hlo_buffer_shape_t shape;
+  HLO_TRY(hlo_pjrt_shape(type, dims, rank, &shape));
+  return hlo_pjrt_layout_create(rank, NULL, out_layout);
+}
+
+hlo_status_t hlo_pjrt_Layouts_PJRT_Client_GetDefaultLayout(
+    PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args* args) {
+  return default_layout(args->type, args->dims, args->num_dims, &args->layout);
+}
+
+hlo_status_t hlo_pjrt_Layouts_PJRT_Topology_GetDefaultLayout(
+    PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args* args) {
+  return default_layout(args->type, args->dims, args->num_dims, &args->layout);
+}
+
+hlo_status_t hlo_pjrt_Layouts_PJRT_Buffer_MemoryLayout(
+    PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
+  return hlo_pjrt_layout_create(args->buffer->rank, NULL, &args->layout);
+}
+
+hlo_status_t hlo_pjrt_Layouts_PJRT_Executable_GetOutputLayouts(
+    PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args* args) {
+  args->num_outputs = args->executable->executable->result_count;
+  args->layouts = args->executable->result_layouts;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Layouts_PJRT_Executable_GetParameterLayouts(
+    PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args* args) {
+  args->num_parameters = args->executable->executable->argument_count;
+  args->layouts = args->executable->argument_layouts;
+  return hlo_ok();
+}

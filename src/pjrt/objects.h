@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What PJRT's opaque types are here: thin shells round the objects of the runtime, which keep the
+// strings and arrays that the interface lends to its callers. All but PJRT_Buffer and
+// PJRT_LoadedExecutable are immutable once made.
+#ifndef HLO_PJRT_OBJECTS_H_
+#define HLO_PJRT_OBJECTS_H_
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/threads.h"
+#include "compiler/compile_options.h"
+#include "pjrt/call.h"
+#include "runtime/buffer.h"
+#include "runtime/client.h"
+#include "runtime/event.h"
+#include "runtime/executable.h"
+
+// --- Settings ------------------------------------------------------------------------------------
+
+/// Configuration, log and platform text of a client or of a topology made without one.
+typedef struct hlo_pjrt_settings {
+  hlo_config_t config;
+  hlo_log_t log;
+  const char* platform_version;  // in the configuration's arena
+} hlo_pjrt_settings_t;
+
+/// Create options that hlocc does not know are ignored.
+/// errors : INVALID_ARGUMENT for a bad value, UNIMPLEMENTED for several processes
+/// owner  : hlo_pjrt_settings_deinit(); nothing to undo on failure
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+                                    hlo_pjrt_settings_t* out_settings) HLO_MUST_USE;
+void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings);
+
+// --- Devices and memories ------------------------------------------------------------------------
+
+struct PJRT_MemoryDescription {
+  hlo_memory_kind_t kind;
+};
+
+struct PJRT_DeviceDescription {
+  int32_t id;
+  char to_string[32];
+  char debug_string[32];
+};
+
+/// owner  : itself, or the client that lends it
+struct PJRT_TopologyDescription {
+  hlo_arena_t arena;
+  const char* platform_name;
+  const char* platform_version;
+  uint32_t device_count;
+  PJRT_DeviceDescription** descriptions;
+  hlo_strbuf_t serialized;
+  uint64_t fingerprint;
+};
+
+struct PJRT_Device {
+  PJRT_Client* client;
+  hlo_device_t* device;
+  PJRT_DeviceDescription* description;
+  PJRT_Memory** memories;  // HLO_MEMORY_KIND_COUNT of them, by kind
+};
+
+/// Something that a framework hung on a memory.
+typedef struct hlo_pjrt_user_data {
+  struct hlo_pjrt_user_data* next;
+  const void* key;
+  void* data;
+  void (*destroy)(void* data);
+} hlo_pjrt_user_data_t;
+
+/// The interface fixes the beginning of struct PJRT_Memory; this is the whole of it.
+typedef struct hlo_pjrt_memory {
+  PJRT_Memory base;
+  hlo_memory_t* memory;
+  PJRT_Device* device;
+  hlo_pjrt_user_data_t* user_data;  // under the client's user_data_lock
+  char text[64];
+} hlo_pjrt_memory_t;
+
+struct PJRT_Client {
+  hlo_client_t* client;
+  hlo_pjrt_settings_t settings;
+  hlo_arena_t arena;
+  PJRT_TopologyDescription* topology;
+  PJRT_Device** devices;
+  PJRT_Memory** memories;  // device by device
+  uint32_t device_count;
+  hlo_mutex_t user_data_lock;
+};
+
+/// Shells of runtime objects of this client.
+PJRT_Device* hlo_pjrt_device(PJRT_Client* client, const hlo_device_t* device);
+PJRT_Memory* hlo_pjrt_memory(PJRT_Client* client, const hlo_memory_t* memory);
+
+/// The runtime object and the client behind a shell.
+hlo_memory_t* hlo_pjrt_memory_target(PJRT_Memory* memory);
+PJRT_Client* hlo_pjrt_memory_client(PJRT_Memory* memory);
+
+/// `memory`, or the default memory of `device` when there is none.
+/// errors : INVALID_ARGUMENT if both are null
+hlo_status_t hlo_pjrt_placement(PJRT_Device* device, PJRT_Memory* memory,
+                                PJRT_Memory** out_memory) HLO_MUST_USE;
+
+/// Makes the shells of `client`'s devices and memories in its arena; undone with the client.
+hlo_status_t hlo_pjrt_devices_create(PJRT_Client* client) HLO_MUST_USE;
+void hlo_pjrt_devices_destroy(PJRT_Client* client);
+
+hlo_status_t hlo_pjrt_topology_create(const char* platform_name, const char* platform_version,
+                                      uint32_t device_count,
+                                      PJRT_TopologyDescription** out_topology) HLO_MUST_USE;
+void hlo_pjrt_topology_destroy(PJRT_TopologyDescription* topology);
+
+// --- Buffers -------------------------------------------------------------------------------------
+
+/// Counted because a transfer manager or an alias handle may outlive the framework's handle.
+/// threads: safe
+struct PJRT_Buffer {
+  atomic_int count;
+  hlo_buffer_t* buffer;
+  PJRT_Client* client;
+  size_t rank;
+  int64_t minor_to_major[];  // `rank` of them
+};
+
+/// A shell without a buffer, to be filled once there is one.
+hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, size_t rank,
+                                     PJRT_Buffer** out_buffer) HLO_MUST_USE;
+/// owner  : takes `buffer`, also on error
+hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
+                                    PJRT_Buffer** out_buffer) HLO_MUST_USE;
+PJRT_Buffer* hlo_pjrt_buffer_retain(PJRT_Buffer* buffer);
+void hlo_pjrt_buffer_release(PJRT_Buffer* buffer);
+
+enum { HLO_PJRT_RANK_LIMIT = 64 };  // more dimensions than any framework has
+
+/// The runtime's shape of an argument block's one; `dims` are lent.
+/// errors : INVALID_ARGUMENT for unknown types, negative dimensions, sizes that overflow
+hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
+                            hlo_buffer_shape_t* out_shape) HLO_MUST_USE;
+
+// --- Layouts -------------------------------------------------------------------------------------
+
+/// OK if `layout` is null or the dense row-major order that buffers have on the device.
+/// errors : INVALID_ARGUMENT, UNIMPLEMENTED
+hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout,
+                                          const hlo_buffer_shape_t* shape) HLO_MUST_USE;
+
+/// The order of dimensions of a dense array on the host; null layouts give row-major.
+/// errors : INVALID_ARGUMENT, UNIMPLEMENTED for tiles and gaps
+hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
+                                 const hlo_buffer_shape_t* shape,
+                                 int64_t* out_minor_to_major) HLO_MUST_USE;
+
+/// Elements of a dense array as they lie in host memory, one byte at least for each.
+/// errors : INVALID_ARGUMENT when the size overflows
+hlo_status_t hlo_pjrt_host_bytes(const hlo_buffer_shape_t* shape, size_t* out_bytes) HLO_MUST_USE;
+
+// --- Executables ---------------------------------------------------------------------------------
+
+/// A compiled program with everything that the interface asks about it, worked out once.
+struct PJRT_Executable {
+  hlo_executable_t* executable;
+  hlo_arena_t arena;
+  PJRT_Buffer_Type* result_types;
+  int64_t* result_dims;  // of all results in a row
+  size_t* result_ranks;
+  const char** result_memory_kinds;
+  size_t* result_memory_kind_sizes;
+  const char** argument_memory_kinds;
+  size_t* argument_memory_kind_sizes;
+  PJRT_Layouts_MemoryLayout** result_layouts;
+  PJRT_Layouts_MemoryLayout** argument_layouts;
+  PJRT_NamedValue* costs;
+  size_t cost_count;
+  char fingerprint[24];
+};
+
+struct PJRT_LoadedExecutable {
+  PJRT_Client* client;
+  hlo_loaded_t* loaded;
+  hlo_arena_t arena;
+  PJRT_Device** devices;
+  PJRT_LogicalDeviceIds* logical_ids;
+  uint32_t device_count;
+  char fingerprint[24];
+};
+
+/// owner  : takes `executable`, also on error
+hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
+                                        PJRT_Executable** out_executable) HLO_MUST_USE;
+
+/// Compiles with the counts of `options` and what `settings` (null: the defaults) say of back ends.
+hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
+                                    const hlo_pjrt_settings_t* settings,
+                                    const hlo_compile_options_t* options,
+                                    hlo_executable_t** out_executable) HLO_MUST_USE;
+
+/// Binds `executable` (retained) to the devices that `options` name.
+hlo_status_t hlo_pjrt_load(PJRT_Client* client, hlo_executable_t* executable,
+                           const hlo_compile_options_t* options,
+                           PJRT_LoadedExecutable** out_loaded) HLO_MUST_USE;
+
+struct PJRT_Layouts_MemoryLayout {
+  bool is_lent;  // belongs to an executable
+  char text[];   // "{1,0}"
+};
+
+/// A layout object of dense row-major arrays; from `arena` (lent, then) or, when that is null, from
+/// the heap.
+hlo_status_t hlo_pjrt_layout_create(size_t rank, hlo_arena_t* arena,
+                                    PJRT_Layouts_MemoryLayout** out_layout) HLO_MUST_USE;
+
+// --- Strings -------------------------------------------------------------------------------------
+
+/// Lends a zero-terminated string the way the interface wants it.
+static inline void hlo_pjrt_lend(const char* text, const char** out_text, size_t* out_size) {
+  *out_text = text;
+  *out_size = strlen(text);
+}
+
+#endif  // HLO_PJRT_OBJECTS_H_

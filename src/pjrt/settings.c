@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client or topology is to be: the configuration of the process with create options on top.
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "pjrt/objects.h"
+
+static bool name_is(const PJRT_NamedValue* value, const char* name) {
+  return value->name_size == strlen(name) && memcmp(value->name, name, value->name_size) == 0;
+}
+
+/// The value as text, which is how options from the environment arrive anyway.
+static hlo_status_t text_of(const PJRT_NamedValue* value, hlo_arena_t* arena, char** out_text) {
+  char* text = NULL;
+  switch (value->type) {
+    case PJRT_NamedValue_kString:
+      text = hlo_arena_strndup(arena, value->string_value, value->value_size);
+      break;
+    case PJRT_NamedValue_kInt64:
+      text = hlo_arena_printf(arena, "%lld", (long long)value->int64_value);
+      break;
+    case PJRT_NamedValue_kBool: text = hlo_arena_printf(arena, "%d", value->bool_value); break;
+    case PJRT_NamedValue_kFloat:
+      text = hlo_arena_printf(arena, "%g", (double)value->float_value);
+      break;
+    case PJRT_NamedValue_kInt64List: text = hlo_arena_printf(arena, "(a list)"); break;
+    default:
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "create option %.*s is of kind %d",
+                               (int)value->name_size, value->name, (int)value->type);
+  }
+  *out_text = text;
+  return hlo_arena_status(arena);
+}
+
+/// Names that are not in the configuration are not ours: frameworks pass options of their own.
+static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_t* settings) {
+  hlo_arena_t* arena = &settings->config.arena;
+  char* text = NULL;
+  HLO_TRY(text_of(value, arena, &text));
+  if (name_is(value, "num_nodes") && strcmp(text, "1") != 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "a client over %s processes is not supported", text);
+  }
+  const char* name = hlo_arena_strndup(arena, value->name, value->name_size);
+  HLO_TRY(hlo_arena_status(arena));
+  hlo_status_t status = hlo_config_set(&settings->config, name, text, HLO_CONFIG_SOURCE_OPTION);
+  if (hlo_status_code(status) != HLO_STATUS_NOT_FOUND) return status;
+  HLO_LOG(&settings->log, INFO, "create option ignored: %s", hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+/// Says which build of what runs on which processor: the key of persistent caches.
+static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
+  hlo_cpu_t cpu;
+  HLO_TRY(hlo_cpu_detect(settings->config.cpu, &cpu));
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text, "PJRT C API hlocc %s (", HLOCC_VERSION);
+  hlo_cpu_describe(&cpu, &text);
+  hlo_strbuf_putc(&text, ')');
+  hlo_status_t status = hlo_strbuf_status(&text);
+  settings->platform_version =
+      hlo_arena_strndup(&settings->config.arena, hlo_strbuf_text(&text), text.length);
+  hlo_strbuf_deinit(&text);
+  return hlo_status_is_ok(status) ? hlo_arena_status(&settings->config.arena) : status;
+}
+
+static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count,
+                                  hlo_pjrt_settings_t* settings) {
+  for (size_t i = 0; i < count; ++i) HLO_TRY(take_option(&options[i], settings));
+  HLO_TRY(hlo_log_level_parse(settings->config.log, &settings->log.level));
+  return describe_platform(settings);
+}
+
+hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
+                                    hlo_pjrt_settings_t* out_settings) {
+  hlo_strbuf_t warnings = {0};
+  *out_settings = (hlo_pjrt_settings_t){.log = {.level = HLO_LOG_LEVEL_WARN}};
+  hlo_status_t status = hlo_config_init(&out_settings->config, NULL, &warnings);
+  if (hlo_status_is_ok(status)) {
+    status = fill_settings(options, count, out_settings);
+    if (!hlo_status_is_ok(status)) hlo_pjrt_settings_deinit(out_settings);
+  }
+  if (hlo_status_is_ok(status) && warnings.length != 0) {
+    HLO_LOG(&out_settings->log, WARN, "%s", hlo_strbuf_text(&warnings));
+  }
+  hlo_strbuf_deinit(&warnings);
+  return status;
+}
+
+void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings) {
+  hlo_config_deinit(&settings->config);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of this folder share: calls through GetPjrtApi() as a framework makes them.
+#ifndef HLO_PJRT_TEST_UTIL_H_
+#define HLO_PJRT_TEST_UTIL_H_
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hlocc/pjrt.h"
+#include "hlocc/pjrt_extensions.h"
+
+/// An argument block with its size set.
+#define ARGS(name, ...)                                          \
+  (PJRT_##name##_Args) {                                         \
+    .struct_size = PJRT_##name##_Args_STRUCT_SIZE, ##__VA_ARGS__ \
+  }
+
+/// Calls a function that must succeed.
+#define OK(name, args) expect_ok(GetPjrtApi()->PJRT_##name(args), "PJRT_" #name)
+
+/// Calls a function that must fail with `code`, saying something with `part` in it.
+#define FAILS(name, args, code, part) \
+  expect_error(GetPjrtApi()->PJRT_##name(args), PJRT_Error_Code_##code, part)
+
+static inline void destroy_error(PJRT_Error* error) {
+  GetPjrtApi()->PJRT_Error_Destroy(&ARGS(Error_Destroy, .error = error));
+}
+
+static inline void expect_ok(PJRT_Error* error, const char* function) {
+  if (error == NULL) return;
+  PJRT_Error_Message_Args message = ARGS(Error_Message, .error = error);
+  GetPjrtApi()->PJRT_Error_Message(&message);
+  fail_msg("%s: %.*s", function, (int)message.message_size, message.message);
+}
+
+static inline void expect_error(PJRT_Error* error, PJRT_Error_Code code, const char* part) {
+  assert_non_null(error);
+  PJRT_Error_Message_Args message = ARGS(Error_Message, .error = error);
+  GetPjrtApi()->PJRT_Error_Message(&message);
+  if (strstr(message.message, part) == NULL) fail_msg("'%s' not in: %s", part, message.message);
+  PJRT_Error_GetCode_Args found = ARGS(Error_GetCode, .error = error);
+  expect_ok(GetPjrtApi()->PJRT_Error_GetCode(&found), "PJRT_Error_GetCode");
+  assert_int_equal(found.code, code);
+  destroy_error(error);
+}
+
+/// Waits for an event that must go well, and destroys it.
+static inline void finish(PJRT_Event* event) {
+  OK(Event_Await, &ARGS(Event_Await, .event = event));
+  OK(Event_Destroy, &ARGS(Event_Destroy, .event = event));
+}
+
+/// Waits for an event that must fail, and destroys it.
+static inline void finish_badly(PJRT_Event* event, PJRT_Error_Code code, const char* part) {
+  expect_error(GetPjrtApi()->PJRT_Event_Await(&ARGS(Event_Await, .event = event)), code, part);
+  OK(Event_Destroy, &ARGS(Event_Destroy, .event = event));
+}
+
+static inline PJRT_Client* create_client(int64_t device_count) {
+  const PJRT_NamedValue options[] = {{.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                                      .name = "num_devices",
+                                      .name_size = strlen("num_devices"),
+                                      .type = PJRT_NamedValue_kInt64,
+                                      .int64_value = device_count,
+                                      .value_size = 1}};
+  PJRT_Client_Create_Args args = ARGS(Client_Create, .create_options = options, .num_options = 1);
+  OK(Client_Create, &args);
+  return args.client;
+}
+
+static inline void destroy_client(PJRT_Client* client) {
+  OK(Client_Destroy, &ARGS(Client_Destroy, .client = client));
+}
+
+static inline PJRT_Device* device_of(PJRT_Client* client, size_t index) {
+  PJRT_Client_Devices_Args args = ARGS(Client_Devices, .client = client);
+  OK(Client_Devices, &args);
+  assert_true(index < args.num_devices);
+  return args.devices[index];
+}
+
+static inline PJRT_Memory* memory_of(PJRT_Device* device) {
+  PJRT_Device_DefaultMemory_Args args = ARGS(Device_DefaultMemory, .device = device);
+  OK(Device_DefaultMemory, &args);
+  return args.memory;
+}
+
+/// A dense row-major array on the first device; waits until the host memory is free again.
+static inline PJRT_Buffer* upload(PJRT_Client* client, PJRT_Buffer_Type type, const void* data,
+                                  const int64_t* dims, size_t num_dims) {
+  PJRT_Client_BufferFromHostBuffer_Args args =
+      ARGS(Client_BufferFromHostBuffer, .client = client, .data = data, .type = type, .dims = dims,
+           .num_dims = num_dims, .device = device_of(client, 0),
+           .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
+  OK(Client_BufferFromHostBuffer, &args);
+  finish(args.done_with_host_buffer);
+  return args.buffer;
+}
+
+static inline void download(PJRT_Buffer* buffer, void* out, size_t size) {
+  PJRT_Buffer_ToHostBuffer_Args args =
+      ARGS(Buffer_ToHostBuffer, .src = buffer, .dst = out, .dst_size = size);
+  OK(Buffer_ToHostBuffer, &args);
+  finish(args.event);
+}
+
+static inline PJRT_Event* ready_event(PJRT_Buffer* buffer) {
+  PJRT_Buffer_ReadyEvent_Args args = ARGS(Buffer_ReadyEvent, .buffer = buffer);
+  OK(Buffer_ReadyEvent, &args);
+  return args.event;
+}
+
+static inline bool is_deleted(PJRT_Buffer* buffer) {
+  PJRT_Buffer_IsDeleted_Args args = ARGS(Buffer_IsDeleted, .buffer = buffer);
+  OK(Buffer_IsDeleted, &args);
+  return args.is_deleted;
+}
+
+static inline void destroy_buffer(PJRT_Buffer* buffer) {
+  OK(Buffer_Destroy, &ARGS(Buffer_Destroy, .buffer = buffer));
+}
+
+#endif  // HLO_PJRT_TEST_UTIL_H_
