@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers: what they are, where they are, who holds them, and copies between memories.
+#include "pjrt/objects.h"
+
+// --- Shells --------------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, size_t rank, PJRT_Buffer** out_buffer) {
+  const size_t size = sizeof(PJRT_Buffer) + rank * sizeof(int64_t);
+  PJRT_Buffer* buffer = hlo_mem_alloc(size);
+  if (buffer == NULL) return hlo_status_out_of_memory(size);
+  atomic_init(&buffer->count, 1);
+  buffer->buffer = NULL;
+  buffer->client = client;
+  buffer->rank = rank;
+  for (size_t i = 0; i < rank; ++i) buffer->minor_to_major[i] = (int64_t)(rank - 1 - i);
+  *out_buffer = buffer;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
+                                    PJRT_Buffer** out_buffer) {
+  PJRT_Buffer* shell;
+  hlo_status_t status = hlo_pjrt_buffer_reserve(client, hlo_buffer_shape(buffer)->rank, &shell);
+  if (!hlo_status_is_ok(status)) {
+    hlo_buffer_release(buffer);
+    return status;
+  }
+  shell->buffer = buffer;
+  *out_buffer = shell;
+  return hlo_ok();
+}
+
+PJRT_Buffer* hlo_pjrt_buffer_retain(PJRT_Buffer* buffer) {
+  // relaxed: the caller holds a reference already
+  atomic_fetch_add_explicit(&buffer->count, 1, memory_order_relaxed);
+  return buffer;
+}
+
+void hlo_pjrt_buffer_release(PJRT_Buffer* buffer) {
+  if (buffer == NULL) return;
+  // acq_rel: the last owner sees what the others did with the buffer
+  if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1) return;
+  if (buffer->buffer != NULL) hlo_buffer_release(buffer->buffer);
+  hlo_mem_free(buffer);
+}
+
+hlo_status_t hlo_pjrt_Buffer_Destroy(PJRT_Buffer_Destroy_Args* args) {
+  if (args->buffer == NULL) return hlo_ok();
+  hlo_buffer_delete(args->buffer->buffer);
+  hlo_pjrt_buffer_release(args->buffer);
+  return hlo_ok();
+}
+
+// --- Type, shape, layout -------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Buffer_ElementType(PJRT_Buffer_ElementType_Args* args) {
+  const hlo_dtype_t dtype = hlo_buffer_shape(args->buffer->buffer)->dtype;
+  args->type = (PJRT_Buffer_Type)hlo_dtype_info(dtype)->pjrt_type;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args* args) {
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
+  args->dims = shape->dims;
+  args->num_dims = shape->rank;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args* args) {
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
+  args->unpadded_dims = shape->dims;
+  args->num_dims = shape->rank;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_DynamicDimensionIndices(
+    PJRT_Buffer_DynamicDimensionIndices_Args* args) {
+  args->dynamic_dim_indices = NULL;
+  args->num_dynamic_dims = 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args* args) {
+  args->layout = (PJRT_Buffer_MemoryLayout){
+      .struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE,
+      .type = PJRT_Buffer_MemoryLayout_Type_Tiled,
+      .tiled = {.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE,
+                .minor_to_major = args->buffer->minor_to_major,
+                .minor_to_major_size = args->buffer->rank}};
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args* args) {
+  args->on_device_size_in_bytes = hlo_buffer_size_bytes(args->buffer->buffer);
+  return hlo_ok();
+}
+
+// --- Place ---------------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Buffer_Device(PJRT_Buffer_Device_Args* args) {
+  args->device =
+      hlo_pjrt_device(args->buffer->client, hlo_buffer_memory(args->buffer->buffer)->device);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_Memory(PJRT_Buffer_Memory_Args* args) {
+  args->memory = hlo_pjrt_memory(args->buffer->client, hlo_buffer_memory(args->buffer->buffer));
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args* args) {
+  args->is_on_cpu = true;
+  return hlo_ok();
+}
+
+static hlo_status_t copy_to(PJRT_Buffer* source, PJRT_Memory* memory, PJRT_Buffer** out_buffer) {
+  hlo_buffer_t* copy;
+  HLO_TRY(hlo_buffer_copy_to_memory(source->buffer, hlo_pjrt_memory_target(memory), &copy));
+  return hlo_pjrt_buffer_create(hlo_pjrt_memory_client(memory), copy, out_buffer);
+}
+
+hlo_status_t hlo_pjrt_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args* args) {
+  PJRT_Memory* memory;
+  HLO_TRY(hlo_pjrt_placement(args->dst_device, NULL, &memory));
+  return copy_to(args->buffer, memory, &args->dst_buffer);
+}
+
+hlo_status_t hlo_pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args* args) {
+  PJRT_Memory* memory;
+  HLO_TRY(hlo_pjrt_placement(NULL, args->dst_memory, &memory));
+  return copy_to(args->buffer, memory, &args->dst_buffer);
+}
+
+// --- Life of the storage -------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Buffer_Delete(PJRT_Buffer_Delete_Args* args) {
+  hlo_buffer_delete(args->buffer->buffer);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args* args) {
+  args->is_deleted = hlo_buffer_is_deleted(args->buffer->buffer);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
+  hlo_event_t* event =
+      hlo_buffer_is_deleted(args->buffer->buffer)
+          ? hlo_event_create_ready(hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                                                     "the buffer has been deleted or donated"))
+          : hlo_buffer_ready_event(args->buffer->buffer);
+  args->event = (PJRT_Event*)event;
+  return event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
+}
+
+hlo_status_t hlo_pjrt_Buffer_IncreaseExternalReferenceCount(
+    PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
+  return hlo_buffer_external_retain(args->buffer->buffer);
+}
+
+hlo_status_t hlo_pjrt_Buffer_DecreaseExternalReferenceCount(
+    PJRT_Buffer_DecreaseExternalReferenceCount_Args* args) {
+  return hlo_buffer_external_release(args->buffer->buffer);
+}
+
+hlo_status_t hlo_pjrt_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args* args) {
+  void* data;
+  HLO_TRY(hlo_buffer_data_pointer(args->buffer->buffer, &data));
+  args->buffer_pointer = (uintptr_t)data;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
+    PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args* args) {
+  return hlo_buffer_data_pointer(args->buffer->buffer, &args->device_memory_ptr);
+}
+
+// --- The same bytes under another handle ---------------------------------------------------------
+
+/// Moves the value of `source` (consumed) into a buffer of another shape. `after`, if any, must be
+/// ready as well before the new buffer is.
+static hlo_status_t move_value(hlo_buffer_t* source, const hlo_buffer_shape_t* shape,
+                               hlo_event_t* after, hlo_buffer_t** out_buffer) {
+  hlo_buffer_use_t use;
+  HLO_TRY(hlo_buffer_donate(source, &use));
+  hlo_event_t* ready = hlo_event_retain(use.ready);
+  hlo_status_t status = hlo_ok();
+  if (after != NULL) {
+    hlo_event_release(ready);
+    ready = hlo_event_create();
+    if (ready == NULL) status = hlo_status_out_of_memory(sizeof(void*));
+    if (ready != NULL) hlo_event_join((hlo_event_t*[]){use.ready, after}, 2, ready);
+  }
+  if (hlo_status_is_ok(status)) {
+    status =
+        hlo_buffer_create_over(hlo_buffer_memory(source), shape, use.storage, ready, out_buffer);
+  }
+  hlo_event_release(ready);
+  if (hlo_status_is_ok(status)) {
+    hlo_buffer_use_end(&use);
+  } else {
+    hlo_buffer_donate_abort(source, &use);
+  }
+  return status;
+}
+
+/// Takes the bytes of a copy, so that donating one of the two never overwrites the other.
+hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
+  hlo_buffer_t* source = args->buffer->buffer;
+  hlo_buffer_shape_t shape;
+  HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(args->device_layout, &shape));
+  size_t elements = 1;
+  for (uint32_t i = 0; i < shape.rank; ++i) elements *= (size_t)shape.dims[i];
+  const size_t size = hlo_dtype_packed_size_bytes(shape.dtype, elements);
+  if (size != hlo_buffer_size_bytes(source)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "a buffer of %zu bytes cannot become an array of %zu",
+                             hlo_buffer_size_bytes(source), size);
+  }
+  hlo_buffer_t* copy;
+  HLO_TRY(hlo_buffer_copy_to_memory(source, hlo_buffer_memory(source), &copy));
+  hlo_buffer_t* result;
+  hlo_status_t status = move_value(copy, &shape, NULL, &result);
+  hlo_buffer_release(copy);
+  HLO_TRY(status);
+  return hlo_pjrt_buffer_create(args->buffer->client, result, &args->out_buffer);
+}
+
+static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Args* args) {
+  hlo_event_t* dependency = args->callback_data;
+  hlo_event_set(dependency, hlo_pjrt_foreign_status(args->error_code, args->error_message,
+                                                    args->error_message_size));
+  hlo_event_release(dependency);
+}
+
+hlo_status_t hlo_pjrt_Buffer_DonateWithControlDependency(
+    PJRT_Buffer_DonateWithControlDependency_Args* args) {
+  hlo_buffer_t* source = args->buffer->buffer;
+  PJRT_Buffer* shell;
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->buffer->client, args->buffer->rank, &shell));
+  hlo_event_t* dependency = hlo_event_create();
+  hlo_status_t status = dependency != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
+  if (hlo_status_is_ok(status)) {
+    status = move_value(source, hlo_buffer_shape(source), dependency, &shell->buffer);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_event_release(dependency);
+    hlo_pjrt_buffer_release(shell);
+    return status;
+  }
+  args->callback_data = dependency;  // ours until the callback
+  args->dependency_ready_callback = dependency_ready;
+  args->out_buffer = shell;
+  return hlo_ok();
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the host and buffers: from and to host memory, views of foreign memory, and buffers
+// without a value of their own (uninitialised, in error, to be fulfilled later).
+#include "pjrt/objects.h"
+
+enum { VIEW_ALIGNMENT_BYTES = 64 };  // what compiled code may take for granted
+
+// --- From the host -------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
+  PJRT_Memory* memory;
+  hlo_buffer_shape_t shape;
+  HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
+  HLO_TRY(hlo_pjrt_shape(args->type, args->dims, args->num_dims, &shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(args->device_layout, &shape));
+  if (args->num_byte_strides != 0 && args->num_byte_strides != args->num_dims) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %zu dimensions",
+                             args->num_byte_strides, args->num_dims);
+  }
+  if ((unsigned)args->host_buffer_semantics > HLO_HOST_MUTABLE_ZERO_COPY) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host buffer semantics %d is unknown",
+                             (int)args->host_buffer_semantics);
+  }
+  PJRT_Buffer* shell;
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, shape.rank, &shell));
+  hlo_event_t* done;
+  hlo_status_t status = hlo_buffer_from_host(
+      hlo_pjrt_memory_target(memory), &shape, args->data,
+      args->num_byte_strides != 0 ? args->byte_strides : NULL,
+      (hlo_host_semantics_t)args->host_buffer_semantics, &done, &shell->buffer);
+  if (!hlo_status_is_ok(status)) {
+    hlo_pjrt_buffer_release(shell);
+    return status;
+  }
+  args->done_with_host_buffer = (PJRT_Event*)done;
+  args->buffer = shell;
+  return hlo_ok();
+}
+
+// --- To the host ---------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
+  hlo_buffer_t* buffer = args->src->buffer;
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
+  int64_t order[HLO_PJRT_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_host_order(args->host_layout, shape, order));
+  if (args->dst == NULL) return hlo_pjrt_host_bytes(shape, &args->dst_size);
+  hlo_event_t* done;
+  HLO_TRY(hlo_buffer_to_host(buffer, args->dst, args->dst_size, order, &done));
+  args->event = (PJRT_Event*)done;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args) {
+  hlo_event_t* done;
+  HLO_TRY(hlo_buffer_copy_raw_to_host(args->buffer->buffer, args->dst, args->offset,
+                                      args->transfer_size, &done));
+  args->event = (PJRT_Event*)done;
+  return hlo_ok();
+}
+
+/// A raw copy that waits for its destination, then for the value.
+typedef struct raw_copy {
+  hlo_buffer_use_t use;
+  hlo_event_t* done;
+  void* dst;
+  size_t offset;
+  size_t size;
+} raw_copy_t;
+
+/// Takes `status` and the copy.
+static void finish_raw_copy(raw_copy_t* copy, hlo_status_t status) {
+  hlo_event_set(copy->done, status);
+  hlo_event_release(copy->done);
+  hlo_buffer_use_end(&copy->use);
+  hlo_mem_free(copy);
+}
+
+static void raw_value_ready(void* context, hlo_status_t status) {
+  raw_copy_t* copy = context;
+  if (hlo_status_is_ok(status) && copy->size != 0) {
+    memcpy(copy->dst, (const char*)hlo_storage_data(copy->use.storage) + copy->offset, copy->size);
+  }
+  finish_raw_copy(copy, hlo_status_clone(status));
+}
+
+static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
+  raw_copy_t* copy = args->callback_data;
+  if (args->error_code != PJRT_Error_Code_OK) {
+    finish_raw_copy(copy, hlo_pjrt_foreign_status(args->error_code, args->error_message,
+                                                  args->error_message_size));
+    return;
+  }
+  copy->dst = args->dst;
+  hlo_event_on_ready(copy->use.ready, raw_value_ready, copy);
+}
+
+hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
+  const size_t size = hlo_buffer_size_bytes(args->buffer->buffer);
+  if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > size ||
+      (uint64_t)args->transfer_size > size - (uint64_t)args->offset) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%lld bytes at %lld of a buffer of %zu bytes",
+                             (long long)args->transfer_size, (long long)args->offset, size);
+  }
+  raw_copy_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
+  if (copy == NULL) return hlo_status_out_of_memory(sizeof *copy);
+  copy->offset = (size_t)args->offset;
+  copy->size = (size_t)args->transfer_size;
+  copy->done = hlo_event_create();
+  hlo_status_t status = copy->done != NULL ? hlo_buffer_use_begin(args->buffer->buffer, &copy->use)
+                                           : hlo_status_out_of_memory(sizeof(void*));
+  if (!hlo_status_is_ok(status)) {
+    hlo_event_release(copy->done);
+    hlo_mem_free(copy);
+    return status;
+  }
+  args->event = (PJRT_Event*)hlo_event_retain(copy->done);
+  args->callback_data = copy;
+  args->future_ready_callback = raw_destination_ready;
+  return hlo_ok();
+}
+
+// --- Foreign memory ------------------------------------------------------------------------------
+
+/// A framework's callback for the end of a view.
+typedef struct view_end {
+  void (*callback)(void* data, void* user_arg);
+  void* data;
+  void* user_arg;
+} view_end_t;
+
+static void end_view(void* context) {
+  const view_end_t end = *(view_end_t*)context;
+  hlo_mem_free(context);
+  if (end.callback != NULL) end.callback(end.data, end.user_arg);
+}
+
+static hlo_status_t view_storage(const PJRT_Client_CreateViewOfDeviceBuffer_Args* args,
+                                 PJRT_Memory* memory, size_t size, hlo_storage_t** out_storage) {
+  view_end_t* end = hlo_mem_alloc(sizeof *end);
+  if (end == NULL) return hlo_status_out_of_memory(sizeof *end);
+  *end =
+      (view_end_t){args->on_delete_callback, args->device_buffer_ptr, args->on_delete_callback_arg};
+  hlo_status_t status =
+      hlo_storage_create_foreign(hlo_pjrt_memory_target(memory), args->device_buffer_ptr, size,
+                                 true, end_view, end, out_storage);
+  if (!hlo_status_is_ok(status)) hlo_mem_free(end);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
+    PJRT_Client_CreateViewOfDeviceBuffer_Args* args) {
+  PJRT_Memory* memory;
+  hlo_buffer_shape_t shape;
+  size_t size;
+  HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
+  HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(args->layout, &shape));
+  HLO_TRY(hlo_pjrt_host_bytes(&shape, &size));
+  if ((uintptr_t)args->device_buffer_ptr % VIEW_ALIGNMENT_BYTES != 0) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "misaligned address %p: views need %d bytes of alignment",
+                             args->device_buffer_ptr, VIEW_ALIGNMENT_BYTES);
+  }
+  PJRT_Buffer* shell;
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, shape.rank, &shell));
+  hlo_storage_t* storage = NULL;
+  hlo_status_t status = view_storage(args, memory, size, &storage);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_buffer_create_over(hlo_pjrt_memory_target(memory), &shape, storage, NULL,
+                                    &shell->buffer);
+    hlo_storage_release(storage);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_pjrt_buffer_release(shell);
+    return status;
+  }
+  args->buffer = shell;
+  return hlo_ok();
+}
+
+// --- Buffers without a value ---------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Client_CreateUninitializedBuffer(
+    PJRT_Client_CreateUninitializedBuffer_Args* args) {
+  PJRT_Memory* memory;
+  hlo_buffer_shape_t shape;
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
+  HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(args->shape_layout, &shape));
+  HLO_TRY(hlo_buffer_create_uninitialized(hlo_pjrt_memory_target(memory), &shape, &buffer));
+  return hlo_pjrt_buffer_create(args->client, buffer, &args->buffer);
+}
+
+hlo_status_t hlo_pjrt_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args* args) {
+  PJRT_Memory* memory;
+  hlo_buffer_shape_t shape;
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
+  HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
+  if (args->error_code == PJRT_Error_Code_OK) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "an error buffer needs an error");
+  }
+  hlo_status_t error =
+      hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
+  HLO_TRY(hlo_buffer_create_error(hlo_pjrt_memory_target(memory), &shape, error, &buffer));
+  return hlo_pjrt_buffer_create(args->client, buffer, &args->buffer);
+}
+
+/// The handle that fulfils an alias buffer, once. It holds the buffer, which the framework may
+/// destroy first.
+struct PJRT_FulfillAliasBufferCallback {
+  PJRT_Buffer* alias;
+};
+
+hlo_status_t hlo_pjrt_Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args* args) {
+  PJRT_Memory* memory;
+  hlo_buffer_shape_t shape;
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
+  HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(args->shape_layout, &shape));
+  PJRT_FulfillAliasBufferCallback* handle = hlo_mem_alloc(sizeof *handle);
+  if (handle == NULL) return hlo_status_out_of_memory(sizeof *handle);
+  hlo_status_t status = hlo_buffer_create_alias(hlo_pjrt_memory_target(memory), &shape, &buffer);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_pjrt_buffer_create(args->client, buffer, &args->alias_buffer);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(handle);
+    return status;
+  }
+  handle->alias = hlo_pjrt_buffer_retain(args->alias_buffer);
+  args->fulfill_alias_buffer_cb = handle;
+  return hlo_ok();
+}
+
+/// Uses the handle up, whatever comes of it.
+hlo_status_t hlo_pjrt_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args* args) {
+  PJRT_FulfillAliasBufferCallback* handle = args->fulfill_alias_buffer_cb;
+  if (handle == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no alias buffer to fulfil");
+  }
+  hlo_status_t status = hlo_ok();
+  if (args->status_code == PJRT_Error_Code_OK && args->buffer == NULL) {
+    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "an alias buffer needs a buffer or an error");
+  } else {
+    hlo_status_t error =
+        hlo_pjrt_foreign_status(args->status_code, args->error_message, args->error_message_size);
+    hlo_buffer_t* source = hlo_status_is_ok(error) ? args->buffer->buffer : NULL;
+    status = hlo_buffer_fulfill(handle->alias->buffer, source, error);
+  }
+  hlo_pjrt_buffer_release(handle->alias);
+  hlo_mem_free(handle);
+  return status;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asynchronous host-to-device transfer managers: buffers handed out first and filled in pieces. A
+// piece is copied before the call returns, so that only the order of pieces is asynchronous.
+#include "pjrt/objects.h"
+
+/// One buffer on its way. `pending` and `saw_last` are under the manager's lock.
+typedef struct item {
+  PJRT_Buffer* shell;  // NULL once retrieved
+  hlo_storage_t* storage;
+  hlo_event_t* ready;
+  hlo_buffer_shape_t shape;
+  size_t size;
+  size_t pending;
+  bool saw_last;
+} item_t;
+
+struct PJRT_AsyncHostToDeviceTransferManager {
+  PJRT_Memory* memory;
+  hlo_arena_t arena;
+  hlo_mutex_t lock;
+  item_t* items;
+  size_t count;
+};
+
+typedef PJRT_AsyncHostToDeviceTransferManager manager_t;
+
+// --- Life ----------------------------------------------------------------------------------------
+
+static void destroy_manager(manager_t* manager) {
+  if (manager == NULL) return;
+  for (size_t i = 0; manager->items != NULL && i < manager->count; ++i) {
+    item_t* item = &manager->items[i];
+    if (item->ready != NULL && !hlo_event_is_ready(item->ready)) {
+      hlo_event_set(item->ready,
+                    hlo_status_create(HLO_STATUS_ABORTED,
+                                      "the transfer manager went before buffer %zu was filled", i));
+    }
+    hlo_event_release(item->ready);
+    if (item->storage != NULL) hlo_storage_release(item->storage);
+    hlo_pjrt_buffer_release(item->shell);
+  }
+  hlo_mutex_deinit(&manager->lock);
+  hlo_arena_deinit(&manager->arena);
+  hlo_mem_free(manager);
+}
+
+static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
+                              const PJRT_Buffer_MemoryLayout* layout, item_t* item) {
+  HLO_TRY(hlo_pjrt_shape(spec->element_type, spec->dims, spec->num_dims, &item->shape));
+  HLO_TRY(hlo_pjrt_check_device_layout(layout, &item->shape));
+  int64_t* dims = hlo_arena_array(&manager->arena, spec->num_dims, sizeof *dims);
+  HLO_TRY(hlo_arena_status(&manager->arena));
+  if (spec->num_dims != 0) memcpy(dims, spec->dims, spec->num_dims * sizeof *dims);
+  item->shape.dims = dims;
+  size_t elements = 1;
+  for (uint32_t d = 0; d < item->shape.rank; ++d) elements *= (size_t)dims[d];
+  item->size = hlo_dtype_packed_size_bytes(item->shape.dtype, elements);
+
+  hlo_memory_t* memory = hlo_pjrt_memory_target(manager->memory);
+  HLO_TRY(hlo_storage_create(memory, item->size, &item->storage));
+  item->ready = hlo_event_create();
+  if (item->ready == NULL) return hlo_status_out_of_memory(sizeof(void*));
+  hlo_buffer_t* buffer;
+  HLO_TRY(hlo_buffer_create_over(memory, &item->shape, item->storage, item->ready, &buffer));
+  return hlo_pjrt_buffer_create(hlo_pjrt_memory_client(manager->memory), buffer, &item->shell);
+}
+
+hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
+    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args) {
+  PJRT_Memory* memory;
+  HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
+  if (args->num_device_layouts != 0 && args->num_device_layouts != args->num_shape_specs) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu layouts for %zu buffers",
+                             args->num_device_layouts, args->num_shape_specs);
+  }
+  manager_t* manager = hlo_mem_alloc_zeroed(sizeof *manager);
+  if (manager == NULL) return hlo_status_out_of_memory(sizeof *manager);
+  manager->memory = memory;
+  hlo_arena_init(&manager->arena, 0);
+  hlo_mutex_init(&manager->lock, HLO_LOCK_LEVEL_CLIENT);
+  manager->items = hlo_arena_array(&manager->arena, args->num_shape_specs, sizeof(item_t));
+  hlo_status_t status = hlo_arena_status(&manager->arena);
+  for (size_t i = 0; hlo_status_is_ok(status) && i < args->num_shape_specs; ++i) {
+    manager->count = i + 1;
+    status = fill_item(manager, &args->shape_specs[i],
+                       args->num_device_layouts != 0 ? args->device_layouts[i] : NULL,
+                       &manager->items[i]);
+  }
+  if (!hlo_status_is_ok(status)) {
+    destroy_manager(manager);
+    return status;
+  }
+  args->transfer_manager = manager;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_Destroy(
+    PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args) {
+  destroy_manager(args->transfer_manager);
+  return hlo_ok();
+}
+
+// --- Questions -----------------------------------------------------------------------------------
+
+static hlo_status_t find_item(manager_t* manager, int index, item_t** out_item) {
+  if (index < 0 || (size_t)index >= manager->count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d of a transfer of %zu", index,
+                             manager->count);
+  }
+  *out_item = &manager->items[index];
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args) {
+  item_t* item = NULL;
+  HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
+  hlo_mutex_lock(&args->transfer_manager->lock);
+  args->buffer_out = item->shell;
+  item->shell = NULL;
+  hlo_mutex_unlock(&args->transfer_manager->lock);
+  if (args->buffer_out == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "buffer %d was retrieved before",
+                             args->buffer_index);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_Device(
+    PJRT_AsyncHostToDeviceTransferManager_Device_Args* args) {
+  PJRT_Memory* memory = args->transfer_manager->memory;
+  args->device_out =
+      hlo_pjrt_device(hlo_pjrt_memory_client(memory), hlo_pjrt_memory_target(memory)->device);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferCount(
+    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args) {
+  args->buffer_count = args->transfer_manager->count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_BufferSize(
+    PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args* args) {
+  item_t* item = NULL;
+  HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
+  args->buffer_size = item->size;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_AddMetadata(
+    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args) {
+  (void)args;
+  return hlo_ok();
+}
+
+// --- Filling -------------------------------------------------------------------------------------
+
+/// Copies a piece in. Pieces may come from several threads at a time; the value is ready when the
+/// last one has been announced and none is being copied.
+static hlo_status_t copy_piece(manager_t* manager, item_t* item, size_t offset, const void* data,
+                               size_t size, bool is_last) {
+  hlo_mutex_lock(&manager->lock);
+  const bool is_open = !item->saw_last && !hlo_event_is_ready(item->ready);
+  if (is_open) {
+    ++item->pending;
+    item->saw_last = is_last;
+  }
+  hlo_mutex_unlock(&manager->lock);
+  if (!is_open) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "the buffer is already filled or in error");
+  }
+  if (size != 0) memcpy((char*)hlo_storage_data(item->storage) + offset, data, size);
+  hlo_mutex_lock(&manager->lock);
+  const bool is_filled = --item->pending == 0 && item->saw_last;
+  hlo_mutex_unlock(&manager->lock);
+  if (is_filled) hlo_event_set(item->ready, hlo_ok());
+  return hlo_ok();
+}
+
+static hlo_status_t done_event(PJRT_Event** out_event) {
+  *out_event = (PJRT_Event*)hlo_event_create_ready(hlo_ok());
+  return *out_event != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
+    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args) {
+  item_t* item = NULL;
+  HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
+  if (args->offset < 0 || args->transfer_size < 0 || (uint64_t)args->offset > item->size ||
+      (uint64_t)args->transfer_size > item->size - (uint64_t)args->offset) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%lld bytes at %lld do not fit into a buffer of %zu bytes",
+                             (long long)args->transfer_size, (long long)args->offset, item->size);
+  }
+  HLO_TRY(done_event(&args->done_with_h2d_transfer));
+  hlo_status_t status = copy_piece(args->transfer_manager, item, (size_t)args->offset, args->data,
+                                   (size_t)args->transfer_size, args->is_last_transfer);
+  if (!hlo_status_is_ok(status)) hlo_event_release((hlo_event_t*)args->done_with_h2d_transfer);
+  return status;
+}
+
+/// Brings a host array into the form that it has on the device, in a buffer of its own.
+static hlo_status_t stage_literal(
+    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
+    const hlo_buffer_shape_t* shape, hlo_buffer_t** out_staged) {
+  int64_t order[HLO_PJRT_RANK_LIMIT], strides[HLO_PJRT_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_host_order(args->shape_layout, shape, order));
+  int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    strides[order[i]] = stride;
+    stride *= shape->dims[order[i]];
+  }
+  return hlo_buffer_from_host(hlo_pjrt_memory_target(args->transfer_manager->memory), shape,
+                              args->data, strides, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
+                              out_staged);
+}
+
+static hlo_status_t copy_literal(
+    const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
+    const hlo_buffer_shape_t* shape) {
+  hlo_buffer_t* staged;
+  HLO_TRY(stage_literal(args, shape, &staged));
+  void* bytes;
+  hlo_status_t status = hlo_buffer_data_pointer(staged, &bytes);
+  if (hlo_status_is_ok(status)) {
+    status = copy_piece(args->transfer_manager, item, 0, bytes, item->size, true);
+  }
+  hlo_buffer_release(staged);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args) {
+  item_t* item = NULL;
+  hlo_buffer_shape_t shape;
+  HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
+  HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
+  bool same = shape.dtype == item->shape.dtype && shape.rank == item->shape.rank;
+  for (uint32_t d = 0; same && d < shape.rank; ++d) same = shape.dims[d] == item->shape.dims[d];
+  if (!same) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "the array has another type or shape than buffer %d",
+                             args->buffer_index);
+  }
+  HLO_TRY(done_event(&args->done_with_h2d_transfer));
+  hlo_status_t status = copy_literal(args, item, &shape);
+  if (!hlo_status_is_ok(status)) hlo_event_release((hlo_event_t*)args->done_with_h2d_transfer);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_SetBufferError(
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args) {
+  item_t* item = NULL;
+  HLO_TRY(find_item(args->transfer_manager, args->buffer_index, &item));
+  if (args->error_code == PJRT_Error_Code_OK) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the error of buffer %d is OK",
+                             args->buffer_index);
+  }
+  hlo_event_set(item->ready, hlo_pjrt_foreign_status(args->error_code, args->error_message,
+                                                     args->error_message_size));
+  return hlo_ok();
+}
