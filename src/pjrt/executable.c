@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs: compiling, questions about them, and serialization.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ir/print.h"
+#include "pjrt/objects.h"
+
+// --- Shells --------------------------------------------------------------------------------------
+
+static void destroy_executable(PJRT_Executable* shell) {
+  if (shell == NULL) return;
+  hlo_executable_release(shell->executable);
+  hlo_arena_deinit(&shell->arena);
+  hlo_mem_free(shell);
+}
+
+/// Names of memory kinds, their lengths and layouts of one side of the signature.
+static hlo_status_t describe_side(const hlo_signature_entry_t* entries, size_t count,
+                                  hlo_arena_t* arena, const char*** out_kinds, size_t** out_sizes,
+                                  PJRT_Layouts_MemoryLayout*** out_layouts) {
+  *out_kinds = hlo_arena_array(arena, count, sizeof **out_kinds);
+  *out_sizes = hlo_arena_array(arena, count, sizeof **out_sizes);
+  *out_layouts = hlo_arena_array(arena, count, sizeof **out_layouts);
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t i = 0; i < count; ++i) {
+    hlo_pjrt_lend(entries[i].memory_kind, &(*out_kinds)[i], &(*out_sizes)[i]);
+    HLO_TRY(hlo_pjrt_layout_create(entries[i].rank, arena, &(*out_layouts)[i]));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t describe_results(PJRT_Executable* shell) {
+  const hlo_executable_t* executable = shell->executable;
+  const size_t count = executable->result_count;
+  size_t dim_count = 0;
+  for (size_t i = 0; i < count; ++i) dim_count += executable->results[i].rank;
+  shell->result_types = hlo_arena_array(&shell->arena, count, sizeof *shell->result_types);
+  shell->result_ranks = hlo_arena_array(&shell->arena, count, sizeof *shell->result_ranks);
+  shell->result_dims = hlo_arena_array(&shell->arena, dim_count, sizeof *shell->result_dims);
+  HLO_TRY(hlo_arena_status(&shell->arena));
+  int64_t* dims = shell->result_dims;
+  for (size_t i = 0; i < count; ++i) {
+    const hlo_signature_entry_t* result = &executable->results[i];
+    shell->result_types[i] = (PJRT_Buffer_Type)hlo_dtype_info(result->dtype)->pjrt_type;
+    shell->result_ranks[i] = result->rank;
+    for (uint32_t d = 0; d < result->rank; ++d) *dims++ = result->dims[d];
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t describe_costs(PJRT_Executable* shell) {
+  const hlo_cost_t* cost = &shell->executable->cost;
+  const struct {
+    const char* name;
+    double value;
+  } rows[] = {{"flops", cost->flops},
+              {"transcendentals", cost->transcendentals},
+              {"bytes accessed", cost->bytes_accessed}};
+  shell->cost_count = sizeof rows / sizeof rows[0];
+  shell->costs = hlo_arena_array(&shell->arena, shell->cost_count, sizeof *shell->costs);
+  HLO_TRY(hlo_arena_status(&shell->arena));
+  for (size_t i = 0; i < shell->cost_count; ++i) {
+    shell->costs[i] = (PJRT_NamedValue){.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                                        .name = rows[i].name,
+                                        .name_size = strlen(rows[i].name),
+                                        .type = PJRT_NamedValue_kFloat,
+                                        .float_value = (float)rows[i].value,
+                                        .value_size = 1};
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t describe(PJRT_Executable* shell) {
+  const hlo_executable_t* executable = shell->executable;
+  HLO_TRY(describe_side(executable->results, executable->result_count, &shell->arena,
+                        &shell->result_memory_kinds, &shell->result_memory_kind_sizes,
+                        &shell->result_layouts));
+  HLO_TRY(describe_side(executable->arguments, executable->argument_count, &shell->arena,
+                        &shell->argument_memory_kinds, &shell->argument_memory_kind_sizes,
+                        &shell->argument_layouts));
+  HLO_TRY(describe_results(shell));
+  HLO_TRY(describe_costs(shell));
+  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64, executable->fingerprint);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
+                                        PJRT_Executable** out_executable) {
+  PJRT_Executable* shell = hlo_mem_alloc_zeroed(sizeof *shell);
+  if (shell == NULL) {
+    hlo_executable_release(executable);
+    return hlo_status_out_of_memory(sizeof *shell);
+  }
+  hlo_arena_init(&shell->arena, 0);
+  shell->executable = executable;
+  hlo_status_t status = describe(shell);
+  if (!hlo_status_is_ok(status)) {
+    destroy_executable(shell);
+    return status;
+  }
+  *out_executable = shell;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_Destroy(PJRT_Executable_Destroy_Args* args) {
+  destroy_executable(args->executable);
+  return hlo_ok();
+}
+
+// --- Compiling -----------------------------------------------------------------------------------
+
+static bool format_is(const PJRT_Program* program, const char* name) {
+  return program->format_size == strlen(name) &&
+         memcmp(program->format, name, program->format_size) == 0;
+}
+
+static hlo_status_t check_program(const PJRT_Program* program) {
+  if (program == NULL || program->code == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no program to compile");
+  }
+  if (format_is(program, "mlir") || format_is(program, "hlo")) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                           "program format %.*s is not supported; mlir and hlo are",
+                           (int)program->format_size, program->format);
+}
+
+hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
+                                    const hlo_pjrt_settings_t* settings,
+                                    const hlo_compile_options_t* options,
+                                    hlo_executable_t** out_executable) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.replica_count = options->replica_count;
+  config.partition_count = options->partition_count;
+  if (settings != NULL) {
+    const char* backend = settings->config.backend;
+    config.backend = backend[0] != '\0' ? backend : NULL;
+    config.verify_each = settings->config.check;
+  }
+  return hlo_compile(code, code_size, NULL, &config, options->serialized, options->serialized_bytes,
+                     NULL, out_executable);
+}
+
+static hlo_status_t compile_program(const PJRT_Program* program,
+                                    const hlo_pjrt_settings_t* settings,
+                                    const hlo_compile_options_t* options,
+                                    hlo_executable_t** out_executable) {
+  HLO_TRY(check_program(program));
+  return hlo_pjrt_compile_bytes(program->code, program->code_size, settings, options,
+                                out_executable);
+}
+
+/// Without a client; the result is loaded later.
+hlo_status_t hlo_pjrt_Compile(PJRT_Compile_Args* args) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_compile_options_t options;
+  hlo_executable_t* executable = NULL;
+  hlo_status_t status = hlo_compile_options_parse(args->compile_options, args->compile_options_size,
+                                                  &arena, &options);
+  if (hlo_status_is_ok(status)) {
+    status = compile_program(args->program, args->client != NULL ? &args->client->settings : NULL,
+                             &options, &executable);
+  }
+  if (hlo_status_is_ok(status)) status = hlo_pjrt_executable_create(executable, &args->executable);
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
+  HLO_TRY(hlo_client_check_usable(args->client->client));
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_compile_options_t options;
+  hlo_executable_t* executable = NULL;
+  hlo_status_t status = hlo_compile_options_parse(args->compile_options, args->compile_options_size,
+                                                  &arena, &options);
+  if (hlo_status_is_ok(status)) {
+    status = compile_program(args->program, &args->client->settings, &options, &executable);
+  }
+  if (hlo_status_is_ok(status)) {
+    status = hlo_pjrt_load(args->client, executable, &options, &args->executable);
+    hlo_executable_release(executable);
+  }
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+// --- Questions -----------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_Executable_Name(PJRT_Executable_Name_Args* args) {
+  const char* name = args->executable->executable->name;
+  hlo_pjrt_lend(name != NULL ? name : "", &args->executable_name, &args->executable_name_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_NumReplicas(PJRT_Executable_NumReplicas_Args* args) {
+  args->num_replicas = (size_t)args->executable->executable->config.replica_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_NumPartitions(PJRT_Executable_NumPartitions_Args* args) {
+  args->num_partitions = (size_t)args->executable->executable->config.partition_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args* args) {
+  args->num_outputs = args->executable->executable->result_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_SizeOfGeneratedCodeInBytes(
+    PJRT_Executable_SizeOfGeneratedCodeInBytes_Args* args) {
+  args->size_in_bytes = (int64_t)args->executable->executable->program->code_bytes;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args* args) {
+  hlo_pjrt_lend(args->executable->fingerprint, &args->executable_fingerprint,
+                &args->executable_fingerprint_size);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args* args) {
+  args->properties = args->executable->costs;
+  args->num_properties = args->executable->cost_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
+    PJRT_Executable_GetCompiledMemoryStats_Args* args) {
+  const hlo_executable_t* executable = args->executable->executable;
+  const int64_t code = (int64_t)executable->program->code_bytes;
+  const int64_t arguments = (int64_t)executable->argument_bytes;
+  const int64_t results = (int64_t)executable->result_bytes;
+  const int64_t shared = (int64_t)executable->alias_bytes;
+  const int64_t temporaries = (int64_t)executable->program->temporary_bytes;
+  args->generated_code_size_in_bytes = code;
+  args->argument_size_in_bytes = arguments;
+  args->output_size_in_bytes = results;
+  args->alias_size_in_bytes = shared;
+  args->temp_size_in_bytes = temporaries;
+  args->peak_memory_in_bytes = arguments + results - shared + temporaries;
+  args->total_size_in_bytes = args->peak_memory_in_bytes + code;
+  args->total_allocation_bytes = results - shared + temporaries;
+  args->peak_unpadded_heap_bytes = args->peak_memory_in_bytes;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args* args) {
+  args->output_types = args->executable->result_types;
+  args->num_output_types = args->executable->executable->result_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args* args) {
+  args->num_outputs = args->executable->executable->result_count;
+  args->dims = args->executable->result_dims;
+  args->dim_sizes = args->executable->result_ranks;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args* args) {
+  args->num_outputs = args->executable->executable->result_count;
+  args->memory_kinds = args->executable->result_memory_kinds;
+  args->memory_kind_sizes = args->executable->result_memory_kind_sizes;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Executable_ParameterMemoryKinds(
+    PJRT_Executable_ParameterMemoryKinds_Args* args) {
+  args->num_parameters = args->executable->executable->argument_count;
+  args->memory_kinds = args->executable->argument_memory_kinds;
+  args->memory_kind_sizes = args->executable->argument_memory_kind_sizes;
+  return hlo_ok();
+}
+
+/// StableHLO text of the module as the back end got it.
+hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
+  PJRT_Program* program = args->program;
+  if (program == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program to fill in");
+  }
+  hlo_strbuf_t text = {0};
+  hlo_print_module(args->executable->executable->module, &(hlo_print_options_t){0}, &text);
+  hlo_status_t status = hlo_strbuf_status(&text);
+  if (hlo_status_is_ok(status) && program->code != NULL && program->code_size < text.length) {
+    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "the program takes %zu bytes, there is room for %zu", text.length,
+                               program->code_size);
+  }
+  if (hlo_status_is_ok(status)) {
+    if (program->code != NULL) memcpy(program->code, text.data, text.length);
+    program->code_size = text.length;
+    hlo_pjrt_lend("mlir", &program->format, &program->format_size);
+  }
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// --- Bytes ---------------------------------------------------------------------------------------
+
+static void free_serialized_executable(PJRT_SerializedExecutable* serialized) {
+  hlo_mem_free(serialized);
+}
+
+hlo_status_t hlo_pjrt_Executable_Serialize(PJRT_Executable_Serialize_Args* args) {
+  uint8_t* bytes;
+  HLO_TRY(
+      hlo_executable_serialize(args->executable->executable, &bytes, &args->serialized_bytes_size));
+  args->serialized_bytes = (const char*)bytes;
+  args->serialized_executable = (PJRT_SerializedExecutable*)bytes;
+  args->serialized_executable_deleter = free_serialized_executable;
+  return hlo_ok();
+}
+
+static void free_serialized_options(PJRT_SerializedCompileOptions* serialized) {
+  hlo_mem_free(serialized);
+}
+
+hlo_status_t hlo_pjrt_Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args* args) {
+  const hlo_executable_t* executable = args->executable->executable;
+  char* copy =
+      hlo_mem_strndup(executable->options_bytes != 0 ? (const char*)executable->options : "",
+                      executable->options_bytes);
+  if (copy == NULL) return hlo_status_out_of_memory(executable->options_bytes);
+  args->serialized_bytes = copy;
+  args->serialized_bytes_size = executable->options_bytes;
+  args->serialized_compile_options = (PJRT_SerializedCompileOptions*)copy;
+  args->serialized_compile_options_deleter = free_serialized_options;
+  return hlo_ok();
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches: the framework's lists of buffers in, lists of new buffers out.
+#include "pjrt/objects.h"
+
+/// Room for translated lists. Small launches, the usual ones, need no heap.
+typedef struct lists {
+  hlo_buffer_t** arguments;  // [device][argument]
+  hlo_buffer_t** results;    // [device][result]
+  PJRT_Buffer** shells;      // [device][result], for the results
+  hlo_buffer_t* const** argument_rows;
+  hlo_buffer_t*** result_rows;
+  void* heap;  // NULL when `small` is enough
+  void* small[96];
+} lists_t;
+
+static hlo_status_t open_lists(size_t devices, size_t arguments, size_t results, lists_t* lists) {
+  size_t argument_words, result_words, words, bytes;
+  if (!hlo_size_mul(devices, arguments + 1, &argument_words) ||
+      !hlo_size_mul(devices, 2 * results + 1, &result_words) ||
+      !hlo_size_add(argument_words, result_words, &words) ||
+      !hlo_size_mul(words, sizeof(void*), &bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
+  const bool is_small = bytes <= sizeof lists->small;
+  lists->heap = is_small ? NULL : hlo_mem_alloc(bytes);
+  void** at = is_small ? lists->small : lists->heap;
+  if (at == NULL) return hlo_status_out_of_memory(bytes);
+  memset(at, 0, bytes);
+  lists->arguments = (hlo_buffer_t**)at;
+  lists->results = lists->arguments + devices * arguments;
+  lists->shells = (PJRT_Buffer**)(lists->results + devices * results);
+  lists->argument_rows = (hlo_buffer_t* const**)(lists->shells + devices * results);
+  lists->result_rows = (hlo_buffer_t***)(lists->argument_rows + devices);
+  for (size_t d = 0; d < devices; ++d) {
+    lists->argument_rows[d] = lists->arguments + d * arguments;
+    lists->result_rows[d] = lists->results + d * results;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t translate_arguments(const PJRT_LoadedExecutable_Execute_Args* args,
+                                        lists_t* lists) {
+  for (size_t d = 0; d < args->num_devices; ++d) {
+    for (size_t i = 0; i < args->num_args; ++i) {
+      const PJRT_Buffer* buffer = args->argument_lists[d][i];
+      if (buffer == NULL) {
+        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %zu of device %zu is null",
+                                 i, d);
+      }
+      lists->arguments[d * args->num_args + i] = buffer->buffer;
+    }
+  }
+  return hlo_ok();
+}
+
+/// Everything that could fail after the launch is done before it.
+static hlo_status_t reserve_shells(const PJRT_LoadedExecutable* loaded, size_t devices,
+                                   lists_t* lists) {
+  const hlo_executable_t* executable = hlo_loaded_executable(loaded->loaded);
+  for (size_t d = 0; d < devices; ++d) {
+    for (uint32_t i = 0; i < executable->result_count; ++i) {
+      HLO_TRY(hlo_pjrt_buffer_reserve(loaded->client, executable->results[i].rank,
+                                      &lists->shells[d * executable->result_count + i]));
+    }
+  }
+  return hlo_ok();
+}
+
+/// The options as far as the caller knows them; later fields are zero.
+static hlo_status_t read_options(const PJRT_ExecuteOptions* given, PJRT_ExecuteOptions* out) {
+  memset(out, 0, sizeof *out);
+  if (given == NULL) return hlo_ok();
+  memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
+  if (out->num_send_ops != 0 || out->num_recv_ops != 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "send and receive callbacks of a launch are not supported");
+  }
+  if (out->num_hlo_output_callbacks != 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "output callbacks of a launch are not supported");
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t launch(const PJRT_LoadedExecutable_Execute_Args* args,
+                           const PJRT_ExecuteOptions* options, lists_t* lists) {
+  HLO_TRY(translate_arguments(args, lists));
+  HLO_TRY(reserve_shells(args->executable, args->num_devices, lists));
+  const hlo_launch_t request = {
+      .device_count = (uint32_t)args->num_devices,
+      .arguments = lists->argument_rows,
+      .argument_count = (uint32_t)args->num_args,
+      .non_donatable_count = (uint32_t)options->num_non_donatable_input_indices,
+      .non_donatable = options->non_donatable_input_indices,
+      .device = args->execute_device != NULL ? args->execute_device->device : NULL,
+      .out_results = lists->result_rows,
+      .out_events = (hlo_event_t**)args->device_complete_events,
+  };
+  return hlo_loaded_execute(args->executable->loaded, &request);
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* args) {
+  PJRT_ExecuteOptions options;
+  HLO_TRY(read_options(args->options, &options));
+  const size_t results = hlo_loaded_executable(args->executable->loaded)->result_count;
+  lists_t lists;
+  HLO_TRY(open_lists(args->num_devices, args->num_args, results, &lists));
+  hlo_status_t status = launch(args, &options, &lists);
+  for (size_t d = 0; d < args->num_devices; ++d) {
+    for (size_t i = 0; i < results; ++i) {
+      PJRT_Buffer* shell = lists.shells[d * results + i];
+      if (hlo_status_is_ok(status)) {
+        shell->buffer = lists.results[d * results + i];
+        args->output_lists[d][i] = shell;
+      } else {
+        hlo_pjrt_buffer_release(shell);
+      }
+    }
+  }
+  hlo_mem_free(lists.heap);
+  return status;
+}
+
+// --- Contexts ------------------------------------------------------------------------------------
+
+/// Extra arguments of executions. There are none yet, but frameworks make contexts all the same.
+struct PJRT_ExecuteContext {
+  uint64_t reserved;
+};
+
+hlo_status_t hlo_pjrt_ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args) {
+  args->context = hlo_mem_alloc_zeroed(sizeof *args->context);
+  return args->context != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof *args->context);
+}
+
+hlo_status_t hlo_pjrt_ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args) {
+  hlo_mem_free(args->context);
+  return hlo_ok();
+}

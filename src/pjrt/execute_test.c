@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs through the PJRT C API: compile, ask, launch, donate, serialize, load again.
+#include "pjrt/test_util.h"
+
+static const char add_program[] =
+    "module @adder {\n"
+    "  func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>)\n"
+    "      -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
+    "    %1 = stablehlo.multiply %a, %b : tensor<4xf32>\n"
+    "    return %0, %1 : tensor<4xf32>, tensor<4xf32>\n"
+    "  }\n"
+    "}\n";
+
+static const char donating_program[] =
+    "module @increment {\n"
+    "  func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32})\n"
+    "      -> tensor<4xf32> {\n"
+    "    %one = stablehlo.constant dense<1.0> : tensor<4xf32>\n"
+    "    %0 = stablehlo.add %a, %one : tensor<4xf32>\n"
+    "    return %0 : tensor<4xf32>\n"
+    "  }\n"
+    "}\n";
+
+static int set_up(void** state) {
+  *state = create_client(2);
+  return 0;
+}
+
+static int tear_down(void** state) {
+  destroy_client(*state);
+  return 0;
+}
+
+static PJRT_Program program_of(const char* text) {
+  return (PJRT_Program){.struct_size = PJRT_Program_STRUCT_SIZE,
+                        .code = (char*)text,
+                        .code_size = strlen(text),
+                        .format = "mlir",
+                        .format_size = 4};
+}
+
+static PJRT_LoadedExecutable* compile(PJRT_Client* client, const char* text) {
+  const PJRT_Program program = program_of(text);
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
+  OK(Client_Compile, &args);
+  return args.executable;
+}
+
+static void destroy_loaded(PJRT_LoadedExecutable* loaded) {
+  OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = loaded));
+}
+
+static PJRT_Executable* executable_of(PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args args =
+      ARGS(LoadedExecutable_GetExecutable, .loaded_executable = loaded);
+  OK(LoadedExecutable_GetExecutable, &args);
+  return args.executable;
+}
+
+static PJRT_Buffer* upload_four(PJRT_Client* client, float first) {
+  const float data[4] = {first, first + 1, first + 2, first + 3};
+  return upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){4}, 1);
+}
+
+/// One device, results into `results`; waits until the launch has ended.
+static void run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptions* options,
+                PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
+  PJRT_Event* event = NULL;
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded, .options = options,
+           .argument_lists = (PJRT_Buffer* const* const[]){arguments}, .num_devices = 1,
+           .num_args = count, .output_lists = (PJRT_Buffer * * const[]){results},
+           .device_complete_events = &event);
+  OK(LoadedExecutable_Execute, &args);
+  finish(event);
+}
+
+static void expect_four(PJRT_Buffer* buffer, float a, float b, float c, float d) {
+  float out[4];
+  download(buffer, out, sizeof out);
+  const float expected[4] = {a, b, c, d};
+  assert_memory_equal(out, expected, sizeof out);
+}
+
+static void test_compile_and_run(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
+  PJRT_Buffer* results[2];
+  run(loaded, NULL, arguments, 2, results);
+  expect_four(results[0], 11, 13, 15, 17);
+  expect_four(results[1], 10, 22, 36, 52);
+  for (int i = 0; i < 2; ++i) {
+    assert_false(is_deleted(arguments[i]));
+    destroy_buffer(arguments[i]);
+    destroy_buffer(results[i]);
+  }
+  destroy_loaded(loaded);
+}
+
+static void test_questions(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Executable_Name_Args name = ARGS(Executable_Name, .executable = executable);
+  OK(Executable_Name, &name);
+  assert_string_equal(name.executable_name, "adder");
+  PJRT_Executable_NumOutputs_Args outputs = ARGS(Executable_NumOutputs, .executable = executable);
+  OK(Executable_NumOutputs, &outputs);
+  assert_int_equal(outputs.num_outputs, 2);
+  PJRT_Executable_OutputElementTypes_Args types =
+      ARGS(Executable_OutputElementTypes, .executable = executable);
+  OK(Executable_OutputElementTypes, &types);
+  assert_int_equal(types.output_types[1], PJRT_Buffer_Type_F32);
+  PJRT_Executable_OutputDimensions_Args dims =
+      ARGS(Executable_OutputDimensions, .executable = executable);
+  OK(Executable_OutputDimensions, &dims);
+  assert_int_equal(dims.dim_sizes[1], 1);
+  assert_int_equal(dims.dims[1], 4);
+  PJRT_Executable_ParameterMemoryKinds_Args kinds =
+      ARGS(Executable_ParameterMemoryKinds, .executable = executable);
+  OK(Executable_ParameterMemoryKinds, &kinds);
+  assert_int_equal(kinds.num_parameters, 2);
+  assert_string_equal(kinds.memory_kinds[0], "device");
+  PJRT_Executable_GetCostAnalysis_Args cost =
+      ARGS(Executable_GetCostAnalysis, .executable = executable);
+  OK(Executable_GetCostAnalysis, &cost);
+  assert_string_equal(cost.properties[0].name, "flops");
+  assert_true(cost.properties[0].float_value == 8.0f);
+  PJRT_Executable_GetCompiledMemoryStats_Args memory =
+      ARGS(Executable_GetCompiledMemoryStats, .executable = executable);
+  OK(Executable_GetCompiledMemoryStats, &memory);
+  assert_int_equal(memory.argument_size_in_bytes, 32);
+  assert_int_equal(memory.output_size_in_bytes, 32);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  PJRT_LoadedExecutable_AddressableDevices_Args devices =
+      ARGS(LoadedExecutable_AddressableDevices, .executable = loaded);
+  OK(LoadedExecutable_AddressableDevices, &devices);
+  assert_int_equal(devices.num_addressable_devices, 1);
+  destroy_loaded(loaded);
+}
+
+static void test_optimized_program(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
+  PJRT_Executable_OptimizedProgram_Args args =
+      ARGS(Executable_OptimizedProgram, .executable = executable, .program = &program);
+  OK(Executable_OptimizedProgram, &args);
+  assert_true(program.code_size > 0);
+  assert_memory_equal(program.format, "mlir", program.format_size);
+  program.code = malloc(program.code_size + 1);
+  OK(Executable_OptimizedProgram, &args);
+  program.code[program.code_size] = '\0';
+  assert_non_null(strstr(program.code, "stablehlo.add"));
+  free(program.code);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  destroy_loaded(loaded);
+}
+
+static void test_donation(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_Buffer* argument = upload_four(*state, 1);
+  PJRT_Buffer* result;
+  const int64_t kept[] = {0};
+  PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE,
+                                 .non_donatable_input_indices = kept,
+                                 .num_non_donatable_input_indices = 1};
+  run(loaded, &options, &argument, 1, &result);
+  assert_false(is_deleted(argument));
+  expect_four(argument, 1, 2, 3, 4);
+  expect_four(result, 2, 3, 4, 5);
+  destroy_buffer(result);
+  options.num_non_donatable_input_indices = 0;
+  run(loaded, &options, &argument, 1, &result);
+  assert_true(is_deleted(argument));
+  expect_four(result, 2, 3, 4, 5);
+  destroy_buffer(argument);
+  destroy_buffer(result);
+  destroy_loaded(loaded);
+}
+
+static void test_launches_that_cannot_be(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
+  PJRT_Buffer* results[2] = {NULL, NULL};
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded,
+           .argument_lists = (PJRT_Buffer* const* const[]){arguments}, .num_devices = 1,
+           .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){results});
+  FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT, "");
+  args.num_args = 2;
+  OK(Buffer_Delete, &ARGS(Buffer_Delete, .buffer = arguments[1]));
+  FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT, "");
+  assert_null(results[0]);
+  PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, .num_recv_ops = 1};
+  args.options = &options;
+  FAILS(LoadedExecutable_Execute, &args, UNIMPLEMENTED, "receive callbacks");
+  OK(LoadedExecutable_Delete, &ARGS(LoadedExecutable_Delete, .executable = loaded));
+  PJRT_LoadedExecutable_IsDeleted_Args deleted =
+      ARGS(LoadedExecutable_IsDeleted, .executable = loaded);
+  OK(LoadedExecutable_IsDeleted, &deleted);
+  assert_true(deleted.is_deleted);
+  for (int i = 0; i < 2; ++i) destroy_buffer(arguments[i]);
+  destroy_loaded(loaded);
+}
+
+static void test_error_arguments_make_error_results(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_Client_CreateErrorBuffer_Args error =
+      ARGS(Client_CreateErrorBuffer, .client = *state, .error_code = PJRT_Error_Code_UNAVAILABLE,
+           .error_message = "not today", .error_message_size = 9, .shape_dims = (int64_t[]){4},
+           .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32,
+           .memory = memory_of(device_of(*state, 0)));
+  OK(Client_CreateErrorBuffer, &error);
+  PJRT_Buffer* result;
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded,
+           .argument_lists = (PJRT_Buffer* const* const[]){&error.buffer}, .num_devices = 1,
+           .num_args = 1, .output_lists = (PJRT_Buffer * * const[]){&result});
+  OK(LoadedExecutable_Execute, &args);
+  finish_badly(ready_event(result), PJRT_Error_Code_UNAVAILABLE, "not today");
+  destroy_buffer(error.buffer);
+  destroy_buffer(result);
+  destroy_loaded(loaded);
+}
+
+static void test_serialization(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Executable_Serialize_Args bytes = ARGS(Executable_Serialize, .executable = executable);
+  OK(Executable_Serialize, &bytes);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  destroy_loaded(loaded);
+  PJRT_Executable_DeserializeAndLoad_Args again =
+      ARGS(Executable_DeserializeAndLoad, .client = *state,
+           .serialized_executable = bytes.serialized_bytes,
+           .serialized_executable_size = bytes.serialized_bytes_size);
+  OK(Executable_DeserializeAndLoad, &again);
+  PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
+  PJRT_Buffer* results[2];
+  run(again.loaded_executable, NULL, arguments, 2, results);
+  expect_four(results[0], 11, 13, 15, 17);
+  for (int i = 0; i < 2; ++i) {
+    destroy_buffer(arguments[i]);
+    destroy_buffer(results[i]);
+  }
+  destroy_loaded(again.loaded_executable);
+  again.serialized_executable_size -= 1;
+  FAILS(Executable_DeserializeAndLoad, &again, DATA_LOSS, "damaged");
+  bytes.serialized_executable_deleter(bytes.serialized_executable);
+}
+
+/// Compiled for a described machine, loaded on a real one.
+static void test_compile_without_a_client(void** state) {
+  PJRT_TopologyDescription_Create_Args topology = ARGS(TopologyDescription_Create);
+  OK(TopologyDescription_Create, &topology);
+  const PJRT_Program program = program_of(add_program);
+  PJRT_Compile_Args compiled = ARGS(Compile, .topology = topology.topology, .program = &program);
+  OK(Compile, &compiled);
+  PJRT_Client_Load_Args load =
+      ARGS(Client_Load, .client = *state, .executable = compiled.executable);
+  OK(Client_Load, &load);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = compiled.executable));
+  OK(TopologyDescription_Destroy,
+     &ARGS(TopologyDescription_Destroy, .topology = topology.topology));
+  PJRT_LoadedExecutable_GetDeviceAssignment_Args assignment =
+      ARGS(LoadedExecutable_GetDeviceAssignment, .executable = load.loaded_executable);
+  OK(LoadedExecutable_GetDeviceAssignment, &assignment);
+  // replica_count = 1, computation_count = 1, one device: id 0
+  const char expected[] = {8, 1, 16, 1, 26, 3, 10, 1, 0};
+  assert_int_equal(assignment.serialized_bytes_size, sizeof expected);
+  assert_memory_equal(assignment.serialized_bytes, expected, sizeof expected);
+  assignment.serialized_device_assignment_deleter(assignment.serialized_device_assignment);
+  destroy_loaded(load.loaded_executable);
+}
+
+static void test_bad_programs(void** state) {
+  PJRT_Program program = program_of("this is not valid MLIR at all");
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = *state, .program = &program);
+  FAILS(Client_Compile, &args, INVALID_ARGUMENT, "");
+  program.format = "fortran";
+  program.format_size = 7;
+  FAILS(Client_Compile, &args, UNIMPLEMENTED, "fortran");
+  args.program = NULL;
+  FAILS(Client_Compile, &args, INVALID_ARGUMENT, "no program");
+  program = program_of(add_program);
+  args.program = &program;
+  args.compile_options = "\x10\x01";  // parameter_is_tupled_arguments
+  args.compile_options_size = 2;
+  FAILS(Client_Compile, &args, UNIMPLEMENTED, "parameter_is_tupled_arguments");
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_compile_and_run),
+      TEST(test_questions),
+      TEST(test_optimized_program),
+      TEST(test_donation),
+      TEST(test_launches_that_cannot_be),
+      TEST(test_error_arguments_make_error_results),
+      TEST(test_serialization),
+      TEST(test_compile_without_a_client),
+      TEST(test_bad_programs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loaded programs: bound to the devices of a client, and their launches.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pjrt/objects.h"
+
+// --- Loading -------------------------------------------------------------------------------------
+
+static void destroy_loaded(PJRT_LoadedExecutable* shell) {
+  if (shell == NULL) return;
+  if (shell->loaded != NULL) {
+    hlo_loaded_delete(shell->loaded);
+    hlo_loaded_release(shell->loaded);
+  }
+  hlo_arena_deinit(&shell->arena);
+  hlo_mem_free(shell);
+}
+
+/// Devices as the options name them; none means the first ones.
+static hlo_status_t bind_devices(PJRT_LoadedExecutable* shell, hlo_executable_t* executable,
+                                 const hlo_compile_options_t* options) {
+  const uint32_t processors = (uint32_t)(options->replica_count * options->partition_count);
+  const int32_t* ids = options->portable ? NULL : options->device_assignment;
+  if (ids == NULL && processors == 1 && options->device_ordinal >= 0) {
+    ids = &options->device_ordinal;
+  }
+  return hlo_loaded_create(shell->client->client, executable, ids != NULL ? processors : 0, ids,
+                           &shell->loaded);
+}
+
+static hlo_status_t fill_loaded(PJRT_LoadedExecutable* shell, hlo_executable_t* executable,
+                                const hlo_compile_options_t* options) {
+  HLO_TRY(bind_devices(shell, executable, options));
+  shell->device_count = hlo_loaded_device_count(shell->loaded);
+  shell->devices = hlo_arena_array(&shell->arena, shell->device_count, sizeof *shell->devices);
+  shell->logical_ids =
+      hlo_arena_array(&shell->arena, shell->device_count, sizeof *shell->logical_ids);
+  HLO_TRY(hlo_arena_status(&shell->arena));
+  const int partitions = executable->config.partition_count;
+  for (uint32_t i = 0; i < shell->device_count; ++i) {
+    shell->devices[i] = hlo_pjrt_device(shell->client, hlo_loaded_device(shell->loaded, i));
+    shell->logical_ids[i] =
+        (PJRT_LogicalDeviceIds){.replica = (int)i / partitions, .partition = (int)i % partitions};
+  }
+  snprintf(shell->fingerprint, sizeof shell->fingerprint, "%016" PRIx64, executable->fingerprint);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_load(PJRT_Client* client, hlo_executable_t* executable,
+                           const hlo_compile_options_t* options,
+                           PJRT_LoadedExecutable** out_loaded) {
+  PJRT_LoadedExecutable* shell = hlo_mem_alloc_zeroed(sizeof *shell);
+  if (shell == NULL) return hlo_status_out_of_memory(sizeof *shell);
+  hlo_arena_init(&shell->arena, 0);
+  shell->client = client;
+  hlo_status_t status = fill_loaded(shell, executable, options);
+  if (!hlo_status_is_ok(status)) {
+    destroy_loaded(shell);
+    return status;
+  }
+  *out_loaded = shell;
+  return hlo_ok();
+}
+
+/// Options for loading: the given ones, else those that the program was compiled with.
+static hlo_status_t load_options(const void* given, size_t given_bytes, const void* compiled,
+                                 size_t compiled_bytes, hlo_arena_t* arena,
+                                 hlo_compile_options_t* out) {
+  if (given != NULL && given_bytes != 0) {
+    return hlo_compile_options_parse(given, given_bytes, arena, out);
+  }
+  return hlo_compile_options_parse(compiled, compiled_bytes, arena, out);
+}
+
+hlo_status_t hlo_pjrt_Client_Load(PJRT_Client_Load_Args* args) {
+  if (args->executable == NULL) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no executable to load");
+  }
+  hlo_executable_t* executable = args->executable->executable;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_compile_options_t options;
+  hlo_status_t status =
+      load_options(args->compile_options, args->compile_options_size, executable->options,
+                   executable->options_bytes, &arena, &options);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
+  }
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+static hlo_status_t deserialize(PJRT_Executable_DeserializeAndLoad_Args* args, hlo_arena_t* arena) {
+  hlo_serialized_t parts;
+  HLO_TRY(
+      hlo_executable_parse(args->serialized_executable, args->serialized_executable_size, &parts));
+  hlo_compile_options_t options;
+  HLO_TRY(load_options(args->overridden_serialized_compile_options,
+                       args->overridden_serialized_compile_options_size, parts.options,
+                       parts.options_bytes, arena, &options));
+  hlo_executable_t* executable;
+  HLO_TRY(hlo_pjrt_compile_bytes(parts.source, parts.source_bytes, &args->client->settings,
+                                 &options, &executable));
+  hlo_status_t status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
+  hlo_executable_release(executable);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_status_t status = deserialize(args, &arena);
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args* args) {
+  destroy_loaded(args->executable);
+  return hlo_ok();
+}
+
+// --- Questions -----------------------------------------------------------------------------------
+
+hlo_status_t hlo_pjrt_LoadedExecutable_GetExecutable(
+    PJRT_LoadedExecutable_GetExecutable_Args* args) {
+  hlo_executable_t* executable = hlo_loaded_executable(args->loaded_executable->loaded);
+  return hlo_pjrt_executable_create(hlo_executable_retain(executable), &args->executable);
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_AddressableDevices(
+    PJRT_LoadedExecutable_AddressableDevices_Args* args) {
+  args->addressable_devices = args->executable->devices;
+  args->num_addressable_devices = args->executable->device_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_AddressableDeviceLogicalIds(
+    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args) {
+  args->addressable_device_logical_ids = args->executable->logical_ids;
+  args->num_addressable_device_logical_ids = args->executable->device_count;
+  return hlo_ok();
+}
+
+static void free_device_assignment(PJRT_DeviceAssignmentSerialized* serialized) {
+  hlo_mem_free(serialized);
+}
+
+static hlo_status_t write_device_assignment(const PJRT_LoadedExecutable* loaded,
+                                            hlo_strbuf_t* out) {
+  const hlo_compile_config_t* config = &hlo_loaded_executable(loaded->loaded)->config;
+  int32_t* ids = hlo_mem_alloc(loaded->device_count * sizeof *ids);
+  if (ids == NULL) return hlo_status_out_of_memory(loaded->device_count * sizeof *ids);
+  for (uint32_t i = 0; i < loaded->device_count; ++i) ids[i] = loaded->devices[i]->device->id;
+  hlo_device_assignment_write(ids, config->replica_count, config->partition_count, out);
+  hlo_mem_free(ids);
+  return hlo_strbuf_status(out);
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_GetDeviceAssignment(
+    PJRT_LoadedExecutable_GetDeviceAssignment_Args* args) {
+  hlo_strbuf_t bytes = {0};
+  hlo_status_t status = write_device_assignment(args->executable, &bytes);
+  if (!hlo_status_is_ok(status)) {
+    hlo_strbuf_deinit(&bytes);
+    return status;
+  }
+  args->serialized_bytes_size = bytes.length;
+  char* text = hlo_strbuf_take(&bytes);
+  if (text == NULL) return hlo_status_out_of_memory(args->serialized_bytes_size);
+  args->serialized_bytes = text;
+  args->serialized_device_assignment = (PJRT_DeviceAssignmentSerialized*)text;
+  args->serialized_device_assignment_deleter = free_device_assignment;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args* args) {
+  hlo_loaded_delete(args->executable->loaded);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args* args) {
+  args->is_deleted = hlo_loaded_is_deleted(args->executable->loaded);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args* args) {
+  hlo_pjrt_lend(args->executable->fingerprint, &args->executable_fingerprint,
+                &args->executable_fingerprint_size);
+  return hlo_ok();
+}
