@@ -176,6 +176,11 @@ function(hlo_unit_tests)
   if(TARGET test_pjrt_abi)
     hlo_pjrt_abi_checks(test_pjrt_abi)
   endif()
+  if(TARGET test_pjrt_load)
+    add_dependencies(test_pjrt_load pjrt_plugin)
+    set_tests_properties(pjrt/load PROPERTIES ENVIRONMENT
+                         "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>")
+  endif()
 endfunction()
 
 # Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.

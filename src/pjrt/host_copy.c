@@ -4,7 +4,7 @@
 // without a value of their own (uninitialised, in error, to be fulfilled later).
 #include "pjrt/objects.h"
 
-enum { VIEW_ALIGNMENT_BYTES = 64 };  // what compiled code may take for granted
+enum { VIEW_ALIGNMENT_BYTES = 16 };  // what malloc gives everywhere; more would refuse NumPy arrays
 
 // --- From the host -------------------------------------------------------------------------------
 
