@@ -3,6 +3,7 @@
 // Topologies: what devices there are, known with or without a client, and as bytes.
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/wire.h"
 #include "compiler/compile_options.h"
 #include "pjrt/objects.h"
@@ -64,13 +65,6 @@ static hlo_status_t serialize(PJRT_TopologyDescription* topology) {
   return hlo_status_is_ok(status) ? hlo_strbuf_status(&topology->serialized) : status;
 }
 
-/// FNV-1a, 64 bits.
-static uint64_t hash_bytes(const char* data, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ (uint8_t)data[i]) * 0x100000001b3u;
-  return hash;
-}
-
 // --- Objects -------------------------------------------------------------------------------------
 
 enum { DEVICE_LIMIT = 1 << 16 };  // of a described topology
@@ -91,7 +85,7 @@ static hlo_status_t fill_topology(PJRT_TopologyDescription* topology, const char
     topology->descriptions[i] = &descriptions[i];
   }
   HLO_TRY(serialize(topology));
-  topology->fingerprint = hash_bytes(topology->serialized.data, topology->serialized.length);
+  topology->fingerprint = hlo_hash_bytes(topology->serialized.data, topology->serialized.length, 0);
   return hlo_ok();
 }
 
