@@ -276,7 +276,7 @@ static void test_compile_without_a_client(void** state) {
 }
 
 static void test_bad_programs(void** state) {
-  PJRT_Program program = program_of("this is not valid MLIR at all");
+  PJRT_Program program = program_of("module { func.func @main( }");
   PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = *state, .program = &program);
   FAILS(Client_Compile, &args, INVALID_ARGUMENT, "");
   program.format = "fortran";
