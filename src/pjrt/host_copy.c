@@ -4,7 +4,9 @@
 // without a value of their own (uninitialised, in error, to be fulfilled later).
 #include "pjrt/objects.h"
 
-enum { VIEW_ALIGNMENT_BYTES = 16 };  // what malloc gives everywhere; more would refuse NumPy arrays
+// What malloc gives everywhere; more would refuse NumPy arrays. JAX looks for "is not aligned to"
+// in the error, to copy instead or to say that a copy is needed.
+enum { VIEW_ALIGNMENT_BYTES = 16 };
 
 // --- From the host -------------------------------------------------------------------------------
 
@@ -161,7 +163,7 @@ hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
   HLO_TRY(hlo_pjrt_host_bytes(&shape, &size));
   if ((uintptr_t)args->device_buffer_ptr % VIEW_ALIGNMENT_BYTES != 0) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "misaligned address %p: views need %d bytes of alignment",
+                             "misaligned view: address %p is not aligned to %d bytes.",
                              args->device_buffer_ptr, VIEW_ALIGNMENT_BYTES);
   }
   PJRT_Buffer* shell;
