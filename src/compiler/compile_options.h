@@ -50,6 +50,8 @@ typedef struct hlo_compile_options {
   const bool* propagate_to_results;
   size_t propagate_to_result_count;
 
+  uint32_t unknown_debug_option_count;  // of a newer XLA; they are ignored
+
   const uint8_t* serialized;  // the message as it came
   size_t serialized_bytes;
 } hlo_compile_options_t;

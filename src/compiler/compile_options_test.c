@@ -138,6 +138,21 @@ static void test_overrides(void** state) {
   assert_int_equal(f->options.optimization_level, 1);
 }
 
+static void test_unknown_debug_options_are_counted(void** state) {
+  fixture_t* f = *state;
+  const size_t build = hlo_wire_begin(&f->bytes, 3);
+  const size_t debug = hlo_wire_begin(&f->bytes, 3);
+  hlo_wire_put_int(&f->bytes, 31, 2);
+  hlo_wire_put_int(&f->bytes, 60, 1);
+  hlo_wire_put_int(&f->bytes, 100000, 1);
+  hlo_wire_put_string(&f->bytes, 100001, "new");
+  hlo_wire_end(&f->bytes, debug);
+  hlo_wire_end(&f->bytes, build);
+  expect_parsed(f);
+  assert_int_equal(f->options.optimization_level, 2);
+  assert_int_equal(f->options.unknown_debug_option_count, 2);
+}
+
 static void test_unknown_override(void** state) {
   fixture_t* f = *state;
   put_override(&f->bytes, "invalid_key", "1");
@@ -206,6 +221,7 @@ int main(void) {
       TEST(test_assignment_must_fit_the_counts),
       TEST(test_impossible_counts),
       TEST(test_overrides),
+      TEST(test_unknown_debug_options_are_counted),
       TEST(test_unknown_override),
       TEST(test_override_of_the_wrong_kind),
       TEST(test_unsupported_is_named),
