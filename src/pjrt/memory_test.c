@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that runs out at every possible place of a whole session: each call succeeds or answers
+// RESOURCE_EXHAUSTED, and nothing leaks (the sanitizer build looks).
+#include "base/mem.h"
+#include "pjrt/test_util.h"
+
+static const char program_text[] =
+    "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+    "  return %0 : tensor<4xf32>\n"
+    "}\n";
+
+/// True if the call went well; otherwise it must have run out of memory.
+static bool went_well(PJRT_Error* error) {
+  if (error == NULL) return true;
+  PJRT_Error_GetCode_Args code = ARGS(Error_GetCode, .error = error);
+  expect_ok(GetPjrtApi()->PJRT_Error_GetCode(&code), "PJRT_Error_GetCode");
+  assert_int_equal(code.code, PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  destroy_error(error);
+  return false;
+}
+
+#define WENT_WELL(name, args) went_well(GetPjrtApi()->PJRT_##name(args))
+
+static void use_buffer(PJRT_Client* client) {
+  const float data[4] = {1, 2, 3, 4};
+  PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
+      Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_Buffer_Type_F32,
+      .dims = (int64_t[]){4}, .num_dims = 1, .device = device_of(client, 0));
+  if (!WENT_WELL(Client_BufferFromHostBuffer, &args)) return;
+  OK(Event_Destroy, &ARGS(Event_Destroy, .event = args.done_with_host_buffer));
+  float out[4];
+  PJRT_Buffer_ToHostBuffer_Args to_host =
+      ARGS(Buffer_ToHostBuffer, .src = args.buffer, .dst = out, .dst_size = sizeof out);
+  if (WENT_WELL(Buffer_ToHostBuffer, &to_host)) {
+    (void)WENT_WELL(Event_Await, &ARGS(Event_Await, .event = to_host.event));
+    OK(Event_Destroy, &ARGS(Event_Destroy, .event = to_host.event));
+  }
+  destroy_buffer(args.buffer);
+}
+
+static void use_program(PJRT_Client* client) {
+  const PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
+                                .code = (char*)program_text,
+                                .code_size = strlen(program_text),
+                                .format = "mlir",
+                                .format_size = 4};
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
+  if (!WENT_WELL(Client_Compile, &args)) return;
+  PJRT_LoadedExecutable_GetExecutable_Args get =
+      ARGS(LoadedExecutable_GetExecutable, .loaded_executable = args.executable);
+  if (WENT_WELL(LoadedExecutable_GetExecutable, &get)) {
+    OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = get.executable));
+  }
+  OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = args.executable));
+}
+
+/// Runs `use` with the first, second, third ... allocation failing, until none is left to fail.
+static void with_every_allocation_failing(PJRT_Client* client, void (*use)(PJRT_Client*)) {
+  enum { ALLOCATION_LIMIT = 100000 };
+  bool failed = true;
+  for (uint64_t n = 1; failed; ++n) {
+    assert_true(n < ALLOCATION_LIMIT);
+    hlo_mem_fail_nth(n);
+    use(client);
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+  }
+}
+
+static void use_client(PJRT_Client* none) {
+  (void)none;
+  PJRT_Client_Create_Args args = ARGS(Client_Create);
+  if (!WENT_WELL(Client_Create, &args)) return;
+  destroy_client(args.client);
+}
+
+static void use_topology(PJRT_Client* none) {
+  (void)none;
+  PJRT_TopologyDescription_Create_Args args = ARGS(TopologyDescription_Create);
+  if (!WENT_WELL(TopologyDescription_Create, &args)) return;
+  OK(TopologyDescription_Destroy, &ARGS(TopologyDescription_Destroy, .topology = args.topology));
+}
+
+static void test_clients(void** state) {
+  (void)state;
+  with_every_allocation_failing(NULL, use_client);
+  with_every_allocation_failing(NULL, use_topology);
+}
+
+static void test_buffers(void** state) {
+  (void)state;
+  PJRT_Client* client = create_client(1);
+  with_every_allocation_failing(client, use_buffer);
+  destroy_client(client);
+}
+
+static void test_programs(void** state) {
+  (void)state;
+  PJRT_Client* client = create_client(1);
+  with_every_allocation_failing(client, use_program);
+  destroy_client(client);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_clients),
+      cmocka_unit_test(test_buffers),
+      cmocka_unit_test(test_programs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
