@@ -58,7 +58,7 @@ static bool parse_port(hlo_parser_t* p, ports_t* ports, bool may_be_named, bool 
     ports->any_attr = true;
   }
   ++ports->count;
-  return hlo_parse_optional_loc(p, &loc);
+  return !may_have_attrs || hlo_parse_optional_loc(p, &loc);
 }
 
 static bool parse_ports(hlo_parser_t* p, ports_t* ports, bool may_be_named) {
