@@ -483,6 +483,7 @@ static const hlo_attr_t* parse_word(hlo_parser_t* p) {
     hlo_lex_advance(p);
     return parse_opaque(p, &word);
   }
+  if (hlo_accept_word(p, "tf32")) return hlo_attr_opaque(p->module, "tf32", 4);
   hlo_dtype_t dtype;
   bool is_index;
   if (hlo_parse_scalar_type(p, &dtype, &is_index)) {  // a type that no value has: kept as text
