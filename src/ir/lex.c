@@ -57,7 +57,8 @@ bool hlo_parse_expected(hlo_parser_t* p, const char* what) {
 }
 
 bool hlo_parse_enter(hlo_parser_t* p) {
-  if (++p->depth <= HLO_TEXT_DEPTH_MAX) return true;
+  if (++p->depth > p->deepest) p->deepest = p->depth;
+  if (p->depth <= HLO_TEXT_DEPTH_MAX) return true;
   return hlo_parse_fault(p, p->token.start, "nested more than %d deep", HLO_TEXT_DEPTH_MAX);
 }
 
@@ -201,7 +202,14 @@ void hlo_lex_start(hlo_parser_t* p, const char* text, size_t length) {
   p->text = p->line_at = p->line_start = text;
   p->end = text + length;
   p->line = 1;
-  hlo_lex_seek(p, text);
+  const char* zero = length ? memchr(text, 0, length) : NULL;
+  if (zero) {  // text kept as it is may rely on there being none
+    p->token = (hlo_token_t){HLO_TOKEN_ERROR, zero, 1};
+    p->cursor = p->end;
+    hlo_parse_fault(p, zero, "a zero character");
+  } else {
+    hlo_lex_seek(p, text);
+  }
 }
 
 bool hlo_accept(hlo_parser_t* p, int kind) {

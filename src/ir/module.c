@@ -73,16 +73,16 @@ hlo_loc_t hlo_module_loc_file(hlo_module_t* module, const char* file, size_t len
   return hlo_module_loc(module, &info);
 }
 
-// The first file location at or below `loc`; names met on the way are kept. Children always have
-// smaller ids than their parents when built bottom-up, but hostile input need not: depth is bounded.
+// The first file location at or below `loc`; names met on the way are kept. Hostile input may nest
+// locations in any way and share them: depth and the number of visits are bounded.
 static const hlo_loc_info_t* find_file(const hlo_module_t* module, hlo_loc_t loc, int depth,
-                                       const char** name) {
-  if (loc == 0 || loc >= module->loc_count || depth > 32) return NULL;
+                                       int* visits, const char** name) {
+  if (loc == 0 || loc >= module->loc_count || depth > 32 || --*visits < 0) return NULL;
   const hlo_loc_info_t* info = &module->locs[loc];
   if (info->kind == HLO_LOC_FILE) return info;
   if (info->kind == HLO_LOC_NAME && !*name) *name = info->text;
   for (uint32_t i = 0; i < info->child_count; ++i) {
-    const hlo_loc_info_t* found = find_file(module, info->children[i], depth + 1, name);
+    const hlo_loc_info_t* found = find_file(module, info->children[i], depth + 1, visits, name);
     if (found) return found;
     if (info->kind != HLO_LOC_FUSED) break;
   }
@@ -90,8 +90,10 @@ static const hlo_loc_info_t* find_file(const hlo_module_t* module, hlo_loc_t loc
 }
 
 void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out) {
+  enum { VISITS_MAX = 1000 };
   const char* name = NULL;
-  const hlo_loc_info_t* file = find_file(module, loc, 0, &name);
+  int visits = VISITS_MAX;
+  const hlo_loc_info_t* file = find_file(module, loc, 0, &visits, &name);
   if (file) hlo_strbuf_printf(out, "%s:%u:%u", file->text, file->line, file->col);
   if (name) hlo_strbuf_printf(out, file ? " (%s)" : "%s", name);
 }

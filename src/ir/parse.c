@@ -24,6 +24,13 @@ static bool parse_visibility(hlo_parser_t* p, hlo_visibility_t* out_visibility) 
   return true;
 }
 
+// A dictionary; an empty one is the same as none.
+static bool parse_dict(hlo_parser_t* p, const hlo_attr_t** out_dict) {
+  const hlo_attr_t* dict = hlo_parse_dict(p);
+  *out_dict = dict && dict->count ? dict : NULL;
+  return dict != NULL;
+}
+
 /// Arguments or results of a function while they are read.
 typedef struct ports {
   const hlo_type_t** types;
@@ -53,9 +60,8 @@ static bool parse_port(hlo_parser_t* p, ports_t* ports, bool may_be_named, bool 
   ports->attrs[i] = NULL;
   if (!ports->types[i]) return false;
   if (may_have_attrs && hlo_at(p, '{')) {
-    ports->attrs[i] = hlo_parse_dict(p);
-    if (!ports->attrs[i]) return false;
-    ports->any_attr = true;
+    if (!parse_dict(p, &ports->attrs[i])) return false;
+    ports->any_attr |= ports->attrs[i] != NULL;
   }
   ++ports->count;
   return !may_have_attrs || hlo_parse_optional_loc(p, &loc);
@@ -106,7 +112,7 @@ static bool parse_func_inside(hlo_parser_t* p) {
   if (strlen(name) != length) return hlo_parse_fault(p, at, "a name with a zero character");
   if (!parse_ports(p, &inputs, true) || !parse_results(p, &results)) return false;
   const hlo_attr_t* extra = NULL;
-  if (hlo_accept_word(p, "attributes") && !(extra = hlo_parse_dict(p))) return false;
+  if (hlo_accept_word(p, "attributes") && !parse_dict(p, &extra)) return false;
   const hlo_type_t* type =
       hlo_type_function(p->module, inputs.count, inputs.types, results.count, results.types);
   if (hlo_names_find(&p->funcs, name, length)) {
@@ -149,7 +155,7 @@ static bool parse_module_op(hlo_parser_t* p) {
     if (!name) return false;
     module->name = hlo_module_string(module, name, length);
   }
-  if (hlo_accept_word(p, "attributes") && !(module->extra = hlo_parse_dict(p))) return false;
+  if (hlo_accept_word(p, "attributes") && !parse_dict(p, &module->extra)) return false;
   return hlo_expect(p, '{') && parse_top(p, true) && hlo_expect(p, '}') &&
          hlo_parse_optional_loc(p, &loc);
 }

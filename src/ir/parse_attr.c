@@ -444,14 +444,8 @@ static const hlo_attr_t* parse_hash(hlo_parser_t* p) {
   hlo_token_t name = p->token;
   const char* end = name.start + name.length;
   bool is_dialect = memchr(name.start, '.', name.length) || (end < p->end && *end == '<');
+  if (!is_dialect) return hlo_parse_alias(p, &p->attrs);
   hlo_lex_advance(p);
-  if (!is_dialect) {
-    hlo_name_entry_t* alias = hlo_names_find(&p->attrs, name.start + 1, name.length - 1);
-    if (alias) return alias->payload;
-    hlo_parse_fault(p, name.start, "unknown attribute alias '%.*s'",
-                    (int)(name.length < 60 ? name.length : 60), name.start);
-    return NULL;
-  }
   const hlo_struct_attr_t* info = hlo_struct_by_mnemonic(name.start + 1, name.length - 1);
   if (info) return hlo_parse_struct(p, info);
   if (hlo_text_same("#stablehlo.output_operand_alias", name.start, name.length)) {

@@ -41,9 +41,9 @@ typedef struct hlo_name_entry {
   size_t length;
   uint64_t hash;
   uint32_t next;   // older entry of the bucket, + 1
-  uint32_t count;  // values: how many
+  uint32_t count;  // values: how many; aliases: how deep they nest
   void* payload;   // hlo_value_t*, hlo_type_t*, hlo_attr_t*, resource text
-  size_t number;  // locations: id; resources: length
+  size_t number;  // locations: id; resources: length; other aliases: bytes of text they stand for
 } hlo_name_entry_t;
 
 typedef struct hlo_name_table {
@@ -70,10 +70,11 @@ typedef struct hlo_parser {
   const char* line_at;   // last place whose line was asked for
   const char* line_start;
   uint32_t line;
-  uint32_t depth;
+  uint32_t depth, deepest;  // nesting now, and at most since the last reset of `deepest`
   bool unimplemented;  // the first fault was an op that is not in the table
   bool no_memory;      // outside the module's arena
   bool metadata_read, module_seen;
+  size_t alias_bytes;  // text that the aliases met so far stand for, nested ones written out
   hlo_arena_t scratch;
   hlo_region_t* region;  // that nodes are appended to
   hlo_name_table_t values, attrs, types, locs, resources, funcs;
@@ -167,6 +168,9 @@ hlo_enum_kind_t hlo_form_enum(hlo_attr_form_t form);
 
 /// "loc(...)" if there is one.
 bool hlo_parse_optional_loc(hlo_parser_t* p, hlo_loc_t* loc);
+/// The payload of an alias "#name" or "!name" at the current token, which is passed; NULL with a fault
+/// if it is unknown, or if aliases of aliases stand for too much text.
+const void* hlo_parse_alias(hlo_parser_t* p, const hlo_name_table_t* table);
 /// "#name = ..." or "!name = ..." at the top level.
 bool hlo_parse_alias_definition(hlo_parser_t* p);
 /// The "{-# ... #-}" section; reads it ahead for dense_resource.

@@ -141,8 +141,36 @@ static bool define_loc(hlo_parser_t* p, const hlo_token_t* name) {
   return true;
 }
 
+const void* hlo_parse_alias(hlo_parser_t* p, const hlo_name_table_t* table) {
+  // A chain of aliases that name the one before twice stands for text of exponential size.
+  enum { EXPANSION_BYTES = 16 << 20, EXPANSION_FACTOR = 16 };
+  hlo_token_t name = p->token;
+  hlo_name_entry_t* alias = hlo_names_find(table, name.start + 1, name.length - 1);
+  if (!alias) {
+    hlo_parse_fault(p, name.start, "unknown alias '%.*s'",
+                    (int)(name.length < 60 ? name.length : 60), name.start);
+    return NULL;
+  }
+  size_t limit = EXPANSION_BYTES;
+  size_t length = (size_t)(p->end - p->text);
+  if (length < SIZE_MAX / EXPANSION_FACTOR / 2) limit += length * EXPANSION_FACTOR;
+  if (!hlo_size_add(p->alias_bytes, alias->number, &p->alias_bytes) || p->alias_bytes > limit) {
+    hlo_parse_fault(p, name.start, "aliases stand for more than %zu bytes of text", limit);
+    return NULL;
+  }
+  if (p->depth + alias->count > p->deepest) p->deepest = p->depth + alias->count;
+  if (p->deepest > HLO_TEXT_DEPTH_MAX) {
+    hlo_parse_fault(p, name.start, "nested more than %d deep", HLO_TEXT_DEPTH_MAX);
+    return NULL;
+  }
+  hlo_lex_advance(p);
+  return alias->payload;
+}
+
 bool hlo_parse_alias_definition(hlo_parser_t* p) {
   hlo_token_t name = p->token;
+  size_t nested_bytes = p->alias_bytes;
+  p->deepest = p->depth;
   bool is_type = name.kind == HLO_TOKEN_BANG;
   hlo_lex_advance(p);
   if (!hlo_expect(p, '=')) return false;
@@ -160,6 +188,8 @@ bool hlo_parse_alias_definition(hlo_parser_t* p) {
     return false;
   }
   entry->payload = (void*)payload;
+  entry->count = p->deepest - p->depth;
+  entry->number = (size_t)(p->token.start - name.start) + (p->alias_bytes - nested_bytes);
   return true;
 }
 

@@ -456,6 +456,9 @@ bool hlo_parse_nodes(hlo_parser_t* p) {
     }
     const char* start = p->token.start;
     uint32_t depth = p->depth;
+    if (hlo_region_terminator(p->region)) {
+      return hlo_parse_fault(p, start, "an op behind the one that ends the region");
+    }
     if (parse_node(p)) continue;
     p->depth = depth;
     if (!hlo_parse_recover(p, start)) return false;

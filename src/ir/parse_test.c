@@ -314,9 +314,10 @@ static void test_faults(void** state) {
   expect_op_fault("%0 = stablehlo.iota dim = 0 : tensor<*xf32>", "unranked");
   expect_op_fault("%0 = stablehlo.iota dim = 0 : tensor<4xf31>", "unknown element type 'f31'");
   expect_op_fault("%0 = stablehlo.iota dim = 0 : f32", "write tensor<f32>");
-  expect_op_fault("%0 = stablehlo.iota dim = 0 : !foo", "unknown type '!foo'");
+  expect_op_fault("%0 = stablehlo.iota dim = 0 : !foo", "unknown alias '!foo'");
   expect_op_fault("%0 = stablehlo.iota dim = 0 {a = \"x} : tensor<4xf32>", "string without end");
-  expect_op_fault("%0 = stablehlo.iota dim = 0 {a = #x} : tensor<4xf32>", "unknown attribute alias");
+  expect_op_fault("%0 = stablehlo.iota dim = 0 {a = #x} : tensor<4xf32>", "unknown alias '#x'");
+  expect_op_fault("return stablehlo.sine %arg0 : tensor<4xf32>", "behind the one that ends");
   expect_op_fault("\x01", "unexpected character 0x01");
   expect_fault("module {", HLO_STATUS_INVALID_ARGUMENT,
                "t.mlir:1:9: error: expected '}', found the end of the text");
@@ -365,6 +366,18 @@ static void test_depth_is_bounded(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
+// Aliases that name the one before twice stand for text of exponential size.
+static void test_alias_expansion_is_bounded(void** state) {
+  (void)state;
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "!t0 = tensor<f32>\n");
+  for (int i = 1; i < 100; ++i) {
+    hlo_strbuf_printf(&text, "!t%d = tuple<!t%d, !t%d>\n", i, i - 1, i - 1);
+  }
+  expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT, "aliases stand for more than");
+  hlo_strbuf_deinit(&text);
+}
+
 static void test_memory_failures(void** state) {
   (void)state;
   static const char kText[] =
@@ -408,6 +421,7 @@ int main(void) {
       cmocka_unit_test(test_regions),          cmocka_unit_test(test_module_level),
       cmocka_unit_test(test_locations),        cmocka_unit_test(test_faults),
       cmocka_unit_test(test_goes_on_after_faults), cmocka_unit_test(test_depth_is_bounded),
+      cmocka_unit_test(test_alias_expansion_is_bounded),
       cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

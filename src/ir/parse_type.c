@@ -164,15 +164,14 @@ static bool parse_element(hlo_parser_t* p, hlo_type_t* type, hlo_quant_t* quant)
       type->dtype = quant->storage;
       return true;
     }
-    hlo_name_entry_t* alias = hlo_names_find(&p->types, at + 1, p->token.length - 1);
-    const hlo_type_t* element = alias ? alias->payload : NULL;
-    if (!element || element->kind != HLO_TYPE_TENSOR || element->rank) {
-      return hlo_parse_fault(p, at, "unknown element type '%.*s'", (int)p->token.length, at);
+    const hlo_type_t* element = hlo_parse_alias(p, &p->types);
+    if (!element) return false;
+    if (element->kind != HLO_TYPE_TENSOR || element->rank) {
+      return hlo_parse_fault(p, at, "not an element type");
     }
     type->dtype = element->dtype;
     type->quant = element->quant;
     type->is_index = element->is_index;
-    hlo_lex_advance(p);
     return true;
   }
   if (hlo_parse_scalar_type(p, &type->dtype, &type->is_index)) return true;
@@ -180,12 +179,22 @@ static bool parse_element(hlo_parser_t* p, hlo_type_t* type, hlo_quant_t* quant)
   return hlo_parse_fault(p, at, "unknown element type '%.*s'", (int)p->token.length, at);
 }
 
-// The bounds in the text of #stablehlo.bounds<3, ?> or #stablehlo.type_extensions<bounds = [3, ?]>.
-static bool parse_bounds(hlo_parser_t* p, const char* at, const char* text, hlo_type_t* type,
+// The list in the text of a bounds encoding, "3, ?>", or NULL if it is another encoding.
+static const char* bounds_list(const hlo_attr_t* attr) {
+  static const char* const kForms[] = {
+      "#stablehlo.bounds<", "#mhlo.bounds<", "#stablehlo.type_extensions<bounds = [",
+      "#mhlo.type_extensions<bounds = ["};
+  for (size_t i = 0; attr->kind == HLO_ATTR_KIND_OPAQUE && i < sizeof kForms / sizeof *kForms; ++i) {
+    size_t length = strlen(kForms[i]);
+    if (strncmp(attr->text, kForms[i], length) == 0) return attr->text + length;
+  }
+  return NULL;
+}
+
+static bool parse_bounds(hlo_parser_t* p, const char* at, const char* list, hlo_type_t* type,
                          int64_t bounds[HLO_RANK_MAX]) {
-  const char* c = strchr(text, strstr(text, "type_extensions") ? '[' : '<');
   uint32_t count = 0;
-  for (++c; *c && *c != ']' && *c != '>'; ++c) {
+  for (const char* c = list; *c && *c != ']' && *c != '>'; ++c) {
     if (*c == ',' || *c == ' ') continue;
     const char* start = c;
     uint64_t value = 0;
@@ -204,15 +213,6 @@ static bool parse_bounds(hlo_parser_t* p, const char* at, const char* text, hlo_
   return true;
 }
 
-static bool is_bounds(const hlo_attr_t* attr) {
-  static const char* const kForms[] = {"#stablehlo.bounds<", "#stablehlo.type_extensions<bounds = [",
-                                       "#mhlo.type_extensions<bounds = [", "#mhlo.bounds<"};
-  for (size_t i = 0; attr->kind == HLO_ATTR_KIND_OPAQUE && i < 4; ++i) {
-    if (strncmp(attr->text, kForms[i], strlen(kForms[i])) == 0) return true;
-  }
-  return false;
-}
-
 static const hlo_type_t* parse_shaped(hlo_parser_t* p, hlo_type_kind_t kind) {
   int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX], count;
   hlo_quant_t quant;
@@ -229,9 +229,10 @@ static const hlo_type_t* parse_shaped(hlo_parser_t* p, hlo_type_kind_t kind) {
     const char* at = p->token.start;
     const hlo_attr_t* encoding = hlo_parse_any_attr(p);
     if (!encoding) return NULL;
-    if (!is_bounds(encoding)) {
+    const char* list = bounds_list(encoding);
+    if (!list) {
       type.encoding = encoding;
-    } else if (!parse_bounds(p, at, encoding->text, &type, bounds)) {
+    } else if (!parse_bounds(p, at, list, &type, bounds)) {
       return NULL;
     }
   }
@@ -315,13 +316,7 @@ static const hlo_type_t* parse_bang(hlo_parser_t* p) {
                                                     .dtype = quant.storage,
                                                     .quant = &quant});
   }
-  hlo_name_entry_t* alias = hlo_names_find(&p->types, name + 1, length - 1);
-  if (!alias) {
-    hlo_parse_fault(p, name, "unknown type '%.*s'", (int)(length < 80 ? length : 80), name);
-    return NULL;
-  }
-  hlo_lex_advance(p);
-  return alias->payload;
+  return hlo_parse_alias(p, &p->types);
 }
 
 static const hlo_type_t* parse_type(hlo_parser_t* p) {

@@ -383,7 +383,10 @@ static void print_while(hlo_printer_t* p, const hlo_node_t* node) {
 }
 
 bool hlo_reduce_is_compact(const hlo_node_t* node) {
-  if (node->op != HLO_OP_reduce || node->region_count != 1 || node->operand_count != 2) return false;
+  if (node->op != HLO_OP_reduce || node->region_count != 1 || node->operand_count != 2 ||
+      !is_dims(hlo_node_attr(node, HLO_ATTR_dimensions))) {
+    return false;
+  }
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* inner = body->first;
   const hlo_node_t* end = inner ? inner->next : NULL;
