@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "runtime/group.h"
 
@@ -147,7 +148,9 @@ static void run_job(hlo_job_t* job) {
   }
   for (;;) {
     atomic_store(&run->state, RUN_ACTIVE);
+    hlo_fp_state_t host = hlo_fp_enter();  // cheap programs run on the caller's thread
     int32_t answer = run->loaded->executable->program->entry(&run->frame);
+    hlo_fp_leave(host);
     if (answer == HLO_KERNEL_DONE) {
       finish(run, hlo_ok());
       return;

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of launches: donation, errors that travel, collectives of many devices on few workers.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "runtime/executable.h"
+
+enum { DEVICES = 8, COUNT = 4 };
+static hlo_client_t* g_client;
+
+static void check(hlo_status_t status) {
+  assert_string_equal(hlo_status_message(status), "");
+}
+
+static void expect(hlo_status_t status, hlo_status_code_t code, const char* words) {
+  assert_int_equal(hlo_status_code(status), code);
+  if (!strstr(hlo_status_message(status), words)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+}
+
+// One worker for eight devices: whatever waits must not hold it.
+static int setup(void** state) {
+  (void)state;
+  hlo_client_options_t options = {.device_count = DEVICES, .thread_count = 1};
+  return hlo_status_is_ok(hlo_client_create(&options, &g_client)) ? 0 : 1;
+}
+
+static int teardown(void** state) {
+  (void)state;
+  hlo_client_release(g_client);
+  return 0;
+}
+
+static hlo_loaded_t* load(const char* text, int32_t replica_count) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.replica_count = replica_count;
+  hlo_executable_t* executable = NULL;
+  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  hlo_loaded_t* loaded = NULL;
+  check(hlo_loaded_create(g_client, executable, 0, NULL, &loaded));
+  hlo_executable_release(executable);
+  return loaded;
+}
+
+static const int64_t kDims[1] = {COUNT};
+static const hlo_buffer_shape_t kShape = {HLO_DTYPE_F32, 1, kDims};
+
+static hlo_memory_t* memory_of(uint32_t device) {
+  return &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE];
+}
+
+static hlo_buffer_t* make(uint32_t device, float first) {
+  float values[COUNT];
+  for (int i = 0; i < COUNT; ++i) values[i] = first + (float)i;
+  hlo_buffer_t* buffer = NULL;
+  check(hlo_buffer_from_host(memory_of(device), &kShape, values, NULL,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+  return buffer;
+}
+
+static hlo_status_t read_back(hlo_buffer_t* buffer, float* out) {
+  hlo_event_t* done = NULL;
+  HLO_TRY(hlo_buffer_to_host(buffer, out, COUNT * sizeof(float), NULL, &done));
+  hlo_status_t status = hlo_event_await(done, UINT64_MAX);
+  hlo_event_release(done);
+  return status;
+}
+
+static hlo_status_t run_one(hlo_loaded_t* loaded, uint32_t count, hlo_buffer_t* const* arguments,
+                            hlo_buffer_t** out_result) {
+  hlo_buffer_t* const* rows[1] = {arguments};
+  hlo_buffer_t** results[1] = {out_result};
+  hlo_launch_t launch = {
+      .device_count = 1, .arguments = rows, .argument_count = count, .out_results = results};
+  return hlo_loaded_execute(loaded, &launch);
+}
+
+static const char kIncrement[] =
+    "func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {\n"
+    "  %one = stablehlo.constant dense<1.0> : tensor<4xf32>\n"
+    "  %y = stablehlo.add %x, %one : tensor<4xf32>\n"
+    "  return %y : tensor<4xf32>\n"
+    "}\n";
+
+static void donated_argument_becomes_the_result(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  hlo_buffer_t *x = make(0, 1), *y = NULL;
+  void *before = NULL, *after = NULL;
+  check(hlo_buffer_data_pointer(x, &before));
+  check(run_one(loaded, 1, &x, &y));
+  assert_true(hlo_buffer_is_deleted(x));
+  float got[COUNT];
+  check(read_back(y, got));
+  assert_true(got[0] == 2 && got[3] == 5);
+  check(hlo_buffer_data_pointer(y, &after));
+  assert_ptr_equal(before, after);
+  expect(run_one(loaded, 1, &x, &y), HLO_STATUS_INVALID_ARGUMENT, "deleted or donated");
+  hlo_buffer_release(x);
+  hlo_buffer_release(y);
+  hlo_loaded_release(loaded);
+}
+
+static void denied_donation_leaves_the_argument(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  hlo_buffer_t *x = make(0, 1), *y = NULL;
+  hlo_buffer_t* const* rows[1] = {&x};
+  hlo_buffer_t** results[1] = {&y};
+  const int64_t denied[1] = {0};
+  hlo_launch_t launch = {.device_count = 1,
+                         .arguments = rows,
+                         .argument_count = 1,
+                         .out_results = results,
+                         .non_donatable = denied,
+                         .non_donatable_count = 1};
+  check(hlo_loaded_execute(loaded, &launch));
+  float got[COUNT];
+  check(read_back(x, got));
+  assert_true(got[0] == 1);
+  check(read_back(y, got));
+  assert_true(got[0] == 2);
+  hlo_buffer_release(x);
+  hlo_buffer_release(y);
+  hlo_loaded_release(loaded);
+}
+
+static const char kSwap[] =
+    "func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 1 : i32},\n"
+    "                %y: tensor<4xf32> {tf.aliasing_output = 0 : i32})\n"
+    "    -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    "  return %x, %y : tensor<4xf32>, tensor<4xf32>\n"
+    "}\n";
+
+// Each result lies where the other value was.
+static void swapped_aliases_keep_their_values(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kSwap, 1);
+  hlo_buffer_t *arguments[2] = {make(0, 1), make(0, 100)}, *results[2] = {NULL};
+  check(run_one(loaded, 2, arguments, results));
+  float got[COUNT];
+  check(read_back(results[0], got));
+  assert_true(got[0] == 1);
+  check(read_back(results[1], got));
+  assert_true(got[0] == 100);
+  hlo_buffer_t* again[2] = {results[0], results[0]};
+  hlo_buffer_t* none[2] = {NULL};
+  expect(run_one(loaded, 2, again, none), HLO_STATUS_INVALID_ARGUMENT, "twice");
+  assert_false(hlo_buffer_is_deleted(results[0]));
+  for (int i = 0; i < 2; ++i) {
+    hlo_buffer_release(arguments[i]);
+    hlo_buffer_release(results[i]);
+  }
+  hlo_loaded_release(loaded);
+}
+
+static void wrong_calls_change_nothing(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  hlo_buffer_t *x = make(0, 1), *elsewhere = make(1, 1), *y = NULL;
+  const int64_t three[1] = {3};
+  hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, three};
+  hlo_buffer_t* small = NULL;
+  check(hlo_buffer_create_uninitialized(memory_of(0), &shape, &small));
+  expect(run_one(loaded, 0, NULL, &y), HLO_STATUS_INVALID_ARGUMENT, "0 arguments");
+  expect(run_one(loaded, 1, &small, &y), HLO_STATUS_INVALID_ARGUMENT, "f32[3]");
+  expect(run_one(loaded, 1, &elsewhere, &y), HLO_STATUS_INVALID_ARGUMENT, "device 1");
+  assert_false(hlo_buffer_is_deleted(x) || hlo_buffer_is_deleted(elsewhere));
+  hlo_loaded_delete(loaded);
+  expect(run_one(loaded, 1, &x, &y), HLO_STATUS_FAILED_PRECONDITION, "deleted");
+  hlo_buffer_release(x);
+  hlo_buffer_release(small);
+  hlo_buffer_release(elsewhere);
+  hlo_loaded_release(loaded);
+}
+
+static void errors_reach_every_consumer(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  hlo_buffer_t *bad = NULL, *chain[3] = {NULL};
+  check(hlo_buffer_create_error(memory_of(0), &kShape,
+                                hlo_status_create(HLO_STATUS_INTERNAL, "the first one"), &bad));
+  check(run_one(loaded, 1, &bad, &chain[0]));
+  check(run_one(loaded, 1, &chain[0], &chain[1]));
+  check(run_one(loaded, 1, &chain[1], &chain[2]));
+  float got[COUNT];
+  expect(read_back(chain[2], got), HLO_STATUS_INTERNAL, "the first one");
+  hlo_buffer_t *x = make(0, 1), *y = NULL;
+  check(run_one(loaded, 1, &x, &y));
+  check(read_back(y, got));
+  for (int i = 0; i < 3; ++i) hlo_buffer_release(chain[i]);
+  hlo_buffer_release(bad);
+  hlo_buffer_release(x);
+  hlo_buffer_release(y);
+  hlo_loaded_release(loaded);
+}
+
+static const char kSum[] =
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %y = \"stablehlo.all_reduce\"(%x) ({\n"
+    "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "    %s = stablehlo.add %a, %b : tensor<f32>\n"
+    "    stablehlo.return %s : tensor<f32>\n"
+    "  }) {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}\n"
+    "    : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "  return %y : tensor<4xf32>\n"
+    "}\n";
+
+typedef struct table {
+  hlo_buffer_t* arguments[DEVICES][1];
+  hlo_buffer_t* results[DEVICES][1];
+  hlo_buffer_t* const* argument_rows[DEVICES];
+  hlo_buffer_t** result_rows[DEVICES];
+  hlo_launch_t launch;
+} table_t;
+
+static void table_init(table_t* table) {
+  memset(table, 0, sizeof *table);
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    table->arguments[d][0] = make(d, (float)d);
+    table->argument_rows[d] = table->arguments[d];
+    table->result_rows[d] = table->results[d];
+  }
+  table->launch = (hlo_launch_t){.device_count = DEVICES,
+                                 .arguments = table->argument_rows,
+                                 .argument_count = 1,
+                                 .out_results = table->result_rows};
+}
+
+static void table_release(table_t* table) {
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    hlo_buffer_release(table->arguments[d][0]);
+    hlo_buffer_release(table->results[d][0]);
+  }
+}
+
+static void eight_devices_meet_on_one_worker(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kSum, DEVICES);
+  for (int round = 0; round < 20; ++round) {
+    table_t table;
+    table_init(&table);
+    check(hlo_loaded_execute(loaded, &table.launch));
+    for (uint32_t d = 0; d < DEVICES; ++d) {
+      float got[COUNT];
+      check(read_back(table.results[d][0], got));
+      assert_true(got[0] == 28 && got[3] == 52);
+    }
+    table_release(&table);
+  }
+  hlo_loaded_release(loaded);
+}
+
+static void one_failed_device_fails_the_meeting(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kSum, DEVICES);
+  table_t table;
+  table_init(&table);
+  hlo_buffer_release(table.arguments[5][0]);
+  check(hlo_buffer_create_error(memory_of(5), &kShape,
+                                hlo_status_create(HLO_STATUS_INTERNAL, "device five is ill"),
+                                &table.arguments[5][0]));
+  check(hlo_loaded_execute(loaded, &table.launch));
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    float got[COUNT];
+    expect(read_back(table.results[d][0], got), HLO_STATUS_INTERNAL, "device five is ill");
+  }
+  table_release(&table);
+  hlo_loaded_release(loaded);
+}
+
+// Device five cannot start: no other device does, nothing is consumed.
+static void all_devices_launch_or_none(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kSum, DEVICES);
+  table_t table;
+  table_init(&table);
+  hlo_buffer_delete(table.arguments[5][0]);
+  expect(hlo_loaded_execute(loaded, &table.launch), HLO_STATUS_INVALID_ARGUMENT, "deleted");
+  for (uint32_t d = 0; d < DEVICES; ++d) assert_null(table.results[d][0]);
+  table_release(&table);
+  hlo_loaded_release(loaded);
+}
+
+static void every_failed_allocation_is_survived(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  bool failed = true;
+  for (uint64_t n = 1; failed && n < 1000; ++n) {
+    hlo_buffer_t *x = make(0, 1), *y = NULL;
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = run_one(loaded, 1, &x, &y);
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (!hlo_status_is_ok(status)) {
+      assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+      assert_false(hlo_buffer_is_deleted(x));
+      hlo_status_release(status);
+    }
+    hlo_buffer_release(x);
+    hlo_buffer_release(y);
+  }
+  assert_false(failed);
+  hlo_loaded_release(loaded);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(donated_argument_becomes_the_result),
+      cmocka_unit_test(denied_donation_leaves_the_argument),
+      cmocka_unit_test(swapped_aliases_keep_their_values),
+      cmocka_unit_test(wrong_calls_change_nothing),
+      cmocka_unit_test(errors_reach_every_consumer),
+      cmocka_unit_test(eight_devices_meet_on_one_worker),
+      cmocka_unit_test(one_failed_device_fails_the_meeting),
+      cmocka_unit_test(all_devices_launch_or_none),
+      cmocka_unit_test(every_failed_allocation_is_survived),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
