@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interning of attributes and strings in a module (see type.h).
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/interner.h"
@@ -213,24 +214,32 @@ const hlo_attr_t* hlo_attr_array(hlo_module_t* module, uint32_t count,
                                                .items = count ? items : kNone});
 }
 
+typedef struct dict_entry {
+  const char* key;
+  const hlo_attr_t* item;
+  uint32_t order;
+} dict_entry_t;
+
+static int compare_entries(const void* a, const void* b) {
+  const dict_entry_t *x = a, *y = b;
+  int order = strcmp(x->key, y->key);
+  return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
 const hlo_attr_t* hlo_attr_dict(hlo_module_t* module, uint32_t count, const char* const* keys,
                                 const hlo_attr_t* const* items) {
-  const char** sorted_keys = hlo_arena_array(&module->arena, count + 1, sizeof(char*));
-  const hlo_attr_t** sorted_items = hlo_arena_array(&module->arena, count + 1, sizeof(hlo_attr_t*));
-  if (!sorted_keys || !sorted_items) return NULL;
+  dict_entry_t* entries = hlo_arena_array(&module->arena, (size_t)count + 1, sizeof *entries);
+  const char** sorted_keys = hlo_arena_array(&module->arena, (size_t)count + 1, sizeof(char*));
+  const hlo_attr_t** sorted_items =
+      hlo_arena_array(&module->arena, (size_t)count + 1, sizeof(hlo_attr_t*));
+  if (!entries || !sorted_keys || !sorted_items) return NULL;
+  for (uint32_t i = 0; i < count; ++i) entries[i] = (dict_entry_t){keys[i], items[i], i};
+  qsort(entries, count, sizeof *entries, compare_entries);
   uint32_t used = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t at = used;  // insertion sort: dictionaries are short and mostly sorted already
-    while (at > 0 && strcmp(sorted_keys[at - 1], keys[i]) > 0) --at;
-    if (at > 0 && strcmp(sorted_keys[at - 1], keys[i]) == 0) {
-      sorted_items[at - 1] = items[i];
-      continue;
-    }
-    memmove(sorted_keys + at + 1, sorted_keys + at, (used - at) * sizeof *sorted_keys);
-    memmove(sorted_items + at + 1, sorted_items + at, (used - at) * sizeof *sorted_items);
-    sorted_keys[at] = keys[i];
-    sorted_items[at] = items[i];
-    ++used;
+  for (uint32_t i = 0; i < count; ++i) {  // of equal keys the last one stays
+    if (used && strcmp(sorted_keys[used - 1], entries[i].key) == 0) --used;
+    sorted_keys[used] = entries[i].key;
+    sorted_items[used++] = entries[i].item;
   }
   return hlo_attr_intern(module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_DICT,
                                                .count = used,
@@ -239,8 +248,13 @@ const hlo_attr_t* hlo_attr_dict(hlo_module_t* module, uint32_t count, const char
 }
 
 const hlo_attr_t* hlo_attr_dict_get(const hlo_attr_t* dict, const char* key) {
-  for (uint32_t i = 0; dict && dict->kind == HLO_ATTR_KIND_DICT && i < dict->count; ++i) {
-    if (strcmp(dict->keys[i], key) == 0) return dict->items[i];
+  if (!dict || dict->kind != HLO_ATTR_KIND_DICT) return NULL;
+  uint32_t low = 0, high = dict->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    int order = strcmp(dict->keys[middle], key);
+    if (order == 0) return dict->items[middle];
+    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
   }
   return NULL;
 }

@@ -97,6 +97,22 @@ static bool parse_body(hlo_parser_t* p, hlo_func_t* func, const ports_t* inputs)
   return hlo_parse_region(p, func->body, inputs->count, inputs->names);
 }
 
+static hlo_func_t* add_func(hlo_parser_t* p, const char* at, const char* name, size_t length,
+                            const hlo_type_t* type, hlo_visibility_t visibility, bool has_body,
+                            hlo_loc_t loc) {
+  if (strlen(name) != length || hlo_names_find(&p->funcs, name, length)) {
+    hlo_parse_fault(p, at, strlen(name) != length ? "a name with a zero character"
+                                                  : "function @%s is defined twice", name);
+    return NULL;
+  }
+  hlo_func_t* func = hlo_func_create(p->module, name, type, visibility, has_body, loc);
+  if (func && !hlo_names_add(&p->funcs, func->name, length)) {
+    p->no_memory = true;
+    return NULL;
+  }
+  return func;
+}
+
 static bool parse_func_inside(hlo_parser_t* p) {
   hlo_visibility_t visibility;
   ports_t inputs = {0}, results = {0};
@@ -109,22 +125,14 @@ static bool parse_func_inside(hlo_parser_t* p) {
   size_t length;
   char* name = hlo_take_text(p, &length);
   if (!name) return false;
-  if (strlen(name) != length) return hlo_parse_fault(p, at, "a name with a zero character");
   if (!parse_ports(p, &inputs, true) || !parse_results(p, &results)) return false;
   const hlo_attr_t* extra = NULL;
   if (hlo_accept_word(p, "attributes") && !parse_dict(p, &extra)) return false;
   const hlo_type_t* type =
       hlo_type_function(p->module, inputs.count, inputs.types, results.count, results.types);
-  if (hlo_names_find(&p->funcs, name, length)) {
-    return hlo_parse_fault(p, at, "function @%s is defined twice", name);
-  }
   hlo_loc_t loc = hlo_module_loc_file(p->module, p->file, strlen(p->file), line, col);
-  hlo_func_t* func = hlo_func_create(p->module, name, type, visibility, hlo_at(p, '{'), loc);
+  hlo_func_t* func = add_func(p, at, name, length, type, visibility, hlo_at(p, '{'), loc);
   if (!func) return false;
-  if (!hlo_names_add(&p->funcs, func->name, length)) {
-    p->no_memory = true;
-    return false;
-  }
   func->extra = extra;
   func->arg_attrs = keep_attrs(p, &inputs);
   func->result_attrs = keep_attrs(p, &results);
@@ -132,9 +140,97 @@ static bool parse_func_inside(hlo_parser_t* p) {
   return hlo_parse_optional_loc(p, &func->loc);
 }
 
-static bool parse_func(hlo_parser_t* p) {
+// ---- The generic forms of functions and modules, as printed by other tools on request
+
+/// "() <{properties}> ({region}) {attributes} : () -> ()" around the region.
+typedef struct shell {
+  const hlo_attr_t *properties, *attributes;
+} shell_t;
+
+static bool parse_shell_begin(hlo_parser_t* p, shell_t* shell) {
+  *shell = (shell_t){0};
+  hlo_lex_advance(p);
+  if (!hlo_expect(p, '(') || !hlo_expect(p, ')')) return false;
+  if (hlo_accept(p, '<') && (!parse_dict(p, &shell->properties) || !hlo_expect(p, '>'))) {
+    return false;
+  }
+  return hlo_expect(p, '(');
+}
+
+static bool parse_shell_end(hlo_parser_t* p, shell_t* shell) {
+  const hlo_type_t** types;
+  uint32_t count;
+  if (!hlo_expect(p, ')')) return false;
+  if (hlo_at(p, '{') && !parse_dict(p, &shell->attributes)) return false;
+  return hlo_expect(p, ':') && hlo_parse_type_parens(p, &types, &count) &&
+         hlo_expect(p, HLO_TOKEN_ARROW) && hlo_parse_result_types(p, &types, &count);
+}
+
+static const hlo_attr_t* property(const shell_t* shell, const char* key, hlo_attr_kind_t kind) {
+  const hlo_attr_t* attr = hlo_attr_dict_get(shell->properties, key);
+  return attr && attr->kind == kind ? attr : NULL;
+}
+
+// arg_attrs or res_attrs: an array of dictionaries.
+static const hlo_attr_t** port_attrs(hlo_parser_t* p, const shell_t* shell, const char* key,
+                                     uint32_t count) {
+  const hlo_attr_t* array = property(shell, key, HLO_ATTR_KIND_ARRAY);
+  if (!array || array->count != count) return NULL;
+  const hlo_attr_t** attrs = hlo_arena_array(&p->module->arena, count, sizeof *attrs);
+  for (uint32_t i = 0; attrs && i < count; ++i) {
+    const hlo_attr_t* item = array->items[i];
+    if (item->kind == HLO_ATTR_KIND_DICT && item->count) attrs[i] = item;
+  }
+  return attrs;
+}
+
+static bool parse_generic_body(hlo_parser_t* p, hlo_func_t* func, const char* at) {
+  if (!hlo_at(p, '{')) return hlo_expect(p, '{');
+  const char* open = p->token.start;
+  hlo_lex_advance(p);
+  if (hlo_accept(p, '}')) return true;  // declared only
+  hlo_lex_seek(p, open);
+  func->body = hlo_region_create(p->module, func, NULL);
+  if (!func->body || !hlo_parse_region(p, func->body, 0, NULL)) return false;
+  bool same = func->body->arg_count == func->type->input_count;
+  for (uint32_t i = 0; same && i < func->body->arg_count; ++i) {
+    same = func->body->args[i]->type == func->type->elements[i];
+  }
+  return same || hlo_parse_fault(p, at, "the body's arguments are not those of function_type");
+}
+
+static hlo_visibility_t visibility_of(const shell_t* shell) {
+  const hlo_attr_t* attr = property(shell, "sym_visibility", HLO_ATTR_KIND_STRING);
+  if (attr && strcmp(attr->text, "private") == 0) return HLO_PRIVATE;
+  return attr && strcmp(attr->text, "nested") == 0 ? HLO_NESTED : HLO_PUBLIC;
+}
+
+static bool parse_generic_func(hlo_parser_t* p) {
+  shell_t shell;
+  const char* at = p->token.start;
+  uint32_t line, col;
+  hlo_parse_place(p, at, &line, &col);
+  if (!parse_shell_begin(p, &shell)) return false;
+  const hlo_attr_t* name = property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
+  const hlo_attr_t* type = property(&shell, "function_type", HLO_ATTR_KIND_TYPE);
+  if (!name || !type || type->type->kind != HLO_TYPE_FUNCTION) {
+    return hlo_parse_fault(p, at, "a function in generic form needs <{sym_name, function_type}>");
+  }
+  hlo_loc_t loc = hlo_module_loc_file(p->module, p->file, strlen(p->file), line, col);
+  hlo_func_t* func = add_func(p, at, name->text, name->text_length, type->type,
+                              visibility_of(&shell), false, loc);
+  if (!func) return false;
+  func->arg_attrs = port_attrs(p, &shell, "arg_attrs", type->type->input_count);
+  func->result_attrs =
+      port_attrs(p, &shell, "res_attrs", type->type->element_count - type->type->input_count);
+  if (!parse_generic_body(p, func, at) || !parse_shell_end(p, &shell)) return false;
+  func->extra = shell.attributes;
+  return hlo_parse_optional_loc(p, &func->loc);
+}
+
+static bool parse_func(hlo_parser_t* p, bool (*parse)(hlo_parser_t* p)) {
   hlo_arena_mark_t mark = hlo_arena_mark(&p->scratch);
-  bool ok = parse_func_inside(p);
+  bool ok = parse(p);
   hlo_arena_reset(&p->scratch, mark);
   hlo_names_drop(&p->values, 0);
   return ok;
@@ -160,16 +256,40 @@ static bool parse_module_op(hlo_parser_t* p) {
          hlo_parse_optional_loc(p, &loc);
 }
 
+// "builtin.module"() ({ ... }) {attrs} : () -> ()
+static bool parse_generic_module(hlo_parser_t* p) {
+  shell_t shell;
+  hlo_loc_t loc = 0;
+  if (!parse_shell_begin(p, &shell) || !hlo_expect(p, '{')) return false;
+  if (hlo_at(p, HLO_TOKEN_CARET)) {  // the label of its one block
+    hlo_lex_advance(p);
+    if (!hlo_expect(p, ':')) return false;
+  }
+  if (!parse_top(p, true) || !hlo_expect(p, '}') || !parse_shell_end(p, &shell)) return false;
+  const hlo_attr_t* name = property(&shell, "sym_name", HLO_ATTR_KIND_STRING);
+  if (name) p->module->name = hlo_module_string(p->module, name->text, name->text_length);
+  p->module->extra = shell.attributes;
+  return hlo_parse_optional_loc(p, &loc);
+}
+
+static bool at_name(const hlo_parser_t* p, const char* name, const char* quoted) {
+  return hlo_at_word(p, name) || (hlo_at(p, HLO_TOKEN_STRING) &&
+                                  hlo_text_same(quoted, p->token.start, p->token.length));
+}
+
 // One function, module, alias or module-level op.
 static bool parse_top_item(hlo_parser_t* p, bool nested) {
-  if (hlo_at_word(p, "func.func") || hlo_at_word(p, "func")) return parse_func(p);
-  if (hlo_at_word(p, "module") || hlo_at_word(p, "builtin.module")) {
+  bool generic = hlo_at(p, HLO_TOKEN_STRING);
+  if (hlo_at_word(p, "func") || at_name(p, "func.func", "\"func.func\"")) {
+    return parse_func(p, generic ? parse_generic_func : parse_func_inside);
+  }
+  if (hlo_at_word(p, "module") || at_name(p, "builtin.module", "\"builtin.module\"")) {
     const char* at = p->token.start;
     if (nested || p->module->first_func || p->module->top->first || p->module_seen) {
       return hlo_parse_fault(p, at, "a text holds one module");
     }
     p->module_seen = true;
-    return parse_module_op(p);
+    return generic ? parse_generic_module(p) : parse_module_op(p);
   }
   if (hlo_at(p, HLO_TOKEN_HASH) || hlo_at(p, HLO_TOKEN_BANG)) return hlo_parse_alias_definition(p);
   if (hlo_at(p, HLO_TOKEN_META_BEGIN)) return hlo_parse_metadata(p);

@@ -197,6 +197,7 @@ typedef struct hlo_op_state {
   const hlo_attr_t** extras;
   uint32_t region_count, region_capacity;
   hlo_region_t** regions;
+  bool applied;  // the region was made from "applies": its nodes take the op's location
 } hlo_op_state_t;
 
 /// An op's name from the current WORD or STRING token; a fault if the table lacks it.

@@ -284,14 +284,14 @@ static bool make_applied(hlo_parser_t* p, hlo_op_state_t* op, hlo_op_t inner) {
   if (!type || !body || !hlo_region_add_arg(body, type) || !hlo_region_add_arg(body, type)) {
     return false;
   }
-  hlo_node_spec_t spec = {.op = inner, .loc = op->loc, .operand_count = 2, .operands = body->args,
+  op->applied = true;
+  hlo_node_spec_t spec = {.op = inner, .operand_count = 2, .operands = body->args,
                           .result_count = 1, .result_types = &type};
   hlo_node_t* node = hlo_node_create(p->module, &spec);
   if (hlo_node_is_poison(node)) return false;
   hlo_region_append(body, node);
   hlo_value_t* result = &node->results[0];
-  hlo_node_spec_t end = {
-      .op = HLO_OP_return, .loc = op->loc, .operand_count = 1, .operands = &result};
+  hlo_node_spec_t end = {.op = HLO_OP_return, .operand_count = 1, .operands = &result};
   node = hlo_node_create(p->module, &end);
   hlo_region_append(body, node);
   return !hlo_node_is_poison(node);

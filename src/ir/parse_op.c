@@ -353,15 +353,10 @@ hlo_node_t* hlo_op_finish(hlo_parser_t* p, hlo_op_state_t* op) {
   for (uint32_t i = 0; i < op->region_count; ++i) {
     node->regions[i] = op->regions[i];
     op->regions[i]->parent = node;
+    for (hlo_node_t* n = op->regions[i]->first; op->applied && n; n = n->next) n->loc = op->loc;
   }
   hlo_region_append(p->region, node);
   return node;
-}
-
-static hlo_loc_t place_of(hlo_parser_t* p, const char* at) {
-  uint32_t line, col;
-  hlo_parse_place(p, at, &line, &col);
-  return hlo_module_loc_file(p->module, p->file, strlen(p->file), line, col);
 }
 
 static bool parse_node_inside(hlo_parser_t* p) {
@@ -370,6 +365,8 @@ static bool parse_node_inside(hlo_parser_t* p) {
   uint32_t name_count = 0, total = 0;
   if (!parse_result_names(p, &names, &name_count, &total)) return false;
   const char* at = op.at = p->token.start;
+  uint32_t line, col;
+  hlo_parse_place(p, at, &line, &col);  // before regions: places are found going forward
   bool generic = hlo_at(p, HLO_TOKEN_STRING);
   if (!hlo_parse_op_name(p, &op.op)) return false;
   op.info = hlo_op_info(op.op);
@@ -379,7 +376,9 @@ static bool parse_node_inside(hlo_parser_t* p) {
   const char* before = p->token.start;
   hlo_loc_t loc = 0;
   if (!hlo_parse_optional_loc(p, &loc)) return false;
-  op.loc = p->token.start == before ? place_of(p, at) : loc;
+  op.loc = p->token.start != before
+               ? loc
+               : hlo_module_loc_file(p->module, p->file, strlen(p->file), line, col);
   if (name_count && total != op.result_count) {
     return hlo_parse_fault(p, at, "the op has %u results, but %u are named", op.result_count,
                            total);

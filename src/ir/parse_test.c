@@ -244,6 +244,25 @@ static void test_module_level(void** state) {
               "    return %0 : tensor<2xi16>\n  }\n}\n");
 }
 
+static void test_generic_module(void** state) {
+  (void)state;
+  expect_text("\"builtin.module\"() <{sym_name = \"m\"}> ({\n"
+              "  \"func.func\"() <{arg_attrs = [{a.b = 1 : i32}], function_type = (tensor<f32>) -> "
+              "tensor<f32>, sym_name = \"f\", sym_visibility = \"private\"}> ({\n"
+              "  ^bb0(%x: tensor<f32>):\n"
+              "    \"func.return\"(%x) : (tensor<f32>) -> ()\n"
+              "  }) : () -> ()\n"
+              "  \"func.func\"() <{function_type = () -> (), sym_name = \"g\"}> ({\n"
+              "  }) {c} : () -> ()\n"
+              "}) {mhlo.num_partitions = 1 : i32} : () -> ()\n",
+              "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
+              "  func.func private @f(%arg0: tensor<f32> {a.b = 1 : i32}) -> tensor<f32> {\n"
+              "    return %arg0 : tensor<f32>\n"
+              "  }\n"
+              "  func.func @g() attributes {c}\n"
+              "}\n");
+}
+
 static void test_locations(void** state) {
   (void)state;
   static const char kText[] =
@@ -419,7 +438,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pretty_forms),     cmocka_unit_test(test_other_spellings),
       cmocka_unit_test(test_regions),          cmocka_unit_test(test_module_level),
-      cmocka_unit_test(test_locations),        cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_generic_module),       cmocka_unit_test(test_locations),        cmocka_unit_test(test_faults),
       cmocka_unit_test(test_goes_on_after_faults), cmocka_unit_test(test_depth_is_bounded),
       cmocka_unit_test(test_alias_expansion_is_bounded),
       cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
