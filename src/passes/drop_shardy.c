@@ -3,26 +3,17 @@
 #include "ir/clone.h"
 #include "passes/passes.h"
 
-static hlo_status_t place_error(const hlo_node_t* node, const char* message) {
-  hlo_strbuf_t place = {0};
-  hlo_loc_format(node->parent->module, node->loc, &place);
-  hlo_status_t status = hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s: %s",
-                                          hlo_strbuf_text(&place), hlo_op_info(node->op)->name,
-                                          message);
-  hlo_strbuf_deinit(&place);
-  return status;
-}
-
 // The body takes the place of the op: its arguments are the operands, its results what it returns.
 static hlo_status_t inline_manual(hlo_node_t* node) {
   hlo_region_t* body = node->regions[0];
   hlo_node_t* end = hlo_region_terminator(body);
   if (!end || body->arg_count != node->operand_count || end->operand_count != node->result_count) {
-    return place_error(node, "the body does not fit operands and results");
+    return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED,
+                          "the body does not fit operands and results");
   }
   for (uint32_t i = 0; i < body->arg_count; ++i) {
     if (body->args[i]->type != hlo_node_operand_type(node, i)) {
-      return place_error(node, "needs more than one partition");
+      return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED, "needs more than one partition");
     }
     hlo_value_replace_uses(body->args[i], hlo_node_operand(node, i));
   }
@@ -33,7 +24,7 @@ static hlo_status_t inline_manual(hlo_node_t* node) {
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (node->results[i].type != hlo_node_operand_type(end, i)) {
-      return place_error(node, "needs more than one partition");
+      return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED, "needs more than one partition");
     }
     hlo_value_replace_uses(&node->results[i], hlo_node_operand(end, i));
   }
@@ -49,21 +40,16 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
       hlo_value_replace_uses(&node->results[0], hlo_node_operand(node, 0));
       hlo_node_erase(node);
       break;
-    case HLO_OP_sdy_manual_computation:
-      HLO_TRY(inline_manual(node));
-      break;
-    case HLO_OP_sdy_mesh:
-      hlo_node_erase(node);
-      break;
-    default:
-      return hlo_ok();
+    case HLO_OP_sdy_manual_computation: HLO_TRY(inline_manual(node)); break;
+    case HLO_OP_sdy_mesh: hlo_node_erase(node); break;
+    default: return hlo_ok();
   }
   *changed = true;
   return hlo_ok();
 }
 
-hlo_status_t hlo_pass_drop_shardy(hlo_module_t* module, bool* out_changed) {
-  *out_changed = false;
+hlo_status_t hlo_pass_drop_shardy(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  (void)ctx;
   // Inner ops first, so that a body is clean when it moves out.
   return hlo_module_walk(module, true, visit, out_changed);
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pass runner (see runner.h). Passes only rewrite; everything about checking, timing and
+// printing them is here.
+#include "passes/runner.h"
+
+#include <string.h>
+
+#include "base/os.h"
+#include "base/suggest.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+#include "passes/passes.h"
+
+static const hlo_pass_info_t pass_table[] = {
+#define HLO_PASS(id, kind, argument, purpose) \
+  {#id, hlo_pass_##id, HLO_PASS_KIND_##kind, argument, purpose},
+#include "passes/passes.def"
+#undef HLO_PASS
+};
+
+enum { PASS_COUNT = sizeof pass_table / sizeof *pass_table };
+
+uint32_t hlo_pass_count(void) {
+  return PASS_COUNT;
+}
+
+const hlo_pass_info_t* hlo_pass_info(uint32_t i) {
+  return &pass_table[i];
+}
+
+const char* hlo_pass_kind_name(hlo_pass_kind_t kind) {
+  static const char* const names[] = {"opt", "lower", "analyse"};
+  return names[kind];
+}
+
+void hlo_passes_markdown(hlo_strbuf_t* out) {
+  hlo_strbuf_puts(
+      out,
+      "# Passes\n\n"
+      "Run them with `hlocc opt --passes=name,name=argument,...`. An `opt` pass improves "
+      "the program and\nfinds nothing to do when run again; after a `lower` pass some ops "
+      "no longer exist.\n\n"
+      "| pass | kind | argument | what it does |\n|---|---|---|---|\n");
+  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
+    const hlo_pass_info_t* pass = &pass_table[i];
+    hlo_strbuf_printf(out, "| `%s` | %s | ", pass->name, hlo_pass_kind_name(pass->kind));
+    for (const char* p = pass->argument; *p; ++p) {
+      if (*p == '|')
+        hlo_strbuf_puts(out, ", ");
+      else
+        hlo_strbuf_putc(out, *p);
+    }
+    hlo_strbuf_printf(out, " | %s |\n", pass->purpose);
+  }
+}
+
+hlo_status_t hlo_pass_error(const hlo_node_t* node, hlo_status_code_t code, const char* message) {
+  hlo_strbuf_t place = {0};
+  if (node->parent) hlo_loc_format(node->parent->module, node->loc, &place);
+  hlo_status_t status =
+      hlo_status_create(code, "%s%s%s: %s", hlo_strbuf_text(&place), place.length ? ": " : "",
+                        hlo_op_info(node->op)->name, message);
+  hlo_strbuf_deinit(&place);
+  return status;
+}
+
+// ---- lists of passes
+
+// One entry of a list, pointing into a copy of it that has zeros for separators.
+typedef struct entry {
+  const hlo_pass_info_t* pass;
+  const char* argument;
+} entry_t;
+
+static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass) {
+  hlo_suggestion_t near;
+  hlo_suggestion_init(&near, name);
+  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
+    if (strcmp(pass_table[i].name, name) == 0) {
+      *out_pass = &pass_table[i];
+      return hlo_ok();
+    }
+    hlo_suggestion_offer(&near, pass_table[i].name);
+  }
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no pass is called '%s'%s%s%s", name,
+                           near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                           near.best ? "'?" : "");
+}
+
+static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entries,
+                              uint32_t* out_count) {
+  uint32_t capacity = 1, count = 0;
+  for (const char* p = text; *p; ++p) capacity += *p == ',';
+  entry_t* entries = hlo_arena_array(arena, capacity, sizeof *entries);
+  if (!entries) return hlo_arena_status(arena);
+  for (char* name = text; *text && name;) {
+    char* next = strchr(name, ',');
+    if (next) *next++ = 0;
+    char* argument = strchr(name, '=');
+    if (argument) *argument++ = 0;
+    entry_t* entry = &entries[count++];
+    HLO_TRY(find_pass(name, &entry->pass));
+    if (argument && !*entry->pass->argument) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "pass %s takes no argument, but got '%s'", name, argument);
+    }
+    entry->argument = argument;
+    name = next;
+  }
+  *out_entries = entries;
+  *out_count = count;
+  return hlo_ok();
+}
+
+// ---- checks
+
+static hlo_status_t verify_after(hlo_module_t* module, hlo_diag_t* diag, const char* pass) {
+  hlo_diag_t own;
+  hlo_diag_init(&own, NULL, NULL, 0);
+  hlo_status_t status = hlo_module_verify(module, diag ? diag : &own);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_t found = status;
+    status = hlo_status_create(HLO_STATUS_INTERNAL, "after pass %s the module is not valid: %s",
+                               pass, hlo_status_message(found));
+    hlo_status_release(found);
+  }
+  hlo_diag_deinit(&own);
+  return status;
+}
+
+// Runs one pass and fills in what it did.
+static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                             hlo_pass_stats_t* stats) {
+  bool check = ctx->options->check_changed;
+  uint64_t hash = check ? hlo_module_hash(module) : 0;
+  hlo_arena_mark_t mark = hlo_arena_mark(&ctx->scratch);
+  ctx->argument = entry->argument;
+  ctx->step_count = 0;
+  bool changed = false;
+  uint64_t start_ns = hlo_os_now_ns();
+  hlo_status_t status = entry->pass->function(ctx, module, &changed);
+  stats->duration_ns = hlo_os_now_ns() - start_ns;
+  stats->step_count = ctx->step_count;
+  stats->changed = changed;
+  if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx->scratch);
+  if (hlo_status_is_ok(status)) status = hlo_module_status(module);
+  hlo_arena_reset(&ctx->scratch, mark);
+  HLO_TRY_MSG(status, "in pass %s", entry->pass->name);
+  if (check && !changed && hash != hlo_module_hash(module)) {
+    return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s said it changed nothing, but it did",
+                             entry->pass->name);
+  }
+  if (changed && ctx->options->verify_each) {
+    HLO_TRY(verify_after(module, ctx->diag, entry->pass->name));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t run_entry(const entry_t* entry, uint32_t position, hlo_pass_ctx_t* ctx,
+                              hlo_module_t* module) {
+  hlo_pass_stats_t stats = {.pass = entry->pass, .position = position};
+  HLO_TRY(run_pass(entry, ctx, module, &stats));
+  if (ctx->options->run_twice && entry->pass->kind == HLO_PASS_KIND_OPT) {
+    hlo_pass_stats_t again = {0};
+    HLO_TRY(run_pass(entry, ctx, module, &again));
+    if (again.changed) {
+      return hlo_status_create(HLO_STATUS_INTERNAL,
+                               "pass %s found something to do in its own output",
+                               entry->pass->name);
+    }
+  }
+  if (ctx->options->after) ctx->options->after(ctx->options->after_context, &stats, module);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
+                            const hlo_pass_options_t* options) {
+  static const hlo_pass_options_t defaults;
+  hlo_pass_ctx_t ctx = {.options = options ? options : &defaults};
+  ctx.diag = ctx.options->diag;
+  hlo_arena_init(&ctx.scratch, 0);
+  hlo_status_t status = hlo_module_status(module);
+  char* text = hlo_arena_strndup(&ctx.scratch, comma_list, strlen(comma_list));
+  if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx.scratch);
+  entry_t* entries = NULL;
+  uint32_t count = 0;
+  if (hlo_status_is_ok(status)) status = read_list(text, &ctx.scratch, &entries, &count);
+  if (ctx.options->stop_after && ctx.options->stop_after < count) count = ctx.options->stop_after;
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    status = run_entry(&entries[i], i, &ctx, module);
+  }
+  hlo_arena_deinit(&ctx.scratch);
+  return status;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs passes by name, in any order, with the checks that every pass must stand.
+#ifndef HLO_PASSES_RUNNER_H_
+#define HLO_PASSES_RUNNER_H_
+
+#include "ir/module.h"
+
+typedef struct hlo_pass_ctx hlo_pass_ctx_t;
+typedef hlo_status_t (*hlo_pass_fn_t)(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed);
+
+typedef enum hlo_pass_kind {
+  HLO_PASS_KIND_OPT,
+  HLO_PASS_KIND_LOWER,
+  HLO_PASS_KIND_ANALYSE,
+} hlo_pass_kind_t;
+
+/// A row of passes.def.
+typedef struct hlo_pass_info {
+  const char* name;
+  hlo_pass_fn_t function;
+  hlo_pass_kind_t kind;
+  const char* argument;  // what may follow "name=", "" for nothing
+  const char* purpose;
+} hlo_pass_info_t;
+
+/// All passes in order of their names.
+uint32_t hlo_pass_count(void);
+const hlo_pass_info_t* hlo_pass_info(uint32_t i);
+/// "opt", "lower", "analyse".
+const char* hlo_pass_kind_name(hlo_pass_kind_t kind);
+/// The table as a Markdown page.
+void hlo_passes_markdown(hlo_strbuf_t* out);
+
+/// What one pass did.
+typedef struct hlo_pass_stats {
+  const hlo_pass_info_t* pass;
+  uint32_t position;  // in the list, from 0
+  bool changed;
+  uint32_t step_count;   // rewrites
+  uint64_t duration_ns;  // of the pass alone, without the checks
+} hlo_pass_stats_t;
+
+/// Zero-initialised: no checks, the whole list.
+typedef struct hlo_pass_options {
+  bool verify_each;            // verify the module after every pass that changed it
+  bool run_twice;              // an opt pass must report no change when run again
+  bool check_changed;          // a pass that reports no change must leave the module's hash alone
+  uint32_t stop_after;         // run only the first so many passes (bisection); 0: all
+  int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096
+  hlo_diag_t* diag;            // faults found by verify_each; may be NULL
+  /// Called after every pass (printing, timing); may be NULL. The module is lent.
+  void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
+  void* after_context;
+} hlo_pass_options_t;
+
+/// Runs "name,name=argument,..." over a verified module, which stays verified. options may be NULL.
+/// An empty list does nothing. Names are checked before anything runs.
+/// errors: INVALID_ARGUMENT (unknown pass, with the closest name; a bad argument), INTERNAL (a
+/// check
+///         failed, named after the pass), what the passes answer, RESOURCE_EXHAUSTED
+hlo_status_t hlo_passes_run(hlo_module_t* module, const char* comma_list,
+                            const hlo_pass_options_t* options) HLO_MUST_USE;
+
+#endif  // HLO_PASSES_RUNNER_H_
