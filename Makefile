@@ -71,10 +71,9 @@ check-ci:
 	@$(MAKE) check
 	@$(MAKE) check-clang
 	@$(MAKE) check-asan
-	cd $(BUILD) && $(CTEST) -L jax -LE programs
+	cd $(BUILD) && $(CTEST) -L jax
 
 check-full: check-ci check-ubsan check-tsan fuzz
-	cd $(BUILD) && $(CTEST) -L programs
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden
