@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import platform
 import sys
 
 LIBRARY_NAME = "pjrt_c_api_hlocc_plugin.so"
@@ -23,7 +24,8 @@ def library_path():
         return chosen
     package = pathlib.Path(__file__).resolve().parent
     folders = [package, package.parent.parent / "build" / "lib", pathlib.Path(sys.prefix) / "lib",
-               pathlib.Path("/usr/local/lib"), pathlib.Path("/usr/lib")]
+               pathlib.Path("/usr/local/lib"), pathlib.Path("/usr/lib"),
+               pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu")]
     for folder in folders:
         if (folder / LIBRARY_NAME).is_file():
             return str(folder / LIBRARY_NAME)
