@@ -18,7 +18,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "bytecode"
 PLAIN = (1, 2, 4, 5, 6)
 PORTABLE = {
     "basic": ("0.9.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.5.0", "1.10.0", "1.20.0"),
-    "recent": ("1.16.0", "1.20.0"),
+    "recent": ("1.20.0",),
     "resource": (),
 }
 

@@ -11,6 +11,10 @@ module @recent {
     %7 = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     return %0 : tensor<4x16xf32>
   }
+  func.func private @dynamic_root(%a: tensor<4xf32>, %root: tensor<1xi32>) -> tensor<4xf32> {
+    %0 = "stablehlo.collective_broadcast"(%a, %root) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root} : (tensor<4xf32>, tensor<1xi32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
   func.func private @body(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
     return %a : tensor<4x8xf32>
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the bytecode reader. The mutator knows the container: it changes one section at a time and
-// writes the sections' lengths anew, so that most inputs get past the header.
+// Fuzzes the bytecode reader, and the verifier and printer on what it read. The mutator knows the
+// container: it changes one section at a time and writes the sections' lengths anew, so that most
+// inputs get past the header.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,9 +11,10 @@
 #include "base/strbuf.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/cursor.h"
+#include "ir/infer.h"
 #include "ir/print.h"
 
-enum { SECTIONS_MAX = 16, PRINTED_INPUT_MAX = 1 << 16 };
+enum { SECTIONS_MAX = 16, USED_INPUT_MAX = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -25,7 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     hlo_status_release(status);
     return 0;
   }
-  if (size <= PRINTED_INPUT_MAX) {
+  if (size <= USED_INPUT_MAX) {
+    hlo_diag_t diag;
+    hlo_diag_init(&diag, NULL, NULL, 0);
+    hlo_status_release(hlo_module_verify(module, &diag));
+    hlo_diag_deinit(&diag);
     hlo_strbuf_t text = {0};
     hlo_print_module(module, &(hlo_print_options_t){.elide_literals_above = 64}, &text);
     hlo_strbuf_deinit(&text);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/bytecode/reader.h"
+#include "ir/parse.h"
 
 // ---- Entries
 
@@ -30,14 +31,42 @@ static const hlo_attr_t* enum_of_text(hlo_module_t* module, const char* text, si
   return NULL;
 }
 
+// True if a parse worked. Text that cannot be parsed is only carried, so that is no fault; running
+// out of memory shows in the module.
+static bool parsed(hlo_status_t status) {
+  bool ok = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  return ok;
+}
+
 static hlo_status_t read_text_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                    hlo_bc_attr_t* out) {
   const char* text;
   size_t length;
   HLO_TRY(hlo_bc_text(c, &text, &length));
   const hlo_attr_t* attr = enum_of_text(reader->module, text, length);
-  hlo_bc_set_attr(out, attr ? attr : hlo_attr_opaque(reader->module, text, length));
+  if (!attr && !parsed(hlo_parse_attr(reader->module, text, length, &attr))) {
+    HLO_TRY(hlo_module_status(reader->module));
+    attr = hlo_attr_opaque(reader->module, text, length);
+  }
+  hlo_bc_set_attr(out, attr);
   return hlo_ok();
+}
+
+// An element type, found as the elements of the tensor type that it makes.
+static bool parse_element_type(hlo_bc_reader_t* reader, const char* text, size_t length,
+                               hlo_bc_type_t* out) {
+  char* tensor = hlo_arena_printf(&reader->scratch, "tensor<%.*s>", (int)length, text);
+  const hlo_type_t* type;
+  if (!tensor || !parsed(hlo_parse_type(reader->module, tensor, strlen(tensor), &type)) ||
+      type->kind != HLO_TYPE_TENSOR || type->rank != 0 || type->encoding) {
+    return false;
+  }
+  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_ELEMENT,
+                         .dtype = type->dtype,
+                         .is_index = type->is_index,
+                         .quant = type->quant};
+  return true;
 }
 
 static hlo_status_t read_text_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
@@ -45,13 +74,16 @@ static hlo_status_t read_text_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   const char* text;
   size_t length;
   HLO_TRY(hlo_bc_text(c, &text, &length));
-  hlo_dtype_t dtype = hlo_dtype_from_mlir_name(text, length);
-  if (dtype != HLO_DTYPE_INVALID) {
-    *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_ELEMENT, .dtype = dtype};
-  } else {
-    *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN,
-                           .text = hlo_module_string(reader->module, text, length)};
+  if (length > HLO_BC_TEXT_MAX_BYTES) return hlo_bc_error(c, "a type of %zu characters", length);
+  if (parse_element_type(reader, text, length, out)) return hlo_ok();
+  const hlo_type_t* type;
+  if (parsed(hlo_parse_type(reader->module, text, length, &type))) {
+    hlo_bc_set_type(out, type);
+    return hlo_ok();
   }
+  HLO_TRY(hlo_module_status(reader->module));
+  *out = (hlo_bc_type_t){.kind = HLO_BC_TYPE_FOREIGN,
+                         .text = hlo_module_string(reader->module, text, length)};
   return hlo_ok();
 }
 

@@ -197,6 +197,7 @@ static hlo_status_t convert(hlo_importer_t* importer, hlo_attr_id_t id, const hl
   switch (hlo_attr_form(id)) {
     case HLO_ATTR_FORM_I64: return to_int(importer, id, HLO_DTYPE_S64, in, out);
     case HLO_ATTR_FORM_I32: return to_int(importer, id, HLO_DTYPE_S32, in, out);
+    case HLO_ATTR_FORM_U64: return to_int(importer, id, HLO_DTYPE_U64, in, out);
     case HLO_ATTR_FORM_BOOL: return to_bool(importer, id, in, out);
     case HLO_ATTR_FORM_UNIT: return to_unit(importer, id, in, out);
     case HLO_ATTR_FORM_F32: return of_kind(id, in, HLO_ATTR_KIND_FLOAT, "a float", out);
@@ -267,7 +268,7 @@ static bool is_empty(const hlo_attr_t* attr) {
 }
 
 static bool is_default(hlo_attr_id_t id, const hlo_attr_t* attr) {
-  if (attr->kind == HLO_ATTR_KIND_OPAQUE) return false;
+  if (attr->kind == HLO_ATTR_KIND_OPAQUE || attr->kind == HLO_ATTR_KIND_UNIT) return false;
   switch ((default_test_t)defaults[id]) {
     case DEFAULT_ZERO: return attr->i == 0;
     case DEFAULT_ONE: return attr->i == 1;
