@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of the tool: arguments to a verb, its text to standard output, its error to standard
+// error.
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "frontend/frontend.h"
+#include "ir/infer.h"
+#include "ir/print.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static hlo_status_t run_verb(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  static hlo_status_t (*const kCommands[])(hlo_cli_t*, hlo_strbuf_t*) = {
+#define HLO_CLI_VERB(verb, ...) hlo_cli_cmd_##verb,
+#include "cli/verbs.def"
+#undef HLO_CLI_VERB
+  };
+  return kCommands[cli->verb](cli, out);
+}
+
+// Messages that say their place already are printed as they are.
+static void print_error(hlo_status_t status) {
+  const char* message = hlo_status_message(status);
+  fprintf(stderr, "%s%s\n", strstr(message, "error: ") ? "" : "hlocc: error: ", message);
+}
+
+static int finish(hlo_status_t status, int failure) {
+  if (hlo_status_is_ok(status)) return EXIT_OK;
+  print_error(status);
+  hlo_status_release(status);
+  return failure;
+}
+
+static hlo_status_t flush(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_DATA_LOSS, "standard output cannot be written");
+}
+
+void hlo_cli_write(const char* text, size_t length) {
+  fwrite(text, 1, length, stdout);
+}
+
+static int call(hlo_cli_t* cli, int argc, char** argv) {
+  hlo_strbuf_t out = {0};
+  hlo_status_t status = hlo_config_init(&cli->config, NULL, &out);
+  if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
+  fputs(hlo_strbuf_text(&out), stderr);
+  hlo_strbuf_deinit(&out);
+  status = hlo_cli_parse(cli, argc, argv);
+  if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
+  if (cli->help) {
+    hlo_cli_help(cli->verb, &out);
+  } else {
+    status = run_verb(cli, &out);
+  }
+  hlo_cli_write(hlo_strbuf_text(&out), out.length);
+  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&out);
+  hlo_strbuf_deinit(&out);
+  if (hlo_status_is_ok(status)) status = flush();
+  return finish(status, EXIT_FAILED);
+}
+
+int hlo_cli_main(int argc, char** argv) {
+  hlo_cli_t cli = {0};
+  hlo_arena_init(&cli.arena, 0);
+  int exit_status = call(&cli, argc, argv);
+  hlo_config_deinit(&cli.config);
+  hlo_arena_deinit(&cli.arena);
+  return exit_status;
+}
+
+// ---- what verbs share
+
+hlo_status_t hlo_cli_open(const hlo_cli_t* cli, hlo_cli_source_t* source) {
+  *source = (hlo_cli_source_t){.name = strcmp(cli->file, "-") == 0 ? "<stdin>" : cli->file};
+  HLO_TRY(hlo_os_file_read(cli->file, 0, &source->bytes, &source->size_bytes));
+  hlo_format_t format = hlo_frontend_sniff(source->bytes, source->size_bytes);
+  bool is_text = format == HLO_FORMAT_MLIR_TEXT || format == HLO_FORMAT_HLO_TEXT;
+  hlo_diag_init(&source->diag, source->name, is_text ? (const char*)source->bytes : NULL,
+                is_text ? source->size_bytes : 0);
+  return hlo_ok();
+}
+
+void hlo_cli_close(hlo_cli_source_t* source) {
+  hlo_diag_deinit(&source->diag);
+  hlo_mem_free(source->bytes);
+}
+
+hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t status) {
+  hlo_status_t all = hlo_diag_status(&source->diag);
+  if (hlo_status_is_ok(all)) return status;
+  hlo_status_t result = hlo_status_create(hlo_status_code(status), "%s", hlo_status_message(all));
+  hlo_status_release(all);
+  hlo_status_release(status);
+  return result;
+}
+
+hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
+  hlo_cli_source_t source;
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_cli_open(cli, &source);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, NULL, &source.diag,
+                               &module);
+  }
+  if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &source.diag);
+  if (hlo_status_is_ok(status)) {
+    *out_module = module;
+  } else {
+    status = hlo_cli_reported(&source, status);
+    hlo_module_release(module);
+  }
+  hlo_cli_close(&source);
+  return status;
+}
+
+hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out) {
+  hlo_print_options_t options = {
+      .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};
+  hlo_strbuf_t text = {0};
+  hlo_print_module(module, &options, cli->save ? &text : out);
+  hlo_status_t status = hlo_strbuf_status(cli->save ? &text : out);
+  if (hlo_status_is_ok(status) && cli->save) {
+    status = hlo_os_file_write(cli->save, hlo_strbuf_text(&text), text.length);
+  }
+  hlo_strbuf_deinit(&text);
+  return status;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command-line tool: verbs and options as tables, one function per verb.
+#ifndef HLO_CLI_CLI_H_
+#define HLO_CLI_CLI_H_
+
+#include "base/config.h"
+#include "base/diag.h"
+#include "base/mem.h"
+#include "base/status.h"
+#include "ir/module.h"
+
+typedef enum hlo_cli_verb {
+#define HLO_CLI_VERB(verb, ...) HLO_CLI_##verb,
+#include "cli/verbs.def"
+#undef HLO_CLI_VERB
+  HLO_CLI_VERB_COUNT
+} hlo_cli_verb_t;
+
+/// Values of a repeated option, in order.
+typedef struct hlo_cli_list {
+  const char** items;
+  uint32_t count;
+} hlo_cli_list_t;
+
+#define HLO_CLI_TYPE_FLAG bool
+#define HLO_CLI_TYPE_TEXT const char*
+#define HLO_CLI_TYPE_LIST hlo_cli_list_t
+#define HLO_CLI_TYPE_NUMBER int64_t
+#define HLO_CLI_TYPE_COUNT int64_t
+
+/// One call of the tool. Options that are not given are zero. Strings point into argv.
+/// owner: hlo_cli_main(). threads: confined.
+typedef struct hlo_cli {
+  hlo_cli_verb_t verb;
+  bool help;
+  const char* file;  // operand of the verbs that need one
+#define HLO_CLI_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
+#include "cli/options.def"
+#undef HLO_CLI_OPTION
+  hlo_config_t config;  // environment, then --name=value of src/base/config.def
+  hlo_arena_t arena;
+} hlo_cli_t;
+
+/// The whole tool but the end of the process. Exit status: 0, 1 for a failure (on standard error,
+/// with its place), 2 for wrong usage.
+int hlo_cli_main(int argc, char** argv);
+
+/// Reads the arguments behind the program's name. errors: INVALID_ARGUMENT (usage), with a
+/// suggestion.
+hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) HLO_MUST_USE;
+/// The text of --help: of one verb, or of the tool (verb HLO_CLI_VERB_COUNT).
+void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out);
+
+/// hlo_cli_cmd_<verb>(): does it; what it has to say goes to `out`, written when it is done.
+#define HLO_CLI_VERB(verb, ...) \
+  hlo_status_t hlo_cli_cmd_##verb(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
+#include "cli/verbs.def"
+#undef HLO_CLI_VERB
+
+// ---- what verbs share
+
+/// The bytes of cli->file, and what is found wrong with them.
+/// owner: caller, hlo_cli_close() (also after a failure)
+typedef struct hlo_cli_source {
+  const char* name;  // "<stdin>" for "-"
+  uint8_t* bytes;
+  size_t size_bytes;
+  hlo_diag_t diag;
+} hlo_cli_source_t;
+
+hlo_status_t hlo_cli_open(const hlo_cli_t* cli, hlo_cli_source_t* source) HLO_MUST_USE;
+void hlo_cli_close(hlo_cli_source_t* source);
+/// All faults of the source, with their places, under the code of `status` (taken).
+hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t status) HLO_MUST_USE;
+/// Reads and verifies cli->file. All faults with their places are in the status.
+/// owner: caller, hlo_module_release()
+hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) HLO_MUST_USE;
+/// The module as text, by the options that printing verbs share; into -o FILE if there is one.
+hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module,
+                           hlo_strbuf_t* out) HLO_MUST_USE;
+/// Writes to standard output at once (long runs). Failures show at the end of the process.
+void hlo_cli_write(const char* text, size_t length);
+
+#endif  // HLO_CLI_CLI_H_

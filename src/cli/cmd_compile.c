@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// hlocc compile: through the compiler as a PJRT client goes, and what came out.
+#include <stdio.h>
+
+#include "base/os.h"
+#include "cli/cli.h"
+#include "compiler/compiler.h"
+
+static void print_entry(const char* what, uint32_t number, const hlo_signature_entry_t* entry,
+                        hlo_strbuf_t* out) {
+  if (entry->is_token) {
+    hlo_strbuf_printf(out, "%s %u: token\n", what, number);
+    return;
+  }
+  hlo_strbuf_printf(out, "%s %u: %s[", what, number, hlo_dtype_info(entry->dtype)->hlo_name);
+  for (uint32_t d = 0; d < entry->rank; ++d) {
+    hlo_strbuf_printf(out, "%s%lld", d ? "," : "", (long long)entry->dims[d]);
+  }
+  hlo_strbuf_printf(out, "], %zu bytes, %s", entry->size_bytes, entry->memory_kind);
+  if (entry->alias >= 0) {
+    hlo_strbuf_printf(out, ", %s alias %d", entry->must_alias ? "must" : "may", entry->alias);
+  }
+  if (entry->is_donor) hlo_strbuf_puts(out, ", donor");
+  hlo_strbuf_puts(out, "\n");
+}
+
+static void print_executable(const hlo_executable_t* executable, double milliseconds,
+                             hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "%s: compiled in %.3f ms, fingerprint %016llx\n", executable->name,
+                    milliseconds, (unsigned long long)executable->fingerprint);
+  hlo_strbuf_printf(out, "replicas: %d, partitions: %d\n", executable->config.replica_count,
+                    executable->config.partition_count);
+  for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    print_entry("argument", i, &executable->arguments[i], out);
+  }
+  for (uint32_t i = 0; i < executable->result_count; ++i) {
+    print_entry("result", i, &executable->results[i], out);
+  }
+  hlo_strbuf_printf(
+      out, "memory: arguments %zu, results %zu, aliased %zu, temporary %zu, code %zu bytes\n",
+      executable->argument_bytes, executable->result_bytes, executable->alias_bytes,
+      executable->program->temporary_bytes, executable->program->code_bytes);
+  hlo_strbuf_printf(out, "cost: %.0f flops, %.0f transcendentals, %.0f bytes accessed\n",
+                    executable->cost.flops, executable->cost.transcendentals,
+                    executable->cost.bytes_accessed);
+}
+
+hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.verify_each = cli->verify_each;
+  if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
+  if (*cli->config.backend) config.backend = cli->config.backend;
+  hlo_cli_source_t source;
+  hlo_executable_t* executable = NULL;
+  uint64_t start = hlo_os_now_ns();
+  hlo_status_t status = hlo_cli_open(cli, &source);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_compile(source.bytes, source.size_bytes, source.name, &config, NULL, 0,
+                         &source.diag, &executable);
+  }
+  if (hlo_status_is_ok(status)) {
+    print_executable(executable, (double)(hlo_os_now_ns() - start) / 1e6, out);
+    hlo_executable_release(executable);
+  } else {
+    status = hlo_cli_reported(&source, status);
+  }
+  hlo_cli_close(&source);
+  return status;
+}

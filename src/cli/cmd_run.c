@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// hlocc run: one function of a program in the interpreter, on one process or on several simulated
+// ones.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+#include "cli/cli.h"
+#include "cli/value.h"
+#include "interp/program.h"
+#include "interp/simgrid.h"
+#include "ir/print.h"
+
+typedef struct run {
+  const hlo_cli_t* cli;
+  const hlo_func_t* func;
+  hlo_interp_program_t* program;
+  uint32_t process_count, partition_count;
+  uint32_t input_count, output_count;  // of one process
+  hlo_tensor_t** inputs;               // [process][input]: the same tensors for each
+  hlo_tensor_t** outputs;              // [process][output]
+  const hlo_func_t** funcs;            // [process]
+} run_t;
+
+static void print_signature(const hlo_func_t* func, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "@%s(", func->name);
+  for (uint32_t i = 0; i < func->type->input_count; ++i) {
+    if (i) hlo_strbuf_puts(out, ", ");
+    hlo_print_type(func->type->elements[i], out);
+  }
+  hlo_strbuf_puts(out, ")");
+}
+
+static hlo_status_t choose_function(const hlo_cli_t* cli, const hlo_module_t* module,
+                                    const hlo_func_t** out_func) {
+  if (!cli->function) {
+    *out_func = hlo_module_entry(module);
+    if (*out_func) return hlo_ok();
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%s: error: the program has no function @main, nor a single public "
+                             "one: choose one with --function=@NAME",
+                             cli->file);
+  }
+  const char* name = cli->function[0] == '@' ? cli->function + 1 : cli->function;
+  *out_func = hlo_module_find_func(module, name);
+  if (*out_func && (*out_func)->body) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s: error: the program has no function @%s",
+                           cli->file, name);
+}
+
+static hlo_status_t check_counts(const run_t* run) {
+  const hlo_cli_t* cli = run->cli;
+  if (cli->output.count > run->output_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%s: error: @%s has %u results, --output is given %u times", cli->file,
+                             run->func->name, run->output_count, cli->output.count);
+  }
+  if (cli->input.count == run->input_count ||
+      (cli->random && cli->input.count < run->input_count)) {
+    return hlo_ok();
+  }
+  hlo_strbuf_t text = {0};
+  print_signature(run->func, &text);
+  hlo_status_t status = hlo_status_create(
+      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s takes %u inputs, %u are given%s", cli->file,
+      hlo_strbuf_text(&text), run->input_count, cli->input.count,
+      cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// Inputs of the first process; the others hold the same tensors.
+static hlo_status_t make_inputs(run_t* run) {
+  const hlo_cli_t* cli = run->cli;
+  uint64_t random_state = (uint64_t)cli->seed;
+  for (uint32_t i = 0; i < run->input_count; ++i) {
+    const hlo_type_t* type = run->func->type->elements[i];
+    hlo_status_t status =
+        i < cli->input.count
+            ? hlo_cli_value_read(cli->input.items[i], type, &random_state, &run->inputs[i])
+            : hlo_cli_value_random(type, &random_state, &run->inputs[i]);
+    HLO_TRY_MSG(status, "%s: error: input %u of @%s", cli->file, i, run->func->name);
+    for (uint32_t p = 1; p < run->process_count; ++p) {
+      run->inputs[p * run->input_count + i] = hlo_tensor_retain(run->inputs[i]);
+    }
+  }
+  return hlo_ok();
+}
+
+// ---- running
+
+static void drop(hlo_tensor_t** tensors, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_tensor_release(tensors[i]);
+    tensors[i] = NULL;
+  }
+}
+
+static void print_probe(void* context, const char* text, size_t length) {
+  (void)context;
+  hlo_cli_write(text, length);
+}
+
+static hlo_status_t run_once(run_t* run) {
+  drop(run->outputs, run->process_count * run->output_count);
+  hlo_interp_options_t options = {.rng_seed = (uint64_t)run->cli->seed,
+                                  .probe_directory = run->cli->probe_dir,
+                                  .print = print_probe};
+  if (run->process_count == 1) {
+    return hlo_interp_call(run->program, run->func, run->input_count, run->inputs,
+                           run->output_count, run->outputs, &options);
+  }
+  hlo_simgrid_run_t grid = {.replica_count = run->process_count / run->partition_count,
+                            .partition_count = run->partition_count,
+                            .funcs = run->funcs,
+                            .input_count = run->process_count * run->input_count,
+                            .output_count = run->process_count * run->output_count,
+                            .inputs = run->inputs,
+                            .options = &options};
+  return hlo_simgrid_run(run->program, &grid, run->outputs);
+}
+
+static int compare_times(const void* a, const void* b) {
+  uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+  return (x > y) - (x < y);
+}
+
+static hlo_status_t bench(run_t* run, hlo_strbuf_t* out) {
+  size_t count = (size_t)run->cli->bench;
+  size_t bytes;
+  if (!hlo_size_mul(count, sizeof(uint64_t), &bytes)) return hlo_status_out_of_memory(SIZE_MAX);
+  uint64_t* times = hlo_mem_alloc(bytes);
+  if (!times) return hlo_status_out_of_memory(bytes);
+  hlo_status_t status = hlo_ok();
+  uint64_t total = 0;
+  for (size_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    uint64_t start = hlo_os_now_ns();
+    status = run_once(run);
+    times[i] = hlo_os_now_ns() - start;
+    total += times[i];
+  }
+  if (hlo_status_is_ok(status)) {
+    qsort(times, count, sizeof *times, compare_times);
+    hlo_strbuf_printf(
+        out, "@%s: %zu runs, least %.3f ms, median %.3f ms, mean %.3f ms, most %.3f ms\n",
+        run->func->name, count, (double)times[0] / 1e6, (double)times[count / 2] / 1e6,
+        (double)total / (double)count / 1e6, (double)times[count - 1] / 1e6);
+  }
+  hlo_mem_free(times);
+  return status;
+}
+
+// ---- results
+
+static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
+  for (uint32_t p = 0; run->cli->print && p < run->process_count; ++p) {
+    for (uint32_t i = 0; i < run->output_count; ++i) {
+      if (run->process_count > 1) hlo_strbuf_printf(out, "process %u: ", p);
+      hlo_strbuf_printf(out, "result %u = ", i);
+      HLO_TRY(hlo_cli_value_print(run->outputs[p * run->output_count + i], out));
+      hlo_strbuf_puts(out, "\n");
+    }
+  }
+  for (uint32_t i = 0; i < run->cli->output.count; ++i) {
+    const char* path = run->cli->output.items[i];
+    HLO_TRY(hlo_npy_write(path[0] == '@' ? path + 1 : path, run->outputs[i]));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_lists(run_t* run, hlo_arena_t* arena) {
+  run->inputs =
+      hlo_arena_array(arena, (size_t)run->process_count * run->input_count, sizeof *run->inputs);
+  run->outputs =
+      hlo_arena_array(arena, (size_t)run->process_count * run->output_count, sizeof *run->outputs);
+  run->funcs = hlo_arena_array(arena, run->process_count, sizeof *run->funcs);
+  if (!run->inputs || !run->outputs || !run->funcs) return hlo_arena_status(arena);
+  for (uint32_t p = 0; p < run->process_count; ++p) run->funcs[p] = run->func;
+  return hlo_ok();
+}
+
+// Processes: --device-count, in partitions as the module says.
+static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
+  enum { LIMIT = 4096 };
+  const hlo_attr_t* partitions = hlo_attr_dict_get(module->extra, "mhlo.num_partitions");
+  int64_t count = run->cli->device_count ? run->cli->device_count : 1;
+  int64_t partition_count = partitions && count > 1 ? partitions->i : 1;
+  if (count > LIMIT || partition_count < 1 || count % partition_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%s: error: %lld devices cannot run a program of %lld partitions",
+                             run->cli->file, (long long)count, (long long)partition_count);
+  }
+  run->process_count = (uint32_t)count;
+  run->partition_count = (uint32_t)partition_count;
+  return hlo_ok();
+}
+
+static hlo_status_t run_module(hlo_cli_t* cli, const hlo_module_t* module, run_t* run,
+                               hlo_strbuf_t* out) {
+  HLO_TRY(choose_function(cli, module, &run->func));
+  HLO_TRY(choose_processes(run, module));
+  run->input_count = run->func->type->input_count;
+  run->output_count = run->func->type->element_count - run->input_count;
+  HLO_TRY(check_counts(run));
+  HLO_TRY(make_lists(run, &cli->arena));
+  HLO_TRY(hlo_interp_program_create(module, &run->program));
+  HLO_TRY(make_inputs(run));
+  HLO_TRY(run_once(run));
+  if (cli->bench) HLO_TRY(bench(run, out));
+  return show_results(run, out);
+}
+
+hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_module_t* module = NULL;
+  HLO_TRY(hlo_cli_load(cli, &module));
+  run_t run = {.cli = cli};
+  hlo_status_t status = run_module(cli, module, &run, out);
+  if (run.inputs) drop(run.inputs, run.process_count * run.input_count);
+  if (run.outputs) drop(run.outputs, run.process_count * run.output_count);
+  hlo_interp_program_release(run.program);
+  hlo_module_release(module);
+  return status;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs that turn programs into text: translate, check.
+#include <string.h>
+
+#include "base/diag.h"
+#include "cli/cli.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+
+hlo_status_t hlo_cli_cmd_translate(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  const char* to = cli->to ? cli->to : "stablehlo";
+  static const char* const kForms[] = {"stablehlo", "hlo", "bytecode"};
+  size_t form = 0;
+  while (form < sizeof kForms / sizeof kForms[0] && strcmp(kForms[form], to) != 0) ++form;
+  if (form == sizeof kForms / sizeof kForms[0]) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "--to=%s: the forms are stablehlo, hlo and bytecode", to);
+  }
+  if (form != 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "--to=%s: programs are written as stablehlo only", to);
+  }
+  hlo_module_t* module = NULL;
+  HLO_TRY(hlo_cli_load(cli, &module));
+  hlo_status_t status = hlo_cli_print(cli, module, out);
+  hlo_module_release(module);
+  return status;
+}
+
+static hlo_status_t read_back(const char* text, size_t length, hlo_module_t** out_module) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "<print>", text, length);
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_parse_module(text, length, "<print>", &diag, &module);
+  if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &diag);
+  hlo_diag_deinit(&diag);
+  if (hlo_status_is_ok(status)) {
+    *out_module = module;
+  } else {
+    hlo_module_release(module);
+  }
+  return status;
+}
+
+// Prints, reads back, compares, and prints again.
+static hlo_status_t check_form(const hlo_module_t* module, bool generic) {
+  const char* form = generic ? "generic" : "pretty";
+  hlo_print_options_t options = {.generic = generic};
+  hlo_strbuf_t text = {0}, again = {0};
+  hlo_module_t* back = NULL;
+  hlo_print_module(module, &options, &text);
+  hlo_status_t status = hlo_strbuf_status(&text);
+  if (hlo_status_is_ok(status)) status = read_back(hlo_strbuf_text(&text), text.length, &back);
+  if (hlo_status_is_ok(status) && !hlo_module_equal(module, back)) {
+    status = hlo_status_create(HLO_STATUS_INTERNAL,
+                               "error: the %s print reads back as another module", form);
+  }
+  if (hlo_status_is_ok(status)) {
+    hlo_print_module(back, &options, &again);
+    status = hlo_strbuf_status(&again);
+    if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&text), hlo_strbuf_text(&again)) != 0) {
+      status = hlo_status_create(HLO_STATUS_INTERNAL, "error: the %s print is not stable", form);
+    }
+  }
+  hlo_module_release(back);
+  hlo_strbuf_deinit(&text);
+  hlo_strbuf_deinit(&again);
+  return status;
+}
+
+hlo_status_t hlo_cli_cmd_check(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_module_t* module = NULL;
+  HLO_TRY(hlo_cli_load(cli, &module));
+  hlo_status_t status = check_form(module, false);
+  if (hlo_status_is_ok(status)) status = check_form(module, true);
+  if (hlo_status_is_ok(status)) {
+    hlo_strbuf_printf(out, "%s: ok, %u functions, %u operations\n", cli->file, module->func_count,
+                      module->node_count);
+  }
+  hlo_module_release(module);
+  return status;
+}
