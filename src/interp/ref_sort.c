@@ -3,6 +3,7 @@
 // of one key sort its bits (kernels/sort.h), any other body is asked for each pair.
 #include <string.h>
 
+#include "interp/ref_sort_keys.h"
 #include "interp/ref_util.h"
 #include "kernels/sort.h"
 
@@ -54,10 +55,11 @@ typedef struct {
   uint32_t count;  // of operands
   hlo_tensor_t** operands;
   lines_t lines;
-  bool by_key, canonical, descending;
+  uint32_t key_count;  // 0: by `fn`
+  hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
   hlo_sort_pair_t *pairs, *pair_scratch;
   int64_t *order, *order_scratch;
-  char* keys;  // dense copy of a line of operand 0
+  char* line;  // dense copy of a line of a key
   hlo_region_fn_t* fn;
   const void** args;    // of the comparator: a and b of each operand
   int64_t start;        // of the line
@@ -79,32 +81,49 @@ static bool compare_elements(void* context, int64_t a, int64_t b) {
   return less;
 }
 
+// Sorts the line by one key; keeps the present order of equal elements.
+static void sort_by_key(sort_t* sort, const hlo_sort_key_t* key, bool is_first) {
+  const hlo_tensor_t* operand = sort->operands[key->operand];
+  const int64_t length = sort->lines.length;
+  const size_t bytes = hlo_tensor_element_bytes(operand);
+  const hlo_dtype_t part = hlo_dtype_info(operand->dtype)->part;
+  const size_t part_bytes = hlo_dtype_size_bytes(part);
+  const char* line = (const char*)operand->data + (size_t)sort->start * bytes;
+  if (sort->lines.stride != 1 || part_bytes != bytes) {
+    const int64_t in = sort->lines.stride * (int64_t)bytes, out = (int64_t)part_bytes;
+    hlo_strided_copy(part_bytes, 1, &length, sort->line, &out,
+                     line + (size_t)key->part * part_bytes, &in);
+    line = sort->line;
+  }
+  hlo_sort_make_keys(part, key->canonical, key->descending, length, line, sort->pairs);
+  hlo_sort_pair_t *pairs = sort->pairs, *scratch = sort->pair_scratch;
+  if (!is_first) {
+    for (int64_t i = 0; i < length; i++) scratch[i] = pairs[sort->order[i]];
+    pairs = sort->pair_scratch;
+    scratch = sort->pairs;
+  }
+  hlo_sort_pairs(length, pairs, scratch);
+  for (int64_t i = 0; i < length; i++) sort->order[i] = pairs[i].index;
+}
+
 // Leaves the order of a line's elements in sort->order.
 static void sort_line(sort_t* sort, int64_t line) {
   const int64_t length = sort->lines.length;
   sort->start = line_start(&sort->lines, line);
-  if (!sort->by_key) {
+  if (sort->key_count == 0) {
     for (int64_t i = 0; i < length; i++) sort->order[i] = i;
     hlo_sort_indices(length, sort->order, sort->order_scratch, compare_elements, sort);
     return;
   }
-  const size_t bytes = hlo_tensor_element_bytes(sort->operands[0]);
-  const char* keys = (const char*)sort->operands[0]->data + (size_t)sort->start * bytes;
-  if (sort->lines.stride != 1) {
-    const int64_t in = sort->lines.stride * (int64_t)bytes, out = (int64_t)bytes;
-    hlo_strided_copy(bytes, 1, &length, sort->keys, &out, keys, &in);
-    keys = sort->keys;
+  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
+    sort_by_key(sort, &sort->keys[k - 1], k == sort->key_count);
   }
-  hlo_sort_make_keys(sort->operands[0]->dtype, sort->canonical, sort->descending, length, keys,
-                     sort->pairs);
-  hlo_sort_pairs(length, sort->pairs, sort->pair_scratch);
-  for (int64_t i = 0; i < length; i++) sort->order[i] = sort->pairs[i].index;
 }
 
 // Memory for one line; sort->order owns the block.
 static hlo_status_t sort_alloc(sort_t* sort) {
   const size_t length = (size_t)sort->lines.length;
-  const size_t key_bytes = hlo_tensor_element_bytes(sort->operands[0]);
+  const size_t key_bytes = sizeof(uint64_t);
   const size_t args_bytes = 2 * sort->count * sizeof(void*);
   const size_t each = 2 * sizeof(hlo_sort_pair_t) + 2 * sizeof(int64_t) + key_bytes;
   size_t total = 0;
@@ -118,7 +137,7 @@ static hlo_status_t sort_alloc(sort_t* sort) {
   sort->order = (int64_t*)(sort->pair_scratch + length);
   sort->order_scratch = sort->order + length;
   sort->args = (const void**)(sort->order_scratch + length);
-  sort->keys = (char*)(sort->args + 2 * sort->count);
+  sort->line = (char*)(sort->args + 2 * sort->count);
   return hlo_ok();
 }
 
@@ -142,7 +161,6 @@ static hlo_status_t sort_lines(sort_t* sort, hlo_tensor_t** results) {
 static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_t* node,
                                  hlo_tensor_t** results) {
   const hlo_tensor_t* first = sort->operands[0];
-  bool ascending = false, total_order = false;
   int64_t axis = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   if (axis < 0) axis += first->rank;
   if (first->rank > 0 && (axis < 0 || axis >= first->rank)) {
@@ -155,11 +173,12 @@ static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_
     }
     HLO_TRY(hlo_eval_result_dims(eval, node, k, first->rank, sort->operands[k]->dims, &results[k]));
   }
-  HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &sort->fn));
-  sort->by_key = hlo_region_fn_comparator(sort->fn, &ascending, &total_order) &&
-                 !hlo_dtype_is_complex(first->dtype);
-  sort->descending = !ascending;
-  sort->canonical = !total_order || hlo_region_fn_comparator_is_canonical(sort->fn);
+  if (node->regions[0]->arg_count != 2 * sort->count) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the comparator takes %u arguments",
+                          node->regions[0]->arg_count);
+  }
+  sort->key_count = hlo_sort_keys_of(node->regions[0], sort->keys);
+  if (sort->key_count == 0) HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &sort->fn));
   sort->lines = lines_of(first, (uint32_t)axis);
   return first->element_count ? sort_lines(sort, results) : hlo_ok();
 }
@@ -193,8 +212,8 @@ hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   hlo_tensor_t *values = NULL, *indices = NULL;
   sort_t sort = {.count = 1,
                  .operands = operands,
-                 .by_key = true,
-                 .descending = true,
+                 .key_count = 1,
+                 .keys = {{.descending = true}},
                  .lines = lines_of(operand, operand->rank - 1)};
   hlo_status_t status = hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &values);
   if (hlo_status_is_ok(status)) {
