@@ -116,13 +116,21 @@ static hlo_status_t conv_init(conv_t* conv, const hlo_node_t* node, const hlo_te
   return hlo_ok();
 }
 
-// A dense copy of part `part` of `tensor` with its dims in the given order, in conv->dtype; dims
-// marked in `reversed` (leading ones) run backwards.
-static hlo_status_t canonical(const hlo_tensor_t* tensor, const int64_t* order,
-                              const bool* reversed, uint32_t reversed_count, int part,
-                              hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
+// Part `part` of `tensor` with its dims in the given order, in `dtype`; dims marked in `reversed`
+// (leading ones) run backwards. The tensor itself if that changes nothing.
+static hlo_status_t canonical(hlo_tensor_t* tensor, const int64_t* order, const bool* reversed,
+                              uint32_t reversed_count, int part, hlo_dtype_t dtype,
+                              hlo_tensor_t** out_tensor) {
   const hlo_dtype_t from = hlo_dtype_info(tensor->dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(from);
+  bool is_same = tensor->dtype == dtype;
+  for (uint32_t d = 0; d < tensor->rank; d++) {
+    is_same &= order[d] == d && !(d < reversed_count && reversed[d]);
+  }
+  if (is_same) {
+    *out_tensor = hlo_tensor_retain(tensor);
+    return hlo_ok();
+  }
   int64_t dims[HLO_RANK_MAX], in[HLO_RANK_MAX], strides[HLO_RANK_MAX], out[HLO_RANK_MAX];
   hlo_tensor_t *moved = NULL, *result = NULL;
   const char* data = (const char*)tensor->data + (size_t)part * bytes;
@@ -172,14 +180,26 @@ static void gather_patch(const conv_t* conv, const char* image, const int64_t* o
 // Memory for the patch matrix and the matrix product.
 typedef struct {
   int64_t rows;
-  char* patches;
-  void* scratch;
+  hlo_tensor_t *patches, *scratch;
 } conv_memory_t;
+
+// True if the windows are the input's elements themselves, in order: rows of the input are patches.
+static bool is_pointwise(const conv_t* conv) {
+  for (uint32_t s = 0; s < conv->space; s++) {
+    const hlo_window_dim_t* dim = &conv->windows[s];
+    if (dim->size != 1 || dim->stride != 1 || dim->base_dilation != 1 || dim->low != 0 ||
+        dim->high != 0) {
+      return false;
+    }
+  }
+  return conv->row_length > 0;
+}
 
 // All outputs of one group: images [group_batch] x places, `group_out` features from `out`.
 static void conv_group(const conv_t* conv, const conv_memory_t* memory, const char* images,
                        const char* kernel, char* out) {
   const size_t bytes = hlo_dtype_size_bytes(conv->dtype);
+  const bool pointwise = is_pointwise(conv);
   int64_t places[HLO_RANK_MAX + 1], at[HLO_RANK_MAX + 1] = {0}, kernel_dims[HLO_RANK_MAX];
   places[0] = conv->group_batch;
   for (uint32_t s = 0; s < conv->space; s++) {
@@ -187,50 +207,75 @@ static void conv_group(const conv_t* conv, const conv_memory_t* memory, const ch
     kernel_dims[s] = conv->windows[s].size;
   }
   const int64_t total = conv->group_batch * conv->out_count;
-  for (int64_t first = 0; first < total; first += memory->rows) {
-    const int64_t rows = total - first < memory->rows ? total - first : memory->rows;
-    for (int64_t r = 0; r < rows && conv->row_length > 0; r++) {
+  const int64_t step = pointwise ? total : memory->rows;
+  for (int64_t first = 0; first < total; first += step) {
+    const int64_t rows = total - first < step ? total - first : step;
+    for (int64_t r = 0; r < rows && conv->row_length > 0 && !pointwise; r++) {
       gather_patch(conv, images + (size_t)(at[0] * conv->image_count) * bytes, at + 1, kernel_dims,
-                   bytes, memory->patches + (size_t)(r * conv->row_length) * bytes);
+                   bytes, (char*)memory->patches->data + (size_t)(r * conv->row_length) * bytes);
       hlo_index_next(conv->space + 1, places, at);
     }
     const hlo_gemm_t gemm = {.m = rows,
                              .n = conv->group_out,
                              .k = conv->row_length,
-                             .a = memory->patches,
-                             .a_row = conv->row_length,
+                             .a = pointwise ? images : memory->patches->data,
+                             .a_row = pointwise ? conv->in_features : conv->row_length,
                              .a_col = 1,
                              .b = kernel,
                              .b_row = conv->out_features,
                              .b_col = 1,
                              .c = out + (size_t)(first * conv->out_features) * bytes,
                              .c_row = conv->out_features};
-    hlo_gemm(conv->dtype, &gemm, memory->scratch);
+    hlo_gemm(conv->dtype, &gemm, memory->scratch->data);
+  }
+}
+
+// One kernel per feature, all features at once: each window element adds a product of rows.
+static void conv_depthwise(const conv_t* conv, const char* images, const char* kernel, char* out) {
+  const size_t row_bytes = (size_t)conv->in_features * hlo_dtype_size_bytes(conv->dtype);
+  int64_t places[HLO_RANK_MAX], kernel_dims[HLO_RANK_MAX];
+  for (uint32_t s = 0; s < conv->space; s++) {
+    places[s] = conv->windows[s].out_size;
+    kernel_dims[s] = conv->windows[s].size;
+  }
+  for (int64_t b = 0; b < conv->batch; b++) {
+    int64_t o[HLO_RANK_MAX] = {0};
+    do {
+      const char* weights = kernel;
+      int64_t w[HLO_RANK_MAX] = {0};
+      memset(out, 0, row_bytes);
+      do {
+        const int64_t offset =
+            hlo_window_offset(conv->space, conv->windows, conv->image_strides, o, w);
+        if (offset >= 0) {
+          hlo_gemm_multiply_add(
+              conv->dtype, conv->in_features,
+              images + (size_t)(b * conv->image_count + offset) * hlo_dtype_size_bytes(conv->dtype),
+              weights, out);
+        }
+        weights += row_bytes;
+      } while (hlo_index_next(conv->space, kernel_dims, w));
+      out += row_bytes;
+    } while (hlo_index_next(conv->space, places, o));
   }
 }
 
 static hlo_status_t conv_memory_init(const conv_t* conv, conv_memory_t* memory) {
   enum { PATCH_ELEMENTS = 1 << 18 };
-  const size_t bytes = hlo_dtype_size_bytes(conv->dtype);
   const int64_t total = conv->group_batch * conv->out_count;
   const int64_t length = conv->row_length > 0 ? conv->row_length : 1;
   memory->rows = PATCH_ELEMENTS / length;
   if (memory->rows < 8) memory->rows = 8;
   if (memory->rows > total) memory->rows = total;
-  size_t size_bytes = 0;
-  if (!hlo_size_mul((size_t)memory->rows * bytes, (size_t)length, &size_bytes)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
-  }
-  const size_t scratch_bytes = hlo_gemm_scratch_bytes(conv->dtype);
-  memory->patches = hlo_mem_alloc_aligned(size_bytes, 64);
-  memory->scratch = hlo_mem_alloc_aligned(scratch_bytes, 64);
-  return memory->patches && memory->scratch ? hlo_ok()
-                                            : hlo_status_out_of_memory(size_bytes + scratch_bytes);
+  const int64_t dims[2] = {memory->rows, length};
+  HLO_TRY(hlo_tensor_create(conv->dtype, 2, dims, &memory->patches));
+  return hlo_scratch_create(
+      hlo_gemm_scratch_bytes(conv->dtype, memory->rows, conv->group_out, length), &memory->scratch);
 }
 
 // Convolves one part of each operand (real numbers) into canonical dense `out`.
-static hlo_status_t conv_parts(conv_t* conv, const hlo_tensor_t* lhs, int lhs_part,
-                               const hlo_tensor_t* rhs, int rhs_part, char* out) {
+static hlo_status_t conv_parts(conv_t* conv, hlo_tensor_t* lhs, int lhs_part, hlo_tensor_t* rhs,
+                               int rhs_part, char* out) {
   hlo_tensor_t *images = NULL, *kernel = NULL;
   conv_memory_t memory = {0};
   const size_t bytes = hlo_dtype_size_bytes(conv->dtype);
@@ -245,7 +290,10 @@ static hlo_status_t conv_parts(conv_t* conv, const hlo_tensor_t* lhs, int lhs_pa
     hlo_strided_dense(1, images->rank, images->dims, strides);
     conv->image_count = strides[0];
     memcpy(conv->image_strides, strides + 1, conv->space * sizeof(strides[0]));
-    const int64_t groups = conv->feature_groups * conv->batch_groups;
+    const bool depthwise = conv->feature_groups > 1 && conv->group_in == 1 &&
+                           conv->group_out == 1 && conv->row_length > 0;
+    if (depthwise) conv_depthwise(conv, images->data, kernel->data, out);
+    const int64_t groups = depthwise ? 0 : conv->feature_groups * conv->batch_groups;
     for (int64_t g = 0; g < groups; g++) {
       const int64_t first =
           conv->feature_groups > 1 ? g * conv->group_in : g * conv->group_batch * conv->image_count;
@@ -254,8 +302,8 @@ static hlo_status_t conv_parts(conv_t* conv, const hlo_tensor_t* lhs, int lhs_pa
                  out + (size_t)(g * conv->group_out) * bytes);
     }
   }
-  hlo_mem_free(memory.patches);
-  hlo_mem_free(memory.scratch);
+  hlo_tensor_release(memory.patches);
+  hlo_tensor_release(memory.scratch);
   hlo_tensor_release(images);
   hlo_tensor_release(kernel);
   return status;
@@ -283,7 +331,7 @@ static hlo_status_t conv_store(const conv_t* conv, const int64_t* dims, const ch
   return hlo_ok();
 }
 
-static hlo_status_t conv_run(conv_t* conv, const hlo_tensor_t* lhs, const hlo_tensor_t* rhs,
+static hlo_status_t conv_run(conv_t* conv, hlo_tensor_t* lhs, hlo_tensor_t* rhs,
                              const int64_t* dims, hlo_tensor_t* result) {
   conv->dtype = hlo_dot_compute_dtype(lhs->dtype, rhs->dtype, result->dtype);
   const int parts = hlo_dtype_is_complex(result->dtype) ? 2 : 1;
@@ -295,8 +343,12 @@ static hlo_status_t conv_run(conv_t* conv, const hlo_tensor_t* lhs, const hlo_te
   if (!hlo_size_mul(plane_bytes, parts == 2 ? 3 : 1, &total)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
-  char* planes = hlo_mem_alloc_aligned(total, 64);
-  if (!planes) return hlo_status_out_of_memory(total);
+  bool in_order = conv->dtype == result->dtype;
+  for (uint32_t d = 0; d < result->rank; d++) in_order &= conv->out_order[d] == d;
+  if (in_order) return conv_parts(conv, lhs, 0, rhs, 0, result->data);
+  hlo_tensor_t* scratch = NULL;
+  HLO_TRY(hlo_scratch_create(total, &scratch));
+  char* planes = scratch->data;
   hlo_status_t status = hlo_ok();
   if (parts == 1) {
     status = conv_parts(conv, lhs, 0, rhs, 0, planes);
@@ -311,7 +363,7 @@ static hlo_status_t conv_run(conv_t* conv, const hlo_tensor_t* lhs, const hlo_te
     }
   }
   if (hlo_status_is_ok(status)) status = conv_store(conv, dims, planes, plane_bytes, result);
-  hlo_mem_free(planes);
+  hlo_tensor_release(scratch);
   return status;
 }
 
@@ -319,7 +371,7 @@ static hlo_status_t convolve(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
                              const int64_t* padding, uint32_t padding_count,
                              hlo_tensor_t** results) {
   conv_t conv = {0};
-  const hlo_tensor_t *lhs = operands[0], *rhs = operands[1];
+  hlo_tensor_t *lhs = operands[0], *rhs = operands[1];
   HLO_TRY(conv_init(&conv, node, lhs, rhs, padding, padding_count));
   int64_t dims[HLO_RANK_MAX], result_dims[HLO_RANK_MAX];
   dims[0] = conv.group_batch;

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "interp/quant.h"
+#include "interp/ref_fold.h"
 #include "kernels/gemm.h"
 
 // An operand as matrices [free x contracting], one per batch index.
 typedef struct {
   const char* data;
-  char* owned;  // converted or packed copy, or NULL
+  hlo_tensor_t* owned;  // converted or packed copy, or NULL
   size_t element_bytes;
   int64_t free_count, depth;
   int64_t free_stride, depth_stride;  // in elements
@@ -56,32 +57,26 @@ static int64_t product(uint32_t count, const int64_t* values) {
 
 // Packs one part of `tensor`, seen through sizes and strides (elements), densely in type `dtype`.
 static hlo_status_t pack(const hlo_tensor_t* tensor, int part, uint32_t rank, const int64_t* sizes,
-                         const int64_t* strides, hlo_dtype_t dtype, char** out_packed) {
+                         const int64_t* strides, hlo_dtype_t dtype, hlo_tensor_t** out_packed) {
   const hlo_dtype_t from = hlo_dtype_info(tensor->dtype)->part;
-  const size_t from_bytes = hlo_dtype_size_bytes(from), count = (size_t)tensor->element_count;
-  const size_t element_bytes = hlo_tensor_element_bytes(tensor);
+  const size_t from_bytes = hlo_dtype_size_bytes(from);
   int64_t in[HLO_RANK_MAX], out[HLO_RANK_MAX];
-  for (uint32_t i = 0; i < rank; i++) in[i] = strides[i] * (int64_t)element_bytes;
+  for (uint32_t i = 0; i < rank; i++) {
+    in[i] = strides[i] * (int64_t)hlo_tensor_element_bytes(tensor);
+  }
+  hlo_tensor_t *rows = NULL, *packed = NULL;
+  HLO_TRY(hlo_tensor_create(from, rank, sizes, &rows));
   hlo_strided_dense(from_bytes, rank, sizes, out);
-  size_t size_bytes = 0;
-  if (!hlo_size_mul(count, hlo_dtype_size_bytes(dtype), &size_bytes)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
-  }
-  char* packed = hlo_mem_alloc_aligned(size_bytes, 64);
-  char* rows = from == dtype ? packed : hlo_mem_alloc_aligned(count * from_bytes, 64);
-  hlo_status_t status = packed && rows ? hlo_ok() : hlo_status_out_of_memory(size_bytes);
-  if (packed && rows) {
-    hlo_strided_copy(from_bytes, rank, sizes, rows, out,
-                     (const char*)tensor->data + (size_t)part * from_bytes, in);
-    if (rows != packed) hlo_dtype_convert(from, rows, dtype, packed, count);
-  }
-  if (rows != packed) hlo_mem_free(rows);
-  *out_packed = packed;
+  hlo_strided_copy(from_bytes, rank, sizes, rows->data, out,
+                   (const char*)tensor->data + (size_t)part * from_bytes, in);
+  hlo_status_t status = hlo_tensor_as(rows, dtype, &packed);
+  hlo_tensor_release(rows);
+  if (hlo_status_is_ok(status)) *out_packed = packed;
   return status;
 }
 
-// Reads `tensor` (part `part` of complex numbers) in type `dtype` as matrices. The memory in
-// out->owned must be freed even on failure.
+// Reads `tensor` (part `part` of complex numbers) in type `dtype` as matrices. out->owned is
+// set on success only.
 static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, hlo_dot_dims_t dims,
                                   hlo_dtype_t dtype, int part) {
   uint32_t order[HLO_RANK_MAX], rank = 0;
@@ -115,7 +110,7 @@ static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, h
   if (!in_place) {
     HLO_TRY(
         pack(tensor, part, rank, sizes, strides, same_bits ? tensor->dtype : dtype, &out->owned));
-    out->data = out->owned;
+    out->data = out->owned->data;
     out->free_stride = out->depth;
     out->depth_stride = 1;
     hlo_strided_dense(1, rank, sizes, strides);
@@ -161,18 +156,17 @@ static hlo_status_t multiply_parts(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_d
     batch_dims[i] = lhs->dims[lhs_dims.batch.values[i]];
   }
   matrices_t l = {0}, r = {0};
-  void* scratch = NULL;
+  hlo_tensor_t* scratch = NULL;
   hlo_status_t status = matrices_init(&l, lhs, lhs_dims, dtype, lhs_part);
   if (hlo_status_is_ok(status)) status = matrices_init(&r, rhs, rhs_dims, dtype, rhs_part);
   if (hlo_status_is_ok(status)) {
-    const size_t scratch_bytes = hlo_gemm_scratch_bytes(dtype);
-    scratch = hlo_mem_alloc_aligned(scratch_bytes, 64);
-    if (!scratch) status = hlo_status_out_of_memory(scratch_bytes);
+    status = hlo_scratch_create(hlo_gemm_scratch_bytes(dtype, l.free_count, r.free_count, l.depth),
+                                &scratch);
   }
-  if (hlo_status_is_ok(status)) multiply_batches(&l, &r, batch_dims, dtype, c, scratch);
-  hlo_mem_free(scratch);
-  hlo_mem_free(l.owned);
-  hlo_mem_free(r.owned);
+  if (hlo_status_is_ok(status)) multiply_batches(&l, &r, batch_dims, dtype, c, scratch->data);
+  hlo_tensor_release(scratch);
+  hlo_tensor_release(l.owned);
+  hlo_tensor_release(r.owned);
   return status;
 }
 
@@ -191,8 +185,9 @@ static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs
   const size_t bytes = hlo_dtype_size_bytes(dtype), count = (size_t)result->element_count;
   const int lhs_parts = hlo_dtype_is_complex(lhs->dtype) ? 2 : 1;
   const int rhs_parts = hlo_dtype_is_complex(rhs->dtype) ? 2 : 1;
-  char* planes = hlo_mem_alloc_aligned(count * bytes * 3, 64);  // re, im, one product
-  if (!planes) return hlo_status_out_of_memory(count * bytes * 3);
+  hlo_tensor_t* scratch = NULL;
+  HLO_TRY(hlo_scratch_create(count * bytes * 3, &scratch));
+  char* planes = scratch->data;  // re, im, one product
   memset(planes, 0, count * bytes * 2);
   char* one = planes + count * bytes * 2;
   hlo_status_t status = hlo_ok();
@@ -211,7 +206,7 @@ static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs
                         (char*)result->data + (2 * e + part) * part_bytes, 1);
     }
   }
-  hlo_mem_free(planes);
+  hlo_tensor_release(scratch);
   return status;
 }
 
@@ -267,14 +262,15 @@ hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
              (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits == compute_bytes * 8)) {
     status = multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, result->data);
   } else {
-    const size_t size_bytes = (size_t)result->element_count * compute_bytes;
-    void* wide = hlo_mem_alloc_aligned(size_bytes, 64);
-    status = wide ? multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, wide)
-                  : hlo_status_out_of_memory(size_bytes);
+    hlo_tensor_t* wide = NULL;
+    status = hlo_tensor_create(compute, rank, dims, &wide);
     if (hlo_status_is_ok(status)) {
-      hlo_dtype_convert(compute, wide, dtype, result->data, (size_t)result->element_count);
+      status = multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, wide->data);
     }
-    hlo_mem_free(wide);
+    if (hlo_status_is_ok(status)) {
+      hlo_dtype_convert(compute, wide->data, dtype, result->data, (size_t)result->element_count);
+    }
+    hlo_tensor_release(wide);
   }
   if (hlo_status_is_ok(status)) {
     *out_tensor = result;

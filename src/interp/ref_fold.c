@@ -59,6 +59,10 @@ void hlo_fold_operands_deinit(hlo_fold_operands_t* operands) {
 void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
                       const char* update) {
   enum { CHUNK = 256 };
+  if (fold->in == dtype) {
+    fold->into(count, update, result);
+    return;
+  }
   _Alignas(16) char acc[CHUNK * 8], in[CHUNK * 8];
   const size_t bytes = hlo_dtype_size_bytes(dtype);
   for (int64_t i = 0; i < count; i += CHUNK) {

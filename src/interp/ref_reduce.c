@@ -6,7 +6,10 @@
 #include "interp/ref_fold.h"
 #include "interp/ref_util.h"
 
-enum { CHUNK = 1024 };  // elements converted or accumulated at a time
+enum {
+  CHUNK = 1024,    // elements converted or accumulated at a time
+  SHORT_ROW = 24,  // rows up to this length are folded side by side
+};
 
 // The input's dims after merging neighbours of the same kind, innermost last.
 typedef struct {
@@ -62,9 +65,10 @@ typedef struct {
   const char* in;
   size_t in_bytes;
   groups_t groups;
-  _Alignas(16) char init[16];         // one accumulator
-  _Alignas(64) char acc[CHUNK * 8];   // in fold->acc
-  _Alignas(64) char wide[CHUNK * 8];  // converted elements
+  _Alignas(16) char init[16];           // one accumulator
+  _Alignas(64) char acc[CHUNK * 8];     // in fold->acc
+  _Alignas(64) char wide[CHUNK * 8];    // converted elements
+  _Alignas(64) char narrow[CHUNK * 8];  // elements put into another order
 } fold_run_t;
 
 static const void* widened(fold_run_t* run, int64_t offset, int64_t count) {
@@ -114,6 +118,44 @@ static void fold_rows_down(fold_run_t* run, char* out) {
   } while (next_group(groups, false, kept, &kept_offset));
 }
 
+// Innermost group reduced but short, and many outputs beside each other: chunks are turned, so that
+// each place of the short rows becomes a row of its own.
+static void fold_rows_turned(fold_run_t* run, char* out) {
+  const groups_t* groups = &run->groups;
+  const uint32_t last = groups->rank - 1;
+  const int64_t row = groups->dims[last], outputs = groups->dims[last - 1];
+  const int64_t chunk = CHUNK / row;
+  const size_t acc_bytes = hlo_dtype_size_bytes(run->fold->acc);
+  const int64_t bytes = (int64_t)run->in_bytes;
+  groups_t outer = *groups;  // the groups before these two
+  outer.dims[last - 1] = 1;
+  int64_t kept[HLO_RANK_MAX + 1] = {0}, kept_offset = 0;
+  do {
+    for (int64_t i = 0; i < outputs; i += chunk) {
+      const int64_t count = outputs - i < chunk ? outputs - i : chunk;
+      const int64_t dims[2] = {row, count}, in[2] = {bytes, row * bytes};
+      const int64_t turned[2] = {count * bytes, bytes};
+      int64_t index[HLO_RANK_MAX + 1] = {0}, offset = kept_offset + i * row;
+      hlo_strided_fill(acc_bytes, (size_t)count, run->acc, run->init);
+      do {
+        hlo_strided_copy((size_t)bytes, 2, dims, run->narrow, turned, run->in + offset * bytes, in);
+        const char* rows = run->narrow;
+        const size_t row_bytes = (size_t)count * hlo_dtype_size_bytes(run->fold->in);
+        if (run->fold->in != run->dtype) {
+          hlo_dtype_convert(run->dtype, run->narrow, run->fold->in, run->wide,
+                            (size_t)(row * count));
+          rows = run->wide;
+        }
+        for (int64_t r = 0; r < row; r++) {
+          run->fold->rows(count, rows + (size_t)r * row_bytes, run->acc);
+        }
+      } while (next_group(&outer, true, index, &offset));
+      hlo_dtype_convert(run->fold->acc, run->acc, run->dtype, out, (size_t)count);
+      out += (size_t)(count * bytes);
+    }
+  } while (next_group(&outer, false, kept, &kept_offset));
+}
+
 // Reduces one input by a recognised operation; false if there are no loops for it.
 static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_tensor_t* init,
                               hlo_ints_t reduced_dims, hlo_tensor_t* result) {
@@ -136,10 +178,14 @@ static bool reduce_recognised(hlo_op_t op, const hlo_tensor_t* input, const hlo_
   run.in_bytes = hlo_dtype_size_bytes(run.dtype);
   set_group_strides(&run.groups);
   hlo_dtype_convert(run.dtype, init_data, run.fold->acc, run.init, 1);
-  if (run.groups.reduced[run.groups.rank - 1]) {
-    fold_rows_inward(&run, result->data);
-  } else {
+  const uint32_t last = run.groups.rank - 1;
+  if (!run.groups.reduced[last]) {
     fold_rows_down(&run, result->data);
+  } else if (last > 0 && run.groups.dims[last] <= SHORT_ROW &&
+             run.groups.dims[last - 1] >= SHORT_ROW) {
+    fold_rows_turned(&run, result->data);
+  } else {
+    fold_rows_inward(&run, result->data);
   }
   return true;
 }

@@ -48,6 +48,9 @@ static inline void hlo_tensor_strides(const hlo_tensor_t* tensor, int64_t* out_s
   hlo_strided_dense(hlo_tensor_element_bytes(tensor), tensor->rank, tensor->dims, out_strides);
 }
 
+/// Scratch memory (at ->data, 64-byte aligned) from the pool of the evaluation under way.
+hlo_status_t hlo_scratch_create(size_t size_bytes, hlo_tensor_t** out_scratch) HLO_MUST_USE;
+
 /// Result i with the elements of operand k in the given dims: its storage where that is allowed.
 /// errors: INTERNAL if the element counts differ
 hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t** operands,

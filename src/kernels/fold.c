@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#define MAX_FLOAT(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
-#define MIN_FLOAT(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
+#define MAX_FLOAT(a, b) (((a) != (a)) | ((a) > (b)) ? (a) : (b))
+#define MIN_FLOAT(a, b) (((a) != (a)) | ((a) < (b)) ? (a) : (b))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 
@@ -131,7 +131,7 @@
 #undef ACC
 
 #define FOLD(op, in, acc, name) \
-  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row, name##_rows}
+  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row, name##_rows, name##_into}
 
 static const hlo_fold_t pred_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(ADD, PRED, PRED, or_8),     FOLD(MULTIPLY, PRED, PRED, and_8),

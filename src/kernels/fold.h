@@ -27,6 +27,8 @@ typedef struct hlo_fold {
   void (*row)(int64_t count, const void* in, void* acc);
   /// acc[i] = op(acc[i], in[i])
   void (*rows)(int64_t count, const void* in, void* acc);
+  /// out[i] = op(out[i], in[i]), both of type `in`, rounded as one operation
+  void (*into)(int64_t count, const void* in, void* out);
 } hlo_fold_t;
 
 /// Loops for elements of `dtype`, or NULL if there are none (complex products, odd operations).

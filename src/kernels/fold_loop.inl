@@ -27,5 +27,11 @@ static void NAME(rows)(int64_t count, const void* in, void* acc) {
   for (int64_t i = 0; i < count; i++) a[i] = OP(a[i], (ACC)v[i]);
 }
 
+static void NAME(into)(int64_t count, const void* in, void* out) {
+  const IN* restrict v = in;
+  IN* restrict o = out;
+  for (int64_t i = 0; i < count; i++) o[i] = (IN)(OP((ACC)o[i], (ACC)v[i]));
+}
+
 #undef OP
 #undef NAME

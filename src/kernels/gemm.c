@@ -22,6 +22,7 @@
 typedef struct {
   void (*dots)(const hlo_gemm_t* gemm);
   void (*sums)(const hlo_gemm_t* gemm);
+  void (*multiply_add)(int64_t count, const void* a, const void* b, void* c);
   void (*packed[3])(const hlo_gemm_t* gemm, void* scratch);  // by hlo_isa_t
 } variants_t;
 
@@ -33,23 +34,43 @@ typedef struct {
   { hlo_gemm_##type##_generic, hlo_gemm_##type##_generic, hlo_gemm_##type##_generic }
 #endif
 
-static const variants_t f32_variants = {f32_dots, f32_sums, PACKED(f32)};
-static const variants_t f64_variants = {f64_dots, f64_sums, PACKED(f64)};
-static const variants_t u32_variants = {u32_dots, u32_sums, PACKED(u32)};
+static const variants_t f32_variants = {f32_dots, f32_sums, f32_multiply_add, PACKED(f32)};
+static const variants_t f64_variants = {f64_dots, f64_sums, f64_multiply_add, PACKED(f64)};
+static const variants_t u32_variants = {u32_dots, u32_sums, u32_multiply_add, PACKED(u32)};
 static const variants_t u64_variants = {
-    u64_dots, u64_sums, {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
+    u64_dots,
+    u64_sums,
+    u64_multiply_add,
+    {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
 
-size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype) {
-  // both packed blocks, each with room for the zeros that fill its last panel
-  return (size_t)(HLO_GEMM_MC + 64 + HLO_GEMM_NC + 64) * HLO_GEMM_KC * hlo_dtype_size_bytes(dtype);
+static const variants_t* variants_of(hlo_dtype_t dtype) {
+  switch (dtype) {
+    case HLO_DTYPE_F32: return &f32_variants;
+    case HLO_DTYPE_F64: return &f64_variants;
+    case HLO_DTYPE_U32: return &u32_variants;
+    default: return &u64_variants;
+  }
+}
+
+// The smaller of size and limit, with room for the zeros that fill the last panel.
+static size_t packed_size(int64_t size, int64_t limit) {
+  return (size_t)(size < limit ? size : limit) + HLO_GEMM_PANEL_MAX;
+}
+
+size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k) {
+  const size_t depth = (size_t)(k < HLO_GEMM_KC ? k : HLO_GEMM_KC);
+  return (packed_size(m, HLO_GEMM_MC) + packed_size(n, HLO_GEMM_NC)) * depth *
+         hlo_dtype_size_bytes(dtype);
+}
+
+void hlo_gemm_multiply_add(hlo_dtype_t dtype, int64_t count, const void* a, const void* b,
+                           void* c) {
+  variants_of(dtype)->multiply_add(count, a, b, c);
 }
 
 void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {
   enum { THIN = 4 };
-  const variants_t* variants = dtype == HLO_DTYPE_F32   ? &f32_variants
-                               : dtype == HLO_DTYPE_F64 ? &f64_variants
-                               : dtype == HLO_DTYPE_U32 ? &u32_variants
-                                                        : &u64_variants;
+  const variants_t* variants = variants_of(dtype);
   const size_t bytes = hlo_dtype_size_bytes(dtype);
   if (gemm->k == 0) {
     for (int64_t i = 0; i < gemm->m; i++) {

@@ -19,8 +19,9 @@ typedef struct hlo_gemm {
   int64_t c_row;  // rows of c are dense
 } hlo_gemm_t;
 
-/// Bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for any product of `dtype`.
-size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype);
+/// Bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for products of at most these
+/// sizes.
+size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k);
 
 /// The types with kernels: F32, F64, U32, U64 (signed integers multiply alike).
 static inline int hlo_gemm_supports(hlo_dtype_t dtype) {
@@ -34,5 +35,8 @@ static inline int hlo_gemm_supports(hlo_dtype_t dtype) {
 /// source : blocking after Goto and van de Geijn, "Anatomy of high-performance matrix
 ///          multiplication"; sums run over k in blocks of 256, each in order
 void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch);
+
+/// c[i] += a[i] * b[i] for the same types; c overlaps nothing.
+void hlo_gemm_multiply_add(hlo_dtype_t dtype, int64_t count, const void* a, const void* b, void* c);
 
 #endif  // HLO_KERNELS_GEMM_H_

@@ -100,7 +100,9 @@ void NAME(gemm)(const hlo_gemm_t* gemm, void* scratch) {
   const T* b = gemm->b;
   T* c = gemm->c;
   T* packed_a = scratch;
-  T* packed_b = packed_a + (size_t)(HLO_GEMM_MC + 64) * HLO_GEMM_KC;
+  const int64_t a_rows = (gemm->m < HLO_GEMM_MC ? gemm->m : HLO_GEMM_MC) + HLO_GEMM_PANEL_MAX;
+  const int64_t a_depth = gemm->k < HLO_GEMM_KC ? gemm->k : HLO_GEMM_KC;
+  T* packed_b = packed_a + (a_rows * a_depth & ~(int64_t)15);  // aligned; a has rows to spare
   for (int64_t p = 0; p < gemm->k; p += HLO_GEMM_KC) {
     const int64_t depth = gemm->k - p < HLO_GEMM_KC ? gemm->k - p : HLO_GEMM_KC;
     for (int64_t j = 0; j < gemm->n; j += HLO_GEMM_NC) {
