@@ -4,10 +4,18 @@
 
 #include "ir/parse_impl.h"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '.'; }
-static bool is_suffix_char(char c) { return is_word_char(c) || c == '-'; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_word_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '$' || c == '.';
+}
+static bool is_suffix_char(char c) {
+  return is_word_char(c) || c == '-';
+}
 static int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -92,7 +100,8 @@ static int take(hlo_parser_t* p, int kind, const char* stop) {
 static void lex_number(hlo_parser_t* p) {
   const char* c = p->token.start;
   if (c[0] == '0' && p->end - c > 2 && c[1] == 'x' && hex_digit(c[2]) >= 0) {
-    for (c += 2; c < p->end && hex_digit(*c) >= 0; ++c) {}
+    for (c += 2; c < p->end && hex_digit(*c) >= 0; ++c) {
+    }
     take(p, HLO_TOKEN_INT, c);
     return;
   }
@@ -101,7 +110,8 @@ static void lex_number(hlo_parser_t* p) {
     take(p, HLO_TOKEN_INT, c);
     return;
   }
-  for (++c; c < p->end && is_digit(*c); ++c) {}
+  for (++c; c < p->end && is_digit(*c); ++c) {
+  }
   if (c < p->end && (*c == 'e' || *c == 'E')) {
     const char* e = c + 1;
     if (e < p->end && (*e == '+' || *e == '-')) ++e;
@@ -222,10 +232,14 @@ bool hlo_expect(hlo_parser_t* p, int kind) {
   if (hlo_accept(p, kind)) return true;
   char what[4] = {'\'', (char)kind, '\'', 0};
   static const char* const kNames[] = {
-      [HLO_TOKEN_EOF - 256] = "the end of the text", [HLO_TOKEN_WORD - 256] = "a name",
-      [HLO_TOKEN_AT - 256] = "a symbol (@name)",     [HLO_TOKEN_PERCENT - 256] = "a value (%name)",
-      [HLO_TOKEN_INT - 256] = "an integer",          [HLO_TOKEN_STRING - 256] = "a string",
-      [HLO_TOKEN_ARROW - 256] = "'->'",              [HLO_TOKEN_META_END - 256] = "'#-}'",
+      [HLO_TOKEN_EOF - 256] = "the end of the text",
+      [HLO_TOKEN_WORD - 256] = "a name",
+      [HLO_TOKEN_AT - 256] = "a symbol (@name)",
+      [HLO_TOKEN_PERCENT - 256] = "a value (%name)",
+      [HLO_TOKEN_INT - 256] = "an integer",
+      [HLO_TOKEN_STRING - 256] = "a string",
+      [HLO_TOKEN_ARROW - 256] = "'->'",
+      [HLO_TOKEN_META_END - 256] = "'#-}'",
   };
   return hlo_parse_expected(p, kind < 256 ? what : kNames[kind - 256]);
 }
@@ -290,8 +304,7 @@ bool hlo_skip_balanced(hlo_parser_t* p, const char* at, const char** out_end) {
           return true;
         }
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return hlo_parse_fault(p, at, "'%c' without '%c'", *at, closing(*at));

@@ -92,7 +92,8 @@ static const hlo_attr_t** keep_attrs(hlo_parser_t* p, const ports_t* ports) {
 
 static bool parse_body(hlo_parser_t* p, hlo_func_t* func, const ports_t* inputs) {
   if (inputs->count && !inputs->named) {
-    return hlo_parse_fault(p, p->token.start, "a function with a body needs names for its arguments");
+    return hlo_parse_fault(p, p->token.start,
+                           "a function with a body needs names for its arguments");
   }
   return hlo_parse_region(p, func->body, inputs->count, inputs->names);
 }
@@ -101,8 +102,10 @@ static hlo_func_t* add_func(hlo_parser_t* p, const char* at, const char* name, s
                             const hlo_type_t* type, hlo_visibility_t visibility, bool has_body,
                             hlo_loc_t loc) {
   if (strlen(name) != length || hlo_names_find(&p->funcs, name, length)) {
-    hlo_parse_fault(p, at, strlen(name) != length ? "a name with a zero character"
-                                                  : "function @%s is defined twice", name);
+    hlo_parse_fault(
+        p, at,
+        strlen(name) != length ? "a name with a zero character" : "function @%s is defined twice",
+        name);
     return NULL;
   }
   hlo_func_t* func = hlo_func_create(p->module, name, type, visibility, has_body, loc);
@@ -217,8 +220,8 @@ static bool parse_generic_func(hlo_parser_t* p) {
     return hlo_parse_fault(p, at, "a function in generic form needs <{sym_name, function_type}>");
   }
   hlo_loc_t loc = hlo_module_loc_file(p->module, p->file, strlen(p->file), line, col);
-  hlo_func_t* func = add_func(p, at, name->text, name->text_length, type->type,
-                              visibility_of(&shell), false, loc);
+  hlo_func_t* func =
+      add_func(p, at, name->text, name->text_length, type->type, visibility_of(&shell), false, loc);
   if (!func) return false;
   func->arg_attrs = port_attrs(p, &shell, "arg_attrs", type->type->input_count);
   func->result_attrs =
@@ -273,8 +276,8 @@ static bool parse_generic_module(hlo_parser_t* p) {
 }
 
 static bool at_name(const hlo_parser_t* p, const char* name, const char* quoted) {
-  return hlo_at_word(p, name) || (hlo_at(p, HLO_TOKEN_STRING) &&
-                                  hlo_text_same(quoted, p->token.start, p->token.length));
+  return hlo_at_word(p, name) ||
+         (hlo_at(p, HLO_TOKEN_STRING) && hlo_text_same(quoted, p->token.start, p->token.length));
 }
 
 // One function, module, alias or module-level op.
@@ -314,8 +317,8 @@ static bool parse_top(hlo_parser_t* p, bool nested) {
 
 static bool parser_init(hlo_parser_t* p, hlo_module_t* module, hlo_diag_t* diag, const char* file,
                         const char* text, size_t length) {
-  *p = (hlo_parser_t){.module = module, .diag = diag, .file = file ? file : "-",
-                      .region = module->top};
+  *p = (hlo_parser_t){
+      .module = module, .diag = diag, .file = file ? file : "-", .region = module->top};
   size_t limit;
   if (!hlo_size_mul(length, LIMIT_FACTOR / SCRATCH_SHARE, &limit)) return false;
   hlo_arena_init(&p->scratch, limit + LIMIT_BYTES / SCRATCH_SHARE);

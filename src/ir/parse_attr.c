@@ -51,10 +51,9 @@ static const hlo_attr_t* number_attr(hlo_parser_t* p, const hlo_token_t* number,
     return NULL;
   }
   if (dtype == HLO_DTYPE_PRED) return hlo_attr_bool(p->module, value != 0);
-  return hlo_attr_intern(p->module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_INT,
-                                                  .dtype = dtype,
-                                                  .is_index = is_index,
-                                                  .i = value});
+  return hlo_attr_intern(
+      p->module,
+      &(hlo_attr_t){.kind = HLO_ATTR_KIND_INT, .dtype = dtype, .is_index = is_index, .i = value});
 }
 
 static const hlo_attr_t* parse_number(hlo_parser_t* p) {
@@ -143,8 +142,7 @@ bool hlo_parse_attr_entries(hlo_parser_t* p, hlo_attr_setter_t set, void* contex
     } else {
       return hlo_parse_expected(p, "the name of an attribute");
     }
-    const hlo_attr_t* value =
-        hlo_accept(p, '=') ? hlo_parse_any_attr(p) : hlo_attr_unit(p->module);
+    const hlo_attr_t* value = hlo_accept(p, '=') ? hlo_parse_any_attr(p) : hlo_attr_unit(p->module);
     if (!value || !set(p, context, at, key, length, value)) return false;
   }
   hlo_lex_advance(p);
@@ -204,10 +202,9 @@ static const hlo_attr_t* parse_dense_array(hlo_parser_t* p) {
     ++count;
   }
   if (!hlo_expect(p, '>')) return NULL;
-  return hlo_attr_intern(p->module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_INTS,
-                                                  .dtype = dtype,
-                                                  .count = count,
-                                                  .values = values});
+  return hlo_attr_intern(
+      p->module,
+      &(hlo_attr_t){.kind = HLO_ATTR_KIND_INTS, .dtype = dtype, .count = count, .values = values});
 }
 
 // ---- Attributes of dialects
@@ -320,7 +317,8 @@ static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places
   for (int64_t index = 0; !hlo_at(p, ']'); ++index) {
     if (index && !hlo_expect(p, ',')) return false;
     const char* letter = hlo_at(p, HLO_TOKEN_WORD) && p->token.length == 1
-                             ? strchr(letters, p->token.start[0]) : NULL;
+                             ? strchr(letters, p->token.start[0])
+                             : NULL;
     int64_t* place = letter ? &places[letter - letters] : NULL;
     if (letter) {
       hlo_lex_advance(p);
@@ -338,8 +336,10 @@ static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places
     ++found;
   }
   if (places[0] < 0 || places[1] < 0 || found != count + 2) {
-    return hlo_parse_fault(p, at, "dimension numbers must be '%c', '%c' and spatial dimensions "
-                           "from 0 without a gap", letters[0], letters[1]);
+    return hlo_parse_fault(p, at,
+                           "dimension numbers must be '%c', '%c' and spatial dimensions "
+                           "from 0 without a gap",
+                           letters[0], letters[1]);
   }
   *out_count = (uint32_t)count;
   hlo_lex_advance(p);
@@ -347,11 +347,6 @@ static bool parse_conv_part(hlo_parser_t* p, const char* letters, int64_t places
 }
 
 const hlo_attr_t* hlo_parse_conv_dims(hlo_parser_t* p) {
-  static const char* const kNames[3][3] = {
-      {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
-      {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
-       "kernel_spatial_dimensions"},
-      {"output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"}};
   const char* keys[9];
   const hlo_attr_t* items[9];
   for (int part = 0; part < 3; ++part) {
@@ -359,8 +354,11 @@ const hlo_attr_t* hlo_parse_conv_dims(hlo_parser_t* p) {
     uint32_t count = 0;
     if (part == 1 && !hlo_expect_word(p, "x")) return NULL;
     if (part == 2 && !hlo_expect(p, HLO_TOKEN_ARROW)) return NULL;
-    if (!parse_conv_part(p, part == 1 ? "io" : "bf", places, spatial, &count)) return NULL;
-    for (int i = 0; i < 3; ++i) keys[3 * part + i] = kNames[part][i];
+    const hlo_conv_part_t* info = &hlo_conv_parts[part];
+    if (!parse_conv_part(p, info->letters, places, spatial, &count)) return NULL;
+    keys[3 * part] = hlo_attr_name(info->letter_ids[0]);
+    keys[3 * part + 1] = hlo_attr_name(info->letter_ids[1]);
+    keys[3 * part + 2] = hlo_attr_name(info->spatial_id);
     items[3 * part] = hlo_attr_int(p->module, HLO_DTYPE_S64, places[0]);
     items[3 * part + 1] = hlo_attr_int(p->module, HLO_DTYPE_S64, places[1]);
     items[3 * part + 2] = hlo_attr_ints(p->module, count, spatial);
@@ -471,9 +469,8 @@ static const hlo_attr_t* parse_word(hlo_parser_t* p) {
   if (hlo_at_word(p, "dense_resource")) return hlo_parse_dense_resource(p);
   if (hlo_at_word(p, "array")) return parse_dense_array(p);
   hlo_token_t word = p->token;
-  if (hlo_at_word(p, "affine_map") || hlo_at_word(p, "affine_set") ||
-      hlo_at_word(p, "sparse") || hlo_at_word(p, "strided") || hlo_at_word(p, "distinct") ||
-      hlo_at_word(p, "vector")) {
+  if (hlo_at_word(p, "affine_map") || hlo_at_word(p, "affine_set") || hlo_at_word(p, "sparse") ||
+      hlo_at_word(p, "strided") || hlo_at_word(p, "distinct") || hlo_at_word(p, "vector")) {
     hlo_lex_advance(p);
     return parse_opaque(p, &word);
   }
@@ -491,29 +488,20 @@ static const hlo_attr_t* parse_word(hlo_parser_t* p) {
 static const hlo_attr_t* parse_attr(hlo_parser_t* p) {
   const hlo_type_t* type;
   switch (p->token.kind) {
-    case '{':
-      return hlo_parse_dict(p);
-    case '[':
-      return parse_array(p);
-    case HLO_TOKEN_STRING:
-      return parse_string(p);
-    case HLO_TOKEN_AT:
-      return hlo_parse_symbol(p);
+    case '{': return hlo_parse_dict(p);
+    case '[': return parse_array(p);
+    case HLO_TOKEN_STRING: return parse_string(p);
+    case HLO_TOKEN_AT: return hlo_parse_symbol(p);
     case '-':
     case HLO_TOKEN_INT:
-    case HLO_TOKEN_FLOAT:
-      return parse_number(p);
-    case HLO_TOKEN_WORD:
-      return parse_word(p);
-    case HLO_TOKEN_HASH:
-      return parse_hash(p);
+    case HLO_TOKEN_FLOAT: return parse_number(p);
+    case HLO_TOKEN_WORD: return parse_word(p);
+    case HLO_TOKEN_HASH: return parse_hash(p);
     case '(':
     case HLO_TOKEN_BANG:
       type = hlo_parse_any_type(p);
       return type ? hlo_attr_type(p->module, type) : NULL;
-    default:
-      hlo_parse_expected(p, "an attribute");
-      return NULL;
+    default: hlo_parse_expected(p, "an attribute"); return NULL;
   }
 }
 

@@ -129,50 +129,32 @@ static const hlo_attr_t* to_literal(hlo_parser_t* p, const hlo_attr_t* attr) {
 static const hlo_attr_t* convert(hlo_parser_t* p, hlo_attr_id_t id, const hlo_attr_t* attr) {
   hlo_attr_form_t form = hlo_attr_form(id);
   switch (form) {
-    case HLO_ATTR_FORM_I64:
-      return is_int(attr, HLO_DTYPE_S64) ? attr : NULL;
-    case HLO_ATTR_FORM_I32:
-      return is_int(attr, HLO_DTYPE_S32) ? attr : NULL;
-    case HLO_ATTR_FORM_U64:
-      return is_int(attr, HLO_DTYPE_U64) ? attr : NULL;
-    case HLO_ATTR_FORM_BOOL:
-      return if_kind(attr, HLO_ATTR_KIND_BOOL);
+    case HLO_ATTR_FORM_I64: return is_int(attr, HLO_DTYPE_S64) ? attr : NULL;
+    case HLO_ATTR_FORM_I32: return is_int(attr, HLO_DTYPE_S32) ? attr : NULL;
+    case HLO_ATTR_FORM_U64: return is_int(attr, HLO_DTYPE_U64) ? attr : NULL;
+    case HLO_ATTR_FORM_BOOL: return if_kind(attr, HLO_ATTR_KIND_BOOL);
     case HLO_ATTR_FORM_F32:
       return attr->kind == HLO_ATTR_KIND_FLOAT && attr->dtype == HLO_DTYPE_F32 ? attr : NULL;
-    case HLO_ATTR_FORM_STRING:
-      return if_kind(attr, HLO_ATTR_KIND_STRING);
-    case HLO_ATTR_FORM_SYMBOL:
-      return if_kind(attr, HLO_ATTR_KIND_SYMBOL);
-    case HLO_ATTR_FORM_SYMBOLS:
-      return all_items(attr, HLO_ATTR_KIND_SYMBOL) ? attr : NULL;
-    case HLO_ATTR_FORM_TYPE:
-      return if_kind(attr, HLO_ATTR_KIND_TYPE);
-    case HLO_ATTR_FORM_UNIT:
-      return if_kind(attr, HLO_ATTR_KIND_UNIT);
-    case HLO_ATTR_FORM_DICT:
-      return if_kind(attr, HLO_ATTR_KIND_DICT);
-    case HLO_ATTR_FORM_LITERAL:
-      return to_literal(p, attr);
+    case HLO_ATTR_FORM_STRING: return if_kind(attr, HLO_ATTR_KIND_STRING);
+    case HLO_ATTR_FORM_SYMBOL: return if_kind(attr, HLO_ATTR_KIND_SYMBOL);
+    case HLO_ATTR_FORM_SYMBOLS: return all_items(attr, HLO_ATTR_KIND_SYMBOL) ? attr : NULL;
+    case HLO_ATTR_FORM_TYPE: return if_kind(attr, HLO_ATTR_KIND_TYPE);
+    case HLO_ATTR_FORM_UNIT: return if_kind(attr, HLO_ATTR_KIND_UNIT);
+    case HLO_ATTR_FORM_DICT: return if_kind(attr, HLO_ATTR_KIND_DICT);
+    case HLO_ATTR_FORM_LITERAL: return to_literal(p, attr);
     case HLO_ATTR_FORM_DIMS:
       if (id == HLO_ATTR_operand_segment_sizes && attr->kind == HLO_ATTR_KIND_INTS) {
         return hlo_attr_ints(p->module, attr->count, attr->values);
       }
       return to_vector(p, attr, HLO_DTYPE_S64);
-    case HLO_ATTR_FORM_BOOLS:
-      return to_vector(p, attr, HLO_DTYPE_PRED);
+    case HLO_ATTR_FORM_BOOLS: return to_vector(p, attr, HLO_DTYPE_PRED);
     case HLO_ATTR_FORM_PAIRS:
-    case HLO_ATTR_FORM_MATRIX:
-      return to_matrix(p, attr, form == HLO_ATTR_FORM_PAIRS);
-    case HLO_ATTR_FORM_LAYOUTS:
-      return to_layouts(p, attr);
-    case HLO_ATTR_FORM_ALIASES:
-      return all_items(attr, HLO_ATTR_KIND_DICT) ? attr : NULL;
-    case HLO_ATTR_FORM_PRECISIONS:
-      return to_precisions(attr);
-    case HLO_ATTR_FORM_ANY:
-      return attr;
-    default:
-      return to_enum(attr, hlo_form_enum(form));
+    case HLO_ATTR_FORM_MATRIX: return to_matrix(p, attr, form == HLO_ATTR_FORM_PAIRS);
+    case HLO_ATTR_FORM_LAYOUTS: return to_layouts(p, attr);
+    case HLO_ATTR_FORM_ALIASES: return all_items(attr, HLO_ATTR_KIND_DICT) ? attr : NULL;
+    case HLO_ATTR_FORM_PRECISIONS: return to_precisions(attr);
+    case HLO_ATTR_FORM_ANY: return attr;
+    default: return to_enum(attr, hlo_form_enum(form));
   }
 }
 

@@ -13,18 +13,18 @@
 /// Kinds of tokens; punctuation is its own character.
 typedef enum hlo_token_kind {
   HLO_TOKEN_EOF = 256,
-  HLO_TOKEN_ERROR,    // already reported
-  HLO_TOKEN_WORD,     // stablehlo.add, tensor, x
-  HLO_TOKEN_AT,       // @name, @"any name"
-  HLO_TOKEN_PERCENT,  // %0, %name (without #1)
-  HLO_TOKEN_HASH,     // #name, #dialect.name, #1
-  HLO_TOKEN_BANG,     // !name, !dialect.name
-  HLO_TOKEN_CARET,    // ^bb0
-  HLO_TOKEN_INT,      // 12, 0x1F
-  HLO_TOKEN_FLOAT,    // 1.5e3
-  HLO_TOKEN_STRING,   // with quotes
-  HLO_TOKEN_ARROW,    // ->
-  HLO_TOKEN_SCOPE,    // ::
+  HLO_TOKEN_ERROR,       // already reported
+  HLO_TOKEN_WORD,        // stablehlo.add, tensor, x
+  HLO_TOKEN_AT,          // @name, @"any name"
+  HLO_TOKEN_PERCENT,     // %0, %name (without #1)
+  HLO_TOKEN_HASH,        // #name, #dialect.name, #1
+  HLO_TOKEN_BANG,        // !name, !dialect.name
+  HLO_TOKEN_CARET,       // ^bb0
+  HLO_TOKEN_INT,         // 12, 0x1F
+  HLO_TOKEN_FLOAT,       // 1.5e3
+  HLO_TOKEN_STRING,      // with quotes
+  HLO_TOKEN_ARROW,       // ->
+  HLO_TOKEN_SCOPE,       // ::
   HLO_TOKEN_META_BEGIN,  // {-#
   HLO_TOKEN_META_END,    // #-}
 } hlo_token_kind_t;
@@ -43,7 +43,7 @@ typedef struct hlo_name_entry {
   uint32_t next;   // older entry of the bucket, + 1
   uint32_t count;  // values: how many; aliases: how deep they nest
   void* payload;   // hlo_value_t*, hlo_type_t*, hlo_attr_t*, resource text
-  size_t number;  // locations: id; resources: length; other aliases: bytes of text they stand for
+  size_t number;   // locations: id; resources: length; other aliases: bytes of text they stand for
 } hlo_name_entry_t;
 
 typedef struct hlo_name_table {
@@ -65,14 +65,14 @@ typedef struct hlo_parser {
   hlo_diag_t* diag;
   const char* file;  // of locations
   const char *text, *end;
-  hlo_token_t token;  // the current one
-  const char* cursor; // after it
-  const char* line_at;   // last place whose line was asked for
+  hlo_token_t token;    // the current one
+  const char* cursor;   // after it
+  const char* line_at;  // last place whose line was asked for
   const char* line_start;
   uint32_t line;
   uint32_t depth, deepest;  // nesting now, and at most since the last reset of `deepest`
-  bool unimplemented;  // the first fault was an op that is not in the table
-  bool no_memory;      // outside the module's arena
+  bool unimplemented;       // the first fault was an op that is not in the table
+  bool no_memory;           // outside the module's arena
   bool metadata_read, module_seen;
   size_t alias_bytes;  // text that the aliases met so far stand for, nested ones written out
   hlo_arena_t scratch;
@@ -95,7 +95,9 @@ void hlo_parse_place(hlo_parser_t* p, const char* at, uint32_t* out_line, uint32
 /// Takes the token if it is of that kind.
 bool hlo_accept(hlo_parser_t* p, int kind);
 bool hlo_expect(hlo_parser_t* p, int kind);
-static inline bool hlo_at(const hlo_parser_t* p, int kind) { return p->token.kind == kind; }
+static inline bool hlo_at(const hlo_parser_t* p, int kind) {
+  return p->token.kind == kind;
+}
 bool hlo_at_word(const hlo_parser_t* p, const char* word);
 bool hlo_accept_word(hlo_parser_t* p, const char* word);
 bool hlo_expect_word(hlo_parser_t* p, const char* word);
@@ -168,8 +170,8 @@ hlo_enum_kind_t hlo_form_enum(hlo_attr_form_t form);
 
 /// "loc(...)" if there is one.
 bool hlo_parse_optional_loc(hlo_parser_t* p, hlo_loc_t* loc);
-/// The payload of an alias "#name" or "!name" at the current token, which is passed; NULL with a fault
-/// if it is unknown, or if aliases of aliases stand for too much text.
+/// The payload of an alias "#name" or "!name" at the current token, which is passed; NULL with a
+/// fault if it is unknown, or if aliases of aliases stand for too much text.
 const void* hlo_parse_alias(hlo_parser_t* p, const hlo_name_table_t* table);
 /// "#name = ..." or "!name = ..." at the top level.
 bool hlo_parse_alias_definition(hlo_parser_t* p);

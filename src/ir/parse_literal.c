@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of MLIR text: dense<...> as nested lists, splats and hex strings, and dense_resource<...>.
+// Constants of MLIR text: dense<...> as nested lists, splats and hex strings, and
+// dense_resource<...>.
 //
-// The type stands behind the elements, so it is read first; then elements go straight to their place.
+// The type stands behind the elements, so it is read first; then elements go straight to their
+// place.
 #include <string.h>
 
 #include "ir/parse_impl.h"
@@ -213,14 +215,16 @@ static hlo_literal_t* parse_elements(hlo_parser_t* p, const hlo_type_t* type, in
     hlo_status_release(status);
     return NULL;
   }
-  elements_t e = {.p = p, .type = type, .info = hlo_dtype_info(type->dtype),
+  elements_t e = {.p = p,
+                  .type = type,
+                  .info = hlo_dtype_info(type->dtype),
                   .width = hlo_dtype_size_bytes(type->dtype),
                   .next = hlo_literal_mutable_data(literal)};
   e.end = e.next + literal->data_bytes;
   bool ok;
   if (hlo_at(p, '>')) {
-    ok = count == 0 || hlo_parse_fault(p, at, "no elements, but the type has %lld",
-                                       (long long)count);
+    ok = count == 0 ||
+         hlo_parse_fault(p, at, "no elements, but the type has %lld", (long long)count);
   } else {
     ok = splat ? store_element(&e) : store_nested(&e, 0);
   }
@@ -252,8 +256,8 @@ static const hlo_attr_t* literal_attr(hlo_parser_t* p, const hlo_type_t* type,
 
 // Reads the type behind the balanced text at the current token and goes back; `out_after` is behind
 // the type.
-static const hlo_type_t* type_ahead(hlo_parser_t* p, const char** out_close,
-                                    const char** out_after, int64_t* out_count) {
+static const hlo_type_t* type_ahead(hlo_parser_t* p, const char** out_close, const char** out_after,
+                                    int64_t* out_count) {
   const char* open = p->token.start;
   if (!hlo_at(p, '<')) {
     hlo_expect(p, '<');

@@ -8,7 +8,8 @@
 
 static bool parse_loc(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc);
 
-// #name: known, or to be defined further on (only outside alias definitions, so there are no cycles).
+// #name: known, or to be defined further on (only outside alias definitions, so there are no
+// cycles).
 static bool parse_loc_alias(hlo_parser_t* p, bool defining, hlo_loc_t* out_loc) {
   hlo_token_t name = p->token;
   hlo_name_entry_t* entry = hlo_names_find(&p->locs, name.start + 1, name.length - 1);

@@ -36,8 +36,8 @@ static bool parse_dim_pair(hlo_parser_t* p, hlo_op_state_t* op, const char* word
   uint32_t left_count, right_count;
   return hlo_expect_word(p, word) && hlo_expect(p, '=') &&
          hlo_parse_int_list(p, &left, &left_count) && hlo_expect_word(p, "x") &&
-         hlo_parse_int_list(p, &right, &right_count) &&
-         set_ints(p, op, lhs, left_count, left) && set_ints(p, op, rhs, right_count, right);
+         hlo_parse_int_list(p, &right, &right_count) && set_ints(p, op, lhs, left_count, left) &&
+         set_ints(p, op, rhs, right_count, right);
 }
 
 static bool parse_dot_dims(hlo_parser_t* p, hlo_op_state_t* op) {
@@ -94,8 +94,8 @@ static bool parse_algorithm(hlo_parser_t* p, hlo_op_state_t* op) {
 static bool parse_conv_dims(hlo_parser_t* p, hlo_op_state_t* op) {
   const char* at = p->token.start;
   const hlo_attr_t* fields = hlo_parse_conv_dims(p);
-  return fields && hlo_op_set_struct(p, op, at,
-                                     hlo_op_struct_named(op->op, "dimension_numbers", 17), fields);
+  return fields &&
+         hlo_op_set_struct(p, op, at, hlo_op_struct_named(op->op, "dimension_numbers", 17), fields);
 }
 
 // [[1, 1], [0, 0]]
@@ -120,24 +120,15 @@ static const hlo_attr_t* parse_pads(hlo_parser_t* p) {
 
 // stride = [1, 1], pad = [[0, 0]], reverse = [false, false]
 static bool parse_window(hlo_parser_t* p, hlo_op_state_t* op) {
-  static const struct {
-    const char* name;
-    hlo_attr_id_t id;
-  } kParts[] = {
-      {"stride", HLO_ATTR_window_strides},   {"pad", HLO_ATTR_padding},
-      {"lhs_dilate", HLO_ATTR_lhs_dilation}, {"rhs_dilate", HLO_ATTR_rhs_dilation},
-      {"reverse", HLO_ATTR_window_reversal},
-  };
-  enum { PART_COUNT = sizeof kParts / sizeof *kParts };
   while (!hlo_at(p, '}')) {
     int part = 0;
-    while (part < PART_COUNT && !hlo_at_word(p, kParts[part].name)) ++part;
-    if (part == PART_COUNT) {
+    while (part < HLO_WINDOW_PART_COUNT && !hlo_at_word(p, hlo_window_parts[part].name)) ++part;
+    if (part == HLO_WINDOW_PART_COUNT) {
       return hlo_parse_expected(p, "stride, pad, lhs_dilate, rhs_dilate or reverse");
     }
-    hlo_attr_id_t id = kParts[part].id;
+    hlo_attr_id_t id = hlo_window_parts[part].id;
     if (op->attrs[hlo_op_attr_slot(op->op, id)]) {
-      return hlo_parse_fault(p, p->token.start, "'%s' given twice", kParts[part].name);
+      return hlo_parse_fault(p, p->token.start, "'%s' given twice", hlo_window_parts[part].name);
     }
     hlo_lex_advance(p);
     int64_t* values;
@@ -165,7 +156,8 @@ static bool parse_format(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_token_t word = p->token;
   const char* end = word.start + word.length;
   const char* m = word.kind == HLO_TOKEN_WORD && word.start[0] == 'e'
-                      ? memchr(word.start, 'm', word.length) : NULL;
+                      ? memchr(word.start, 'm', word.length)
+                      : NULL;
   uint64_t exponent, mantissa;
   if (!m || !hlo_text_to_u64(word.start + 1, m, &exponent) ||
       !hlo_text_to_u64(m + 1, end, &mantissa) || exponent > INT32_MAX || mantissa > INT32_MAX) {
@@ -183,8 +175,8 @@ static bool parse_target(hlo_parser_t* p, hlo_op_state_t* op) {
   if (!hlo_at(p, HLO_TOKEN_AT)) return hlo_expect(p, HLO_TOKEN_AT);
   size_t length;
   char* text = hlo_take_text(p, &length);
-  return text && hlo_op_set_attr(op, HLO_ATTR_call_target_name,
-                                 hlo_attr_string(p->module, text, length));
+  return text &&
+         hlo_op_set_attr(op, HLO_ATTR_call_target_name, hlo_attr_string(p->module, text, length));
 }
 
 // %0, %1 : T, U with results of the same types; or ()
@@ -285,8 +277,11 @@ static bool make_applied(hlo_parser_t* p, hlo_op_state_t* op, hlo_op_t inner) {
     return false;
   }
   op->applied = true;
-  hlo_node_spec_t spec = {.op = inner, .operand_count = 2, .operands = body->args,
-                          .result_count = 1, .result_types = &type};
+  hlo_node_spec_t spec = {.op = inner,
+                          .operand_count = 2,
+                          .operands = body->args,
+                          .result_count = 1,
+                          .result_types = &type};
   hlo_node_t* node = hlo_node_create(p->module, &spec);
   if (hlo_node_is_poison(node)) return false;
   hlo_region_append(body, node);
@@ -380,8 +375,7 @@ static bool parse_mesh(hlo_parser_t* p, hlo_op_state_t* op) {
   if (!hlo_at(p, HLO_TOKEN_AT)) return hlo_expect(p, HLO_TOKEN_AT);
   size_t length;
   char* name = hlo_take_text(p, &length);
-  return name &&
-         hlo_op_set_attr(op, HLO_ATTR_sym_name, hlo_attr_string(p->module, name, length)) &&
+  return name && hlo_op_set_attr(op, HLO_ATTR_sym_name, hlo_attr_string(p->module, name, length)) &&
          hlo_expect(p, '=') && set_opaque(p, op, HLO_ATTR_mesh, "#sdy.mesh", '<', "") &&
          hlo_parse_op_dict(p, op);
 }
@@ -417,14 +411,22 @@ static const struct {
   const char* name;
   bool (*parse)(hlo_parser_t* p, hlo_op_state_t* op);
 } kNotations[] = {
-    {"slice_ranges", parse_slice_ranges}, {"dot_dims", parse_dot_dims},
-    {"precision", parse_precision},       {"algorithm", parse_algorithm},
-    {"conv_dims", parse_conv_dims},       {"window", parse_window},
-    {"format", parse_format},             {"target", parse_target},
-    {"barrier", parse_barrier},           {"regions", parse_regions},
-    {"while", parse_while},               {"reduce", parse_reduce},
-    {"scan", parse_scan},                 {"sharding", parse_sharding},
-    {"mesh", parse_mesh},                 {"manual_computation", parse_manual_computation},
+    {"slice_ranges", parse_slice_ranges},
+    {"dot_dims", parse_dot_dims},
+    {"precision", parse_precision},
+    {"algorithm", parse_algorithm},
+    {"conv_dims", parse_conv_dims},
+    {"window", parse_window},
+    {"format", parse_format},
+    {"target", parse_target},
+    {"barrier", parse_barrier},
+    {"regions", parse_regions},
+    {"while", parse_while},
+    {"reduce", parse_reduce},
+    {"scan", parse_scan},
+    {"sharding", parse_sharding},
+    {"mesh", parse_mesh},
+    {"manual_computation", parse_manual_computation},
 };
 
 bool hlo_parse_notation(hlo_parser_t* p, hlo_op_state_t* op, const char* name, size_t length) {

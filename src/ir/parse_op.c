@@ -5,7 +5,9 @@
 #include "ir/interner.h"
 #include "ir/parse_impl.h"
 
-static int shown(size_t length) { return (int)(length < 60 ? length : 60); }
+static int shown(size_t length) {
+  return (int)(length < 60 ? length : 60);
+}
 
 // ---- Names of ops
 
@@ -179,8 +181,8 @@ static bool is_implied(const char* key, size_t length) {
          hlo_text_same("operandSegmentSizes", key, length);
 }
 
-static bool set_attr(hlo_parser_t* p, void* context, const char* at, const char* key,
-                     size_t length, const hlo_attr_t* value) {
+static bool set_attr(hlo_parser_t* p, void* context, const char* at, const char* key, size_t length,
+                     const hlo_attr_t* value) {
   setter_t* setter = context;
   hlo_op_state_t* op = setter->op;
   const hlo_struct_attr_t* info = hlo_op_struct_named(op->op, key, length);
@@ -400,7 +402,9 @@ static bool parse_node(hlo_parser_t* p) {
   return ok;
 }
 
-bool hlo_parse_top_node(hlo_parser_t* p) { return parse_node(p); }
+bool hlo_parse_top_node(hlo_parser_t* p) {
+  return parse_node(p);
+}
 
 static bool out_of_memory(const hlo_parser_t* p) {
   return p->no_memory || p->scratch.failed || p->module->arena.failed;

@@ -38,8 +38,7 @@ static bool parse_complex(hlo_parser_t* p, hlo_op_state_t* op) {
   if (type->kind != HLO_TYPE_TENSOR || !hlo_dtype_is_complex(type->dtype)) {
     return fault_count(p, at, "a tensor of complex numbers");
   }
-  const hlo_type_t* part =
-      hlo_type_with_dtype(p->module, type, hlo_dtype_info(type->dtype)->part);
+  const hlo_type_t* part = hlo_type_with_dtype(p->module, type, hlo_dtype_info(type->dtype)->part);
   return part && fill(p, op, part) && hlo_op_set_results(p, op, 1, &type);
 }
 
@@ -64,7 +63,8 @@ static bool parse_tuple(hlo_parser_t* p, hlo_op_state_t* op) {
          hlo_op_set_results(p, op, 1, &type);
 }
 
-// The type of the attribute `value`: that of the operand, or of the result where there is no operand.
+// The type of the attribute `value`: that of the operand, or of the result where there is no
+// operand.
 static bool parse_value_type(hlo_parser_t* p, hlo_op_state_t* op) {
   const hlo_attr_t* value = op->attrs[hlo_op_attr_slot(op->op, HLO_ATTR_value)];
   if (op->operand_count) return hlo_check_operand_types(p, op, 1, &value->type);
@@ -99,10 +99,10 @@ static const struct {
   const char* name;
   bool (*parse)(hlo_parser_t* p, hlo_op_state_t* op);
 } kTypeRules[] = {
-    {"same", parse_same},       {"fn", hlo_parse_signature},       {"results", parse_results},
-    {"complex", parse_complex}, {"select", parse_select},          {"tuple", parse_tuple},
-    {"value", parse_value_type}, {"operand", parse_operand_type},  {"operands", parse_operand_types},
-    {"return", parse_return},   {"arrow", parse_arrow},
+    {"same", parse_same},        {"fn", hlo_parse_signature},     {"results", parse_results},
+    {"complex", parse_complex},  {"select", parse_select},        {"tuple", parse_tuple},
+    {"value", parse_value_type}, {"operand", parse_operand_type}, {"operands", parse_operand_types},
+    {"return", parse_return},    {"arrow", parse_arrow},
 };
 
 static bool parse_types(hlo_parser_t* p, hlo_op_state_t* op, const char* rule, size_t length) {
@@ -142,8 +142,7 @@ static const hlo_attr_t* parse_short(hlo_parser_t* p, hlo_attr_form_t form) {
       }
       return hlo_attr_int(p->module, form == HLO_ATTR_FORM_I32 ? HLO_DTYPE_S32 : HLO_DTYPE_S64,
                           value);
-    case HLO_ATTR_FORM_U64:
-      return parse_u64(p);
+    case HLO_ATTR_FORM_U64: return parse_u64(p);
     case HLO_ATTR_FORM_BOOL:
       if (!hlo_parse_int(p, &value)) return NULL;
       return hlo_attr_bool(p->module, value != 0);
@@ -164,8 +163,7 @@ static bool parse_attr_word(hlo_parser_t* p, hlo_op_state_t* op, const char* wor
   size_t skip = full ? 2 : 1;
   hlo_attr_id_t id = hlo_attr_from_name(word + skip, length - skip);
   const char* at = p->token.start;
-  const hlo_attr_t* attr =
-      full ? hlo_parse_any_attr(p) : parse_short(p, hlo_attr_form(id));
+  const hlo_attr_t* attr = full ? hlo_parse_any_attr(p) : parse_short(p, hlo_attr_form(id));
   if (attr) attr = hlo_attr_to_form(p, at, id, attr);
   return hlo_op_set_attr(op, id, attr);
 }
@@ -198,7 +196,8 @@ static bool group_present(const hlo_parser_t* p, const char* form) {
 static const char* skip_group(const char* form) {
   const char* word;
   size_t length;
-  while (hlo_asm_next_word(&form, &word, &length) && !hlo_text_same("?)", word, length)) {}
+  while (hlo_asm_next_word(&form, &word, &length) && !hlo_text_same("?)", word, length)) {
+  }
   return form;
 }
 
@@ -212,18 +211,12 @@ static bool parse_constant_generic(hlo_parser_t* p, hlo_op_state_t* op) {
 
 static bool parse_word(hlo_parser_t* p, hlo_op_state_t* op, const char* word, size_t length) {
   switch (word[0]) {
-    case '%':
-      return parse_operand_word(p, op, length);
-    case '$':
-      return parse_attr_word(p, op, word, length);
-    case '@':
-      return hlo_parse_op_dict(p, op);
-    case '^':
-      return parse_types(p, op, word + 1, length - 1);
-    case '!':
-      return hlo_parse_notation(p, op, word + 1, length - 1);
-    default:
-      return parse_plain_word(p, word, length);
+    case '%': return parse_operand_word(p, op, length);
+    case '$': return parse_attr_word(p, op, word, length);
+    case '@': return hlo_parse_op_dict(p, op);
+    case '^': return parse_types(p, op, word + 1, length - 1);
+    case '!': return hlo_parse_notation(p, op, word + 1, length - 1);
+    default: return parse_plain_word(p, word, length);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the parser: text that is canonical already comes back as it is, other spellings come back
-// canonical, faults are reported at their place.
+// Tests of the parser: text that is canonical already comes back as it is, other spellings come
+// back canonical, faults are reported at their place.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,12 +31,12 @@ static void expect_text(const char* text, const char* canonical) {
 }
 
 // The op's line in a function, whose arguments are all sorts of values.
-#define HEAD                                                                                   \
-  "module {\n"                                                                                 \
-  "  func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<f32>, "         \
-  "%arg3: tensor<4xi1>, %arg4: tensor<2x3x4xf32>, %arg5: tensor<i32>, %arg6: tensor<2xi64>, "  \
+#define HEAD                                                                                      \
+  "module {\n"                                                                                    \
+  "  func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<f32>, "            \
+  "%arg3: tensor<4xi1>, %arg4: tensor<2x3x4xf32>, %arg5: tensor<i32>, %arg6: tensor<2xi64>, "     \
   "%arg7: !stablehlo.token, %arg8: tuple<tensor<f32>, tensor<i32>>, %arg9: tensor<1x8x8x2xf32>, " \
-  "%arg10: tensor<3x3x2x4xf32>, %arg11: tensor<2x4x5xf32>, %arg12: tensor<4xcomplex<f32>>) {\n" \
+  "%arg10: tensor<3x3x2x4xf32>, %arg11: tensor<2x4x5xf32>, %arg12: tensor<4xcomplex<f32>>) {\n"   \
   "    "
 #define TAIL "\n    return\n  }\n}\n"
 
@@ -138,26 +138,30 @@ static void test_pretty_forms(void** state) {
 
 static void test_other_spellings(void** state) {
   (void)state;
-  expect_op("%0 = \"stablehlo.add\"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
-            "%0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>");
-  expect_op("%x = \"stablehlo.transpose\"(%arg4) {permutation = dense<[2, 0, 1]> : tensor<3xi64>} : "
-            "(tensor<2 x 3x4xf32>) -> tensor<4x2x3xf32>",
-            "%0 = stablehlo.transpose %arg4, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> "
-            "tensor<4x2x3xf32>");
+  expect_op(
+      "%0 = \"stablehlo.add\"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
+      "%0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>");
+  expect_op(
+      "%x = \"stablehlo.transpose\"(%arg4) {permutation = dense<[2, 0, 1]> : tensor<3xi64>} : "
+      "(tensor<2 x 3x4xf32>) -> tensor<4x2x3xf32>",
+      "%0 = stablehlo.transpose %arg4, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> "
+      "tensor<4x2x3xf32>");
   expect_op("%0 = stablehlo.constant dense<\"0x01000000FEFFFFFF\"> : tensor<2xi32>",
             "%0 = stablehlo.constant dense<[1, -2]> : tensor<2xi32>");
   expect_op("%0 = stablehlo.constant dense<\"0x05\"> : tensor<4xi1>",
             "%0 = stablehlo.constant dense<[true, false, true, false]> : tensor<4xi1>");
-  expect_op("%0 = stablehlo.constant dense<[(1.0, 0x7F800000), (-0.5, 2.0e1)]> : "
-            "tensor<2xcomplex<f32>>",
-            "%0 = stablehlo.constant dense<[(1.000000e+00,0x7F800000), "
-            "(-5.000000e-01,2.000000e+01)]> : tensor<2xcomplex<f32>>");
+  expect_op(
+      "%0 = stablehlo.constant dense<[(1.0, 0x7F800000), (-0.5, 2.0e1)]> : "
+      "tensor<2xcomplex<f32>>",
+      "%0 = stablehlo.constant dense<[(1.000000e+00,0x7F800000), "
+      "(-5.000000e-01,2.000000e+01)]> : tensor<2xcomplex<f32>>");
   expect_op("%0 = stablehlo.constant dense<[255, 0xFF]> : tensor<2xi8>",
             "%0 = stablehlo.constant dense<-1> : tensor<2xi8>");
-  expect_op("%0 = \"stablehlo.compare\"(%arg0, %arg1) {comparison_direction = "
-            "#stablehlo.comparison_direction<GE>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>",
-            "%0 = stablehlo.compare GE, %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> "
-            "tensor<4xi1>");
+  expect_op(
+      "%0 = \"stablehlo.compare\"(%arg0, %arg1) {comparison_direction = "
+      "#stablehlo.comparison_direction<GE>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>",
+      "%0 = stablehlo.compare GE, %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> "
+      "tensor<4xi1>");
 }
 
 static void test_regions(void** state) {
@@ -191,7 +195,8 @@ static void test_regions(void** state) {
       "tensor<i1>\n"
       "      stablehlo.return %6 : tensor<i1>\n"
       "    }) : (tensor<4xf32>) -> tensor<4xf32>\n"
-      "    %7 = sdy.manual_computation(%5) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[<@mesh, "
+      "    %7 = sdy.manual_computation(%5) in_shardings=[<@mesh, [{\"x\"}]>] "
+      "out_shardings=[<@mesh, "
       "[{\"x\"}]>] manual_axes={\"x\"} (%arg10: tensor<2xf32>) {\n"
       "      sdy.return %arg10 : tensor<2xf32>\n"
       "    } : (tensor<4xf32>) -> tensor<4xf32>\n"
@@ -206,7 +211,8 @@ static void test_module_level(void** state) {
   static const char kText[] =
       "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
       "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n"
-      "  func.func private @decl(tensor<2xf32>, tensor<?xf32, #stablehlo.bounds<5>>) -> tensor<f32>\n"
+      "  func.func private @decl(tensor<2xf32>, tensor<?xf32, #stablehlo.bounds<5>>) -> "
+      "tensor<f32>\n"
       "  func.func @\"odd name\"(%arg0: tensor<4xf32> {jax.buffer_donor = true, sdy.sharding = "
       "#sdy.sharding<@mesh, [{\"x\", ?}]>}) -> (tensor<4xf32> {jax.result_info = \"result\"}) "
       "attributes {a = [1 : i64, unit, @b::@c], b = {c = array<i32: 1, 2>}, d = f32, e = "
@@ -215,52 +221,55 @@ static void test_module_level(void** state) {
       "  }\n"
       "}\n";
   expect_text(kText, kText);
-  expect_text("!t = tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.5, 2.0:3}>>\n"
-              "#a = dense<[[0, 1]]> : tensor<1x2xi64>  // a comment\n"
-              "func @f(%x: !t loc(\"x\")) {\n"
-              "  %r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = #a} : (!t) -> !t "
-              "loc(#l)\n"
-              "  func.return\n"
-              "}\n"
-              "#l = loc(\"f.py\":1:2)\n",
-              "module {\n"
-              "  func.func @f(%arg0: tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
-              "2.000000e+00:3}>>) {\n"
-              "    %0 = \"stablehlo.collective_permute\"(%arg0) <{source_target_pairs = dense<[[0, "
-              "1]]> : tensor<1x2xi64>}> : (tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
-              "2.000000e+00:3}>>) -> tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
-              "2.000000e+00:3}>>\n"
-              "    return\n"
-              "  }\n"
-              "}\n");
-  expect_text("func.func @f() -> tensor<2xi16> {\n"
-              "  %0 = stablehlo.constant dense_resource<blob> : tensor<2xi16>\n"
-              "  return %0 : tensor<2xi16>\n"
-              "}\n"
-              "{-#\n  dialect_resources: {\n    builtin: {\n      blob: \"0x020000000100FFFF\"\n"
-              "    }\n  }\n#-}\n",
-              "module {\n  func.func @f() -> tensor<2xi16> {\n"
-              "    %0 = stablehlo.constant dense<[1, -1]> : tensor<2xi16>\n"
-              "    return %0 : tensor<2xi16>\n  }\n}\n");
+  expect_text(
+      "!t = tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.5, 2.0:3}>>\n"
+      "#a = dense<[[0, 1]]> : tensor<1x2xi64>  // a comment\n"
+      "func @f(%x: !t loc(\"x\")) {\n"
+      "  %r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = #a} : (!t) -> !t "
+      "loc(#l)\n"
+      "  func.return\n"
+      "}\n"
+      "#l = loc(\"f.py\":1:2)\n",
+      "module {\n"
+      "  func.func @f(%arg0: tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
+      "2.000000e+00:3}>>) {\n"
+      "    %0 = \"stablehlo.collective_permute\"(%arg0) <{source_target_pairs = dense<[[0, "
+      "1]]> : tensor<1x2xi64>}> : (tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
+      "2.000000e+00:3}>>) -> tensor<2x!quant.uniform<u8<1:200>:f32:0, {1.500000e+00, "
+      "2.000000e+00:3}>>\n"
+      "    return\n"
+      "  }\n"
+      "}\n");
+  expect_text(
+      "func.func @f() -> tensor<2xi16> {\n"
+      "  %0 = stablehlo.constant dense_resource<blob> : tensor<2xi16>\n"
+      "  return %0 : tensor<2xi16>\n"
+      "}\n"
+      "{-#\n  dialect_resources: {\n    builtin: {\n      blob: \"0x020000000100FFFF\"\n"
+      "    }\n  }\n#-}\n",
+      "module {\n  func.func @f() -> tensor<2xi16> {\n"
+      "    %0 = stablehlo.constant dense<[1, -1]> : tensor<2xi16>\n"
+      "    return %0 : tensor<2xi16>\n  }\n}\n");
 }
 
 static void test_generic_module(void** state) {
   (void)state;
-  expect_text("\"builtin.module\"() <{sym_name = \"m\"}> ({\n"
-              "  \"func.func\"() <{arg_attrs = [{a.b = 1 : i32}], function_type = (tensor<f32>) -> "
-              "tensor<f32>, sym_name = \"f\", sym_visibility = \"private\"}> ({\n"
-              "  ^bb0(%x: tensor<f32>):\n"
-              "    \"func.return\"(%x) : (tensor<f32>) -> ()\n"
-              "  }) : () -> ()\n"
-              "  \"func.func\"() <{function_type = () -> (), sym_name = \"g\"}> ({\n"
-              "  }) {c} : () -> ()\n"
-              "}) {mhlo.num_partitions = 1 : i32} : () -> ()\n",
-              "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
-              "  func.func private @f(%arg0: tensor<f32> {a.b = 1 : i32}) -> tensor<f32> {\n"
-              "    return %arg0 : tensor<f32>\n"
-              "  }\n"
-              "  func.func @g() attributes {c}\n"
-              "}\n");
+  expect_text(
+      "\"builtin.module\"() <{sym_name = \"m\"}> ({\n"
+      "  \"func.func\"() <{arg_attrs = [{a.b = 1 : i32}], function_type = (tensor<f32>) -> "
+      "tensor<f32>, sym_name = \"f\", sym_visibility = \"private\"}> ({\n"
+      "  ^bb0(%x: tensor<f32>):\n"
+      "    \"func.return\"(%x) : (tensor<f32>) -> ()\n"
+      "  }) : () -> ()\n"
+      "  \"func.func\"() <{function_type = () -> (), sym_name = \"g\"}> ({\n"
+      "  }) {c} : () -> ()\n"
+      "}) {mhlo.num_partitions = 1 : i32} : () -> ()\n",
+      "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
+      "  func.func private @f(%arg0: tensor<f32> {a.b = 1 : i32}) -> tensor<f32> {\n"
+      "    return %arg0 : tensor<f32>\n"
+      "  }\n"
+      "  func.func @g() attributes {c}\n"
+      "}\n");
 }
 
 static void test_locations(void** state) {
@@ -311,10 +320,14 @@ static void test_faults(void** state) {
   expect_op_fault("%0 = stablehlo.add %arg0 : tensor<4xf32>", "expected ','");
   expect_op_fault("%0:2 = stablehlo.add %arg0, %arg1 : tensor<4xf32>",
                   "1 results, but 2 are named");
-  expect_op_fault("%0 = \"stablehlo.add\"(%arg0, %arg1) <{x = 1}> : (tensor<4xf32>, tensor<4xf32>) "
-                  "-> tensor<4xf32>", "'stablehlo.add' has no attribute 'x'");
-  expect_op_fault("%0 = stablehlo.compare XX, %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> "
-                  "tensor<4xi1>", "'XX' is no comparison_direction");
+  expect_op_fault(
+      "%0 = \"stablehlo.add\"(%arg0, %arg1) <{x = 1}> : (tensor<4xf32>, tensor<4xf32>) "
+      "-> tensor<4xf32>",
+      "'stablehlo.add' has no attribute 'x'");
+  expect_op_fault(
+      "%0 = stablehlo.compare XX, %arg0, %arg1 : (tensor<4xf32>, tensor<4xf32>) -> "
+      "tensor<4xi1>",
+      "'XX' is no comparison_direction");
   expect_op_fault("%0 = \"stablehlo.iota\"() {iota_dimension = 1 : i32} : () -> tensor<4xf32>",
                   "attribute 'iota_dimension' must be a 64-bit integer");
   expect_op_fault("%0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
@@ -340,7 +353,8 @@ static void test_faults(void** state) {
   expect_op_fault("\x01", "unexpected character 0x01");
   expect_fault("module {", HLO_STATUS_INVALID_ARGUMENT,
                "t.mlir:1:9: error: expected '}', found the end of the text");
-  expect_fault("module {}\nmodule {}", HLO_STATUS_INVALID_ARGUMENT, "t.mlir:2:1: error: a text holds");
+  expect_fault("module {}\nmodule {}", HLO_STATUS_INVALID_ARGUMENT,
+               "t.mlir:2:1: error: a text holds");
   expect_fault("func.func @f() {\n  foo.bar\n  return\n}", HLO_STATUS_UNIMPLEMENTED,
                "t.mlir:2:3: error: op 'foo.bar' is not supported");
   expect_fault("func.func @f() { return }\nfunc.func @f() { return }", HLO_STATUS_INVALID_ARGUMENT,
@@ -438,9 +452,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pretty_forms),     cmocka_unit_test(test_other_spellings),
       cmocka_unit_test(test_regions),          cmocka_unit_test(test_module_level),
-      cmocka_unit_test(test_generic_module),       cmocka_unit_test(test_locations),        cmocka_unit_test(test_faults),
-      cmocka_unit_test(test_goes_on_after_faults), cmocka_unit_test(test_depth_is_bounded),
-      cmocka_unit_test(test_alias_expansion_is_bounded),
+      cmocka_unit_test(test_generic_module),   cmocka_unit_test(test_locations),
+      cmocka_unit_test(test_faults),           cmocka_unit_test(test_goes_on_after_faults),
+      cmocka_unit_test(test_depth_is_bounded), cmocka_unit_test(test_alias_expansion_is_bounded),
       cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,8 @@ static bool parse_dims(hlo_parser_t* p, hlo_type_t* type, int64_t dims[HLO_RANK_
     }
     while (c < p->end && *c == ' ') ++c;
     if (c == p->end || *c != 'x') return hlo_parse_fault(p, c, "expected 'x' after a dimension");
-    for (++c; c < p->end && *c == ' '; ++c) {}
+    for (++c; c < p->end && *c == ' '; ++c) {
+    }
   }
   hlo_lex_seek(p, c);
   type->dims = dims;
@@ -181,10 +182,11 @@ static bool parse_element(hlo_parser_t* p, hlo_type_t* type, hlo_quant_t* quant)
 
 // The list in the text of a bounds encoding, "3, ?>", or NULL if it is another encoding.
 static const char* bounds_list(const hlo_attr_t* attr) {
-  static const char* const kForms[] = {
-      "#stablehlo.bounds<", "#mhlo.bounds<", "#stablehlo.type_extensions<bounds = [",
-      "#mhlo.type_extensions<bounds = ["};
-  for (size_t i = 0; attr->kind == HLO_ATTR_KIND_OPAQUE && i < sizeof kForms / sizeof *kForms; ++i) {
+  static const char* const kForms[] = {"#stablehlo.bounds<", "#mhlo.bounds<",
+                                       "#stablehlo.type_extensions<bounds = [",
+                                       "#mhlo.type_extensions<bounds = ["};
+  for (size_t i = 0; attr->kind == HLO_ATTR_KIND_OPAQUE && i < sizeof kForms / sizeof *kForms;
+       ++i) {
     size_t length = strlen(kForms[i]);
     if (strncmp(attr->text, kForms[i], length) == 0) return attr->text + length;
   }
@@ -200,8 +202,8 @@ static bool parse_bounds(hlo_parser_t* p, const char* at, const char* list, hlo_
     uint64_t value = 0;
     bool known = *c != '?';
     while (known && c[1] >= '0' && c[1] <= '9') ++c;
-    if (count == type->rank || (known && (!hlo_text_to_u64(start, c + 1, &value) ||
-                                          value > INT64_MAX))) {
+    if (count == type->rank ||
+        (known && (!hlo_text_to_u64(start, c + 1, &value) || value > INT64_MAX))) {
       return hlo_parse_fault(p, at, "bounds do not fit the tensor");
     }
     bounds[count++] = known ? (int64_t)value : HLO_DIM_DYNAMIC;
@@ -304,7 +306,8 @@ static const hlo_type_t* parse_group(hlo_parser_t* p, bool is_future) {
 static const hlo_type_t* parse_bang(hlo_parser_t* p) {
   const char* name = p->token.start;
   size_t length = p->token.length;
-  if (hlo_text_same("!stablehlo.token", name, length) || hlo_text_same("!mhlo.token", name, length)) {
+  if (hlo_text_same("!stablehlo.token", name, length) ||
+      hlo_text_same("!mhlo.token", name, length)) {
     hlo_lex_advance(p);
     return hlo_type_token(p->module);
   }
@@ -312,9 +315,8 @@ static const hlo_type_t* parse_bang(hlo_parser_t* p) {
   if (hlo_text_same("!quant.uniform", name, length)) {  // only to be named by an alias
     hlo_quant_t quant;
     if (!parse_quant(p, &quant)) return NULL;
-    return hlo_type_intern(p->module, &(hlo_type_t){.kind = HLO_TYPE_TENSOR,
-                                                    .dtype = quant.storage,
-                                                    .quant = &quant});
+    return hlo_type_intern(
+        p->module, &(hlo_type_t){.kind = HLO_TYPE_TENSOR, .dtype = quant.storage, .quant = &quant});
   }
   return hlo_parse_alias(p, &p->types);
 }

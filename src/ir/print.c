@@ -126,9 +126,7 @@ static void print_loc_body(hlo_printer_t* p, const hlo_loc_info_t* info) {
       }
       hlo_strbuf_putc(p->out, ']');
       return;
-    default:
-      hlo_strbuf_puts(p->out, "unknown");
-      return;
+    default: hlo_strbuf_puts(p->out, "unknown"); return;
   }
 }
 
@@ -192,32 +190,19 @@ void hlo_print_struct(hlo_printer_t* p, const hlo_node_t* node, const hlo_struct
   hlo_strbuf_putc(p->out, '>');
 }
 
-// Letters of the two non-spatial dimensions: input and output, kernel.
-static const struct {
-  hlo_attr_id_t first, second, spatial;
-  const char* letters;
-} kConvParts[] = {
-    {HLO_ATTR_input_batch_dimension, HLO_ATTR_input_feature_dimension,
-     HLO_ATTR_input_spatial_dimensions, "bf"},
-    {HLO_ATTR_kernel_input_feature_dimension, HLO_ATTR_kernel_output_feature_dimension,
-     HLO_ATTR_kernel_spatial_dimensions, "io"},
-    {HLO_ATTR_output_batch_dimension, HLO_ATTR_output_feature_dimension,
-     HLO_ATTR_output_spatial_dimensions, "bf"},
-};
-
 // The place of each dimension: spatial number, or -1 and -2 for the letters. False if not a
 // permutation.
 static bool conv_part(const hlo_node_t* node, int part, int32_t places[HLO_RANK_MAX],
                       uint32_t* out_rank) {
   uint32_t count;
-  const int64_t* spatial = hlo_node_attr_ints(node, kConvParts[part].spatial, &count);
+  const int64_t* spatial = hlo_node_attr_ints(node, hlo_conv_parts[part].spatial_id, &count);
   if (!spatial || count > HLO_RANK_MAX - 2) return false;
   uint32_t rank = count + 2;
   for (uint32_t i = 0; i < rank; ++i) places[i] = INT32_MIN;
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t place = i < count    ? spatial[i]
-                    : i == count ? hlo_node_attr_int(node, kConvParts[part].first, -1)
-                                 : hlo_node_attr_int(node, kConvParts[part].second, -1);
+                    : i == count ? hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[0], -1)
+                                 : hlo_node_attr_int(node, hlo_conv_parts[part].letter_ids[1], -1);
     if (place < 0 || place >= rank || places[place] != INT32_MIN) return false;
     places[place] = i < count ? (int32_t)i : i == count ? -1 : -2;
   }
@@ -245,7 +230,7 @@ void hlo_print_conv_dims(const hlo_node_t* node, hlo_strbuf_t* out) {
       if (places[i] >= 0) {
         hlo_strbuf_printf(out, "%d", places[i]);
       } else {
-        hlo_strbuf_putc(out, kConvParts[part].letters[-1 - places[i]]);
+        hlo_strbuf_putc(out, hlo_conv_parts[part].letters[-1 - places[i]]);
       }
     }
     hlo_strbuf_putc(out, ']');
@@ -258,8 +243,7 @@ static void print_separator(hlo_printer_t* p, uint32_t* count) {
   if ((*count)++) hlo_strbuf_puts(p->out, ", ");
 }
 
-uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node,
-                            const hlo_attr_set_t* shown) {
+uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node, const hlo_attr_set_t* shown) {
   const hlo_op_info_t* info = hlo_op_info(node->op);
   hlo_attr_set_t done = {0};
   if (shown) done = *shown;

@@ -13,18 +13,14 @@ static void print_element(const hlo_literal_t* literal, int64_t i, hlo_strbuf_t*
   const uint8_t* element = hlo_literal_element(literal, i);
   const hlo_dtype_info_t* info = hlo_dtype_info(literal->dtype);
   switch (info->klass) {
-    case HLO_DTYPE_CLASS_BOOL:
-      hlo_strbuf_puts(out, *element ? "true" : "false");
-      return;
+    case HLO_DTYPE_CLASS_BOOL: hlo_strbuf_puts(out, *element ? "true" : "false"); return;
     case HLO_DTYPE_CLASS_SIGNED:
       hlo_strbuf_printf(out, "%" PRId64, hlo_dtype_load_int64(literal->dtype, element));
       return;
     case HLO_DTYPE_CLASS_UNSIGNED:
       hlo_strbuf_printf(out, "%" PRIu64, (uint64_t)hlo_dtype_load_int64(literal->dtype, element));
       return;
-    case HLO_DTYPE_CLASS_FLOAT:
-      hlo_print_float(out, literal->dtype, element);
-      return;
+    case HLO_DTYPE_CLASS_FLOAT: hlo_print_float(out, literal->dtype, element); return;
     case HLO_DTYPE_CLASS_COMPLEX:
       hlo_strbuf_putc(out, '(');
       hlo_print_float(out, info->part, element);
@@ -32,8 +28,7 @@ static void print_element(const hlo_literal_t* literal, int64_t i, hlo_strbuf_t*
       hlo_print_float(out, info->part, element + hlo_dtype_size_bytes(info->part));
       hlo_strbuf_putc(out, ')');
       return;
-    case HLO_DTYPE_CLASS_NONE:
-      return;
+    case HLO_DTYPE_CLASS_NONE: return;
   }
 }
 
@@ -190,37 +185,19 @@ static void print_dict(const hlo_print_options_t* options, const hlo_attr_t* att
 void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* attr,
                         hlo_strbuf_t* out) {
   switch (attr->kind) {
-    case HLO_ATTR_KIND_UNIT:
-      hlo_strbuf_puts(out, "unit");
-      return;
-    case HLO_ATTR_KIND_BOOL:
-      hlo_strbuf_puts(out, attr->i ? "true" : "false");
-      return;
+    case HLO_ATTR_KIND_UNIT: hlo_strbuf_puts(out, "unit"); return;
+    case HLO_ATTR_KIND_BOOL: hlo_strbuf_puts(out, attr->i ? "true" : "false"); return;
     case HLO_ATTR_KIND_INT:
       hlo_strbuf_printf(out, hlo_dtype_is_unsigned(attr->dtype) ? "%" PRIu64 : "%" PRId64, attr->i);
       hlo_strbuf_printf(out, " : %s", int_type(attr->dtype, attr->is_index));
       return;
-    case HLO_ATTR_KIND_FLOAT:
-      print_float_attr(attr, out);
-      return;
-    case HLO_ATTR_KIND_STRING:
-      hlo_print_quoted(out, attr->text, attr->text_length);
-      return;
-    case HLO_ATTR_KIND_SYMBOL:
-      hlo_print_symbol(out, attr->text);
-      return;
-    case HLO_ATTR_KIND_TYPE:
-      hlo_print_type(attr->type, out);
-      return;
-    case HLO_ATTR_KIND_INTS:
-      print_ints(attr, out);
-      return;
-    case HLO_ATTR_KIND_LITERAL:
-      print_literal_attr(options, attr, out);
-      return;
-    case HLO_ATTR_KIND_ENUM:
-      print_enum(attr, "stablehlo", out);
-      return;
+    case HLO_ATTR_KIND_FLOAT: print_float_attr(attr, out); return;
+    case HLO_ATTR_KIND_STRING: hlo_print_quoted(out, attr->text, attr->text_length); return;
+    case HLO_ATTR_KIND_SYMBOL: hlo_print_symbol(out, attr->text); return;
+    case HLO_ATTR_KIND_TYPE: hlo_print_type(attr->type, out); return;
+    case HLO_ATTR_KIND_INTS: print_ints(attr, out); return;
+    case HLO_ATTR_KIND_LITERAL: print_literal_attr(options, attr, out); return;
+    case HLO_ATTR_KIND_ENUM: print_enum(attr, "stablehlo", out); return;
     case HLO_ATTR_KIND_ARRAY:
       hlo_strbuf_putc(out, '[');
       for (uint32_t i = 0; i < attr->count; ++i) {
@@ -229,12 +206,8 @@ void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* at
       }
       hlo_strbuf_putc(out, ']');
       return;
-    case HLO_ATTR_KIND_DICT:
-      print_dict(options, attr, out);
-      return;
-    case HLO_ATTR_KIND_OPAQUE:
-      hlo_strbuf_append(out, attr->text, attr->text_length);
-      return;
+    case HLO_ATTR_KIND_DICT: print_dict(options, attr, out); return;
+    case HLO_ATTR_KIND_OPAQUE: hlo_strbuf_append(out, attr->text, attr->text_length); return;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pretty forms of ops: runs the rows of asm.def over nodes. A node that does not fit its row (an odd
-// attribute, more results, ...) is left to the generic form.
+// Pretty forms of ops: runs the rows of asm.def over nodes. A node that does not fit its row (an
+// odd attribute, more results, ...) is left to the generic form.
 #include <inttypes.h>
 #include <string.h>
 
@@ -26,7 +26,9 @@ static bool check_one_result(const hlo_node_t* node) {
   return node->result_count == 1 && node->results[0].type->kind != HLO_TYPE_FUNCTION;
 }
 
-static bool check_no_results(const hlo_node_t* node) { return node->result_count == 0; }
+static bool check_no_results(const hlo_node_t* node) {
+  return node->result_count == 0;
+}
 
 static bool check_any(const hlo_node_t* node) {
   (void)node;
@@ -41,7 +43,9 @@ static void print_same(hlo_printer_t* p, const hlo_node_t* node) {
   }
 }
 
-static void print_fn(hlo_printer_t* p, const hlo_node_t* node) { hlo_print_signature(p, node); }
+static void print_fn(hlo_printer_t* p, const hlo_node_t* node) {
+  hlo_print_signature(p, node);
+}
 
 static void print_result(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_print_type(node->results[0].type, p->out);
@@ -251,37 +255,31 @@ static void print_conv_dims(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_print_conv_dims(node, p->out);
 }
 
-static const struct {
-  const char* name;
-  hlo_attr_id_t id;
-} kWindow[] = {
-    {"stride", HLO_ATTR_window_strides},      {"pad", HLO_ATTR_padding},
-    {"lhs_dilate", HLO_ATTR_lhs_dilation},    {"rhs_dilate", HLO_ATTR_rhs_dilation},
-    {"reverse", HLO_ATTR_window_reversal},
-};
-enum { WINDOW_COUNT = sizeof kWindow / sizeof *kWindow };
-
 static bool check_window(const hlo_node_t* node) {
-  for (int i = 0; i < WINDOW_COUNT; ++i) {
-    const hlo_attr_t* attr = hlo_node_attr(node, kWindow[i].id);
+  for (int i = 0; i < HLO_WINDOW_PART_COUNT; ++i) {
+    const hlo_attr_t* attr = hlo_node_attr(node, hlo_window_parts[i].id);
     if (!attr) continue;
     if (attr->kind != HLO_ATTR_KIND_INTS || attr->is_index) return false;
-    if (kWindow[i].id == HLO_ATTR_padding ? attr->cols != 2 : attr->cols != 0) return false;
+    if (hlo_window_parts[i].id == HLO_ATTR_padding ? attr->cols != 2 : attr->cols != 0)
+      return false;
   }
   return true;
 }
 
 static void print_window(hlo_printer_t* p, const hlo_node_t* node) {
   const char* separator = "";
-  for (int i = 0; i < WINDOW_COUNT; ++i) {
-    const hlo_attr_t* attr = hlo_node_attr(node, kWindow[i].id);
+  for (int i = 0; i < HLO_WINDOW_PART_COUNT; ++i) {
+    const hlo_attr_t* attr = hlo_node_attr(node, hlo_window_parts[i].id);
     if (!attr) continue;
-    hlo_strbuf_printf(p->out, "%s%s = [", separator, kWindow[i].name);
+    hlo_strbuf_printf(p->out, "%s%s = [", separator, hlo_window_parts[i].name);
     separator = ", ";
     for (uint32_t k = 0; k < attr->count; ++k) {
       const char* comma = k ? ", " : "";
       if (attr->cols == 2) {
-        hlo_strbuf_printf(p->out, k % 2 ? ", %" PRId64 "]" : k ? ", [%" PRId64 : "[%" PRId64,
+        hlo_strbuf_printf(p->out,
+                          k % 2 ? ", %" PRId64 "]"
+                          : k   ? ", [%" PRId64
+                                : "[%" PRId64,
                           attr->values[k]);
       } else if (attr->dtype == HLO_DTYPE_PRED) {
         hlo_strbuf_printf(p->out, "%s%s", comma, attr->values[k] ? "true" : "false");
@@ -342,7 +340,9 @@ static void print_barrier(hlo_printer_t* p, const hlo_node_t* node) {
   print_operand_types(p, node);
 }
 
-static bool check_no_regions(const hlo_node_t* node) { return node->region_count == 0; }
+static bool check_no_regions(const hlo_node_t* node) {
+  return node->region_count == 0;
+}
 
 // ---- Control flow
 
@@ -474,8 +474,7 @@ static void print_scan(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_print_operands(p, node, 0, first);
   hlo_strbuf_puts(p->out, ") inits (");
   hlo_print_operands(p, node, first, count);
-  hlo_strbuf_printf(p->out, ") dimension=%" PRId64,
-                    hlo_node_attr_int(node, HLO_ATTR_dimension, 0));
+  hlo_strbuf_printf(p->out, ") dimension=%" PRId64, hlo_node_attr_int(node, HLO_ATTR_dimension, 0));
   hlo_attr_set_t shown = {0};
   hlo_attr_set_add(&shown, HLO_ATTR_dimension);
   hlo_attr_set_add(&shown, HLO_ATTR_operand_segment_sizes);
@@ -640,22 +639,14 @@ static bool check_short(const hlo_attr_t* attr, hlo_attr_form_t form) {
   switch (form) {
     case HLO_ATTR_FORM_I64:
       return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_S64 && !attr->is_index;
-    case HLO_ATTR_FORM_U64:
-      return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_U64;
-    case HLO_ATTR_FORM_I32:
-      return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_S32;
-    case HLO_ATTR_FORM_BOOL:
-      return attr->kind == HLO_ATTR_KIND_BOOL;
-    case HLO_ATTR_FORM_DIMS:
-      return is_dims(attr);
-    case HLO_ATTR_FORM_STRING:
-      return attr->kind == HLO_ATTR_KIND_STRING;
-    case HLO_ATTR_FORM_SYMBOL:
-      return attr->kind == HLO_ATTR_KIND_SYMBOL;
-    case HLO_ATTR_FORM_ANY:
-      return true;
-    default:
-      return attr->kind == HLO_ATTR_KIND_ENUM;
+    case HLO_ATTR_FORM_U64: return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_U64;
+    case HLO_ATTR_FORM_I32: return attr->kind == HLO_ATTR_KIND_INT && attr->dtype == HLO_DTYPE_S32;
+    case HLO_ATTR_FORM_BOOL: return attr->kind == HLO_ATTR_KIND_BOOL;
+    case HLO_ATTR_FORM_DIMS: return is_dims(attr);
+    case HLO_ATTR_FORM_STRING: return attr->kind == HLO_ATTR_KIND_STRING;
+    case HLO_ATTR_FORM_SYMBOL: return attr->kind == HLO_ATTR_KIND_SYMBOL;
+    case HLO_ATTR_FORM_ANY: return true;
+    default: return attr->kind == HLO_ATTR_KIND_ENUM;
   }
 }
 
@@ -664,15 +655,11 @@ static void print_short(hlo_printer_t* p, const hlo_attr_t* attr) {
     case HLO_ATTR_KIND_INT:
       hlo_strbuf_printf(p->out, attr->dtype == HLO_DTYPE_U64 ? "%" PRIu64 : "%" PRId64, attr->i);
       return;
-    case HLO_ATTR_KIND_INTS:
-      print_dims(p, attr);
-      return;
+    case HLO_ATTR_KIND_INTS: print_dims(p, attr); return;
     case HLO_ATTR_KIND_ENUM:
       hlo_strbuf_puts(p->out, hlo_enum_case_name(attr->enum_kind, attr->i));
       return;
-    default:
-      hlo_print_any_attr(&p->options, attr, p->out);
-      return;
+    default: hlo_print_any_attr(&p->options, attr, p->out); return;
   }
 }
 
@@ -723,13 +710,11 @@ static bool check_word(walk_t* w, const char* word, size_t length) {
       attr = word_attr(node, word + 1, length - 1, &id);
       hlo_attr_set_add(&w->shown, id);
       return check_short(attr, hlo_attr_form(id));
-    case '^':
-      return find_part(kTypeRules, word + 1, length - 1)->check(node);
+    case '^': return find_part(kTypeRules, word + 1, length - 1)->check(node);
     case '!':
       add_shown(&w->shown, node->op, word + 1, length - 1);
       return find_part(kNotations, word + 1, length - 1)->check(node);
-    default:
-      return true;
+    default: return true;
   }
 }
 
@@ -765,9 +750,7 @@ static void print_operand_word(walk_t* w, hlo_printer_t* p, size_t length) {
 static void print_word(walk_t* w, hlo_printer_t* p, const char* word, size_t length) {
   hlo_attr_id_t id;
   switch (word[0]) {
-    case '%':
-      print_operand_word(w, p, length);
-      return;
+    case '%': print_operand_word(w, p, length); return;
     case '$': {
       size_t skip = length > 1 && word[1] == '$' ? 2 : 1;
       const hlo_attr_t* attr = word_attr(w->node, word + skip, length - skip, &id);
@@ -779,9 +762,7 @@ static void print_word(walk_t* w, hlo_printer_t* p, const char* word, size_t len
       }
       return;
     }
-    case '@':
-      hlo_print_attr_dict(p, w->node, &w->shown, "");
-      return;
+    case '@': hlo_print_attr_dict(p, w->node, &w->shown, ""); return;
     case '^':
       if (!hlo_text_same("return", word + 1, length - 1) &&
           !hlo_text_same("value", word + 1, length - 1)) {

@@ -38,10 +38,10 @@ static void test_types(void** state) {
   double scales[] = {0.5, 2.0};
   int64_t zeros[] = {0, -3};
   hlo_quant_t quant = {HLO_DTYPE_S8, HLO_DTYPE_F32, -127, 127, 1, 2, scales, zeros};
-  hlo_type_t bounded = {.kind = HLO_TYPE_TENSOR, .dtype = HLO_DTYPE_F32, .rank = 2, .dims = dims,
-                        .bounds = bounds};
-  hlo_type_t quantized = {.kind = HLO_TYPE_TENSOR, .dtype = HLO_DTYPE_S8, .rank = 2, .dims = dims,
-                          .quant = &quant};
+  hlo_type_t bounded = {
+      .kind = HLO_TYPE_TENSOR, .dtype = HLO_DTYPE_F32, .rank = 2, .dims = dims, .bounds = bounds};
+  hlo_type_t quantized = {
+      .kind = HLO_TYPE_TENSOR, .dtype = HLO_DTYPE_S8, .rank = 2, .dims = dims, .quant = &quant};
   const hlo_type_t* f32 = hlo_type_tensor(m, HLO_DTYPE_F32, 0, NULL);
   const hlo_type_t* pair[] = {f32, hlo_type_token(m)};
   expect_type(hlo_type_tensor(m, HLO_DTYPE_C64, 2, dims), "tensor<2x?xcomplex<f32>>");
@@ -114,19 +114,24 @@ static void test_module(void** state) {
   const hlo_type_t* both[] = {t, t};
   hlo_func_t* f = hlo_func_create(m, "main", hlo_type_function(m, 2, both, 1, both), HLO_PUBLIC,
                                   true, hlo_module_loc_file(m, "a.py", 4, 3, 1));
-  hlo_loc_t name = hlo_module_loc(m, &(hlo_loc_info_t){.kind = HLO_LOC_NAME, .text = "sum",
-                                                       .child_count = 1, .children = &f->loc});
-  hlo_node_t* sum = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add, .loc = name,
+  hlo_loc_t name = hlo_module_loc(
+      m, &(hlo_loc_info_t){
+             .kind = HLO_LOC_NAME, .text = "sum", .child_count = 1, .children = &f->loc});
+  hlo_node_t* sum = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
+                                                       .loc = name,
                                                        .operand_count = 2,
                                                        .operands = f->body->args,
-                                                       .result_count = 1, .result_types = both});
+                                                       .result_count = 1,
+                                                       .result_types = both});
   hlo_value_t* operands[] = {&sum->results[0], f->body->args[1]};
-  hlo_node_t* odd = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add, .operand_count = 2,
-                                                       .operands = operands, .result_count = 2,
+  hlo_node_t* odd = append(f->body, &(hlo_node_spec_t){.op = HLO_OP_add,
+                                                       .operand_count = 2,
+                                                       .operands = operands,
+                                                       .result_count = 2,
                                                        .result_types = both});
   operands[0] = &odd->results[1];
-  append(f->body, &(hlo_node_spec_t){.op = HLO_OP_func_return, .operand_count = 1,
-                                     .operands = operands});
+  append(f->body,
+         &(hlo_node_spec_t){.op = HLO_OP_func_return, .operand_count = 1, .operands = operands});
   hlo_strbuf_t out = {0};
   hlo_print_module(m, NULL, &out);
   assert_string_equal(hlo_strbuf_text(&out),

@@ -168,15 +168,9 @@ static void print_list(const hlo_type_t* type, uint32_t first, uint32_t end, hlo
 void hlo_print_type(const hlo_type_t* type, hlo_strbuf_t* out) {
   switch (type->kind) {
     case HLO_TYPE_TENSOR:
-    case HLO_TYPE_BUFFER:
-      print_shaped(type, out);
-      return;
-    case HLO_TYPE_TOKEN:
-      hlo_strbuf_puts(out, "!stablehlo.token");
-      return;
-    case HLO_TYPE_NONE:
-      hlo_strbuf_puts(out, "none");
-      return;
+    case HLO_TYPE_BUFFER: print_shaped(type, out); return;
+    case HLO_TYPE_TOKEN: hlo_strbuf_puts(out, "!stablehlo.token"); return;
+    case HLO_TYPE_NONE: hlo_strbuf_puts(out, "none"); return;
     case HLO_TYPE_TUPLE:
     case HLO_TYPE_FUTURE:
       hlo_strbuf_puts(out, type->kind == HLO_TYPE_TUPLE ? "tuple<" : "!stablehlo.future<");

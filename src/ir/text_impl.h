@@ -21,7 +21,8 @@ typedef struct hlo_struct_field {
   hlo_attr_id_t id;  // of the op
 } hlo_struct_field_t;
 
-/// An attribute such as `dimension_numbers = #stablehlo.gather<...>`, kept as one attribute a field.
+/// An attribute such as `dimension_numbers = #stablehlo.gather<...>`, kept as one attribute a
+/// field.
 typedef struct hlo_struct_attr {
   const char* name;      // of the op's attribute in text
   const char* mnemonic;  // "stablehlo.gather"
@@ -40,6 +41,23 @@ const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t len
 const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id);
 /// True for the struct with the [b, 0, f]x[0, i, o]->[b, 0, f] notation.
 bool hlo_struct_is_conv(const hlo_struct_attr_t* info);
+
+/// The three brackets of dimension numbers, "[b, 0, f]x[0, i, o]->[b, 0, f]": the attributes that
+/// hold the places of the two letters and of the spatial dimensions.
+typedef struct hlo_conv_part {
+  hlo_attr_id_t letter_ids[2];
+  hlo_attr_id_t spatial_id;
+  const char* letters;
+} hlo_conv_part_t;
+extern const hlo_conv_part_t hlo_conv_parts[3];
+
+/// Words of "window = {...}" and their attributes.
+typedef struct hlo_window_part {
+  const char* name;
+  hlo_attr_id_t id;
+} hlo_window_part_t;
+enum { HLO_WINDOW_PART_COUNT = 5 };
+extern const hlo_window_part_t hlo_window_parts[HLO_WINDOW_PART_COUNT];
 
 /// Name of an op's attribute in MLIR text (a few differ from the table's).
 const char* hlo_attr_text_name(hlo_attr_id_t id);

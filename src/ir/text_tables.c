@@ -10,7 +10,9 @@ static const char* const kFormats[HLO_OP_COUNT] = {
 #undef HLO_ASM
 };
 
-const char* hlo_asm_format(hlo_op_t op) { return (unsigned)op < HLO_OP_COUNT ? kFormats[op] : NULL; }
+const char* hlo_asm_format(hlo_op_t op) {
+  return (unsigned)op < HLO_OP_COUNT ? kFormats[op] : NULL;
+}
 
 bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_length) {
   const char* word = *cursor;
@@ -22,7 +24,8 @@ bool hlo_asm_next_word(const char** cursor, const char** out_word, size_t* out_l
   return true;
 }
 
-#define FIELD(name) {#name, HLO_ATTR_##name}
+#define FIELD(name) \
+  { #name, HLO_ATTR_##name }
 static const hlo_struct_field_t kGather[] = {
     FIELD(offset_dims),           FIELD(collapsed_slice_dims),
     FIELD(operand_batching_dims), FIELD(start_indices_batching_dims),
@@ -52,8 +55,12 @@ static const hlo_struct_field_t kDot[] = {
     FIELD(rhs_contracting_dimensions),
 };
 static const hlo_struct_field_t kAlgorithm[] = {
-    FIELD(lhs_precision_type),    FIELD(rhs_precision_type),  FIELD(accumulation_type),
-    FIELD(lhs_component_count),   FIELD(rhs_component_count), FIELD(num_primitive_operations),
+    FIELD(lhs_precision_type),
+    FIELD(rhs_precision_type),
+    FIELD(accumulation_type),
+    FIELD(lhs_component_count),
+    FIELD(rhs_component_count),
+    FIELD(num_primitive_operations),
     FIELD(allow_imprecise_accumulation),
 };
 static const hlo_struct_field_t kChannel[] = {
@@ -62,7 +69,8 @@ static const hlo_struct_field_t kChannel[] = {
 };
 #undef FIELD
 
-#define ROW(name, mnemonic, all, fields) {name, mnemonic, all, sizeof(fields) / sizeof(*fields), fields}
+#define ROW(name, mnemonic, all, fields) \
+  { name, mnemonic, all, sizeof(fields) / sizeof(*fields), fields }
 enum { CONV_ROW = 2 };
 static const hlo_struct_attr_t kStructs[] = {
     ROW("dimension_numbers", "stablehlo.gather", false, kGather),
@@ -116,7 +124,27 @@ const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id) {
   return NULL;
 }
 
-bool hlo_struct_is_conv(const hlo_struct_attr_t* info) { return info == &kStructs[CONV_ROW]; }
+bool hlo_struct_is_conv(const hlo_struct_attr_t* info) {
+  return info == &kStructs[CONV_ROW];
+}
+
+const hlo_conv_part_t hlo_conv_parts[3] = {
+    {{HLO_ATTR_input_batch_dimension, HLO_ATTR_input_feature_dimension},
+     HLO_ATTR_input_spatial_dimensions,
+     "bf"},
+    {{HLO_ATTR_kernel_input_feature_dimension, HLO_ATTR_kernel_output_feature_dimension},
+     HLO_ATTR_kernel_spatial_dimensions,
+     "io"},
+    {{HLO_ATTR_output_batch_dimension, HLO_ATTR_output_feature_dimension},
+     HLO_ATTR_output_spatial_dimensions,
+     "bf"},
+};
+
+const hlo_window_part_t hlo_window_parts[HLO_WINDOW_PART_COUNT] = {
+    {"stride", HLO_ATTR_window_strides},   {"pad", HLO_ATTR_padding},
+    {"lhs_dilate", HLO_ATTR_lhs_dilation}, {"rhs_dilate", HLO_ATTR_rhs_dilation},
+    {"reverse", HLO_ATTR_window_reversal},
+};
 
 const char* hlo_attr_text_name(hlo_attr_id_t id) {
   return id == HLO_ATTR_operand_segment_sizes ? "operandSegmentSizes" : hlo_attr_name(id);
