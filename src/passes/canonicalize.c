@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass canonicalize: applies the rewrite rules of rules.def. Patterns look from an op back to what
+// it is made of, so one walk in order finds everything.
+#include <string.h>
+
+#include "ir/clone.h"
+#include "passes/passes.h"
+#include "passes/rules.h"
+
+typedef struct canonicalizer {
+  hlo_pass_ctx_t* ctx;
+  hlo_rule_set_t rules;
+} canonicalizer_t;
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  canonicalizer_t* c = context;
+  // Every rewrite leaves fewer ops and numbers, so this ends.
+  for (hlo_node_t* next; node && hlo_rules_apply(&c->rules, node, &next); node = next) {
+    ++c->ctx->step_count;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t read_class(const char* argument, hlo_rule_class_t* out_class) {
+  static const char* const names[] = {"bits", "value", "fast"};
+  *out_class = HLO_RULE_BITS;
+  if (!argument) return hlo_ok();
+  for (int i = HLO_RULE_BITS; i <= HLO_RULE_FAST; ++i) {
+    if (strcmp(argument, names[i]) == 0) {
+      *out_class = (hlo_rule_class_t)i;
+      return hlo_ok();
+    }
+  }
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "the exactness class is bits, value or fast, not '%s'", argument);
+}
+
+hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  canonicalizer_t c = {.ctx = ctx};
+  hlo_rule_class_t exactness;
+  HLO_TRY(read_class(ctx->argument, &exactness));
+  HLO_TRY(hlo_rules_compile(NULL, exactness, &ctx->scratch, &c.rules));
+  hlo_status_t status = hlo_module_walk(module, true, visit, &c);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking at constants and making them (see constants.h).
+#include "passes/constants.h"
+
+#include <string.h>
+
+bool hlo_type_is_plain(const hlo_type_t* type) {
+  return hlo_type_is_tensor(type) && hlo_type_is_static(type) && !type->quant && !type->encoding &&
+         !type->bounds && !type->is_index;
+}
+
+hlo_literal_t* hlo_constant_literal(const hlo_value_t* value) {
+  if (!value->def || value->def->op != HLO_OP_constant) return NULL;
+  const hlo_attr_t* attr = hlo_node_attr(value->def, HLO_ATTR_value);
+  return attr && attr->kind == HLO_ATTR_KIND_LITERAL ? attr->literal : NULL;
+}
+
+const void* hlo_constant_splat(const hlo_value_t* value) {
+  if (value->def && value->def->op == HLO_OP_broadcast_in_dim) {
+    value = hlo_node_operand(value->def, 0);
+  }
+  const hlo_literal_t* literal = hlo_constant_literal(value);
+  if (!literal || literal->element_count == 0) return NULL;
+  return literal->is_splat || literal->element_count == 1 ? literal->data : NULL;
+}
+
+// A splat of the first element if all are the same bits, else NULL.
+static hlo_literal_t* splat_of(const hlo_literal_t* literal) {
+  size_t width = hlo_dtype_size_bytes(literal->dtype);
+  const char* data = literal->data;
+  if (literal->is_splat || literal->element_count < 2) return NULL;
+  if (memcmp(data, data + width, ((size_t)literal->element_count - 1) * width) != 0) return NULL;
+  hlo_literal_t* splat;
+  hlo_status_t status =
+      hlo_literal_create(literal->dtype, literal->rank, literal->dims, true, &splat);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);  // the dense one will do
+    return NULL;
+  }
+  memcpy(hlo_literal_mutable_data(splat), data, width);
+  return splat;
+}
+
+hlo_node_t* hlo_constant_create(hlo_module_t* module, const hlo_type_t* type,
+                                hlo_literal_t* literal, hlo_loc_t loc) {
+  hlo_literal_t* splat = splat_of(literal);
+  hlo_named_attr_t value = {HLO_ATTR_value,
+                            hlo_attr_literal(module, type, splat ? splat : literal)};
+  hlo_literal_release(splat);
+  return hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_constant,
+                                                    .loc = loc,
+                                                    .attr_count = 1,
+                                                    .attrs = &value,
+                                                    .result_count = 1,
+                                                    .result_types = &type});
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass fold: ops whose operands are all constants are computed now, by the reference functions, so
+// that a folded program has the values of an unfolded one.
+//
+// Bounded in time and memory: operands and results have at most fold_element_limit elements, and
+// ops whose cost is not bounded by those (windows, convolutions, general bodies) stay. An op that
+// would fail stays too, to fail when it runs. iota stays: it says more than its elements.
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "interp/program.h"
+#include "ir/clone.h"
+#include "passes/constants.h"
+#include "passes/effects.h"
+#include "passes/passes.h"
+
+enum { DEFAULT_ELEMENT_LIMIT = 4096, OPERAND_LIMIT = 16 };
+
+typedef struct folder {
+  hlo_pass_ctx_t* ctx;
+  int64_t element_limit;
+} folder_t;
+
+static bool has_bounded_cost(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_convolution:
+    case HLO_OP_dynamic_conv:
+    case HLO_OP_einsum:
+    case HLO_OP_chlo_ragged_dot:
+    case HLO_OP_chlo_polygamma:
+    case HLO_OP_chlo_zeta: return false;
+    default: return true;
+  }
+}
+
+static bool is_small(const folder_t* folder, const hlo_type_t* type) {
+  if (!hlo_type_is_plain(type)) return false;
+  int64_t count = hlo_type_element_count(type);
+  return count >= 0 && count <= folder->element_limit;
+}
+
+static bool may_fold(const folder_t* folder, const hlo_node_t* node) {
+  if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_PURE) || node->region_count > 0 || node->extra ||
+      node->operand_count == 0 || node->operand_count > OPERAND_LIMIT ||
+      !has_bounded_cost(node->op)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_value_t* operand = hlo_node_operand(node, i);
+    if (!is_small(folder, operand->type) || !hlo_constant_literal(operand)) return false;
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (!is_small(folder, node->results[i].type)) return false;
+  }
+  return node->result_count > 0;
+}
+
+// A node without its place in the module, whose constant has the tensor's elements.
+static hlo_status_t make_constant(hlo_node_t* node, uint32_t i, const hlo_tensor_t* tensor,
+                                  hlo_node_t** out_constant) {
+  const hlo_type_t* type = node->results[i].type;
+  hlo_literal_t* literal;
+  HLO_TRY(hlo_literal_create(type->dtype, type->rank, type->dims, false, &literal));
+  if (literal->data_bytes != tensor->size_bytes) {
+    hlo_literal_release(literal);
+    return hlo_pass_error(node, HLO_STATUS_INTERNAL, "the folded result has another size");
+  }
+  if (tensor->size_bytes > 0) {
+    memcpy(hlo_literal_mutable_data(literal), tensor->data, tensor->size_bytes);
+  }
+  hlo_module_t* module = node->parent->module;
+  *out_constant = hlo_constant_create(module, type, literal, node->loc);
+  hlo_literal_release(literal);
+  return hlo_module_status(module);
+}
+
+static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_node_t* constant = NULL;
+    HLO_TRY(make_constant(node, i, tensors[i], &constant));
+    hlo_node_insert_before(node, constant);
+    hlo_value_replace_uses(&node->results[i], &constant->results[0]);
+  }
+  hlo_node_erase(node);
+  return hlo_ok();
+}
+
+static hlo_status_t evaluate(const hlo_node_t* node, hlo_tensor_t** results) {
+  hlo_tensor_t* operands[OPERAND_LIMIT] = {0};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < node->operand_count && hlo_status_is_ok(status); ++i) {
+    status = hlo_tensor_from_literal(hlo_constant_literal(hlo_node_operand(node, i)), &operands[i]);
+  }
+  if (hlo_status_is_ok(status)) {
+    hlo_fp_state_t before = hlo_fp_enter();
+    status = hlo_interp_node(node, operands, results);
+    hlo_fp_leave(before);
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(operands[i]);
+  return status;
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  folder_t* folder = context;
+  if (!may_fold(folder, node)) return hlo_ok();
+  hlo_tensor_t** results =
+      hlo_arena_array(&folder->ctx->scratch, node->result_count, sizeof(hlo_tensor_t*));
+  if (!results) return hlo_arena_status(&folder->ctx->scratch);
+  hlo_status_t status = evaluate(node, results);
+  if (!hlo_status_is_ok(status)) {
+    if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+    hlo_status_release(status);
+    return hlo_ok();
+  }
+  uint32_t result_count = node->result_count;
+  status = replace(node, results);
+  ++folder->ctx->step_count;
+  for (uint32_t i = 0; i < result_count; ++i) hlo_tensor_release(results[i]);
+  return status;
+}
+
+hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  folder_t folder = {ctx, ctx->options->fold_element_limit > 0 ? ctx->options->fold_element_limit
+                                                               : DEFAULT_ELEMENT_LIMIT};
+  hlo_status_t status = hlo_module_walk(module, true, visit, &folder);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}

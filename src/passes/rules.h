@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrite rules as data (rules.def), and the matcher that applies them.
+#ifndef HLO_PASSES_RULES_H_
+#define HLO_PASSES_RULES_H_
+
+#include "ir/module.h"
+
+/// From strict to loose; rules of a class include those of the ones before.
+typedef enum hlo_rule_class { HLO_RULE_BITS, HLO_RULE_VALUE, HLO_RULE_FAST } hlo_rule_class_t;
+
+enum hlo_rule_types {
+  HLO_RULE_TYPES_B = 1,
+  HLO_RULE_TYPES_I = 2,
+  HLO_RULE_TYPES_F = 4,
+  HLO_RULE_TYPES_C = 8,
+  HLO_RULE_TYPES_ALL = 16,  // whatever the others say
+};
+
+enum { HLO_RULE_VARIABLES = 26, HLO_RULE_NODES = 4, HLO_RULE_ATTRS = 3 };
+
+/// What a pattern found.
+typedef struct hlo_rule_match {
+  hlo_module_t* module;
+  const hlo_node_t* nodes[HLO_RULE_NODES];  // the pattern's ops, outer before inner
+  uint32_t node_count;
+  hlo_value_t* values[HLO_RULE_VARIABLES];  // by letter
+  hlo_named_attr_t attrs[HLO_RULE_ATTRS];   // of the result's op, set by the guard
+  uint32_t attr_count;
+} hlo_rule_match_t;
+
+/// A row of rules.def.
+typedef struct hlo_rule {
+  const char* name;
+  hlo_rule_class_t exactness;
+  uint32_t types;
+  const char* pattern;
+  const char* result;
+  bool (*guard)(hlo_rule_match_t* match);
+} hlo_rule_t;
+
+uint32_t hlo_rule_count(void);
+const hlo_rule_t* hlo_rule(uint32_t i);
+/// The rule admits results of this element type.
+bool hlo_rule_admits(const hlo_rule_t* rule, hlo_dtype_t dtype);
+
+/// Part of a pattern or result.
+typedef enum hlo_term_kind {
+  HLO_TERM_VARIABLE,
+  HLO_TERM_NUMBER,
+  HLO_TERM_ONES,
+  HLO_TERM_OP,
+} hlo_term_kind_t;
+
+typedef struct hlo_term {
+  hlo_term_kind_t kind;
+  hlo_op_t op;
+  uint32_t variable;  // 0 for 'a'
+  double number;
+  uint32_t operand_count;
+  const struct hlo_term* operands[3];
+} hlo_term_t;
+
+/// Rules ready to match, by the op of their pattern.
+typedef struct hlo_compiled_rule {
+  const hlo_rule_t* rule;
+  const hlo_term_t* pattern;
+  const hlo_term_t* result;
+  const struct hlo_compiled_rule* next;  // of the same op, in the table's order
+} hlo_compiled_rule_t;
+
+typedef struct hlo_rule_set {
+  const hlo_compiled_rule_t* by_op[HLO_OP_COUNT];
+} hlo_rule_set_t;
+
+/// Compiles one rule, or (rule NULL) all up to `exactness`, into arena memory.
+/// errors: INTERNAL (a rule that is not well formed, or whose result is not smaller than its
+/// pattern),
+///         RESOURCE_EXHAUSTED
+hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactness,
+                               hlo_arena_t* arena, hlo_rule_set_t* out_set) HLO_MUST_USE;
+
+/// Applies the first rule that fits to the one result of `node`. True: a value of the same type
+/// stands for it now and the node is gone; *out_node is the new op, or NULL when there is none.
+bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** out_node);
+
+/// Writes the element that a number term means; false if the type has no such value. `element` has
+/// room for 16 bytes.
+bool hlo_term_element(const hlo_term_t* term, hlo_dtype_t dtype, void* element);
+
+#endif  // HLO_PASSES_RULES_H_
