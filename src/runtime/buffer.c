@@ -194,6 +194,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
 void hlo_buffer_release(hlo_buffer_t* buffer) {
   if (!buffer) return;
   hlo_storage_release(buffer->storage);
+  hlo_storage_release(buffer->external_storage);
   hlo_event_release(buffer->ready);
   hlo_mutex_deinit(&buffer->lock);
   hlo_mem_free(buffer);
@@ -229,16 +230,23 @@ static hlo_status_t deleted_error(void) {
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) {
   hlo_mutex_lock(&buffer->lock);
   bool alive = buffer->storage != NULL;
-  if (alive) ++buffer->external_count;
+  if (alive && buffer->external_count++ == 0) {
+    buffer->external_storage = hlo_storage_retain(buffer->storage);
+  }
   hlo_mutex_unlock(&buffer->lock);
   return alive ? hlo_ok() : deleted_error();
 }
 
 hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
+  hlo_storage_t* storage = NULL;
   hlo_mutex_lock(&buffer->lock);
   bool held = buffer->external_count > 0;
-  if (held) --buffer->external_count;
+  if (held && --buffer->external_count == 0) {
+    storage = buffer->external_storage;
+    buffer->external_storage = NULL;
+  }
   hlo_mutex_unlock(&buffer->lock);
+  hlo_storage_release(storage);
   if (held) return hlo_ok();
   return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
                            "external reference count of a buffer is zero already");

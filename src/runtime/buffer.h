@@ -95,7 +95,7 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) HLO_MUST_USE;
 
-/// External references keep the storage from being donated; nested.
+/// External references keep the storage from being donated, and alive after deletion; nested.
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) HLO_MUST_USE;
 hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) HLO_MUST_USE;
 /// The address of the bytes, after waiting until they are defined.

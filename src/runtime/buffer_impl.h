@@ -13,6 +13,7 @@ struct hlo_buffer {
   hlo_mutex_t lock;          // guards the fields below
   hlo_storage_t* storage;    // NULL: deleted or donated
   int32_t external_count;
+  hlo_storage_t* external_storage;  // kept for external references, also after deletion
   bool is_alias_pending;
   int64_t dims[];
 };

@@ -146,6 +146,26 @@ static void deleted_buffers_say_so(void** state) {
   hlo_buffer_release(buffer);
 }
 
+static void external_references_outlive_deletion(void** state) {
+  (void)state;
+  hlo_memory_stats_t before, held, after;
+  hlo_memory_get_stats(device_memory(1), &before);
+  hlo_buffer_t* buffer = make(1);
+  check(hlo_buffer_external_retain(buffer));
+  void* address = NULL;
+  check(hlo_buffer_data_pointer(buffer, &address));
+  hlo_buffer_delete(buffer);
+  assert_true(hlo_buffer_is_deleted(buffer));
+  hlo_memory_get_stats(device_memory(1), &held);
+  assert_true(held.bytes_in_use > before.bytes_in_use);
+  assert_true(((float*)address)[1] == 1.5f);
+  check(hlo_buffer_external_release(buffer));
+  hlo_memory_get_stats(device_memory(1), &after);
+  assert_int_equal(after.bytes_in_use, before.bytes_in_use);
+  expect_code(hlo_buffer_external_release(buffer), HLO_STATUS_FAILED_PRECONDITION);
+  hlo_buffer_release(buffer);
+}
+
 static void copies_land_elsewhere(void** state) {
   (void)state;
   hlo_buffer_t* buffer = make(0);
@@ -288,6 +308,7 @@ int main(void) {
       cmocka_unit_test(strides_of_the_host_are_honoured),
       cmocka_unit_test(raw_ranges_are_checked),
       cmocka_unit_test(deleted_buffers_say_so),
+      cmocka_unit_test(external_references_outlive_deletion),
       cmocka_unit_test(copies_land_elsewhere),
       cmocka_unit_test(donation_takes_and_gives_back),
       cmocka_unit_test(donated_storage_waits_for_readers),
