@@ -152,6 +152,8 @@ static void test_versions(void** state) {
   check_versions("basic", 13);
   check_versions("recent", 6);
   check_versions("resource", 5);
+  check_versions("meshes", 6);
+  check_versions("quantized", 2);
 }
 
 static const hlo_literal_t* nth_literal(const hlo_func_t* func, int n) {
