@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce, reduce_window, select_and_scatter and sort: fast forms against each other and by hand.
+#include "interp/ref_text_test_util.h"
+
+#define REDUCE(op, in, dims, out, type) \
+  "(" in " init: %z) applies stablehlo." op " across dimensions = " dims " : " type " -> " out "\n"
+
+static void test_reduce_dims(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<24xf32>\n"
+      "%m = stablehlo.reshape %a : (tensor<24xf32>) -> tensor<2x3x4xf32>\n"
+      "%z = stablehlo.constant dense<0.5> : tensor<f32>\n"
+      "%r0 = stablehlo.reduce" REDUCE("add", "%m", "[0]", "tensor<3x4xf32>",
+                                      "(tensor<2x3x4xf32>, tensor<f32>)")
+      "check.expect_eq_const %r0, dense<[[12.5, 14.5, 16.5, 18.5], [20.5, 22.5, 24.5, 26.5], "
+      "[28.5, 30.5, 32.5, 34.5]]> : tensor<3x4xf32>\n"
+      "%r1 = stablehlo.reduce" REDUCE("add", "%m", "[0, 2]", "tensor<3xf32>",
+                                      "(tensor<2x3x4xf32>, tensor<f32>)")
+      "check.expect_eq_const %r1, dense<[60.5, 92.5, 124.5]> : tensor<3xf32>\n"
+      "%r2 = stablehlo.reduce" REDUCE("maximum", "%m", "[2, 1]", "tensor<2xf32>",
+                                      "(tensor<2x3x4xf32>, tensor<f32>)")
+      "check.expect_eq_const %r2, dense<[11.0, 23.0]> : tensor<2xf32>\n");
+}
+
+static void test_reduce_short_rows(void** state) {
+  (void)state;
+  // rows of 3 beside 100 outputs are folded side by side; the sum over all must agree
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<600xbf16>\n"
+      "%w = stablehlo.constant dense<1.0> : tensor<2x100x3xbf16>\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+      "%r = stablehlo.reduce" REDUCE("add", "%w", "[2]", "tensor<2x100xbf16>",
+                                     "(tensor<2x100x3xbf16>, tensor<bf16>)")
+      "check.expect_eq_const %r, dense<3.0> : tensor<2x100xbf16>\n"
+      "%s = stablehlo.reduce" REDUCE("add", "%w", "[0, 2]", "tensor<100xbf16>",
+                                     "(tensor<2x100x3xbf16>, tensor<bf16>)")
+      "check.expect_eq_const %s, dense<6.0> : tensor<100xbf16>\n");
+}
+
+static void test_reduce_nan_wins(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[1.0, 0x7FC00000, 3.0, -2.0]> : tensor<4xf32>\n"
+      "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%r = stablehlo.reduce" REDUCE("maximum", "%a", "[0]", "tensor<f32>",
+                                     "(tensor<4xf32>, tensor<f32>)")
+      "%is_number = stablehlo.compare EQ, %r, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "check.expect_eq_const %is_number, dense<false> : tensor<i1>\n");
+}
+
+#define WINDOW(op, sizes, more, in_type, out_type)                                       \
+  "= \"stablehlo.reduce_window\"(%a, %z) ({\n"                                           \
+  "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"                                            \
+  "  %s = stablehlo." op " %x, %y : tensor<i32>\n"                                       \
+  "  stablehlo.return %s : tensor<i32>\n"                                                \
+  "}) {window_dimensions = array<i64: " sizes ">" more "} : (" in_type ", tensor<i32>) -> " \
+  out_type "\n"
+
+static void test_window_long(void** state) {
+  (void)state;
+  // a running sum over the whole dimension, and a long maximum with stride, padding and dilation
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<40xi32>\n"
+      "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%sums " WINDOW("add", "40", ", padding = dense<[[39, 0]]> : tensor<1x2xi64>", "tensor<40xi32>",
+                      "tensor<40xi32>")
+      "%last = stablehlo.slice %sums [36:40] : (tensor<40xi32>) -> tensor<4xi32>\n"
+      "check.expect_eq_const %last, dense<[666, 703, 741, 780]> : tensor<4xi32>\n"
+      "%max " WINDOW("maximum", "13",
+                     ", window_strides = array<i64: 30>, padding = dense<[[20, 5]]> : "
+                     "tensor<1x2xi64>, base_dilations = array<i64: 2>",
+                     "tensor<40xi32>", "tensor<4xi32>")
+      "check.expect_eq_const %max, dense<[0, 11, 26, 39]> : tensor<4xi32>\n");
+}
+
+static void test_window_any_body(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
+      "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%r " WINDOW("subtract", "2", ", window_dilations = array<i64: 2>", "tensor<4xi32>",
+                   "tensor<2xi32>")
+      "check.expect_eq_const %r, dense<[-4, -6]> : tensor<2xi32>\n");
+}
+
+static void test_select_and_scatter(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[1.0, 5.0, 2.0, 2.0], [3.0, 4.0, 7.0, 7.0]]> : "
+      "tensor<2x4xf32>\n"
+      "%g = stablehlo.constant dense<[[10.0, 20.0]]> : tensor<1x2xf32>\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%r = \"stablehlo.select_and_scatter\"(%a, %g, %z) ({\n"
+      "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+      "  %c = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "  stablehlo.return %c : tensor<i1>\n"
+      "}, {\n"
+      "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+      "  %s = stablehlo.add %x, %y : tensor<f32>\n"
+      "  stablehlo.return %s : tensor<f32>\n"
+      "}) {window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>} : "
+      "(tensor<2x4xf32>, tensor<1x2xf32>, tensor<f32>) -> tensor<2x4xf32>\n"
+      "check.expect_eq_const %r, dense<[[0.0, 10.0, 0.0, 0.0], [0.0, 0.0, 20.0, 0.0]]> : "
+      "tensor<2x4xf32>\n");
+}
+
+static void test_sort_by_two_keys(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[2, 1, 2, 1, 2]> : tensor<5xi32>\n"
+      "%b = stablehlo.constant dense<[0.0, 3.0, -0.0, 0x7FC00000, -1.0]> : tensor<5xf32>\n"
+      "%i = stablehlo.iota dim = 0 : tensor<5xi8>\n"
+      "%r:3 = \"stablehlo.sort\"(%a, %b, %i) ({\n"
+      "^bb0(%a0: tensor<i32>, %a1: tensor<i32>, %b0: tensor<f32>, %b1: tensor<f32>, "
+      "%c0: tensor<i8>, %c1: tensor<i8>):\n"
+      "  %lt = stablehlo.compare LT, %a0, %a1 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "  %eq = stablehlo.compare EQ, %a0, %a1 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "  %gt = stablehlo.compare GT, %b0, %b1, TOTALORDER : (tensor<f32>, tensor<f32>) -> "
+      "tensor<i1>\n"
+      "  %and = stablehlo.and %eq, %gt : tensor<i1>\n"
+      "  %or = stablehlo.or %lt, %and : tensor<i1>\n"
+      "  stablehlo.return %or : tensor<i1>\n"
+      "}) {dimension = 0 : i64, is_stable = true} : (tensor<5xi32>, tensor<5xf32>, tensor<5xi8>) "
+      "-> (tensor<5xi32>, tensor<5xf32>, tensor<5xi8>)\n"
+      "check.expect_eq_const %r#0, dense<[1, 1, 2, 2, 2]> : tensor<5xi32>\n"
+      "check.expect_eq_const %r#2, dense<[3, 1, 0, 2, 4]> : tensor<5xi8>\n");
+}
+
+static void test_sort_any_comparator(void** state) {
+  (void)state;
+  // by the last digit, which is no key that is recognised; along a dimension that is not the last
+  expect_runs(
+      "%a = stablehlo.constant dense<[[31, 1], [22, 3], [13, 2], [12, 0]]> : tensor<4x2xi32>\n"
+      "%r = \"stablehlo.sort\"(%a) ({\n"
+      "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+      "  %ten = stablehlo.constant dense<10> : tensor<i32>\n"
+      "  %u = stablehlo.remainder %x, %ten : tensor<i32>\n"
+      "  %v = stablehlo.remainder %y, %ten : tensor<i32>\n"
+      "  %lt = stablehlo.compare LT, %u, %v : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "  stablehlo.return %lt : tensor<i1>\n"
+      "}) {dimension = 0 : i64, is_stable = true} : (tensor<4x2xi32>) -> tensor<4x2xi32>\n"
+      "check.expect_eq_const %r, dense<[[31, 0], [22, 1], [12, 2], [13, 3]]> : tensor<4x2xi32>\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reduce_dims),         cmocka_unit_test(test_reduce_short_rows),
+      cmocka_unit_test(test_reduce_nan_wins),     cmocka_unit_test(test_window_long),
+      cmocka_unit_test(test_window_any_body),     cmocka_unit_test(test_select_and_scatter),
+      cmocka_unit_test(test_sort_by_two_keys),    cmocka_unit_test(test_sort_any_comparator),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
