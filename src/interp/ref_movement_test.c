@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data movement: slices, pads, transposes, broadcasts, gathers and scatters, with their corner cases.
+// Data movement: slices, pads, transposes, broadcasts, gathers and scatters, with their corner
+// cases.
 #include "interp/ref_text_test_util.h"
 
 static void test_reshape_keeps_what_others_hold(void** state) {

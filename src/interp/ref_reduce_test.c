@@ -49,13 +49,14 @@ static void test_reduce_nan_wins(void** state) {
       "check.expect_eq_const %is_number, dense<false> : tensor<i1>\n");
 }
 
-#define WINDOW(op, sizes, more, in_type, out_type)                                       \
-  "= \"stablehlo.reduce_window\"(%a, %z) ({\n"                                           \
-  "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"                                            \
-  "  %s = stablehlo." op " %x, %y : tensor<i32>\n"                                       \
-  "  stablehlo.return %s : tensor<i32>\n"                                                \
-  "}) {window_dimensions = array<i64: " sizes ">" more "} : (" in_type ", tensor<i32>) -> " \
-  out_type "\n"
+#define WINDOW(op, sizes, more, in_type, out_type)                     \
+  "= \"stablehlo.reduce_window\"(%a, %z) ({\n"                         \
+  "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"                          \
+  "  %s = stablehlo." op                                               \
+  " %x, %y : tensor<i32>\n"                                            \
+  "  stablehlo.return %s : tensor<i32>\n"                              \
+  "}) {window_dimensions = array<i64: " sizes ">" more "} : (" in_type \
+  ", tensor<i32>) -> " out_type "\n"
 
 static void test_window_long(void** state) {
   (void)state;
@@ -80,8 +81,7 @@ static void test_window_any_body(void** state) {
       "%a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>\n"
       "%z = stablehlo.constant dense<0> : tensor<i32>\n"
       "%r " WINDOW("subtract", "2", ", window_dilations = array<i64: 2>", "tensor<4xi32>",
-                   "tensor<2xi32>")
-      "check.expect_eq_const %r, dense<[-4, -6]> : tensor<2xi32>\n");
+                   "tensor<2xi32>") "check.expect_eq_const %r, dense<[-4, -6]> : tensor<2xi32>\n");
 }
 
 static void test_select_and_scatter(void** state) {
@@ -145,10 +145,10 @@ static void test_sort_any_comparator(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reduce_dims),         cmocka_unit_test(test_reduce_short_rows),
-      cmocka_unit_test(test_reduce_nan_wins),     cmocka_unit_test(test_window_long),
-      cmocka_unit_test(test_window_any_body),     cmocka_unit_test(test_select_and_scatter),
-      cmocka_unit_test(test_sort_by_two_keys),    cmocka_unit_test(test_sort_any_comparator),
+      cmocka_unit_test(test_reduce_dims),      cmocka_unit_test(test_reduce_short_rows),
+      cmocka_unit_test(test_reduce_nan_wins),  cmocka_unit_test(test_window_long),
+      cmocka_unit_test(test_window_any_body),  cmocka_unit_test(test_select_and_scatter),
+      cmocka_unit_test(test_sort_by_two_keys), cmocka_unit_test(test_sort_any_comparator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

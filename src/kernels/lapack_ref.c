@@ -74,9 +74,14 @@ int64_t hlo_lapack_getrf(int64_t m, int64_t n, hlo_matrix_t a, int32_t* pivots) 
 // Makes the reflector that takes column 0 of `a` (m rows) to (beta, 0, ...): beta at the top, v
 // below (v[0] = 1 implied). Returns tau.
 static double reflector(int64_t m, hlo_matrix_t a) {
-  double norm = 0;
-  for (int64_t i = 1; i < m; i++) norm = hypot(norm, *at(a, i, 0));
-  if (norm == 0) return 0;
+  double largest = 0, sum = 0;
+  for (int64_t i = 1; i < m; i++) largest = fmax(largest, fabs(*at(a, i, 0)));
+  if (largest == 0) return 0;
+  for (int64_t i = 1; i < m; i++) {  // scaled, so that squares neither overflow nor vanish
+    const double part = *at(a, i, 0) / largest;
+    sum += part * part;
+  }
+  const double norm = largest * sqrt(sum);
   const double alpha = *at(a, 0, 0);
   const double beta = -copysign(hypot(alpha, norm), alpha);
   for (int64_t i = 1; i < m; i++) *at(a, i, 0) /= alpha - beta;

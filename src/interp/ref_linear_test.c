@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contractions, convolutions, transforms and factorisations.
+#include "interp/ref_text_test_util.h"
+
+static void test_dot_general_any_dims(void** state) {
+  (void)state;
+  // batch dims in the middle, two contracting dims in different orders, and strides that need
+  // packing
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<24xi32>\n"
+      "%l = stablehlo.reshape %a : (tensor<24xi32>) -> tensor<2x3x4xi32>\n"
+      "%r = stablehlo.reshape %a : (tensor<24xi32>) -> tensor<4x3x2xi32>\n"
+      "%d = stablehlo.dot_general %l, %r, batching_dims = [1] x [1], contracting_dims = [0, 2] x "
+      "[2, 0] : (tensor<2x3x4xi32>, tensor<4x3x2xi32>) -> tensor<3xi32>\n"
+      "check.expect_eq_const %d, dense<[654, 1142, 1758]> : tensor<3xi32>\n"
+      "%o = stablehlo.dot_general %l, %r, contracting_dims = [2] x [0] : (tensor<2x3x4xi32>, "
+      "tensor<4x3x2xi32>) -> tensor<2x3x3x2xi32>\n"
+      "%c = stablehlo.slice %o [1:2, 2:3, 2:3, 0:2] : (tensor<2x3x3x2xi32>) -> "
+      "tensor<1x1x1x2xi32>\n"
+      "check.expect_eq_const %c, dense<[[[[1148, 1234]]]]> : tensor<1x1x1x2xi32>\n");
+}
+
+static void test_dot_element_types(void** state) {
+  (void)state;
+  expect_runs(
+      "%b = stablehlo.constant dense<[100, 100, 100]> : tensor<3xi8>\n"
+      "%wide = stablehlo.dot_general %b, %b, contracting_dims = [0] x [0] : (tensor<3xi8>, "
+      "tensor<3xi8>) -> tensor<i32>\n"
+      "check.expect_eq_const %wide, dense<30000> : tensor<i32>\n"
+      "%wraps = stablehlo.dot_general %b, %b, contracting_dims = [0] x [0] : (tensor<3xi8>, "
+      "tensor<3xi8>) -> tensor<i8>\n"
+      "check.expect_eq_const %wraps, dense<48> : tensor<i8>\n"
+      "%p = stablehlo.constant dense<[true, false]> : tensor<2xi1>\n"
+      "%and_or = stablehlo.dot_general %p, %p, contracting_dims = [0] x [0] : (tensor<2xi1>, "
+      "tensor<2xi1>) -> tensor<i1>\n"
+      "check.expect_eq_const %and_or, dense<true> : tensor<i1>\n"
+      "%c = stablehlo.constant dense<[(1.0, 2.0), (3.0, -1.0)]> : tensor<2xcomplex<f32>>\n"
+      "%z = stablehlo.dot_general %c, %c, contracting_dims = [0] x [0] : (tensor<2xcomplex<f32>>, "
+      "tensor<2xcomplex<f32>>) -> tensor<complex<f32>>\n"
+      "check.expect_eq_const %z, dense<(5.0, -2.0)> : tensor<complex<f32>>\n"
+      "%h = stablehlo.constant dense<1.0> : tensor<1000xbf16>\n"
+      "%long = stablehlo.dot_general %h, %h, contracting_dims = [0] x [0] : (tensor<1000xbf16>, "
+      "tensor<1000xbf16>) -> tensor<bf16>\n"
+      "check.expect_eq_const %long, dense<1000.0> : tensor<bf16>\n");
+}
+
+static void test_einsum(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>\n"
+      "%d = \"stablehlo.unary_einsum\"(%a) {einsum_config = \"ii->i\"} : (tensor<2x2xi32>) -> "
+      "tensor<2xi32>\n"
+      "check.expect_eq_const %d, dense<[1, 4]> : tensor<2xi32>\n"
+      "%s = \"stablehlo.einsum\"(%a, %a) {einsum_config = \"ab,cb->ca\"} : (tensor<2x2xi32>, "
+      "tensor<2x2xi32>) -> tensor<2x2xi32>\n"
+      "check.expect_eq_const %s, dense<[[5, 11], [11, 25]]> : tensor<2x2xi32>\n"
+      "%t = \"stablehlo.einsum\"(%a, %a) {einsum_config = \"ab,cd->d\"} : (tensor<2x2xi32>, "
+      "tensor<2x2xi32>) -> tensor<2xi32>\n"
+      "check.expect_eq_const %t, dense<[40, 60]> : tensor<2xi32>\n");
+}
+
+static void test_ragged_dot(void** state) {
+  (void)state;
+  expect_runs(
+      "%l = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>\n"
+      "%r = stablehlo.constant dense<[[[1.0], [1.0]], [[10.0], [100.0]]]> : tensor<2x2x1xf32>\n"
+      "%g = stablehlo.constant dense<[1, 1]> : tensor<2xi32>\n"
+      "%d = \"chlo.ragged_dot\"(%l, %r, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<"
+      "lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = "
+      "[1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = "
+      "[0]>} : (tensor<3x2xf32>, tensor<2x2x1xf32>, tensor<2xi32>) -> tensor<3x1xf32>\n"
+      "check.expect_eq_const %d, dense<[[3.0], [430.0], [0.0]]> : tensor<3x1xf32>\n");
+}
+
+#define CONV(window, more, lhs, rhs, out)                                                         \
+  "stablehlo.convolution(%l, %r) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {" window \
+  "} {" more "} : (" lhs ", " rhs ") -> " out "\n"
+
+static void test_convolution(void** state) {
+  (void)state;
+  expect_runs(
+      "%l = stablehlo.constant dense<[[[1], [2], [3], [4]]]> : tensor<1x4x1xi32>\n"
+      "%r = stablehlo.constant dense<[[[1]], [[10]]]> : tensor<2x1x1xi32>\n"
+      "%a = " CONV("stride = [1], pad = [[1, 0]]",
+                   "batch_group_count = 1 : i64, feature_group_count = 1 : i64",
+                   "tensor<1x4x1xi32>", "tensor<2x1x1xi32>", "tensor<1x4x1xi32>")
+      "check.expect_eq_const %a, dense<[[[10], [21], [32], [43]]]> : tensor<1x4x1xi32>\n"
+      "%b = " CONV("stride = [2], pad = [[0, 0]], lhs_dilate = [2], rhs_dilate = [2], reverse = "
+                   "[true]",
+                   "batch_group_count = 1 : i64, feature_group_count = 1 : i64",
+                   "tensor<1x4x1xi32>", "tensor<2x1x1xi32>", "tensor<1x3x1xi32>")
+      "check.expect_eq_const %b, dense<[[[12], [23], [34]]]> : tensor<1x3x1xi32>\n");
+}
+
+static void test_grouped_convolution(void** state) {
+  (void)state;
+  expect_runs(
+      "%l = stablehlo.constant dense<[[[1.0, 2.0]], [[3.0, 4.0]]]> : tensor<2x1x2xf32>\n"
+      "%r = stablehlo.constant dense<[[[10.0, 100.0]]]> : tensor<1x1x2xf32>\n"
+      "%a = " CONV("stride = [1]", "batch_group_count = 1 : i64, feature_group_count = 2 : i64",
+                   "tensor<2x1x2xf32>", "tensor<1x1x2xf32>", "tensor<2x1x2xf32>")
+      "check.expect_eq_const %a, dense<[[[10.0, 200.0]], [[30.0, 400.0]]]> : tensor<2x1x2xf32>\n"
+      "%k = stablehlo.constant dense<[[[1.0, 10.0], [100.0, 1000.0]]]> : tensor<1x2x2xf32>\n"
+      "%b = stablehlo.convolution(%l, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = "
+      "{} {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<2x1x2xf32>, "
+      "tensor<1x2x2xf32>) -> tensor<1x1x2xf32>\n"
+      "check.expect_eq_const %b, dense<[[[201.0, 4030.0]]]> : tensor<1x1x2xf32>\n");
+}
+
+static void test_fft(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>\n"
+      "%f = stablehlo.fft %a, type = RFFT, length = [5] : (tensor<5xf32>) -> "
+      "tensor<3xcomplex<f32>>\n"
+      "check.expect_almost_eq_const %f, dense<[(15.0, 0.0), (-2.5, 3.4409548), (-2.5, "
+      "0.81229925)]> "
+      ": tensor<3xcomplex<f32>>\n"
+      "%b = stablehlo.fft %f, type = IRFFT, length = [5] : (tensor<3xcomplex<f32>>) -> "
+      "tensor<5xf32>\n"
+      "check.expect_almost_eq %b, %a : tensor<5xf32>\n");
+}
+
+static void test_factorisations(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[4.0, 99.0], [2.0, 5.0]]> : tensor<2x2xf64>\n"
+      "%l = stablehlo.cholesky %a, lower = true : tensor<2x2xf64>\n"
+      "check.expect_eq_const %l, dense<[[2.0, 0.0], [1.0, 2.0]]> : tensor<2x2xf64>\n"
+      "%b = stablehlo.constant dense<[[2.0], [5.0]]> : tensor<2x1xf64>\n"
+      "%x = \"stablehlo.triangular_solve\"(%l, %b) {left_side = true, lower = true, unit_diagonal "
+      "= false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2xf64>, "
+      "tensor<2x1xf64>) -> tensor<2x1xf64>\n"
+      "check.expect_eq_const %x, dense<[[1.0], [2.0]]> : tensor<2x1xf64>\n"
+      "%y = \"stablehlo.triangular_solve\"(%l, %b) {left_side = true, lower = true, unit_diagonal "
+      "= true, transpose_a = #stablehlo<transpose TRANSPOSE>} : (tensor<2x2xf64>, "
+      "tensor<2x1xf64>) -> tensor<2x1xf64>\n"
+      "check.expect_eq_const %y, dense<[[-3.0], [5.0]]> : tensor<2x1xf64>\n"
+      "%bad = stablehlo.constant dense<[[1.0, 0.0], [2.0, 1.0]]> : tensor<2x2xf64>\n"
+      "%n = stablehlo.cholesky %bad, lower = true : tensor<2x2xf64>\n"
+      "%ne = stablehlo.compare NE, %n, %n : (tensor<2x2xf64>, tensor<2x2xf64>) -> tensor<2x2xi1>\n"
+      "check.expect_eq_const %ne, dense<true> : tensor<2x2xi1>\n");
+}
+
+static void test_batch_norm(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[1.0, 10.0], [3.0, 30.0]]> : tensor<2x2xf32>\n"
+      "%s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+      "%o = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>\n"
+      "%r:3 = \"stablehlo.batch_norm_training\"(%a, %s, %o) {epsilon = 0.0 : f32, feature_index = "
+      "1 "
+      ": i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, "
+      "tensor<2xf32>, tensor<2xf32>)\n"
+      "check.expect_almost_eq_const %r#0, dense<[[-1.0, -1.0], [1.0, 3.0]]> : tensor<2x2xf32>\n"
+      "check.expect_almost_eq_const %r#1, dense<[2.0, 20.0]> : tensor<2xf32>\n"
+      "check.expect_almost_eq_const %r#2, dense<[1.0, 100.0]> : tensor<2xf32>\n"
+      "%g:3 = \"stablehlo.batch_norm_grad\"(%a, %s, %r#1, %r#2, %a) {epsilon = 0.0 : f32, "
+      "feature_index = 1 : i64} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, "
+      "tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)\n"
+      "check.expect_almost_eq_const %g#0, dense<0.0> : tensor<2x2xf32>\n"
+      "check.expect_almost_eq_const %g#1, dense<[2.0, 20.0]> : tensor<2xf32>\n"
+      "check.expect_almost_eq_const %g#2, dense<[4.0, 40.0]> : tensor<2xf32>\n");
+}
+
+static void test_top_k(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[3, 9, 9], [-1, -3, -2]]> : tensor<2x3xi16>\n"
+      "%v, %i = chlo.top_k(%a, k = 2) : tensor<2x3xi16> -> (tensor<2x2xi16>, tensor<2x2xi32>)\n"
+      "check.expect_eq_const %v, dense<[[9, 9], [-1, -2]]> : tensor<2x2xi16>\n"
+      "check.expect_eq_const %i, dense<[[1, 2], [0, 2]]> : tensor<2x2xi32>\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_dot_general_any_dims),
+      cmocka_unit_test(test_dot_element_types),
+      cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_ragged_dot),
+      cmocka_unit_test(test_convolution),
+      cmocka_unit_test(test_grouped_convolution),
+      cmocka_unit_test(test_fft),
+      cmocka_unit_test(test_factorisations),
+      cmocka_unit_test(test_batch_norm),
+      cmocka_unit_test(test_top_k),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
