@@ -1,21 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // hlocc opt, hlocc passes: passes over a program, and their list.
+#include <stdio.h>
+
 #include "cli/cli.h"
+#include "ir/print.h"
+#include "passes/runner.h"
+
+static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module) {
+  const hlo_cli_t* cli = context;
+  hlo_print_options_t options = {
+      .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};
+  hlo_strbuf_t text = {0};
+  hlo_print_module(module, &options, &text);
+  fprintf(stderr, "// after pass %u, %s: %s\n%s", stats->position + 1, stats->pass->name,
+          stats->changed ? "changed" : "unchanged", hlo_strbuf_text(&text));
+  hlo_strbuf_deinit(&text);
+}
+
+static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, cli->file, NULL, 0);
+  hlo_pass_options_t options = {.verify_each = cli->verify_each || cli->config.check,
+                                .diag = &diag,
+                                .after = cli->print_after_all ? print_after : NULL,
+                                .after_context = cli};
+  hlo_status_t status = hlo_passes_run(module, cli->passes, &options);
+  hlo_diag_deinit(&diag);
+  return status;
+}
 
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (cli->passes) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "--passes=%s: this build has no table of passes", cli->passes);
-  }
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
-  hlo_status_t status = hlo_cli_print(cli, module, out);
+  hlo_status_t status = cli->passes ? run_passes(cli, module) : hlo_ok();
+  if (hlo_status_is_ok(status)) status = hlo_cli_print(cli, module, out);
   hlo_module_release(module);
   return status;
 }
 
 hlo_status_t hlo_cli_cmd_passes(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  (void)out;
-  (void)cli;
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "this build has no table of passes");
+  if (cli->markdown) {
+    hlo_passes_markdown(out);
+    return hlo_ok();
+  }
+  for (uint32_t i = 0; i < hlo_pass_count(); ++i) {
+    const hlo_pass_info_t* info = hlo_pass_info(i);
+    hlo_strbuf_printf(out, "%s%s%s%s  (%s)\n    %s\n", info->name, *info->argument ? "[=" : "",
+                      info->argument, *info->argument ? "]" : "", hlo_pass_kind_name(info->kind),
+                      info->purpose);
+  }
+  return hlo_ok();
 }

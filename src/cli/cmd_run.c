@@ -11,6 +11,7 @@
 #include "interp/program.h"
 #include "interp/simgrid.h"
 #include "ir/print.h"
+#include "passes/runner.h"
 
 typedef struct run {
   const hlo_cli_t* cli;
@@ -196,10 +197,15 @@ static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
   return hlo_ok();
 }
 
-static hlo_status_t run_module(hlo_cli_t* cli, const hlo_module_t* module, run_t* run,
+static hlo_status_t run_module(hlo_cli_t* cli, hlo_module_t* module, run_t* run,
                                hlo_strbuf_t* out) {
   HLO_TRY(choose_function(cli, module, &run->func));
   HLO_TRY(choose_processes(run, module));
+  // One partition holds whole tensors: what the program says about sharding has no meaning.
+  if (run->partition_count == 1) {
+    HLO_TRY(hlo_passes_run(module, "drop_shardy", NULL));
+    HLO_TRY(choose_function(cli, module, &run->func));
+  }
   run->input_count = run->func->type->input_count;
   run->output_count = run->func->type->element_count - run->input_count;
   HLO_TRY(check_counts(run));
