@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public C API (include/hlocc/hlocc.h) over client, compiler and loaded executables.
+#include "hlocc/hlocc.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/os.h"
+#include "capi/error.h"
+#include "compiler/compiler.h"
+#include "frontend/frontend.h"
+#include "runtime/executable.h"
+
+struct hlocc_client {
+  atomic_int count;  // the user, and every executable
+  hlo_client_t* client;
+};
+
+struct hlocc_executable {
+  hlocc_client_t* client;
+  hlo_loaded_t* loaded;
+  const hlo_executable_t* compiled;  // of `loaded`
+};
+
+const char* hlocc_version(void) {
+  return HLOCC_VERSION;
+}
+
+const char* hlocc_type_name(hlocc_type_t type) {
+  return hlo_dtype_info(hlo_dtype_from_pjrt((int32_t)type))->hlo_name;
+}
+
+// ---- clients
+
+// A copy of the caller's options: fields that the caller does not know are zero.
+static hlo_status_t copy_options(void* to, size_t size, const void* from) {
+  memset(to, 0, size);
+  if (!from) return hlo_ok();
+  size_t given;
+  memcpy(&given, from, sizeof given);
+  if (given < sizeof given) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "options without their struct_size");
+  }
+  memcpy(to, from, given < size ? given : size);
+  return hlo_ok();
+}
+
+static void log_warnings(const hlo_config_t* config, const hlo_strbuf_t* warnings) {
+  hlo_log_t log = {0};
+  hlo_status_release(hlo_log_level_parse(config->log, &log.level));
+  if (warnings->length) HLO_LOG(&log, WARN, "%s", hlo_strbuf_text(warnings));
+}
+
+static hlo_status_t create_client(const hlocc_client_options_t* given, hlo_client_t** out_client) {
+  hlocc_client_options_t options;
+  HLO_TRY(copy_options(&options, sizeof options, given));
+  hlo_config_t config;
+  hlo_strbuf_t warnings = {0};
+  hlo_status_t status = hlo_config_init(&config, NULL, &warnings);
+  if (hlo_status_is_ok(status)) {
+    log_warnings(&config, &warnings);
+    hlo_client_options_t client_options = {
+        .device_count = options.device_count ? options.device_count : (uint32_t)config.num_devices,
+        .thread_count = options.thread_count ? options.thread_count : (uint32_t)config.num_threads};
+    status = hlo_client_create(&client_options, out_client);
+  }
+  hlo_config_deinit(&config);
+  hlo_strbuf_deinit(&warnings);
+  return status;
+}
+
+hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
+                                   hlocc_client_t** out_client) {
+  hlocc_client_t* client = hlo_mem_alloc_zeroed(sizeof *client);
+  if (!client) return hlocc_error_wrap(hlo_status_out_of_memory(sizeof *client));
+  atomic_init(&client->count, 1);
+  hlo_status_t status = create_client(options, &client->client);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(client);
+    return hlocc_error_wrap(status);
+  }
+  *out_client = client;
+  return NULL;
+}
+
+void hlocc_client_free(hlocc_client_t* client) {
+  if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
+  hlo_client_release(client->client);
+  hlo_mem_free(client);
+}
+
+uint32_t hlocc_client_device_count(const hlocc_client_t* client) {
+  return hlo_client_device_count(client->client);
+}
+
+// ---- programs
+
+static hlo_status_t check_signature(const hlo_executable_t* compiled) {
+  for (uint32_t i = 0; i < compiled->argument_count; ++i) {
+    if (compiled->arguments[i].is_token) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "argument %u is a token", i);
+    }
+  }
+  for (uint32_t i = 0; i < compiled->result_count; ++i) {
+    if (compiled->results[i].is_token) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "result %u is a token", i);
+    }
+  }
+  return hlo_ok();
+}
+
+// All faults that were found, under the code of `status` (taken).
+static hlo_status_t with_faults(hlo_status_t status, const hlo_diag_t* diag) {
+  hlo_status_t all = hlo_diag_status(diag);
+  if (hlo_status_is_ok(status) || hlo_status_is_ok(all)) {
+    hlo_status_release(all);
+    return status;
+  }
+  hlo_status_t result = hlo_status_create(hlo_status_code(status), "%s", hlo_status_message(all));
+  hlo_status_release(all);
+  hlo_status_release(status);
+  return result;
+}
+
+static hlo_status_t compile(const void* bytes, size_t size_bytes, const char* name,
+                            const hlo_compile_config_t* config, hlo_executable_t** out) {
+  hlo_format_t format = hlo_frontend_sniff(bytes, size_bytes);
+  bool is_text = format == HLO_FORMAT_MLIR_TEXT || format == HLO_FORMAT_HLO_TEXT;
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, name, is_text ? bytes : NULL, is_text ? size_bytes : 0);
+  hlo_status_t status = hlo_compile(bytes, size_bytes, name, config, NULL, 0, &diag, out);
+  status = with_faults(status, &diag);
+  hlo_diag_deinit(&diag);
+  return status;
+}
+
+static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_bytes,
+                         const char* path, const hlocc_compile_options_t* given,
+                         hlocc_executable_t* executable) {
+  hlocc_compile_options_t options;
+  HLO_TRY(copy_options(&options, sizeof options, given));
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
+  if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
+  const char* name = options.file_name ? options.file_name : path;
+  hlo_executable_t* compiled = NULL;
+  HLO_TRY(compile(bytes, size_bytes, name, &config, &compiled));
+  hlo_status_t status = check_signature(compiled);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_loaded_create(client->client, compiled, 0, NULL, &executable->loaded);
+  }
+  hlo_executable_release(compiled);
+  HLO_TRY(status);
+  executable->compiled = hlo_loaded_executable(executable->loaded);
+  executable->client = client;
+  atomic_fetch_add_explicit(&client->count, 1, memory_order_relaxed);
+  return hlo_ok();
+}
+
+static hlocc_error_t* load_named(hlocc_client_t* client, const void* bytes, size_t size_bytes,
+                                 const char* path, const hlocc_compile_options_t* options,
+                                 hlocc_executable_t** out_executable) {
+  hlocc_executable_t* executable = hlo_mem_alloc_zeroed(sizeof *executable);
+  if (!executable) return hlocc_error_wrap(hlo_status_out_of_memory(sizeof *executable));
+  hlo_status_t status = load(client, bytes, size_bytes, path, options, executable);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(executable);
+    return hlocc_error_wrap(status);
+  }
+  *out_executable = executable;
+  return NULL;
+}
+
+hlocc_error_t* hlocc_executable_load(hlocc_client_t* client, const void* bytes, size_t size_bytes,
+                                     const hlocc_compile_options_t* options,
+                                     hlocc_executable_t** out_executable) {
+  return load_named(client, bytes, size_bytes, "<input>", options, out_executable);
+}
+
+hlocc_error_t* hlocc_executable_load_file(hlocc_client_t* client, const char* path,
+                                          const hlocc_compile_options_t* options,
+                                          hlocc_executable_t** out_executable) {
+  uint8_t* bytes;
+  size_t size_bytes;
+  hlo_status_t status = hlo_os_file_read(path, 0, &bytes, &size_bytes);
+  if (!hlo_status_is_ok(status)) return hlocc_error_wrap(status);
+  hlocc_error_t* error = load_named(client, bytes, size_bytes, path, options, out_executable);
+  hlo_mem_free(bytes);
+  return error;
+}
+
+void hlocc_executable_free(hlocc_executable_t* executable) {
+  if (!executable) return;
+  hlo_loaded_release(executable->loaded);
+  hlocc_client_free(executable->client);
+  hlo_mem_free(executable);
+}
+
+static hlocc_shape_t shape_of(uint32_t count, const hlo_signature_entry_t* entries,
+                              uint32_t index) {
+  if (index >= count) return (hlocc_shape_t){0};
+  const hlo_signature_entry_t* entry = &entries[index];
+  size_t element_bytes = hlo_dtype_size_bytes(entry->dtype);
+  return (hlocc_shape_t){.type = (hlocc_type_t)hlo_dtype_info(entry->dtype)->pjrt_type,
+                         .rank = entry->rank,
+                         .dims = entry->dims,
+                         .element_count = entry->element_count,
+                         .size_bytes = (size_t)entry->element_count * element_bytes};
+}
+
+uint32_t hlocc_executable_argument_count(const hlocc_executable_t* executable) {
+  return executable->compiled->argument_count;
+}
+
+uint32_t hlocc_executable_result_count(const hlocc_executable_t* executable) {
+  return executable->compiled->result_count;
+}
+
+hlocc_shape_t hlocc_executable_argument(const hlocc_executable_t* executable, uint32_t index) {
+  const hlo_executable_t* compiled = executable->compiled;
+  return shape_of(compiled->argument_count, compiled->arguments, index);
+}
+
+hlocc_shape_t hlocc_executable_result(const hlocc_executable_t* executable, uint32_t index) {
+  const hlo_executable_t* compiled = executable->compiled;
+  return shape_of(compiled->result_count, compiled->results, index);
+}
+
+// ---- running
+
+// The lists of one launch, in one arena.
+typedef struct launch {
+  hlo_arena_t arena;
+  uint32_t device_count, argument_count, result_count;
+  hlo_buffer_t** arguments;  // [device * argument_count + argument]
+  hlo_buffer_t** results;
+  hlo_buffer_t*** argument_rows;
+  hlo_buffer_t*** result_rows;
+  hlo_event_t** ends;    // [device]
+  hlo_event_t** copied;  // as results
+} launch_t;
+
+static hlo_status_t make_lists(launch_t* launch) {
+  hlo_arena_t* arena = &launch->arena;
+  size_t rows = launch->device_count;
+  launch->arguments = hlo_arena_array(arena, rows * launch->argument_count, sizeof(void*));
+  launch->results = hlo_arena_array(arena, rows * launch->result_count, sizeof(void*));
+  launch->copied = hlo_arena_array(arena, rows * launch->result_count, sizeof(void*));
+  launch->argument_rows = hlo_arena_array(arena, rows, sizeof(void*));
+  launch->result_rows = hlo_arena_array(arena, rows, sizeof(void*));
+  launch->ends = hlo_arena_array(arena, rows, sizeof(void*));
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t row = 0; row < rows; ++row) {
+    launch->argument_rows[row] = launch->arguments + (size_t)row * launch->argument_count;
+    launch->result_rows[row] = launch->results + (size_t)row * launch->result_count;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_arguments(launch_t* launch, const hlocc_executable_t* executable,
+                                   const void* const* inputs) {
+  for (uint32_t i = 0; i < launch->device_count * launch->argument_count; ++i) {
+    const hlo_signature_entry_t* entry =
+        &executable->compiled->arguments[i % launch->argument_count];
+    hlo_device_t* device = hlo_loaded_device(executable->loaded, i / launch->argument_count);
+    hlo_memory_kind_t kind =
+        hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+    hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
+    HLO_TRY(hlo_buffer_from_host(
+        &device->memories[kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind], &shape,
+        inputs[i], NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &launch->arguments[i]));
+  }
+  return hlo_ok();
+}
+
+// Waits for everything that was started and keeps the first error.
+static void await(hlo_event_t* event, hlo_status_t* first) {
+  if (!event) return;
+  hlo_status_t status = hlo_event_await(event, UINT64_MAX);
+  hlo_event_release(event);
+  if (hlo_status_is_ok(*first)) {
+    *first = status;
+  } else {
+    hlo_status_release(status);
+  }
+}
+
+static hlo_status_t fetch_results(launch_t* launch, const hlocc_executable_t* executable,
+                                  void* const* outputs) {
+  hlo_status_t status = hlo_ok();
+  uint32_t count = launch->device_count * launch->result_count;
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    hlocc_shape_t shape = hlocc_executable_result(executable, i % launch->result_count);
+    status = hlo_buffer_to_host(launch->results[i], outputs[i], shape.size_bytes, NULL,
+                                &launch->copied[i]);
+  }
+  // The runs end before their copies, and know best what went wrong.
+  hlo_status_t end = hlo_ok();
+  for (uint32_t d = 0; d < launch->device_count; ++d) await(launch->ends[d], &end);
+  for (uint32_t i = 0; i < count; ++i) await(launch->copied[i], &end);
+  if (hlo_status_is_ok(end)) return status;
+  hlo_status_release(status);
+  return end;
+}
+
+static void drop_lists(launch_t* launch) {
+  for (uint32_t i = 0; launch->arguments && i < launch->device_count * launch->argument_count;
+       ++i) {
+    if (launch->arguments[i]) hlo_buffer_release(launch->arguments[i]);
+  }
+  for (uint32_t i = 0; launch->results && i < launch->device_count * launch->result_count; ++i) {
+    if (launch->results[i]) hlo_buffer_release(launch->results[i]);
+  }
+  hlo_arena_deinit(&launch->arena);
+}
+
+static hlo_status_t run(launch_t* launch, hlocc_executable_t* executable, const void* const* inputs,
+                        void* const* outputs) {
+  HLO_TRY(make_lists(launch));
+  HLO_TRY(make_arguments(launch, executable, inputs));
+  hlo_launch_t call = {.device_count = launch->device_count,
+                       .arguments = (hlo_buffer_t* const* const*)launch->argument_rows,
+                       .argument_count = launch->argument_count,
+                       .out_results = launch->result_rows,
+                       .out_events = launch->ends};
+  HLO_TRY(hlo_loaded_execute(executable->loaded, &call));
+  return fetch_results(launch, executable, outputs);
+}
+
+hlocc_error_t* hlocc_executable_run(hlocc_executable_t* executable, const void* const* inputs,
+                                    void* const* outputs) {
+  launch_t launch = {.device_count = hlo_loaded_device_count(executable->loaded),
+                     .argument_count = executable->compiled->argument_count,
+                     .result_count = executable->compiled->result_count};
+  hlo_arena_init(&launch.arena, 0);
+  hlo_status_t status = run(&launch, executable, inputs, outputs);
+  drop_lists(&launch);
+  return hlocc_error_wrap(status);
+}

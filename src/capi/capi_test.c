@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public C API as a user sees it: load, shapes, run on threads, errors with places.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+// cmocka.h needs those above first.
+#include <cmocka.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "hlocc/hlocc.h"
+
+static const char kAdd[] =
+    "func.func @main(%a: tensor<2x3xf32>, %b: tensor<f32>) -> (tensor<2x3xf32>, tensor<i4>) {\n"
+    "  %0 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<2x3xf32>\n"
+    "  %1 = stablehlo.add %a, %0 : tensor<2x3xf32>\n"
+    "  %2 = stablehlo.constant dense<-3> : tensor<i4>\n"
+    "  return %1, %2 : tensor<2x3xf32>, tensor<i4>\n"
+    "}\n";
+
+static hlocc_client_t* new_client(uint32_t device_count) {
+  hlocc_client_options_t options = {
+      .struct_size = sizeof options, .device_count = device_count, .thread_count = 2};
+  hlocc_client_t* client = NULL;
+  hlocc_error_t* error = hlocc_client_create(&options, &client);
+  assert_string_equal(hlocc_error_message(error), "");
+  assert_null(error);
+  return client;
+}
+
+static hlocc_executable_t* load(hlocc_client_t* client, const char* text, uint32_t replica_count) {
+  hlocc_compile_options_t options = {
+      .struct_size = sizeof options, .file_name = "add.mlir", .replica_count = replica_count};
+  hlocc_executable_t* executable = NULL;
+  hlocc_error_t* error = hlocc_executable_load(client, text, strlen(text), &options, &executable);
+  assert_string_equal(hlocc_error_message(error), "");
+  return executable;
+}
+
+static void check_add(hlocc_executable_t* executable) {
+  float a[6] = {1, 2, 3, 4, 5, 6}, b = 0.5f, sum[6];
+  int8_t three = 0;
+  hlocc_error_t* error =
+      hlocc_executable_run(executable, (const void*[]){a, &b}, (void*[]){sum, &three});
+  assert_null(error);
+  for (int i = 0; i < 6; ++i) assert_true(sum[i] == (float)i + 1.5f);
+  assert_int_equal(three, -3);
+}
+
+static void test_runs_a_program(void** state) {
+  (void)state;
+  hlocc_client_t* client = new_client(1);
+  hlocc_executable_t* executable = load(client, kAdd, 0);
+  assert_int_equal(hlocc_executable_argument_count(executable), 2);
+  assert_int_equal(hlocc_executable_result_count(executable), 2);
+  hlocc_shape_t shape = hlocc_executable_argument(executable, 0);
+  assert_int_equal(shape.type, HLOCC_TYPE_F32);
+  assert_string_equal(hlocc_type_name(shape.type), "f32");
+  assert_int_equal(shape.rank, 2);
+  assert_int_equal(shape.dims[1], 3);
+  assert_int_equal(shape.size_bytes, 24);
+  assert_int_equal(hlocc_executable_result(executable, 1).size_bytes, 1);
+  assert_int_equal(hlocc_executable_result(executable, 2).type, HLOCC_TYPE_INVALID);
+  hlocc_client_free(client);  // the executable keeps it
+  check_add(executable);
+  check_add(executable);
+  hlocc_executable_free(executable);
+}
+
+static void* run_often(void* executable) {
+  for (int i = 0; i < 50; ++i) check_add(executable);
+  return NULL;
+}
+
+static void test_runs_on_threads(void** state) {
+  (void)state;
+  hlocc_client_t* client = new_client(1);
+  hlocc_executable_t* executable = load(client, kAdd, 0);
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(pthread_create(&threads[i], NULL, run_often, executable), 0);
+  }
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
+static void test_runs_replicas(void** state) {
+  (void)state;
+  static const char kSum[] =
+      "func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> {\n"
+      "  %0 = \"stablehlo.all_reduce\"(%a) ({\n"
+      "  ^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+      "    %1 = stablehlo.add %x, %y : tensor<i32>\n"
+      "    stablehlo.return %1 : tensor<i32>\n"
+      "  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi32>) -> "
+      "tensor<2xi32>\n"
+      "  return %0 : tensor<2xi32>\n"
+      "}\n";
+  hlocc_client_t* client = new_client(2);
+  assert_int_equal(hlocc_client_device_count(client), 2);
+  hlocc_executable_t* executable = load(client, kSum, 2);
+  int32_t in[2][2] = {{1, 2}, {10, 20}}, out[2][2] = {{0}};
+  hlocc_error_t* error =
+      hlocc_executable_run(executable, (const void*[]){in[0], in[1]}, (void*[]){out[0], out[1]});
+  assert_string_equal(hlocc_error_message(error), "");
+  for (int i = 0; i < 2; ++i) {
+    assert_int_equal(out[i][0], 11);
+    assert_int_equal(out[i][1], 22);
+  }
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
+static void expect_error(hlocc_client_t* client, const char* text, hlocc_code_t code, uint32_t line,
+                         const char* part) {
+  hlocc_compile_options_t options = {.struct_size = sizeof options, .file_name = "bad.mlir"};
+  hlocc_executable_t* executable = NULL;
+  hlocc_error_t* error = hlocc_executable_load(client, text, strlen(text), &options, &executable);
+  assert_non_null(error);
+  assert_null(executable);
+  assert_int_equal(hlocc_error_code(error), code);
+  assert_non_null(strstr(hlocc_error_message(error), part));
+  uint32_t at, column;
+  assert_string_equal(hlocc_error_location(error, &at, &column), "bad.mlir");
+  assert_int_equal(at, line);
+  hlocc_error_free(error);
+}
+
+static void test_errors_have_places(void** state) {
+  (void)state;
+  hlocc_client_t* client = new_client(1);
+  expect_error(client, "func.func @main() {\n  %0 = stablehlo.frob : tensor<f32>\n  return\n}\n",
+               HLOCC_UNIMPLEMENTED, 2, "stablehlo.frob");
+  expect_error(
+      client,
+      "func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n\n"
+      "  %0 = \"stablehlo.add\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32>\n"
+      "  return %0 : tensor<3xf32>\n}\n",
+      HLOCC_INVALID_ARGUMENT, 3, "stablehlo.add");
+  hlocc_executable_t* executable = NULL;
+  hlocc_error_t* error = hlocc_executable_load_file(client, "no/such/file.mlir", NULL, &executable);
+  assert_int_equal(hlocc_error_code(error), HLOCC_NOT_FOUND);
+  assert_non_null(strstr(hlocc_error_message(error), "no/such/file.mlir"));
+  hlocc_error_free(error);
+  hlocc_client_free(client);
+}
+
+static void test_failed_runs_say_where(void** state) {
+  (void)state;
+  static const char kCheck[] =
+      "func.func @main(%a: tensor<i32>, %b: tensor<i32>) {\n"
+      "  stablehlo.custom_call @check.expect_eq(%a, %b) {has_side_effect = true} : "
+      "(tensor<i32>, tensor<i32>) -> ()\n  return\n}\n";
+  hlocc_client_t* client = new_client(1);
+  hlocc_executable_t* executable = load(client, kCheck, 0);
+  int32_t one = 1, two = 2;
+  assert_null(hlocc_executable_run(executable, (const void*[]){&one, &one}, NULL));
+  hlocc_error_t* error = hlocc_executable_run(executable, (const void*[]){&one, &two}, NULL);
+  assert_int_equal(hlocc_error_code(error), HLOCC_INVALID_ARGUMENT);
+  uint32_t line;
+  assert_string_equal(hlocc_error_location(error, &line, NULL), "add.mlir");
+  assert_int_equal(line, 2);
+  hlocc_error_free(error);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+}
+
+static void test_nothing_is_fine(void** state) {
+  (void)state;
+  assert_int_equal(hlocc_error_code(NULL), HLOCC_OK);
+  assert_string_equal(hlocc_error_location(NULL, NULL, NULL), "");
+  hlocc_error_free(NULL);
+  hlocc_client_free(NULL);
+  hlocc_executable_free(NULL);
+  assert_string_equal(hlocc_version(), HLOCC_VERSION);
+  assert_string_equal(hlocc_type_name((hlocc_type_t)9999), "invalid");
+  hlocc_client_options_t options = {0};
+  hlocc_client_t* client = NULL;
+  hlocc_error_t* error = hlocc_client_create(&options, &client);
+  assert_int_equal(hlocc_error_code(error), HLOCC_INVALID_ARGUMENT);
+  hlocc_error_free(error);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_runs_a_program),        cmocka_unit_test(test_runs_on_threads),
+      cmocka_unit_test(test_runs_replicas),         cmocka_unit_test(test_errors_have_places),
+      cmocka_unit_test(test_failed_runs_say_where), cmocka_unit_test(test_nothing_is_fine),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
