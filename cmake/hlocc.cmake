@@ -137,12 +137,12 @@ function(hlo_products)
   endif()
 endfunction()
 
-# Every examples/*.c is a program of its own, built against the public library and run by ctest.
+# Every examples/**/*.c is a program of its own, built against the public library and run by ctest.
 function(hlo_examples)
   if(NOT TARGET hlocc)
     return()
   endif()
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)
     add_executable(example_${name} ${file})
