@@ -420,7 +420,8 @@ static bool float_holds_float(const hlo_dtype_info_t* from, const hlo_dtype_info
 bool hlo_dtype_convert_is_lossless(hlo_dtype_t from, hlo_dtype_t to) {
   const hlo_dtype_info_t *a = hlo_dtype_info(from), *b = hlo_dtype_info(to);
   if (a->klass == HLO_DTYPE_CLASS_NONE || b->klass == HLO_DTYPE_CLASS_NONE) return false;
-  if (from == to || from == HLO_DTYPE_PRED) return true;
+  if (from == to) return true;
+  if (from == HLO_DTYPE_PRED) return b->specials != HLO_FLOAT_E8M0;  // which has no zero
   if (to == HLO_DTYPE_PRED) return false;
   if (b->klass == HLO_DTYPE_CLASS_COMPLEX) return hlo_dtype_convert_is_lossless(a->part, b->part);
   if (a->klass == HLO_DTYPE_CLASS_COMPLEX) return false;

@@ -14,7 +14,7 @@ typedef struct canonicalizer {
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
-  // Every rewrite leaves fewer ops and numbers, so this ends.
+  // Every rewrite leaves something lighter, so this ends.
   for (hlo_node_t* next; node && hlo_rules_apply(&c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
   }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The default pipeline (see pipeline.h).
 //
-//   module --drop_shardy (one partition)--> module without sdy ops --> back end
+//   module --drop_shardy (one partition)--> module without sdy ops
+//          --fold--> constants computed  --canonicalize (same bits)--> simpler ops
+//          --cse--> equal ops merged     --dce--> nothing unused     --> back end
+//
+// Each is linear in the module; calls stay calls, so that a program does not grow.
 #include "passes/pipeline.h"
 
 #include "passes/runner.h"
@@ -12,6 +16,6 @@ hlo_status_t hlo_pipeline_default(hlo_module_t* module, const hlo_pipeline_optio
                              "partitioning a program over %d devices is not supported yet",
                              options->partition_count);
   }
-  return hlo_passes_run(module, "drop_shardy",
+  return hlo_passes_run(module, "drop_shardy,fold,canonicalize,cse,dce",
                         &(hlo_pass_options_t){.verify_each = options->verify_each});
 }

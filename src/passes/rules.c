@@ -141,6 +141,7 @@ static bool guard_same_dimensions(hlo_rule_match_t* m) {
 // ---- the table
 
 #define B HLO_RULE_TYPES_B
+#define S HLO_RULE_TYPES_S
 #define I HLO_RULE_TYPES_I
 #define F HLO_RULE_TYPES_F
 #define C HLO_RULE_TYPES_C
@@ -152,6 +153,7 @@ static const hlo_rule_t rule_table[] = {
 #undef HLO_RULE
 };
 #undef B
+#undef S
 #undef I
 #undef F
 #undef C
@@ -170,10 +172,12 @@ bool hlo_rule_admits(const hlo_rule_t* rule, hlo_dtype_t dtype) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
   switch (info->klass) {
     case HLO_DTYPE_CLASS_BOOL: return rule->types & HLO_RULE_TYPES_B;
-    case HLO_DTYPE_CLASS_SIGNED:
-    case HLO_DTYPE_CLASS_UNSIGNED: return rule->types & HLO_RULE_TYPES_I;
+    case HLO_DTYPE_CLASS_SIGNED: return rule->types & HLO_RULE_TYPES_S;
+    case HLO_DTYPE_CLASS_UNSIGNED: return rule->types & HLO_RULE_TYPES_U;
     case HLO_DTYPE_CLASS_FLOAT:
-      return (rule->types & HLO_RULE_TYPES_F) && info->specials != HLO_FLOAT_E8M0;
+      if (info->specials == HLO_FLOAT_E8M0) return false;
+      if (rule->exactness == HLO_RULE_FAST && info->bits < 16) return false;
+      return rule->types & HLO_RULE_TYPES_F;
     case HLO_DTYPE_CLASS_COMPLEX: return rule->types & HLO_RULE_TYPES_C;
     default: return false;
   }
@@ -184,7 +188,7 @@ bool hlo_rule_admits(const hlo_rule_t* rule, hlo_dtype_t dtype) {
 typedef struct reader {
   const char* p;
   hlo_arena_t* arena;
-  uint32_t weight;  // ops and numbers read
+  uint32_t weight;  // of ops two each, of numbers one
   uint32_t op_count;
   bool is_bad;
 } reader_t;
@@ -215,7 +219,7 @@ static const hlo_term_t* read_term(reader_t* r, int depth) {
   skip_blanks(r);
   if (*r->p == '(') {
     ++r->p;
-    ++r->weight;
+    r->weight += 2;
     r->is_bad |= ++r->op_count > HLO_RULE_NODES;
     term->kind = HLO_TERM_OP;
     term->op = read_op(r);

@@ -10,10 +10,12 @@ typedef enum hlo_rule_class { HLO_RULE_BITS, HLO_RULE_VALUE, HLO_RULE_FAST } hlo
 
 enum hlo_rule_types {
   HLO_RULE_TYPES_B = 1,
-  HLO_RULE_TYPES_I = 2,
-  HLO_RULE_TYPES_F = 4,
-  HLO_RULE_TYPES_C = 8,
-  HLO_RULE_TYPES_ALL = 16,  // whatever the others say
+  HLO_RULE_TYPES_S = 2,
+  HLO_RULE_TYPES_U = 4,
+  HLO_RULE_TYPES_I = HLO_RULE_TYPES_S | HLO_RULE_TYPES_U,
+  HLO_RULE_TYPES_F = 8,
+  HLO_RULE_TYPES_C = 16,
+  HLO_RULE_TYPES_ALL = 32,  // whatever the others say
 };
 
 enum { HLO_RULE_VARIABLES = 26, HLO_RULE_NODES = 4, HLO_RULE_ATTRS = 3 };
