@@ -323,6 +323,23 @@ static void test_damaged(void** state) {
   }
 }
 
+// What the fuzzer found worth keeping: nothing of it may crash or leak.
+static void test_corpus(void** state) {
+  (void)state;
+  static const char folder[] = "tests/corpus/frontend_bytecode_bytecode";
+  DIR* dir = opendir(folder);
+  assert_non_null(dir);
+  for (struct dirent* entry; (entry = readdir(dir));) {
+    char path[512];
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    file_t file = read_file(path);
+    try_read(file.bytes, file.size, NULL, 0);
+    hlo_mem_free(file.bytes);
+  }
+  closedir(dir);
+}
+
 // A version of StableHLO or of the encoding after the newest known one is refused by name.
 static void test_future_versions(void** state) {
   (void)state;
@@ -376,12 +393,19 @@ static void test_out_of_memory(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reads_all_programs), cmocka_unit_test(test_add_scalar),
-      cmocka_unit_test(test_attributes),         cmocka_unit_test(test_sharded),
-      cmocka_unit_test(test_prefixes),           cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_future_versions),    cmocka_unit_test(test_unknown_ops),
-      cmocka_unit_test(test_out_of_memory),      cmocka_unit_test(test_versions),
-      cmocka_unit_test(test_literals),           cmocka_unit_test(test_lends_resources),
+      cmocka_unit_test(test_reads_all_programs),
+      cmocka_unit_test(test_add_scalar),
+      cmocka_unit_test(test_attributes),
+      cmocka_unit_test(test_sharded),
+      cmocka_unit_test(test_prefixes),
+      cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_corpus),
+      cmocka_unit_test(test_future_versions),
+      cmocka_unit_test(test_unknown_ops),
+      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_literals),
+      cmocka_unit_test(test_lends_resources),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
