@@ -215,8 +215,15 @@ function(hlo_fuzz_targets)
   endforeach()
 endfunction()
 
-# Golden files (label golden) and the pytest sets under tests/jax (labels jax, smoke).
+# The tool from outside (label unit), golden files (label golden) and the pytest sets under tests/jax
+# (labels jax, smoke).
 function(hlo_text_tests)
+  if(TARGET hlocc_cli)
+    find_package(Python3 COMPONENTS Interpreter REQUIRED)
+    add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
+             $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(cli/tool PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     find_package(Python3 COMPONENTS Interpreter REQUIRED)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py

@@ -3,6 +3,7 @@
 // error.
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,10 +23,30 @@ static hlo_status_t run_verb(hlo_cli_t* cli, hlo_strbuf_t* out) {
   return kCommands[cli->verb](cli, out);
 }
 
-// Messages that say their place already are printed as they are.
+// The length of "file:line:col: " at the beginning of a message; 0 if there is no place.
+static size_t place_length(const char* message) {
+  const char* end = strstr(message, ": ");
+  const char* at = end;
+  for (int numbers = 0; at && numbers < 2; ++numbers) {
+    const char* behind = at;
+    while (at > message && isdigit((unsigned char)at[-1])) --at;
+    if (at == behind || at == message || at[-1] != ':') return 0;
+    --at;
+  }
+  return end ? (size_t)(end - message) + 2 : 0;
+}
+
+// Faults that the front end reports look like this already: "model.mlir:3:7: error: message".
 static void print_error(hlo_status_t status) {
   const char* message = hlo_status_message(status);
-  fprintf(stderr, "%s%s\n", strstr(message, "error: ") ? "" : "hlocc: error: ", message);
+  size_t place = place_length(message);
+  if (strstr(message, "error: ")) {
+    fprintf(stderr, "%s\n", message);
+  } else if (place) {
+    fprintf(stderr, "%.*serror: %s\n", (int)place, message, message + place);
+  } else {
+    fprintf(stderr, "hlocc: error: %s\n", message);
+  }
 }
 
 static int finish(hlo_status_t status, int failure) {

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command-line tool from outside: verbs, inputs and outputs, exit status, one located error for
+every kind of bad input.  The path of the tool is the first argument."""
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAMS = ROOT / "tests" / "programs" / "one-device"
+TOOL = sys.argv.pop(1)
+
+ADD = """func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.add %a, %b : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+# (name, text, exact place, part of the message)
+BAD_PROGRAMS = [
+    ("wrong arity", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
+     '  %0 = "stablehlo.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>\n'
+     '  return %0 : tensor<2xf32>\n}\n', "2:8", "2 expected"),
+    ("unknown op", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
+     '  %0 = stablehlo.ad %a, %a : tensor<2xf32>\n'
+     '  return %0 : tensor<2xf32>\n}\n', "2:8", "stablehlo.ad"),
+    ("unknown attribute", 'func.func @main() -> tensor<2xf32> {\n'
+     '  %0 = "stablehlo.iota"() <{iota_dimensoin = 0 : i64}> : () -> tensor<2xf32>\n'
+     '  return %0 : tensor<2xf32>\n}\n', "2:29", "iota_dimensoin"),
+    ("mismatched shapes", 'func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {\n'
+     '  %0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n'
+     '  return %0 : tensor<2xf32>\n}\n', "2:8", "shape"),
+    ("2^60 elements", 'func.func @main() -> tensor<1152921504606846976xf32> {\n'
+     '  %0 = stablehlo.iota dim = 0 : tensor<1152921504606846976xf32>\n'
+     '  return %0 : tensor<1152921504606846976xf32>\n}\n', "2:8", "memory"),
+    ("constant of 2^60 elements", 'func.func @main() -> tensor<1152921504606846976xi8> {\n'
+     '  %0 = stablehlo.constant dense<1> : tensor<1152921504606846976xi8>\n'
+     '  return %0 : tensor<1152921504606846976xi8>\n}\n', "2:38", "memory"),
+    ("failed check", 'func.func @main() {\n  %0 = stablehlo.constant dense<1> : tensor<i32>\n'
+     '  %1 = stablehlo.constant dense<2> : tensor<i32>\n'
+     '  check.expect_eq %0, %1 : tensor<i32>\n  return\n}\n', "4:3", "check.expect_eq"),
+]
+
+
+def tool(*args, stdin=""):
+    return subprocess.run([TOOL, *map(str, args)], input=stdin, capture_output=True, text=True,
+                          timeout=60)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def good(self, *args, stdin=""):
+        done = tool(*args, stdin=stdin)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), args)
+        return done.stdout
+
+    def bad(self, status, *args, stdin=""):
+        """Fails with this status; nothing on standard output, one error."""
+        done = tool(*args, stdin=stdin)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        self.assertEqual(done.stderr.count("error: "), 1, done.stderr)
+        return done.stderr
+
+    # ---- run
+
+    def test_run_values(self):
+        out = self.good("run", "--input=2x3xf32=1,2,3,4,5,6", "--input", "2x3xf32=10", "--print",
+                        stdin=ADD)
+        self.assertIn("1.100000e+01", out)
+        self.assertIn("tensor<2x3xf32>", out)
+
+    def test_run_nested_and_other_types(self):
+        text = ADD.replace("2x3xf32", "2x2xcomplex<f32>")
+        out = self.good("run", "--input=2x2xc64=[[(1,2) 3][(0,-1) 1e3]]",
+                        "--input=2x2xcomplex<f32>=0", "--print", stdin=text)
+        self.assertIn("(1.000000e+00,2.000000e+00)", out.replace(", 2", ",2"))
+        text = ADD.replace("2x3xf32", "2xi1").replace("stablehlo.add", "stablehlo.and")
+        self.assertIn("dense<[true, false]>",
+                      self.good("run", "--input=2xi1=1,0", "--input=2xpred=true", "--print",
+                                stdin=text))
+
+    def test_run_random_is_repeatable(self):
+        args = ("run", "--random", "--print")
+        self.assertEqual(self.good(*args, stdin=ADD), self.good(*args, stdin=ADD))
+        self.assertNotEqual(self.good(*args, stdin=ADD), self.good(*args, "--seed=7", stdin=ADD))
+
+    def test_run_npy(self):
+        saved = self.folder / "sum.npy"
+        self.good("run", "--input=2x3xf32=1,2,3,4,5,6", "--input=2x3xf32=0", f"--output=@{saved}",
+                  stdin=ADD)
+        data = saved.read_bytes()
+        self.assertTrue(data.startswith(b"\x93NUMPY\x01\x00"))
+        self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (2, 3,)", data)
+        self.assertEqual(len(data) % 64, 24)
+        self.assertEqual(struct.unpack("<6f", data[-24:]), (1, 2, 3, 4, 5, 6))
+        column = data.replace(b"False", b"True ")
+        turned = self.write("column.npy", column)
+        out = self.good("run", f"--input=@{saved}", f"--input=@{turned}", "--print", stdin=ADD)
+        self.assertIn("[[2.000000e+00, 5.000000e+00, 8.000000e+00], [6.000000e+00,", out)
+
+    def test_run_function_and_devices(self):
+        text = ("func.func @first() -> tensor<ui32> {\n  %0 = stablehlo.replica_id : tensor<ui32>\n"
+                "  return %0 : tensor<ui32>\n}\nfunc.func @second() {\n  return\n}\n")
+        self.assertIn("--function", self.bad(1, "run", stdin=text))
+        self.assertIn("@third", self.bad(1, "run", "--function=@third", stdin=text))
+        out = self.good("run", "--function=@first", "--device-count=3", "--print", stdin=text)
+        self.assertIn("process 2: result 0 = dense<2>", out)
+
+    def test_run_bench(self):
+        self.assertIn("3 runs", self.good("run", "--random", "--bench=3", stdin=ADD))
+
+    def test_run_inputs_that_do_not_fit(self):
+        self.assertIn("takes 2 inputs, 0 are given", self.bad(1, "run", stdin=ADD))
+        self.assertIn("takes 2 inputs, 3 are given",
+                      self.bad(1, "run", *["--input=2x3xf32=0"] * 3, stdin=ADD))
+        for value, part in [("2x3xf32=1,2", "6 elements, 2 are given"), ("2x3xf23=1", "no shape"),
+                            ("2x3xf32=1,x", "'x'"), ("2x3xf32", "no elements"),
+                            ("6xf32=1", "type"), ("@no-such.npy", "no-such.npy"),
+                            (f"@{self.write('x.npy', b'text')}", "no NumPy file"),
+                            ("99999999999x99999999999xf32=1", "")]:
+            self.assertIn(part, self.bad(1, "run", f"--input={value}", "--random", stdin=ADD))
+
+    # ---- bad programs
+
+    def test_bad_programs(self):
+        for name, text, place, part in BAD_PROGRAMS:
+            with self.subTest(name):
+                path = self.write("bad.mlir", text)
+                message = self.bad(1, "run", path)
+                self.assertIn(f"{path}:{place}: ", message)
+                self.assertIn(part, message)
+
+    def test_truncated_bytecode(self):
+        whole = next(iter(sorted(PROGRAMS.glob("*.mlirbc")))).read_bytes()
+        for size in (5, 100, len(whole) // 2, len(whole) - 1):
+            path = self.write("cut.mlirbc", whole[:size])
+            for verb in ("run", "check", "compile"):
+                self.assertTrue(self.bad(1, verb, path).startswith(f"{path}: error: "))
+
+    def test_no_program(self):
+        self.assertIn("neither", self.bad(1, "run", stdin=""))
+        self.assertIn("nowhere.mlir", self.bad(1, "run", "nowhere.mlir"))
+
+    # ---- other verbs
+
+    def test_check_and_print(self):
+        self.assertIn("ok", self.good("check", "-", stdin=ADD))
+        text = self.good("translate", stdin=ADD)
+        self.assertEqual(text, self.good("opt", stdin=text))
+        self.assertIn('"stablehlo.add"', self.good("translate", "--generic", stdin=ADD))
+        saved = self.folder / "out.mlir"
+        self.assertEqual(self.good("opt", "-o", saved, stdin=ADD), "")
+        self.assertEqual(saved.read_text(), text)
+        self.assertIn("the forms are", self.bad(1, "translate", "--to=onnx", stdin=ADD))
+
+    def test_programs_of_jax(self):
+        for name in ("add_scalar", "mlp_train_digits"):
+            self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))
+        self.assertIn("flops", self.good("compile", PROGRAMS / "mlp_train_digits.mlirbc"))
+
+    def test_passes(self):
+        self.assertIn("drop_shardy", self.good("passes"))
+        self.good("opt", "--passes=drop_shardy", "--verify-each", stdin=ADD)
+        self.assertIn("'drop_shardy'", self.bad(1, "opt", "--passes=drop_shrady", stdin=ADD))
+        done = tool("opt", "--passes=drop_shardy", "--print-after-all", stdin=ADD)
+        self.assertIn("drop_shardy: unchanged", done.stderr)
+
+    def test_pages_and_info(self):
+        self.assertIn("stablehlo.add", self.good("ops"))
+        self.assertIn("| `stablehlo.add` | add |", self.good("ops", "--markdown"))
+        self.assertIn("HLOCC_NUM_THREADS", self.good("config", "--markdown"))
+        self.assertIn("num_threads=3", self.good("config", "--num-threads=3"))
+        self.assertIn("hlocc ", self.good("info"))
+        self.assertEqual(self.good("--version"), self.good("info"))
+
+    # ---- usage
+
+    def test_usage(self):
+        self.assertIn("usage:", self.good())
+        self.assertIn("--bench", self.good("run", "--help"))
+        self.assertEqual(self.good("help", "run"), self.good("run", "-h"))
+        for args, part in [(("rum",), "'run'"), (("run", "--inptu=1"), "'--input'"),
+                           (("run", "--print=1"), "--print"), (("run", "--input"), "value"),
+                           (("run", "a", "b"), "'b'"), (("ops", "a"), "'a'"),
+                           (("run", "--seed=x"), "number"), (("opt", "--bench"), "--bench"),
+                           (("info", "--num-threads=many"), "many")]:
+            self.assertIn(part, self.bad(2, *args))
+
+
+if __name__ == "__main__":
+    unittest.main()
