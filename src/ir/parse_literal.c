@@ -132,6 +132,18 @@ static bool hex_to_bytes(hlo_parser_t* p, const char* at, const char* hex, size_
   return true;
 }
 
+// NULL after a fault. A lack of memory is no fault of the text.
+static hlo_literal_t* new_literal(hlo_parser_t* p, const char* at, const hlo_type_t* type,
+                                  bool splat) {
+  hlo_literal_t* literal = NULL;
+  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, splat, &literal);
+  if (hlo_status_is_ok(status)) return literal;
+  if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) p->no_memory = true;
+  hlo_parse_fault(p, at, "%s", hlo_status_message(status));
+  hlo_status_release(status);
+  return NULL;
+}
+
 // i1 comes packed eight to a byte, or one to a byte.
 static hlo_literal_t* bools_of_hex(hlo_parser_t* p, const char* at, const hlo_type_t* type,
                                    int64_t count, const char* hex, size_t byte_count) {
@@ -143,14 +155,9 @@ static hlo_literal_t* bools_of_hex(hlo_parser_t* p, const char* at, const hlo_ty
     return NULL;
   }
   uint8_t* bytes = hlo_arena_alloc(&p->scratch, byte_count);
-  hlo_literal_t* literal = NULL;
   if (!bytes || !hex_to_bytes(p, at, hex, byte_count, bytes)) return NULL;
-  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, splat, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_parse_fault(p, at, "%s", hlo_status_message(status));
-    hlo_status_release(status);
-    return NULL;
-  }
+  hlo_literal_t* literal = new_literal(p, at, type, splat);
+  if (!literal) return NULL;
   uint8_t* out = hlo_literal_mutable_data(literal);
   for (size_t i = 0; i < literal->data_bytes; ++i) {
     out[i] = packed && !splat ? bytes[i / 8] >> (i % 8) & 1 : bytes[i] != 0;
@@ -177,13 +184,8 @@ static hlo_literal_t* literal_of_hex(hlo_parser_t* p, const char* at, const hlo_
                     (long long)count, hlo_dtype_info(type->dtype)->mlir_name);
     return NULL;
   }
-  hlo_literal_t* literal = NULL;
-  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, splat, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_parse_fault(p, at, "%s", hlo_status_message(status));
-    hlo_status_release(status);
-    return NULL;
-  }
+  hlo_literal_t* literal = new_literal(p, at, type, splat);
+  if (!literal) return NULL;
   if (!hex_to_bytes(p, at, hex, byte_count, hlo_literal_mutable_data(literal))) {
     hlo_literal_release(literal);
     return NULL;
@@ -208,13 +210,8 @@ static hlo_literal_t* parse_elements(hlo_parser_t* p, const hlo_type_t* type, in
     hlo_parse_fault(p, at, "fewer elements than the %lld of the type", (long long)count);
     return NULL;
   }
-  hlo_literal_t* literal = NULL;
-  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, splat, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_parse_fault(p, at, "%s", hlo_status_message(status));
-    hlo_status_release(status);
-    return NULL;
-  }
+  hlo_literal_t* literal = new_literal(p, at, type, splat);
+  if (!literal) return NULL;
   elements_t e = {.p = p,
                   .type = type,
                   .info = hlo_dtype_info(type->dtype),
