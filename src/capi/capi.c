@@ -15,7 +15,8 @@
 #include "runtime/executable.h"
 
 struct hlocc_client {
-  atomic_int count;  // the user, and every executable
+  atomic_int count;     // the user, and every executable
+  hlo_config_t config;  // immutable
   hlo_client_t* client;
 };
 
@@ -54,22 +55,21 @@ static void log_warnings(const hlo_config_t* config, const hlo_strbuf_t* warning
   if (warnings->length) HLO_LOG(&log, WARN, "%s", hlo_strbuf_text(warnings));
 }
 
-static hlo_status_t create_client(const hlocc_client_options_t* given, hlo_client_t** out_client) {
+// Fills a client; what was made of it is dropped with it.
+static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
   HLO_TRY(copy_options(&options, sizeof options, given));
-  hlo_config_t config;
   hlo_strbuf_t warnings = {0};
-  hlo_status_t status = hlo_config_init(&config, NULL, &warnings);
-  if (hlo_status_is_ok(status)) {
-    log_warnings(&config, &warnings);
-    hlo_client_options_t client_options = {
-        .device_count = options.device_count ? options.device_count : (uint32_t)config.num_devices,
-        .thread_count = options.thread_count ? options.thread_count : (uint32_t)config.num_threads};
-    status = hlo_client_create(&client_options, out_client);
-  }
-  hlo_config_deinit(&config);
+  hlo_status_t status = hlo_config_init(&client->config, NULL, &warnings);
+  if (hlo_status_is_ok(status)) log_warnings(&client->config, &warnings);
   hlo_strbuf_deinit(&warnings);
-  return status;
+  HLO_TRY(status);
+  hlo_client_options_t client_options = {
+      .device_count =
+          options.device_count ? options.device_count : (uint32_t)client->config.num_devices,
+      .thread_count =
+          options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads};
+  return hlo_client_create(&client_options, &client->client);
 }
 
 hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
@@ -77,9 +77,9 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
   hlocc_client_t* client = hlo_mem_alloc_zeroed(sizeof *client);
   if (!client) return hlocc_error_wrap(hlo_status_out_of_memory(sizeof *client));
   atomic_init(&client->count, 1);
-  hlo_status_t status = create_client(options, &client->client);
+  hlo_status_t status = fill_client(options, client);
   if (!hlo_status_is_ok(status)) {
-    hlo_mem_free(client);
+    hlocc_client_free(client);
     return hlocc_error_wrap(status);
   }
   *out_client = client;
@@ -88,7 +88,8 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
 
 void hlocc_client_free(hlocc_client_t* client) {
   if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
-  hlo_client_release(client->client);
+  if (client->client) hlo_client_release(client->client);
+  hlo_config_deinit(&client->config);
   hlo_mem_free(client);
 }
 
@@ -146,6 +147,8 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   hlo_compile_config_init(&config);
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
+  if (*client->config.backend) config.backend = client->config.backend;
+  config.verify_each = client->config.check;
   const char* name = options.file_name ? options.file_name : path;
   hlo_executable_t* compiled = NULL;
   HLO_TRY(compile(bytes, size_bytes, name, &config, &compiled));

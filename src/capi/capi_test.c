@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "hlocc/hlocc.h"
 
 static const char kAdd[] =
@@ -167,6 +168,40 @@ static void test_failed_runs_say_where(void** state) {
   hlocc_client_free(client);
 }
 
+// A session from creation to results; HLOCC_OK or the code of what failed.
+static hlocc_code_t session(void) {
+  hlocc_client_t* client = NULL;
+  hlocc_executable_t* executable = NULL;
+  float a[6] = {1}, b = 0.5f, sum[6];
+  int8_t three;
+  hlocc_error_t* error = hlocc_client_create(NULL, &client);
+  if (!error) error = hlocc_executable_load(client, kAdd, strlen(kAdd), NULL, &executable);
+  if (!error) {
+    error = hlocc_executable_run(executable, (const void*[]){a, &b}, (void*[]){sum, &three});
+  }
+  hlocc_code_t code = hlocc_error_code(error);
+  hlocc_error_free(error);
+  hlocc_executable_free(executable);
+  hlocc_client_free(client);
+  return code;
+}
+
+static void test_every_allocation_may_fail(void** state) {
+  (void)state;
+  for (uint64_t n = 1;; ++n) {
+    assert_true(n < 100000);
+    hlo_mem_fail_nth(n);
+    hlocc_code_t code = session();
+    bool failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (!failed) {
+      assert_int_equal(code, HLOCC_OK);
+      break;
+    }
+    assert_true(code == HLOCC_OK || code == HLOCC_RESOURCE_EXHAUSTED);
+  }
+}
+
 static void test_nothing_is_fine(void** state) {
   (void)state;
   assert_int_equal(hlocc_error_code(NULL), HLOCC_OK);
@@ -185,9 +220,13 @@ static void test_nothing_is_fine(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_runs_a_program),        cmocka_unit_test(test_runs_on_threads),
-      cmocka_unit_test(test_runs_replicas),         cmocka_unit_test(test_errors_have_places),
-      cmocka_unit_test(test_failed_runs_say_where), cmocka_unit_test(test_nothing_is_fine),
+      cmocka_unit_test(test_runs_a_program),
+      cmocka_unit_test(test_runs_on_threads),
+      cmocka_unit_test(test_runs_replicas),
+      cmocka_unit_test(test_errors_have_places),
+      cmocka_unit_test(test_failed_runs_say_where),
+      cmocka_unit_test(test_nothing_is_fine),
+      cmocka_unit_test(test_every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 """The command-line tool from outside: verbs, inputs and outputs, exit status, one located error for
 every kind of bad input.  The path of the tool is the first argument."""
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -184,6 +185,21 @@ class CliTest(unittest.TestCase):
         self.assertIn("num_threads=3", self.good("config", "--num-threads=3"))
         self.assertIn("hlocc ", self.good("info"))
         self.assertEqual(self.good("--version"), self.good("info"))
+
+    def test_manual_pages_are_complete(self):
+        def page(section):
+            text = (ROOT / "docs" / "man" / f"hlocc.{section}").read_text(encoding="utf-8")
+            return text.replace("\\", "").replace('"', "")
+
+        for line in self.good("config").splitlines():
+            self.assertIn(re.search(r"HLOCC_\w+", line).group(), page(7))
+        for verb in re.findall(r"^  (\w+) ", self.good("--help"), re.M):
+            self.assertIn(verb, page(1))
+            for option in re.findall(r"^  (--?[a-z-]+)", self.good(verb, "--help"), re.M):
+                self.assertIn(option, page(1))
+        header = (ROOT / "include" / "hlocc" / "hlocc.h").read_text(encoding="utf-8")
+        for name in re.findall(r"^HLOCC_API [^;(]*?\b(hlocc_\w+)\(", header, re.M):
+            self.assertIn(name + "(", page(3))
 
     # ---- usage
 
