@@ -52,7 +52,11 @@ function(hlo_kernel file)
     set(flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi -mbmi2
               -mprefer-vector-width=512)
   endif()
-  if(flags AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Elementwise functions: exceptions are masked, so the sides of a select may both be computed.
+  if(file MATCHES "/math_[a-z0-9]+\\.c$")
+    list(APPEND flags -fno-trapping-math)
+  endif()
+  if(file MATCHES "_avx[0-9]+\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${file} PROPERTIES HEADER_FILE_ONLY ON)
   else()
     set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-O3;${flags}")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide).
+// The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide), and
+// HAS_MATH_KERNELS if those of kernels/math.def exist already.
 // Functions other than the basic operations are computed in double: for f32 this leaves half a unit
 // in the last place and a little, for f64 it is what libm has.
 
@@ -24,17 +25,8 @@ static inline T CALC(floor)(T x) { return (T)floor((double)x); }
 static inline T CALC(round_nearest_afz)(T x) { return (T)round((double)x); }
 static inline T CALC(round_nearest_even)(T x) { return (T)rint((double)x); }
 static inline T CALC(sqrt)(T x) { return (T)sqrt((double)x); }
-static inline T CALC(rsqrt)(T x) { return (T)(1.0 / sqrt((double)x)); }
 static inline T CALC(cbrt)(T x) { return (T)hlo_math_cbrt((double)x); }
-static inline T CALC(cosine)(T x) { return (T)cos((double)x); }
-static inline T CALC(sine)(T x) { return (T)sin((double)x); }
 static inline T CALC(tan)(T x) { return (T)tan((double)x); }
-static inline T CALC(tanh)(T x) { return (T)tanh((double)x); }
-static inline T CALC(exponential)(T x) { return (T)exp((double)x); }
-static inline T CALC(exponential_minus_one)(T x) { return (T)expm1((double)x); }
-static inline T CALC(log)(T x) { return (T)log((double)x); }
-static inline T CALC(log_plus_one)(T x) { return (T)log1p((double)x); }
-static inline T CALC(logistic)(T x) { return (T)hlo_math_logistic((double)x); }
 static inline T CALC(chlo_acos)(T x) { return (T)acos((double)x); }
 static inline T CALC(chlo_acosh)(T x) { return (T)acosh((double)x); }
 static inline T CALC(chlo_asin)(T x) { return (T)asin((double)x); }
@@ -45,7 +37,6 @@ static inline T CALC(chlo_bessel_i1e)(T x) { return (T)hlo_math_bessel_i1e((doub
 static inline T CALC(chlo_cosh)(T x) { return (T)cosh((double)x); }
 static inline T CALC(chlo_sinh)(T x) { return (T)sinh((double)x); }
 static inline T CALC(chlo_digamma)(T x) { return (T)hlo_math_digamma((double)x); }
-static inline T CALC(chlo_erf)(T x) { return (T)erf((double)x); }
 static inline T CALC(chlo_erfc)(T x) { return (T)erfc((double)x); }
 static inline T CALC(chlo_erf_inv)(T x) { return (T)hlo_math_erf_inv((double)x); }
 static inline T CALC(chlo_lgamma)(T x) { return (T)hlo_math_lgamma((double)x); }
@@ -93,6 +84,40 @@ static inline T CALC(chlo_next_after)(T x, T y) {
   return CALC(of_bits)(grows ? CALC(bits)(x) + 1 : CALC(bits)(x) - 1);
 }
 
+// f32 has these from kernels/math.h (ref_float.c).
+#ifndef HAS_MATH_KERNELS
+static inline T CALC(rsqrt)(T x) { return (T)(1.0 / sqrt((double)x)); }
+static inline T CALC(cosine)(T x) { return (T)cos((double)x); }
+static inline T CALC(sine)(T x) { return (T)sin((double)x); }
+static inline T CALC(tanh)(T x) { return (T)tanh((double)x); }
+static inline T CALC(exponential)(T x) { return (T)exp((double)x); }
+static inline T CALC(exponential_minus_one)(T x) { return (T)expm1((double)x); }
+static inline T CALC(log)(T x) { return (T)log((double)x); }
+static inline T CALC(log_plus_one)(T x) { return (T)log1p((double)x); }
+static inline T CALC(logistic)(T x) { return (T)hlo_math_logistic((double)x); }
+static inline T CALC(chlo_erf)(T x) { return (T)erf((double)x); }
+#define KERNEL rsqrt
+#include "interp/ref_unary.inl"
+#define KERNEL cosine
+#include "interp/ref_unary.inl"
+#define KERNEL sine
+#include "interp/ref_unary.inl"
+#define KERNEL tanh
+#include "interp/ref_unary.inl"
+#define KERNEL exponential
+#include "interp/ref_unary.inl"
+#define KERNEL exponential_minus_one
+#include "interp/ref_unary.inl"
+#define KERNEL log
+#include "interp/ref_unary.inl"
+#define KERNEL log_plus_one
+#include "interp/ref_unary.inl"
+#define KERNEL logistic
+#include "interp/ref_unary.inl"
+#define KERNEL chlo_erf
+#include "interp/ref_unary.inl"
+#endif
+
 #define KERNEL abs
 #include "interp/ref_unary.inl"
 #define KERNEL negate
@@ -113,27 +138,9 @@ static inline T CALC(chlo_next_after)(T x, T y) {
 #include "interp/ref_unary.inl"
 #define KERNEL sqrt
 #include "interp/ref_unary.inl"
-#define KERNEL rsqrt
-#include "interp/ref_unary.inl"
 #define KERNEL cbrt
 #include "interp/ref_unary.inl"
-#define KERNEL cosine
-#include "interp/ref_unary.inl"
-#define KERNEL sine
-#include "interp/ref_unary.inl"
 #define KERNEL tan
-#include "interp/ref_unary.inl"
-#define KERNEL tanh
-#include "interp/ref_unary.inl"
-#define KERNEL exponential
-#include "interp/ref_unary.inl"
-#define KERNEL exponential_minus_one
-#include "interp/ref_unary.inl"
-#define KERNEL log
-#include "interp/ref_unary.inl"
-#define KERNEL log_plus_one
-#include "interp/ref_unary.inl"
-#define KERNEL logistic
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_acos
 #include "interp/ref_unary.inl"
@@ -154,8 +161,6 @@ static inline T CALC(chlo_next_after)(T x, T y) {
 #define KERNEL chlo_sinh
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_digamma
-#include "interp/ref_unary.inl"
-#define KERNEL chlo_erf
 #include "interp/ref_unary.inl"
 #define KERNEL chlo_erfc
 #include "interp/ref_unary.inl"
@@ -321,3 +326,4 @@ const hlo_kernel_t KERNEL_TABLE_NAME(KERNEL_TYPE)[HLO_KERNEL_COUNT] = {
 #undef T
 #undef BITS_T
 #undef SIGNED_BITS_T
+#undef HAS_MATH_KERNELS
