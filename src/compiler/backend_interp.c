@@ -19,10 +19,29 @@ static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
   return HLO_KERNEL_ERROR;
 }
 
+// Hosts may leave anything in the unused high bits of a sub-byte integer (NumPy leaves zeros also
+// above a negative one); the reference wants it extended.
+static hlo_status_t make_extended_input(const hlo_type_t* type, const void* data,
+                                        hlo_tensor_t** out_tensor) {
+  hlo_tensor_t* tensor;
+  HLO_TRY(hlo_tensor_create(type->dtype, type->rank, type->dims, &tensor));
+  const uint8_t* from = data;
+  uint8_t* to = tensor->data;
+  for (int64_t i = 0; i < tensor->element_count; ++i) {
+    hlo_dtype_store_int64(type->dtype, to + i, from[i]);
+  }
+  *out_tensor = tensor;
+  return hlo_ok();
+}
+
 static hlo_status_t make_input(const hlo_type_t* type, void* data, hlo_tensor_t** out_tensor) {
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
-  HLO_TRY(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, true, NULL, NULL,
-                                 out_tensor));
+  if (hlo_dtype_is_integer(type->dtype) && hlo_dtype_info(type->dtype)->bits < 8) {
+    HLO_TRY(make_extended_input(type, data, out_tensor));
+  } else {
+    HLO_TRY(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, true, NULL, NULL,
+                                   out_tensor));
+  }
   (*out_tensor)->quant = type->quant;
   return hlo_ok();
 }

@@ -20,6 +20,17 @@ def test_integer_arithmetic_wraps(both, random, dtype):
              x, y)
 
 
+@pytest.mark.parametrize("dtype,modulus", [("int2", 2), ("int4", 8), ("uint4", 16)])
+def test_integers_below_a_byte(dtype, modulus):
+    lowest = -modulus if dtype.startswith("int") else 0
+    values = np.arange(lowest, modulus, dtype="int64")
+    x, y = (v.ravel().astype(dtype) for v in np.meshgrid(values, values[values != 0]))
+    got = jax.jit(lambda x, y: (jax.lax.max(x, y), x < y, x.astype("int32")))(x, y)
+    wide = x.astype("int64"), y.astype("int64")
+    for out, want in zip(got, (np.maximum(*wide), np.less(*wide), wide[0])):
+        np.testing.assert_array_equal(np.asarray(out).astype("int64"), want.astype("int64"))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 def test_float_functions(both, random, dtype):
     with jax.enable_x64(True):
