@@ -75,6 +75,17 @@ static void test_window_long(void** state) {
       "check.expect_eq_const %max, dense<[0, 11, 26, 39]> : tensor<4xi32>\n");
 }
 
+static void test_window_longer_than_memory(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<40xi32>\n"
+      "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%r " WINDOW("add", "1099511627776", ", padding = dense<[[1099511627776, 0]]> : tensor<1x2xi64>",
+                   "tensor<40xi32>", "tensor<41xi32>")
+      "%last = stablehlo.slice %r [39:41] : (tensor<41xi32>) -> tensor<2xi32>\n"
+      "check.expect_eq_const %last, dense<[741, 780]> : tensor<2xi32>\n");
+}
+
 static void test_window_any_body(void** state) {
   (void)state;
   expect_runs(
@@ -145,10 +156,11 @@ static void test_sort_any_comparator(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reduce_dims),      cmocka_unit_test(test_reduce_short_rows),
-      cmocka_unit_test(test_reduce_nan_wins),  cmocka_unit_test(test_window_long),
-      cmocka_unit_test(test_window_any_body),  cmocka_unit_test(test_select_and_scatter),
-      cmocka_unit_test(test_sort_by_two_keys), cmocka_unit_test(test_sort_any_comparator),
+      cmocka_unit_test(test_reduce_dims),         cmocka_unit_test(test_reduce_short_rows),
+      cmocka_unit_test(test_reduce_nan_wins),     cmocka_unit_test(test_window_long),
+      cmocka_unit_test(test_window_any_body),     cmocka_unit_test(test_window_longer_than_memory),
+      cmocka_unit_test(test_select_and_scatter),  cmocka_unit_test(test_sort_by_two_keys),
+      cmocka_unit_test(test_sort_any_comparator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

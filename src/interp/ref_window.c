@@ -141,8 +141,10 @@ static void pass_long(const pass_t* pass, int64_t length) {
 static int64_t long_length(const hlo_window_dim_t* dim) {
   if (dim->size < 12 || dim->window_dilation != 1) return 0;
   const int64_t length = (dim->out_size - 1) * dim->stride + dim->size;  // up to the last window
+  const int64_t in_extent = (dim->in_size - 1) * dim->base_dilation + 1;
+  const int64_t reach = dim->size < in_extent ? dim->size : in_extent;  // padding costs nothing
   int64_t direct = 0;
-  if (__builtin_mul_overflow(dim->out_size, dim->size, &direct)) return length;
+  if (__builtin_mul_overflow(dim->out_size, reach, &direct)) return length;
   return length < direct / 4 ? length : 0;
 }
 
@@ -268,8 +270,8 @@ static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_wi
   return status;
 }
 
-// Float sums and products of small problems are taken element by element in the element type, so that
-// every step rounds as written; larger ones would take too long that way.
+// Float sums and products of small problems are taken element by element in the element type, so
+// that every step rounds as written; larger ones would take too long that way.
 static bool rounds_in_order(hlo_fold_op_t op, const hlo_tensor_t* result,
                             const hlo_window_dim_t* windows) {
   enum { WORK_MAX = 1 << 18 };  // elements of all windows
