@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the pass runner: lists, callbacks, checks, and memory that runs out at every place.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <string.h>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "passes/pipeline.h"
+#include "passes/runner.h"
+
+static const char program[] =
+    "func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n"
+    "  %c = stablehlo.constant dense<0.5> : tensor<f32>\n"
+    "  %d = stablehlo.add %c, %c : tensor<f32>\n"
+    "  %b = stablehlo.broadcast_in_dim %d, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+    "  %0 = stablehlo.multiply %x, %b : tensor<4xf32>\n"
+    "  %1 = call @f(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "  %2 = stablehlo.composite \"a.b\" %0 {decomposition = @f} : (tensor<4xf32>) -> "
+    "tensor<4xf32>\n"
+    "  %3 = \"stablehlo.if\"(%p) ({\n"
+    "    %5 = stablehlo.negate %1 : tensor<4xf32>\n"
+    "    stablehlo.return %5 : tensor<4xf32>\n"
+    "  }, {\n"
+    "    stablehlo.return %2 : tensor<4xf32>\n"
+    "  }) : (tensor<i1>) -> tensor<4xf32>\n"
+    "  return %3 : tensor<4xf32>\n"
+    "}\n"
+    "func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %0 = stablehlo.negate %x : tensor<4xf32>\n"
+    "  %1 = stablehlo.negate %0 : tensor<4xf32>\n"
+    "  return %1 : tensor<4xf32>\n"
+    "}\n";
+
+static const char all_passes[] = "drop_shardy,lower_composite,inline,fold,canonicalize,cse,dce";
+
+static hlo_module_t* parse(void) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "test", program, strlen(program));
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_parse_module(program, strlen(program), "test", &diag, &module);
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  hlo_diag_deinit(&diag);
+  return module;
+}
+
+static void expect_error(const char* list, hlo_status_code_t code, const char* part) {
+  hlo_module_t* module = parse();
+  hlo_status_t status = hlo_passes_run(module, list, NULL);
+  assert_int_equal(hlo_status_code(status), code);
+  if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+  hlo_module_release(module);
+}
+
+static void test_table(void** state) {
+  (void)state;
+  for (uint32_t i = 1; i < hlo_pass_count(); ++i) {
+    assert_true(strcmp(hlo_pass_info(i - 1)->name, hlo_pass_info(i)->name) < 0);
+  }
+  hlo_strbuf_t page = {0};
+  hlo_passes_markdown(&page);
+  assert_non_null(strstr(hlo_strbuf_text(&page), "| `cse` | opt |"));
+  assert_non_null(strstr(hlo_strbuf_text(&page), "bits, value, fast"));
+  hlo_strbuf_deinit(&page);
+}
+
+static void test_bad_lists(void** state) {
+  (void)state;
+  expect_error("dce,csee", HLO_STATUS_INVALID_ARGUMENT, "did you mean 'cse'?");
+  expect_error("dce,,cse", HLO_STATUS_INVALID_ARGUMENT, "no pass is called ''");
+  expect_error("dce=3", HLO_STATUS_INVALID_ARGUMENT, "dce takes no argument");
+  expect_error("canonicalize=exact", HLO_STATUS_INVALID_ARGUMENT, "not 'exact'");
+}
+
+typedef struct trace {
+  uint32_t count;
+  char text[256];
+} trace_t;
+
+static void note(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module) {
+  trace_t* trace = context;
+  assert_non_null(module);
+  assert_int_equal(stats->position, trace->count++);
+  assert_int_equal(stats->changed, stats->step_count > 0);
+  strcat(strcat(trace->text, stats->pass->name), stats->changed ? "! " : " ");
+}
+
+static void test_order_and_checks(void** state) {
+  (void)state;
+  trace_t trace = {0};
+  hlo_module_t* module = parse();
+  hlo_pass_options_t options = {.verify_each = true,
+                                .run_twice = true,
+                                .check_changed = true,
+                                .after = note,
+                                .after_context = &trace};
+  assert_true(
+      hlo_status_is_ok(hlo_passes_run(module, all_passes + strlen("drop_shardy,"), &options)));
+  assert_string_equal(trace.text, "lower_composite! inline! fold! canonicalize! cse! dce! ");
+  assert_null(hlo_module_find_func(module, "f"));
+  assert_true(hlo_status_is_ok(hlo_passes_run(module, "", &options)));
+  assert_int_equal(trace.count, 6);
+  hlo_module_release(module);
+}
+
+static void test_stop_after(void** state) {
+  (void)state;
+  trace_t trace = {0};
+  hlo_module_t* module = parse();
+  hlo_pass_options_t options = {.stop_after = 2, .after = note, .after_context = &trace};
+  assert_true(hlo_status_is_ok(hlo_passes_run(module, "cse,fold,dce", &options)));
+  assert_string_equal(trace.text, "cse fold! ");
+  hlo_module_release(module);
+}
+
+static void test_fold_limit(void** state) {
+  (void)state;
+  trace_t trace = {0};
+  hlo_module_t* module = parse();
+  hlo_pass_options_t options = {.fold_element_limit = 1, .after = note, .after_context = &trace};
+  assert_true(hlo_status_is_ok(hlo_passes_run(module, "fold,dce", &options)));
+  hlo_strbuf_t text = {0};
+  hlo_print_module(module, &(hlo_print_options_t){0}, &text);
+  assert_non_null(strstr(hlo_strbuf_text(&text), "broadcast_in_dim"));
+  assert_null(strstr(hlo_strbuf_text(&text), "stablehlo.add"));
+  hlo_strbuf_deinit(&text);
+  hlo_module_release(module);
+}
+
+static void test_default_pipeline(void** state) {
+  (void)state;
+  hlo_module_t* module = parse();
+  hlo_pipeline_options_t options = {.partition_count = 1, .verify_each = true};
+  assert_true(hlo_status_is_ok(hlo_pipeline_default(module, &options)));
+  assert_non_null(hlo_module_find_func(module, "f"));
+  options.partition_count = 2;
+  hlo_status_t status = hlo_pipeline_default(module, &options);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
+  hlo_status_release(status);
+  hlo_module_release(module);
+}
+
+static void test_memory_failures(void** state) {
+  (void)state;
+  bool failed = true;
+  for (uint64_t n = 1; failed; ++n) {
+    hlo_module_t* module = parse();
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = hlo_passes_run(module, all_passes, NULL);
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (!failed) assert_true(hlo_status_is_ok(status));
+    if (!hlo_status_is_ok(status)) {
+      assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+    }
+    hlo_status_release(status);
+    hlo_module_release(module);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_table),
+      cmocka_unit_test(test_bad_lists),
+      cmocka_unit_test(test_order_and_checks),
+      cmocka_unit_test(test_stop_after),
+      cmocka_unit_test(test_fold_limit),
+      cmocka_unit_test(test_default_pipeline),
+      cmocka_unit_test(test_memory_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
