@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/bytecode/bytecode.h"
+#include "frontend/hlo/hlo.h"
 #include "ir/parse.h"
 
 const char* hlo_format_name(hlo_format_t format) {
@@ -62,9 +63,10 @@ static hlo_status_t load(const void* bytes, size_t size, const char* file_name, 
       *out_reported = true;
       return hlo_parse_module(bytes, size, file_name, diag, out_module);
     case HLO_FORMAT_HLO_TEXT:
+      *out_reported = true;
+      return hlo_hlo_text_read(bytes, size, file_name, diag, out_module);
     case HLO_FORMAT_HLO_PROTO:
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s cannot be read yet",
-                               hlo_format_name(format));
+      return hlo_hlo_proto_read(bytes, size, out_module);
     default:
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "the program is neither MLIR bytecode, MLIR text, HLO text nor an "

@@ -1,0 +1,893 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computations of HLO to functions and regions. Tuples never become values: an instruction stands for
+// a tree of values, and whatever passes a tuple on passes its leaves.
+#include "frontend/hlo/build.h"
+
+#include "frontend/hlo/tree.h"
+#include "ir/parse.h"
+
+typedef hlo_desc_builder_t builder_t;
+typedef hlo_desc_instruction_t instruction_t;
+typedef hlo_desc_computation_t computation_t;
+typedef hlo_desc_tree_t tree_t;
+
+// One computation on its way into a region.
+typedef struct scope {
+  builder_t* builder;
+  const computation_t* computation;
+  hlo_region_t* region;
+  hlo_map_t trees;               // instruction id to tree
+  const tree_t* const* parameters;
+  uint32_t parameter_count;
+} scope_t;
+
+static hlo_status_t fault(const char* message) {
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", message);
+}
+
+// ---- places ---------------------------------------------------------------------------------------
+
+// The file and line of a stack frame; false if the tables do not have it.
+static bool find_frame(const hlo_desc_frames_t* frames, int32_t id, hlo_wire_bytes_t* out_file,
+                       uint32_t* out_line, uint32_t* out_col) {
+  if (!frames || id < 1 || (size_t)id > frames->stack_frames.count) return false;
+  int32_t at = ((const hlo_desc_frame_t*)frames->stack_frames.items)[id - 1].file_location_id;
+  if (at < 1 || (size_t)at > frames->file_locations.count) return false;
+  const hlo_desc_file_location_t* location =
+      (const hlo_desc_file_location_t*)frames->file_locations.items + (at - 1);
+  int32_t name = location->file_name_id;
+  if (name < 1 || (size_t)name > frames->file_names.count) return false;
+  *out_file = ((const hlo_wire_bytes_t*)frames->file_names.items)[name - 1];
+  *out_line = location->line > 0 ? (uint32_t)location->line : 0;
+  *out_col = location->column > 0 ? (uint32_t)location->column : 0;
+  return true;
+}
+
+static hlo_loc_t name_loc(builder_t* b, hlo_wire_bytes_t name, hlo_loc_t child) {
+  hlo_loc_info_t info = {.kind = HLO_LOC_NAME,
+                         .text = hlo_module_string(b->module, (const char*)name.data, name.size),
+                         .child_count = child ? 1 : 0,
+                         .children = &child};
+  return hlo_module_loc(b->module, &info);
+}
+
+// Where an instruction comes from: its metadata, else its place in the text, else its name.
+static hlo_loc_t place(builder_t* b, const instruction_t* in) {
+  const hlo_desc_metadata_t* metadata = in->metadata;
+  hlo_loc_t file = 0;
+  if (metadata) {
+    hlo_wire_bytes_t name = metadata->source_file;
+    uint32_t line = metadata->source_line > 0 ? (uint32_t)metadata->source_line : 0;
+    uint32_t col = metadata->source_column > 0 ? (uint32_t)metadata->source_column : 0;
+    if (name.size || find_frame(b->desc->frames, metadata->stack_frame_id, &name, &line, &col)) {
+      file = hlo_module_loc_file(b->module, (const char*)name.data, name.size, line, col);
+    }
+    if (metadata->op_name.size) return name_loc(b, metadata->op_name, file);
+    if (file) return file;
+  }
+  if (b->file && in->line) {
+    return hlo_module_loc_file(b->module, b->file, strlen(b->file), in->line, in->col);
+  }
+  return in->name.size ? name_loc(b, in->name, 0) : 0;
+}
+
+// ---- nodes ----------------------------------------------------------------------------------------
+
+static hlo_status_t operand_tree(const scope_t* s, const instruction_t* in, size_t i,
+                                 const tree_t** out_tree) {
+  if (i >= in->operand_ids.count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "operand %zu is missing", i);
+  }
+  int64_t id = ((const int64_t*)in->operand_ids.items)[i];
+  *out_tree = hlo_map_get_number(&s->trees, (uint64_t)id);
+  if (*out_tree) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "operand %zu is no instruction before this one", i);
+}
+
+// The leaves of operands first ... last - 1.
+static hlo_status_t operand_values(const scope_t* s, const instruction_t* in, size_t first,
+                                   hlo_desc_values_t* out_values) {
+  size_t count = in->operand_ids.count > first ? in->operand_ids.count - first : 0;
+  const tree_t** trees = hlo_arena_array(s->builder->arena, count, sizeof *trees);
+  if (!trees) return hlo_arena_status(s->builder->arena);
+  for (size_t i = 0; i < count; ++i) HLO_TRY(operand_tree(s, in, first + i, &trees[i]));
+  return hlo_desc_leaf_values(s->builder, (uint32_t)count, trees, out_values);
+}
+
+static const hlo_attr_t* text_attr(builder_t* b, hlo_wire_bytes_t text) {
+  return hlo_attr_string(b->module, text.size ? (const char*)text.data : "", text.size);
+}
+
+// What StableHLO keeps beside an op's own attributes.
+static const hlo_attr_t* extra_attrs(builder_t* b, const instruction_t* in) {
+  const hlo_attr_t* extra = NULL;
+  if (in->sharding.size) {
+    extra = hlo_attr_dict_with(b->module, extra, "mhlo.sharding", text_attr(b, in->sharding));
+  }
+  if (!in->frontend_attributes || in->frontend_attributes->map.count == 0) return extra;
+  const hlo_desc_string_pair_t* pairs = in->frontend_attributes->map.items;
+  uint32_t count = (uint32_t)in->frontend_attributes->map.count;
+  const char** keys = hlo_arena_array(b->arena, count, sizeof *keys);
+  const hlo_attr_t** items = hlo_arena_array(b->arena, count, sizeof *items);
+  if (!keys || !items) return extra;
+  for (uint32_t i = 0; i < count; ++i) {
+    keys[i] = hlo_module_string(b->module, (const char*)pairs[i].key.data, pairs[i].key.size);
+    items[i] = text_attr(b, pairs[i].value);
+  }
+  return hlo_attr_dict_with(b->module, extra, "mhlo.frontend_attributes",
+                            hlo_attr_dict(b->module, count, keys, items));
+}
+
+// Appends a node with the given results; its regions are empty.
+static hlo_status_t add_node(scope_t* s, const hlo_desc_node_t* node,
+                             const hlo_desc_values_t* operands, const hlo_desc_types_t* types,
+                             uint32_t region_count, hlo_node_t** out_node) {
+  builder_t* b = s->builder;
+  hlo_node_spec_t spec = {.op = node->op,
+                          .loc = place(b, node->instruction),
+                          .operand_count = operands->count,
+                          .operands = operands->items,
+                          .attr_count = node->attr_count,
+                          .attrs = node->attrs,
+                          .extra = extra_attrs(b, node->instruction),
+                          .region_count = region_count,
+                          .result_count = types->count,
+                          .result_types = types->items};
+  *out_node = hlo_node_create(b->module, &spec);
+  if (hlo_node_is_poison(*out_node)) return hlo_module_status(b->module);
+  hlo_region_append(s->region, *out_node);
+  return hlo_ok();
+}
+
+// A helper node of one result beside the instruction's own.
+static hlo_status_t add_step(scope_t* s, hlo_op_t op, const hlo_named_attr_t* attr,
+                             hlo_value_t* operand, const hlo_type_t* type,
+                             hlo_value_t** out_value) {
+  hlo_desc_node_t node = {.builder = s->builder, .instruction = s->builder->current, .op = op};
+  if (attr) hlo_desc_add_attr(&node, attr->id, attr->value);
+  hlo_node_t* made = NULL;
+  if (!type) return hlo_module_status(s->builder->module);
+  HLO_TRY(add_node(s, &node, &(hlo_desc_values_t){&operand, operand ? 1 : 0},
+                   &(hlo_desc_types_t){&type, 1}, 0, &made));
+  *out_value = &made->results[0];
+  return hlo_ok();
+}
+
+static hlo_status_t results_tree(scope_t* s, const instruction_t* in, hlo_node_t* node,
+                                 const tree_t** out_tree) {
+  hlo_desc_values_t values = {
+      hlo_arena_array(s->builder->arena, node->result_count, sizeof(hlo_value_t*)),
+      node->result_count};
+  if (!values.items) return hlo_arena_status(s->builder->arena);
+  for (uint32_t i = 0; i < node->result_count; ++i) values.items[i] = &node->results[i];
+  return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
+}
+
+// ---- computations ---------------------------------------------------------------------------------
+
+static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
+                                hlo_region_t* region, const tree_t* const* parameters,
+                                uint32_t parameter_count, hlo_op_t terminator);
+
+// Called computation `i`; it must stand before the one that calls it.
+static hlo_status_t called(const scope_t* s, const instruction_t* in, size_t i,
+                           const computation_t** out_computation) {
+  if (i >= in->called_computation_ids.count) return fault("a called computation is missing");
+  int64_t id = ((const int64_t*)in->called_computation_ids.items)[i];
+  *out_computation = hlo_map_get_number(&s->builder->computations, (uint64_t)id);
+  if (*out_computation && *out_computation < s->computation) return hlo_ok();
+  return fault("a called computation does not stand before its caller");
+}
+
+static bool is_parameter(const instruction_t* in) {
+  return hlo_bytes_equal(in->opcode, "parameter");
+}
+
+// Shapes of the parameters by number.
+static hlo_status_t parameter_shapes(builder_t* b, const computation_t* computation,
+                                     const instruction_t*** out_parameters, uint32_t* out_count) {
+  const instruction_t* items = computation->instructions.items;
+  uint32_t count = 0;
+  for (size_t i = 0; i < computation->instructions.count; ++i) count += is_parameter(&items[i]);
+  const instruction_t** parameters = hlo_arena_array(b->arena, count, sizeof *parameters);
+  if (!parameters) return hlo_arena_status(b->arena);
+  for (size_t i = 0; i < computation->instructions.count; ++i) {
+    if (!is_parameter(&items[i])) continue;
+    b->current = &items[i];
+    int64_t number = items[i].parameter_number;
+    if (number < 0 || number >= count || parameters[number]) {
+      return fault("the numbers of the parameters are not 0, 1, 2 ...");
+    }
+    if (!items[i].shape) return fault("the shape is missing");
+    parameters[number] = &items[i];
+  }
+  *out_parameters = parameters;
+  *out_count = count;
+  return hlo_ok();
+}
+
+// Leaf types of all parameters.
+static hlo_status_t parameter_types(builder_t* b, const instruction_t* const* parameters,
+                                    uint32_t count, hlo_desc_types_t* out_types) {
+  uint32_t total = 0;
+  for (uint32_t i = 0; i < count; ++i) total += hlo_desc_leaf_count(parameters[i]->shape);
+  *out_types = (hlo_desc_types_t){hlo_arena_array(b->arena, total, sizeof(hlo_type_t*)), 0};
+  if (!out_types->items) return hlo_arena_status(b->arena);
+  for (uint32_t i = 0; i < count; ++i) {
+    b->current = parameters[i];
+    hlo_desc_types_t part;
+    HLO_TRY(hlo_desc_leaf_types(b, parameters[i]->shape, &part));
+    for (uint32_t k = 0; k < part.count; ++k) out_types->items[out_types->count++] = part.items[k];
+  }
+  return hlo_ok();
+}
+
+// Fills a region whose arguments are the leaves of the computation's parameters.
+static hlo_status_t fill_with_args(builder_t* b, const computation_t* computation,
+                                   hlo_region_t* region, hlo_op_t terminator) {
+  const instruction_t** parameters;
+  uint32_t count;
+  hlo_desc_types_t types;
+  HLO_TRY(parameter_shapes(b, computation, &parameters, &count));
+  HLO_TRY(parameter_types(b, parameters, count, &types));
+  while (region->arg_count < types.count) {
+    if (!hlo_region_add_arg(region, types.items[region->arg_count])) {
+      return hlo_module_status(b->module);
+    }
+  }
+  const tree_t** trees = hlo_arena_array(b->arena, count, sizeof *trees);
+  if (!trees) return hlo_arena_status(b->arena);
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_desc_values_t leaves = {region->args + first, hlo_desc_leaf_count(parameters[i]->shape)};
+    HLO_TRY(hlo_desc_make_tree(b, parameters[i]->shape, &leaves, &trees[i]));
+    first += leaves.count;
+  }
+  return fill_region(b, computation, region, trees, count, terminator);
+}
+
+static hlo_status_t unique_name(builder_t* b, hlo_wire_bytes_t wanted, const char** out_name) {
+  const char* base = hlo_module_string(b->module, wanted.size ? (const char*)wanted.data : "f",
+                                       wanted.size ? wanted.size : 1);
+  const char* name = base;
+  for (unsigned n = 1; hlo_map_get(&b->names, name, strlen(name)); ++n) {
+    const char* other = hlo_arena_printf(b->arena, "%s_%u", base, n + b->names.entry_count);
+    if (!other) return hlo_arena_status(b->arena);
+    name = hlo_module_string(b->module, other, strlen(other));
+  }
+  if (!hlo_map_put(&b->names, name, strlen(name), b)) return hlo_status_out_of_memory(0);
+  *out_name = name;
+  return hlo_ok();
+}
+
+// A computation as a function, made on its first use.
+static hlo_status_t find_func(builder_t* b, const computation_t* computation, bool is_entry,
+                              hlo_func_t** out_func) {
+  *out_func = hlo_map_get_pointer(&b->funcs, computation);
+  if (*out_func) return hlo_ok();
+  const instruction_t** parameters;
+  uint32_t count;
+  hlo_desc_types_t types;
+  const char* name;
+  HLO_TRY(parameter_shapes(b, computation, &parameters, &count));
+  HLO_TRY(parameter_types(b, parameters, count, &types));
+  hlo_wire_bytes_t entry_name = {(const uint8_t*)"main", 4};
+  HLO_TRY(unique_name(b, is_entry ? entry_name : computation->name, &name));
+  const hlo_type_t* type =
+      hlo_type_function(b->module, types.count, types.items, 0, types.items);
+  if (!type) return hlo_module_status(b->module);
+  hlo_func_t* func =
+      hlo_func_create(b->module, name, type, is_entry ? HLO_PUBLIC : HLO_PRIVATE, true, 0);
+  if (!func) return hlo_module_status(b->module);
+  if (!hlo_map_put_pointer(&b->funcs, computation, func)) return hlo_status_out_of_memory(0);
+  const instruction_t* caller = b->current;
+  HLO_TRY(fill_with_args(b, computation, func->body, HLO_OP_func_return));
+  b->current = caller;
+  hlo_func_update_type(func);
+  *out_func = func;
+  return hlo_ok();
+}
+
+static hlo_status_t fill_regions(scope_t* s, const instruction_t* in, hlo_node_t* node) {
+  if (in->called_computation_ids.count != node->region_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%zu computations are called where %u are wanted",
+                             in->called_computation_ids.count, node->region_count);
+  }
+  for (uint32_t r = 0; r < node->region_count; ++r) {
+    const computation_t* computation;
+    HLO_TRY(called(s, in, r, &computation));
+    HLO_TRY(fill_with_args(s->builder, computation, node->regions[r], HLO_OP_return));
+    s->builder->current = in;
+  }
+  return hlo_ok();
+}
+
+// ---- instructions that need more than the op table ------------------------------------------------
+
+static hlo_status_t build_parameter(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  *out_tree = s->parameters[in->parameter_number];
+  return hlo_ok();
+}
+
+static hlo_status_t build_tuple(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  hlo_desc_values_t values;
+  if (in->shape->element_type != HLO_DESC_TUPLE ||
+      in->shape->tuple_shapes.count != in->operand_ids.count) {
+    return fault("the shape does not fit the operands");
+  }
+  HLO_TRY(operand_values(s, in, 0, &values));
+  return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
+}
+
+static hlo_status_t build_element(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  const tree_t* tuple;
+  HLO_TRY(operand_tree(s, in, 0, &tuple));
+  if (tuple->leaf || in->tuple_index < 0 || in->tuple_index >= tuple->count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the operand has no element %lld",
+                             (long long)in->tuple_index);
+  }
+  *out_tree = tuple->items[in->tuple_index];
+  return hlo_ok();
+}
+
+static hlo_status_t build_pass(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  return operand_tree(s, in, 0, out_tree);
+}
+
+static hlo_status_t constant_leaves(scope_t* s, const hlo_desc_literal_t* literal,
+                                    const hlo_desc_shape_t* shape, hlo_desc_values_t* values) {
+  if (shape->element_type == HLO_DESC_TUPLE) {
+    if (literal->tuple_literals.count != shape->tuple_shapes.count) {
+      return fault("the literal does not fit the shape");
+    }
+    for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
+      HLO_TRY(constant_leaves(s, (const hlo_desc_literal_t*)literal->tuple_literals.items + i,
+                              (const hlo_desc_shape_t*)shape->tuple_shapes.items + i, values));
+    }
+    return hlo_ok();
+  }
+  hlo_desc_types_t types;
+  HLO_TRY(hlo_desc_leaf_types(s->builder, shape, &types));
+  if (!hlo_type_is_tensor(types.items[0]) || !hlo_type_is_static(types.items[0])) {
+    return fault("no literal can have this shape");
+  }
+  hlo_literal_t* made = NULL;
+  HLO_TRY(hlo_desc_make_literal(literal, shape, &made));
+  hlo_named_attr_t attr = {HLO_ATTR_value,
+                           hlo_attr_literal(s->builder->module, types.items[0], made)};
+  hlo_literal_release(made);
+  if (!attr.value) return hlo_module_status(s->builder->module);
+  return add_step(s, HLO_OP_constant, &attr, NULL, types.items[0],
+                  &values->items[values->count++]);
+}
+
+static hlo_status_t build_constant(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  uint32_t count = hlo_desc_leaf_count(in->shape);
+  hlo_desc_values_t values = {hlo_arena_array(s->builder->arena, count, sizeof(hlo_value_t*)), 0};
+  if (!values.items) return hlo_arena_status(s->builder->arena);
+  if (!in->literal) return fault("the literal is missing");
+  HLO_TRY(constant_leaves(s, in->literal, in->shape, &values));
+  return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
+}
+
+static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  builder_t* b = s->builder;
+  const computation_t* computation;
+  hlo_func_t* func;
+  hlo_desc_values_t operands;
+  hlo_desc_types_t types;
+  HLO_TRY(called(s, in, 0, &computation));
+  HLO_TRY(find_func(b, computation, false, &func));
+  HLO_TRY(operand_values(s, in, 0, &operands));
+  uint32_t inputs = func->type->input_count;
+  types = (hlo_desc_types_t){(const hlo_type_t**)(uintptr_t)(func->type->elements + inputs),
+                             func->type->element_count - inputs};
+  hlo_desc_node_t node = {.builder = b, .instruction = in, .op = HLO_OP_call};
+  hlo_desc_add_attr(&node, HLO_ATTR_callee,
+                    hlo_attr_symbol(b->module, func->name, strlen(func->name)));
+  hlo_node_t* made;
+  HLO_TRY(add_node(s, &node, &operands, &types, 0, &made));
+  return results_tree(s, in, made, out_tree);
+}
+
+// async-start(f): the call itself; its tree is what async-done gives.
+static hlo_status_t build_async_start(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  const hlo_desc_shape_t* shape = in->shape;
+  if (shape->element_type != HLO_DESC_TUPLE || shape->tuple_shapes.count < 2) {
+    return fault("the shape is no tuple of operands and results");
+  }
+  instruction_t* call = hlo_arena_alloc(s->builder->arena, sizeof *call);
+  if (!call) return hlo_arena_status(s->builder->arena);
+  *call = *in;
+  call->shape = (hlo_desc_shape_t*)shape->tuple_shapes.items + 1;
+  return build_call(s, call, out_tree);
+}
+
+static hlo_status_t build_conditional(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  const tree_t* index;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_tree(s, in, 0, &index));
+  HLO_TRY(hlo_desc_leaf_types(s->builder, in->shape, &types));
+  if (!index->leaf) return fault("the first operand is a tuple");
+  size_t branches = in->called_computation_ids.count;
+  if (in->operand_ids.count != branches + 1) return fault("there is not one operand per branch");
+  bool is_if = index->leaf->type->dtype == HLO_DTYPE_PRED && branches == 2;
+  hlo_desc_node_t node = {
+      .builder = s->builder, .instruction = in, .op = is_if ? HLO_OP_if : HLO_OP_case};
+  hlo_node_t* made;
+  hlo_value_t* selector = index->leaf;
+  HLO_TRY(add_node(s, &node, &(hlo_desc_values_t){&selector, 1}, &types, (uint32_t)branches,
+                   &made));
+  for (uint32_t r = 0; r < branches; ++r) {
+    const computation_t* computation;
+    const tree_t* argument;
+    HLO_TRY(called(s, in, r, &computation));
+    HLO_TRY(operand_tree(s, in, r + 1, &argument));
+    HLO_TRY(fill_region(s->builder, computation, made->regions[r], &argument, 1, HLO_OP_return));
+    s->builder->current = in;
+  }
+  return results_tree(s, in, made, out_tree);
+}
+
+static hlo_status_t build_while(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  hlo_desc_values_t operands;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_values(s, in, 0, &operands));
+  HLO_TRY(hlo_desc_leaf_types(s->builder, in->shape, &types));
+  hlo_desc_node_t node = {.builder = s->builder, .instruction = in, .op = HLO_OP_while};
+  hlo_node_t* made;
+  HLO_TRY(add_node(s, &node, &operands, &types, 2, &made));
+  // HLO names the body first, as its field order does; StableHLO the condition.
+  if (in->called_computation_ids.count != 2) return fault("condition and body are wanted");
+  for (uint32_t r = 0; r < 2; ++r) {
+    const computation_t* computation;
+    HLO_TRY(called(s, in, 1 - r, &computation));
+    HLO_TRY(fill_with_args(s->builder, computation, made->regions[r], HLO_OP_return));
+    s->builder->current = in;
+  }
+  return results_tree(s, in, made, out_tree);
+}
+
+static hlo_status_t build_rng(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  builder_t* b = s->builder;
+  hlo_desc_values_t operands;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_values(s, in, 0, &operands));
+  HLO_TRY(hlo_desc_leaf_types(b, in->shape, &types));
+  if (operands.count != 2 || types.count != 1) return fault("two operands and one result are wanted");
+  int64_t rank = types.items[0]->rank;
+  hlo_literal_t* literal = NULL;
+  HLO_TRY(hlo_literal_create(HLO_DTYPE_S64, 1, &rank, false, &literal));
+  if (rank) {
+    memcpy(hlo_literal_mutable_data(literal), types.items[0]->dims, (size_t)rank * sizeof rank);
+  }
+  const hlo_type_t* type = hlo_type_tensor(b->module, HLO_DTYPE_S64, 1, &rank);
+  hlo_named_attr_t value = {HLO_ATTR_value,
+                            type ? hlo_attr_literal(b->module, type, literal) : NULL};
+  hlo_literal_release(literal);
+  hlo_value_t* values[3] = {operands.items[0], operands.items[1], NULL};
+  HLO_TRY(add_step(s, HLO_OP_constant, &value, NULL, type, &values[2]));
+  hlo_desc_node_t node = {.builder = b, .instruction = in, .op = HLO_OP_rng};
+  HLO_TRY(hlo_desc_attrs(&node));
+  hlo_node_t* made;
+  HLO_TRY(add_node(s, &node, &(hlo_desc_values_t){values, 3}, &types, 0, &made));
+  return results_tree(s, in, made, out_tree);
+}
+
+// backend_config of the typed FFI is a dictionary in MLIR's notation, of all others a string.
+static hlo_status_t backend_config(hlo_desc_node_t* node) {
+  const instruction_t* in = node->instruction;
+  hlo_module_t* m = node->builder->module;
+  const hlo_attr_t* config = NULL;
+  if (in->custom_call_api_version == HLO_CUSTOM_CALL_API_VERSION_API_VERSION_TYPED_FFI) {
+    const char* text = in->backend_config.size ? (const char*)in->backend_config.data : "{}";
+    size_t size = in->backend_config.size ? in->backend_config.size : 2;
+    HLO_TRY_MSG(hlo_parse_attr(m, text, size, &config), "backend_config");
+  } else if (in->backend_config.size) {
+    config = text_attr(node->builder, in->backend_config);
+  }
+  hlo_desc_add_attr(node, HLO_ATTR_backend_config, config);
+  if (in->custom_call_api_version) {
+    hlo_desc_add_attr(node, HLO_ATTR_api_version,
+                      hlo_attr_int(m, HLO_DTYPE_S32, in->custom_call_api_version));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  builder_t* b = s->builder;
+  hlo_desc_values_t operands;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_values(s, in, 0, &operands));
+  HLO_TRY(hlo_desc_leaf_types(b, in->shape, &types));
+  hlo_desc_node_t node = {.builder = b, .instruction = in, .op = HLO_OP_custom_call};
+  HLO_TRY(hlo_desc_attrs(&node));
+  HLO_TRY(backend_config(&node));
+  uint32_t count = (uint32_t)in->called_computation_ids.count;
+  const hlo_attr_t** symbols = hlo_arena_array(b->arena, count, sizeof *symbols);
+  if (!symbols) return hlo_arena_status(b->arena);
+  for (uint32_t i = 0; i < count; ++i) {
+    const computation_t* computation;
+    hlo_func_t* func;
+    HLO_TRY(called(s, in, i, &computation));
+    HLO_TRY(find_func(b, computation, false, &func));
+    symbols[i] = hlo_attr_symbol(b->module, func->name, strlen(func->name));
+    if (!symbols[i]) return hlo_module_status(b->module);
+  }
+  if (count) {
+    hlo_desc_add_attr(&node, HLO_ATTR_called_computations,
+                      hlo_attr_array(b->module, count, symbols));
+  }
+  hlo_node_t* made;
+  HLO_TRY(add_node(s, &node, &operands, &types, 0, &made));
+  return results_tree(s, in, made, out_tree);
+}
+
+// A bitcast sees bytes in the order of layouts, which the IR's types do not carry: transposes to and
+// from that order make it one between row-major shapes.
+static hlo_status_t to_physical(scope_t* s, const hlo_desc_shape_t* shape, bool back,
+                                const hlo_type_t* type, hlo_value_t** value) {
+  uint32_t rank = type->rank;
+  if (!shape->layout || shape->layout->minor_to_major.count != rank) return hlo_ok();
+  const int64_t* order = shape->layout->minor_to_major.items;
+  int64_t major[HLO_RANK_MAX], inverse[HLO_RANK_MAX], dims[HLO_RANK_MAX];
+  bool row_major = true;
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < rank; ++i) {
+    int64_t dim = order[rank - 1 - i];
+    if (dim < 0 || dim >= rank || (seen >> dim & 1)) return fault("the layout is malformed");
+    seen |= 1ull << dim;
+    major[i] = dim;
+    inverse[dim] = i;
+    dims[i] = type->dims[dim];
+    row_major &= dim == i;
+  }
+  if (row_major) return hlo_ok();
+  hlo_module_t* m = s->builder->module;
+  hlo_named_attr_t attr = {HLO_ATTR_permutation, hlo_attr_ints(m, rank, back ? inverse : major)};
+  const hlo_type_t* to = back ? type : hlo_type_with_dims(m, type, rank, dims);
+  return add_step(s, HLO_OP_transpose, &attr, *value, to, value);
+}
+
+static const hlo_type_t* physical_type(hlo_module_t* m, const hlo_desc_shape_t* shape,
+                                       const hlo_type_t* type) {
+  int64_t dims[HLO_RANK_MAX];
+  if (!shape->layout || shape->layout->minor_to_major.count != type->rank) return type;
+  const int64_t* order = shape->layout->minor_to_major.items;
+  for (uint32_t i = 0; i < type->rank; ++i) {
+    int64_t dim = order[type->rank - 1 - i];
+    if (dim < 0 || dim >= type->rank) return type;  // told apart in to_physical()
+    dims[i] = type->dims[dim];
+  }
+  return hlo_type_with_dims(m, type, type->rank, dims);
+}
+
+static const instruction_t* find_instruction(const scope_t* s, int64_t id) {
+  const instruction_t* items = s->computation->instructions.items;
+  for (size_t i = 0; i < s->computation->instructions.count; ++i) {
+    if (items[i].id == id) return &items[i];
+  }
+  return NULL;
+}
+
+static hlo_status_t build_bitcast(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  hlo_desc_values_t values;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_values(s, in, 0, &values));
+  HLO_TRY(hlo_desc_leaf_types(s->builder, in->shape, &types));
+  bool arrays = values.count == 1 && types.count == 1 && hlo_type_is_tensor(types.items[0]) &&
+                hlo_type_is_tensor(values.items[0]->type);
+  if (!arrays) return fault("operand and result must be arrays");
+  const instruction_t* from = find_instruction(s, *(const int64_t*)in->operand_ids.items);
+  if (hlo_type_size_bytes(types.items[0]) != hlo_type_size_bytes(values.items[0]->type)) {
+    return fault("operand and result differ in size");
+  }
+  hlo_value_t* value = values.items[0];
+  if (from && from->shape) HLO_TRY(to_physical(s, from->shape, false, value->type, &value));
+  const hlo_type_t* physical = physical_type(s->builder->module, in->shape, types.items[0]);
+  HLO_TRY(add_step(s, HLO_OP_hlo_bitcast, NULL, value, physical, &value));
+  HLO_TRY(to_physical(s, in->shape, true, types.items[0], &value));
+  return hlo_desc_make_tree(s->builder, in->shape, &(hlo_desc_values_t){&value, 1}, out_tree);
+}
+
+static hlo_status_t build_copy(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  hlo_desc_values_t values;
+  HLO_TRY(operand_values(s, in, 0, &values));
+  for (uint32_t i = 0; i < values.count; ++i) {
+    HLO_TRY(add_step(s, HLO_OP_hlo_copy, NULL, values.items[i], values.items[i]->type,
+                     &values.items[i]));
+  }
+  return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
+}
+
+// ---- all other instructions -----------------------------------------------------------------------
+
+// Scalars among the operands of an elementwise op are repeated to the shape of its result.
+static hlo_status_t repeat_scalars(scope_t* s, hlo_op_t op, hlo_desc_values_t* operands,
+                                   const hlo_type_t* result) {
+  builder_t* b = s->builder;
+  if (!(hlo_op_info(op)->traits & HLO_TRAIT_ELEMENTWISE) || op == HLO_OP_clamp ||
+      operands->count < 2 || !hlo_type_is_tensor(result) || !hlo_type_is_static(result)) {
+    return hlo_ok();
+  }
+  for (uint32_t i = op == HLO_OP_select ? 1 : 0; i < operands->count; ++i) {
+    const hlo_type_t* type = operands->items[i]->type;
+    if (!hlo_type_is_tensor(type) || type->rank != 0 || result->rank == 0) continue;
+    hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(b->module, 0, NULL)};
+    HLO_TRY(add_step(s, HLO_OP_broadcast_in_dim, &dims, operands->items[i],
+                     hlo_type_with_dtype(b->module, result, type->dtype), &operands->items[i]));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t build_row(scope_t* s, const instruction_t* in, hlo_op_t op,
+                              const hlo_desc_shape_t* shape, const tree_t** out_tree) {
+  builder_t* b = s->builder;
+  hlo_desc_values_t operands;
+  hlo_desc_types_t types;
+  HLO_TRY(operand_values(s, in, 0, &operands));
+  HLO_TRY(hlo_desc_leaf_types(b, shape, &types));
+  if (types.count == 1) HLO_TRY(repeat_scalars(s, op, &operands, types.items[0]));
+  hlo_desc_node_t node = {.builder = b, .instruction = in, .op = op};
+  HLO_TRY(hlo_desc_attrs(&node));
+  const hlo_op_info_t* info = hlo_op_info(op);
+  hlo_node_t* made;
+  HLO_TRY(add_node(s, &node, &operands, &types,
+                   info->region_count > 0 ? (uint32_t)info->region_count : 0, &made));
+  if (made->region_count) HLO_TRY(fill_regions(s, in, made));
+  instruction_t whole = *in;
+  whole.shape = (hlo_desc_shape_t*)(uintptr_t)shape;
+  return results_tree(s, &whole, made, out_tree);
+}
+
+// send and recv: StableHLO's op gives at once what HLO's done op gives.
+static hlo_status_t build_send(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  static const hlo_desc_shape_t token = {.element_type = HLO_DESC_TOKEN};
+  return build_row(s, in, HLO_OP_send, &token, out_tree);
+}
+
+static hlo_status_t build_recv(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  if (in->shape->element_type != HLO_DESC_TUPLE || in->shape->tuple_shapes.count != 3) {
+    return fault("the shape is no tuple of value, context and token");
+  }
+  const hlo_desc_shape_t* parts = in->shape->tuple_shapes.items;
+  hlo_desc_shape_t* pair = hlo_arena_array(s->builder->arena, 3, sizeof *pair);
+  if (!pair) return hlo_arena_status(s->builder->arena);
+  pair[1] = parts[0];
+  pair[2] = parts[2];
+  pair[0] = (hlo_desc_shape_t){.element_type = HLO_DESC_TUPLE, .tuple_shapes = {pair + 1, 2}};
+  return build_row(s, in, HLO_OP_recv, pair, out_tree);
+}
+
+// all-gather-start and collective-permute-start give (operand, result, context ...),
+// all-reduce-start the result alone.
+static hlo_status_t build_collective_start(scope_t* s, const instruction_t* in,
+                                           const tree_t** out_tree) {
+  hlo_op_t op = hlo_op_from_hlo_name((const char*)in->opcode.data, in->opcode.size - 6);
+  const hlo_desc_shape_t* shape = in->shape;
+  if (op != HLO_OP_all_reduce) {
+    if (shape->element_type != HLO_DESC_TUPLE || shape->tuple_shapes.count < 2) {
+      return fault("the shape is no tuple of operands and results");
+    }
+    shape = (const hlo_desc_shape_t*)shape->tuple_shapes.items + 1;
+  }
+  return build_row(s, in, op, shape, out_tree);
+}
+
+static hlo_status_t build_top_k(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  if (!in->largest) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "topk of the smallest elements");
+  }
+  return build_row(s, in, HLO_OP_chlo_top_k, in->shape, out_tree);
+}
+
+typedef hlo_status_t (*build_t)(scope_t* s, const instruction_t* in, const tree_t** out_tree);
+
+static const struct {
+  const char* opcode;
+  build_t build;
+} special_opcodes[] = {
+    {"parameter", build_parameter},
+    {"constant", build_constant},
+    {"tuple", build_tuple},
+    {"get-tuple-element", build_element},
+    {"call", build_call},
+    {"conditional", build_conditional},
+    {"while", build_while},
+    {"rng", build_rng},
+    {"custom-call", build_custom_call},
+    {"bitcast", build_bitcast},
+    {"copy", build_copy},
+    {"copy-start", build_pass},
+    {"copy-done", build_copy},
+    {"async-start", build_async_start},
+    {"async-update", build_pass},
+    {"async-done", build_pass},
+    {"all-reduce-start", build_collective_start},
+    {"all-reduce-done", build_pass},
+    {"all-gather-start", build_collective_start},
+    {"all-gather-done", build_pass},
+    {"collective-permute-start", build_collective_start},
+    {"collective-permute-done", build_pass},
+    {"domain", build_pass},
+    {"send", build_send},
+    {"send-done", build_pass},
+    {"recv", build_recv},
+    {"recv-done", build_pass},
+    {"topk", build_top_k},
+};
+
+static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  if (!in->shape) return fault("the shape is missing");
+  for (size_t i = 0; i < sizeof special_opcodes / sizeof *special_opcodes; ++i) {
+    if (hlo_bytes_equal(in->opcode, special_opcodes[i].opcode)) {
+      return special_opcodes[i].build(s, in, out_tree);
+    }
+  }
+  hlo_op_t op = in->opcode.size ? hlo_op_from_hlo_name((const char*)in->opcode.data,
+                                                       in->opcode.size)
+                                : HLO_OP_COUNT;
+  if (op == HLO_OP_COUNT) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the op %.*s is not supported",
+                             (int)in->opcode.size, (const char*)in->opcode.data);
+  }
+  return build_row(s, in, op, in->shape, out_tree);
+}
+
+static hlo_status_t build_return(scope_t* s, hlo_op_t terminator) {
+  const tree_t* root = hlo_map_get_number(&s->trees, (uint64_t)s->computation->root_id);
+  if (!root) return fault("the computation has no root");
+  hlo_desc_values_t values;
+  HLO_TRY(hlo_desc_leaf_values(s->builder, 1, &root, &values));
+  hlo_desc_node_t node = {
+      .builder = s->builder, .instruction = s->builder->current, .op = terminator};
+  static const instruction_t none = {0};
+  node.instruction = &none;
+  hlo_node_t* made;
+  return add_node(s, &node, &values, &(hlo_desc_types_t){NULL, 0}, 0, &made);
+}
+
+static hlo_status_t fill_scope(scope_t* s, hlo_op_t terminator) {
+  const instruction_t* items = s->computation->instructions.items;
+  const instruction_t** parameters;
+  uint32_t parameter_count;
+  HLO_TRY(parameter_shapes(s->builder, s->computation, &parameters, &parameter_count));
+  if (parameter_count != s->parameter_count) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "a computation of %u parameters is called with %u", parameter_count,
+                             s->parameter_count);
+  }
+  for (size_t i = 0; i < s->computation->instructions.count; ++i) {
+    const tree_t* tree = NULL;
+    s->builder->current = &items[i];
+    HLO_TRY(build_instruction(s, &items[i], &tree));
+    if (hlo_map_get_number(&s->trees, (uint64_t)items[i].id)) return fault("the id is used twice");
+    if (!hlo_map_put_number(&s->trees, (uint64_t)items[i].id, (void*)(uintptr_t)tree)) {
+      return hlo_status_out_of_memory(sizeof tree);
+    }
+  }
+  return build_return(s, terminator);
+}
+
+static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
+                                hlo_region_t* region, const tree_t* const* parameters,
+                                uint32_t parameter_count, hlo_op_t terminator) {
+  if (b->depth >= HLO_DESC_REGION_DEPTH) return fault("computations are nested too deep");
+  ++b->depth;
+  scope_t s = {.builder = b,
+               .computation = computation,
+               .region = region,
+               .parameters = parameters,
+               .parameter_count = parameter_count};
+  hlo_status_t status = fill_scope(&s, terminator);
+  hlo_map_deinit(&s.trees);
+  --b->depth;
+  return status;
+}
+
+// ---- the module -----------------------------------------------------------------------------------
+
+// Sets an attribute of the argument that leaf `path` of parameter `number` became.
+static hlo_status_t mark_argument(builder_t* b, hlo_func_t* func, const computation_t* entry,
+                                  int64_t number, const hlo_wire_array_t* path, const char* key,
+                                  const hlo_attr_t* value) {
+  const instruction_t** parameters;
+  uint32_t count;
+  HLO_TRY(parameter_shapes(b, entry, &parameters, &count));
+  int64_t leaf = number >= 0 && number < count
+                     ? hlo_desc_leaf_number(parameters[number]->shape, path)
+                     : -1;
+  if (leaf < 0) return fault("an alias or donor names no parameter");
+  for (int64_t i = 0; i < number; ++i) leaf += hlo_desc_leaf_count(parameters[i]->shape);
+  if (!func->arg_attrs) {
+    func->arg_attrs =
+        hlo_arena_array(&b->module->arena, func->body->arg_count, sizeof *func->arg_attrs);
+    if (!func->arg_attrs) return hlo_module_status(b->module);
+  }
+  func->arg_attrs[leaf] = hlo_attr_dict_with(b->module, func->arg_attrs[leaf], key, value);
+  return hlo_module_status(b->module);
+}
+
+static hlo_status_t mark_aliases(builder_t* b, hlo_func_t* func, const computation_t* entry) {
+  const hlo_desc_aliases_t* aliases = b->desc->input_output_alias;
+  const instruction_t* items = entry->instructions.items;
+  const instruction_t* root = NULL;
+  for (size_t i = 0; i < entry->instructions.count; ++i) {
+    if (items[i].id == entry->root_id) root = &items[i];
+  }
+  for (size_t i = 0; aliases && root && i < aliases->entries.count; ++i) {
+    const hlo_desc_alias_t* alias = (const hlo_desc_alias_t*)aliases->entries.items + i;
+    int64_t leaf = hlo_desc_leaf_number(root->shape, &alias->output_shape_index);
+    if (leaf < 0) return fault("an alias names no result");
+    HLO_TRY(mark_argument(b, func, entry, alias->parameter_number, &alias->parameter_shape_index,
+                          "tf.aliasing_output", hlo_attr_int(b->module, HLO_DTYPE_S32, leaf)));
+  }
+  const hlo_desc_donors_t* donors = b->desc->buffer_donor;
+  for (size_t i = 0; donors && i < donors->entries.count; ++i) {
+    const hlo_desc_donor_t* donor = (const hlo_desc_donor_t*)donors->entries.items + i;
+    HLO_TRY(mark_argument(b, func, entry, donor->parameter_number, &donor->parameter_shape_index,
+                          "jax.buffer_donor", hlo_attr_bool(b->module, true)));
+  }
+  return hlo_ok();
+}
+
+static void module_attrs(builder_t* b) {
+  const struct {
+    const char* key;
+    int64_t value;
+  } numbers[] = {{"mhlo.num_partitions", b->desc->num_partitions},
+                 {"mhlo.num_replicas", b->desc->replica_count}};
+  for (int i = 0; i < 2; ++i) {
+    if (numbers[i].value <= 0) continue;
+    b->module->extra =
+        hlo_attr_dict_with(b->module, b->module->extra, numbers[i].key,
+                           hlo_attr_int(b->module, HLO_DTYPE_S32, numbers[i].value));
+  }
+}
+
+static hlo_status_t build_module(builder_t* b) {
+  const hlo_desc_module_t* desc = b->desc;
+  const computation_t* computations = desc->computations.items;
+  if (desc->name.size) {
+    b->module->name = hlo_module_string(b->module, (const char*)desc->name.data, desc->name.size);
+  }
+  module_attrs(b);
+  for (size_t i = 0; i < desc->computations.count; ++i) {
+    if (!hlo_map_put_number(&b->computations, (uint64_t)computations[i].id,
+                            (void*)(uintptr_t)&computations[i])) {
+      return hlo_status_out_of_memory(0);
+    }
+  }
+  const computation_t* entry =
+      hlo_map_get_number(&b->computations, (uint64_t)desc->entry_computation_id);
+  if (!entry) return fault("the module has no entry computation");
+  hlo_func_t* func;
+  HLO_TRY(find_func(b, entry, true, &func));
+  HLO_TRY(mark_aliases(b, func, entry));
+  return hlo_module_status(b->module);
+}
+
+hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo_arena_t* arena,
+                            hlo_module_t* module, uint32_t* out_line, uint32_t* out_col) {
+  builder_t b = {.desc = desc, .module = module, .arena = arena, .file = file};
+  hlo_status_t status = build_module(&b);
+  if (!hlo_status_is_ok(status) && b.current) {
+    *out_line = b.current->line;
+    *out_col = b.current->col;
+    if (b.current->name.size) {
+      status = hlo_status_annotate(status, "instruction %.*s",
+                                   b.current->name.size < 200 ? (int)b.current->name.size : 200,
+                                   (const char*)b.current->name.data);
+    }
+  }
+  hlo_map_deinit(&b.computations);
+  hlo_map_deinit(&b.funcs);
+  hlo_map_deinit(&b.names);
+  return status;
+}

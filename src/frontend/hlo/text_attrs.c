@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of instructions in HLO text: a table from names to fields and notations.
+#include <stdlib.h>
+
+#include "frontend/hlo/text_impl.h"
+
+typedef enum notation {
+  NOTE_INT,
+  NOTE_INT32,
+  NOTE_BOOL,
+  NOTE_FLOAT,
+  NOTE_STRING,
+  NOTE_WORD_ENUM,  // a case of an enumeration, in any case, after an optional "rng_"
+  NOTE_INTS,
+  NOTE_DIM,  // one number into a list
+  NOTE_CALL,  // a computation, at place `index` of the called ones
+  NOTE_CALLS,
+  NOTE_WINDOW,
+  NOTE_DIM_LABELS,
+  NOTE_PADDING,
+  NOTE_SLICE,
+  NOTE_GROUPS,
+  NOTE_PAIRS,
+  NOTE_METADATA,
+  NOTE_PRECISION,
+  NOTE_ORDER,
+  NOTE_STRING_MAP,
+  NOTE_SKIP,
+} notation_t;
+
+enum { NO_OUTER = 0xffff };
+
+typedef struct row {
+  const char* name;
+  notation_t notation;
+  uint16_t outer, outer_bytes;  // pointer to the struct that holds the field, made when needed
+  uint16_t offset;
+  uint16_t index;  // CALL: the place; WORD_ENUM: the enumeration
+} row_t;
+
+#define ROW(name, notation, member) \
+  {name, NOTE_##notation, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), 0}
+#define ENUM_ROW(name, member, kind) \
+  {name, NOTE_WORD_ENUM, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), HLO_ENUM_##kind}
+#define IN(name, notation, struct_member, type, member)                                 \
+  {name,                                                                                \
+   NOTE_##notation,                                                                     \
+   offsetof(hlo_desc_instruction_t, struct_member),                                     \
+   sizeof(hlo_desc_##type##_t),                                                         \
+   offsetof(hlo_desc_##type##_t, member),                                               \
+   0}
+#define CALL(name, place) {name, NOTE_CALL, NO_OUTER, 0, 0, place}
+#define SKIP(name) {name, NOTE_SKIP, NO_OUTER, 0, 0, 0}
+
+static const row_t rows[] = {
+    ROW("dimensions", INTS, dimensions),
+    ROW("iota_dimension", DIM, dimensions),
+    ROW("index", INT, tuple_index),
+    CALL("to_apply", 0),
+    CALL("body", 0),
+    CALL("condition", 1),
+    CALL("true_computation", 0),
+    CALL("false_computation", 1),
+    CALL("select", 0),
+    CALL("scatter", 1),
+    CALL("calls", 0),
+    {"branch_computations", NOTE_CALLS, NO_OUTER, 0, 0, 0},
+    {"called_computations", NOTE_CALLS, NO_OUTER, 0, 0, 0},
+    ROW("kind", STRING, fusion_kind),
+    ROW("direction", STRING, comparison_direction),
+    ROW("type", STRING, comparison_type),
+    ROW("order", ORDER, comparison_type),
+    ROW("slice", SLICE, slice_dimensions),
+    ROW("dynamic_slice_sizes", INTS, dynamic_slice_sizes),
+    ROW("padding", PADDING, padding_config),
+    ROW("window", WINDOW, window),
+    ROW("dim_labels", DIM_LABELS, conv),
+    ROW("feature_group_count", INT, feature_group_count),
+    ROW("batch_group_count", INT, batch_group_count),
+    ROW("operand_precision", PRECISION, precision),
+    IN("lhs_contracting_dims", INTS, dot, dot, lhs_contracting_dimensions),
+    IN("rhs_contracting_dims", INTS, dot, dot, rhs_contracting_dimensions),
+    IN("lhs_batch_dims", INTS, dot, dot, lhs_batch_dimensions),
+    IN("rhs_batch_dims", INTS, dot, dot, rhs_batch_dimensions),
+    IN("offset_dims", INTS, gather, gather, offset_dims),
+    IN("collapsed_slice_dims", INTS, gather, gather, collapsed_slice_dims),
+    IN("start_index_map", INTS, gather, gather, start_index_map),
+    IN("operand_batching_dims", INTS, gather, gather, operand_batching_dims),
+    IN("start_indices_batching_dims", INTS, gather, gather, start_indices_batching_dims),
+    ROW("slice_sizes", INTS, gather_slice_sizes),
+    IN("update_window_dims", INTS, scatter, scatter, update_window_dims),
+    IN("inserted_window_dims", INTS, scatter, scatter, inserted_window_dims),
+    IN("scatter_dims_to_operand_dims", INTS, scatter, scatter, scatter_dims_to_operand_dims),
+    IN("input_batching_dims", INTS, scatter, scatter, input_batching_dims),
+    IN("scatter_indices_batching_dims", INTS, scatter, scatter, scatter_indices_batching_dims),
+    ROW("indices_are_sorted", BOOL, indices_are_sorted),
+    ROW("unique_indices", BOOL, unique_indices),
+    ROW("is_stable", BOOL, is_stable),
+    ROW("exponent_bits", INT32, exponent_bits),
+    ROW("mantissa_bits", INT32, mantissa_bits),
+    ENUM_ROW("distribution", distribution, RNG_DISTRIBUTION),
+    ENUM_ROW("algorithm", rng_algorithm, RNG_ALGORITHM),
+    ENUM_ROW("fft_type", fft_type, FFT_TYPE),
+    ENUM_ROW("api_version", custom_call_api_version, CUSTOM_CALL_API_VERSION),
+    ROW("fft_length", INTS, fft_length),
+    ROW("epsilon", FLOAT, epsilon),
+    ROW("feature_index", INT, feature_index),
+    IN("left_side", BOOL, triangular, triangular, left_side),
+    IN("unit_diagonal", BOOL, triangular, triangular, unit_diagonal),
+    ROW("custom_call_target", STRING, custom_call_target),
+    ROW("custom_call_has_side_effect", BOOL, custom_call_has_side_effect),
+    ROW("backend_config", STRING, backend_config),
+    ROW("infeed_config", STRING, infeed_config),
+    ROW("outfeed_config", STRING, outfeed_config),
+    ROW("channel_id", INT, channel_id),
+    ROW("is_host_transfer", BOOL, is_host_transfer),
+    ROW("use_global_device_ids", BOOL, use_global_device_ids),
+    ROW("has_dynamic_root", BOOL, has_dynamic_root),
+    ROW("replica_groups", GROUPS, replica_groups),
+    ROW("source_target_pairs", PAIRS, source_target_pairs),
+    ROW("k", INT, k),
+    ROW("largest", BOOL, largest),
+    ROW("metadata", METADATA, metadata),
+    ROW("sharding", STRING, sharding),
+    ROW("frontend_attributes", STRING_MAP, frontend_attributes),
+    // What changes nothing in meaning.
+    SKIP("control-predecessors"),
+    SKIP("statistics"),
+    SKIP("origin"),
+    SKIP("original_value"),
+    SKIP("operand_layout_constraints"),
+    SKIP("output_to_operand_aliasing"),
+    SKIP("schedule"),
+    SKIP("constrain_layout"),
+    SKIP("async_execution_thread"),
+    SKIP("execution_thread"),
+    SKIP("parameter_replication"),
+    SKIP("domain"),
+    SKIP("result_accuracy"),
+    SKIP("delta"),
+    SKIP("is_composite"),
+    SKIP("cross_program_prefetch_index"),
+    SKIP("outfeed_shape"),
+};
+
+static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
+  *out_value = hlo_text_take(t, "true");
+  return *out_value ? hlo_ok() : hlo_text_expect(t, "false");
+}
+
+// ---- computations ---------------------------------------------------------------------------------
+
+static hlo_status_t read_call(hlo_text_t* t, hlo_desc_instruction_t* in, size_t place) {
+  hlo_wire_bytes_t name;
+  HLO_TRY(hlo_text_name(t, &name));
+  uintptr_t id = (uintptr_t)hlo_map_get(&t->computations, (const char*)name.data, name.size);
+  if (!id) {
+    return hlo_text_error(t, "there is no computation %.*s before this",
+                          name.size < 100 ? (int)name.size : 100, (const char*)name.data);
+  }
+  while (in->called_computation_ids.count <= place) {
+    if (!hlo_text_push(t, &in->called_computation_ids, sizeof(int64_t))) {
+      return hlo_arena_status(t->arena);
+    }
+  }
+  ((int64_t*)in->called_computation_ids.items)[place] = (int64_t)id;
+  return hlo_ok();
+}
+
+static hlo_status_t read_calls(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  for (size_t i = 0; !hlo_text_take(t, "}"); ++i) {
+    if (i) HLO_TRY(hlo_text_expect(t, ","));
+    HLO_TRY(read_call(t, in, i));
+  }
+  return hlo_ok();
+}
+
+// ---- windows, labels, pads ------------------------------------------------------------------------
+
+// "3x3" or "1_1x0_0": `width` numbers of each dimension to a column of the window.
+static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* sized,
+                                size_t offset, bool pairs, bool is_bool) {
+  for (size_t i = 0;; ++i) {
+    if (i == window->dimensions.count) {
+      if (*sized) return hlo_text_error(t, "the window has %zu dimensions", i);
+      hlo_desc_window_dim_t* dim = hlo_text_push(t, &window->dimensions, sizeof *dim);
+      if (!dim) return hlo_arena_status(t->arena);
+      *dim = (hlo_desc_window_dim_t){
+          .size = 1, .stride = 1, .window_dilation = 1, .base_dilation = 1};
+    }
+    hlo_desc_window_dim_t* dim = (hlo_desc_window_dim_t*)window->dimensions.items + i;
+    int64_t value;
+    HLO_TRY(hlo_text_int(t, &value));
+    if (is_bool) {
+      dim->window_reversal = value != 0;
+    } else {
+      memcpy((uint8_t*)dim + offset, &value, sizeof value);
+    }
+    if (pairs) {
+      HLO_TRY(hlo_text_expect(t, "_"));
+      HLO_TRY(hlo_text_int(t, &dim->padding_high));
+    }
+    if (t->next >= t->end || *t->next != 'x') break;
+    ++t->next;
+  }
+  *sized = true;
+  return hlo_ok();
+}
+
+static hlo_status_t read_window(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  static const struct {
+    const char* name;
+    size_t offset;
+  } parts[] = {{"size", offsetof(hlo_desc_window_dim_t, size)},
+               {"stride", offsetof(hlo_desc_window_dim_t, stride)},
+               {"pad", offsetof(hlo_desc_window_dim_t, padding_low)},
+               {"lhs_dilate", offsetof(hlo_desc_window_dim_t, base_dilation)},
+               {"rhs_dilate", offsetof(hlo_desc_window_dim_t, window_dilation)},
+               {"rhs_reversal", 0}};
+  in->window = hlo_arena_alloc_zeroed(t->arena, sizeof *in->window);
+  if (!in->window) return hlo_arena_status(t->arena);
+  bool sized = false;
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    size_t i = 0;
+    while (i < 6 && !hlo_text_take(t, parts[i].name)) ++i;
+    if (i == 6) return hlo_text_error(t, "size, stride, pad ... is expected here");
+    HLO_TRY(hlo_text_expect(t, "="));
+    HLO_TRY(window_part(t, in->window, &sized, parts[i].offset, i == 2, i == 5));
+  }
+  return hlo_ok();
+}
+
+// "b01f": places of batch ('b' or 'i'), feature ('f' or 'o') and the spatial dimensions.
+static hlo_status_t read_labels(hlo_text_t* t, const char* names, int64_t* out_first,
+                                int64_t* out_second, hlo_wire_array_t* spatial) {
+  bool first = false, second = false;
+  size_t rank = 0;
+  hlo_text_skip(t);
+  const char* start = t->next;
+  while (start + rank < t->end && start[rank] && strchr("biof0123456789?", start[rank])) ++rank;
+  t->next = start + rank;
+  for (size_t i = 0; i < rank; ++i) {
+    if (!hlo_text_push(t, spatial, sizeof(int64_t))) return hlo_arena_status(t->arena);
+  }
+  spatial->count = 0;
+  uint32_t seen = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    if (start[i] == names[0]) {
+      *out_first = (int64_t)i;
+      first = true;
+    } else if (start[i] == names[1]) {
+      *out_second = (int64_t)i;
+      second = true;
+    } else if (start[i] >= '0' && start[i] <= '9' && (size_t)(start[i] - '0') + 2 < rank) {
+      ((int64_t*)spatial->items)[start[i] - '0'] = (int64_t)i;
+      seen |= 1u << (start[i] - '0');
+    }
+  }
+  size_t wanted = rank >= 2 ? rank - 2 : 0;
+  if (!first || !second || seen != (1u << wanted) - 1) {
+    return hlo_text_error(t, "the labels of the dimensions are malformed");
+  }
+  spatial->count = wanted;
+  return hlo_ok();
+}
+
+static hlo_status_t read_dim_labels(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_conv_t* conv = hlo_arena_alloc_zeroed(t->arena, sizeof *conv);
+  if (!conv) return hlo_arena_status(t->arena);
+  in->conv = conv;
+  HLO_TRY(read_labels(t, "bf", &conv->input_batch_dimension, &conv->input_feature_dimension,
+                      &conv->input_spatial_dimensions));
+  HLO_TRY(hlo_text_expect(t, "_"));
+  HLO_TRY(read_labels(t, "io", &conv->kernel_input_feature_dimension,
+                      &conv->kernel_output_feature_dimension, &conv->kernel_spatial_dimensions));
+  HLO_TRY(hlo_text_expect(t, "->"));
+  return read_labels(t, "bf", &conv->output_batch_dimension, &conv->output_feature_dimension,
+                     &conv->output_spatial_dimensions);
+}
+
+// 0_1_2x3_4: low, high and interior of each dimension. Nothing at all for a scalar.
+static hlo_status_t read_padding(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  in->padding_config = hlo_arena_alloc_zeroed(t->arena, sizeof *in->padding_config);
+  if (!in->padding_config) return hlo_arena_status(t->arena);
+  for (;;) {
+    hlo_desc_pad_dim_t* dim =
+        hlo_text_push(t, &in->padding_config->dimensions, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    *dim = (hlo_desc_pad_dim_t){0};
+    HLO_TRY(hlo_text_int(t, &dim->edge_padding_low));
+    HLO_TRY(hlo_text_expect(t, "_"));
+    HLO_TRY(hlo_text_int(t, &dim->edge_padding_high));
+    if (hlo_text_take(t, "_")) HLO_TRY(hlo_text_int(t, &dim->interior_padding));
+    if (t->next >= t->end || *t->next != 'x') return hlo_ok();
+    ++t->next;
+  }
+}
+
+static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (in->slice_dimensions.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_slice_dim_t* dim = hlo_text_push(t, &in->slice_dimensions, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    dim->stride = 1;
+    HLO_TRY(hlo_text_expect(t, "["));
+    HLO_TRY(hlo_text_int(t, &dim->start));
+    HLO_TRY(hlo_text_expect(t, ":"));
+    HLO_TRY(hlo_text_int(t, &dim->limit));
+    if (hlo_text_take(t, ":")) HLO_TRY(hlo_text_int(t, &dim->stride));
+    HLO_TRY(hlo_text_expect(t, "]"));
+  }
+  return hlo_ok();
+}
+
+// ---- devices --------------------------------------------------------------------------------------
+
+// [2,4]<=[4,2]T(1,0)
+static hlo_status_t read_iota_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_iota_list_t* list = hlo_arena_alloc_zeroed(t->arena, sizeof *list);
+  if (!list) return hlo_arena_status(t->arena);
+  in->iota_list = list;
+  HLO_TRY(hlo_text_expect(t, "["));
+  HLO_TRY(hlo_text_int(t, &list->num_replica_groups));
+  HLO_TRY(hlo_text_expect(t, ","));
+  HLO_TRY(hlo_text_int(t, &list->num_devices_per_group));
+  HLO_TRY(hlo_text_expect(t, "]"));
+  HLO_TRY(hlo_text_expect(t, "<="));
+  HLO_TRY(hlo_text_expect(t, "["));
+  do {
+    int64_t* dim = hlo_text_push(t, &list->iota_reshape_dims, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_int(t, dim));
+  } while (hlo_text_take(t, ","));
+  HLO_TRY(hlo_text_expect(t, "]"));
+  if (t->next >= t->end || *t->next != 'T') return hlo_ok();
+  ++t->next;
+  HLO_TRY(hlo_text_expect(t, "("));
+  do {
+    int32_t* dim = hlo_text_push(t, &list->iota_transpose_perm, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    int64_t value;
+    HLO_TRY(hlo_text_int(t, &value));
+    *dim = value >= 0 && value < HLO_TEXT_DEPTH ? (int32_t)value : -1;
+  } while (hlo_text_take(t, ","));
+  return hlo_text_expect(t, ")");
+}
+
+static hlo_status_t read_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  if (hlo_text_peek(t) == '[') return read_iota_groups(t, in);
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (in->replica_groups.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_wire_array_t ids;
+    HLO_TRY(hlo_text_ints(t, &ids));
+    hlo_desc_group_t* group = hlo_text_push(t, &in->replica_groups, sizeof *group);
+    if (!group) return hlo_arena_status(t->arena);
+    group->replica_ids = ids;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t read_pairs(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (in->source_target_pairs.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_pair_t* pair = hlo_text_push(t, &in->source_target_pairs, sizeof *pair);
+    if (!pair) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_expect(t, "{"));
+    HLO_TRY(hlo_text_int(t, &pair->source));
+    HLO_TRY(hlo_text_expect(t, ","));
+    HLO_TRY(hlo_text_int(t, &pair->target));
+    HLO_TRY(hlo_text_expect(t, "}"));
+  }
+  return hlo_ok();
+}
+
+// ---- the rest -------------------------------------------------------------------------------------
+
+static hlo_status_t read_metadata(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_metadata_t* metadata = hlo_arena_alloc_zeroed(t->arena, sizeof *metadata);
+  if (!metadata) return hlo_arena_status(t->arena);
+  in->metadata = metadata;
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    int64_t number = 0;
+    int32_t* field = NULL;
+    if (hlo_text_take(t, "op_name")) {
+      HLO_TRY(hlo_text_expect(t, "="));
+      HLO_TRY(hlo_text_string(t, &metadata->op_name));
+      continue;
+    }
+    if (hlo_text_take(t, "source_file")) {
+      HLO_TRY(hlo_text_expect(t, "="));
+      HLO_TRY(hlo_text_string(t, &metadata->source_file));
+      continue;
+    }
+    if (hlo_text_take(t, "source_line")) field = &metadata->source_line;
+    else if (hlo_text_take(t, "source_column")) field = &metadata->source_column;
+    else if (hlo_text_take(t, "stack_frame_id")) field = &metadata->stack_frame_id;
+    hlo_wire_bytes_t name;
+    if (!field) HLO_TRY(hlo_text_name(t, &name));
+    HLO_TRY(hlo_text_expect(t, "="));
+    if (!field) {
+      HLO_TRY(hlo_text_skip_value(t));
+      continue;
+    }
+    HLO_TRY(hlo_text_int(t, &number));
+    *field = number > 0 && number < INT32_MAX ? (int32_t)number : 0;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t enum_word(hlo_text_t* t, hlo_enum_kind_t kind, int32_t* out_value) {
+  hlo_wire_bytes_t name;
+  HLO_TRY(hlo_text_name(t, &name));
+  char upper[64];
+  size_t length = name.size < sizeof upper ? name.size : 0;
+  for (size_t i = 0; i < length; ++i) {
+    char c = (char)name.data[i];
+    upper[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+  }
+  size_t skip = length > 4 && memcmp(upper, "RNG_", 4) == 0 ? 4 : 0;
+  int64_t value = hlo_enum_case_value(kind, upper + skip, length - skip);
+  if (value < 0) {
+    return hlo_text_error(t, "%.*s is no %s", name.size < 60 ? (int)name.size : 60,
+                          (const char*)name.data, hlo_enum_mnemonic(kind));
+  }
+  *out_value = (int32_t)value;
+  return hlo_ok();
+}
+
+static hlo_status_t read_precision(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_precision_t* precision = hlo_arena_alloc_zeroed(t->arena, sizeof *precision);
+  if (!precision) return hlo_arena_status(t->arena);
+  in->precision = precision;
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (precision->operand_precision.count) HLO_TRY(hlo_text_expect(t, ","));
+    int32_t* item = hlo_text_push(t, &precision->operand_precision, sizeof *item);
+    if (!item) return hlo_arena_status(t->arena);
+    HLO_TRY(enum_word(t, HLO_ENUM_PRECISION, item));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t read_string_map(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_string_map_t* map = hlo_arena_alloc_zeroed(t->arena, sizeof *map);
+  if (!map) return hlo_arena_status(t->arena);
+  in->frontend_attributes = map;
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (map->map.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_string_pair_t* pair = hlo_text_push(t, &map->map, sizeof *pair);
+    if (!pair) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_name(t, &pair->key));
+    HLO_TRY(hlo_text_expect(t, "="));
+    HLO_TRY(hlo_text_string(t, &pair->value));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t read_scalar(hlo_text_t* t, const row_t* row, void* field) {
+  int64_t value;
+  hlo_wire_bytes_t word;
+  switch (row->notation) {
+    case NOTE_INT:
+      return hlo_text_int(t, field);
+    case NOTE_INT32:
+      HLO_TRY(hlo_text_int(t, &value));
+      *(int32_t*)field = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+      return hlo_ok();
+    case NOTE_BOOL:
+      return read_bool(t, field);
+    case NOTE_FLOAT:
+      HLO_TRY(hlo_text_name(t, &word));
+      char buffer[40] = {0};
+      memcpy(buffer, word.data, word.size < sizeof buffer - 1 ? word.size : sizeof buffer - 1);
+      *(float*)field = strtof(buffer, NULL);
+      return hlo_ok();
+    case NOTE_WORD_ENUM:
+      return enum_word(t, (hlo_enum_kind_t)row->index, field);
+    case NOTE_ORDER:
+      HLO_TRY(hlo_text_name(t, &word));
+      *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)"TOTALORDER", 10};
+      return word.size == 5 ? hlo_ok() : hlo_text_error(t, "the order is not TOTAL");
+    case NOTE_DIM:
+      HLO_TRY(hlo_text_int(t, &value));
+      int64_t* item = hlo_text_push(t, field, sizeof *item);
+      if (!item) return hlo_arena_status(t->arena);
+      *item = value;
+      return hlo_ok();
+    case NOTE_INTS:
+      return hlo_text_ints(t, field);
+    default:
+      return hlo_text_string(t, field);
+  }
+}
+
+static hlo_status_t read_value(hlo_text_t* t, const row_t* row, hlo_desc_instruction_t* in) {
+  uint8_t* base = (uint8_t*)in;
+  switch (row->notation) {
+    case NOTE_CALL:
+      return hlo_text_peek(t) == '{' ? read_calls(t, in) : read_call(t, in, row->index);
+    case NOTE_CALLS:
+      return read_calls(t, in);
+    case NOTE_WINDOW:
+      return read_window(t, in);
+    case NOTE_DIM_LABELS:
+      return read_dim_labels(t, in);
+    case NOTE_PADDING:
+      return read_padding(t, in);
+    case NOTE_SLICE:
+      return read_slice(t, in);
+    case NOTE_GROUPS:
+      return read_groups(t, in);
+    case NOTE_PAIRS:
+      return read_pairs(t, in);
+    case NOTE_METADATA:
+      return read_metadata(t, in);
+    case NOTE_PRECISION:
+      return read_precision(t, in);
+    case NOTE_STRING_MAP:
+      return read_string_map(t, in);
+    case NOTE_SKIP:
+      return hlo_text_skip_value(t);
+    default:
+      break;
+  }
+  if (row->outer != NO_OUTER) {
+    void** outer = (void**)(base + row->outer);
+    if (!*outer) *outer = hlo_arena_alloc_zeroed(t->arena, row->outer_bytes);
+    if (!*outer) return hlo_arena_status(t->arena);
+    base = *outer;
+  }
+  return read_scalar(t, row, base + row->offset);
+}
+
+// Attributes whose place depends on the op.
+static hlo_status_t shared_attribute(hlo_text_t* t, hlo_desc_instruction_t* in,
+                                     hlo_wire_bytes_t name, bool* out_found) {
+  *out_found = true;
+  if (hlo_bytes_equal(name, "lower")) {
+    in->cholesky = hlo_arena_alloc_zeroed(t->arena, sizeof *in->cholesky);
+    if (!in->triangular) in->triangular = hlo_arena_alloc_zeroed(t->arena, sizeof *in->triangular);
+    if (!in->cholesky || !in->triangular) return hlo_arena_status(t->arena);
+    HLO_TRY(read_bool(t, &in->cholesky->lower));
+    in->triangular->lower = in->cholesky->lower;
+    return hlo_ok();
+  }
+  if (hlo_bytes_equal(name, "transpose_a")) {
+    if (!in->triangular) in->triangular = hlo_arena_alloc_zeroed(t->arena, sizeof *in->triangular);
+    if (!in->triangular) return hlo_arena_status(t->arena);
+    return enum_word(t, HLO_ENUM_TRANSPOSE, &in->triangular->transpose_a);
+  }
+  if (hlo_bytes_equal(name, "index_vector_dim")) {
+    bool is_scatter = hlo_bytes_equal(in->opcode, "scatter");
+    if (is_scatter && !in->scatter) {
+      in->scatter = hlo_arena_alloc_zeroed(t->arena, sizeof *in->scatter);
+    }
+    if (!is_scatter && !in->gather) {
+      in->gather = hlo_arena_alloc_zeroed(t->arena, sizeof *in->gather);
+    }
+    if (is_scatter ? !in->scatter : !in->gather) return hlo_arena_status(t->arena);
+    return hlo_text_int(t, is_scatter ? &in->scatter->index_vector_dim
+                                      : &in->gather->index_vector_dim);
+  }
+  *out_found = false;
+  return hlo_ok();
+}
+
+// Dots, gathers and scatters may leave out every list of theirs.
+static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  if (hlo_bytes_equal(in->opcode, "dot") && !in->dot) {
+    in->dot = hlo_arena_alloc_zeroed(t->arena, sizeof *in->dot);
+    if (!in->dot) return hlo_arena_status(t->arena);
+  }
+  if (hlo_bytes_equal(in->opcode, "cholesky") && !in->cholesky) {
+    in->cholesky = hlo_arena_alloc_zeroed(t->arena, sizeof *in->cholesky);
+    if (!in->cholesky) return hlo_arena_status(t->arena);
+  }
+  if (hlo_bytes_equal(in->opcode, "sort") && in->dimensions.count == 0) {
+    if (!hlo_text_push(t, &in->dimensions, sizeof(int64_t))) return hlo_arena_status(t->arena);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_text_attributes(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  while (hlo_text_take(t, ",")) {
+    hlo_wire_bytes_t name;
+    bool found;
+    HLO_TRY(hlo_text_name(t, &name));
+    HLO_TRY(hlo_text_expect(t, "="));
+    HLO_TRY(shared_attribute(t, in, name, &found));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; ++i) {
+      if (!hlo_bytes_equal(name, rows[i].name)) continue;
+      found = true;
+      HLO_TRY(read_value(t, &rows[i], in));
+    }
+    if (!found) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the attribute %.*s is not supported",
+                               name.size < 60 ? (int)name.size : 60, (const char*)name.data);
+    }
+  }
+  return fill_defaults(t, in);
+}
