@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of StableHLO ops from the fields of HLO instructions: a table of plain fields, and a few
-// functions for windows, groups of devices and the like.
+// Attributes of StableHLO ops from the fields of HLO instructions: a table of plain fields, and a
+// few functions for windows, groups of devices and the like.
 #include "frontend/hlo/build.h"
 
 typedef enum field_kind {
@@ -27,19 +27,26 @@ typedef struct field_row {
   hlo_enum_kind_t enum_kind;
 } field_row_t;
 
-#define ROW(op, attr, kind, member)                                            \
-  {HLO_OP_##op, HLO_ATTR_##attr, FIELD_##kind, NO_OUTER,                       \
-   offsetof(hlo_desc_instruction_t, member), 0}
-#define ENUM_ROW(op, attr, name, member)                                       \
-  {HLO_OP_##op, HLO_ATTR_##attr, FIELD_ENUM, NO_OUTER,                         \
-   offsetof(hlo_desc_instruction_t, member), HLO_ENUM_##name}
-#define IN(op, attr, kind, struct_member, type, member)                        \
-  {HLO_OP_##op, HLO_ATTR_##attr, FIELD_##kind,                                 \
-   offsetof(hlo_desc_instruction_t, struct_member), offsetof(hlo_desc_##type##_t, member), 0}
-#define ENUM_IN(op, attr, name, struct_member, type, member)                   \
-  {HLO_OP_##op, HLO_ATTR_##attr, FIELD_ENUM,                                   \
-   offsetof(hlo_desc_instruction_t, struct_member), offsetof(hlo_desc_##type##_t, member), \
-   HLO_ENUM_##name}
+#define ROW(op, attr, kind, member)                       \
+  {                                                       \
+    HLO_OP_##op, HLO_ATTR_##attr, FIELD_##kind, NO_OUTER, \
+        offsetof(hlo_desc_instruction_t, member), 0       \
+  }
+#define ENUM_ROW(op, attr, name, member)                                                          \
+  {                                                                                               \
+    HLO_OP_##op, HLO_ATTR_##attr, FIELD_ENUM, NO_OUTER, offsetof(hlo_desc_instruction_t, member), \
+        HLO_ENUM_##name                                                                           \
+  }
+#define IN(op, attr, kind, struct_member, type, member)                                          \
+  {                                                                                              \
+    HLO_OP_##op, HLO_ATTR_##attr, FIELD_##kind, offsetof(hlo_desc_instruction_t, struct_member), \
+        offsetof(hlo_desc_##type##_t, member), 0                                                 \
+  }
+#define ENUM_IN(op, attr, name, struct_member, type, member)                                   \
+  {                                                                                            \
+    HLO_OP_##op, HLO_ATTR_##attr, FIELD_ENUM, offsetof(hlo_desc_instruction_t, struct_member), \
+        offsetof(hlo_desc_##type##_t, member), HLO_ENUM_##name                                 \
+  }
 
 static const field_row_t rows[] = {
     ROW(reduce_precision, exponent_bits, I32, exponent_bits),
@@ -64,8 +71,7 @@ static const field_row_t rows[] = {
     IN(scatter, input_batching_dims, DIMS_IF_ANY, scatter, scatter, input_batching_dims),
     IN(scatter, scatter_indices_batching_dims, DIMS_IF_ANY, scatter, scatter,
        scatter_indices_batching_dims),
-    IN(scatter, scatter_dims_to_operand_dims, DIMS, scatter, scatter,
-       scatter_dims_to_operand_dims),
+    IN(scatter, scatter_dims_to_operand_dims, DIMS, scatter, scatter, scatter_dims_to_operand_dims),
     IN(scatter, index_vector_dim, I64, scatter, scatter, index_vector_dim),
     ROW(scatter, indices_are_sorted, BOOL, indices_are_sorted),
     ROW(scatter, unique_indices, BOOL, unique_indices),
@@ -138,18 +144,10 @@ static hlo_status_t add_field(hlo_desc_node_t* node, const field_row_t* row) {
   const hlo_wire_bytes_t* bytes = field;
   const hlo_attr_t* value = NULL;
   switch (row->kind) {
-    case FIELD_I64:
-      value = hlo_attr_int(m, HLO_DTYPE_S64, *(const int64_t*)field);
-      break;
-    case FIELD_I32:
-      value = hlo_attr_int(m, HLO_DTYPE_S32, *(const int32_t*)field);
-      break;
-    case FIELD_BOOL:
-      value = hlo_attr_bool(m, *(const bool*)field);
-      break;
-    case FIELD_F32:
-      value = hlo_attr_float(m, HLO_DTYPE_F32, *(const float*)field);
-      break;
+    case FIELD_I64: value = hlo_attr_int(m, HLO_DTYPE_S64, *(const int64_t*)field); break;
+    case FIELD_I32: value = hlo_attr_int(m, HLO_DTYPE_S32, *(const int32_t*)field); break;
+    case FIELD_BOOL: value = hlo_attr_bool(m, *(const bool*)field); break;
+    case FIELD_F32: value = hlo_attr_float(m, HLO_DTYPE_F32, *(const float*)field); break;
     case FIELD_DIMS:
     case FIELD_DIMS_IF_ANY:
       if (array->count || row->kind == FIELD_DIMS) value = ints_attr(m, array);
@@ -194,13 +192,13 @@ static hlo_status_t check_count(const hlo_wire_array_t* items) {
                            items->count);
 }
 
-#define COLUMN(attr, items, type, member) \
-  hlo_desc_add_attr(node, HLO_ATTR_##attr, column(node, items, sizeof(type), offsetof(type, member)))
+#define COLUMN(attr, items, type, member)  \
+  hlo_desc_add_attr(node, HLO_ATTR_##attr, \
+                    column(node, items, sizeof(type), offsetof(type, member)))
 
 static hlo_status_t window_attrs(hlo_desc_node_t* node, bool is_conv) {
   static const hlo_desc_window_t none = {0};
-  const hlo_desc_window_t* window =
-      node->instruction->window ? node->instruction->window : &none;
+  const hlo_desc_window_t* window = node->instruction->window ? node->instruction->window : &none;
   const hlo_wire_array_t* items = &window->dimensions;
   HLO_TRY(check_count(items));
   const hlo_desc_window_dim_t* dims = items->items;
@@ -280,16 +278,15 @@ static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
 static hlo_status_t compare_attrs(hlo_desc_node_t* node) {
   const hlo_desc_instruction_t* in = node->instruction;
   hlo_module_t* m = node->builder->module;
-  int64_t direction = hlo_enum_case_value(HLO_ENUM_COMPARISON_DIRECTION,
-                                          (const char*)in->comparison_direction.data,
-                                          in->comparison_direction.size);
+  int64_t direction =
+      hlo_enum_case_value(HLO_ENUM_COMPARISON_DIRECTION, (const char*)in->comparison_direction.data,
+                          in->comparison_direction.size);
   if (direction < 0) return missing("direction");
   hlo_desc_add_attr(node, HLO_ATTR_comparison_direction,
                     hlo_attr_enum(m, HLO_ENUM_COMPARISON_DIRECTION, direction));
   if (in->comparison_type.size) {
-    int64_t type = hlo_enum_case_value(HLO_ENUM_COMPARISON_TYPE,
-                                       (const char*)in->comparison_type.data,
-                                       in->comparison_type.size);
+    int64_t type = hlo_enum_case_value(
+        HLO_ENUM_COMPARISON_TYPE, (const char*)in->comparison_type.data, in->comparison_type.size);
     if (type < 0) return missing("type");
     hlo_desc_add_attr(node, HLO_ATTR_compare_type,
                       hlo_attr_enum(m, HLO_ENUM_COMPARISON_TYPE, type));
@@ -334,12 +331,12 @@ static hlo_status_t iota_groups(hlo_desc_node_t* node, const hlo_desc_iota_list_
   const int32_t* perm = list->iota_transpose_perm.items;
   uint32_t rank = (uint32_t)list->iota_reshape_dims.count;
   int64_t count = 0, devices = 0;
-  bool valid = rank <= HLO_RANK_MAX && list->num_replica_groups >= 0 &&
-               list->num_devices_per_group >= 0 && hlo_dims_element_count(rank, dims, &count) &&
-               !__builtin_mul_overflow(list->num_replica_groups, list->num_devices_per_group,
-                                       &devices) &&
-               devices == count && count <= 1 << 20 &&
-               (list->iota_transpose_perm.count == 0 || list->iota_transpose_perm.count == rank);
+  bool valid =
+      rank <= HLO_RANK_MAX && list->num_replica_groups >= 0 && list->num_devices_per_group >= 0 &&
+      hlo_dims_element_count(rank, dims, &count) &&
+      !__builtin_mul_overflow(list->num_replica_groups, list->num_devices_per_group, &devices) &&
+      devices == count && count <= 1 << 20 &&
+      (list->iota_transpose_perm.count == 0 || list->iota_transpose_perm.count == rank);
   uint64_t seen = 0;
   for (uint32_t i = 0; valid && list->iota_transpose_perm.count && i < rank; ++i) {
     valid = perm[i] >= 0 && perm[i] < (int32_t)rank && !(seen >> perm[i] & 1);
@@ -387,8 +384,7 @@ static hlo_status_t listed_groups(hlo_desc_node_t* node, const hlo_wire_array_t*
       ids[i * cols + k] = k < groups[i].replica_ids.count ? from[k] : -1;
     }
   }
-  *out_groups =
-      hlo_attr_matrix(node->builder->module, (uint32_t)list->count, (uint32_t)cols, ids);
+  *out_groups = hlo_attr_matrix(node->builder->module, (uint32_t)list->count, (uint32_t)cols, ids);
   return hlo_ok();
 }
 
@@ -404,8 +400,8 @@ static void channel_attrs(hlo_desc_node_t* node) {
   enum { DEVICE_TO_DEVICE = 1, DEVICE_TO_HOST = 2, HOST_TO_DEVICE = 3 };
   hlo_module_t* m = node->builder->module;
   bool host = node->instruction->is_host_transfer;
-  int64_t type = !host ? DEVICE_TO_DEVICE
-                       : (node->op == HLO_OP_send ? DEVICE_TO_HOST : HOST_TO_DEVICE);
+  int64_t type =
+      !host ? DEVICE_TO_DEVICE : (node->op == HLO_OP_send ? DEVICE_TO_HOST : HOST_TO_DEVICE);
   if (node->instruction->channel_id <= 0) return;
   hlo_desc_add_attr(node, HLO_ATTR_channel_id,
                     hlo_attr_int(m, HLO_DTYPE_S64, node->instruction->channel_id));
@@ -416,7 +412,8 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
   const hlo_desc_instruction_t* in = node->instruction;
   hlo_module_t* m = node->builder->module;
   if (hlo_op_attr_slot(node->op, HLO_ATTR_channel_id) >= 0) channel_attrs(node);
-  if (in->use_global_device_ids && hlo_op_attr_slot(node->op, HLO_ATTR_use_global_device_ids) >= 0) {
+  if (in->use_global_device_ids &&
+      hlo_op_attr_slot(node->op, HLO_ATTR_use_global_device_ids) >= 0) {
     hlo_desc_add_attr(node, HLO_ATTR_use_global_device_ids, hlo_attr_unit(m));
   }
   if (in->has_dynamic_root && hlo_op_attr_slot(node->op, HLO_ATTR_has_dynamic_root) >= 0) {
@@ -430,8 +427,8 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
   if (in->iota_list) {
     HLO_TRY(iota_groups(node, in->iota_list, &groups));
   } else {
-    HLO_TRY(listed_groups(node, in->device_list ? &in->device_list->replica_groups
-                                                : &in->replica_groups, &groups));
+    HLO_TRY(listed_groups(
+        node, in->device_list ? &in->device_list->replica_groups : &in->replica_groups, &groups));
   }
   if (!groups) return hlo_module_status(m);
   hlo_desc_add_attr(node, HLO_ATTR_replica_groups, groups);
@@ -443,23 +440,15 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
 
 static hlo_status_t special_attrs(hlo_desc_node_t* node) {
   switch (node->op) {
-    case HLO_OP_compare:
-      return compare_attrs(node);
-    case HLO_OP_pad:
-      return pad_attrs(node);
-    case HLO_OP_slice:
-      return slice_attrs(node);
+    case HLO_OP_compare: return compare_attrs(node);
+    case HLO_OP_pad: return pad_attrs(node);
+    case HLO_OP_slice: return slice_attrs(node);
     case HLO_OP_reduce_window:
-    case HLO_OP_select_and_scatter:
-      return window_attrs(node, false);
-    case HLO_OP_convolution:
-      return conv_attrs(node);
-    case HLO_OP_dot_general:
-      return dot_attrs(node);
+    case HLO_OP_select_and_scatter: return window_attrs(node, false);
+    case HLO_OP_convolution: return conv_attrs(node);
+    case HLO_OP_dot_general: return dot_attrs(node);
     case HLO_OP_send:
-    case HLO_OP_recv:
-      channel_attrs(node);
-      return hlo_ok();
+    case HLO_OP_recv: channel_attrs(node); return hlo_ok();
     default:
       if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) return collective_attrs(node);
       return hlo_ok();

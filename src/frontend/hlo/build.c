@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computations of HLO to functions and regions. Tuples never become values: an instruction stands for
-// a tree of values, and whatever passes a tuple on passes its leaves.
+// Computations of HLO to functions and regions. Tuples never become values: an instruction stands
+// for a tree of values, and whatever passes a tuple on passes its leaves.
 #include "frontend/hlo/build.h"
 
 #include "frontend/hlo/tree.h"
@@ -16,7 +16,7 @@ typedef struct scope {
   builder_t* builder;
   const computation_t* computation;
   hlo_region_t* region;
-  hlo_map_t trees;               // instruction id to tree
+  hlo_map_t trees;  // instruction id to tree
   const tree_t* const* parameters;
   uint32_t parameter_count;
 } scope_t;
@@ -25,7 +25,8 @@ static hlo_status_t fault(const char* message) {
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", message);
 }
 
-// ---- places ---------------------------------------------------------------------------------------
+// ---- places
+// ---------------------------------------------------------------------------------------
 
 // The file and line of a stack frame; false if the tables do not have it.
 static bool find_frame(const hlo_desc_frames_t* frames, int32_t id, hlo_wire_bytes_t* out_file,
@@ -71,7 +72,8 @@ static hlo_loc_t place(builder_t* b, const instruction_t* in) {
   return in->name.size ? name_loc(b, in->name, 0) : 0;
 }
 
-// ---- nodes ----------------------------------------------------------------------------------------
+// ---- nodes
+// ----------------------------------------------------------------------------------------
 
 static hlo_status_t operand_tree(const scope_t* s, const instruction_t* in, size_t i,
                                  const tree_t** out_tree) {
@@ -164,7 +166,8 @@ static hlo_status_t results_tree(scope_t* s, const instruction_t* in, hlo_node_t
   return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
 }
 
-// ---- computations ---------------------------------------------------------------------------------
+// ---- computations
+// ---------------------------------------------------------------------------------
 
 static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                                 hlo_region_t* region, const tree_t* const* parameters,
@@ -269,13 +272,12 @@ static hlo_status_t find_func(builder_t* b, const computation_t* computation, bo
   const instruction_t** parameters;
   uint32_t count;
   hlo_desc_types_t types;
-  const char* name;
+  const char* name = NULL;
   HLO_TRY(parameter_shapes(b, computation, &parameters, &count));
   HLO_TRY(parameter_types(b, parameters, count, &types));
   hlo_wire_bytes_t entry_name = {(const uint8_t*)"main", 4};
   HLO_TRY(unique_name(b, is_entry ? entry_name : computation->name, &name));
-  const hlo_type_t* type =
-      hlo_type_function(b->module, types.count, types.items, 0, types.items);
+  const hlo_type_t* type = hlo_type_function(b->module, types.count, types.items, 0, types.items);
   if (!type) return hlo_module_status(b->module);
   hlo_func_t* func =
       hlo_func_create(b->module, name, type, is_entry ? HLO_PUBLIC : HLO_PRIVATE, true, 0);
@@ -304,7 +306,8 @@ static hlo_status_t fill_regions(scope_t* s, const instruction_t* in, hlo_node_t
   return hlo_ok();
 }
 
-// ---- instructions that need more than the op table ------------------------------------------------
+// ---- instructions that need more than the op table
+// ------------------------------------------------
 
 static hlo_status_t build_parameter(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   *out_tree = s->parameters[in->parameter_number];
@@ -359,8 +362,7 @@ static hlo_status_t constant_leaves(scope_t* s, const hlo_desc_literal_t* litera
                            hlo_attr_literal(s->builder->module, types.items[0], made)};
   hlo_literal_release(made);
   if (!attr.value) return hlo_module_status(s->builder->module);
-  return add_step(s, HLO_OP_constant, &attr, NULL, types.items[0],
-                  &values->items[values->count++]);
+  return add_step(s, HLO_OP_constant, &attr, NULL, types.items[0], &values->items[values->count++]);
 }
 
 static hlo_status_t build_constant(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
@@ -420,8 +422,8 @@ static hlo_status_t build_conditional(scope_t* s, const instruction_t* in,
       .builder = s->builder, .instruction = in, .op = is_if ? HLO_OP_if : HLO_OP_case};
   hlo_node_t* made;
   hlo_value_t* selector = index->leaf;
-  HLO_TRY(add_node(s, &node, &(hlo_desc_values_t){&selector, 1}, &types, (uint32_t)branches,
-                   &made));
+  HLO_TRY(
+      add_node(s, &node, &(hlo_desc_values_t){&selector, 1}, &types, (uint32_t)branches, &made));
   for (uint32_t r = 0; r < branches; ++r) {
     const computation_t* computation;
     const tree_t* argument;
@@ -458,7 +460,8 @@ static hlo_status_t build_rng(scope_t* s, const instruction_t* in, const tree_t*
   hlo_desc_types_t types;
   HLO_TRY(operand_values(s, in, 0, &operands));
   HLO_TRY(hlo_desc_leaf_types(b, in->shape, &types));
-  if (operands.count != 2 || types.count != 1) return fault("two operands and one result are wanted");
+  if (operands.count != 2 || types.count != 1)
+    return fault("two operands and one result are wanted");
   int64_t rank = types.items[0]->rank;
   hlo_literal_t* literal = NULL;
   HLO_TRY(hlo_literal_create(HLO_DTYPE_S64, 1, &rank, false, &literal));
@@ -528,8 +531,8 @@ static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
   return results_tree(s, in, made, out_tree);
 }
 
-// A bitcast sees bytes in the order of layouts, which the IR's types do not carry: transposes to and
-// from that order make it one between row-major shapes.
+// A bitcast sees bytes in the order of layouts, which the IR's types do not carry: transposes to
+// and from that order make it one between row-major shapes.
 static hlo_status_t to_physical(scope_t* s, const hlo_desc_shape_t* shape, bool back,
                                 const hlo_type_t* type, hlo_value_t** value) {
   uint32_t rank = type->rank;
@@ -605,7 +608,8 @@ static hlo_status_t build_copy(scope_t* s, const instruction_t* in, const tree_t
   return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
 }
 
-// ---- all other instructions -----------------------------------------------------------------------
+// ---- all other instructions
+// -----------------------------------------------------------------------
 
 // Scalars among the operands of an elementwise op are repeated to the shape of its result.
 static hlo_status_t repeat_scalars(scope_t* s, hlo_op_t op, hlo_desc_values_t* operands,
@@ -730,9 +734,9 @@ static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
       return special_opcodes[i].build(s, in, out_tree);
     }
   }
-  hlo_op_t op = in->opcode.size ? hlo_op_from_hlo_name((const char*)in->opcode.data,
-                                                       in->opcode.size)
-                                : HLO_OP_COUNT;
+  hlo_op_t op = in->opcode.size
+                    ? hlo_op_from_hlo_name((const char*)in->opcode.data, in->opcode.size)
+                    : HLO_OP_COUNT;
   if (op == HLO_OP_COUNT) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the op %.*s is not supported",
                              (int)in->opcode.size, (const char*)in->opcode.data);
@@ -791,7 +795,8 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
   return status;
 }
 
-// ---- the module -----------------------------------------------------------------------------------
+// ---- the module
+// -----------------------------------------------------------------------------------
 
 // Sets an attribute of the argument that leaf `path` of parameter `number` became.
 static hlo_status_t mark_argument(builder_t* b, hlo_func_t* func, const computation_t* entry,
@@ -800,9 +805,8 @@ static hlo_status_t mark_argument(builder_t* b, hlo_func_t* func, const computat
   const instruction_t** parameters;
   uint32_t count;
   HLO_TRY(parameter_shapes(b, entry, &parameters, &count));
-  int64_t leaf = number >= 0 && number < count
-                     ? hlo_desc_leaf_number(parameters[number]->shape, path)
-                     : -1;
+  int64_t leaf =
+      number >= 0 && number < count ? hlo_desc_leaf_number(parameters[number]->shape, path) : -1;
   if (leaf < 0) return fault("an alias or donor names no parameter");
   for (int64_t i = 0; i < number; ++i) leaf += hlo_desc_leaf_count(parameters[i]->shape);
   if (!func->arg_attrs) {
@@ -845,9 +849,8 @@ static void module_attrs(builder_t* b) {
                  {"mhlo.num_replicas", b->desc->replica_count}};
   for (int i = 0; i < 2; ++i) {
     if (numbers[i].value <= 0) continue;
-    b->module->extra =
-        hlo_attr_dict_with(b->module, b->module->extra, numbers[i].key,
-                           hlo_attr_int(b->module, HLO_DTYPE_S32, numbers[i].value));
+    b->module->extra = hlo_attr_dict_with(b->module, b->module->extra, numbers[i].key,
+                                          hlo_attr_int(b->module, HLO_DTYPE_S32, numbers[i].value));
   }
 }
 

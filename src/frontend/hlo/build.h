@@ -10,7 +10,7 @@
 #include "ir/module.h"
 
 enum {
-  HLO_DESC_ATTRS_MAX = 32,   // attributes of one node
+  HLO_DESC_ATTRS_MAX = 32,     // attributes of one node
   HLO_DESC_REGION_DEPTH = 64,  // computations within computations
 };
 
@@ -24,8 +24,8 @@ typedef struct hlo_desc_tree {
 typedef struct hlo_desc_builder {
   const hlo_desc_module_t* desc;
   hlo_module_t* module;
-  hlo_arena_t* arena;  // scratch
-  const char* file;    // for places in text; NULL: a proto
+  hlo_arena_t* arena;      // scratch
+  const char* file;        // for places in text; NULL: a proto
   hlo_map_t computations;  // id to hlo_desc_computation_t
   hlo_map_t funcs;         // computation (pointer) to hlo_func_t
   hlo_map_t names;         // of functions
@@ -58,7 +58,8 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
                                    hlo_literal_t** out_literal) HLO_MUST_USE;
 
 static inline bool hlo_bytes_equal(hlo_wire_bytes_t bytes, const char* text) {
-  return bytes.size == strlen(text) && (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);
+  return bytes.size == strlen(text) &&
+         (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);
 }
 
 #endif  // HLO_FRONTEND_HLO_BUILD_H_

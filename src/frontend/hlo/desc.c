@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers of XLA's HLO protos (xla/service/hlo.proto, xla/xla_data.proto), for the wire decoder.
+// Field numbers of XLA's HLO protos (xla/service/hlo.proto, xla/xla_data.proto), for the wire
+// decoder.
 #include "frontend/hlo/desc.h"
 
 #define FIELD HLO_WIRE_FIELD
@@ -336,16 +337,36 @@ const hlo_wire_message_t hlo_desc_wrapper_message =
     HLO_WIRE_MESSAGE(hlo_desc_wrapper_t, wrapper_fields);
 
 static const uint8_t primitive_types[HLO_DTYPE_COUNT] = {
-    [HLO_DTYPE_PRED] = 1,        [HLO_DTYPE_S2] = 26,           [HLO_DTYPE_S4] = 21,
-    [HLO_DTYPE_S8] = 2,          [HLO_DTYPE_S16] = 3,           [HLO_DTYPE_S32] = 4,
-    [HLO_DTYPE_S64] = 5,         [HLO_DTYPE_U2] = 27,           [HLO_DTYPE_U4] = 22,
-    [HLO_DTYPE_U8] = 6,          [HLO_DTYPE_U16] = 7,           [HLO_DTYPE_U32] = 8,
-    [HLO_DTYPE_U64] = 9,         [HLO_DTYPE_F16] = 10,          [HLO_DTYPE_F32] = 11,
-    [HLO_DTYPE_F64] = 12,        [HLO_DTYPE_C64] = 15,          [HLO_DTYPE_BF16] = 16,
-    [HLO_DTYPE_C128] = 18,       [HLO_DTYPE_F8E5M2] = 19,       [HLO_DTYPE_F8E4M3FN] = 20,
-    [HLO_DTYPE_F8E4M3] = 28,     [HLO_DTYPE_F8E4M3B11FNUZ] = 23, [HLO_DTYPE_F8E5M2FNUZ] = 24,
-    [HLO_DTYPE_F8E4M3FNUZ] = 25, [HLO_DTYPE_F8E3M4] = 29,       [HLO_DTYPE_F4E2M1FN] = 32,
-    [HLO_DTYPE_F8E8M0FNU] = 33,  [HLO_DTYPE_F6E3M2FN] = 35,     [HLO_DTYPE_F6E2M3FN] = 36,
+    [HLO_DTYPE_PRED] = 1,
+    [HLO_DTYPE_S2] = 26,
+    [HLO_DTYPE_S4] = 21,
+    [HLO_DTYPE_S8] = 2,
+    [HLO_DTYPE_S16] = 3,
+    [HLO_DTYPE_S32] = 4,
+    [HLO_DTYPE_S64] = 5,
+    [HLO_DTYPE_U2] = 27,
+    [HLO_DTYPE_U4] = 22,
+    [HLO_DTYPE_U8] = 6,
+    [HLO_DTYPE_U16] = 7,
+    [HLO_DTYPE_U32] = 8,
+    [HLO_DTYPE_U64] = 9,
+    [HLO_DTYPE_F16] = 10,
+    [HLO_DTYPE_F32] = 11,
+    [HLO_DTYPE_F64] = 12,
+    [HLO_DTYPE_C64] = 15,
+    [HLO_DTYPE_BF16] = 16,
+    [HLO_DTYPE_C128] = 18,
+    [HLO_DTYPE_F8E5M2] = 19,
+    [HLO_DTYPE_F8E4M3FN] = 20,
+    [HLO_DTYPE_F8E4M3] = 28,
+    [HLO_DTYPE_F8E4M3B11FNUZ] = 23,
+    [HLO_DTYPE_F8E5M2FNUZ] = 24,
+    [HLO_DTYPE_F8E4M3FNUZ] = 25,
+    [HLO_DTYPE_F8E3M4] = 29,
+    [HLO_DTYPE_F4E2M1FN] = 32,
+    [HLO_DTYPE_F8E8M0FNU] = 33,
+    [HLO_DTYPE_F6E3M2FN] = 35,
+    [HLO_DTYPE_F6E2M3FN] = 36,
     [HLO_DTYPE_TOKEN] = HLO_DESC_TOKEN,
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of HLO modules: C structs with the fields of XLA's HloModuleProto that we use. The
-// proto reader decodes into them, the text reader fills them from text, and build.c makes IR of them.
+// proto reader decodes into them, the text reader fills them from text, and build.c makes IR of
+// them.
 #ifndef HLO_FRONTEND_HLO_DESC_H_
 #define HLO_FRONTEND_HLO_DESC_H_
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals of HLO protos: the field of each element type, unpacked and brought into row-major order.
+// Literals of HLO protos: the field of each element type, unpacked and brought into row-major
+// order.
 #include "frontend/hlo/build.h"
 
 typedef struct field_place {
@@ -140,9 +141,9 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
                                    hlo_literal_t** out_literal) {
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
   int64_t count = 0;
-  bool known = dtype != HLO_DTYPE_INVALID && dtype != HLO_DTYPE_TOKEN &&
-               hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items,
-                                      &count);
+  bool known =
+      dtype != HLO_DTYPE_INVALID && dtype != HLO_DTYPE_TOKEN &&
+      hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count);
   size_t size;
   if (!known || !hlo_size_mul((size_t)count, hlo_dtype_size_bytes(dtype), &size) ||
       (desc->shape && desc->shape->dimensions.count != shape->dimensions.count)) {

@@ -5,7 +5,8 @@
 #include "frontend/hlo/hlo.h"
 #include "frontend/hlo/text_impl.h"
 
-// ---- instructions -----------------------------------------------------------------------------------
+// ---- instructions
+// -----------------------------------------------------------------------------------
 
 static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
   HLO_TRY(hlo_text_expect(t, "("));
@@ -67,7 +68,8 @@ static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t* in) 
   return hlo_ok();
 }
 
-// ---- computations -----------------------------------------------------------------------------------
+// ---- computations
+// -----------------------------------------------------------------------------------
 
 // "(a: f32[2], b: s32[]) -> f32[2]" says nothing new.
 static hlo_status_t skip_signature(hlo_text_t* t) {
@@ -125,7 +127,8 @@ static hlo_status_t read_computation(hlo_text_t* t, const char** last, uint32_t*
   return keep_computation(t, &computation, is_entry);
 }
 
-// ---- the header -------------------------------------------------------------------------------------
+// ---- the header
+// -------------------------------------------------------------------------------------
 
 // { {0}: (1, {}, may-alias), ... }
 static hlo_status_t read_aliases(hlo_text_t* t) {
@@ -194,7 +197,8 @@ static hlo_status_t read_header(hlo_text_t* t) {
   return hlo_ok();
 }
 
-// ---- tables of places -------------------------------------------------------------------------------
+// ---- tables of places
+// -------------------------------------------------------------------------------
 
 // {name=1 other=2 ...} into int32 fields in the order of `names`.
 static hlo_status_t read_record(hlo_text_t* t, const char* const* names, int32_t* fields) {
@@ -232,8 +236,8 @@ static hlo_status_t read_table(hlo_text_t* t, hlo_wire_array_t* array, size_t it
 }
 
 static hlo_status_t read_tables(hlo_text_t* t) {
-  static const char* const location_names[] = {"file_name_id", "function_name_id", "line",
-                                               "column", NULL};
+  static const char* const location_names[] = {"file_name_id", "function_name_id", "line", "column",
+                                               NULL};
   static const char* const frame_names[] = {"file_location_id", "parent_frame_id", NULL};
   hlo_desc_frames_t* frames = hlo_arena_alloc_zeroed(t->arena, sizeof *frames);
   if (!frames) return hlo_arena_status(t->arena);
@@ -244,8 +248,8 @@ static hlo_status_t read_tables(hlo_text_t* t) {
     } else if (hlo_text_take(t, "FunctionNames")) {
       HLO_TRY(read_table(t, &frames->function_names, sizeof(hlo_wire_bytes_t), NULL));
     } else if (hlo_text_take(t, "FileLocations")) {
-      HLO_TRY(read_table(t, &frames->file_locations, sizeof(hlo_desc_file_location_t),
-                         location_names));
+      HLO_TRY(
+          read_table(t, &frames->file_locations, sizeof(hlo_desc_file_location_t), location_names));
     } else if (hlo_text_take(t, "StackFrames")) {
       HLO_TRY(read_table(t, &frames->stack_frames, sizeof(hlo_desc_frame_t), frame_names));
     } else {
@@ -254,7 +258,8 @@ static hlo_status_t read_tables(hlo_text_t* t) {
   }
 }
 
-// ---- the whole --------------------------------------------------------------------------------------
+// ---- the whole
+// --------------------------------------------------------------------------------------
 
 static hlo_status_t read_module(hlo_text_t* t) {
   const char* last = t->start;
@@ -311,8 +316,8 @@ hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file
   hlo_arena_t arena;
   hlo_arena_init(&arena, limit);
   hlo_desc_module_t desc = {0};
-  hlo_text_t t = {.start = text, .next = text, .end = text + length, .arena = &arena,
-                  .module = &desc};
+  hlo_text_t t = {
+      .start = text, .next = text, .end = text + length, .arena = &arena, .module = &desc};
   hlo_status_t status = read_all(&t, file, limit, diag, out_module);
   hlo_map_deinit(&t.computations);
   hlo_map_deinit(&t.names);

@@ -12,7 +12,7 @@ typedef enum notation {
   NOTE_STRING,
   NOTE_WORD_ENUM,  // a case of an enumeration, in any case, after an optional "rng_"
   NOTE_INTS,
-  NOTE_DIM,  // one number into a list
+  NOTE_DIM,   // one number into a list
   NOTE_CALL,  // a computation, at place `index` of the called ones
   NOTE_CALLS,
   NOTE_WINDOW,
@@ -39,18 +39,18 @@ typedef struct row {
 } row_t;
 
 #define ROW(name, notation, member) \
-  {name, NOTE_##notation, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), 0}
+  { name, NOTE_##notation, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), 0 }
 #define ENUM_ROW(name, member, kind) \
-  {name, NOTE_WORD_ENUM, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), HLO_ENUM_##kind}
-#define IN(name, notation, struct_member, type, member)                                 \
-  {name,                                                                                \
-   NOTE_##notation,                                                                     \
-   offsetof(hlo_desc_instruction_t, struct_member),                                     \
-   sizeof(hlo_desc_##type##_t),                                                         \
-   offsetof(hlo_desc_##type##_t, member),                                               \
-   0}
-#define CALL(name, place) {name, NOTE_CALL, NO_OUTER, 0, 0, place}
-#define SKIP(name) {name, NOTE_SKIP, NO_OUTER, 0, 0, 0}
+  { name, NOTE_WORD_ENUM, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), HLO_ENUM_##kind }
+#define IN(name, notation, struct_member, type, member)                       \
+  {                                                                           \
+    name, NOTE_##notation, offsetof(hlo_desc_instruction_t, struct_member),   \
+        sizeof(hlo_desc_##type##_t), offsetof(hlo_desc_##type##_t, member), 0 \
+  }
+#define CALL(name, place) \
+  { name, NOTE_CALL, NO_OUTER, 0, 0, place }
+#define SKIP(name) \
+  { name, NOTE_SKIP, NO_OUTER, 0, 0, 0 }
 
 static const row_t rows[] = {
     ROW("dimensions", INTS, dimensions),
@@ -148,7 +148,8 @@ static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
   return *out_value ? hlo_ok() : hlo_text_expect(t, "false");
 }
 
-// ---- computations ---------------------------------------------------------------------------------
+// ---- computations
+// ---------------------------------------------------------------------------------
 
 static hlo_status_t read_call(hlo_text_t* t, hlo_desc_instruction_t* in, size_t place) {
   hlo_wire_bytes_t name;
@@ -176,7 +177,8 @@ static hlo_status_t read_calls(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-// ---- windows, labels, pads ------------------------------------------------------------------------
+// ---- windows, labels, pads
+// ------------------------------------------------------------------------
 
 // "3x3" or "1_1x0_0": `width` numbers of each dimension to a column of the window.
 static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* sized,
@@ -186,8 +188,8 @@ static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* 
       if (*sized) return hlo_text_error(t, "the window has %zu dimensions", i);
       hlo_desc_window_dim_t* dim = hlo_text_push(t, &window->dimensions, sizeof *dim);
       if (!dim) return hlo_arena_status(t->arena);
-      *dim = (hlo_desc_window_dim_t){
-          .size = 1, .stride = 1, .window_dilation = 1, .base_dilation = 1};
+      *dim =
+          (hlo_desc_window_dim_t){.size = 1, .stride = 1, .window_dilation = 1, .base_dilation = 1};
     }
     hlo_desc_window_dim_t* dim = (hlo_desc_window_dim_t*)window->dimensions.items + i;
     int64_t value;
@@ -285,8 +287,7 @@ static hlo_status_t read_padding(hlo_text_t* t, hlo_desc_instruction_t* in) {
   in->padding_config = hlo_arena_alloc_zeroed(t->arena, sizeof *in->padding_config);
   if (!in->padding_config) return hlo_arena_status(t->arena);
   for (;;) {
-    hlo_desc_pad_dim_t* dim =
-        hlo_text_push(t, &in->padding_config->dimensions, sizeof *dim);
+    hlo_desc_pad_dim_t* dim = hlo_text_push(t, &in->padding_config->dimensions, sizeof *dim);
     if (!dim) return hlo_arena_status(t->arena);
     *dim = (hlo_desc_pad_dim_t){0};
     HLO_TRY(hlo_text_int(t, &dim->edge_padding_low));
@@ -315,7 +316,8 @@ static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-// ---- devices --------------------------------------------------------------------------------------
+// ---- devices
+// --------------------------------------------------------------------------------------
 
 // [2,4]<=[4,2]T(1,0)
 static hlo_status_t read_iota_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
@@ -377,7 +379,8 @@ static hlo_status_t read_pairs(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-// ---- the rest -------------------------------------------------------------------------------------
+// ---- the rest
+// -------------------------------------------------------------------------------------
 
 static hlo_status_t read_metadata(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_desc_metadata_t* metadata = hlo_arena_alloc_zeroed(t->arena, sizeof *metadata);
@@ -397,9 +400,12 @@ static hlo_status_t read_metadata(hlo_text_t* t, hlo_desc_instruction_t* in) {
       HLO_TRY(hlo_text_string(t, &metadata->source_file));
       continue;
     }
-    if (hlo_text_take(t, "source_line")) field = &metadata->source_line;
-    else if (hlo_text_take(t, "source_column")) field = &metadata->source_column;
-    else if (hlo_text_take(t, "stack_frame_id")) field = &metadata->stack_frame_id;
+    if (hlo_text_take(t, "source_line"))
+      field = &metadata->source_line;
+    else if (hlo_text_take(t, "source_column"))
+      field = &metadata->source_column;
+    else if (hlo_text_take(t, "stack_frame_id"))
+      field = &metadata->stack_frame_id;
     hlo_wire_bytes_t name;
     if (!field) HLO_TRY(hlo_text_name(t, &name));
     HLO_TRY(hlo_text_expect(t, "="));
@@ -466,22 +472,19 @@ static hlo_status_t read_scalar(hlo_text_t* t, const row_t* row, void* field) {
   int64_t value;
   hlo_wire_bytes_t word;
   switch (row->notation) {
-    case NOTE_INT:
-      return hlo_text_int(t, field);
+    case NOTE_INT: return hlo_text_int(t, field);
     case NOTE_INT32:
       HLO_TRY(hlo_text_int(t, &value));
       *(int32_t*)field = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
       return hlo_ok();
-    case NOTE_BOOL:
-      return read_bool(t, field);
+    case NOTE_BOOL: return read_bool(t, field);
     case NOTE_FLOAT:
       HLO_TRY(hlo_text_name(t, &word));
       char buffer[40] = {0};
       memcpy(buffer, word.data, word.size < sizeof buffer - 1 ? word.size : sizeof buffer - 1);
       *(float*)field = strtof(buffer, NULL);
       return hlo_ok();
-    case NOTE_WORD_ENUM:
-      return enum_word(t, (hlo_enum_kind_t)row->index, field);
+    case NOTE_WORD_ENUM: return enum_word(t, (hlo_enum_kind_t)row->index, field);
     case NOTE_ORDER:
       HLO_TRY(hlo_text_name(t, &word));
       *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)"TOTALORDER", 10};
@@ -492,10 +495,8 @@ static hlo_status_t read_scalar(hlo_text_t* t, const row_t* row, void* field) {
       if (!item) return hlo_arena_status(t->arena);
       *item = value;
       return hlo_ok();
-    case NOTE_INTS:
-      return hlo_text_ints(t, field);
-    default:
-      return hlo_text_string(t, field);
+    case NOTE_INTS: return hlo_text_ints(t, field);
+    default: return hlo_text_string(t, field);
   }
 }
 
@@ -504,30 +505,18 @@ static hlo_status_t read_value(hlo_text_t* t, const row_t* row, hlo_desc_instruc
   switch (row->notation) {
     case NOTE_CALL:
       return hlo_text_peek(t) == '{' ? read_calls(t, in) : read_call(t, in, row->index);
-    case NOTE_CALLS:
-      return read_calls(t, in);
-    case NOTE_WINDOW:
-      return read_window(t, in);
-    case NOTE_DIM_LABELS:
-      return read_dim_labels(t, in);
-    case NOTE_PADDING:
-      return read_padding(t, in);
-    case NOTE_SLICE:
-      return read_slice(t, in);
-    case NOTE_GROUPS:
-      return read_groups(t, in);
-    case NOTE_PAIRS:
-      return read_pairs(t, in);
-    case NOTE_METADATA:
-      return read_metadata(t, in);
-    case NOTE_PRECISION:
-      return read_precision(t, in);
-    case NOTE_STRING_MAP:
-      return read_string_map(t, in);
-    case NOTE_SKIP:
-      return hlo_text_skip_value(t);
-    default:
-      break;
+    case NOTE_CALLS: return read_calls(t, in);
+    case NOTE_WINDOW: return read_window(t, in);
+    case NOTE_DIM_LABELS: return read_dim_labels(t, in);
+    case NOTE_PADDING: return read_padding(t, in);
+    case NOTE_SLICE: return read_slice(t, in);
+    case NOTE_GROUPS: return read_groups(t, in);
+    case NOTE_PAIRS: return read_pairs(t, in);
+    case NOTE_METADATA: return read_metadata(t, in);
+    case NOTE_PRECISION: return read_precision(t, in);
+    case NOTE_STRING_MAP: return read_string_map(t, in);
+    case NOTE_SKIP: return hlo_text_skip_value(t);
+    default: break;
   }
   if (row->outer != NO_OUTER) {
     void** outer = (void**)(base + row->outer);
@@ -564,8 +553,8 @@ static hlo_status_t shared_attribute(hlo_text_t* t, hlo_desc_instruction_t* in,
       in->gather = hlo_arena_alloc_zeroed(t->arena, sizeof *in->gather);
     }
     if (is_scatter ? !in->scatter : !in->gather) return hlo_arena_status(t->arena);
-    return hlo_text_int(t, is_scatter ? &in->scatter->index_vector_dim
-                                      : &in->gather->index_vector_dim);
+    return hlo_text_int(
+        t, is_scatter ? &in->scatter->index_vector_dim : &in->gather->index_vector_dim);
   }
   *out_found = false;
   return hlo_ok();

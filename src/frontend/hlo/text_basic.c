@@ -22,8 +22,9 @@ void hlo_text_skip(hlo_text_t* t) {
     if (isspace((unsigned char)*t->next)) {
       ++t->next;
     } else if (left >= 2 && t->next[0] == '/' && t->next[1] == '*') {
-      const char* close = memmem(t->next + 2, left - 2, "*/", 2);
-      t->next = close ? close + 2 : t->end;
+      const char* close = t->next + 2;
+      while (close + 1 < t->end && !(close[0] == '*' && close[1] == '/')) ++close;
+      t->next = close + 1 < t->end ? close + 2 : t->end;
     } else if (left >= 2 && t->next[0] == '/' && t->next[1] == '/') {
       const char* newline = memchr(t->next, '\n', left);
       t->next = newline ? newline : t->end;
@@ -185,7 +186,8 @@ hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) {
   return hlo_ok();
 }
 
-// ---- shapes -----------------------------------------------------------------------------------------
+// ---- shapes
+// -----------------------------------------------------------------------------------------
 
 bool hlo_text_at_shape(hlo_text_t* t) {
   char c = hlo_text_peek(t);
@@ -276,9 +278,12 @@ hlo_status_t hlo_text_shape(hlo_text_t* t, hlo_desc_shape_t* out_shape) {
   return read_shape(t, 0, out_shape);
 }
 
-// ---- literals ---------------------------------------------------------------------------------------
+// ---- literals
+// ---------------------------------------------------------------------------------------
 
-static bool is_number_char(char c) { return isalnum((unsigned char)c) || (c && strchr("+-.", c)); }
+static bool is_number_char(char c) {
+  return isalnum((unsigned char)c) || (c && strchr("+-.", c));
+}
 
 // One real number into `to` as `dtype`.
 static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
@@ -330,8 +335,7 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
   size_t unit = hlo_dtype_size_bytes(dtype), found = 0, depth = 0;
   int64_t count;
   if (dtype == HLO_DTYPE_TOKEN ||
-      !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items,
-                              &count) ||
+      !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count) ||
       count > t->end - t->next) {
     return hlo_text_error(t, "the literal does not fit its shape");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and trees of values (see tree.h). Shapes are nested no deeper than their readers allow, and
-// a tree has no more leaves than the shape that the input spells out for it.
+// Shapes and trees of values (see tree.h). Shapes are nested no deeper than their readers allow,
+// and a tree has no more leaves than the shape that the input spells out for it.
 #include "frontend/hlo/tree.h"
 
 uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape) {
@@ -131,8 +131,7 @@ static hlo_status_t make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
 }
 
 hlo_status_t hlo_desc_make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* shape,
-                                const hlo_desc_values_t* values,
-                                const hlo_desc_tree_t** out_tree) {
+                                const hlo_desc_values_t* values, const hlo_desc_tree_t** out_tree) {
   uint32_t wanted = hlo_desc_leaf_count(shape);
   if (wanted != values->count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,

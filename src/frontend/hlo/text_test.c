@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// HLO text and protos: both give the same verified module, faults say
+// where.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+
+static void must(hlo_status_t status) {
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+}
+
+static size_t read_file(const char* name, char* buffer, size_t capacity) {
+  char path[256];
+  snprintf(path, sizeof path, "tests/data/hlo/%s", name);
+  FILE* file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(buffer, 1, capacity, file);
+  fclose(file);
+  assert_true(size < capacity);
+  return size;
+}
+
+static hlo_module_t* load(const char* name) {
+  static char buffer[1 << 16];
+  size_t size = read_file(name, buffer, sizeof buffer);
+  hlo_module_t* module = NULL;
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, name, NULL, 0);
+  must(hlo_frontend_load(buffer, size, name, NULL, &diag, &module));
+  must(hlo_module_verify(module, &diag));
+  hlo_diag_deinit(&diag);
+  return module;
+}
+
+static void text_and_proto_are_equal(void** state) {
+  (void)state;
+  const char* const names[][2] = {{"loop.hlo", "loop.pb"}, {"layouts.hlo", "layouts.pb"}};
+  for (int i = 0; i < 2; ++i) {
+    hlo_module_t* text = load(names[i][0]);
+    hlo_module_t* proto = load(names[i][1]);
+    assert_true(hlo_module_equal(text, proto));
+    hlo_module_release(text);
+    hlo_module_release(proto);
+  }
+}
+
+static void donated_inputs_and_places_are_kept(void** state) {
+  (void)state;
+  hlo_module_t* module = load("loop.hlo");
+  hlo_func_t* entry = hlo_module_entry(module);
+  assert_string_equal(entry->name, "main");
+  const hlo_attr_t* alias = hlo_attr_dict_get(entry->arg_attrs[0], "tf.aliasing_output");
+  assert_non_null(alias);
+  assert_int_equal(alias->i, 1);
+  hlo_strbuf_t place = {0};
+  hlo_loc_format(module, entry->body->first->loc, &place);
+  assert_non_null(strstr(hlo_strbuf_text(&place), "loop.hlo:29:3"));
+  hlo_strbuf_deinit(&place);
+  hlo_module_release(module);
+}
+
+static void faults_say_where(void** state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+    hlo_status_code_t code;
+  } cases[] = {
+      {"HloModule m\nENTRY e {\n  a = f32[] frob()\n}\n", "x.hlo:3:3: instruction a: the op frob",
+       HLO_STATUS_UNIMPLEMENTED},
+      {"HloModule m\nENTRY e {\n  a = f32[] negate(b)\n}\n",
+       "x.hlo:3:21: there is no instruction b", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = f32[3]{0} constant({1,2})\n}\n", "2 elements, its shape 3",
+       HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = f32[1152921504606846976,64]{1,0} parameter(0)\n}\n",
+       "too many elements", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = q17[] parameter(0)\n}\n", "element type q17",
+       HLO_STATUS_UNIMPLEMENTED},
+      {"HloModule m\nENTRY e {\n  a = f32[] parameter(0), zap=1\n}\n", "attribute zap",
+       HLO_STATUS_UNIMPLEMENTED},
+      {"HloModule m\nENTRY e {\n  a = f32[] call(), to_apply=e\n}\n", "no computation e",
+       HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n", "a name is expected", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m", "no computation", HLO_STATUS_INVALID_ARGUMENT},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    hlo_module_t* module = NULL;
+    hlo_status_t status =
+        hlo_frontend_load(cases[i].text, strlen(cases[i].text), "x.hlo", NULL, NULL, &module);
+    assert_int_equal(hlo_status_code(status), cases[i].code);
+    if (!strstr(hlo_status_message(status), cases[i].message)) {
+      fail_msg("\"%s\" does not say \"%s\"", hlo_status_message(status), cases[i].message);
+    }
+    hlo_status_release(status);
+  }
+}
+
+// Every prefix of the samples is read or refused; nothing else happens.
+static void truncated_input_is_refused(void** state) {
+  (void)state;
+  static char buffer[1 << 16];
+  const char* const names[] = {"loop.hlo", "loop.pb", "layouts.pb"};
+  for (int i = 0; i < 3; ++i) {
+    size_t size = read_file(names[i], buffer, sizeof buffer);
+    for (size_t length = 0; length < size; ++length) {
+      hlo_module_t* module = NULL;
+      hlo_frontend_options_t options = {.format =
+                                            i == 0 ? HLO_FORMAT_HLO_TEXT : HLO_FORMAT_HLO_PROTO};
+      hlo_status_t status = hlo_frontend_load(buffer, length, names[i], &options, NULL, &module);
+      if (hlo_status_is_ok(status)) hlo_module_release(module);
+      hlo_status_release(status);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(text_and_proto_are_equal),
+      cmocka_unit_test(donated_inputs_and_places_are_kept),
+      cmocka_unit_test(faults_say_where),
+      cmocka_unit_test(truncated_input_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
