@@ -275,22 +275,23 @@ static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
   return hlo_ok();
 }
 
+// The case that bytes of a proto name, or -1; they may be empty or hold zeros.
+static int64_t case_value(hlo_enum_kind_t kind, hlo_wire_bytes_t name) {
+  if (name.size == 0 || memchr(name.data, 0, name.size)) return -1;
+  return hlo_enum_case_value(kind, (const char*)name.data, name.size);
+}
+
 static hlo_status_t compare_attrs(hlo_desc_node_t* node) {
   const hlo_desc_instruction_t* in = node->instruction;
   hlo_module_t* m = node->builder->module;
-  int64_t direction =
-      hlo_enum_case_value(HLO_ENUM_COMPARISON_DIRECTION, (const char*)in->comparison_direction.data,
-                          in->comparison_direction.size);
+  int64_t direction = case_value(HLO_ENUM_COMPARISON_DIRECTION, in->comparison_direction);
   if (direction < 0) return missing("direction");
   hlo_desc_add_attr(node, HLO_ATTR_comparison_direction,
                     hlo_attr_enum(m, HLO_ENUM_COMPARISON_DIRECTION, direction));
-  if (in->comparison_type.size) {
-    int64_t type = hlo_enum_case_value(
-        HLO_ENUM_COMPARISON_TYPE, (const char*)in->comparison_type.data, in->comparison_type.size);
-    if (type < 0) return missing("type");
-    hlo_desc_add_attr(node, HLO_ATTR_compare_type,
-                      hlo_attr_enum(m, HLO_ENUM_COMPARISON_TYPE, type));
-  }
+  if (in->comparison_type.size == 0) return hlo_ok();
+  int64_t type = case_value(HLO_ENUM_COMPARISON_TYPE, in->comparison_type);
+  if (type < 0) return missing("type");
+  hlo_desc_add_attr(node, HLO_ATTR_compare_type, hlo_attr_enum(m, HLO_ENUM_COMPARISON_TYPE, type));
   return hlo_ok();
 }
 
