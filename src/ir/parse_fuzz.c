@@ -7,8 +7,10 @@
 #include "ir/clone.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/text_mutator.inl"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 
 static hlo_module_t* parse(const char* text, size_t length) {
   hlo_module_t* module = NULL;
@@ -38,4 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     hlo_module_release(module);
   }
   return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return seed % 2 ? mutate_text(data, size, max_size, seed / 2)
+                  : LLVMFuzzerMutate(data, size, max_size);
 }
