@@ -219,6 +219,26 @@ function(hlo_fuzz_targets)
   endforeach()
 endfunction()
 
+# The corpus of every fuzz target is a unit test: tests/corpus/<folders>_x, found inputs included.
+function(hlo_corpus_tests)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.c)
+  foreach(file IN LISTS files)
+    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/src ${file})
+    string(REGEX REPLACE "_fuzz\\.c$" "" name ${name})
+    string(REPLACE "/" "_" name ${name})
+    if(NOT EXISTS ${CMAKE_SOURCE_DIR}/tests/corpus/${name})
+      continue()
+    endif()
+    add_executable(replay_${name} ${file} ${CMAKE_SOURCE_DIR}/tools/fuzz_replay.c)
+    set_target_properties(replay_${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+    target_link_libraries(replay_${name} PRIVATE hlocc_all)
+    add_test(NAME corpus/${name} COMMAND replay_${name} tests/corpus/${name}
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(corpus/${name} PROPERTIES LABELS unit TIMEOUT 120)
+  endforeach()
+endfunction()
+
 # The tool from outside (label unit), golden files (label golden) and the pytest sets under tests/jax
 # (labels jax, smoke).
 function(hlo_text_tests)

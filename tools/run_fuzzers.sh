@@ -4,12 +4,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1 seconds=$2
+tokens="$folder/tokens.dict"
+grep -hoE '^HLO_OP\([^,]*, "[^"]+"|^HLO_(ATTR|DTYPE)\([^,]+|^HLO_ENUM_CASE\([^,]+, [^,]+' src/ir/*.def |
+  sed -E 's/.*[(" ]([^(" ]+)"?$/"\1"/' | sort -u > "$tokens"
 for target in "$folder"/fuzz/fuzz_*; do
   name=${target##*/fuzz_}
   found="$folder/found/$name"
   mkdir -p "$found" "tests/corpus/$name"
   echo "fuzz $name for $seconds s"
   "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-    -artifact_prefix="$found/crash-" "$found" "tests/corpus/$name"
+    -dict="$tokens" -artifact_prefix="$found/crash-" "$found" "tests/corpus/$name"
 done
 echo "fuzz: OK"

@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_ALIGN = 16 };
+#if HLO_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#define FORBID(bytes, count) ASAN_POISON_MEMORY_REGION(bytes, count)
+#define PERMIT(bytes, count) ASAN_UNPOISON_MEMORY_REGION(bytes, count)
+#else
+#define FORBID(bytes, count) ((void)(bytes), (void)(count))
+#define PERMIT(bytes, count) ((void)(bytes), (void)(count))
+#endif
+
+enum {
+  ARENA_BLOCK_BYTES = 64 * 1024,
+  ARENA_ALIGN = 16,
+  ARENA_GAP_BYTES = HLO_ADDRESS_SANITIZER ? ARENA_ALIGN : 0,  // behind each allocation
+};
 
 static _Thread_local uint64_t t_fail_countdown;
 static _Thread_local bool t_failed;
@@ -99,6 +112,7 @@ static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
   if (!block) return false;
   block->older = arena->blocks;
   block->size_bytes = want;
+  FORBID(block->data, want);
   arena->blocks = block;
   arena->next = block->data;
   arena->end = block->data + want;
@@ -108,7 +122,7 @@ static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
 
 void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes) {
   size_t rounded;
-  if (!hlo_size_add(size_bytes, ARENA_ALIGN - 1, &rounded)) {
+  if (!hlo_size_add(size_bytes, ARENA_GAP_BYTES + ARENA_ALIGN - 1, &rounded)) {
     arena->failed = true;
     return NULL;
   }
@@ -120,6 +134,7 @@ void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes) {
   }
   void* block = arena->next;
   arena->next += rounded;
+  PERMIT(block, size_bytes);
   return block;
 }
 
@@ -169,6 +184,7 @@ void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark) {
     arena->blocks = older;
   }
   arena->next = mark.next;
+  if (mark.next) FORBID(mark.next, (size_t)(mark.end - mark.next));
   arena->end = mark.end;
   arena->used_bytes = mark.used_bytes;
 }

@@ -9,6 +9,19 @@
 
 #include "base/status.h"
 
+// Under the address sanitizer, allocators that carve up blocks keep to exact sizes, so that it sees
+// every access beyond what was asked for.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HLO_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define HLO_ADDRESS_SANITIZER 1
+#endif
+#ifndef HLO_ADDRESS_SANITIZER
+#define HLO_ADDRESS_SANITIZER 0
+#endif
+
 /// The only way to heap memory outside base. NULL on failure (or when fault injection says so).
 /// Sizes of 0 give a unique pointer. Free with hlo_mem_free(); NULL is fine there.
 void* hlo_mem_alloc(size_t size_bytes) __attribute__((malloc));

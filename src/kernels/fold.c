@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#define MAX_FLOAT(a, b) (((a) != (a)) | ((a) > (b)) ? (a) : (b))
-#define MIN_FLOAT(a, b) (((a) != (a)) | ((a) < (b)) ? (a) : (b))
+#define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
+#define MIN_FLOAT(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 
