@@ -1,0 +1,4 @@
+func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+  %0 = chlo.tan %x : tensor<2x3xf32> -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
