@@ -336,8 +336,8 @@ const char* hlo_enum_case_name(hlo_enum_kind_t kind, int64_t value) {
 
 int64_t hlo_enum_case_value(hlo_enum_kind_t kind, const char* name, size_t length) {
   for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
-    if (kCases[i].kind == kind && strncmp(kCases[i].name, name, length) == 0 &&
-        kCases[i].name[length] == 0) {
+    if (kCases[i].kind == kind && strlen(kCases[i].name) == length &&
+        memcmp(kCases[i].name, name, length) == 0) {
       return kCases[i].value;
     }
   }

@@ -58,7 +58,7 @@ const hlo_op_info_t* hlo_op_info(hlo_op_t op) {
 }
 
 static bool same(const char* name, const char* text, size_t length) {
-  return strncmp(name, text, length) == 0 && name[length] == 0;
+  return strlen(name) == length && memcmp(name, text, length) == 0;  // text may hold zeros
 }
 
 // Perfect for neither, quick enough for both: a small open-addressing table over the static names
