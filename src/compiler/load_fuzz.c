@@ -55,33 +55,25 @@ static void set_timer(long milliseconds) {
 
 static int64_t region_elements(const hlo_region_t* region);
 
+// At most one more than a program may have, so that sums of a few stay small.
 static int64_t value_elements(const hlo_type_t* type) {
-  return hlo_type_is_static(type) ? hlo_type_element_count(type) : 1;
+  if (!hlo_type_is_static(type)) return 1;
+  int64_t count = hlo_type_element_count(type);
+  return count > ELEMENTS_MAX ? ELEMENTS_MAX + 1 : count;
 }
 
 static int64_t node_elements(const hlo_node_t* node) {
   int64_t sum = 0;
-  for (uint32_t i = 0; i < node->result_count && sum <= ELEMENTS_MAX; ++i) {
-    sum += value_elements(node->results[i].type);
-    if (sum > ELEMENTS_MAX) break;
-  }
-  for (uint32_t i = 0; i < node->region_count && sum <= ELEMENTS_MAX; ++i) {
-    sum += region_elements(node->regions[i]);
-  }
+  for (uint32_t i = 0; i < node->result_count; ++i) sum += value_elements(node->results[i].type);
+  for (uint32_t i = 0; i < node->region_count; ++i) sum += region_elements(node->regions[i]);
   return sum;
 }
 
-// Elements of all values in a region; counting ends where there are too many.
+// Elements of all values in a region.
 static int64_t region_elements(const hlo_region_t* region) {
   int64_t sum = 0;
-  for (uint32_t i = 0; i < region->arg_count && sum <= ELEMENTS_MAX; ++i) {
-    int64_t count = value_elements(region->args[i]->type);
-    sum = count > ELEMENTS_MAX ? count : sum + count;
-  }
-  for (const hlo_node_t* node = region->first; node && sum <= ELEMENTS_MAX; node = node->next) {
-    int64_t count = node_elements(node);
-    sum = count > ELEMENTS_MAX ? count : sum + count;
-  }
+  for (uint32_t i = 0; i < region->arg_count; ++i) sum += value_elements(region->args[i]->type);
+  for (const hlo_node_t* node = region->first; node; node = node->next) sum += node_elements(node);
   return sum;
 }
 

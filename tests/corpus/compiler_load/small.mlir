@@ -1,8 +1,10 @@
-func.func @main(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf4E2M1FN>) -> (tensor<4xui2>) {
-  %0 = stablehlo.convert %x : (tensor<4xf8E4M3FN>) -> tensor<4xf6E2M3FN>
-  %1 = stablehlo.convert %y : (tensor<4xf4E2M1FN>) -> tensor<4xf16>
-  %2 = stablehlo.add %x, %x : tensor<4xf8E4M3FN>
-  %3 = stablehlo.convert %1 : (tensor<4xf16>) -> tensor<4xui2>
-  %4 = stablehlo.convert %1 : (tensor<4xf16>) -> tensor<4xf8E8M0FNU>
-  return %3 : tensor<4xui2>
+func.func @main(%y: tensor<2x3xf32>, %s: tensor<f32>) -> (tensor<2x3xf32>) {
+  %e = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %z = stablehlo.constant dense<0> : tensor<2xi32>
+  %o = stablehlo.constant dense<1> : tensor<2xi32>
+  %t = stablehlo.create_token : !stablehlo.token
+  %0 = stablehlo.custom_call @Sharding(%y) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  interpreter.print %y : tensor<2x3xf32>
+  %1 = "stablehlo.cross-replica-sum"(%y) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
 }
