@@ -74,9 +74,17 @@ static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, 
     fits = to % from == 0 && rank > 0 && dims[rank - 1] == (int64_t)(to / from);
     if (fits) --rank;
   }
-  if (!fits) {
+  if (!fits || rank != node->results[0].type->rank) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "elements of %u bits do not fit elements of %u bits", from, to);
+  }
+  for (uint32_t d = 0; d < rank; ++d) {
+    int64_t declared = node->results[0].type->dims[d];
+    if (declared >= 0 && declared != dims[d]) {
+      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                            "dimension %u has size %lld, the result's type says %lld", d,
+                            (long long)dims[d], (long long)declared);
+    }
   }
   *out_rank = rank;
   return hlo_ok();

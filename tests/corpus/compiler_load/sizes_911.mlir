@@ -1,0 +1,12 @@
+func.func @main(%x: tensor<4xf32>, %s: tensor<f32>) -> tensor<?xf32> {
+ %e = stablehlo.constant dense<[5]> : tensor<1xi64>
+ %f = stablehlo.constant dense<[2]> : tensor<1xi64>
+ %a = stablehlo.dynamic_broadcast_in_dim %s, %e, dims = [] : (tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+ %b = stablehlo.dynamic_broadcast_in_dim %s, %f, dims = [] : (tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+ %0:2 = "stablehlo.reduce"(%a, %b, %s, %s) <{dimensions = array<i64: 0>}> ({
+ ^bb0(%l: tensor<f32>, %r: tensor<f32>, %m: tensor<f32>, %n: tensor<f32>):
+ %c = stablehlo.add %m, %r : tensor<f32>
+ stablehlo.return %c, %n : tensor<f32>, tensor<f32>
+ }) : (tensor<?xf32>, tensor<?xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+ return %b : tensor<?xf32>
+}
