@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "compiler/backend_interp.h"
 #include "compiler/signature.h"
@@ -70,9 +71,9 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
-  HLO_TRY(hlo_pipeline_default(module, &(hlo_pipeline_options_t){
-                                           .partition_count = executable->config.partition_count,
-                                           .verify_each = executable->config.verify_each}));
+  HLO_TRY(hlo_pipeline_default(
+      module, &(hlo_pipeline_options_t){.partition_count = executable->config.partition_count,
+                                        .verify_each = executable->config.verify_each}));
   entry = hlo_module_entry(module);
   HLO_TRY(hlo_signature_read(executable, entry));
   const hlo_backend_t* backend = hlo_backend_find(executable->config.backend);
@@ -117,8 +118,7 @@ hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable) {
 }
 
 void hlo_executable_release(hlo_executable_t* executable) {
-  if (!executable ||
-      atomic_fetch_sub_explicit(&executable->count, 1, memory_order_acq_rel) != 1) {
+  if (!executable || atomic_fetch_sub_explicit(&executable->count, 1, memory_order_acq_rel) != 1) {
     return;
   }
   if (executable->program) executable->program->destroy(executable->program);
@@ -142,12 +142,6 @@ typedef struct header {
   uint64_t source_bytes, options_bytes, checksum;
 } header_t;
 
-static uint64_t checksum(const uint8_t* bytes, size_t size_bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < size_bytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-  return hash;
-}
-
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) {
   size_t payload, total;
@@ -165,7 +159,7 @@ hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_
   header_t header = {.version = FORMAT_VERSION,
                      .source_bytes = executable->source_bytes,
                      .options_bytes = executable->options_bytes,
-                     .checksum = checksum(at, payload)};
+                     .checksum = hlo_hash_bytes(at, payload, FORMAT_VERSION)};
   memcpy(header.magic, kMagic, sizeof kMagic);
   memcpy(bytes, &header, sizeof header);
   *out_bytes = bytes;
@@ -188,7 +182,7 @@ hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_seri
   const uint8_t* at = (const uint8_t*)bytes + sizeof header;
   size_t payload = size_bytes - sizeof header;
   if (header.source_bytes > payload || header.options_bytes != payload - header.source_bytes ||
-      checksum(at, payload) != header.checksum) {
+      hlo_hash_bytes(at, payload, FORMAT_VERSION) != header.checksum) {
     return hlo_status_create(HLO_STATUS_DATA_LOSS, "serialized executable is damaged");
   }
   *out = (hlo_serialized_t){.source = at,

@@ -7,21 +7,21 @@
 #include "ir/module.h"
 
 static uint64_t hash_attr(const hlo_attr_t* a) {
-  uint64_t h = hlo_hash_mix(HLO_HASH_SEED, ((uint64_t)a->kind << 48) | ((uint64_t)a->dtype << 40) |
-                                               ((uint64_t)a->is_index << 39) |
-                                               (uint64_t)a->enum_kind);
+  uint64_t h =
+      hlo_hash_word(HLO_HASH_SEED, ((uint64_t)a->kind << 48) | ((uint64_t)a->dtype << 40) |
+                                       ((uint64_t)a->is_index << 39) | (uint64_t)a->enum_kind);
   uint64_t bits;
   memcpy(&bits, &a->f, sizeof bits);
-  h = hlo_hash_mix(h, (uint64_t)a->i ^ bits);
-  if (a->text) h = hlo_hash_bytes(h, a->text, a->text_length);
-  if (a->type) h = hlo_hash_mix(h, a->type->hash);
-  if (a->literal) h = hlo_hash_mix(h, hlo_literal_hash(a->literal));
-  h = hlo_hash_mix(h, ((uint64_t)a->rows << 32) | a->cols);
-  h = hlo_hash_mix(h, a->count);
-  for (uint32_t i = 0; a->values && i < a->count; ++i) h = hlo_hash_mix(h, (uint64_t)a->values[i]);
-  for (uint32_t i = 0; a->items && i < a->count; ++i) h = hlo_hash_mix(h, a->items[i]->hash);
+  h = hlo_hash_word(h, (uint64_t)a->i ^ bits);
+  if (a->text) h = hlo_hash_bytes(a->text, a->text_length, h);
+  if (a->type) h = hlo_hash_word(h, a->type->hash);
+  if (a->literal) h = hlo_hash_word(h, hlo_literal_hash(a->literal));
+  h = hlo_hash_word(h, ((uint64_t)a->rows << 32) | a->cols);
+  h = hlo_hash_word(h, a->count);
+  for (uint32_t i = 0; a->values && i < a->count; ++i) h = hlo_hash_word(h, (uint64_t)a->values[i]);
+  for (uint32_t i = 0; a->items && i < a->count; ++i) h = hlo_hash_word(h, a->items[i]->hash);
   for (uint32_t i = 0; a->keys && i < a->count; ++i) {
-    h = hlo_hash_bytes(h, a->keys[i], strlen(a->keys[i]));
+    h = hlo_hash_bytes(a->keys[i], strlen(a->keys[i]), h);
   }
   return h;
 }
@@ -100,7 +100,9 @@ static hlo_attr_t* copy_attr(hlo_module_t* module, const hlo_attr_t* fields) {
   return attr;
 }
 
-static bool attr_matches(const void* entry, const void* key) { return hlo_attr_equal(entry, key); }
+static bool attr_matches(const void* entry, const void* key) {
+  return hlo_attr_equal(entry, key);
+}
 
 const hlo_attr_t* hlo_attr_intern(hlo_module_t* module, const hlo_attr_t* fields) {
   for (uint32_t i = 0; fields->items && i < fields->count; ++i) {
@@ -166,10 +168,10 @@ const hlo_attr_t* hlo_attr_type(hlo_module_t* module, const hlo_type_t* type) {
 }
 
 const hlo_attr_t* hlo_attr_ints(hlo_module_t* module, uint32_t count, const int64_t* values) {
-  return hlo_attr_intern(module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_INTS,
-                                               .dtype = HLO_DTYPE_S64,
-                                               .count = count,
-                                               .values = values});
+  return hlo_attr_intern(
+      module,
+      &(hlo_attr_t){
+          .kind = HLO_ATTR_KIND_INTS, .dtype = HLO_DTYPE_S64, .count = count, .values = values});
 }
 
 const hlo_attr_t* hlo_attr_matrix(hlo_module_t* module, uint32_t rows, uint32_t cols,
@@ -188,10 +190,10 @@ const hlo_attr_t* hlo_attr_matrix(hlo_module_t* module, uint32_t rows, uint32_t 
 }
 
 const hlo_attr_t* hlo_attr_bools(hlo_module_t* module, uint32_t count, const int64_t* values) {
-  return hlo_attr_intern(module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_INTS,
-                                               .dtype = HLO_DTYPE_PRED,
-                                               .count = count,
-                                               .values = values});
+  return hlo_attr_intern(
+      module,
+      &(hlo_attr_t){
+          .kind = HLO_ATTR_KIND_INTS, .dtype = HLO_DTYPE_PRED, .count = count, .values = values});
 }
 
 const hlo_attr_t* hlo_attr_literal(hlo_module_t* module, const hlo_type_t* type,
@@ -202,16 +204,16 @@ const hlo_attr_t* hlo_attr_literal(hlo_module_t* module, const hlo_type_t* type,
 }
 
 const hlo_attr_t* hlo_attr_enum(hlo_module_t* module, hlo_enum_kind_t kind, int64_t value) {
-  return hlo_attr_intern(
-      module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_ENUM, .enum_kind = kind, .i = value});
+  return hlo_attr_intern(module,
+                         &(hlo_attr_t){.kind = HLO_ATTR_KIND_ENUM, .enum_kind = kind, .i = value});
 }
 
 const hlo_attr_t* hlo_attr_array(hlo_module_t* module, uint32_t count,
                                  const hlo_attr_t* const* items) {
   static const hlo_attr_t* const kNone[1];
-  return hlo_attr_intern(module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_ARRAY,
-                                               .count = count,
-                                               .items = count ? items : kNone});
+  return hlo_attr_intern(
+      module,
+      &(hlo_attr_t){.kind = HLO_ATTR_KIND_ARRAY, .count = count, .items = count ? items : kNone});
 }
 
 typedef struct dict_entry {
@@ -241,10 +243,10 @@ const hlo_attr_t* hlo_attr_dict(hlo_module_t* module, uint32_t count, const char
     sorted_keys[used] = entries[i].key;
     sorted_items[used++] = entries[i].item;
   }
-  return hlo_attr_intern(module, &(hlo_attr_t){.kind = HLO_ATTR_KIND_DICT,
-                                               .count = used,
-                                               .items = sorted_items,
-                                               .keys = sorted_keys});
+  return hlo_attr_intern(
+      module,
+      &(hlo_attr_t){
+          .kind = HLO_ATTR_KIND_DICT, .count = used, .items = sorted_items, .keys = sorted_keys});
 }
 
 const hlo_attr_t* hlo_attr_dict_get(const hlo_attr_t* dict, const char* key) {
@@ -303,7 +305,7 @@ static bool string_matches(const void* entry, const void* key) {
 
 const char* hlo_module_string(hlo_module_t* module, const char* text, size_t length) {
   text_key_t key = {text, strnlen(text, length)};
-  uint64_t hash = hlo_hash_bytes(HLO_HASH_SEED, text, key.length);
+  uint64_t hash = hlo_hash_bytes(text, key.length, HLO_HASH_SEED);
   void** slot =
       hlo_intern_slot(&module->interner->strings, &module->arena, hash, string_matches, &key);
   if (!slot) return "";
@@ -344,4 +346,6 @@ int64_t hlo_enum_case_value(hlo_enum_kind_t kind, const char* name, size_t lengt
   return -1;
 }
 
-const char* hlo_enum_mnemonic(hlo_enum_kind_t kind) { return kMnemonics[kind]; }
+const char* hlo_enum_mnemonic(hlo_enum_kind_t kind) {
+  return kMnemonics[kind];
+}

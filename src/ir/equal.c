@@ -6,14 +6,16 @@
 #include "ir/clone.h"
 #include "ir/interner.h"
 
-// Values correspond when they were defined at the same place of both walks: `numbers` gives each value
-// of a module the position of its definition.
+// Values correspond when they were defined at the same place of both walks: `numbers` gives each
+// value of a module the position of its definition.
 typedef struct numbering {
   uint32_t* numbers;
   uint32_t next;
 } numbering_t;
 
-static void define(numbering_t* n, const hlo_value_t* value) { n->numbers[value->index] = ++n->next; }
+static void define(numbering_t* n, const hlo_value_t* value) {
+  n->numbers[value->index] = ++n->next;
+}
 
 static bool text_equal(const char* a, const char* b) {
   return a == b || (a && b && strcmp(a, b) == 0);
@@ -104,24 +106,24 @@ bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b) {
 // ---- hashes: equal modules hash equally, so operands count by the number of their definition
 
 static uint64_t hash_text(uint64_t h, const char* text) {
-  return text ? hlo_hash_bytes(h, text, strlen(text)) : hlo_hash_mix(h, 0);
+  return text ? hlo_hash_bytes(text, strlen(text), h) : hlo_hash_word(h, 0);
 }
 
 static uint64_t hash_region(uint64_t h, const hlo_region_t* region, numbering_t* n);
 
 // n NULL: operands count by type and place only.
 static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
-  h = hlo_hash_mix(h, ((uint64_t)node->op << 32) | node->operand_count);
+  h = hlo_hash_word(h, ((uint64_t)node->op << 32) | node->operand_count);
   for (uint32_t i = 0; i < hlo_op_info(node->op)->attr_count; ++i) {
-    h = hlo_hash_mix(h, node->attrs[i] ? node->attrs[i]->hash : 0);
+    h = hlo_hash_word(h, node->attrs[i] ? node->attrs[i]->hash : 0);
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
-    h = hlo_hash_mix(h, operand->type->hash);
-    h = hlo_hash_mix(h, n ? n->numbers[operand->index] : operand->number);
+    h = hlo_hash_word(h, operand->type->hash);
+    h = hlo_hash_word(h, n ? n->numbers[operand->index] : operand->number);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    h = hlo_hash_mix(h, node->results[i].type->hash);
+    h = hlo_hash_word(h, node->results[i].type->hash);
     if (n) define(n, &node->results[i]);
   }
   for (uint32_t i = 0; i < node->region_count; ++i) h = hash_region(h, node->regions[i], n);
@@ -130,26 +132,28 @@ static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
 
 static uint64_t hash_region(uint64_t h, const hlo_region_t* region, numbering_t* n) {
   for (uint32_t i = 0; i < region->arg_count; ++i) {
-    h = hlo_hash_mix(h, region->args[i]->type->hash);
+    h = hlo_hash_word(h, region->args[i]->type->hash);
     if (n) define(n, region->args[i]);
   }
   for (const hlo_node_t* node = region->first; node; node = node->next) h = hash_node(h, node, n);
   return h;
 }
 
-uint64_t hlo_node_hash(const hlo_node_t* node) { return hash_node(HLO_HASH_SEED, node, NULL); }
+uint64_t hlo_node_hash(const hlo_node_t* node) {
+  return hash_node(HLO_HASH_SEED, node, NULL);
+}
 
 uint64_t hlo_module_hash(const hlo_module_t* module) {
   numbering_t n = {hlo_mem_alloc_zeroed((module->value_count + 1) * sizeof(uint32_t)), 0};
   numbering_t* numbers = n.numbers ? &n : NULL;  // without memory: a weaker hash
   uint64_t h = hash_text(HLO_HASH_SEED, module->name);
-  if (module->extra) h = hlo_hash_mix(h, module->extra->hash);
+  if (module->extra) h = hlo_hash_word(h, module->extra->hash);
   h = hash_region(h, module->top, numbers);
   for (const hlo_func_t* func = module->first_func; func; func = func->next) {
-    h = hlo_hash_mix(hash_text(h, func->name), func->type->hash);
-    if (func->extra) h = hlo_hash_mix(h, func->extra->hash);
+    h = hlo_hash_word(hash_text(h, func->name), func->type->hash);
+    if (func->extra) h = hlo_hash_word(h, func->extra->hash);
     for (uint32_t i = 0; func->arg_attrs && i < func->type->input_count; ++i) {
-      h = hlo_hash_mix(h, func->arg_attrs[i] ? func->arg_attrs[i]->hash : 0);
+      h = hlo_hash_word(h, func->arg_attrs[i] ? func->arg_attrs[i]->hash : 0);
     }
     if (func->body) h = hash_region(h, func->body, numbers);
   }

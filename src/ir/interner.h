@@ -5,21 +5,10 @@
 
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define HLO_HASH_SEED 0x9e3779b97f4a7c15u
-
-static inline uint64_t hlo_hash_mix(uint64_t hash, uint64_t value) {
-  hash ^= value + HLO_HASH_SEED + (hash << 6) + (hash >> 2);
-  hash *= 0xff51afd7ed558ccdu;
-  return hash ^ (hash >> 32);
-}
-
-static inline uint64_t hlo_hash_bytes(uint64_t hash, const void* bytes, size_t size_bytes) {
-  const uint8_t* p = bytes;
-  for (size_t i = 0; i < size_bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3u;
-  return hlo_hash_mix(hash, size_bytes);
-}
 
 typedef struct hlo_intern_entry {
   uint64_t hash;
@@ -39,8 +28,8 @@ typedef struct hlo_interner {
 
 typedef bool (*hlo_intern_match_t)(const void* entry, const void* key);
 
-/// The slot of the entry equal to `key`: *slot is the entry, or NULL for the caller to fill at once.
-/// NULL when memory is exhausted.
+/// The slot of the entry equal to `key`: *slot is the entry, or NULL for the caller to fill at
+/// once. NULL when memory is exhausted.
 void** hlo_intern_slot(hlo_intern_set_t* set, hlo_arena_t* arena, uint64_t hash,
                        hlo_intern_match_t match, const void* key);
 

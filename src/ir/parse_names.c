@@ -29,7 +29,7 @@ static bool grow(hlo_name_table_t* table) {
 
 hlo_name_entry_t* hlo_names_add(hlo_name_table_t* table, const char* name, size_t length) {
   if (table->count == table->capacity && !grow(table)) return NULL;
-  uint64_t hash = hlo_hash_bytes(HLO_HASH_SEED, name, length);
+  uint64_t hash = hlo_hash_bytes(name, length, HLO_HASH_SEED);
   uint32_t* bucket = &table->buckets[hash & (table->bucket_count - 1)];
   hlo_name_entry_t* entry = &table->entries[table->count];
   *entry = (hlo_name_entry_t){.name = name, .length = length, .hash = hash, .next = *bucket};
@@ -39,7 +39,7 @@ hlo_name_entry_t* hlo_names_add(hlo_name_table_t* table, const char* name, size_
 
 hlo_name_entry_t* hlo_names_find(const hlo_name_table_t* table, const char* name, size_t length) {
   if (table->count == 0) return NULL;
-  uint64_t hash = hlo_hash_bytes(HLO_HASH_SEED, name, length);
+  uint64_t hash = hlo_hash_bytes(name, length, HLO_HASH_SEED);
   uint32_t i = table->buckets[hash & (table->bucket_count - 1)];
   while (i) {
     hlo_name_entry_t* entry = &table->entries[i - 1];

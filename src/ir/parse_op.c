@@ -12,7 +12,7 @@ static int shown(size_t length) {
 // ---- Names of ops
 
 static hlo_op_t find_op(hlo_parser_t* p, const char* name, size_t length) {
-  uint16_t* slot = &p->op_cache[hlo_hash_bytes(HLO_HASH_SEED, name, length) % HLO_OP_CACHE_SIZE];
+  uint16_t* slot = &p->op_cache[hlo_hash_bytes(name, length, HLO_HASH_SEED) % HLO_OP_CACHE_SIZE];
   if (*slot && hlo_text_same(hlo_op_info((hlo_op_t)(*slot - 1))->name, name, length)) {
     return (hlo_op_t)(*slot - 1);
   }

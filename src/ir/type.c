@@ -6,19 +6,19 @@
 #include "ir/module.h"
 
 static uint64_t hash_type(const hlo_type_t* t) {
-  uint64_t h = hlo_hash_mix(HLO_HASH_SEED, ((uint64_t)t->kind << 40) | ((uint64_t)t->dtype << 32) |
-                                               ((uint64_t)t->is_index << 31) | t->rank);
+  uint64_t h = hlo_hash_word(HLO_HASH_SEED, ((uint64_t)t->kind << 40) | ((uint64_t)t->dtype << 32) |
+                                                ((uint64_t)t->is_index << 31) | t->rank);
   for (uint32_t i = 0; i < t->rank; ++i) {
-    h = hlo_hash_mix(h, (uint64_t)t->dims[i]);
-    if (t->bounds) h = hlo_hash_mix(h, (uint64_t)t->bounds[i]);
+    h = hlo_hash_word(h, (uint64_t)t->dims[i]);
+    if (t->bounds) h = hlo_hash_word(h, (uint64_t)t->bounds[i]);
   }
   if (t->quant) {
-    h = hlo_hash_mix(h, ((uint64_t)t->quant->expressed << 32) | t->quant->count);
-    h = hlo_hash_mix(h, (uint64_t)t->quant->storage_min ^ (uint64_t)t->quant->axis);
+    h = hlo_hash_word(h, ((uint64_t)t->quant->expressed << 32) | t->quant->count);
+    h = hlo_hash_word(h, (uint64_t)t->quant->storage_min ^ (uint64_t)t->quant->axis);
   }
-  if (t->encoding) h = hlo_hash_mix(h, t->encoding->hash);
-  h = hlo_hash_mix(h, ((uint64_t)t->input_count << 32) | t->element_count);
-  for (uint32_t i = 0; i < t->element_count; ++i) h = hlo_hash_mix(h, t->elements[i]->hash);
+  if (t->encoding) h = hlo_hash_word(h, t->encoding->hash);
+  h = hlo_hash_word(h, ((uint64_t)t->input_count << 32) | t->element_count);
+  for (uint32_t i = 0; i < t->element_count; ++i) h = hlo_hash_word(h, t->elements[i]->hash);
   return h;
 }
 
@@ -47,7 +47,8 @@ bool hlo_type_equal(const hlo_type_t* a, const hlo_type_t* b) {
     return false;
   }
   if (!ints_equal(a->rank, a->dims, b->dims) || !ints_equal(a->rank, a->bounds, b->bounds) ||
-      !quant_equal(a->quant, b->quant) || (a->encoding && !hlo_attr_equal(a->encoding, b->encoding))) {
+      !quant_equal(a->quant, b->quant) ||
+      (a->encoding && !hlo_attr_equal(a->encoding, b->encoding))) {
     return false;
   }
   for (uint32_t i = 0; i < a->element_count; ++i) {
@@ -94,7 +95,9 @@ static hlo_type_t* copy_type(hlo_arena_t* arena, const hlo_type_t* fields) {
   return arena->failed ? NULL : type;
 }
 
-static bool type_matches(const void* entry, const void* key) { return hlo_type_equal(entry, key); }
+static bool type_matches(const void* entry, const void* key) {
+  return hlo_type_equal(entry, key);
+}
 
 const hlo_type_t* hlo_type_intern(hlo_module_t* module, const hlo_type_t* fields) {
   if (fields->rank > HLO_RANK_MAX) {  // readers say so with a place; here it only must not pass
@@ -111,7 +114,8 @@ const hlo_type_t* hlo_type_intern(hlo_module_t* module, const hlo_type_t* fields
     if (!any) key.bounds = NULL;
   }
   key.hash = hash_type(&key);
-  void** slot = hlo_intern_slot(&module->interner->types, &module->arena, key.hash, type_matches, &key);
+  void** slot =
+      hlo_intern_slot(&module->interner->types, &module->arena, key.hash, type_matches, &key);
   if (!slot) return NULL;
   if (!*slot) *slot = copy_type(&module->arena, &key);
   return *slot;

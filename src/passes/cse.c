@@ -7,7 +7,7 @@
 // takes its ops out again.
 #include <string.h>
 
-#include "ir/interner.h"
+#include "base/hash.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 
@@ -94,19 +94,19 @@ static bool same_regions(cse_t* cse, const hlo_region_t* a, const hlo_region_t* 
 }
 
 static uint64_t hash_node(const hlo_node_t* node) {
-  uint64_t h = hlo_hash_mix(HLO_HASH_SEED, ((uint64_t)node->op << 32) | node->operand_count);
+  uint64_t h = hlo_hash_word(0, ((uint64_t)node->op << 32) | node->operand_count);
   for (uint32_t i = 0; i < hlo_op_info(node->op)->attr_count; ++i) {
-    h = hlo_hash_mix(h, node->attrs[i] ? node->attrs[i]->hash : 0);
+    h = hlo_hash_word(h, node->attrs[i] ? node->attrs[i]->hash : 0);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    h = hlo_hash_mix(h, node->results[i].type->hash);
+    h = hlo_hash_word(h, node->results[i].type->hash);
   }
   if (is_swappable(node)) {
     uint32_t x = hlo_node_operand(node, 0)->index, y = hlo_node_operand(node, 1)->index;
-    return hlo_hash_mix(h, x < y ? ((uint64_t)x << 32) | y : ((uint64_t)y << 32) | x);
+    return hlo_hash_word(h, x < y ? ((uint64_t)x << 32) | y : ((uint64_t)y << 32) | x);
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    h = hlo_hash_mix(h, hlo_node_operand(node, i)->index);
+    h = hlo_hash_word(h, hlo_node_operand(node, i)->index);
   }
   return h;
 }
