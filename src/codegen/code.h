@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine code of a vector-IR module, position-independent, not yet executable: bytes, functions, what
+// each piece came from.
+#ifndef HLO_CODEGEN_CODE_H_
+#define HLO_CODEGEN_CODE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// One function of the code.
+typedef struct hlo_code_func {
+  const char* name;  // lent from the vector-IR module's arena: copied by who outlives it
+  uint32_t offset_bytes, size_bytes;
+  uint32_t frame_bytes;  // fixed stack below the saved rbp; every function sets up rbp
+  uint32_t saved_mask;   // callee-saved registers pushed right below rbp, bit per register number
+  uint32_t saved_bytes;  // room it needs in frame->saved (entry functions that suspend)
+} hlo_code_func_t;
+
+/// Code from `offset_bytes` on came from `site`, until the next entry.
+typedef struct hlo_code_site {
+  uint32_t offset_bytes, site;
+} hlo_code_site_t;
+
+/// owner: hlo_code_deinit() frees all arrays (hlo_mem). threads: immutable after creation.
+typedef struct hlo_code {
+  uint8_t* bytes;  // functions, then constants; position-independent
+  size_t size_bytes;
+  uint32_t func_count, site_count;
+  hlo_code_func_t* funcs;
+  hlo_code_site_t* sites;  // ascending
+} hlo_code_t;
+
+void hlo_code_deinit(hlo_code_t* code);
+
+#endif  // HLO_CODEGEN_CODE_H_

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector IR: functions of structured control flow over machine vectors, the level between fused
+// kernels and machine code, C source or an interpreter.
+//
+// A value is a 64-bit INDEX (addresses, counters, conditions), a MASK, or a vector of 1 to 64 equal
+// lanes that fits one register of the target. Values are single-assignment but for `var`, a register
+// that `set` changes; using a var means its value at that place. Blocks nest: for, loop, if. The
+// builder places every pure instruction in the outermost open block that has its operands, and finds
+// equal ones again, so that what does not change in a loop never is inside it.
+// owner  : a module owns everything; freed at once. threads: confined while building, then immutable.
+#ifndef HLO_CODEGEN_VIR_VIR_H_
+#define HLO_CODEGEN_VIR_VIR_H_
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "base/strbuf.h"
+
+typedef enum hlo_vir_opcode {
+#define HLO_VIR_OP(id, ...) HLO_VIR_##id,
+#define HLO_VIR_LANE(id, ...) HLO_VIR_##id,
+#include "codegen/vir/vir.def"
+  HLO_VIR_OPCODE_COUNT
+} hlo_vir_opcode_t;
+
+typedef enum hlo_vir_elem {
+  HLO_VIR_VOID,   // no value
+  HLO_VIR_INDEX,  // 64 bits in a general register, one lane
+  HLO_VIR_MASK,   // one truth value a lane
+  HLO_VIR_I8,
+  HLO_VIR_I16,  // f16 and bf16 are I16 in memory and converted by ops
+  HLO_VIR_I32,
+  HLO_VIR_I64,
+  HLO_VIR_F32,
+  HLO_VIR_F64,
+} hlo_vir_elem_t;
+
+typedef struct hlo_vir_type {
+  uint8_t elem;   // hlo_vir_elem_t
+  uint8_t lanes;  // 1, 2, 4 ... 64; 0 for VOID
+} hlo_vir_type_t;
+
+typedef enum hlo_vir_condition {
+  HLO_VIR_EQ,
+  HLO_VIR_NE,  // true when unordered; the other five are false then
+  HLO_VIR_LT,
+  HLO_VIR_LE,
+  HLO_VIR_GT,
+  HLO_VIR_GE,
+  HLO_VIR_UNORDERED,  // floats only
+  HLO_VIR_ORDERED,
+} hlo_vir_condition_t;
+
+typedef enum hlo_vir_rounding {
+  HLO_VIR_NEAREST_EVEN,
+  HLO_VIR_FLOOR,
+  HLO_VIR_CEIL,
+  HLO_VIR_TOWARD_ZERO,
+} hlo_vir_rounding_t;
+
+/// Flags of an instruction. Memory: scale in the low two bits (log2 of 1, 2, 4, 8), for iload and
+/// istore the width in the next two (log2 of bytes).
+enum {
+  HLO_VIR_SCALE_MASK = 3,
+  HLO_VIR_WIDTH_SHIFT = 2,
+  HLO_VIR_UNSIGNED = 1 << 4,       // iload, to_index: zero-extend
+  HLO_VIR_INVARIANT = 1 << 5,      // the memory never changes while the function runs and may be read
+                                   // wherever the operands are known: load moves and merges like pure ops
+  HLO_VIR_STREAM = 1 << 6,         // store past the caches
+  HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
+};
+
+typedef struct hlo_vir_value hlo_vir_value_t;
+typedef struct hlo_vir_block hlo_vir_block_t;
+typedef struct hlo_vir_func hlo_vir_func_t;
+typedef struct hlo_vir_module hlo_vir_module_t;
+
+enum { HLO_VIR_MAX_OPERANDS = 5, HLO_VIR_MAX_PARAMS = 4 };
+
+/// One instruction and the value it gives.
+struct hlo_vir_value {
+  uint16_t op;  // hlo_vir_opcode_t
+  hlo_vir_type_t type;
+  uint8_t flags;
+  uint8_t operand_count;  // trailing absent operands not counted; absent ones in between are NULL
+  uint32_t number;        // dense in the function, in order of creation
+  uint32_t site;          // the source: the caller's number (an op of the module); 0: none
+  int64_t imm;
+  hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
+  hlo_vir_block_t* parent;
+  hlo_vir_block_t* body;        // for, loop, if
+  hlo_vir_block_t* other_body;  // if
+  hlo_vir_value_t *prev, *next;
+};
+
+struct hlo_vir_block {
+  hlo_vir_value_t* owner;   // the instruction it is a body of; NULL: the function's body
+  hlo_vir_block_t* parent;  // block of the owner
+  uint32_t depth;           // 0: the function's body
+  hlo_vir_value_t *first, *last;
+};
+
+struct hlo_vir_func {
+  hlo_vir_module_t* module;
+  const char* name;
+  uint32_t index, param_count, value_count;
+  bool is_entry;  // int32_t f(hlo_frame_t*): may call and suspend; else a chunk, (frame, context, index)
+  hlo_vir_block_t* body;
+  hlo_vir_func_t* next;
+};
+
+typedef struct hlo_vir_blob {
+  const uint8_t* bytes;  // 64-byte aligned where it ends up
+  size_t size_bytes;
+} hlo_vir_blob_t;
+
+struct hlo_vir_module {
+  hlo_arena_t arena;
+  hlo_vir_func_t *first_func, *last_func;
+  uint32_t func_count, blob_count, blob_capacity;
+  hlo_vir_blob_t* blobs;
+};
+
+hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) HLO_MUST_USE;
+void hlo_vir_module_release(hlo_vir_module_t* module);
+/// The sticky memory error of building, if any.
+hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) HLO_MUST_USE;
+/// Copies constant bytes into the module, once for equal ones; its number for `rodata`.
+uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, size_t size_bytes);
+/// Never NULL (a poison function when memory is out).
+hlo_vir_func_t* hlo_vir_func_create(hlo_vir_module_t* module, const char* name, uint32_t param_count,
+                                    bool is_entry);
+
+const char* hlo_vir_opcode_name(hlo_vir_opcode_t op);
+/// Most operands of an op; whether it has no effect and may be moved and merged.
+uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op);
+bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op);
+uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem);  // 0 for VOID and MASK
+static inline hlo_vir_type_t hlo_vir_type(hlo_vir_elem_t elem, uint32_t lanes) {
+  return (hlo_vir_type_t){(uint8_t)elem, (uint8_t)lanes};
+}
+
+/// Every fault of a function as one INTERNAL status: types, operand counts, values used where they are
+/// not known, widths above `vector_bytes` (0: any).
+hlo_status_t hlo_vir_verify(const hlo_vir_module_t* module, uint32_t vector_bytes) HLO_MUST_USE;
+/// Readable text, one instruction a line, blocks indented.
+void hlo_vir_print(const hlo_vir_module_t* module, hlo_strbuf_t* out);
+
+#endif  // HLO_CODEGEN_VIR_VIR_H_
