@@ -114,7 +114,7 @@ static hlo_status_t apply_flag(hlo_config_t* config, char* flag, hlo_strbuf_t* w
     return set_value(config, HLO_CONFIG_NUM_DEVICES, flag, value, source);
   }
   if (strcmp(flag, "xla_dump_to") == 0) {
-    const char* dump = hlo_arena_printf(&config->arena, "passes:%s", value);
+    const char* dump = hlo_arena_printf(&config->arena, "input,final:%s", value);
     if (!dump) return hlo_arena_status(&config->arena);
     return set_value(config, HLO_CONFIG_DUMP, flag, dump, source);
   }

@@ -50,7 +50,7 @@ static void test_defaults_and_sources(void** state) {
   assert_int_equal(config.sources[HLO_CONFIG_NUM_DEVICES], HLO_CONFIG_SOURCE_ENVIRONMENT);
   assert_int_equal(config.num_threads, 3);
   assert_int_equal(config.sources[HLO_CONFIG_NUM_THREADS], HLO_CONFIG_SOURCE_XLA_FLAGS);
-  assert_string_equal(config.dump, "passes:/tmp/a b");
+  assert_string_equal(config.dump, "input,final:/tmp/a b");
   assert_true(config.check);
   expect(hlo_config_set(&config, "num_devices", "2", HLO_CONFIG_SOURCE_OPTION), HLO_STATUS_OK,
          NULL);
@@ -60,7 +60,7 @@ static void test_defaults_and_sources(void** state) {
   hlo_config_print_value(&config, HLO_CONFIG_DUMP, &text);
   hlo_config_print_value(&config, HLO_CONFIG_NUM_DEVICES, &text);
   hlo_config_print_value(&config, HLO_CONFIG_CHECK, &text);
-  assert_string_equal(hlo_strbuf_text(&text), "passes:/tmp/a b21");
+  assert_string_equal(hlo_strbuf_text(&text), "input,final:/tmp/a b21");
   hlo_strbuf_deinit(&text);
   hlo_config_deinit(&config);
 }
@@ -190,7 +190,7 @@ static void test_trace(void** state) {
   expect(hlo_pool_create(&(hlo_pool_options_t){.worker_count = 2}, &pool), HLO_STATUS_OK, NULL);
   assert_int_equal(hlo_pool_parallel_for(pool, 2000, trace_chunk, trace), 0);
   hlo_pool_release(pool);
-  hlo_trace_release(trace);
+  expect(hlo_trace_close(trace), HLO_STATUS_OK, NULL);
   uint8_t* data = NULL;
   size_t size = 0;
   expect(hlo_os_file_read(path, 0, &data, &size), HLO_STATUS_OK, NULL);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -170,6 +171,7 @@ static hlo_status_t error_of(int error, const char* verb, const char* path) {
     case ENFILE: code = HLO_STATUS_RESOURCE_EXHAUSTED; break;
     case EISDIR:
     case EINVAL: code = HLO_STATUS_INVALID_ARGUMENT; break;
+    case EWOULDBLOCK: code = HLO_STATUS_ALREADY_EXISTS; break;  // of flock()
     case ENOSYS: code = HLO_STATUS_UNAVAILABLE; break;
     default: code = HLO_STATUS_DATA_LOSS;
   }
@@ -418,10 +420,25 @@ struct hlo_os_stream {
   int fd;
 };
 
+// A lock that ends with the last descriptor says whose file it is; where there are no locks, the
+// last one wins. Devices cannot be cut, nor need they be.
+static int open_stream(const char* path) {
+  if (injected_failure()) return -1;
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return -1;
+  struct stat info;
+  bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file) return fd;
+  bool is_taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!is_taken && ftruncate(fd, 0) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
 hlo_status_t hlo_os_stream_open(const char* path, hlo_os_stream_t** out_stream) {
-  int fd = injected_failure()
-               ? -1
-               : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  int fd = open_stream(path);
   if (fd < 0) return error_of(errno, "open", path);
   hlo_os_stream_t* stream = hlo_mem_alloc(sizeof *stream);
   if (!stream) {

@@ -4,25 +4,42 @@
 #include "base/trace.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/threads.h"
 
-enum { FLUSH_BYTES = 64 * 1024, NS_PER_US = 1000 };
+enum { FLUSH_BYTES = 64 * 1024, NS_PER_US = 1000, MAX_WRITERS = 1000 };
 
 struct hlo_trace {
   hlo_mutex_t mutex;
   hlo_strbuf_t text;  // mutex
+  hlo_status_t error;  // mutex; the first of writing: the end of the file is not known any more
   hlo_os_stream_t* stream;
   uint64_t start_ns;
   int64_t process_id;
 };
 
+// The first of path, path.2, path.3 ... that nobody is writing.
+static hlo_status_t open_free(const char* path, hlo_os_stream_t** out_stream) {
+  hlo_status_t status = hlo_os_stream_open(path, out_stream);
+  for (int i = 2; hlo_status_code(status) == HLO_STATUS_ALREADY_EXISTS && i <= MAX_WRITERS; ++i) {
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_printf(&text, "%s.%d", path, i);
+    hlo_status_release(status);
+    status = hlo_strbuf_status(&text);
+    char* numbered = hlo_strbuf_take(&text);
+    if (hlo_status_is_ok(status)) status = hlo_os_stream_open(numbered, out_stream);
+    hlo_mem_free(numbered);
+  }
+  return status;
+}
+
 hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) {
   hlo_trace_t* trace = hlo_mem_alloc_zeroed(sizeof *trace);
   if (!trace) return hlo_status_out_of_memory(sizeof *trace);
-  hlo_status_t status = hlo_os_stream_open(path, &trace->stream);
+  hlo_status_t status = open_free(path, &trace->stream);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(trace);
     return hlo_status_annotate(status, "trace file");
@@ -37,26 +54,44 @@ hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) {
 
 // A full disk loses events, never the program.
 static void flush_locked(hlo_trace_t* trace) {
-  if (trace->text.length) {
-    hlo_status_release(hlo_os_stream_write(trace->stream, trace->text.data, trace->text.length));
+  hlo_strbuf_t* text = &trace->text;
+  if (hlo_status_is_ok(trace->error)) trace->error = hlo_strbuf_status(text);
+  if (hlo_status_is_ok(trace->error) && text->length) {
+    trace->error = hlo_os_stream_write(trace->stream, text->data, text->length);
   }
-  trace->text.length = 0;
-  trace->text.failed = false;
+  text->length = 0;
+  text->failed = false;
 }
 
-void hlo_trace_release(hlo_trace_t* trace) {
-  if (!trace) return;
+// The child of a fork has a copy of what the parent is going to write.
+static bool is_forked(const hlo_trace_t* trace) {
+  return hlo_os_process_id() != trace->process_id;
+}
+
+void hlo_trace_flush(hlo_trace_t* trace) {
+  if (HLO_LIKELY(!trace) || is_forked(trace)) return;
   hlo_mutex_lock(&trace->mutex);
-  hlo_strbuf_printf(&trace->text,
-                    "{\"ph\":\"M\",\"pid\":%" PRId64
-                    ",\"name\":\"process_name\",\"args\":{\"name\":\"hlocc\"}}\n]\n",
-                    trace->process_id);
   flush_locked(trace);
   hlo_mutex_unlock(&trace->mutex);
+}
+
+hlo_status_t hlo_trace_close(hlo_trace_t* trace) {
+  if (!trace) return hlo_ok();
+  if (!is_forked(trace)) {
+    hlo_mutex_lock(&trace->mutex);
+    hlo_strbuf_printf(&trace->text,
+                      "{\"ph\":\"M\",\"pid\":%" PRId64
+                      ",\"name\":\"process_name\",\"args\":{\"name\":\"hlocc\"}}\n]\n",
+                      trace->process_id);
+    flush_locked(trace);
+    hlo_mutex_unlock(&trace->mutex);
+  }
+  hlo_status_t error = trace->error;
   hlo_os_stream_close(trace->stream);
   hlo_strbuf_deinit(&trace->text);
   hlo_mutex_deinit(&trace->mutex);
   hlo_mem_free(trace);
+  return error;
 }
 
 static void append_quoted(hlo_strbuf_t* out, const char* text) {
@@ -90,6 +125,7 @@ static void append_head(hlo_trace_t* trace, const char* phase, const char* name,
 
 void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
                    uint64_t begin_ns, uint64_t end_ns) {
+  if (is_forked(trace)) return;
   hlo_mutex_lock(&trace->mutex);
   hlo_strbuf_t* out = &trace->text;
   append_head(trace, "X", name, begin_ns);
@@ -107,6 +143,7 @@ void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, c
 }
 
 void hlo_trace_add_counter(hlo_trace_t* trace, const char* name, int64_t value) {
+  if (is_forked(trace)) return;
   hlo_mutex_lock(&trace->mutex);
   append_head(trace, "C", name, hlo_os_now_ns());
   hlo_strbuf_printf(&trace->text, ",\"args\":{\"value\":%" PRId64 "}},\n", value);

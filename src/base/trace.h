@@ -12,10 +12,17 @@
 /// threads: safe.
 typedef struct hlo_trace hlo_trace_t;
 
-/// Opens (replaces) the file. errors: those of the file. owner: caller, hlo_trace_release().
+/// Opens (replaces) the file. One that another trace is writing now, of this process or another, is
+/// left alone: then it is path.2, path.3 and so on.
+/// errors: those of the file. owner: caller, hlo_trace_close().
 hlo_status_t hlo_trace_create(const char* path, hlo_trace_t** out_trace) HLO_MUST_USE;
-/// Writes what is buffered and closes the file; NULL is fine.
-void hlo_trace_release(hlo_trace_t* trace);
+/// Writes what is buffered, ends the file and frees the trace; NULL is fine. In a forked child,
+/// whose parent owns the file, only frees.
+/// errors: the first one of writing, after which nothing more was written
+hlo_status_t hlo_trace_close(hlo_trace_t* trace) HLO_MUST_USE;
+/// Writes what is buffered, so that the file is of use when the process ends without closing it.
+/// NULL is fine.
+void hlo_trace_flush(hlo_trace_t* trace);
 
 /// Adds one finished span of the calling thread; use hlo_trace_end(). detail may be NULL.
 void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "base/observer.h"
 #include "base/os.h"
 #include "capi/error.h"
 #include "compiler/compiler.h"
@@ -17,6 +17,7 @@
 struct hlocc_client {
   atomic_int count;     // the user, and every executable
   hlo_config_t config;  // immutable
+  hlo_observer_t observer;
   hlo_client_t* client;
 };
 
@@ -49,26 +50,25 @@ static hlo_status_t copy_options(void* to, size_t size, const void* from) {
   return hlo_ok();
 }
 
-static void log_warnings(const hlo_config_t* config, const hlo_strbuf_t* warnings) {
-  hlo_log_t log = {0};
-  hlo_status_release(hlo_log_level_parse(config->log, &log.level));
-  if (warnings->length) HLO_LOG(&log, WARN, "%s", hlo_strbuf_text(warnings));
-}
-
 // Fills a client; what was made of it is dropped with it.
 static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_client_t* client) {
   hlocc_client_options_t options;
   HLO_TRY(copy_options(&options, sizeof options, given));
   hlo_strbuf_t warnings = {0};
   hlo_status_t status = hlo_config_init(&client->config, NULL, &warnings);
-  if (hlo_status_is_ok(status)) log_warnings(&client->config, &warnings);
+  if (hlo_status_is_ok(status)) status = hlo_observer_init(&client->config, &client->observer);
+  if (hlo_status_is_ok(status) && warnings.length) {
+    HLO_LOG(&client->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
+  }
   hlo_strbuf_deinit(&warnings);
   HLO_TRY(status);
+  hlo_observer_start(&client->config, &client->observer);
   hlo_client_options_t client_options = {
       .device_count =
           options.device_count ? options.device_count : (uint32_t)client->config.num_devices,
       .thread_count =
-          options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads};
+          options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
+      .trace = client->observer.trace};
   return hlo_client_create(&client_options, &client->client);
 }
 
@@ -89,6 +89,7 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
 void hlocc_client_free(hlocc_client_t* client) {
   if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
   if (client->client) hlo_client_release(client->client);
+  hlo_observer_deinit(&client->observer);
   hlo_config_deinit(&client->config);
   hlo_mem_free(client);
 }
@@ -149,6 +150,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
   if (*client->config.backend) config.backend = client->config.backend;
   config.verify_each = client->config.check;
+  config.observer = &client->observer;
   const char* name = options.file_name ? options.file_name : path;
   hlo_executable_t* compiled = NULL;
   HLO_TRY(compile(bytes, size_bytes, name, &config, &compiled));

@@ -72,7 +72,9 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   fputs(hlo_strbuf_text(&out), stderr);
   hlo_strbuf_deinit(&out);
   status = hlo_cli_parse(cli, argc, argv);
+  if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
   if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
+  hlo_observer_start(&cli->config, &cli->observer);
   if (cli->help) {
     hlo_cli_help(cli->verb, &out);
   } else {
@@ -89,6 +91,7 @@ int hlo_cli_main(int argc, char** argv) {
   hlo_cli_t cli = {0};
   hlo_arena_init(&cli.arena, 0);
   int exit_status = call(&cli, argc, argv);
+  hlo_observer_deinit(&cli.observer);
   hlo_config_deinit(&cli.config);
   hlo_arena_deinit(&cli.arena);
   return exit_status;
@@ -124,10 +127,12 @@ hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
   hlo_cli_source_t source;
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_cli_open(cli, &source);
+  uint64_t begin = hlo_trace_begin(cli->observer.trace);
   if (hlo_status_is_ok(status)) {
     status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, NULL, &source.diag,
                                &module);
   }
+  hlo_trace_end(cli->observer.trace, begin, "compile", "frontend", source.name);
   if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &source.diag);
   if (hlo_status_is_ok(status)) {
     *out_module = module;

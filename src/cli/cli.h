@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/diag.h"
 #include "base/mem.h"
+#include "base/observer.h"
 #include "base/status.h"
 #include "ir/module.h"
 
@@ -38,6 +39,7 @@ typedef struct hlo_cli {
 #include "cli/options.def"
 #undef HLO_CLI_OPTION
   hlo_config_t config;  // environment, then --name=value of src/base/config.def
+  hlo_observer_t observer;
   hlo_arena_t arena;
 } hlo_cli_t;
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "ir/clone.h"
 #include "ir/print.h"
 #include "passes/runner.h"
 
@@ -20,11 +21,17 @@ static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_
 static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
   hlo_diag_t diag;
   hlo_diag_init(&diag, cli->file, NULL, 0);
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, &cli->observer, module->name, hlo_module_hash(module));
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
   hlo_pass_options_t options = {.verify_each = cli->verify_each || cli->config.check,
                                 .diag = &diag,
                                 .after = cli->print_after_all ? print_after : NULL,
-                                .after_context = cli};
-  hlo_status_t status = hlo_passes_run(module, cli->passes, &options);
+                                .after_context = cli,
+                                .dumper = &dumper,
+                                .trace = cli->observer.trace};
+  hlo_status_t status = hlo_passes_run(module, cli->passes ? cli->passes : "", &options);
+  if (hlo_status_is_ok(status)) hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
   hlo_diag_deinit(&diag);
   return status;
 }
@@ -32,7 +39,7 @@ static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
-  hlo_status_t status = cli->passes ? run_passes(cli, module) : hlo_ok();
+  hlo_status_t status = run_passes(cli, module);
   if (hlo_status_is_ok(status)) status = hlo_cli_print(cli, module, out);
   hlo_module_release(module);
   return status;

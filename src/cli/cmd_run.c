@@ -10,6 +10,7 @@
 #include "cli/value.h"
 #include "interp/program.h"
 #include "interp/simgrid.h"
+#include "ir/clone.h"
 #include "ir/print.h"
 #include "passes/runner.h"
 
@@ -103,7 +104,7 @@ static void print_probe(void* context, const char* text, size_t length) {
   hlo_cli_write(text, length);
 }
 
-static hlo_status_t run_once(run_t* run) {
+static hlo_status_t call_function(run_t* run) {
   drop(run->outputs, run->process_count * run->output_count);
   hlo_interp_options_t options = {.rng_seed = (uint64_t)run->cli->seed,
                                   .probe_directory = run->cli->probe_dir,
@@ -120,6 +121,13 @@ static hlo_status_t run_once(run_t* run) {
                             .inputs = run->inputs,
                             .options = &options};
   return hlo_simgrid_run(run->program, &grid, run->outputs);
+}
+
+static hlo_status_t run_once(run_t* run) {
+  uint64_t begin = hlo_trace_begin(run->cli->observer.trace);
+  hlo_status_t status = call_function(run);
+  hlo_trace_end(run->cli->observer.trace, begin, "execute", run->func->name, NULL);
+  return status;
 }
 
 static int compare_times(const void* a, const void* b) {
@@ -202,10 +210,15 @@ static hlo_status_t run_module(hlo_cli_t* cli, hlo_module_t* module, run_t* run,
   HLO_TRY(choose_function(cli, module, &run->func));
   HLO_TRY(choose_processes(run, module));
   // One partition holds whole tensors: what the program says about sharding has no meaning.
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, &cli->observer, module->name, hlo_module_hash(module));
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
   if (run->partition_count == 1) {
-    HLO_TRY(hlo_passes_run(module, "drop_shardy", NULL));
+    hlo_pass_options_t options = {.dumper = &dumper, .trace = cli->observer.trace};
+    HLO_TRY(hlo_passes_run(module, "drop_shardy", &options));
     HLO_TRY(choose_function(cli, module, &run->func));
   }
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
   run->input_count = run->func->type->input_count;
   run->output_count = run->func->type->element_count - run->input_count;
   HLO_TRY(check_counts(run));

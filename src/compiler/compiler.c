@@ -57,11 +57,53 @@ static hlo_status_t copy_bytes(const void* bytes, size_t size_bytes, uint8_t** o
   return *out_copy ? hlo_ok() : hlo_status_out_of_memory(size_bytes);
 }
 
-// Fills an executable whose module is set.
-static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
-                             const void* options, size_t options_bytes, hlo_diag_t* diag) {
+static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
+                         const char* file_name, hlo_diag_t* diag) {
+  hlo_trace_t* trace = hlo_observer_trace(executable->config.observer);
+  uint64_t begin = hlo_trace_begin(trace);
+  hlo_status_t status =
+      hlo_frontend_load(bytes, size_bytes, file_name, NULL, diag, &executable->module);
+  hlo_trace_end(trace, begin, "compile", "frontend",
+                trace ? hlo_format_name(hlo_frontend_sniff(bytes, size_bytes)) : NULL);
+  HLO_TRY(status);
+  begin = hlo_trace_begin(trace);
+  status = verify(executable->module, diag);
+  hlo_trace_end(trace, begin, "compile", "verify", NULL);
+  return status;
+}
+
+static hlo_status_t optimise(hlo_executable_t* executable) {
+  const hlo_compile_config_t* config = &executable->config;
   hlo_module_t* module = executable->module;
-  HLO_TRY(verify(module, diag));
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, config->observer, executable->name, executable->fingerprint);
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
+  HLO_TRY(hlo_pipeline_default(
+      module, &(hlo_pipeline_options_t){.partition_count = config->partition_count,
+                                        .verify_each = config->verify_each,
+                                        .dumper = &dumper,
+                                        .trace = hlo_observer_trace(config->observer)}));
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
+  return hlo_ok();
+}
+
+static hlo_status_t generate(hlo_executable_t* executable) {
+  const hlo_compile_config_t* config = &executable->config;
+  const hlo_backend_t* backend = hlo_backend_find(config->backend);
+  if (!backend) {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s", config->backend);
+  }
+  hlo_trace_t* trace = hlo_observer_trace(config->observer);
+  uint64_t begin = hlo_trace_begin(trace);
+  hlo_status_t status = backend->compile(executable->module, config, &executable->program);
+  hlo_trace_end(trace, begin, "compile", "back end", backend->name);
+  return status;
+}
+
+// Fills an executable whose module is set and verified.
+static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, size_t size_bytes,
+                             const void* options, size_t options_bytes) {
+  hlo_module_t* module = executable->module;
   hlo_func_t* entry = hlo_module_entry(module);
   if (!entry) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
@@ -71,17 +113,10 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
-  HLO_TRY(hlo_pipeline_default(
-      module, &(hlo_pipeline_options_t){.partition_count = executable->config.partition_count,
-                                        .verify_each = executable->config.verify_each}));
+  HLO_TRY(optimise(executable));
   entry = hlo_module_entry(module);
   HLO_TRY(hlo_signature_read(executable, entry));
-  const hlo_backend_t* backend = hlo_backend_find(executable->config.backend);
-  if (!backend) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
-                             executable->config.backend);
-  }
-  HLO_TRY(backend->compile(module, &executable->config, &executable->program));
+  HLO_TRY(generate(executable));
   HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
   executable->source_bytes = size_bytes;
   HLO_TRY(copy_bytes(options, options_bytes, &executable->options));
@@ -99,11 +134,15 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   if (!executable) return hlo_status_out_of_memory(sizeof *executable);
   atomic_init(&executable->count, 1);
   executable->config = *config;
-  hlo_status_t status =
-      hlo_frontend_load(bytes, size_bytes, file_name, NULL, diag, &executable->module);
+  hlo_trace_t* trace = hlo_observer_trace(config->observer);
+  uint64_t begin = hlo_trace_begin(trace);
+  hlo_status_t status = load(executable, bytes, size_bytes, file_name, diag);
   if (hlo_status_is_ok(status)) {
-    status = complete(executable, bytes, size_bytes, options, options_bytes, diag);
+    status = complete(executable, bytes, size_bytes, options, options_bytes);
   }
+  hlo_trace_end(trace, begin, "compile", "compile", executable->name);
+  hlo_trace_flush(trace);
+  executable->config.observer = NULL;
   if (!hlo_status_is_ok(status)) {
     hlo_executable_release(executable);
     return status;

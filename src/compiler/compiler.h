@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "base/kernel_abi.h"
+#include "base/observer.h"
 #include "base/status.h"
 #include "ir/module.h"
 
@@ -17,6 +18,7 @@ typedef struct hlo_compile_config {
   int32_t partition_count;
   const char* backend;  // "interp"; NULL: the best there is
   bool verify_each;     // verify after every pass
+  const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
 } hlo_compile_config_t;
 
 void hlo_compile_config_init(hlo_compile_config_t* config);

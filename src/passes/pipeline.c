@@ -16,6 +16,8 @@ hlo_status_t hlo_pipeline_default(hlo_module_t* module, const hlo_pipeline_optio
                              "partitioning a program over %d devices is not supported yet",
                              options->partition_count);
   }
-  return hlo_passes_run(module, "drop_shardy,fold,canonicalize,cse,dce",
-                        &(hlo_pass_options_t){.verify_each = options->verify_each});
+  return hlo_passes_run(
+      module, "drop_shardy,fold,canonicalize,cse,dce",
+      &(hlo_pass_options_t){
+          .verify_each = options->verify_each, .dumper = options->dumper, .trace = options->trace});
 }

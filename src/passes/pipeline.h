@@ -3,11 +3,14 @@
 #ifndef HLO_PASSES_PIPELINE_H_
 #define HLO_PASSES_PIPELINE_H_
 
+#include "ir/dump.h"
 #include "ir/module.h"
 
 typedef struct hlo_pipeline_options {
   int32_t partition_count;  // 1: Shardy ops are dropped as meaningless
   bool verify_each;         // verify after every pass
+  hlo_dumper_t* dumper;     // as in hlo_pass_options_t
+  hlo_trace_t* trace;
 } hlo_pipeline_options_t;
 
 /// Runs the passes over a verified module, which stays verified.

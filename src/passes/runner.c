@@ -140,6 +140,8 @@ static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_modu
   uint64_t start_ns = hlo_os_now_ns();
   hlo_status_t status = entry->pass->function(ctx, module, &changed);
   stats->duration_ns = hlo_os_now_ns() - start_ns;
+  hlo_trace_end(ctx->options->trace, start_ns, "pass", entry->pass->name,
+                changed ? "changed" : NULL);
   stats->step_count = ctx->step_count;
   stats->changed = changed;
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&ctx->scratch);
@@ -169,6 +171,7 @@ static hlo_status_t run_entry(const entry_t* entry, uint32_t position, hlo_pass_
                                entry->pass->name);
     }
   }
+  hlo_dump_pass(ctx->options->dumper, entry->pass->name, module);
   if (ctx->options->after) ctx->options->after(ctx->options->after_context, &stats, module);
   return hlo_ok();
 }

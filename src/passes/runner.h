@@ -3,6 +3,7 @@
 #ifndef HLO_PASSES_RUNNER_H_
 #define HLO_PASSES_RUNNER_H_
 
+#include "ir/dump.h"
 #include "ir/module.h"
 
 typedef struct hlo_pass_ctx hlo_pass_ctx_t;
@@ -51,6 +52,8 @@ typedef struct hlo_pass_options {
   /// Called after every pass (printing, timing); may be NULL. The module is lent.
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;
+  hlo_dumper_t* dumper;  // writes the module after every pass; may be NULL
+  hlo_trace_t* trace;    // gets a span per pass; may be NULL
 } hlo_pass_options_t;
 
 /// Runs "name,name=argument,..." over a verified module, which stays verified. options may be NULL.

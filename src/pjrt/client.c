@@ -18,10 +18,12 @@ static void destroy_client(PJRT_Client* client) {
 
 static hlo_status_t fill_client(PJRT_Client* client) {
   const hlo_config_t* config = &client->settings.config;
+  hlo_observer_start(config, &client->settings.observer);
   const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
                                         .thread_count = (uint32_t)config->num_threads,
                                         .platform_name = config->platform_name,
-                                        .platform_version = client->settings.platform_version};
+                                        .platform_version = client->settings.platform_version,
+                                        .trace = client->settings.observer.trace};
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->device_count = hlo_client_device_count(client->client);
   HLO_TRY(hlo_pjrt_topology_create(config->platform_name, client->settings.platform_version,

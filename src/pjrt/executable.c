@@ -136,12 +136,14 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
   config.partition_count = options->partition_count;
   if (settings != NULL) {
     if (options->unknown_debug_option_count != 0) {
-      HLO_LOG(&settings->log, INFO, "compile options: %u debug options of a newer XLA ignored",
+      HLO_LOG(&settings->observer.log, INFO,
+              "compile options: %u debug options of a newer XLA ignored",
               options->unknown_debug_option_count);
     }
     const char* backend = settings->config.backend;
     config.backend = backend[0] != '\0' ? backend : NULL;
     config.verify_each = settings->config.check;
+    config.observer = &settings->observer;
   }
   return hlo_compile(code, code_size, NULL, &config, options->serialized, options->serialized_bytes,
                      NULL, out_executable);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "base/observer.h"
 #include "base/strbuf.h"
 #include "base/threads.h"
 #include "compiler/compile_options.h"
@@ -23,10 +23,10 @@
 
 // --- Settings ------------------------------------------------------------------------------------
 
-/// Configuration, log and platform text of a client or of a topology made without one.
+/// Configuration, observer and platform text of a client or of a topology made without one.
 typedef struct hlo_pjrt_settings {
   hlo_config_t config;
-  hlo_log_t log;
+  hlo_observer_t observer;       // started by clients only
   const char* platform_version;  // in the configuration's arena
 } hlo_pjrt_settings_t;
 

@@ -46,7 +46,7 @@ static hlo_status_t take_option(const PJRT_NamedValue* value, hlo_pjrt_settings_
   HLO_TRY(hlo_arena_status(arena));
   hlo_status_t status = hlo_config_set(&settings->config, name, text, HLO_CONFIG_SOURCE_OPTION);
   if (hlo_status_code(status) != HLO_STATUS_NOT_FOUND) return status;
-  HLO_LOG(&settings->log, INFO, "create option ignored: %s", hlo_status_message(status));
+  HLO_LOG(&settings->observer.log, INFO, "create option ignored: %s", hlo_status_message(status));
   hlo_status_release(status);
   return hlo_ok();
 }
@@ -69,26 +69,27 @@ static hlo_status_t describe_platform(hlo_pjrt_settings_t* settings) {
 static hlo_status_t fill_settings(const PJRT_NamedValue* options, size_t count,
                                   hlo_pjrt_settings_t* settings) {
   for (size_t i = 0; i < count; ++i) HLO_TRY(take_option(&options[i], settings));
-  HLO_TRY(hlo_log_level_parse(settings->config.log, &settings->log.level));
+  HLO_TRY(hlo_observer_init(&settings->config, &settings->observer));
   return describe_platform(settings);
 }
 
 hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count,
                                     hlo_pjrt_settings_t* out_settings) {
   hlo_strbuf_t warnings = {0};
-  *out_settings = (hlo_pjrt_settings_t){.log = {.level = HLO_LOG_LEVEL_WARN}};
+  *out_settings = (hlo_pjrt_settings_t){.observer.log = {.level = HLO_LOG_LEVEL_WARN}};
   hlo_status_t status = hlo_config_init(&out_settings->config, NULL, &warnings);
   if (hlo_status_is_ok(status)) {
     status = fill_settings(options, count, out_settings);
     if (!hlo_status_is_ok(status)) hlo_pjrt_settings_deinit(out_settings);
   }
   if (hlo_status_is_ok(status) && warnings.length != 0) {
-    HLO_LOG(&out_settings->log, WARN, "%s", hlo_strbuf_text(&warnings));
+    HLO_LOG(&out_settings->observer.log, WARN, "%s", hlo_strbuf_text(&warnings));
   }
   hlo_strbuf_deinit(&warnings);
   return status;
 }
 
 void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings) {
+  hlo_observer_deinit(&settings->observer);
   hlo_config_deinit(&settings->config);
 }

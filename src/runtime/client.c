@@ -13,6 +13,7 @@ struct hlo_client {
   char platform_name[64];
   char platform_version[256];
   hlo_pool_t* pool;
+  hlo_trace_t* trace;
   atomic_ullong run_id;
   hlo_mutex_t lock;  // guards work_count
   hlo_condition_t idle;
@@ -68,6 +69,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   snprintf(client->platform_name, sizeof client->platform_name, "%s", name);
   const char* version = options->platform_version ? options->platform_version : "hlocc";
   snprintf(client->platform_version, sizeof client->platform_version, "%s", version);
+  client->trace = options->trace;
   client->device_count = device_count;
   hlo_mutex_init(&client->lock, HLO_LOCK_LEVEL_CLIENT);
   hlo_condition_init(&client->idle);
@@ -105,6 +107,9 @@ hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
 }
 
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
+hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
+  return client->trace;
+}
 
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) {
   if (HLO_LIKELY(!hlo_pool_is_orphaned(client->pool))) return hlo_ok();
@@ -124,6 +129,7 @@ void hlo_client_work_begin(hlo_client_t* client) {
 }
 
 void hlo_client_work_end(hlo_client_t* client) {
+  hlo_trace_flush(client->trace);  // frameworks may leave without releasing the client
   hlo_mutex_lock(&client->lock);
   if (--client->work_count == 0) hlo_condition_broadcast(&client->idle);
   hlo_mutex_unlock(&client->lock);

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/threads.h"
+#include "base/trace.h"
 
 typedef struct hlo_client hlo_client_t;
 typedef struct hlo_device hlo_device_t;
@@ -46,6 +47,7 @@ typedef struct hlo_client_options {
   uint32_t thread_count;          // 0: the cores that the process may use
   const char* platform_name;      // NULL: "cpu"
   const char* platform_version;   // NULL: "hlocc"
+  hlo_trace_t* trace;             // lent, outlives the client; NULL: off
 } hlo_client_options_t;
 
 /// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
@@ -62,6 +64,8 @@ hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
 /// NULL when there is none of that id.
 hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id);
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
+/// Gets a span for every run and copy; NULL when off.
+hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
 /// FAILED_PRECONDITION in a process forked after the client was made.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
 uint64_t hlo_client_next_run_id(hlo_client_t* client);

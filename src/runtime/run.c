@@ -2,6 +2,7 @@
 // Runs of loaded executables (see run.h).
 #include "runtime/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -136,6 +137,16 @@ static hlo_status_t first_entry(hlo_run_t* run) {
   return hlo_ok();
 }
 
+// One stretch of a run on the calling thread: to its end, or to a suspension.
+static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
+  hlo_trace_t* trace = hlo_client_trace(run->loaded->client);
+  if (HLO_LIKELY(!trace)) return;
+  char detail[64];
+  snprintf(detail, sizeof detail, "device %d, run %llu", run->device->id,
+           (unsigned long long)run->frame.run_id);
+  hlo_trace_end(trace, begin_ns, "execute", run->loaded->executable->name, detail);
+}
+
 static void run_job(hlo_job_t* job) {
   hlo_run_t* run = (hlo_run_t*)job;
   if (!run->started) {
@@ -148,9 +159,11 @@ static void run_job(hlo_job_t* job) {
   }
   for (;;) {
     atomic_store(&run->state, RUN_ACTIVE);
+    uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
     hlo_fp_state_t host = hlo_fp_enter();  // cheap programs run on the caller's thread
     int32_t answer = run->loaded->executable->program->entry(&run->frame);
     hlo_fp_leave(host);
+    trace_stretch(run, begin_ns);
     if (answer == HLO_KERNEL_DONE) {
       finish(run, hlo_ok());
       return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers: host to device, device to host, between memory spaces; inline when small and ready, on a
 // worker otherwise.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,6 +27,22 @@ typedef struct copy_job {
   hlo_copy_plan_t plan;        // where is_strided
 } copy_job_t;
 
+static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
+                       size_t size_bytes, const hlo_memory_t* from, const hlo_memory_t* to) {
+  hlo_trace_t* trace = hlo_client_trace(client);
+  if (HLO_LIKELY(!trace)) return;
+  char detail[96];
+  int length = snprintf(detail, sizeof detail, "%zu bytes", size_bytes);
+  if (from) {
+    length += snprintf(detail + length, sizeof detail - (size_t)length, ", from device %d",
+                       from->device->id);
+  }
+  if (to) {
+    snprintf(detail + length, sizeof detail - (size_t)length, ", to device %d", to->device->id);
+  }
+  hlo_trace_end(trace, begin_ns, "transfer", name, detail);
+}
+
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
   hlo_client_t* client = copy->client;
   if (copy->host_done) hlo_event_set(copy->host_done, hlo_status_clone(status));
@@ -40,6 +57,7 @@ static void copy_finish(copy_job_t* copy, hlo_status_t status) {
 
 static void copy_run(hlo_job_t* job) {
   copy_job_t* copy = (copy_job_t*)job;
+  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(copy->client));
   const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
   uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
   if (copy->is_strided) {
@@ -47,6 +65,12 @@ static void copy_run(hlo_job_t* job) {
   } else if (copy->size_bytes) {
     memcpy(to, from + copy->offset_bytes, copy->size_bytes);
   }
+  trace_copy(copy->client, begin_ns,
+             !copy->source.storage ? "host to device"
+             : copy->destination   ? "device to device"
+                                   : "device to host",
+             copy->size_bytes, copy->source.storage ? copy->source.storage->memory : NULL,
+             copy->destination ? copy->destination->memory : NULL);
   copy_finish(copy, hlo_ok());
 }
 
@@ -167,11 +191,14 @@ static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage,
   bool is_strided = byte_strides && !strides_are_dense(&buffer->shape, byte_strides);
   if (is_strided) HLO_TRY(plan_from_host(&buffer->shape, byte_strides, &plan));
   if (now || buffer->size_bytes <= INLINE_COPY_BYTES) {
+    hlo_client_t* client = hlo_memory_client(buffer->memory);
+    uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(client));
     if (is_strided) {
       hlo_copy_run(&plan, data, hlo_storage_data(storage));
     } else if (buffer->size_bytes) {
       memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
     }
+    trace_copy(client, begin_ns, "host to device", buffer->size_bytes, NULL, buffer->memory);
     *out_ready = hlo_event_create_ready(hlo_ok());
     if (out_done) *out_done = hlo_event_retain(*out_ready);
     return hlo_ok();

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command-line tool from outside: verbs, inputs and outputs, exit status, one located error for
 every kind of bad input.  The path of the tool is the first argument."""
+import json
 import pathlib
 import re
 import struct
@@ -200,6 +201,39 @@ class CliTest(unittest.TestCase):
         header = (ROOT / "include" / "hlocc" / "hlocc.h").read_text(encoding="utf-8")
         for name in re.findall(r"^HLOCC_API [^;(]*?\b(hlocc_\w+)\(", header, re.M):
             self.assertIn(name + "(", page(3))
+
+    # ---- trace and dumps
+
+    def test_trace(self):
+        path = self.folder / "trace.json"
+        for verb, spans in [(("compile",), {"frontend", "fold", "back end", "compile"}),
+                            (("run", "--random"), {"frontend", "drop_shardy", "main"}),
+                            (("opt", "--passes=cse,dce"), {"frontend", "cse", "dce"})]:
+            self.good(*verb, f"--trace={path}", stdin=ADD)
+            events = json.loads(path.read_text(encoding="utf-8"))
+            self.assertLessEqual(spans, {event["name"] for event in events})
+            for event in events[:-1]:
+                self.assertEqual(event["ph"], "X")
+                self.assertGreaterEqual(event["dur"], 0)
+
+    def test_dump(self):
+        dumps = self.folder / "dumps"
+        for verb in [("compile",), ("run", "--random"), ("opt", "--passes=dce")]:
+            self.good(*verb, f"--dump=input,passes,final:{dumps}", stdin=ADD)
+            files = sorted(file.name.split(".", 2)[2] for file in dumps.iterdir())
+            self.assertEqual([files[0], files[-1]], ["00.input.mlir", "final.mlir"])
+            for file in dumps.iterdir():
+                self.good("check", file)
+                file.unlink()
+        self.assertIn("the stages are input, passes, final",
+                      self.bad(2, "compile", "--dump=imput", stdin=ADD))
+
+    def test_observing_never_fails(self):
+        done = tool("compile", "--dump=input:/dev/null/x", "--trace=/dev/null/x", stdin=ADD)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual([line.split(":")[:2] for line in done.stderr.splitlines()],
+                         [["hlocc warn", " no trace is written"],
+                          ["hlocc warn", " no dump is written"]])
 
     # ---- usage
 

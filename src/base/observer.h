@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client tells of its work: log lines, a trace file (HLOCC_TRACE), dumps of the stages of a
+// compilation (HLOCC_DUMP). Observing never makes work fail: what cannot be written is a warning.
+#ifndef HLO_BASE_OBSERVER_H_
+#define HLO_BASE_OBSERVER_H_
+
+#include <stdbool.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/trace.h"
+
+typedef enum hlo_dump_stage {
+#define HLO_DUMP_STAGE(name, ...) HLO_DUMP_STAGE_##name,
+#include "base/dump.def"
+#undef HLO_DUMP_STAGE
+  HLO_DUMP_STAGE_COUNT
+} hlo_dump_stage_t;
+
+/// "input" and so on.
+const char* hlo_dump_stage_name(hlo_dump_stage_t stage);
+
+/// Zero-initialised: errors are logged, nothing else.
+/// owner: whoever declared it, hlo_observer_deinit(). threads: immutable once started.
+typedef struct hlo_observer {
+  hlo_log_t log;
+  hlo_trace_t* trace;          // NULL: off
+  uint32_t dump_stages;        // one bit per hlo_dump_stage_t
+  const char* dump_directory;  // lent by the configuration
+} hlo_observer_t;
+
+/// Reads log, dump; touches no file. `config` outlives the observer.
+/// errors: INVALID_ARGUMENT for an unknown level or stage, listing those there are
+hlo_status_t hlo_observer_init(const hlo_config_t* config,
+                               hlo_observer_t* out_observer) HLO_MUST_USE;
+/// Opens the trace file, if one is asked for.
+void hlo_observer_start(const hlo_config_t* config, hlo_observer_t* observer);
+/// Completes the trace file.
+void hlo_observer_deinit(hlo_observer_t* observer);
+
+/// NULL-safe questions.
+static inline hlo_trace_t* hlo_observer_trace(const hlo_observer_t* observer) {
+  return observer ? observer->trace : NULL;
+}
+static inline bool hlo_observer_dumps(const hlo_observer_t* observer, hlo_dump_stage_t stage) {
+  return observer && HLO_UNLIKELY(observer->dump_stages >> stage & 1);
+}
+
+/// Writes one file into the dump directory, made if it is not there; a warning and false if that
+/// fails. Files of equal names replace each other whole. threads: safe.
+bool hlo_observer_write_dump(const hlo_observer_t* observer, const char* file_name,
+                             const char* text, size_t length);
+
+#endif  // HLO_BASE_OBSERVER_H_
