@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function's body becomes before code is made: a sequence of steps, most of them fusions, groups
+// of ops computed together by one loop nest, so that values between them never reach memory.
+#ifndef HLO_CODEGEN_FUSION_H_
+#define HLO_CODEGEN_FUSION_H_
+
+#include "codegen/target.h"
+#include "codegen/vir/builder.h"
+#include "ir/module.h"
+
+/// A fused kernel. Cheap nodes (broadcasts, constants, iota ...) may be members of several fusions.
+typedef struct hlo_fusion {
+  uint32_t index;  // dense in the schedule
+  uint32_t node_count, input_count, output_count;
+  hlo_node_t** nodes;     // in program order
+  hlo_value_t** inputs;   // read from memory
+  hlo_value_t** outputs;  // written to memory: members' results that others use
+} hlo_fusion_t;
+
+typedef enum hlo_step_kind {
+  HLO_STEP_FUSION,   // `fusion`
+  HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape): no work if they may be shared
+  HLO_STEP_SITE,     // `node`: computed by a leaf kernel or the reference function
+  HLO_STEP_CONTROL,  // `node`: while, if, case; each of its regions has its own sequence
+} hlo_step_kind_t;
+
+typedef struct hlo_step {
+  hlo_step_kind_t kind;
+  hlo_node_t* node;  // the last member for a fusion
+  hlo_fusion_t* fusion;
+} hlo_step_t;
+
+/// The steps of one region, in an order that respects uses and tokens. Constants and the terminator are
+/// no steps.
+typedef struct hlo_sequence {
+  const hlo_region_t* region;
+  uint32_t step_count;
+  hlo_step_t* steps;
+} hlo_sequence_t;
+
+typedef struct hlo_schedule {
+  uint32_t sequence_count, fusion_count;
+  hlo_sequence_t* sequences;  // the function's body first
+} hlo_schedule_t;
+
+/// Cuts a function (static shapes, calls inlined) into steps. Everything is allocated in `arena`.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
+                                 hlo_arena_t* arena, hlo_schedule_t** out_schedule) HLO_MUST_USE;
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region);
+
+/// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.
+typedef struct hlo_kernel hlo_kernel_t;
+
+hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* target,
+                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
+/// 1: to be emitted in line; more: one chunk function run by parallel_for.
+uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel);
+/// Whether an output may be the very memory of an input: every element of the input is read before, or
+/// in the same step as, the same element of the output is written, and by the same chunk.
+bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input);
+/// Emits the loops at the builder's place. addresses: INDEX base addresses of the fusion's inputs, then
+/// outputs, different ones never overlapping but as hlo_kernel_may_share() allowed; chunk: INDEX, NULL
+/// when there is one. site_of(context, node): the site number of a member.
+/// errors: sticky in the module
+void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                     hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
+                     uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context);
+
+#endif  // HLO_CODEGEN_FUSION_H_
