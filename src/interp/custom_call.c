@@ -183,6 +183,14 @@ static const target_t targets[] = {
     {"lapack_dsyevd_ffi", hlo_custom_lapack_syevd},
 };
 
+uint32_t hlo_custom_call_count(void) {
+  return sizeof(targets) / sizeof(targets[0]);
+}
+
+const char* hlo_custom_call_name(uint32_t index) {
+  return targets[index].name;
+}
+
 hlo_ref_fn_t hlo_custom_call_find(const char* target) {
   for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
     if (strcmp(targets[i].name, target) == 0) return targets[i].run;

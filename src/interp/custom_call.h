@@ -7,6 +7,9 @@
 
 /// The function behind a target name; NULL if there is none.
 hlo_ref_fn_t hlo_custom_call_find(const char* target);
+/// The names of all targets, for lists.
+uint32_t hlo_custom_call_count(void);
+const char* hlo_custom_call_name(uint32_t index);
 
 /// The dictionary of the call: backend_config where it is one, else the discardable attribute that
 /// carries typed-FFI attributes through StableHLO. NULL if there is none.

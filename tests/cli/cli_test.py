@@ -187,6 +187,17 @@ class CliTest(unittest.TestCase):
         self.assertIn("hlocc ", self.good("info"))
         self.assertEqual(self.good("--version"), self.good("info"))
 
+    def test_support_matrix(self):
+        lines = self.good("support").splitlines()
+        names = [line.split(" ")[0] for line in self.good("ops").splitlines()]
+        self.assertEqual([line.split(":")[0] for line in lines], names)
+        rows = dict(line.split(": ", 1) for line in lines)
+        self.assertEqual(rows["stablehlo.add"], "interp(all)")
+        self.assertEqual(rows["stablehlo.shift_left"], "interp(int)")
+        self.assertEqual(rows["stablehlo.complex"], "interp(float)")
+        self.assertEqual(rows["stablehlo.replica_id"], "interp(yes)")
+        self.assertEqual(rows["stablehlo.infeed"], "interp(no)")
+
     def test_manual_pages_are_complete(self):
         def page(section):
             text = (ROOT / "docs" / "man" / f"hlocc.{section}").read_text(encoding="utf-8")

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operation runs on which element type in which back end, found out by running the smallest
+// program of each (support.def) as a client would.
+#ifndef HLO_CLI_SUPPORT_H_
+#define HLO_CLI_SUPPORT_H_
+
+#include "base/dtype.h"
+#include "ir/ops.h"
+#include "runtime/client.h"
+
+enum {
+  HLO_SUPPORT_QUANTIZED = HLO_DTYPE_COUNT,  // beside the element types: !quant.uniform<i8:f32, ...>
+  HLO_SUPPORT_TYPE_COUNT,
+};
+
+/// Why an operation has no program: words for the page; NULL if it has one.
+const char* hlo_support_note(hlo_op_t op);
+/// The program does not depend on the element type.
+bool hlo_support_is_typeless(hlo_op_t op);
+
+typedef enum hlo_support_answer {
+  HLO_SUPPORT_INVALID,        // refused by the verifier, or by the operation itself
+  HLO_SUPPORT_UNIMPLEMENTED,  // refused by the back end
+  HLO_SUPPORT_RUNS,
+} hlo_support_answer_t;
+
+/// Compiles and runs the program of `op` on one element type.
+/// errors: INTERNAL when it does anything but run or be refused: the page would not be true
+hlo_status_t hlo_support_probe(hlo_client_t* client, const char* backend, hlo_op_t op, int type,
+                               hlo_support_answer_t* out_answer) HLO_MUST_USE;
+
+#endif  // HLO_CLI_SUPPORT_H_
