@@ -71,10 +71,12 @@ hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data,
 /// Makes a directory and its parents; an existing one is fine.
 hlo_status_t hlo_os_directory_create(const char* path) HLO_MUST_USE;
 
-/// An append-only file for trace and log, empty at first. owner: caller, hlo_os_stream_close().
+/// A file written piece by piece. owner: caller, hlo_os_stream_close().
 typedef struct hlo_os_stream hlo_os_stream_t;
-/// errors: ALREADY_EXISTS when another stream has the file open; those of files
-hlo_status_t hlo_os_stream_open(const char* path, hlo_os_stream_t** out_stream) HLO_MUST_USE;
+/// keep: adds to what the file holds; else it is empty at first, and no other stream may have it.
+/// errors: ALREADY_EXISTS when another stream has the file; those of files
+hlo_status_t hlo_os_stream_open(const char* path, bool keep,
+                                hlo_os_stream_t** out_stream) HLO_MUST_USE;
 hlo_status_t hlo_os_stream_write(hlo_os_stream_t* stream, const void* data,
                                  size_t size_bytes) HLO_MUST_USE;
 void hlo_os_stream_close(hlo_os_stream_t* stream);

@@ -23,6 +23,28 @@
 
 enum { NS_PER_S = 1000000000, HUGE_PAGE_BYTES = 2 * 1024 * 1024, READ_STEP_BYTES = 256 * 1024 };
 
+// ---- fault injection ----------------------------------------------------------------------------
+
+static _Thread_local uint64_t t_io_countdown;
+static _Thread_local bool t_io_failed;
+
+void hlo_os_io_fail_nth(uint64_t n) {
+  t_io_countdown = n;
+  t_io_failed = false;
+}
+
+bool hlo_os_io_failed(void) {
+  return t_io_failed;
+}
+
+// True when fault injection wants this operation to fail; errno says how.
+static bool injected_failure(void) {
+  if (HLO_LIKELY(t_io_countdown == 0) || --t_io_countdown != 0) return false;
+  t_io_failed = true;
+  errno = EIO;
+  return true;
+}
+
 // ---- time, cores, memory -----------------------------------------------------------------------
 
 uint64_t hlo_os_now_ns(void) {
@@ -40,7 +62,7 @@ int64_t hlo_os_thread_id(void) {
 
 // Reads a small file of /proc or /sys as text; false if it is not there.
 static bool read_small(const char* path, char* text, size_t capacity) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = injected_failure() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   ssize_t size = read(fd, text, capacity - 1);
   close(fd);
@@ -135,26 +157,6 @@ void hlo_os_futex_wake(atomic_uint* word, uint32_t count) {
 }
 
 // ---- pages -------------------------------------------------------------------------------------
-
-static _Thread_local uint64_t t_io_countdown;
-static _Thread_local bool t_io_failed;
-
-void hlo_os_io_fail_nth(uint64_t n) {
-  t_io_countdown = n;
-  t_io_failed = false;
-}
-
-bool hlo_os_io_failed(void) {
-  return t_io_failed;
-}
-
-// True when fault injection wants this operation to fail; errno says how.
-static bool injected_failure(void) {
-  if (HLO_LIKELY(t_io_countdown == 0) || --t_io_countdown != 0) return false;
-  t_io_failed = true;
-  errno = EIO;
-  return true;
-}
 
 static hlo_status_t error_of(int error, const char* verb, const char* path) {
   hlo_status_code_t code;
@@ -406,7 +408,7 @@ hlo_status_t hlo_os_directory_create(const char* path) {
     char kept = partial[i];
     partial[i] = 0;
     if (injected_failure() || (mkdir(partial, 0777) != 0 && errno != EEXIST)) {
-      return error_of(errno, "create directory", partial);
+      return error_of(errno, "create directory", path);
     }
     partial[i] = kept;
   }
@@ -418,17 +420,18 @@ hlo_status_t hlo_os_directory_create(const char* path) {
 
 struct hlo_os_stream {
   int fd;
+  char path[];  // for messages
 };
 
 // A lock that ends with the last descriptor says whose file it is; where there are no locks, the
 // last one wins. Devices cannot be cut, nor need they be.
-static int open_stream(const char* path) {
+static int open_stream(const char* path, bool keep) {
   if (injected_failure()) return -1;
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) return -1;
   struct stat info;
   bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (!is_file) return fd;
+  if (keep || !is_file) return fd;
   bool is_taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (!is_taken && ftruncate(fd, 0) == 0) return fd;
   int error = errno;
@@ -437,22 +440,24 @@ static int open_stream(const char* path) {
   return -1;
 }
 
-hlo_status_t hlo_os_stream_open(const char* path, hlo_os_stream_t** out_stream) {
-  int fd = open_stream(path);
+hlo_status_t hlo_os_stream_open(const char* path, bool keep, hlo_os_stream_t** out_stream) {
+  int fd = open_stream(path, keep);
   if (fd < 0) return error_of(errno, "open", path);
-  hlo_os_stream_t* stream = hlo_mem_alloc(sizeof *stream);
+  size_t path_bytes = strlen(path) + 1;
+  hlo_os_stream_t* stream = hlo_mem_alloc(sizeof *stream + path_bytes);
   if (!stream) {
     close(fd);
     return hlo_status_out_of_memory(sizeof *stream);
   }
   stream->fd = fd;
+  memcpy(stream->path, path, path_bytes);
   *out_stream = stream;
   return hlo_ok();
 }
 
 hlo_status_t hlo_os_stream_write(hlo_os_stream_t* stream, const void* data, size_t size_bytes) {
   if (write_all(stream->fd, data, size_bytes)) return hlo_ok();
-  return error_of(errno, "write", "stream");
+  return error_of(errno, "write", stream->path);
 }
 
 void hlo_os_stream_close(hlo_os_stream_t* stream) {

@@ -23,14 +23,14 @@ struct hlo_trace {
 
 // The first of path, path.2, path.3 ... that nobody is writing.
 static hlo_status_t open_free(const char* path, hlo_os_stream_t** out_stream) {
-  hlo_status_t status = hlo_os_stream_open(path, out_stream);
+  hlo_status_t status = hlo_os_stream_open(path, false, out_stream);
   for (int i = 2; hlo_status_code(status) == HLO_STATUS_ALREADY_EXISTS && i <= MAX_WRITERS; ++i) {
     hlo_strbuf_t text = {0};
     hlo_strbuf_printf(&text, "%s.%d", path, i);
     hlo_status_release(status);
     status = hlo_strbuf_status(&text);
     char* numbered = hlo_strbuf_take(&text);
-    if (hlo_status_is_ok(status)) status = hlo_os_stream_open(numbered, out_stream);
+    if (hlo_status_is_ok(status)) status = hlo_os_stream_open(numbered, false, out_stream);
     hlo_mem_free(numbered);
   }
   return status;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "hlocc/hlocc.h"
 
 static const char kAdd[] =
@@ -202,6 +203,30 @@ static void test_every_allocation_may_fail(void** state) {
   }
 }
 
+// Reading a program fails at every operation, then not at all.
+static void test_every_read_may_fail(void** state) {
+  (void)state;
+  static const char kPath[] = "tests/data/hlo/layouts.hlo";
+  hlocc_client_t* client = new_client(1);
+  for (uint64_t n = 1;; ++n) {
+    assert_true(n < 100);
+    hlocc_executable_t* executable = NULL;
+    hlo_os_io_fail_nth(n);
+    hlocc_error_t* error = hlocc_executable_load_file(client, kPath, NULL, &executable);
+    bool failed = hlo_os_io_failed();
+    hlo_os_io_fail_nth(0);
+    hlocc_executable_free(executable);
+    if (!failed) {
+      assert_null(error);
+      break;
+    }
+    assert_int_equal(hlocc_error_code(error), HLOCC_DATA_LOSS);
+    assert_non_null(strstr(hlocc_error_message(error), kPath));
+    hlocc_error_free(error);
+  }
+  hlocc_client_free(client);
+}
+
 static void test_nothing_is_fine(void** state) {
   (void)state;
   assert_int_equal(hlocc_error_code(NULL), HLOCC_OK);
@@ -227,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_failed_runs_say_where),
       cmocka_unit_test(test_nothing_is_fine),
       cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_every_read_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void append_npy(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
   hlo_strbuf_deinit(&head);
 }
 
-// probe<n>.npy, and a line "id,type,path" in index.csv.
+// probe<n>.npy, and a line "id,type,path" in index.csv, which the first probe begins anew.
 static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, const char* id,
                                 const hlo_tensor_t* tensor) {
   hlo_strbuf_t path = {0}, file = {0}, line = {0}, index = {0};
@@ -127,7 +127,9 @@ static hlo_status_t write_probe(const hlo_eval_t* eval, const hlo_node_t* node, 
     status = hlo_os_file_write(hlo_strbuf_text(&path), hlo_strbuf_text(&file), file.length);
   }
   hlo_os_stream_t* stream = NULL;
-  if (hlo_status_is_ok(status)) status = hlo_os_stream_open(hlo_strbuf_text(&index), &stream);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_os_stream_open(hlo_strbuf_text(&index), eval->probe_count > 1, &stream);
+  }
   if (hlo_status_is_ok(status)) {
     status = hlo_os_stream_write(stream, hlo_strbuf_text(&line), line.length);
     hlo_os_stream_close(stream);
@@ -155,7 +157,10 @@ hlo_status_t hlo_ref_interpreter_probe(REF_ARGUMENTS) {
   }
   eval->last_probe = probe;
   ++eval->probe_count;
-  if (eval->options.probe_directory) HLO_TRY(write_probe(eval, node, id, operands[0]));
+  if (eval->options.probe_directory) {
+    hlo_status_t status = write_probe(eval, node, id, operands[0]);
+    if (!hlo_status_is_ok(status)) return hlo_eval_annotate(node, status);
+  }
   results[0] = hlo_tensor_retain(operands[0]);
   return hlo_ok();
 }
