@@ -5,27 +5,31 @@
 
 #include "codegen/vir/vir.h"
 
-/// Where instructions go. Failure of memory is sticky in the module; calls then answer a poison value.
-/// owner: deinit frees only the builder's own tables. threads: confined.
+/// Where instructions go. Failure of memory is sticky in the module; calls then answer a poison
+/// value. owner: deinit frees only the builder's own tables. threads: confined.
 typedef struct hlo_vir_builder {
   hlo_vir_module_t* module;
   hlo_vir_func_t* func;
-  hlo_vir_block_t* block;  // innermost open block
-  uint32_t site;           // given to every instruction made from now on
-  struct hlo_vir_equal_table* equal;  // pure instructions by content
+  hlo_vir_block_t* block;             // innermost open block
+  uint32_t site;                      // given to every instruction made from now on
+  struct hlo_vir_equal_table* equal;  // pure instructions by content; NULL: none yet
 } hlo_vir_builder_t;
 
 void hlo_vir_builder_init(hlo_vir_builder_t* b, hlo_vir_func_t* func);
 void hlo_vir_builder_deinit(hlo_vir_builder_t* b);
 
-/// Any instruction without a body. Pure ones (and INVARIANT loads) go to the outermost open block where
-/// the operands are known, and an equal earlier one is returned instead; ops on constants are folded
-/// for INDEX. A var as operand ties an instruction to where it is.
+/// Any instruction without a body. Pure ones (and INVARIANT loads) go to the outermost open block
+/// where the operands are known, and an equal earlier one is returned instead; ops on constants are
+/// folded, constant terms of a sum move outwards and end in the displacement of memory ops.
+/// Divisions whose divisor is no constant stay where they are. A var as operand ties an instruction
+/// to where it is and keeps it from being folded: `iadd(var, 0)` and the like take the value a var
+/// has at that place.
 hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
                               uint32_t flags, int64_t imm, uint32_t operand_count,
                               hlo_vir_value_t* const* operands);
 
-/// Opens a loop; the value is its counter. Ends with hlo_vir_end().
+/// Opens a loop; the value is its counter. Ends with hlo_vir_end(). A loop that is known to run
+/// once is none: the counter is `lo`, and the body goes where the loop would be.
 hlo_vir_value_t* hlo_vir_begin_for(hlo_vir_builder_t* b, hlo_vir_value_t* lo, hlo_vir_value_t* hi,
                                    int64_t step, uint32_t flags);
 void hlo_vir_begin_loop(hlo_vir_builder_t* b);

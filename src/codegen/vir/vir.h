@@ -3,11 +3,11 @@
 // kernels and machine code, C source or an interpreter.
 //
 // A value is a 64-bit INDEX (addresses, counters, conditions), a MASK, or a vector of 1 to 64 equal
-// lanes that fits one register of the target. Values are single-assignment but for `var`, a register
-// that `set` changes; using a var means its value at that place. Blocks nest: for, loop, if. The
-// builder places every pure instruction in the outermost open block that has its operands, and finds
-// equal ones again, so that what does not change in a loop never is inside it.
-// owner  : a module owns everything; freed at once. threads: confined while building, then immutable.
+// lanes that fits one register of the target. Values are single-assignment but for `var`, a
+// register that `set` changes; using a var means its value at that place. Blocks nest: for, loop,
+// if. The builder places every pure instruction in the outermost open block that has its operands,
+// and finds equal ones again, so that what does not change in a loop never is inside it. owner  : a
+// module owns everything; freed at once. threads: confined while building, then immutable.
 #ifndef HLO_CODEGEN_VIR_VIR_H_
 #define HLO_CODEGEN_VIR_VIR_H_
 
@@ -21,6 +21,20 @@ typedef enum hlo_vir_opcode {
 #include "codegen/vir/vir.def"
   HLO_VIR_OPCODE_COUNT
 } hlo_vir_opcode_t;
+
+/// The classes of vir.def.
+typedef enum hlo_vir_class {
+  HLO_VIR_CONTROL,
+  HLO_VIR_INDEX_OP,
+  HLO_VIR_MEMORY,
+  HLO_VIR_CROSS,
+  HLO_VIR_FLOAT,
+  HLO_VIR_INT,
+  HLO_VIR_BITS,
+  HLO_VIR_CONVERT,
+  HLO_VIR_COMPARE,
+  HLO_VIR_MASK_OP,
+} hlo_vir_class_t;
 
 typedef enum hlo_vir_elem {
   HLO_VIR_VOID,   // no value
@@ -62,10 +76,11 @@ typedef enum hlo_vir_rounding {
 enum {
   HLO_VIR_SCALE_MASK = 3,
   HLO_VIR_WIDTH_SHIFT = 2,
-  HLO_VIR_UNSIGNED = 1 << 4,       // iload, to_index: zero-extend
-  HLO_VIR_INVARIANT = 1 << 5,      // the memory never changes while the function runs and may be read
-                                   // wherever the operands are known: load moves and merges like pure ops
-  HLO_VIR_STREAM = 1 << 6,         // store past the caches
+  HLO_VIR_UNSIGNED = 1 << 4,  // iload, to_index: zero-extend
+  HLO_VIR_INVARIANT =
+      1 << 5,               // the memory never changes while the function runs and may be read
+                            // wherever the operands are known: load moves and merges like pure ops
+  HLO_VIR_STREAM = 1 << 6,  // store past the caches
   HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
 };
 
@@ -74,7 +89,7 @@ typedef struct hlo_vir_block hlo_vir_block_t;
 typedef struct hlo_vir_func hlo_vir_func_t;
 typedef struct hlo_vir_module hlo_vir_module_t;
 
-enum { HLO_VIR_MAX_OPERANDS = 5, HLO_VIR_MAX_PARAMS = 4 };
+enum { HLO_VIR_MAX_OPERANDS = 5, HLO_VIR_MAX_LANES = 64, HLO_VIR_MAX_PARAMS = 4 };
 
 /// One instruction and the value it gives.
 struct hlo_vir_value {
@@ -97,20 +112,28 @@ struct hlo_vir_block {
   hlo_vir_block_t* parent;  // block of the owner
   uint32_t depth;           // 0: the function's body
   hlo_vir_value_t *first, *last;
+  uint32_t single_trips;  // builder: loops of one iteration that were begun here and not ended
 };
+
+/// The block from which on a value may be used (and in blocks inside it): a counter's is the body.
+static inline hlo_vir_block_t* hlo_vir_value_block(const hlo_vir_value_t* value) {
+  return value->op == HLO_VIR_for ? value->body : value->parent;
+}
 
 struct hlo_vir_func {
   hlo_vir_module_t* module;
   const char* name;
   uint32_t index, param_count, value_count;
-  bool is_entry;  // int32_t f(hlo_frame_t*): may call and suspend; else a chunk, (frame, context, index)
+  bool is_entry;  // int32_t f(hlo_frame_t*): may call and suspend; else a chunk, (frame, context,
+                  // index)
   hlo_vir_block_t* body;
   hlo_vir_func_t* next;
 };
 
 typedef struct hlo_vir_blob {
-  const uint8_t* bytes;  // 64-byte aligned where it ends up
+  const uint8_t* bytes;  // 64-byte aligned, here and where it ends up
   size_t size_bytes;
+  uint64_t hash;
 } hlo_vir_blob_t;
 
 struct hlo_vir_module {
@@ -118,6 +141,8 @@ struct hlo_vir_module {
   hlo_vir_func_t *first_func, *last_func;
   uint32_t func_count, blob_count, blob_capacity;
   hlo_vir_blob_t* blobs;
+  hlo_vir_value_t* poison;      // answered when memory is out: an INDEX that is in no block
+  hlo_vir_func_t* poison_func;  // its only user is a builder that cannot build
 };
 
 hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) HLO_MUST_USE;
@@ -127,20 +152,26 @@ hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) HLO_MUST_USE;
 /// Copies constant bytes into the module, once for equal ones; its number for `rodata`.
 uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, size_t size_bytes);
 /// Never NULL (a poison function when memory is out).
-hlo_vir_func_t* hlo_vir_func_create(hlo_vir_module_t* module, const char* name, uint32_t param_count,
-                                    bool is_entry);
+hlo_vir_func_t* hlo_vir_func_create(hlo_vir_module_t* module, const char* name,
+                                    uint32_t param_count, bool is_entry);
 
 const char* hlo_vir_opcode_name(hlo_vir_opcode_t op);
 /// Most operands of an op; whether it has no effect and may be moved and merged.
 uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op);
 bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op);
+hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op);
+/// Of a MEMORY op: the operand that is the base; the index (or vector of indices) is the next one.
+uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op);
 uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem);  // 0 for VOID and MASK
 static inline hlo_vir_type_t hlo_vir_type(hlo_vir_elem_t elem, uint32_t lanes) {
   return (hlo_vir_type_t){(uint8_t)elem, (uint8_t)lanes};
 }
+static inline bool hlo_vir_type_equal(hlo_vir_type_t a, hlo_vir_type_t b) {
+  return a.elem == b.elem && a.lanes == b.lanes;
+}
 
-/// Every fault of a function as one INTERNAL status: types, operand counts, values used where they are
-/// not known, widths above `vector_bytes` (0: any).
+/// Every fault of a function as one INTERNAL status: types, operand counts, values used where they
+/// are not known, widths above `vector_bytes` (0: any).
 hlo_status_t hlo_vir_verify(const hlo_vir_module_t* module, uint32_t vector_bytes) HLO_MUST_USE;
 /// Readable text, one instruction a line, blocks indented.
 void hlo_vir_print(const hlo_vir_module_t* module, hlo_strbuf_t* out);

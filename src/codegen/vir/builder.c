@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building vector IR (see builder.h): where instructions go, and finding equal ones again.
+#include "codegen/vir/builder.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "codegen/vir/builder_impl.h"
+
+enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
+
+// ---- equal instructions
+// --------------------------------------------------------------------------
+
+// Open addressing; entries of closed blocks stay and are never equal to anything again.
+struct hlo_vir_equal_table {
+  hlo_vir_value_t** slots;
+  uint32_t slot_count;  // a power of two
+  uint32_t used;
+};
+
+static uint64_t content_hash(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
+  uint64_t head = (uint64_t)value->op | (uint64_t)value->type.elem << 16 |
+                  (uint64_t)value->type.lanes << 24 | (uint64_t)value->flags << 32 |
+                  (uint64_t)value->operand_count << 40;
+  uint64_t hash = hlo_hash_word(head, (uint64_t)value->imm);
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    hash = hlo_hash_word(hash, (uint64_t)(uintptr_t)value->operands[i]);
+  }
+  return hlo_hash_word(hash, (uint64_t)(uintptr_t)block);
+}
+
+static bool equal_content(const hlo_vir_value_t* a, const hlo_vir_value_t* b) {
+  return a->op == b->op && hlo_vir_type_equal(a->type, b->type) && a->flags == b->flags &&
+         a->imm == b->imm && a->operand_count == b->operand_count &&
+         memcmp(a->operands, b->operands, a->operand_count * sizeof *a->operands) == 0;
+}
+
+static hlo_vir_value_t* find_equal(const struct hlo_vir_equal_table* table,
+                                   const hlo_vir_value_t* draft, const hlo_vir_block_t* block) {
+  if (!table) return NULL;
+  uint32_t mask = table->slot_count - 1;
+  for (uint32_t at = (uint32_t)content_hash(draft, block) & mask; table->slots[at];
+       at = (at + 1) & mask) {
+    hlo_vir_value_t* value = table->slots[at];
+    if (value->parent == block && equal_content(value, draft)) return value;
+  }
+  return NULL;
+}
+
+static void put_slot(struct hlo_vir_equal_table* table, hlo_vir_value_t* value) {
+  uint32_t mask = table->slot_count - 1;
+  uint32_t at = (uint32_t)content_hash(value, value->parent) & mask;
+  while (table->slots[at]) at = (at + 1) & mask;
+  table->slots[at] = value;
+  ++table->used;
+}
+
+static bool grow_table(struct hlo_vir_equal_table* table) {
+  uint32_t count = table->slot_count ? table->slot_count * 2 : FIRST_SLOTS;
+  struct hlo_vir_equal_table grown = {hlo_mem_alloc_zeroed(count * sizeof *grown.slots), count, 0};
+  if (!grown.slots) return false;
+  for (uint32_t i = 0; i < table->slot_count; ++i) {
+    if (table->slots[i]) put_slot(&grown, table->slots[i]);
+  }
+  hlo_mem_free(table->slots);
+  *table = grown;
+  return true;
+}
+
+static void remember(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
+  if (!b->equal) b->equal = hlo_mem_alloc_zeroed(sizeof *b->equal);
+  if (!b->equal || (b->equal->used * 2 >= b->equal->slot_count && !grow_table(b->equal))) {
+    b->module->arena.failed = true;
+    return;
+  }
+  put_slot(b->equal, value);
+}
+
+void hlo_vir_builder_init(hlo_vir_builder_t* b, hlo_vir_func_t* func) {
+  *b = (hlo_vir_builder_t){.module = func->module, .func = func, .block = func->body};
+}
+
+void hlo_vir_builder_deinit(hlo_vir_builder_t* b) {
+  if (b->equal) hlo_mem_free(b->equal->slots);
+  hlo_mem_free(b->equal);
+  b->equal = NULL;
+}
+
+// ---- placing
+// -------------------------------------------------------------------------------------
+
+// The instruction of `block` that the innermost open block is inside of; NULL if that is `block`
+// itself.
+static hlo_vir_value_t* open_child(const hlo_vir_builder_t* b, const hlo_vir_block_t* block) {
+  const hlo_vir_block_t* inner = b->block;
+  if (inner == block) return NULL;
+  while (inner->parent != block) inner = inner->parent;
+  return inner->owner;
+}
+
+// Links a value into an open block: at its end, which is before the instruction that is still open.
+static void link_value(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_block_t* block) {
+  hlo_vir_value_t* next = open_child(b, block);
+  hlo_vir_value_t* prev = next ? next->prev : block->last;
+  value->parent = block;
+  value->prev = prev;
+  value->next = next;
+  *(prev ? &prev->next : &block->first) = value;
+  *(next ? &next->prev : &block->last) = value;
+}
+
+// A copy of the draft in the block; the poison value when memory is out.
+static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
+                             hlo_vir_block_t* block) {
+  hlo_vir_value_t* value =
+      b->module->arena.failed ? NULL : hlo_arena_alloc(&b->module->arena, sizeof *value);
+  if (!value) return b->module->poison;
+  *value = *draft;
+  value->site = b->site;
+  value->number = b->func->value_count++;
+  link_value(b, value, block);
+  return value;
+}
+
+// The outermost open block where all operands are known.
+static hlo_vir_block_t* outermost_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < draft->operand_count; ++i) {
+    const hlo_vir_value_t* operand = draft->operands[i];
+    if (!operand) continue;
+    uint32_t operand_depth = hlo_vir_value_block(operand)->depth;
+    if (operand_depth > depth) depth = operand_depth;
+  }
+  hlo_vir_block_t* block = b->block;
+  while (block->depth > depth) block = block->parent;
+  return block;
+}
+
+// Whether a division may trap where it is not asked for: hoisted out of an `if` or an empty loop.
+static bool may_trap(const hlo_vir_value_t* draft) {
+  const hlo_vir_value_t* divisor = draft->operands[1];
+  switch (draft->op) {
+    case HLO_VIR_idiv:
+    case HLO_VIR_irem: return !hlo_vir_is_const_index(divisor) || divisor->imm <= 0;
+    case HLO_VIR_sdiv:
+    case HLO_VIR_srem:
+    case HLO_VIR_udiv:
+    case HLO_VIR_urem: {
+      uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)divisor->type.elem);
+      if (divisor->op != HLO_VIR_const || !bits) return true;
+      int64_t value = (int64_t)((uint64_t)divisor->imm << (64 - bits)) >> (64 - bits);
+      return value == 0 || value == -1;
+    }
+    default: return false;
+  }
+}
+
+static bool is_movable(const hlo_vir_value_t* draft) {
+  if (hlo_vir_opcode_is_pure((hlo_vir_opcode_t)draft->op)) return true;
+  if (!(draft->flags & HLO_VIR_INVARIANT)) return false;
+  return draft->op == HLO_VIR_load || draft->op == HLO_VIR_iload || draft->op == HLO_VIR_gather ||
+         draft->op == HLO_VIR_load_splat;
+}
+
+// A movable instruction without vars: an equal earlier one, or a new one as far out as possible.
+static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  hlo_vir_block_t* block = outermost_block(b, draft);
+  hlo_vir_block_t* innermost = may_trap(draft) ? b->block : block;
+  for (hlo_vir_block_t* at = innermost;; at = at->parent) {
+    hlo_vir_value_t* found = find_equal(b->equal, draft, at);
+    if (found) return found;
+    if (at == block) break;
+  }
+  hlo_vir_value_t* value = make(b, draft, innermost);
+  if (value != b->module->poison) remember(b, value);
+  return value;
+}
+
+// The draft of an instruction; false when an operand is poison.
+static bool draft_of(const hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
+                     uint32_t flags, int64_t imm, uint32_t operand_count,
+                     hlo_vir_value_t* const* operands, hlo_vir_value_t* out) {
+  while (operand_count && !operands[operand_count - 1]) --operand_count;
+  *out = (hlo_vir_value_t){.op = (uint16_t)op,
+                           .type = type,
+                           .flags = (uint8_t)flags,
+                           .operand_count = (uint8_t)operand_count,
+                           .imm = imm};
+  for (uint32_t i = 0; i < operand_count; ++i) {
+    out->operands[i] = operands[i];
+    if (operands[i] == b->module->poison) return false;
+  }
+  return true;
+}
+
+hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
+                              uint32_t flags, int64_t imm, uint32_t operand_count,
+                              hlo_vir_value_t* const* operands) {
+  hlo_vir_value_t draft;
+  if (b->module->arena.failed || operand_count > HLO_VIR_MAX_OPERANDS ||
+      !draft_of(b, op, type, flags, imm, operand_count, operands, &draft)) {
+    return b->module->poison;
+  }
+  bool has_var = false;
+  for (uint32_t i = 0; i < draft.operand_count; ++i) {
+    has_var |= draft.operands[i] && draft.operands[i]->op == HLO_VIR_var;
+  }
+  if (hlo_vir_opcode_class(op) == HLO_VIR_MEMORY) hlo_vir_fold_address(&draft);
+  if (has_var || !is_movable(&draft)) return make(b, &draft, b->block);
+  hlo_vir_value_t* folded = hlo_vir_fold(b, &draft);
+  return folded ? folded : make_movable(b, &draft);
+}
+
+// ---- blocks
+// --------------------------------------------------------------------------------------
+
+static hlo_vir_block_t* new_block(hlo_vir_builder_t* b) {
+  hlo_vir_block_t* block = hlo_arena_alloc_zeroed(&b->module->arena, sizeof *block);
+  if (!block) return NULL;
+  block->parent = b->block;
+  block->depth = b->block->depth + 1;
+  return block;
+}
+
+// Appends an instruction with a body (`if`: two) and goes inside. Without memory the current block
+// stays, and end() of the instruction will find a loop of one iteration.
+static hlo_vir_value_t* begin(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  hlo_vir_block_t* body = new_block(b);
+  hlo_vir_block_t* other = draft->op == HLO_VIR_if ? new_block(b) : NULL;
+  hlo_vir_value_t* value = make(b, draft, b->block);
+  if (value == b->module->poison) {
+    ++b->block->single_trips;
+    return value;
+  }
+  value->body = body;
+  value->other_body = other;
+  body->owner = value;
+  if (other) other->owner = value;
+  b->block = body;
+  return value;
+}
+
+static bool is_single_trip(const hlo_vir_value_t* lo, const hlo_vir_value_t* hi, int64_t step) {
+  if (!hlo_vir_is_const_index(lo) || !hlo_vir_is_const_index(hi) || step <= 0) return false;
+  return lo->imm < hi->imm && (uint64_t)hi->imm - (uint64_t)lo->imm <= (uint64_t)step;
+}
+
+hlo_vir_value_t* hlo_vir_begin_for(hlo_vir_builder_t* b, hlo_vir_value_t* lo, hlo_vir_value_t* hi,
+                                   int64_t step, uint32_t flags) {
+  hlo_vir_value_t draft;
+  hlo_vir_value_t* operands[] = {lo, hi};
+  if (is_single_trip(lo, hi, step)) {
+    ++b->block->single_trips;
+    return lo;
+  }
+  draft_of(b, HLO_VIR_for, hlo_vir_type(HLO_VIR_INDEX, 1), flags, step, 2, operands, &draft);
+  return begin(b, &draft);
+}
+
+void hlo_vir_begin_loop(hlo_vir_builder_t* b) {
+  begin(b, &(hlo_vir_value_t){.op = HLO_VIR_loop});
+}
+
+void hlo_vir_begin_if(hlo_vir_builder_t* b, hlo_vir_value_t* condition) {
+  begin(b, &(hlo_vir_value_t){.op = HLO_VIR_if, .operand_count = 1, .operands = {condition}});
+}
+
+void hlo_vir_begin_else(hlo_vir_builder_t* b) {
+  if (b->block->single_trips || !b->block->owner) return;  // memory was out at begin_if
+  b->block = b->block->owner->other_body;
+}
+
+void hlo_vir_end(hlo_vir_builder_t* b) {
+  if (b->block->single_trips) {
+    --b->block->single_trips;
+  } else if (b->block->parent) {
+    b->block = b->block->parent;
+  }
+}
+
+// ---- one call an instruction
+// ---------------------------------------------------------------------
+
+static const hlo_vir_type_t void_type = {HLO_VIR_VOID, 0};
+static const hlo_vir_type_t index_type = {HLO_VIR_INDEX, 1};
+
+static hlo_vir_value_t* emit1(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
+                              uint32_t flags, int64_t imm, hlo_vir_value_t* x) {
+  return hlo_vir_emit(b, op, type, flags, imm, 1, &x);
+}
+
+static hlo_vir_value_t* emit2(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
+                              uint32_t flags, int64_t imm, hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  return hlo_vir_emit(b, op, type, flags, imm, 2, (hlo_vir_value_t*[]){x, y});
+}
+
+hlo_vir_value_t* hlo_vir_var(hlo_vir_builder_t* b, hlo_vir_value_t* first) {
+  return emit1(b, HLO_VIR_var, first->type, 0, 0, first);
+}
+
+void hlo_vir_set(hlo_vir_builder_t* b, hlo_vir_value_t* var, hlo_vir_value_t* value) {
+  emit2(b, HLO_VIR_set, void_type, 0, 0, var, value);
+}
+
+void hlo_vir_break_if(hlo_vir_builder_t* b, hlo_vir_value_t* condition) {
+  emit1(b, HLO_VIR_break_if, void_type, 0, 0, condition);
+}
+
+void hlo_vir_return(hlo_vir_builder_t* b, hlo_vir_value_t* code) {
+  emit1(b, HLO_VIR_return, void_type, 0, 0, code);
+}
+
+hlo_vir_value_t* hlo_vir_call(hlo_vir_builder_t* b, size_t offset_bytes, uint32_t argument_count,
+                              hlo_vir_value_t* const* arguments) {
+  return hlo_vir_emit(b, HLO_VIR_call, index_type, 0, (int64_t)offset_bytes, argument_count,
+                      arguments);
+}
+
+void hlo_vir_suspend(hlo_vir_builder_t* b, int64_t resume_point) {
+  hlo_vir_emit(b, HLO_VIR_suspend, void_type, 0, resume_point, 0, NULL);
+}
+
+hlo_vir_value_t* hlo_vir_iconst(hlo_vir_builder_t* b, int64_t value) {
+  return hlo_vir_emit(b, HLO_VIR_iconst, index_type, 0, value, 0, NULL);
+}
+
+hlo_vir_value_t* hlo_vir_param(hlo_vir_builder_t* b, uint32_t number) {
+  return hlo_vir_emit(b, HLO_VIR_param, index_type, 0, number, 0, NULL);
+}
+
+hlo_vir_value_t* hlo_vir_index(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                               hlo_vir_value_t* y) {
+  return emit2(b, op, index_type, 0, 0, x, y);
+}
+
+hlo_vir_value_t* hlo_vir_icmp(hlo_vir_builder_t* b, hlo_vir_condition_t condition,
+                              hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  return emit2(b, HLO_VIR_icmp, index_type, condition, 0, x, y);
+}
+
+hlo_vir_value_t* hlo_vir_iload(hlo_vir_builder_t* b, hlo_vir_value_t* base, int64_t offset_bytes,
+                               uint32_t flags) {
+  flags |= POINTER_WIDTH_LOG2 << HLO_VIR_WIDTH_SHIFT;
+  return emit1(b, HLO_VIR_iload, index_type, flags, offset_bytes, base);
+}
+
+void hlo_vir_istore(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_value_t* base,
+                    int64_t offset_bytes, uint32_t flags) {
+  flags |= POINTER_WIDTH_LOG2 << HLO_VIR_WIDTH_SHIFT;
+  emit2(b, HLO_VIR_istore, void_type, flags, offset_bytes, value, base);
+}
+
+hlo_vir_value_t* hlo_vir_unary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x) {
+  return emit1(b, op, x->type, 0, 0, x);
+}
+
+hlo_vir_value_t* hlo_vir_binary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                                hlo_vir_value_t* y) {
+  return emit2(b, op, x->type, 0, 0, x, y);
+}
+
+hlo_vir_value_t* hlo_vir_ternary(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                                 hlo_vir_value_t* y, hlo_vir_value_t* z) {
+  hlo_vir_type_t type = op == HLO_VIR_select ? y->type : x->type;
+  return hlo_vir_emit(b, op, type, 0, 0, 3, (hlo_vir_value_t*[]){x, y, z});
+}
+
+hlo_vir_value_t* hlo_vir_unary_imm(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                                   int64_t imm) {
+  return emit1(b, op, x->type, 0, imm, x);
+}
+
+hlo_vir_value_t* hlo_vir_compare(hlo_vir_builder_t* b, hlo_vir_opcode_t op,
+                                 hlo_vir_condition_t condition, hlo_vir_value_t* x,
+                                 hlo_vir_value_t* y) {
+  return emit2(b, op, hlo_vir_type(HLO_VIR_MASK, x->type.lanes), 0, condition, x, y);
+}
+
+hlo_vir_value_t* hlo_vir_convert(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_elem_t elem,
+                                 hlo_vir_value_t* x) {
+  return emit1(b, op, hlo_vir_type(elem, x->type.lanes), 0, 0, x);
+}
+
+hlo_vir_value_t* hlo_vir_const_bits(hlo_vir_builder_t* b, hlo_vir_type_t type, uint64_t bits) {
+  uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
+  if (width < 64) bits &= (UINT64_C(1) << width) - 1;
+  return hlo_vir_emit(b, HLO_VIR_const, type, 0, (int64_t)bits, 0, NULL);
+}
+
+hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, double value) {
+  uint64_t bits = 0;
+  if (type.elem == HLO_VIR_F32) {
+    float narrow = (float)value;
+    memcpy(&bits, &narrow, sizeof narrow);
+  } else {
+    memcpy(&bits, &value, sizeof value);
+  }
+  return hlo_vir_const_bits(b, type, bits);
+}

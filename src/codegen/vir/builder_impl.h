@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the builder's files share: an instruction that is asked for, and folding it away.
+#ifndef HLO_CODEGEN_VIR_BUILDER_IMPL_H_
+#define HLO_CODEGEN_VIR_BUILDER_IMPL_H_
+
+#include "codegen/vir/builder.h"
+
+static inline bool hlo_vir_is_const_index(const hlo_vir_value_t* value) {
+  return value->op == HLO_VIR_iconst;
+}
+
+/// A value equal to the pure instruction `draft` (no operand is a var) that needs no such
+/// instruction, or NULL. May build others.
+hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft);
+
+/// Moves constant terms of the base and index of a MEMORY op into its displacement.
+void hlo_vir_fold_address(hlo_vir_value_t* draft);
+
+#endif  // HLO_CODEGEN_VIR_BUILDER_IMPL_H_
