@@ -17,12 +17,14 @@
 typedef struct run {
   const hlo_cli_t* cli;
   const hlo_func_t* func;
+  bool is_test;  // one of several functions that are run one after the other
   hlo_interp_program_t* program;
   uint32_t process_count, partition_count;
   uint32_t input_count, output_count;  // of one process
   hlo_tensor_t** inputs;               // [process][input]: the same tensors for each
   hlo_tensor_t** outputs;              // [process][output]
   const hlo_func_t** funcs;            // [process]
+  hlo_arena_t arena;                   // of the lists
 } run_t;
 
 static void print_signature(const hlo_func_t* func, hlo_strbuf_t* out) {
@@ -34,14 +36,25 @@ static void print_signature(const hlo_func_t* func, hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, ")");
 }
 
+// A test module: no entry, but public functions that need nothing. The next one behind `after`
+// (NULL: the first), or NULL.
+static const hlo_func_t* next_test(const hlo_module_t* module, const hlo_func_t* after) {
+  const hlo_func_t* func = after ? after->next : module->first_func;
+  while (func && (func->visibility != HLO_PUBLIC || !func->body || func->type->input_count)) {
+    func = func->next;
+  }
+  return func;
+}
+
 static hlo_status_t choose_function(const hlo_cli_t* cli, const hlo_module_t* module,
                                     const hlo_func_t** out_func) {
   if (!cli->function) {
     *out_func = hlo_module_entry(module);
+    if (!*out_func) *out_func = next_test(module, NULL);
     if (*out_func) return hlo_ok();
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "%s: error: the program has no function @main, nor a single public "
-                             "one: choose one with --function=@NAME",
+                             "one, nor one without inputs: choose one with --function=@NAME",
                              cli->file);
   }
   const char* name = cli->function[0] == '@' ? cli->function + 1 : cli->function;
@@ -165,6 +178,7 @@ static hlo_status_t bench(run_t* run, hlo_strbuf_t* out) {
 static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
   for (uint32_t p = 0; run->cli->print && p < run->process_count; ++p) {
     for (uint32_t i = 0; i < run->output_count; ++i) {
+      if (run->is_test) hlo_strbuf_printf(out, "@%s: ", run->func->name);
       if (run->process_count > 1) hlo_strbuf_printf(out, "process %u: ", p);
       hlo_strbuf_printf(out, "result %u = ", i);
       HLO_TRY(hlo_cli_value_print(run->outputs[p * run->output_count + i], out));
@@ -178,7 +192,8 @@ static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
   return hlo_ok();
 }
 
-static hlo_status_t make_lists(run_t* run, hlo_arena_t* arena) {
+static hlo_status_t make_lists(run_t* run) {
+  hlo_arena_t* arena = &run->arena;
   run->inputs =
       hlo_arena_array(arena, (size_t)run->process_count * run->input_count, sizeof *run->inputs);
   run->outputs =
@@ -205,38 +220,57 @@ static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
   return hlo_ok();
 }
 
-static hlo_status_t run_module(hlo_cli_t* cli, hlo_module_t* module, run_t* run,
-                               hlo_strbuf_t* out) {
-  HLO_TRY(choose_function(cli, module, &run->func));
-  HLO_TRY(choose_processes(run, module));
-  // One partition holds whole tensors: what the program says about sharding has no meaning.
-  hlo_dumper_t dumper;
-  hlo_dumper_init(&dumper, &cli->observer, module->name, hlo_module_hash(module));
-  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
-  if (run->partition_count == 1) {
-    hlo_pass_options_t options = {.dumper = &dumper, .trace = cli->observer.trace};
-    HLO_TRY(hlo_passes_run(module, "drop_shardy", &options));
-    HLO_TRY(choose_function(cli, module, &run->func));
-  }
-  hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
+static void drop_lists(run_t* run) {
+  if (run->inputs) drop(run->inputs, run->process_count * run->input_count);
+  if (run->outputs) drop(run->outputs, run->process_count * run->output_count);
+}
+
+static hlo_status_t run_function(run_t* run, hlo_strbuf_t* out) {
   run->input_count = run->func->type->input_count;
   run->output_count = run->func->type->element_count - run->input_count;
   HLO_TRY(check_counts(run));
-  HLO_TRY(make_lists(run, &cli->arena));
-  HLO_TRY(hlo_interp_program_create(module, &run->program));
+  HLO_TRY(make_lists(run));
   HLO_TRY(make_inputs(run));
   HLO_TRY(run_once(run));
-  if (cli->bench) HLO_TRY(bench(run, out));
+  if (run->cli->bench) HLO_TRY(bench(run, out));
   return show_results(run, out);
+}
+
+// One partition holds whole tensors: what the program says about sharding has no meaning.
+static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, &run->cli->observer, module->name, hlo_module_hash(module));
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
+  if (run->partition_count == 1) {
+    hlo_pass_options_t options = {.dumper = &dumper, .trace = run->cli->observer.trace};
+    HLO_TRY(hlo_passes_run(module, "drop_shardy", &options));
+  }
+  hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
+  return hlo_ok();
+}
+
+static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_strbuf_t* out) {
+  HLO_TRY(choose_processes(run, module));
+  HLO_TRY(prepare(run, module));
+  HLO_TRY(choose_function(run->cli, module, &run->func));
+  HLO_TRY(hlo_interp_program_create(module, &run->program));
+  run->is_test = !run->cli->function && !hlo_module_entry(module);
+  do {
+    HLO_TRY(run_function(run, out));
+    drop_lists(run);
+    run->func = run->is_test ? next_test(module, run->func) : NULL;
+  } while (run->func);
+  return hlo_ok();
 }
 
 hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
   run_t run = {.cli = cli};
-  hlo_status_t status = run_module(cli, module, &run, out);
-  if (run.inputs) drop(run.inputs, run.process_count * run.input_count);
-  if (run.outputs) drop(run.outputs, run.process_count * run.output_count);
+  hlo_arena_init(&run.arena, 0);
+  hlo_status_t status = run_module(&run, module, out);
+  drop_lists(&run);
+  hlo_arena_deinit(&run.arena);
   hlo_interp_program_release(run.program);
   hlo_module_release(module);
   return status;

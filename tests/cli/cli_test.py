@@ -115,10 +115,24 @@ class CliTest(unittest.TestCase):
     def test_run_function_and_devices(self):
         text = ("func.func @first() -> tensor<ui32> {\n  %0 = stablehlo.replica_id : tensor<ui32>\n"
                 "  return %0 : tensor<ui32>\n}\nfunc.func @second() {\n  return\n}\n")
-        self.assertIn("--function", self.bad(1, "run", stdin=text))
+        self.assertIn("--function", self.bad(1, "run", stdin=text.replace("()", "(%x: tensor<i32>)")))
         self.assertIn("@third", self.bad(1, "run", "--function=@third", stdin=text))
         out = self.good("run", "--function=@first", "--device-count=3", "--print", stdin=text)
         self.assertIn("process 2: result 0 = dense<2>", out)
+
+    def test_run_tests(self):
+        text = "".join(f"func.func {kind}@{name}({input}) -> tensor<i32> {{\n"
+                       f"  %0 = stablehlo.constant dense<{value}> : tensor<i32>\n"
+                       f"  %1 = stablehlo.constant dense<1> : tensor<i32>\n{check}"
+                       "  return %0 : tensor<i32>\n}\n"
+                       for kind, name, input, value, check in [
+                           ("", "a", "", 1, "  check.expect_eq %0, %1 : tensor<i32>\n"),
+                           ("private ", "b", "", 2, ""), ("", "c", "%x: tensor<i32>", 3, ""),
+                           ("", "d", "", 4, "")])
+        out = self.good("run", "--print", stdin=text)
+        self.assertEqual(re.findall(r"^@(\w): result 0 = dense<(\d)>", out, re.M),
+                         [("a", "1"), ("d", "4")])
+        self.assertIn("check.expect_eq", self.bad(1, "run", stdin=text.replace("dense<1>", "dense<7>", 1)))
 
     def test_run_bench(self):
         self.assertIn("3 runs", self.good("run", "--random", "--bench=3", stdin=ADD))
