@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "interp/custom_call.h"
 
 typedef struct interp_data {
   hlo_program_t base;
@@ -160,6 +161,7 @@ static bool is_cheap(const hlo_func_t* func) {
 static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_config_t* config,
                                    hlo_program_t** out_program) {
   (void)config;
+  HLO_TRY(hlo_custom_call_check(module));
   interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) return hlo_status_out_of_memory(sizeof *data);
   hlo_status_t status = hlo_interp_program_create(module, &data->program);

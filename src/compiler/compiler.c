@@ -38,18 +38,6 @@ static hlo_status_t check_config(const hlo_compile_config_t* config) {
   return hlo_ok();
 }
 
-static hlo_status_t verify(const hlo_module_t* module, hlo_diag_t* diag) {
-  hlo_diag_t own;
-  hlo_diag_t* sink = diag;
-  if (!diag) {
-    hlo_diag_init(&own, NULL, NULL, 0);
-    sink = &own;
-  }
-  hlo_status_t status = hlo_module_verify(module, sink);
-  if (!diag) hlo_diag_deinit(&own);
-  return status;
-}
-
 static hlo_status_t copy_bytes(const void* bytes, size_t size_bytes, uint8_t** out_copy) {
   *out_copy = NULL;
   if (!bytes) return hlo_ok();
@@ -67,7 +55,7 @@ static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t
                 trace ? hlo_format_name(hlo_frontend_sniff(bytes, size_bytes)) : NULL);
   HLO_TRY(status);
   begin = hlo_trace_begin(trace);
-  status = verify(executable->module, diag);
+  status = hlo_module_verify(executable->module, diag);
   hlo_trace_end(trace, begin, "compile", "verify", NULL);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "interp/check.h"
 #include "interp/eval_impl.h"
+#include "ir/clone.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
@@ -198,6 +199,11 @@ hlo_ref_fn_t hlo_custom_call_find(const char* target) {
   return NULL;
 }
 
+static hlo_status_t unknown_target(const hlo_node_t* node) {
+  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s",
+                        target_of(node));
+}
+
 hlo_status_t hlo_ref_custom_call(REF_ARGUMENTS) {
   const char* target = target_of(node);
   if (eval->options.custom_call) {
@@ -210,6 +216,15 @@ hlo_status_t hlo_ref_custom_call(REF_ARGUMENTS) {
     if (is_handled || is_pending) return hlo_ok();
   }
   hlo_ref_fn_t run = hlo_custom_call_find(target);
-  if (run) return run(eval, node, operands, results);
-  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s", target);
+  return run ? run(eval, node, operands, results) : unknown_target(node);
+}
+
+static hlo_status_t check_call(void* context, hlo_node_t* node) {
+  (void)context;
+  bool is_known = node->op != HLO_OP_custom_call || hlo_custom_call_find(target_of(node));
+  return is_known ? hlo_ok() : unknown_target(node);
+}
+
+hlo_status_t hlo_custom_call_check(hlo_module_t* module) {
+  return hlo_module_walk(module, false, check_call, NULL);
 }

@@ -11,6 +11,10 @@ hlo_ref_fn_t hlo_custom_call_find(const char* target);
 uint32_t hlo_custom_call_count(void);
 const char* hlo_custom_call_name(uint32_t index);
 
+/// Whether every call of a module has somebody who runs it.
+/// errors: UNIMPLEMENTED for the first that has nobody, with its target and place
+hlo_status_t hlo_custom_call_check(hlo_module_t* module) HLO_MUST_USE;
+
 /// The dictionary of the call: backend_config where it is one, else the discardable attribute that
 /// carries typed-FFI attributes through StableHLO. NULL if there is none.
 const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);

@@ -49,7 +49,7 @@ typedef struct hlo_verify {
 void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* format, ...)
     HLO_PRINTF(3, 4);
 
-/// Verifies a whole module: all faults to `diag`; INVALID_ARGUMENT if there are any.
+/// Verifies a whole module: all faults to `diag` (may be NULL); INVALID_ARGUMENT if there are any.
 hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) HLO_MUST_USE;
 
 /// The same kind, element type and rank, and no dimension known to differ.

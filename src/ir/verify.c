@@ -279,8 +279,7 @@ static void verify_func(scope_t* scope, const hlo_func_t* func) {
   verify_signature(scope->verify, func);
 }
 
-hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) {
-  HLO_TRY(hlo_module_status(module));
+static hlo_status_t verify_module(const hlo_module_t* module, hlo_diag_t* diag) {
   hlo_verify_t verify = {.module = module, .diag = diag};
   scope_t scope = {&verify, hlo_mem_alloc_zeroed(module->value_count + 1)};
   if (!scope.defined) return hlo_status_out_of_memory(module->value_count);
@@ -290,4 +289,14 @@ hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) {
   }
   hlo_mem_free(scope.defined);
   return hlo_diag_status(diag);
+}
+
+hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) {
+  HLO_TRY(hlo_module_status(module));
+  if (diag) return verify_module(module, diag);
+  hlo_diag_t own;
+  hlo_diag_init(&own, NULL, NULL, 0);
+  hlo_status_t status = verify_module(module, &own);
+  hlo_diag_deinit(&own);
+  return status;
 }

@@ -115,16 +115,13 @@ static hlo_status_t read_list(char* text, hlo_arena_t* arena, entry_t** out_entr
 // ---- checks
 
 static hlo_status_t verify_after(hlo_module_t* module, hlo_diag_t* diag, const char* pass) {
-  hlo_diag_t own;
-  hlo_diag_init(&own, NULL, NULL, 0);
-  hlo_status_t status = hlo_module_verify(module, diag ? diag : &own);
+  hlo_status_t status = hlo_module_verify(module, diag);
   if (!hlo_status_is_ok(status)) {
     hlo_status_t found = status;
     status = hlo_status_create(HLO_STATUS_INTERNAL, "after pass %s the module is not valid: %s",
                                pass, hlo_status_message(found));
     hlo_status_release(found);
   }
-  hlo_diag_deinit(&own);
   return status;
 }
 

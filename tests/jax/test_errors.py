@@ -39,8 +39,9 @@ def test_huge_result_is_refused():
 
 
 def test_unknown_custom_call_is_named():
-    with pytest.raises(Exception, match="nobody_has_this"):
-        jax.jit(lambda x: jax.ffi.ffi_call("nobody_has_this", x)(x))(jnp.ones(2)).block_until_ready()
+    lowered = jax.jit(lambda x: jax.ffi.ffi_call("nobody_has_this", x)(x)).lower(jnp.ones(2))
+    with pytest.raises(Exception, match="test_errors.py.*custom_call.*nobody_has_this"):
+        lowered.compile()
 
 
 def test_missing_library_is_said(python):

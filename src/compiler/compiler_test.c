@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiling refuses, and how it says so.
+#include "compiler/compiler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/frontend.h"
+#include "ir/infer.h"
+
+static hlo_status_t compile(const char* text) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  hlo_executable_t* executable = NULL;
+  hlo_status_t status =
+      hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable);
+  hlo_executable_release(executable);
+  return status;
+}
+
+static void expect(hlo_status_t status, hlo_status_code_t code, const char* part) {
+  if (hlo_status_code(status) != code || !strstr(hlo_status_message(status), part)) {
+    fail_msg("%s", hlo_status_message(status));
+  }
+  hlo_status_release(status);
+}
+
+static void unknown_targets_are_refused(void** state) {
+  (void)state;
+  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+                 "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
+                 "  return %0 : tensor<f32>\n}\n"),
+         HLO_STATUS_UNIMPLEMENTED,
+         "test.mlir:2:8: stablehlo.custom_call: no custom call target @nobody");
+  // In a branch that may never be taken too.
+  expect(compile("func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {\n"
+                 "  %0 = \"stablehlo.if\"(%p) ({\n"
+                 "    stablehlo.return %x : tensor<f32>\n"
+                 "  }, {\n"
+                 "    %1 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
+                 "    stablehlo.return %1 : tensor<f32>\n"
+                 "  }) : (tensor<i1>) -> tensor<f32>\n"
+                 "  return %0 : tensor<f32>\n}\n"),
+         HLO_STATUS_UNIMPLEMENTED, "test.mlir:5:10: ");
+  // Not where nothing calls it.
+  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+                 "  return %x : tensor<f32>\n}\n"
+                 "func.func private @f(%x: tensor<f32>) -> tensor<f32> {\n"
+                 "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
+                 "  return %0 : tensor<f32>\n}\n"),
+         HLO_STATUS_OK, "");
+}
+
+static void modules_are_verified_without_a_sink(void** state) {
+  (void)state;
+  static const char kText[] =
+      "func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {\n"
+      "  %0 = \"stablehlo.add\"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32>\n"
+      "  return %0 : tensor<3xf32>\n}\n";
+  hlo_module_t* module = NULL;
+  expect(hlo_frontend_load(kText, sizeof kText - 1, "test.mlir", NULL, NULL, &module),
+         HLO_STATUS_OK, "");
+  expect(hlo_module_verify(module, NULL), HLO_STATUS_INVALID_ARGUMENT, "test.mlir:2:8: ");
+  hlo_module_release(module);
+  expect(compile(kText), HLO_STATUS_INVALID_ARGUMENT, "test.mlir:2:8: ");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(unknown_targets_are_refused),
+      cmocka_unit_test(modules_are_verified_without_a_sink),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
