@@ -3,7 +3,7 @@
 # Installs what a build step needs and the machine lacks; silent and quick when nothing is missing.
 #
 #   tools/install_deps.sh build    C compiler, CMake, Ninja
-#   tools/install_deps.sh check    cmocka, Python
+#   tools/install_deps.sh check    cmocka, Zydis, Python
 #   tools/install_deps.sh clang    clang and its sanitizer run time
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
@@ -43,6 +43,7 @@ need_build() {
 
 need_check() {
   compiles cmocka.h || missing+=(libcmocka-dev)
+  compiles Zydis/Zydis.h || missing+=(libzydis-dev)
   has python3 || missing+=(python3)
 }
 

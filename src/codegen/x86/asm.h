@@ -207,7 +207,7 @@ static inline void hlo_x86_vvvv(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned
   hlo_x86_vector(as, insn, width, a, b, rm, c << 4, 0);
 }
 
-/// "vaddps"; rows that share a mnemonic differ behind an underscore, which is not part of it.
+/// The id of the row: "vaddps", "vpslld_imm".
 const char* hlo_x86_insn_name(hlo_x86_insn_t insn);
 /// Whether the features allow the instruction at all (in one of its prefixes).
 bool hlo_x86_insn_is_available(hlo_x86_insn_t insn, uint64_t features);
