@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "base/fuzz.h"
 
 // Targets with mutators of their own call it; nothing mutates here.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "base/mem.h"
 #include "base/shape.h"
 
 enum { SIZE_LIMIT = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 // Row-major to the layout and back must be the identity.
 static void check_round_trip(const hlo_shape_t* shape, const hlo_layout_t* layout) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/wire.h"
+#include "base/wire_mutator.inl"
 
 typedef struct node {
   bool flag, has_flag;
@@ -32,8 +33,6 @@ static const hlo_wire_field_info_t kNode[] = {
     HLO_WIRE_NESTED(node_t, 10, child, &kNodeMessage)};
 static const hlo_wire_message_t kNodeMessage = HLO_WIRE_MESSAGE(node_t, kNode);
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-
 static bool recode(const void* data, size_t size, hlo_strbuf_t* out) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, (16u << 20) + 512 * size);
@@ -57,4 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_strbuf_deinit(&once);
   hlo_strbuf_deinit(&twice);
   return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return mutate_wire(data, size, max_size, seed);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
+                                 size_t second_size, uint8_t* out, size_t max_size, unsigned seed) {
+  hlo_wire_bytes_t message = {first, first_size}, donor = {second, second_size};
+  return mutate_wire_from(message, donor, out, max_size, seed);
 }

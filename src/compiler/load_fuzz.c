@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/wire_mutator.inl"
 #include "frontend/bytecode/bytecode_mutator.inl"
 #include "frontend/frontend.h"
 #include "interp/program.h"
@@ -14,10 +15,6 @@
 
 enum { USED_INPUT_MAX = 1 << 16, ELEMENTS_MAX = 4096, VALUES_MAX = 64, RUN_MILLISECONDS = 100 };
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
-                                 size_t second_size, uint8_t* out, size_t max_size, unsigned seed);
 const char* __asan_default_options(void);
 
 // A program may ask for any amount of memory; not getting it is an error like others.
@@ -150,8 +147,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  return hlo_bytecode_sniff(data, size) ? mutate_bytecode(data, size, max_size, seed)
-                                        : mutate_text(data, size, max_size, seed);
+  switch (hlo_frontend_sniff(data, size)) {
+    case HLO_FORMAT_MLIR_BYTECODE: return mutate_bytecode(data, size, max_size, seed);
+    case HLO_FORMAT_HLO_PROTO: return mutate_wire(data, size, max_size, seed);
+    default: return mutate_text(data, size, max_size, seed);
+  }
 }
 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,

@@ -9,9 +9,6 @@
 #include "ir/print.h"
 #include "ir/text_mutator.inl"
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
-
 static hlo_module_t* parse(const char* text, size_t length) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_parse_module(text, length, "fuzz.mlir", NULL, &module);

@@ -8,19 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "base/fuzz.h"
 
 enum { TEXT_PIECE_MAX = 4096 };
 
 typedef struct text_span {
   size_t begin, end;
 } text_span_t;
-
-// Good enough for choices: a linear congruential generator, the upper half of its state.
-static uint32_t next_random(uint64_t* state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*state >> 33);
-}
 
 static bool is_word(uint8_t c) {
   return isalnum(c) || c == '_' || c == '.' || c == '%' || c == '@' || c == '#' || c == '?';
@@ -78,16 +72,16 @@ static size_t change_number(uint8_t* data, size_t size, size_t max_size, size_t 
   text_span_t digits = {pos, pos};
   while (digits.end < size && isdigit(data[digits.end])) ++digits.end;
   if (digits.begin == digits.end) return size;
-  const char* number = kNumbers[next_random(random) % (sizeof kNumbers / sizeof *kNumbers)];
+  const char* number = kNumbers[hlo_fuzz_random(random) % (sizeof kNumbers / sizeof *kNumbers)];
   return replace_span(data, size, max_size, digits, number, strlen(number));
 }
 
 static size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   uint64_t random = seed;
   uint8_t piece[TEXT_PIECE_MAX];
-  uint32_t kind = next_random(&random) % 8;
+  uint32_t kind = hlo_fuzz_random(&random) % 8;
   if (size == 0 || kind == 0) return LLVMFuzzerMutate(data, size, max_size);
-  size_t to = next_random(&random) % size, from = next_random(&random) % size;
+  size_t to = hlo_fuzz_random(&random) % size, from = hlo_fuzz_random(&random) % size;
   bool is_line = kind == 4 || kind == 6;
   text_span_t target = is_line ? line_at(data, size, to) : token_at(data, size, to);
   text_span_t source = is_line ? line_at(data, size, from) : token_at(data, size, from);

@@ -7,11 +7,6 @@
 
 enum { USED_INPUT_MAX = 1 << 16 };
 
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
-                                 size_t second_size, uint8_t* out, size_t max_size, unsigned seed);
-
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_bytecode_read(data, size, NULL, &module);

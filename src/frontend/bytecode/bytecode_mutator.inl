@@ -7,11 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "base/mem.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/cursor.h"
-
-size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 enum { SECTIONS_MAX = 16, SECTION_HEAD_BYTES = 10 };
 

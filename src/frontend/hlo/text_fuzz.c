@@ -2,8 +2,7 @@
 // Fuzzes the reader of HLO text: any text is read or refused, and what is read can be verified.
 #include "frontend/hlo/hlo.h"
 #include "ir/infer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "ir/text_mutator.inl"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_module_t* module = NULL;
@@ -17,4 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   hlo_status_release(status);
   return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return seed % 2 ? mutate_text(data, size, max_size, seed / 2)
+                  : LLVMFuzzerMutate(data, size, max_size);
 }
