@@ -5,8 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1 seconds=$2
 tokens="$folder/tokens.dict"
-grep -hoE '^HLO_OP\([^,]*, "[^"]+"|^HLO_(ATTR|DTYPE)\([^,]+|^HLO_ENUM_CASE\([^,]+, [^,]+' src/ir/*.def |
-  sed -E 's/.*[(" ]([^(" ]+)"?$/"\1"/' | sort -u > "$tokens"
+{
+  grep -hoE '^HLO_OP\([^,]*, "[^"]+"|^HLO_(ATTR|DTYPE)\([^,]+|^HLO_ENUM_CASE\([^,]+, [^,]+' src/ir/*.def
+  grep -hoE '^HLO_OP\([^,]*, "[^"]+", "[^"]+"' src/ir/ops.def  # the name in HLO
+  grep -hoE '\{?(ROW|IN|CALL|SKIP)?[({]"[a-z_-]+"' src/frontend/hlo/*.c
+} | sed -E 's/.*[(" ]([^(" ]+)"?$/"\1"/' | sort -u > "$tokens"
 for target in "$folder"/fuzz/fuzz_*; do
   name=${target##*/fuzz_}
   found="$folder/found/$name"

@@ -351,6 +351,7 @@ static hlo_status_t decode_into(const hlo_wire_message_t* message, hlo_wire_read
                                 hlo_arena_t* arena, void* out_struct) {
   uint8_t* base = out_struct;
   HLO_TRY(size_arrays(message, reader, arena, base));
+  if (message->size_offset) *(size_t*)(base + message->size_offset) += reader.size;
   for (;;) {
     hlo_wire_field_t field;
     bool done;

@@ -125,6 +125,7 @@ typedef struct hlo_wire_message {
   size_t struct_bytes;
   const hlo_wire_field_info_t* fields;  // ascending by number
   size_t field_count;
+  size_t size_offset;  // of a size_t member, not the first one, for the bytes it took; 0: none
 } hlo_wire_message_t;
 
 // Rows of a field table: the kind is given without its prefix.
@@ -154,12 +155,17 @@ typedef struct hlo_wire_message {
     number, HLO_WIRE_KIND_MESSAGE, true, offsetof(type, member), HLO_WIRE_NO_PRESENCE, info, \
         #member                                                                              \
   }
-#define HLO_WIRE_MESSAGE(type, table)                                                             \
-  {                                                                                               \
-#type, sizeof(type), table,                                                                   \
-        sizeof(table) / sizeof((table)[0]) +                                                      \
-            0 * sizeof(char[sizeof(table) / sizeof((table)[0]) <= HLO_WIRE_FIELD_LIMIT ? 1 : -1]) \
+#define HLO_WIRE_MESSAGE_AND_SIZE(type, table, size_offset)                                        \
+  {                                                                                                \
+#type, sizeof(type), table,                                                                    \
+        sizeof(table) / sizeof((table)[0]) +                                                       \
+            0 * sizeof(char[sizeof(table) / sizeof((table)[0]) <= HLO_WIRE_FIELD_LIMIT ? 1 : -1]), \
+        size_offset                                                                                \
   }
+#define HLO_WIRE_MESSAGE(type, table) HLO_WIRE_MESSAGE_AND_SIZE(type, table, 0)
+/// The member `member` tells how many bytes the message took.
+#define HLO_WIRE_SIZED_MESSAGE(type, table, member) \
+  HLO_WIRE_MESSAGE_AND_SIZE(type, table, offsetof(type, member))
 
 /// Fills a struct (zeroed first). Bytes stay lent from the input; everything else comes from the
 /// arena, whose limit bounds what hostile input can claim. Later values of a field win, messages

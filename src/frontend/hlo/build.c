@@ -16,7 +16,8 @@ typedef struct scope {
   builder_t* builder;
   const computation_t* computation;
   hlo_region_t* region;
-  hlo_map_t trees;  // instruction id to tree
+  hlo_map_t numbers;     // instruction id to place in the computation, from 1 on
+  const tree_t** trees;  // by that place
   const tree_t* const* parameters;
   uint32_t parameter_count;
 } scope_t;
@@ -75,16 +76,23 @@ static hlo_loc_t place(builder_t* b, const instruction_t* in) {
 // ---- nodes
 // ----------------------------------------------------------------------------------------
 
+// Place of an instruction among those built so far, from 1 on; 0: not among them.
+static size_t number_of(const scope_t* s, int64_t id) {
+  return (size_t)(uintptr_t)hlo_map_get_number(&s->numbers, (uint64_t)id);
+}
+
 static hlo_status_t operand_tree(const scope_t* s, const instruction_t* in, size_t i,
                                  const tree_t** out_tree) {
   if (i >= in->operand_ids.count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "operand %zu is missing", i);
   }
-  int64_t id = ((const int64_t*)in->operand_ids.items)[i];
-  *out_tree = hlo_map_get_number(&s->trees, (uint64_t)id);
-  if (*out_tree) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                           "operand %zu is no instruction before this one", i);
+  size_t number = number_of(s, ((const int64_t*)in->operand_ids.items)[i]);
+  if (number == 0) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "operand %zu is no instruction before this one", i);
+  }
+  *out_tree = s->trees[number - 1];
+  return hlo_ok();
 }
 
 // The leaves of operands first ... last - 1.
@@ -339,14 +347,25 @@ static hlo_status_t build_pass(scope_t* s, const instruction_t* in, const tree_t
   return operand_tree(s, in, 0, out_tree);
 }
 
-static hlo_status_t constant_leaves(scope_t* s, const hlo_desc_literal_t* literal,
+// A literal as an attribute, made once however often its computation is built.
+static hlo_status_t literal_value(scope_t* s, hlo_desc_literal_t* literal,
+                                  const hlo_desc_shape_t* shape, const hlo_type_t* type) {
+  if (literal->value) return hlo_ok();
+  hlo_literal_t* made = NULL;
+  HLO_TRY(hlo_desc_make_literal(literal, shape, &made));
+  literal->value = hlo_attr_literal(s->builder->module, type, made);
+  hlo_literal_release(made);
+  return literal->value ? hlo_ok() : hlo_module_status(s->builder->module);
+}
+
+static hlo_status_t constant_leaves(scope_t* s, hlo_desc_literal_t* literal,
                                     const hlo_desc_shape_t* shape, hlo_desc_values_t* values) {
   if (shape->element_type == HLO_DESC_TUPLE) {
     if (literal->tuple_literals.count != shape->tuple_shapes.count) {
       return fault("the literal does not fit the shape");
     }
     for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
-      HLO_TRY(constant_leaves(s, (const hlo_desc_literal_t*)literal->tuple_literals.items + i,
+      HLO_TRY(constant_leaves(s, (hlo_desc_literal_t*)literal->tuple_literals.items + i,
                               (const hlo_desc_shape_t*)shape->tuple_shapes.items + i, values));
     }
     return hlo_ok();
@@ -356,12 +375,8 @@ static hlo_status_t constant_leaves(scope_t* s, const hlo_desc_literal_t* litera
   if (!hlo_type_is_tensor(types.items[0]) || !hlo_type_is_static(types.items[0])) {
     return fault("no literal can have this shape");
   }
-  hlo_literal_t* made = NULL;
-  HLO_TRY(hlo_desc_make_literal(literal, shape, &made));
-  hlo_named_attr_t attr = {HLO_ATTR_value,
-                           hlo_attr_literal(s->builder->module, types.items[0], made)};
-  hlo_literal_release(made);
-  if (!attr.value) return hlo_module_status(s->builder->module);
+  HLO_TRY(literal_value(s, literal, shape, types.items[0]));
+  hlo_named_attr_t attr = {HLO_ATTR_value, literal->value};
   return add_step(s, HLO_OP_constant, &attr, NULL, types.items[0], &values->items[values->count++]);
 }
 
@@ -570,14 +585,6 @@ static const hlo_type_t* physical_type(hlo_module_t* m, const hlo_desc_shape_t* 
   return hlo_type_with_dims(m, type, type->rank, dims);
 }
 
-static const instruction_t* find_instruction(const scope_t* s, int64_t id) {
-  const instruction_t* items = s->computation->instructions.items;
-  for (size_t i = 0; i < s->computation->instructions.count; ++i) {
-    if (items[i].id == id) return &items[i];
-  }
-  return NULL;
-}
-
 static hlo_status_t build_bitcast(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   hlo_desc_values_t values;
   hlo_desc_types_t types;
@@ -586,12 +593,13 @@ static hlo_status_t build_bitcast(scope_t* s, const instruction_t* in, const tre
   bool arrays = values.count == 1 && types.count == 1 && hlo_type_is_tensor(types.items[0]) &&
                 hlo_type_is_tensor(values.items[0]->type);
   if (!arrays) return fault("operand and result must be arrays");
-  const instruction_t* from = find_instruction(s, *(const int64_t*)in->operand_ids.items);
+  const instruction_t* from = s->computation->instructions.items;
+  from += number_of(s, *(const int64_t*)in->operand_ids.items) - 1;
   if (hlo_type_size_bytes(types.items[0]) != hlo_type_size_bytes(values.items[0]->type)) {
     return fault("operand and result differ in size");
   }
   hlo_value_t* value = values.items[0];
-  if (from && from->shape) HLO_TRY(to_physical(s, from->shape, false, value->type, &value));
+  HLO_TRY(to_physical(s, from->shape, false, value->type, &value));
   const hlo_type_t* physical = physical_type(s->builder->module, in->shape, types.items[0]);
   HLO_TRY(add_step(s, HLO_OP_hlo_bitcast, NULL, value, physical, &value));
   HLO_TRY(to_physical(s, in->shape, true, types.items[0], &value));
@@ -745,10 +753,10 @@ static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
 }
 
 static hlo_status_t build_return(scope_t* s, hlo_op_t terminator) {
-  const tree_t* root = hlo_map_get_number(&s->trees, (uint64_t)s->computation->root_id);
-  if (!root) return fault("the computation has no root");
+  size_t root = number_of(s, s->computation->root_id);
+  if (root == 0) return fault("the computation has no root");
   hlo_desc_values_t values;
-  HLO_TRY(hlo_desc_leaf_values(s->builder, 1, &root, &values));
+  HLO_TRY(hlo_desc_leaf_values(s->builder, 1, &s->trees[root - 1], &values));
   hlo_desc_node_t node = {
       .builder = s->builder, .instruction = s->builder->current, .op = terminator};
   static const instruction_t none = {0};
@@ -759,6 +767,7 @@ static hlo_status_t build_return(scope_t* s, hlo_op_t terminator) {
 
 static hlo_status_t fill_scope(scope_t* s, hlo_op_t terminator) {
   const instruction_t* items = s->computation->instructions.items;
+  size_t count = s->computation->instructions.count;
   const instruction_t** parameters;
   uint32_t parameter_count;
   HLO_TRY(parameter_shapes(s->builder, s->computation, &parameters, &parameter_count));
@@ -767,13 +776,14 @@ static hlo_status_t fill_scope(scope_t* s, hlo_op_t terminator) {
                              "a computation of %u parameters is called with %u", parameter_count,
                              s->parameter_count);
   }
-  for (size_t i = 0; i < s->computation->instructions.count; ++i) {
-    const tree_t* tree = NULL;
+  s->trees = hlo_mem_alloc(count * sizeof *s->trees);
+  if (!s->trees) return hlo_status_out_of_memory(count * sizeof *s->trees);
+  for (size_t i = 0; i < count; ++i) {
     s->builder->current = &items[i];
-    HLO_TRY(build_instruction(s, &items[i], &tree));
-    if (hlo_map_get_number(&s->trees, (uint64_t)items[i].id)) return fault("the id is used twice");
-    if (!hlo_map_put_number(&s->trees, (uint64_t)items[i].id, (void*)(uintptr_t)tree)) {
-      return hlo_status_out_of_memory(sizeof tree);
+    HLO_TRY(build_instruction(s, &items[i], &s->trees[i]));
+    if (number_of(s, items[i].id)) return fault("the id is used twice");
+    if (!hlo_map_put_number(&s->numbers, (uint64_t)items[i].id, (void*)(uintptr_t)(i + 1))) {
+      return hlo_status_out_of_memory(sizeof *s->trees);
     }
   }
   return build_return(s, terminator);
@@ -783,6 +793,11 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                                 hlo_region_t* region, const tree_t* const* parameters,
                                 uint32_t parameter_count, hlo_op_t terminator) {
   if (b->depth >= HLO_DESC_REGION_DEPTH) return fault("computations are nested too deep");
+  if (computation->source_bytes > b->source_left) {
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                             "the computations are called from too many places");
+  }
+  b->source_left -= computation->source_bytes;
   ++b->depth;
   scope_t s = {.builder = b,
                .computation = computation,
@@ -790,7 +805,8 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                .parameters = parameters,
                .parameter_count = parameter_count};
   hlo_status_t status = fill_scope(&s, terminator);
-  hlo_map_deinit(&s.trees);
+  hlo_map_deinit(&s.numbers);
+  hlo_mem_free(s.trees);
   --b->depth;
   return status;
 }
@@ -798,44 +814,61 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
 // ---- the module
 // -----------------------------------------------------------------------------------
 
-// Sets an attribute of the argument that leaf `path` of parameter `number` became.
-static hlo_status_t mark_argument(builder_t* b, hlo_func_t* func, const computation_t* entry,
-                                  int64_t number, const hlo_wire_array_t* path, const char* key,
-                                  const hlo_attr_t* value) {
+// The entry's function, and its parameters by number.
+typedef struct entry_args {
+  hlo_func_t* func;
   const instruction_t** parameters;
   uint32_t count;
-  HLO_TRY(parameter_shapes(b, entry, &parameters, &count));
-  int64_t leaf =
-      number >= 0 && number < count ? hlo_desc_leaf_number(parameters[number]->shape, path) : -1;
+} entry_args_t;
+
+// Sets an attribute of the argument that leaf `path` of parameter `number` became.
+static hlo_status_t mark_argument(builder_t* b, const entry_args_t* args, int64_t number,
+                                  const hlo_wire_array_t* path, const char* key,
+                                  const hlo_attr_t* value) {
+  bool known = number >= 0 && number < args->count;
+  const hlo_desc_shape_t* shape = known ? args->parameters[number]->shape : NULL;
+  int64_t leaf = known ? hlo_desc_leaf_number(shape, path) : -1;
   if (leaf < 0) return fault("an alias or donor names no parameter");
-  for (int64_t i = 0; i < number; ++i) leaf += hlo_desc_leaf_count(parameters[i]->shape);
-  if (!func->arg_attrs) {
-    func->arg_attrs =
-        hlo_arena_array(&b->module->arena, func->body->arg_count, sizeof *func->arg_attrs);
-    if (!func->arg_attrs) return hlo_module_status(b->module);
-  }
-  func->arg_attrs[leaf] = hlo_attr_dict_with(b->module, func->arg_attrs[leaf], key, value);
+  const hlo_attr_t** attrs = &args->func->arg_attrs[shape->first_leaf + leaf];
+  *attrs = hlo_attr_dict_with(b->module, *attrs, key, value);
   return hlo_module_status(b->module);
 }
 
-static hlo_status_t mark_aliases(builder_t* b, hlo_func_t* func, const computation_t* entry) {
-  const hlo_desc_aliases_t* aliases = b->desc->input_output_alias;
-  const instruction_t* items = entry->instructions.items;
-  const instruction_t* root = NULL;
-  for (size_t i = 0; i < entry->instructions.count; ++i) {
-    if (items[i].id == entry->root_id) root = &items[i];
+static const instruction_t* find_root(const computation_t* computation) {
+  const instruction_t* items = computation->instructions.items;
+  for (size_t i = 0; i < computation->instructions.count; ++i) {
+    if (items[i].id == computation->root_id) return &items[i];
   }
-  for (size_t i = 0; aliases && root && i < aliases->entries.count; ++i) {
-    const hlo_desc_alias_t* alias = (const hlo_desc_alias_t*)aliases->entries.items + i;
+  return NULL;
+}
+
+// Aliases of results and arguments, and donated arguments, as attributes of the function.
+static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computation_t* entry) {
+  static const hlo_wire_array_t none = {0};
+  const hlo_wire_array_t* aliases =
+      b->desc->input_output_alias ? &b->desc->input_output_alias->entries : &none;
+  const hlo_wire_array_t* donors = b->desc->buffer_donor ? &b->desc->buffer_donor->entries : &none;
+  const instruction_t* root = find_root(entry);
+  if (!root || aliases->count + donors->count == 0) return hlo_ok();
+  entry_args_t args = {.func = func};
+  HLO_TRY(parameter_shapes(b, entry, &args.parameters, &args.count));
+  hlo_desc_number_leaves(root->shape, 0);
+  uint32_t first = 0;  // the root may be a parameter: its leaves then get these numbers
+  for (uint32_t i = 0; i < args.count; ++i) {
+    first += hlo_desc_number_leaves(args.parameters[i]->shape, first);
+  }
+  func->arg_attrs = hlo_arena_array(&b->module->arena, first, sizeof *func->arg_attrs);
+  if (!func->arg_attrs) return hlo_module_status(b->module);
+  for (size_t i = 0; i < aliases->count; ++i) {
+    const hlo_desc_alias_t* alias = (const hlo_desc_alias_t*)aliases->items + i;
     int64_t leaf = hlo_desc_leaf_number(root->shape, &alias->output_shape_index);
     if (leaf < 0) return fault("an alias names no result");
-    HLO_TRY(mark_argument(b, func, entry, alias->parameter_number, &alias->parameter_shape_index,
+    HLO_TRY(mark_argument(b, &args, alias->parameter_number, &alias->parameter_shape_index,
                           "tf.aliasing_output", hlo_attr_int(b->module, HLO_DTYPE_S32, leaf)));
   }
-  const hlo_desc_donors_t* donors = b->desc->buffer_donor;
-  for (size_t i = 0; donors && i < donors->entries.count; ++i) {
-    const hlo_desc_donor_t* donor = (const hlo_desc_donor_t*)donors->entries.items + i;
-    HLO_TRY(mark_argument(b, func, entry, donor->parameter_number, &donor->parameter_shape_index,
+  for (size_t i = 0; i < donors->count; ++i) {
+    const hlo_desc_donor_t* donor = (const hlo_desc_donor_t*)donors->items + i;
+    HLO_TRY(mark_argument(b, &args, donor->parameter_number, &donor->parameter_shape_index,
                           "jax.buffer_donor", hlo_attr_bool(b->module, true)));
   }
   return hlo_ok();
@@ -872,15 +905,26 @@ static hlo_status_t build_module(builder_t* b) {
   if (!entry) return fault("the module has no entry computation");
   hlo_func_t* func;
   HLO_TRY(find_func(b, entry, true, &func));
-  HLO_TRY(mark_aliases(b, func, entry));
+  HLO_TRY(mark_arguments(b, func, entry));
   return hlo_module_status(b->module);
 }
 
 hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo_arena_t* arena,
                             hlo_module_t* module, uint32_t* out_line, uint32_t* out_col) {
-  builder_t b = {.desc = desc, .module = module, .arena = arena, .file = file};
+  // A quarter of the memory allowed is about eight times the input: far more than programs need,
+  // and little enough to be done in a second or two.
+  builder_t b = {.desc = desc,
+                 .module = module,
+                 .arena = arena,
+                 .file = file,
+                 .source_left = arena->limit_bytes / 4};
   hlo_status_t status = build_module(&b);
-  if (!hlo_status_is_ok(status) && b.current) {
+  const computation_t* entry =
+      hlo_map_get_number(&b.computations, (uint64_t)desc->entry_computation_id);
+  if (!hlo_status_is_ok(status) && !b.current && entry) {
+    *out_line = entry->line;
+    *out_col = entry->col;
+  } else if (!hlo_status_is_ok(status) && b.current) {
     *out_line = b.current->line;
     *out_col = b.current->col;
     if (b.current->name.size) {

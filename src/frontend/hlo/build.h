@@ -17,7 +17,7 @@ enum {
 /// The values that one instruction stands for: a leaf, or the elements of its tuple.
 typedef struct hlo_desc_tree {
   hlo_value_t* leaf;
-  uint32_t count;
+  uint32_t count, leaf_count;
   const struct hlo_desc_tree* const* items;
 } hlo_desc_tree_t;
 
@@ -30,6 +30,7 @@ typedef struct hlo_desc_builder {
   hlo_map_t funcs;         // computation (pointer) to hlo_func_t
   hlo_map_t names;         // of functions
   uint32_t depth;
+  size_t source_left;  // bytes of computations that may still be built, each use of one counted
   const hlo_desc_instruction_t* current;  // for the place of an error
 } hlo_desc_builder_t;
 

@@ -274,7 +274,7 @@ static const hlo_wire_field_info_t computation_fields[] = {
     FIELD(hlo_desc_computation_t, 6, INT64, root_id),
 };
 static const hlo_wire_message_t computation_message =
-    HLO_WIRE_MESSAGE(hlo_desc_computation_t, computation_fields);
+    HLO_WIRE_SIZED_MESSAGE(hlo_desc_computation_t, computation_fields, source_bytes);
 
 static const hlo_wire_field_info_t alias_fields[] = {
     REPEATED(hlo_desc_alias_t, 1, INT64, output_shape_index),

@@ -21,6 +21,7 @@ typedef struct hlo_desc_shape {
   hlo_wire_array_t tuple_shapes;          // hlo_desc_shape_t
   hlo_desc_layout_t* layout;              // NULL: row-major
   hlo_wire_array_t is_dynamic_dimension;  // bool
+  uint32_t first_leaf;                    // set by hlo_desc_number_leaves()
 } hlo_desc_shape_t;
 
 typedef struct hlo_desc_literal {
@@ -30,7 +31,8 @@ typedef struct hlo_desc_literal {
   hlo_wire_bytes_t u8s, f16s, bf16s, s8s, u16s, s16s, s4s, u4s, s2s, u2s;
   hlo_wire_bytes_t f8e5m2s, f8e4m3fns, f8e4m3b11fnuzs, f8e5m2fnuzs, f8e4m3fnuzs, f8e4m3s, f8e3m4s,
       f4e2m1fns, f8e8m0fnus, f6e3m2fns, f6e2m3fns;
-  const void* elements;  // from text: dense row-major elements as literals keep them
+  const void* elements;          // from text: dense row-major elements as literals keep them
+  const struct hlo_attr* value;  // made of it by its first use
 } hlo_desc_literal_t;
 
 typedef struct hlo_desc_window_dim {
@@ -183,6 +185,7 @@ typedef struct hlo_desc_computation {
   hlo_wire_bytes_t name;
   hlo_wire_array_t instructions;
   int64_t id, root_id;
+  size_t source_bytes;
   uint32_t line, col;  // from text only
 } hlo_desc_computation_t;
 

@@ -38,16 +38,23 @@ static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-static void note_place(const hlo_text_t* t, uint32_t* line, uint32_t* col, const char** last,
-                       uint32_t* last_line) {
-  for (; *last < t->next; ++*last) *last_line += **last == '\n';
-  const char* start = t->next;
-  while (start > t->start && start[-1] != '\n') --start;
-  *line = *last_line;
-  *col = (uint32_t)(t->next - start) + 1;
+// The place of the cursor, which never goes back.
+static void note_place(hlo_text_t* t, uint32_t* line, uint32_t* col) {
+  for (; t->counted < t->next; ++t->counted) {
+    if (*t->counted != '\n') continue;
+    ++t->line;
+    t->line_start = t->counted + 1;
+  }
+  *line = t->line;
+  *col = (uint32_t)(t->next - t->line_start) + 1;
 }
 
-static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t* in) {
+static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t** out_instruction) {
+  hlo_text_instruction_t* item = hlo_arena_alloc_zeroed(&t->scratch, sizeof *item);
+  if (!item) return hlo_arena_status(&t->scratch);
+  hlo_desc_instruction_t* in = &item->desc;
+  hlo_text_skip(t);
+  note_place(t, &in->line, &in->col);
   HLO_TRY(hlo_text_name(t, &in->name));
   HLO_TRY(hlo_text_expect(t, "="));
   in->shape = hlo_arena_alloc_zeroed(t->arena, sizeof *in->shape);
@@ -56,15 +63,17 @@ static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t* in) 
   HLO_TRY(hlo_text_name(t, &in->opcode));
   HLO_TRY(read_operands(t, in));
   HLO_TRY(hlo_text_attributes(t, in));
-  in->id = (int64_t)t->instructions.count + 1;
+  in->id = (int64_t)++t->instruction_count;
   if (hlo_map_get(&t->names, (const char*)in->name.data, in->name.size)) {
     return hlo_text_error(t, "the name is used twice");
   }
   if (!hlo_map_put(&t->names, (const char*)in->name.data, in->name.size,
-                   (void*)(uintptr_t)in->id) ||
-      !hlo_vec_push(&t->instructions, *in)) {
+                   (void*)(uintptr_t)in->id)) {
     return hlo_status_out_of_memory(sizeof *in);
   }
+  *t->last = item;
+  t->last = &item->next;
+  *out_instruction = in;
   return hlo_ok();
 }
 
@@ -81,10 +90,10 @@ static hlo_status_t skip_signature(hlo_text_t* t) {
 
 static hlo_status_t keep_computation(hlo_text_t* t, hlo_desc_computation_t* computation,
                                      bool is_entry) {
-  size_t count = t->instructions.count;
-  hlo_desc_instruction_t* items = hlo_arena_array(t->arena, count, sizeof *items);
+  size_t count = 0;
+  hlo_desc_instruction_t* items = hlo_arena_array(t->arena, t->instruction_count, sizeof *items);
   if (!items) return hlo_arena_status(t->arena);
-  if (count) memcpy(items, t->instructions.items, count * sizeof *items);
+  for (const hlo_text_instruction_t* in = t->first; in; in = in->next) items[count++] = in->desc;
   computation->instructions = (hlo_wire_array_t){items, count};
   computation->id = (int64_t)t->list.count + 1;
   if (computation->root_id == 0) computation->root_id = (int64_t)count;
@@ -101,22 +110,29 @@ static hlo_status_t keep_computation(hlo_text_t* t, hlo_desc_computation_t* comp
   return hlo_ok();
 }
 
-static hlo_status_t read_computation(hlo_text_t* t, const char** last, uint32_t* last_line) {
+static void begin_computation(hlo_text_t* t) {
+  hlo_arena_reset(&t->scratch, (hlo_arena_mark_t){0});
+  t->first = NULL;
+  t->last = &t->first;
+  t->instruction_count = 0;
+  hlo_map_deinit(&t->names);
+  t->names = (hlo_map_t){0};
+}
+
+static hlo_status_t read_computation(hlo_text_t* t) {
   hlo_desc_computation_t computation = {0};
+  const char* start = t->next;
+  note_place(t, &computation.line, &computation.col);
   bool is_entry = hlo_text_take(t, "ENTRY");
   HLO_TRY(hlo_text_name(t, &computation.name));
   HLO_TRY(skip_signature(t));
   HLO_TRY(hlo_text_expect(t, "{"));
-  t->instructions.count = 0;
-  hlo_map_deinit(&t->names);
-  t->names = (hlo_map_t){0};
+  begin_computation(t);
   while (!hlo_text_take(t, "}")) {
-    hlo_desc_instruction_t in = {0};
+    hlo_desc_instruction_t* in = NULL;
     bool is_root = hlo_text_take(t, "ROOT");
-    hlo_text_skip(t);
-    note_place(t, &in.line, &in.col, last, last_line);
     HLO_TRY(read_instruction(t, &in));
-    if (is_root) computation.root_id = in.id;
+    if (is_root) computation.root_id = in->id;
   }
   while (hlo_text_take(t, ",")) {  // execution_thread="..."
     hlo_wire_bytes_t name;
@@ -124,6 +140,7 @@ static hlo_status_t read_computation(hlo_text_t* t, const char** last, uint32_t*
     HLO_TRY(hlo_text_expect(t, "="));
     HLO_TRY(hlo_text_skip_value(t));
   }
+  computation.source_bytes = (size_t)(t->next - start);
   return keep_computation(t, &computation, is_entry);
 }
 
@@ -262,24 +279,15 @@ static hlo_status_t read_tables(hlo_text_t* t) {
 // --------------------------------------------------------------------------------------
 
 static hlo_status_t read_module(hlo_text_t* t) {
-  const char* last = t->start;
-  uint32_t last_line = 1;
   HLO_TRY(read_header(t));
   HLO_TRY(read_tables(t));
-  while (hlo_text_peek(t)) HLO_TRY(read_computation(t, &last, &last_line));
+  while (hlo_text_peek(t)) HLO_TRY(read_computation(t));
   t->module->computations = (hlo_wire_array_t){t->list.items, t->list.count};
   if (t->list.count == 0) return hlo_text_error(t, "the module has no computation");
   if (t->module->entry_computation_id == 0) {
     t->module->entry_computation_id = (int64_t)t->list.count;
   }
   return hlo_ok();
-}
-
-static void place_of(const hlo_text_t* t, uint32_t* line, uint32_t* col) {
-  const char* last = t->start;
-  *line = 1;
-  uint32_t at = 1;
-  note_place(t, line, col, &last, &at);
 }
 
 static hlo_status_t report(hlo_status_t status, const char* file, uint32_t line, uint32_t col,
@@ -293,9 +301,10 @@ static hlo_status_t read_all(hlo_text_t* t, const char* file, size_t limit, hlo_
   uint32_t line = 0, col = 0;
   hlo_status_t status = read_module(t);
   if (!hlo_status_is_ok(status)) {
-    place_of(t, &line, &col);
+    note_place(t, &line, &col);
     return report(status, file, line, col, diag);
   }
+  begin_computation(t);  // frees what the last one took
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_module_create(limit, &module));
   status = hlo_desc_build(t->module, file ? file : "<input>", t->arena, module, &line, &col);
@@ -316,13 +325,19 @@ hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file
   hlo_arena_t arena;
   hlo_arena_init(&arena, limit);
   hlo_desc_module_t desc = {0};
-  hlo_text_t t = {
-      .start = text, .next = text, .end = text + length, .arena = &arena, .module = &desc};
+  hlo_text_t t = {.next = text,
+                  .end = text + length,
+                  .arena = &arena,
+                  .module = &desc,
+                  .counted = text,
+                  .line_start = text,
+                  .line = 1};
+  hlo_arena_init(&t.scratch, limit);
   hlo_status_t status = read_all(&t, file, limit, diag, out_module);
   hlo_map_deinit(&t.computations);
   hlo_map_deinit(&t.names);
   hlo_vec_deinit(&t.list);
-  hlo_vec_deinit(&t.instructions);
+  hlo_arena_deinit(&t.scratch);
   hlo_arena_deinit(&arena);
   return status;
 }

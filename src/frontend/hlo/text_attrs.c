@@ -261,7 +261,7 @@ static hlo_status_t read_labels(hlo_text_t* t, const char* names, int64_t* out_f
     }
   }
   size_t wanted = rank >= 2 ? rank - 2 : 0;
-  if (!first || !second || seen != (1u << wanted) - 1) {
+  if (!first || !second || wanted > 10 || seen != (1u << wanted) - 1) {
     return hlo_text_error(t, "the labels of the dimensions are malformed");
   }
   spatial->count = wanted;

@@ -9,16 +9,29 @@
 
 enum { HLO_TEXT_DEPTH = 64 };  // nested shapes and braces
 
+typedef struct hlo_text_instruction {
+  hlo_desc_instruction_t desc;
+  struct hlo_text_instruction* next;
+} hlo_text_instruction_t;
+
 typedef struct hlo_text {
-  const char* start;
   const char* next;
   const char* end;
   hlo_arena_t* arena;
   hlo_desc_module_t* module;
   hlo_map_t computations;  // name to hlo_desc_computation_t*, those that are complete
   HLO_VEC(hlo_desc_computation_t) list;
-  HLO_VEC(hlo_desc_instruction_t) instructions;  // of the computation being read
-  hlo_map_t names;                               // of its instructions, to their id
+  // The computation being read: its instructions, first to last, in an arena of their own, and
+  // their names, to the id.
+  hlo_arena_t scratch;
+  hlo_text_instruction_t* first;
+  hlo_text_instruction_t** last;
+  size_t instruction_count;
+  hlo_map_t names;
+  // The place up to which lines were counted, its line, and where that begins.
+  const char* counted;
+  const char* line_start;
+  uint32_t line;
 } hlo_text_t;
 
 /// INVALID_ARGUMENT; the place is the cursor's.

@@ -11,19 +11,28 @@ uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape) {
   return count;
 }
 
+uint32_t hlo_desc_number_leaves(hlo_desc_shape_t* shape, uint32_t first) {
+  shape->first_leaf = first;
+  if (shape->element_type != HLO_DESC_TUPLE) return 1;
+  uint32_t count = 0;
+  hlo_desc_shape_t* items = shape->tuple_shapes.items;
+  for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
+    count += hlo_desc_number_leaves(&items[i], first + count);
+  }
+  return count;
+}
+
 int64_t hlo_desc_leaf_number(const hlo_desc_shape_t* shape, const hlo_wire_array_t* path) {
-  int64_t number = 0;
+  uint32_t first = shape->first_leaf;
   for (size_t i = 0; i < path->count; ++i) {
     int64_t index = ((const int64_t*)path->items)[i];
     if (shape->element_type != HLO_DESC_TUPLE || index < 0 ||
         index >= (int64_t)shape->tuple_shapes.count) {
       return -1;
     }
-    const hlo_desc_shape_t* items = shape->tuple_shapes.items;
-    for (int64_t k = 0; k < index; ++k) number += hlo_desc_leaf_count(&items[k]);
-    shape = &items[index];
+    shape = (const hlo_desc_shape_t*)shape->tuple_shapes.items + index;
   }
-  return shape->element_type == HLO_DESC_TUPLE ? -1 : number;
+  return shape->element_type == HLO_DESC_TUPLE ? -1 : (int64_t)(shape->first_leaf - first);
 }
 
 static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* shape,
@@ -89,13 +98,6 @@ hlo_status_t hlo_desc_leaf_types(hlo_desc_builder_t* b, const hlo_desc_shape_t* 
   return collect_types(b, shape, out_types);
 }
 
-static uint32_t count_values(const hlo_desc_tree_t* tree) {
-  if (tree->leaf) return 1;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < tree->count; ++i) count += count_values(tree->items[i]);
-  return count;
-}
-
 static void collect_values(const hlo_desc_tree_t* tree, hlo_desc_values_t* values) {
   if (tree->leaf) values->items[values->count++] = tree->leaf;
   for (uint32_t i = 0; i < tree->count; ++i) collect_values(tree->items[i], values);
@@ -104,8 +106,9 @@ static void collect_values(const hlo_desc_tree_t* tree, hlo_desc_values_t* value
 hlo_status_t hlo_desc_leaf_values(hlo_desc_builder_t* b, uint32_t count,
                                   const hlo_desc_tree_t* const* trees,
                                   hlo_desc_values_t* out_values) {
-  uint32_t capacity = 0;
-  for (uint32_t i = 0; i < count; ++i) capacity += count_values(trees[i]);
+  size_t capacity = 0;  // trees may be the same ones, over and over
+  for (uint32_t i = 0; i < count; ++i) capacity += trees[i]->leaf_count;
+  if (capacity > UINT32_MAX) return hlo_status_out_of_memory(capacity);
   *out_values = (hlo_desc_values_t){hlo_arena_array(b->arena, capacity, sizeof(hlo_value_t*)), 0};
   if (!out_values->items) return hlo_arena_status(b->arena);
   for (uint32_t i = 0; i < count; ++i) collect_values(trees[i], out_values);
@@ -119,6 +122,7 @@ static hlo_status_t make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   *out_tree = tree;
   if (shape->element_type != HLO_DESC_TUPLE) {
     tree->leaf = *(*next)++;
+    tree->leaf_count = 1;
     return hlo_ok();
   }
   tree->count = (uint32_t)shape->tuple_shapes.count;
@@ -126,7 +130,10 @@ static hlo_status_t make_tree(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   if (!items) return hlo_arena_status(b->arena);
   tree->items = items;
   const hlo_desc_shape_t* shapes = shape->tuple_shapes.items;
-  for (uint32_t i = 0; i < tree->count; ++i) HLO_TRY(make_tree(b, &shapes[i], next, &items[i]));
+  for (uint32_t i = 0; i < tree->count; ++i) {
+    HLO_TRY(make_tree(b, &shapes[i], next, &items[i]));
+    tree->leaf_count += items[i]->leaf_count;
+  }
   return hlo_ok();
 }
 

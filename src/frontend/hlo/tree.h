@@ -27,8 +27,10 @@ hlo_status_t hlo_desc_leaf_values(hlo_desc_builder_t* builder, uint32_t count,
 hlo_status_t hlo_desc_make_tree(hlo_desc_builder_t* builder, const hlo_desc_shape_t* shape,
                                 const hlo_desc_values_t* values,
                                 const hlo_desc_tree_t** out_tree) HLO_MUST_USE;
-/// Number of the leaf at an index path of a shape, or -1.
-int64_t hlo_desc_leaf_number(const hlo_desc_shape_t* shape, const hlo_wire_array_t* path);
 uint32_t hlo_desc_leaf_count(const hlo_desc_shape_t* shape);
+/// Numbers the leaves of a shape from `first` on (first_leaf); their count.
+uint32_t hlo_desc_number_leaves(hlo_desc_shape_t* shape, uint32_t first);
+/// Number of the leaf at an index path within a numbered shape, from 0 on, or -1.
+int64_t hlo_desc_leaf_number(const hlo_desc_shape_t* shape, const hlo_wire_array_t* path);
 
 #endif  // HLO_FRONTEND_HLO_TREE_H_
