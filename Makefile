@@ -21,7 +21,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-docs golden-update fuzz bench docs format install clean
+        check-rules check-docs golden-update fuzz fuzz-coverage bench docs format install clean
 
 all:
 	@$(DEPS) build
@@ -30,7 +30,7 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     golden-update | fuzz | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+	@echo "     golden-update | fuzz | fuzz-coverage | bench | docs | format | install (PREFIX, DESTDIR) | clean"
 
 demo: all
 	@$(DEPS) python
@@ -85,6 +85,15 @@ fuzz:
 	  -DHLOCC_TESTS=OFF "-DHLOCC_SANITIZE=address;undefined")
 	@$(call compile,build-fuzz)
 	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
+
+# How much of the readers the committed corpora reach, at least.
+FUZZ_COVERAGE := 85
+
+fuzz-coverage:
+	@$(DEPS) build clang
+	@$(call configure,build-cov,-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DHLOCC_COVERAGE=ON)
+	@$(call compile,build-cov,--target corpus_replays)
+	@tools/fuzz_coverage.sh build-cov $(FUZZ_COVERAGE)
 
 bench: all
 	@$(DEPS) python

@@ -231,6 +231,7 @@ endfunction()
 
 # The corpus of every fuzz target is a unit test: tests/corpus/<folders>_x, found inputs included.
 function(hlo_corpus_tests)
+  add_custom_target(corpus_replays)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.c)
   foreach(file IN LISTS files)
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/src ${file})
@@ -243,6 +244,7 @@ function(hlo_corpus_tests)
     set_target_properties(replay_${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
     target_link_libraries(replay_${name} PRIVATE hlocc_all)
+    add_dependencies(corpus_replays replay_${name})
     add_test(NAME corpus/${name} COMMAND replay_${name} tests/corpus/${name}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(corpus/${name} PROPERTIES LABELS unit TIMEOUT 120)

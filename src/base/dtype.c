@@ -644,6 +644,16 @@ void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count) 
   }
 }
 
+void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count) {
+  unsigned bits = hlo_dtype_info(dtype)->bits;
+  bool is_signed = hlo_dtype_is_signed(dtype);
+  uint8_t* bytes = elements;
+  if (bits == 0 || bits >= 8) return;
+  for (size_t i = 0; i < count; ++i) {
+    bytes[i] = dtype == HLO_DTYPE_PRED ? bytes[i] != 0 : unpack_one(bytes[i], 0, bits, is_signed);
+  }
+}
+
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
   bool is_signed = hlo_dtype_is_signed(dtype);
   switch (hlo_dtype_packed_bits(dtype)) {

@@ -118,5 +118,8 @@ unsigned hlo_dtype_packed_bits(hlo_dtype_t dtype);
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count);
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
+/// Elements narrower than a byte, one to a byte with anything in the upper bits, as they are kept
+/// in memory: signed ones sign-extended, booleans 0 or 1. Leaves all others as they are.
+void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count);
 
 #endif  // HLO_BASE_DTYPE_H_

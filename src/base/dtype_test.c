@@ -329,6 +329,14 @@ static void test_packing(void** state) {
   hlo_dtype_pack(HLO_DTYPE_U4, odd, packed, 3);
   assert_int_equal(packed[0], 0x21);
   assert_int_equal(packed[1], 0x0f);  // the unused nibble is zero
+  uint8_t loose[] = {0x0f, 0xf7, 0x08};
+  hlo_dtype_normalise(HLO_DTYPE_S4, loose, 3);
+  assert_memory_equal(loose, ((const uint8_t[]){0xff, 0x07, 0xf8}), 3);
+  uint8_t bits[] = {0xff, 2, 0};
+  hlo_dtype_normalise(HLO_DTYPE_F6E2M3FN, bits, 1);
+  assert_int_equal(bits[0], 0x3f);
+  hlo_dtype_normalise(HLO_DTYPE_PRED, bits, 3);
+  assert_memory_equal(bits, ((const uint8_t[]){1, 1, 0}), 3);
   assert_int_equal(hlo_dtype_packed_size_bytes(HLO_DTYPE_F6E2M3FN, 3), 3);
   assert_int_equal(hlo_dtype_packed_size_bytes(HLO_DTYPE_S4, SIZE_MAX), SIZE_MAX / 2 + 1);
 }

@@ -28,17 +28,6 @@ static void unpack_bits(const uint8_t* bits, size_t count, uint8_t* out) {
   for (size_t i = 0; i < count; ++i) out[i] = (bits[i / 8] >> (i % 8)) & 1;
 }
 
-// Elements narrower than a byte arrive zero-extended; in memory signed ones are sign-extended.
-static void normalise_bytes(hlo_dtype_t dtype, const uint8_t* in, size_t count, uint8_t* out) {
-  const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
-  unsigned shift = 8u - info->bits;
-  bool is_signed = info->klass == HLO_DTYPE_CLASS_SIGNED;
-  for (size_t i = 0; i < count; ++i) {
-    uint8_t high = (uint8_t)(in[i] << shift);
-    out[i] = is_signed ? (uint8_t)((int8_t)high >> shift) : (uint8_t)(high >> shift);
-  }
-}
-
 static hlo_status_t make_bools(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* data,
                                const hlo_type_t* type, int64_t count, hlo_literal_t** out) {
   size_t size = hlo_bc_left(data), packed = ((size_t)count + 7) / 8;
@@ -86,11 +75,8 @@ static hlo_status_t make_numbers(hlo_bc_reader_t* reader, const hlo_bc_cursor_t*
   HLO_TRY(take_budget(reader, data, stored * width));
   HLO_TRY(hlo_literal_create(type->dtype, type->rank, type->dims, is_splat, out));
   if (stored == 0) return hlo_ok();
-  if (hlo_dtype_info(type->dtype)->bits < 8) {
-    normalise_bytes(type->dtype, data->pos, stored, hlo_literal_mutable_data(*out));
-  } else {
-    memcpy(hlo_literal_mutable_data(*out), data->pos, stored * width);
-  }
+  memcpy(hlo_literal_mutable_data(*out), data->pos, stored * width);
+  hlo_dtype_normalise(type->dtype, hlo_literal_mutable_data(*out), stored);
   return hlo_ok();
 }
 

@@ -509,7 +509,8 @@ static hlo_status_t backend_config(hlo_desc_node_t* node) {
     config = text_attr(node->builder, in->backend_config);
   }
   hlo_desc_add_attr(node, HLO_ATTR_backend_config, config);
-  if (in->custom_call_api_version) {
+  // Protos always say it; the original one is what is meant without it.
+  if (in->custom_call_api_version > HLO_CUSTOM_CALL_API_VERSION_API_VERSION_ORIGINAL) {
     hlo_desc_add_attr(node, HLO_ATTR_api_version,
                       hlo_attr_int(m, HLO_DTYPE_S32, in->custom_call_api_version));
   }

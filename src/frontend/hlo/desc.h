@@ -11,13 +11,16 @@
 // Values of PrimitiveType that are no element types.
 enum { HLO_DESC_TUPLE = 13, HLO_DESC_OPAQUE = 14, HLO_DESC_TOKEN = 17 };
 
+// A dimension without any bound ("?" in text), as protos write it.
+#define HLO_DESC_UNBOUNDED INT64_MIN
+
 typedef struct hlo_desc_layout {
   hlo_wire_array_t minor_to_major;  // int64_t
 } hlo_desc_layout_t;
 
 typedef struct hlo_desc_shape {
   int32_t element_type;
-  hlo_wire_array_t dimensions;            // int64_t; -1: without any bound (text "?")
+  hlo_wire_array_t dimensions;            // int64_t
   hlo_wire_array_t tuple_shapes;          // hlo_desc_shape_t
   hlo_desc_layout_t* layout;              // NULL: row-major
   hlo_wire_array_t is_dynamic_dimension;  // bool

@@ -155,6 +155,9 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
   HLO_TRY(hlo_literal_create(dtype, (uint32_t)shape->dimensions.count, shape->dimensions.items,
                              false, out_literal));
   hlo_status_t status = fill(desc, shape, elements, packed, *out_literal);
+  if (hlo_status_is_ok(status)) {
+    hlo_dtype_normalise(dtype, hlo_literal_mutable_data(*out_literal), (size_t)count);
+  }
   if (!hlo_status_is_ok(status)) hlo_literal_release(*out_literal);
   return status;
 }

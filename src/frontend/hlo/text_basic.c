@@ -135,7 +135,8 @@ hlo_status_t hlo_text_skip_value(hlo_text_t* t) {
   }
   if (first != '{' && first != '(') {
     hlo_wire_bytes_t name;
-    return hlo_text_name(t, &name);
+    hlo_desc_shape_t shape;
+    return hlo_text_at_shape(t) ? hlo_text_shape(t, &shape) : hlo_text_name(t, &name);
   }
   size_t depth = 0;
   do {
@@ -205,7 +206,7 @@ static hlo_status_t dimensions(hlo_text_t* t, hlo_desc_shape_t* shape) {
     if (shape->dimensions.count) HLO_TRY(hlo_text_expect(t, ","));
     bool unbounded = hlo_text_take(t, "?");
     bool bounded = !unbounded && hlo_text_take(t, "<=");
-    int64_t value = -1;
+    int64_t value = HLO_DESC_UNBOUNDED;
     if (!unbounded) HLO_TRY(hlo_text_int(t, &value));
     if (value < 0 && !unbounded) return hlo_text_error(t, "a dimension is negative");
     int64_t* dim = hlo_text_push(t, &shape->dimensions, sizeof *dim);
@@ -329,6 +330,11 @@ static hlo_status_t number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   return hlo_text_expect(t, ")");
 }
 
+static hlo_status_t left_out(void) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                           "the elements of the constant are left out ({...})");
+}
+
 static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                                   hlo_desc_literal_t* literal) {
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
@@ -344,8 +350,7 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
   do {
     if (hlo_text_take(t, "{")) {
       if (hlo_text_take(t, "...")) {
-        return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                                 "the elements of the constant are left out ({...})");
+        return left_out();
       }
       if (++depth > shape->dimensions.count) return hlo_text_error(t, "too many braces");
     } else if (depth > 0 && hlo_text_take(t, "}")) {
@@ -368,6 +373,7 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
 static hlo_status_t read_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                                  hlo_desc_literal_t* literal) {
   if (shape->element_type != HLO_DESC_TUPLE) return array_literal(t, shape, literal);
+  if (hlo_text_take(t, "{...}")) return left_out();
   HLO_TRY(hlo_text_expect(t, "("));
   for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
     if (i) HLO_TRY(hlo_text_expect(t, ","));

@@ -51,7 +51,7 @@ hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) HLO_MUST_USE;
 hlo_status_t hlo_text_string(hlo_text_t* t, hlo_wire_bytes_t* out_text) HLO_MUST_USE;
 /// {1,2,3}, int64_t.
 hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) HLO_MUST_USE;
-/// Skips a value: a word, a string, or anything in balanced braces or parentheses.
+/// Skips a value: a word, a string, a shape, or anything in balanced braces or parentheses.
 hlo_status_t hlo_text_skip_value(hlo_text_t* t) HLO_MUST_USE;
 /// Appends a zeroed item to an array that grows in the arena.
 void* hlo_text_push(hlo_text_t* t, hlo_wire_array_t* array, size_t item_bytes);

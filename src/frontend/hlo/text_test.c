@@ -44,8 +44,13 @@ static hlo_module_t* load(const char* name) {
 
 static void text_and_proto_are_equal(void** state) {
   (void)state;
-  const char* const names[][2] = {{"loop.hlo", "loop.pb"}, {"layouts.hlo", "layouts.pb"}};
-  for (int i = 0; i < 2; ++i) {
+  const char* const names[][2] = {
+      {"loop.hlo", "loop.pb"},
+      {"layouts.hlo", "layouts.pb"},
+      {"ops.hlo", "ops.pb"},
+      {"literals.hlo", "literals.pb"},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_module_t* text = load(names[i][0]);
     hlo_module_t* proto = load(names[i][1]);
     assert_true(hlo_module_equal(text, proto));

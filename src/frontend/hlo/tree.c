@@ -49,20 +49,20 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
   size_t rank = shape->dimensions.count;
   const int64_t* sizes = shape->dimensions.items;
   const bool* dynamic = shape->is_dynamic_dimension.items;
-  int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX], count, bytes;
+  int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX], known[HLO_RANK_MAX], count, bytes;
   if (rank > HLO_RANK_MAX) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "rank %zu is above %d", rank,
                              HLO_RANK_MAX);
   }
   bool bounded = false;
   for (size_t i = 0; i < rank; ++i) {
-    bool is_dynamic = sizes[i] == -1 || (i < shape->is_dynamic_dimension.count && dynamic[i]);
+    bool unbounded = sizes[i] == HLO_DESC_UNBOUNDED;
+    bool is_dynamic = unbounded || (i < shape->is_dynamic_dimension.count && dynamic[i]);
     dims[i] = is_dynamic ? HLO_DIM_DYNAMIC : sizes[i];
     bounds[i] = is_dynamic && sizes[i] >= 0 ? sizes[i] : HLO_DIM_DYNAMIC;
     bounded |= bounds[i] != HLO_DIM_DYNAMIC;
+    known[i] = unbounded ? 1 : sizes[i];
   }
-  int64_t known[HLO_RANK_MAX];
-  for (size_t i = 0; i < rank; ++i) known[i] = sizes[i] == -1 ? 1 : sizes[i];
   if (!hlo_dims_element_count((uint32_t)rank, known, &count) ||
       __builtin_mul_overflow(count, (int64_t)hlo_dtype_size_bytes(dtype), &bytes)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
