@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index expressions (see expr.h): every operation makes a sum in canonical order and looks it up.
+#include "tile/expr.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+enum { MAX_TERMS = 48 };
+
+// A sum in the making: terms sorted by the age of their atoms, coefficients not 0.
+typedef struct sum {
+  int64_t constant;
+  uint32_t count;
+  bool overflow;
+  hlo_expr_term_t terms[MAX_TERMS];
+} sum_t;
+
+void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
+  *space = (hlo_expr_space_t){.arena = arena};
+  static const hlo_expr_t zero;
+  space->poison = &zero;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+static uint64_t hash_terms(int64_t constant, uint32_t count, const hlo_expr_term_t* terms) {
+  uint64_t hash = hlo_hash_word(0, (uint64_t)constant);
+  for (uint32_t i = 0; i < count; ++i) {
+    hash = hlo_hash_word(hash, (uint64_t)terms[i].coefficient);
+    hash = hlo_hash_word(hash, terms[i].atom->order);
+  }
+  return hash;
+}
+
+static uint64_t hash_atom(const hlo_expr_atom_t* atom) {
+  uint64_t hash = hlo_hash_word(atom->kind, atom->number);
+  hash = hlo_hash_word(hash, (uint64_t)atom->divisor);
+  hash = hlo_hash_word(hash, atom->argument ? atom->argument->number : 0);
+  return hlo_hash_word(hlo_hash_word(hash, (uint64_t)atom->low), (uint64_t)atom->high);
+}
+
+// Doubles an open table of pointers; entries are placed again by `hash`.
+static bool grow(hlo_expr_space_t* space, const void*** table, uint32_t* capacity,
+                 uint64_t (*hash)(const void* item)) {
+  uint32_t wanted = *capacity ? 2 * *capacity : 64;
+  const void** fresh = hlo_arena_array(space->arena, wanted, sizeof *fresh);
+  if (!fresh) return false;
+  for (uint32_t i = 0; i < *capacity; ++i) {
+    if (!(*table)[i]) continue;
+    uint32_t at = (uint32_t)hash((*table)[i]) & (wanted - 1);
+    while (fresh[at]) at = (at + 1) & (wanted - 1);
+    fresh[at] = (*table)[i];
+  }
+  *table = fresh;
+  *capacity = wanted;
+  return true;
+}
+
+static uint64_t hash_expr_item(const void* item) {
+  const hlo_expr_t* expr = item;
+  return hash_terms(expr->constant, expr->term_count, expr->terms);
+}
+static uint64_t hash_atom_item(const void* item) { return hash_atom(item); }
+
+static void set_bounds(hlo_expr_t* expr) {
+  expr->low = expr->high = expr->constant;
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_term_t* term = &expr->terms[i];
+    int64_t low = term->coefficient * term->atom->low, high = term->coefficient * term->atom->high;
+    expr->low += low < high ? low : high;
+    expr->high += low < high ? high : low;
+    expr->digits |= term->atom->digits;
+  }
+}
+
+static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
+  if (sum->overflow) {
+    space->arena->failed = true;  // more terms than any kernel has: treated as out of memory
+    return space->poison;
+  }
+  if (2 * (space->expr_count + 1) > space->expr_capacity &&
+      !grow(space, (const void***)&space->exprs, &space->expr_capacity, hash_expr_item)) {
+    return space->poison;
+  }
+  uint32_t mask = space->expr_capacity - 1;
+  uint32_t at = (uint32_t)hash_terms(sum->constant, sum->count, sum->terms) & mask;
+  for (; space->exprs[at]; at = (at + 1) & mask) {
+    const hlo_expr_t* found = space->exprs[at];
+    if (found->constant != sum->constant || found->term_count != sum->count) continue;
+    uint32_t i = 0;
+    while (i < sum->count && found->terms[i].atom == sum->terms[i].atom &&
+           found->terms[i].coefficient == sum->terms[i].coefficient) {
+      ++i;
+    }
+    if (i == sum->count) return found;
+  }
+  size_t bytes = sum->count * sizeof *sum->terms;
+  hlo_expr_t* expr = hlo_arena_alloc_zeroed(space->arena, sizeof *expr + bytes);
+  if (!expr) return space->poison;
+  expr->constant = sum->constant;
+  expr->term_count = sum->count;
+  memcpy(expr->terms, sum->terms, bytes);
+  expr->number = ++space->expr_count;
+  set_bounds(expr);
+  return space->exprs[at] = expr;
+}
+
+static const hlo_expr_atom_t* intern_atom(hlo_expr_space_t* space, const hlo_expr_atom_t* wanted) {
+  if (2 * (space->atom_count + 1) > space->atom_capacity &&
+      !grow(space, (const void***)&space->atoms, &space->atom_capacity, hash_atom_item)) {
+    return NULL;
+  }
+  uint32_t mask = space->atom_capacity - 1;
+  uint32_t at = (uint32_t)hash_atom(wanted) & mask;
+  for (; space->atoms[at]; at = (at + 1) & mask) {
+    const hlo_expr_atom_t* found = space->atoms[at];
+    if (found->kind == wanted->kind && found->number == wanted->number &&
+        found->divisor == wanted->divisor && found->argument == wanted->argument &&
+        found->low == wanted->low && found->high == wanted->high) {
+      return found;
+    }
+  }
+  hlo_expr_atom_t* atom = hlo_arena_alloc(space->arena, sizeof *atom);
+  if (!atom) return NULL;
+  *atom = *wanted;
+  atom->order = ++space->atom_count;
+  return space->atoms[at] = atom;
+}
+
+static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t* atom) {
+  if (!coefficient) return;
+  uint32_t i = sum->count;
+  while (i > 0 && sum->terms[i - 1].atom->order > atom->order) --i;
+  if (i > 0 && sum->terms[i - 1].atom == atom) {
+    hlo_expr_term_t* term = &sum->terms[i - 1];
+    term->coefficient += coefficient;
+    if (!term->coefficient) {
+      memmove(term, term + 1, (sum->count - i) * sizeof *term);
+      --sum->count;
+    }
+    return;
+  }
+  if (sum->count == MAX_TERMS) {
+    sum->overflow = true;
+    return;
+  }
+  memmove(&sum->terms[i + 1], &sum->terms[i], (sum->count - i) * sizeof *sum->terms);
+  sum->terms[i] = (hlo_expr_term_t){coefficient, atom};
+  ++sum->count;
+}
+
+static void sum_add(sum_t* sum, const hlo_expr_t* expr, int64_t factor) {
+  sum->constant += expr->constant * factor;
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    sum_add_term(sum, expr->terms[i].coefficient * factor, expr->terms[i].atom);
+  }
+}
+
+static void sum_remove(sum_t* sum, uint32_t i) {
+  memmove(&sum->terms[i], &sum->terms[i + 1], (--sum->count - i) * sizeof *sum->terms);
+}
+
+// The quotient of an expression that is nothing but an atom of that kind; else NULL.
+static const hlo_expr_atom_t* lone_quotient(const hlo_expr_t* a) {
+  bool is_lone = a->term_count == 1 && a->constant == 0 && a->terms[0].coefficient == 1 &&
+                 a->terms[0].atom->kind == HLO_EXPR_QUOTIENT;
+  return is_lone ? a->terms[0].atom : NULL;
+}
+
+// Whether `quotient` is the whole part to the remainder `rest`; (x div n) div m is kept as x div (n * m).
+static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom_t* rest) {
+  if (quotient->kind != HLO_EXPR_QUOTIENT) return false;
+  if (quotient->argument == rest->argument) return quotient->divisor == rest->divisor;
+  const hlo_expr_atom_t* inner = lone_quotient(rest->argument);
+  return inner && quotient->argument == inner->argument &&
+         quotient->divisor == inner->divisor * rest->divisor;
+}
+
+// k * n * (x div n) + k * (x mod n) is k * x. Says whether something was put together.
+static bool recombine_once(sum_t* sum) {
+  for (uint32_t i = 0; i < sum->count; ++i) {
+    const hlo_expr_atom_t* rest = sum->terms[i].atom;
+    if (rest->kind != HLO_EXPR_REMAINDER) continue;
+    for (uint32_t j = 0; j < sum->count; ++j) {
+      if (sum->terms[j].coefficient != sum->terms[i].coefficient * rest->divisor ||
+          !belong_together(sum->terms[j].atom, rest)) {
+        continue;
+      }
+      int64_t factor = sum->terms[i].coefficient;
+      sum_remove(sum, i > j ? i : j);
+      sum_remove(sum, i > j ? j : i);
+      sum_add(sum, rest->argument, factor);
+      return true;
+    }
+  }
+  return false;
+}
+
+static const hlo_expr_t* finish(hlo_expr_space_t* space, sum_t* sum) {
+  while (recombine_once(sum)) {
+  }
+  return intern(space, sum);
+}
+
+const hlo_expr_t* hlo_expr_const(hlo_expr_space_t* space, int64_t value) {
+  sum_t sum = {.constant = value};
+  return intern(space, &sum);
+}
+
+static const hlo_expr_t* from_atom(hlo_expr_space_t* space, const hlo_expr_atom_t* wanted) {
+  if (wanted->low == wanted->high) return hlo_expr_const(space, wanted->low);
+  const hlo_expr_atom_t* atom = intern_atom(space, wanted);
+  if (!atom) return space->poison;
+  sum_t sum = {.count = 1, .terms = {{1, atom}}};
+  return intern(space, &sum);
+}
+
+const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64_t low,
+                                 int64_t end) {
+  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_DIGIT,
+                                             .number = number,
+                                             .low = low,
+                                             .high = end - 1,
+                                             .digits = (uint64_t)1 << number});
+}
+
+const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low, int64_t high,
+                                 uint64_t digits) {
+  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_VALUE,
+                                             .number = number,
+                                             .low = low,
+                                             .high = high,
+                                             .digits = digits});
+}
+
+const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b) {
+  sum_t sum = {0};
+  sum_add(&sum, a, 1);
+  sum_add(&sum, b, 1);
+  return finish(space, &sum);
+}
+
+const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor) {
+  sum_t sum = {0};
+  sum_add(&sum, a, factor);
+  return finish(space, &sum);
+}
+
+// a = divisor * whole + rest, where rest has the terms whose coefficients the divisor does not divide.
+static void split(const hlo_expr_t* a, int64_t divisor, sum_t* whole, sum_t* rest) {
+  whole->constant = floor_div(a->constant, divisor);
+  rest->constant = a->constant - divisor * whole->constant;
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    const hlo_expr_term_t* term = &a->terms[i];
+    if (term->coefficient % divisor == 0) {
+      sum_add_term(whole, term->coefficient / divisor, term->atom);
+    } else {
+      sum_add_term(rest, term->coefficient, term->atom);
+    }
+  }
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+  if (a < 0) a = -a;
+  while (b) {
+    int64_t t = a % b;
+    a = b, b = t;
+  }
+  return a;
+}
+
+// floor((g*x + c) / (g*d)) = floor((x + floor(c/g)) / d).
+static const hlo_expr_t* reduce_fraction(hlo_expr_space_t* space, const hlo_expr_t* a,
+                                         int64_t* divisor) {
+  int64_t g = *divisor;
+  for (uint32_t i = 0; i < a->term_count && g > 1; ++i) g = gcd(a->terms[i].coefficient, g);
+  if (g <= 1) return a;
+  sum_t sum = {.constant = floor_div(a->constant, g), .count = a->term_count};
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    sum.terms[i] = (hlo_expr_term_t){a->terms[i].coefficient / g, a->terms[i].atom};
+  }
+  *divisor /= g;
+  return intern(space, &sum);
+}
+
+const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor) {
+  if (divisor == 1) return a;
+  int64_t low = floor_div(a->low, divisor), high = floor_div(a->high, divisor);
+  if (low == high) return hlo_expr_const(space, low);
+  sum_t whole = {0}, rest = {0};
+  split(a, divisor, &whole, &rest);
+  const hlo_expr_t* quotient = finish(space, &whole);
+  const hlo_expr_t* argument = finish(space, &rest);
+  low = floor_div(argument->low, divisor), high = floor_div(argument->high, divisor);
+  if (low == high) return hlo_expr_add(space, quotient, hlo_expr_const(space, low));
+  argument = reduce_fraction(space, argument, &divisor);
+  if (divisor == 1) return hlo_expr_add(space, quotient, argument);
+  // floor(floor(x / n) / m) = floor(x / (n * m)) when nothing is added in between.
+  const hlo_expr_atom_t* inner = lone_quotient(argument);
+  if (inner) {
+    return hlo_expr_add(space, quotient,
+                        hlo_expr_div(space, inner->argument, inner->divisor * divisor));
+  }
+  const hlo_expr_t* unresolved = from_atom(
+      space, &(hlo_expr_atom_t){.kind = HLO_EXPR_QUOTIENT,
+                                .divisor = divisor,
+                                .argument = argument,
+                                .low = floor_div(argument->low, divisor),
+                                .high = floor_div(argument->high, divisor),
+                                .digits = argument->digits});
+  return hlo_expr_add(space, quotient, unresolved);
+}
+
+const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor) {
+  if (divisor == 1) return hlo_expr_const(space, 0);
+  sum_t whole = {0}, rest = {0};
+  split(a, divisor, &whole, &rest);
+  const hlo_expr_t* argument = finish(space, &rest);
+  int64_t low = floor_div(argument->low, divisor);
+  if (low == floor_div(argument->high, divisor)) {
+    return hlo_expr_add(space, argument, hlo_expr_const(space, -low * divisor));
+  }
+  // (g * x) mod (g * d) = g * (x mod d).
+  int64_t reduced = divisor;
+  const hlo_expr_t* smaller = reduce_fraction(space, argument, &reduced);
+  int64_t factor = divisor / reduced;
+  int64_t offset = argument->constant - factor * floor_div(argument->constant, factor);
+  if (factor > 1) {
+    const hlo_expr_t* inner = hlo_expr_mul(space, hlo_expr_mod(space, smaller, reduced), factor);
+    return hlo_expr_add(space, inner, hlo_expr_const(space, offset));
+  }
+  return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_REMAINDER,
+                                             .divisor = divisor,
+                                             .argument = argument,
+                                             .low = 0,
+                                             .high = divisor - 1,
+                                             .digits = argument->digits});
+}
+
+int64_t hlo_expr_coefficient(const hlo_expr_t* a, uint32_t digit) {
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    const hlo_expr_atom_t* atom = a->terms[i].atom;
+    if (atom->kind == HLO_EXPR_DIGIT && atom->number == digit) return a->terms[i].coefficient;
+  }
+  return 0;
+}
+
+const hlo_expr_atom_t* hlo_expr_unresolved(const hlo_expr_t* a) {
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    const hlo_expr_atom_t* atom = a->terms[i].atom;
+    if (atom->kind != HLO_EXPR_QUOTIENT && atom->kind != HLO_EXPR_REMAINDER) continue;
+    const hlo_expr_atom_t* inner = hlo_expr_unresolved(atom->argument);
+    return inner ? inner : atom;
+  }
+  return NULL;
+}
+
+static int64_t evaluate_atom(const hlo_expr_atom_t* atom, const int64_t* digits,
+                             const int64_t* values) {
+  if (atom->kind == HLO_EXPR_DIGIT) return digits[atom->number];
+  if (atom->kind == HLO_EXPR_VALUE) return values[atom->number];
+  int64_t argument = hlo_expr_evaluate(atom->argument, digits, values);
+  int64_t quotient = floor_div(argument, atom->divisor);
+  return atom->kind == HLO_EXPR_QUOTIENT ? quotient : argument - quotient * atom->divisor;
+}
+
+int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* digits, const int64_t* values) {
+  int64_t sum = a->constant;
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    sum += a->terms[i].coefficient * evaluate_atom(a->terms[i].atom, digits, values);
+  }
+  return sum;
+}
+
+const hlo_expr_t* hlo_expr_linearize(hlo_expr_space_t* space, uint32_t rank, const int64_t* dims,
+                                     const hlo_expr_t* const* index) {
+  sum_t sum = {0};
+  int64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) sum_add(&sum, index[i], stride);
+  return finish(space, &sum);
+}
+
+void hlo_expr_delinearize(hlo_expr_space_t* space, const hlo_expr_t* offset, uint32_t rank,
+                          const int64_t* dims, const hlo_expr_t** out_index) {
+  int64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) {
+    const hlo_expr_t* from = hlo_expr_div(space, offset, stride);
+    out_index[i] = i == 0 ? from : hlo_expr_mod(space, from, dims[i]);
+    if (dims[i] == 1) out_index[i] = hlo_expr_const(space, 0);
+  }
+}
+
+static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out) {
+  if (atom->kind == HLO_EXPR_DIGIT) {
+    hlo_strbuf_printf(out, "d%u", atom->number);
+  } else if (atom->kind == HLO_EXPR_VALUE) {
+    hlo_strbuf_printf(out, "v%u", atom->number);
+  } else {
+    hlo_strbuf_printf(out, "(");
+    hlo_expr_print(atom->argument, out);
+    hlo_strbuf_printf(out, atom->kind == HLO_EXPR_QUOTIENT ? " div %" PRId64 ")" : " mod %" PRId64 ")",
+                      atom->divisor);
+  }
+}
+
+void hlo_expr_print(const hlo_expr_t* a, hlo_strbuf_t* out) {
+  const char* separator = "";
+  if (a->constant || a->term_count == 0) {
+    hlo_strbuf_printf(out, "%" PRId64, a->constant);
+    separator = " + ";
+  }
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    hlo_strbuf_printf(out, "%s", separator);
+    if (a->terms[i].coefficient != 1) {
+      hlo_strbuf_printf(out, "%" PRId64 "*", a->terms[i].coefficient);
+    }
+    print_atom(a->terms[i].atom, out);
+    separator = " + ";
+  }
+}

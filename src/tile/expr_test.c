@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index expressions against plain integers: random ones, and the forms that reshapes must resolve to.
+#include "tile/expr.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static uint64_t state = 88172645463325252u;
+static uint32_t below(uint32_t n) {
+  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+  return (uint32_t)(state >> 20) % n;
+}
+
+static const int64_t EXTENTS[3] = {6, 4, 5};
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+// A random expression and, beside it, its value for each of the points of the digits' box.
+typedef struct sample {
+  const hlo_expr_t* expr;
+  int64_t values[6 * 4 * 5];
+} sample_t;
+
+static void make_sample(hlo_expr_space_t* space, int depth, sample_t* out) {
+  sample_t a, b;
+  uint32_t kind = depth == 0 ? 4 + below(2) : below(5);
+  if (kind < 4) make_sample(space, depth - 1, &a);
+  if (kind == 0) make_sample(space, depth - 1, &b);
+  int64_t number = kind == 2 || kind == 3 ? 1 + below(7) : (int64_t)below(13) - 6;
+  uint32_t digit = below(3);
+  for (uint32_t p = 0; p < 120; ++p) {
+    int64_t digits[3] = {p / 20, p / 5 % 4, p % 5};
+    out->values[p] = kind == 0   ? a.values[p] + b.values[p]
+                     : kind == 1 ? a.values[p] * number
+                     : kind == 2 ? floor_div(a.values[p], number)
+                     : kind == 3 ? a.values[p] - number * floor_div(a.values[p], number)
+                     : kind == 4 ? digits[digit]
+                                 : number;
+  }
+  out->expr = kind == 0   ? hlo_expr_add(space, a.expr, b.expr)
+              : kind == 1 ? hlo_expr_mul(space, a.expr, number)
+              : kind == 2 ? hlo_expr_div(space, a.expr, number)
+              : kind == 3 ? hlo_expr_mod(space, a.expr, number)
+              : kind == 4 ? hlo_expr_digit(space, digit, 0, EXTENTS[digit])
+                          : hlo_expr_const(space, number);
+}
+
+static void test_random(void** unused) {
+  (void)unused;
+  for (int round = 0; round < 2000; ++round) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_expr_space_t space;
+    hlo_expr_space_init(&space, &arena);
+    sample_t sample;
+    make_sample(&space, 5, &sample);
+    for (uint32_t p = 0; p < 120; ++p) {
+      int64_t digits[3] = {p / 20, p / 5 % 4, p % 5};
+      assert_int_equal(hlo_expr_evaluate(sample.expr, digits, NULL), sample.values[p]);
+      assert_true(sample.expr->low <= sample.values[p] && sample.values[p] <= sample.expr->high);
+    }
+    assert_false(arena.failed);
+    hlo_arena_deinit(&arena);
+  }
+}
+
+static void test_reshape_of_collapsed(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_expr_space_t space;
+  hlo_expr_space_init(&space, &arena);
+  const hlo_expr_t* all = hlo_expr_digit(&space, 0, 0, 2 * 3 * 4 * 5);
+  const int64_t dims[4] = {2, 3, 4, 5}, other[3] = {6, 2, 10};
+  const hlo_expr_t* index[4];
+  hlo_expr_delinearize(&space, all, 4, dims, index);
+  const hlo_expr_t* offset = hlo_expr_linearize(&space, 4, dims, index);
+  assert_ptr_equal(offset, all);
+  hlo_expr_delinearize(&space, offset, 3, other, index);
+  assert_ptr_equal(hlo_expr_linearize(&space, 3, other, index), all);
+  hlo_arena_deinit(&arena);
+}
+
+static void test_digits_resolve(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_expr_space_t space;
+  hlo_expr_space_init(&space, &arena);
+  const hlo_expr_t* outer = hlo_expr_digit(&space, 0, 0, 7);
+  const hlo_expr_t* inner = hlo_expr_digit(&space, 1, 0, 8);
+  const hlo_expr_t* whole = hlo_expr_add(&space, hlo_expr_mul(&space, outer, 8), inner);
+  assert_ptr_equal(hlo_expr_div(&space, whole, 8), outer);
+  assert_ptr_equal(hlo_expr_mod(&space, whole, 8), inner);
+  assert_null(hlo_expr_unresolved(hlo_expr_div(&space, whole, 8)));
+  const hlo_expr_atom_t* atom = hlo_expr_unresolved(hlo_expr_div(&space, whole, 3));
+  assert_non_null(atom);
+  assert_int_equal(atom->divisor, 3);
+  assert_int_equal(hlo_expr_coefficient(whole, 0), 8);
+  assert_int_equal(whole->high, 55);
+  hlo_arena_deinit(&arena);
+}
+
+static void test_memory_failure(void** unused) {
+  (void)unused;
+  for (uint64_t n = 1; n < 8; ++n) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_expr_space_t space;
+    hlo_expr_space_init(&space, &arena);
+    hlo_mem_fail_nth(n);
+    sample_t sample;
+    make_sample(&space, 5, &sample);
+    bool failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (failed) assert_true(arena.failed);
+    hlo_arena_deinit(&arena);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_reshape_of_collapsed),
+      cmocka_unit_test(test_digits_resolve),
+      cmocka_unit_test(test_memory_failure),
+  };
+  return cmocka_run_group_tests_name("tile/expr", tests, NULL, NULL);
+}
