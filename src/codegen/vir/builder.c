@@ -36,14 +36,18 @@ static bool equal_content(const hlo_vir_value_t* a, const hlo_vir_value_t* b) {
          memcmp(a->operands, b->operands, a->operand_count * sizeof *a->operands) == 0;
 }
 
-static hlo_vir_value_t* find_equal(const struct hlo_vir_equal_table* table,
-                                   const hlo_vir_value_t* draft, const hlo_vir_block_t* block) {
+static hlo_vir_value_t* find_equal(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
+                                   const hlo_vir_block_t* block) {
+  const struct hlo_vir_equal_table* table = b->equal;
   if (!table) return NULL;
+  uint32_t first = draft->flags & HLO_VIR_INVARIANT ? b->fence_number : 0;
   uint32_t mask = table->slot_count - 1;
   for (uint32_t at = (uint32_t)content_hash(draft, block) & mask; table->slots[at];
        at = (at + 1) & mask) {
     hlo_vir_value_t* value = table->slots[at];
-    if (value->parent == block && equal_content(value, draft)) return value;
+    if (value->parent == block && value->number >= first && equal_content(value, draft)) {
+      return value;
+    }
   }
   return NULL;
 }
@@ -125,7 +129,7 @@ static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
 
 // The outermost open block where all operands are known.
 static hlo_vir_block_t* outermost_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
-  uint32_t depth = 0;
+  uint32_t depth = draft->flags & HLO_VIR_INVARIANT ? b->fence_depth : 0;
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
     const hlo_vir_value_t* operand = draft->operands[i];
     if (!operand) continue;
@@ -163,12 +167,17 @@ static bool is_movable(const hlo_vir_value_t* draft) {
          draft->op == HLO_VIR_load_splat;
 }
 
+void hlo_vir_fence(hlo_vir_builder_t* b) {
+  b->fence_depth = b->block->depth;
+  b->fence_number = b->func->value_count;
+}
+
 // A movable instruction without vars: an equal earlier one, or a new one as far out as possible.
 static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_block_t* block = outermost_block(b, draft);
   hlo_vir_block_t* innermost = may_trap(draft) ? b->block : block;
   for (hlo_vir_block_t* at = innermost;; at = at->parent) {
-    hlo_vir_value_t* found = find_equal(b->equal, draft, at);
+    hlo_vir_value_t* found = find_equal(b, draft, at);
     if (found) return found;
     if (at == block) break;
   }

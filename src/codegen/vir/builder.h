@@ -12,6 +12,8 @@ typedef struct hlo_vir_builder {
   hlo_vir_func_t* func;
   hlo_vir_block_t* block;             // innermost open block
   uint32_t site;                      // given to every instruction made from now on
+  uint32_t fence_depth;   // INVARIANT loads stay inside this depth,
+  uint32_t fence_number;  // and values before this number are no longer what memory holds
   struct hlo_vir_equal_table* equal;  // pure instructions by content; NULL: none yet
 } hlo_vir_builder_t;
 
@@ -27,6 +29,10 @@ void hlo_vir_builder_deinit(hlo_vir_builder_t* b);
 hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
                               uint32_t flags, int64_t imm, uint32_t operand_count,
                               hlo_vir_value_t* const* operands);
+
+/// Memory was written: INVARIANT loads made from now on stay in the block that is open now or inside it,
+/// and are not taken for earlier ones. For code in a row with different views of what never changes.
+void hlo_vir_fence(hlo_vir_builder_t* b);
 
 /// Opens a loop; the value is its counter. Ends with hlo_vir_end(). A loop that is known to run
 /// once is none: the counter is `lo`, and the body goes where the loop would be.
