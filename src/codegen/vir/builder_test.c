@@ -220,6 +220,24 @@ static void test_blobs(void** state) {
   assert_int_equal(t->module->blobs[40].bytes[50], 40);
 }
 
+// After a fence a load that never changes is made again, and stays inside the loop that was open.
+static void test_fence(void** state) {
+  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_value_t* base = hlo_vir_param(b, 1);
+  hlo_vir_value_t* before = load(b, base, NULL, HLO_VIR_INVARIANT);
+  assert_ptr_equal(load(b, base, NULL, HLO_VIR_INVARIANT), before);
+  hlo_vir_begin_loop(b);
+  hlo_vir_fence(b);
+  hlo_vir_block_t* loop = b->block;
+  hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_param(b, 2), 1, 0);
+  hlo_vir_value_t* after = load(b, base, NULL, HLO_VIR_INVARIANT);
+  assert_ptr_not_equal(after, before);
+  assert_ptr_equal(after->parent, loop);
+  assert_ptr_equal(load(b, base, NULL, HLO_VIR_INVARIANT), after);
+  hlo_vir_end(b);
+  hlo_vir_end(b);
+}
+
 // A function with every kind of block; what is built is not looked at.
 static void build_some(hlo_vir_module_t* module) {
   hlo_vir_builder_t b;
@@ -268,6 +286,7 @@ static void test_memory_failures(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_hoisting, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_fence, setup, teardown),
       cmocka_unit_test_setup_teardown(test_closed_blocks, setup, teardown),
       cmocka_unit_test_setup_teardown(test_vars, setup, teardown),
       cmocka_unit_test_setup_teardown(test_index_folding, setup, teardown),
