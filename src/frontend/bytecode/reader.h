@@ -222,11 +222,6 @@ hlo_status_t hlo_bc_read_unranked_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
 /// A uniform quantized type of one scale, or of one a slice along an axis.
 hlo_status_t hlo_bc_read_quantized_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, bool per_axis,
                                         hlo_bc_type_t* out) HLO_MUST_USE;
-/// StableHLO's output_operand_alias and result_accuracy.
-hlo_status_t hlo_bc_read_alias(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) HLO_MUST_USE;
-hlo_status_t hlo_bc_read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                  const hlo_attr_t** out) HLO_MUST_USE;
 
 /// A tensor (or, with `kind`, buffer) type from its parts; checks rank, dims and total size.
 /// `encoding` (may be NULL) is a bounds entry or any attribute to keep.

@@ -3,10 +3,7 @@
 // become dictionaries of the flat attributes of the op table, which the import spreads over the op.
 // source: StableHLO StablehloBytecode, ChloBytecode (codes and field orders are facts of the
 // format)
-#include <string.h>
-
-#include "frontend/bytecode/reader.h"
-#include "frontend/stablehlo/attrs.h"
+#include "frontend/stablehlo/attr_bytecode.h"
 
 enum stablehlo_attr_code {
   ATTR_CHANNEL_HANDLE = 1,
@@ -143,29 +140,6 @@ static hlo_status_t read_struct(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, con
   return hlo_ok();
 }
 
-hlo_status_t hlo_bc_read_alias(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                               const hlo_attr_t** out) {
-  uint32_t output_count, operand_count;
-  int64_t *output_indices, *operand_indices, operand;
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &output_count, &output_indices));
-  HLO_TRY(hlo_bc_svarint(c, &operand));
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &operand_count, &operand_indices));
-  return hlo_make_output_operand_alias(reader->module, output_count, output_indices, operand,
-                                       operand_count, operand_indices, out);
-}
-
-hlo_status_t hlo_bc_read_accuracy(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                  const hlo_attr_t** out) {
-  double atol, rtol;
-  int64_t ulps;
-  const hlo_attr_t* mode;
-  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &atol));
-  HLO_TRY(hlo_bc_read_float(reader, c, HLO_DTYPE_F64, &rtol));
-  HLO_TRY(hlo_bc_svarint(c, &ulps));
-  HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ENUM, "result accuracy mode", &mode));
-  return hlo_make_result_accuracy(reader->module, atol, rtol, ulps, mode, out);
-}
-
 // An attribute after a byte that says whether it is there; NULL where it is not.
 static hlo_status_t read_flagged(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_attr_t** out) {
@@ -175,80 +149,42 @@ static hlo_status_t read_flagged(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return present ? hlo_bc_read_attr(reader, c, out) : hlo_ok();
 }
 
-static hlo_status_t read_name(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
-  hlo_bc_string_t name;
-  HLO_TRY(hlo_bc_read_string(reader, c, &name));
-  *out = hlo_attr_string(reader->module, name.text, name.length);
+static hlo_status_t read_list(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
+  uint32_t count;
+  const hlo_attr_t** items;
+  HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
+  *out = hlo_attr_array(reader->module, count, items);
   return hlo_module_status(reader->module);
 }
 
-static hlo_status_t read_mesh_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
-                                   const hlo_attr_t** out) {
-  hlo_module_t* module = reader->module;
-  const hlo_attr_t *first, *second;
-  int64_t pre_size, size;
-  uint32_t count;
-  const hlo_attr_t** items;
-  switch (code) {
-    case ATTR_SUB_AXIS_INFO:
-      HLO_TRY(hlo_bc_svarint(c, &pre_size));
-      HLO_TRY(hlo_bc_svarint(c, &size));
-      return hlo_make_sub_axis_info(module, pre_size, size, out);
-    case ATTR_AXIS_REF:
-      HLO_TRY(read_name(reader, c, &first));
-      HLO_TRY(read_flagged(reader, c, &second));
-      return hlo_make_axis_ref(module, first, second, out);
-    case ATTR_MESH_AXIS:
-      HLO_TRY(read_name(reader, c, &first));
-      HLO_TRY(hlo_bc_svarint(c, &size));
-      return hlo_make_mesh_axis(module, first, size, out);
-    case ATTR_MESH:
-      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ARRAY, "list of mesh axes", &first));
-      HLO_TRY(read_flagged(reader, c, &second));
-      return hlo_make_mesh(module, first, second, out);
-    default:
-      HLO_TRY(hlo_bc_read_attr(reader, c, &first));
-      HLO_TRY(hlo_bc_read_attrs(reader, c, &count, &items));
-      second = hlo_attr_array(module, count, items);
-      if (!second) return hlo_module_status(module);
-      return hlo_make_replica_group_mesh_axes(module, first, second, out);
-  }
-}
-
-static hlo_status_t read_bounds(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
-  const hlo_attr_t* bounds;
-  HLO_TRY(read_field(reader, c, 'l', &bounds));
-  *out = (hlo_bc_attr_t){.kind = HLO_BC_ATTR_BOUNDS, .attr = bounds};
-  return hlo_ok();
-}
-
-static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+static hlo_status_t read_other(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                                const hlo_attr_t** out) {
   for (size_t i = 0; i < sizeof structs / sizeof structs[0]; ++i) {
     if (structs[i].code == code) return read_struct(reader, c, structs[i].fields, out);
   }
-  switch (code) {
-    case ATTR_OUTPUT_OPERAND_ALIAS: return hlo_bc_read_alias(reader, c, out);
-    case ATTR_RESULT_ACCURACY: return hlo_bc_read_accuracy(reader, c, out);
-    case ATTR_REPLICA_GROUP_MESH_AXES:
-    case ATTR_SUB_AXIS_INFO:
-    case ATTR_AXIS_REF:
-    case ATTR_MESH_AXIS:
-    case ATTR_MESH: return read_mesh_attr(reader, c, code, out);
-    default:
-      return hlo_bc_error(c, "StableHLO attribute code %llu is unknown", (unsigned long long)code);
-  }
+  return hlo_bc_error(c, "StableHLO attribute code %llu is unknown", (unsigned long long)code);
 }
 
+static const hlo_bc_attr_codes_t codes = {
+    .enums = enums,
+    .enum_count = sizeof enums / sizeof enums[0],
+    .bounds = ATTR_TYPE_EXTENSIONS,
+    .output_operand_alias = ATTR_OUTPUT_OPERAND_ALIAS,
+    .result_accuracy = ATTR_RESULT_ACCURACY,
+    .sub_axis_info = ATTR_SUB_AXIS_INFO,
+    .axis_ref = ATTR_AXIS_REF,
+    .mesh_axis = ATTR_MESH_AXIS,
+    .mesh = ATTR_MESH,
+    .replica_group_mesh_axes = ATTR_REPLICA_GROUP_MESH_AXES,
+    .mesh_form = &(const hlo_bc_mesh_form_t){.name = hlo_bc_read_string_attr,
+                                             .info = read_flagged,
+                                             .device_ids = read_flagged,
+                                             .axes = read_list},
+    .read_other = read_other,
+};
+
 static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
-  uint64_t code;
-  const hlo_attr_t* attr = NULL;
-  HLO_TRY(hlo_bc_varint(c, &code));
-  if (code == ATTR_TYPE_EXTENSIONS) return read_bounds(reader, c, out);
-  HLO_TRY(hlo_bc_read_enum(reader, c, code, enums, sizeof enums / sizeof enums[0], &attr));
-  if (!attr) HLO_TRY(read_plain(reader, c, code, &attr));
-  hlo_bc_set_attr(out, attr);
-  return hlo_ok();
+  return hlo_bc_read_coded_attr(reader, c, &codes, out);
 }
 
 static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_type_t* out) {
@@ -267,18 +203,21 @@ static hlo_status_t read_type(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_b
   }
 }
 
+static hlo_status_t read_other_chlo(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+                                    const hlo_attr_t** out) {
+  (void)reader, (void)out;
+  return hlo_bc_error(c, "CHLO attribute code %llu is unknown", (unsigned long long)code);
+}
+
+static const hlo_bc_attr_codes_t chlo_codes = {
+    .enums = chlo_enums,
+    .enum_count = sizeof chlo_enums / sizeof chlo_enums[0],
+    .read_other = read_other_chlo,
+};
+
 static hlo_status_t read_chlo_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                    hlo_bc_attr_t* out) {
-  uint64_t code;
-  const hlo_attr_t* attr = NULL;
-  HLO_TRY(hlo_bc_varint(c, &code));
-  HLO_TRY(hlo_bc_read_enum(reader, c, code, chlo_enums, sizeof chlo_enums / sizeof chlo_enums[0],
-                           &attr));
-  if (!attr) {
-    return hlo_bc_error(c, "CHLO attribute code %llu is unknown", (unsigned long long)code);
-  }
-  hlo_bc_set_attr(out, attr);
-  return hlo_ok();
+  return hlo_bc_read_coded_attr(reader, c, &chlo_codes, out);
 }
 
 const hlo_bc_dialect_t hlo_bc_dialect_stablehlo = {"stablehlo", read_attr, read_type};

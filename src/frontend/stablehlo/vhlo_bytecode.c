@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes and types of the VHLO dialect in bytecode, read straight into those of the IR.
 // source: StableHLO VhloBytecode (codes and field orders are facts of the format)
-#include <math.h>
-#include <string.h>
-
-#include "frontend/bytecode/reader.h"
-#include "frontend/stablehlo/attrs.h"
+#include "frontend/stablehlo/attr_bytecode.h"
 
 enum vhlo_attr_code {
   ATTR_ARRAY = 1,
@@ -150,15 +146,6 @@ static hlo_status_t read_tensor(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_bc_make_literal(reader, &data, type, out);
 }
 
-static hlo_status_t read_bounds(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
-  uint32_t count;
-  int64_t* bounds;
-  HLO_TRY(hlo_bc_read_svarints(reader, c, &count, &bounds));
-  *out = (hlo_bc_attr_t){.kind = HLO_BC_ATTR_BOUNDS,
-                         .attr = hlo_attr_ints(reader->module, count, bounds)};
-  return hlo_ok();
-}
-
 static hlo_status_t read_boolean(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                  const hlo_attr_t** out) {
   uint64_t value;
@@ -168,49 +155,23 @@ static hlo_status_t read_boolean(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
   return hlo_ok();
 }
 
-static hlo_status_t read_string(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
-                                const hlo_attr_t** out) {
-  hlo_bc_string_t string;
-  HLO_TRY(hlo_bc_read_string(reader, c, &string));
-  *out = hlo_attr_string(reader->module, string.text, string.length);
-  return hlo_ok();
+static hlo_status_t read_name(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
+  return hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "axis name", out);
 }
 
-// Mesh axes of collectives are carried as the text that StableHLO prints for them.
-static hlo_status_t read_mesh_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
-                                   const hlo_attr_t** out) {
-  hlo_module_t* module = reader->module;
-  const hlo_attr_t *first, *second = NULL;
-  int64_t pre_size, size;
+static hlo_status_t read_info(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
   uint64_t has_info;
-  switch (code) {
-    case ATTR_SUB_AXIS_INFO:
-      HLO_TRY(hlo_bc_svarint(c, &pre_size));
-      HLO_TRY(hlo_bc_svarint(c, &size));
-      return hlo_make_sub_axis_info(module, pre_size, size, out);
-    case ATTR_AXIS_REF:
-      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "axis name", &first));
-      HLO_TRY(hlo_bc_varint(c, &has_info));
-      if (has_info) {
-        HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_OPAQUE, "sub-axis", &second));
-      }
-      return hlo_make_axis_ref(module, first, second, out);
-    case ATTR_MESH_AXIS:
-      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_STRING, "axis name", &first));
-      HLO_TRY(hlo_bc_svarint(c, &size));
-      return hlo_make_mesh_axis(module, first, size, out);
-    case ATTR_MESH:
-      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ARRAY, "list of mesh axes", &first));
-      HLO_TRY(hlo_bc_read_optional_attr(reader, c, &second));
-      return hlo_make_mesh(module, first, second, out);
-    default:
-      HLO_TRY(hlo_bc_read_attr(reader, c, &first));
-      HLO_TRY(hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ARRAY, "list of mesh axes", &second));
-      return hlo_make_replica_group_mesh_axes(module, first, second, out);
-  }
+  HLO_TRY(hlo_bc_varint(c, &has_info));
+  *out = NULL;
+  return has_info ? hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_OPAQUE, "sub-axis", out)
+                  : hlo_ok();
 }
 
-static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
+static hlo_status_t read_axes(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, const hlo_attr_t** out) {
+  return hlo_bc_read_attr_of(reader, c, HLO_ATTR_KIND_ARRAY, "list of mesh axes", out);
+}
+
+static hlo_status_t read_other(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint64_t code,
                                const hlo_attr_t** out) {
   const hlo_bc_type_t* type;
   switch (code) {
@@ -221,32 +182,36 @@ static hlo_status_t read_plain(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, uint
     case ATTR_INTEGER:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_int_attr(reader, type, c, out);
-    case ATTR_OUTPUT_OPERAND_ALIAS: return hlo_bc_read_alias(reader, c, out);
-    case ATTR_STRING: return read_string(reader, c, out);
+    case ATTR_STRING: return hlo_bc_read_string_attr(reader, c, out);
     case ATTR_TENSOR: return read_tensor(reader, c, out);
     case ATTR_TYPE:
       HLO_TRY(hlo_bc_read_type(reader, c, &type));
       return hlo_bc_make_type_attr(reader, type, out);
-    case ATTR_RESULT_ACCURACY: return hlo_bc_read_accuracy(reader, c, out);
-    case ATTR_SUB_AXIS_INFO:
-    case ATTR_AXIS_REF:
-    case ATTR_REPLICA_GROUP_MESH_AXES:
-    case ATTR_MESH_AXIS:
-    case ATTR_MESH: return read_mesh_attr(reader, c, code, out);
     default:
       return hlo_bc_error(c, "VHLO attribute code %llu is unknown", (unsigned long long)code);
   }
 }
 
+static const hlo_bc_attr_codes_t codes = {
+    .enums = enums,
+    .enum_count = sizeof enums / sizeof enums[0],
+    .bounds = ATTR_TYPE_EXTENSIONS,
+    .output_operand_alias = ATTR_OUTPUT_OPERAND_ALIAS,
+    .result_accuracy = ATTR_RESULT_ACCURACY,
+    .sub_axis_info = ATTR_SUB_AXIS_INFO,
+    .axis_ref = ATTR_AXIS_REF,
+    .mesh_axis = ATTR_MESH_AXIS,
+    .mesh = ATTR_MESH,
+    .replica_group_mesh_axes = ATTR_REPLICA_GROUP_MESH_AXES,
+    .mesh_form = &(const hlo_bc_mesh_form_t){.name = read_name,
+                                             .info = read_info,
+                                             .device_ids = hlo_bc_read_optional_attr,
+                                             .axes = read_axes},
+    .read_other = read_other,
+};
+
 static hlo_status_t read_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_bc_attr_t* out) {
-  uint64_t code;
-  const hlo_attr_t* attr = NULL;
-  HLO_TRY(hlo_bc_varint(c, &code));
-  if (code == ATTR_TYPE_EXTENSIONS) return read_bounds(reader, c, out);
-  HLO_TRY(hlo_bc_read_enum(reader, c, code, enums, sizeof enums / sizeof enums[0], &attr));
-  if (!attr) HLO_TRY(read_plain(reader, c, code, &attr));
-  hlo_bc_set_attr(out, attr);
-  return hlo_ok();
+  return hlo_bc_read_coded_attr(reader, c, &codes, out);
 }
 
 const hlo_bc_dialect_t hlo_bc_dialect_vhlo = {"vhlo", read_attr, read_type};
