@@ -1,46 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HLO text and protos: both give the same verified module, runs give what XLA gives, faults say
 // where.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
-#include <stdio.h>
-#include <string.h>
-
-#include "frontend/frontend.h"
+#include "frontend/hlo/hlo_test_util.h"
 #include "interp/program.h"
-#include "ir/infer.h"
-
-static void must(hlo_status_t status) {
-  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-}
-
-static size_t read_file(const char* name, char* buffer, size_t capacity) {
-  char path[256];
-  snprintf(path, sizeof path, "tests/data/hlo/%s", name);
-  FILE* file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(buffer, 1, capacity, file);
-  fclose(file);
-  assert_true(size < capacity);
-  return size;
-}
-
-static hlo_module_t* load(const char* name) {
-  static char buffer[1 << 16];
-  size_t size = read_file(name, buffer, sizeof buffer);
-  hlo_module_t* module = NULL;
-  hlo_diag_t diag;
-  hlo_diag_init(&diag, name, NULL, 0);
-  must(hlo_frontend_load(buffer, size, name, NULL, &diag, &module));
-  must(hlo_module_verify(module, &diag));
-  hlo_diag_deinit(&diag);
-  return module;
-}
 
 // Runs @main on one input and compares `count` elements of output `number`.
 static void check_run(const char* name, hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,

@@ -28,9 +28,10 @@ hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype, hlo_tensor_t
   return hlo_ok();
 }
 
-hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
-                                    const hlo_node_t* node, hlo_tensor_t** operands,
-                                    uint32_t count) {
+// Zeroes, then fills `out`; to be ended in any case.
+static hlo_status_t begin_operands(hlo_fold_operands_t* out, hlo_eval_t* eval,
+                                   const hlo_node_t* node, hlo_tensor_t** operands,
+                                   uint32_t count) {
   const hlo_region_t* body = node->regions[0];
   *out = (hlo_fold_operands_t){.count = count, .binary = HLO_OP_COUNT};
   if (body->arg_count != 2 * count) {
@@ -49,11 +50,40 @@ hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
   return hlo_ok();
 }
 
-void hlo_fold_operands_deinit(hlo_fold_operands_t* operands) {
+static void end_operands(hlo_fold_operands_t* operands) {
   if (!operands->inputs) return;
   for (uint32_t k = 0; k < 2 * operands->count; k++) hlo_tensor_release(operands->inputs[k]);
   hlo_mem_free(operands->inputs);
   hlo_region_fn_release(operands->fn);
+}
+
+hlo_status_t hlo_fold_results(hlo_eval_t* eval, const hlo_node_t* node,
+                              const hlo_fold_operands_t* fold, uint32_t rank, const int64_t* dims,
+                              hlo_tensor_t** results) {
+  for (uint32_t k = 0; k < fold->count; k++) {
+    if (fold->inputs[k]->element_count != fold->inputs[0]->element_count) {
+      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
+    }
+    HLO_TRY(hlo_eval_result_dims(eval, node, k, rank, dims, &results[k]));
+    hlo_strided_fill(hlo_tensor_element_bytes(results[k]), (size_t)results[k]->element_count,
+                     results[k]->data, fold->inits[k]->data);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                          hlo_tensor_t** results, hlo_fold_run_fn_t run) {
+  const uint32_t count = node->operand_count / 2;
+  hlo_fold_operands_t fold;
+  hlo_status_t status = begin_operands(&fold, eval, node, operands, count);
+  for (uint32_t k = 0; k < count; k++) results[k] = NULL;
+  if (hlo_status_is_ok(status)) status = run(eval, node, &fold, results);
+  for (uint32_t k = 0; k < count && !hlo_status_is_ok(status); k++) {
+    hlo_tensor_release(results[k]);
+    results[k] = NULL;
+  }
+  end_operands(&fold);
+  return status;
 }
 
 void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,

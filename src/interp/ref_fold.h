@@ -30,11 +30,18 @@ typedef struct hlo_fold_operands {
   hlo_op_t binary;        // hlo_region_fn_binary()
 } hlo_fold_operands_t;
 
-/// Zeroes, then fills `out`; deinit in any case.
-hlo_status_t hlo_fold_operands_init(hlo_fold_operands_t* out, hlo_eval_t* eval,
-                                    const hlo_node_t* node, hlo_tensor_t** operands,
-                                    uint32_t count) HLO_MUST_USE;
-void hlo_fold_operands_deinit(hlo_fold_operands_t* operands);
+/// New results of these dims, full of the initial values. errors: INVALID_ARGUMENT (inputs of
+/// different shapes)
+hlo_status_t hlo_fold_results(hlo_eval_t* eval, const hlo_node_t* node,
+                              const hlo_fold_operands_t* fold, uint32_t rank, const int64_t* dims,
+                              hlo_tensor_t** results) HLO_MUST_USE;
+
+/// Runs a node of inputs and as many initial values: `run` on its prepared operands. When that
+/// fails there are no results.
+typedef hlo_status_t (*hlo_fold_run_fn_t)(hlo_eval_t* eval, const hlo_node_t* node,
+                                          const hlo_fold_operands_t* fold, hlo_tensor_t** results);
+hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                          hlo_tensor_t** results, hlo_fold_run_fn_t run) HLO_MUST_USE;
 
 /// Reduces all inputs (of one shape, with elements) over `reduced_dims` with the body, in order;
 /// results hold the initial values.

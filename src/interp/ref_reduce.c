@@ -199,14 +199,7 @@ static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   for (uint32_t d = 0; d < input->rank; d++) {
     if (!hlo_ints_has(reduced_dims, d)) dims[rank++] = input->dims[d];
   }
-  for (uint32_t k = 0; k < fold->count; k++) {
-    if (fold->inputs[k]->element_count != input->element_count) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
-    }
-    HLO_TRY(hlo_eval_result_dims(eval, node, k, rank, dims, &results[k]));
-    hlo_strided_fill(hlo_tensor_element_bytes(results[k]), (size_t)results[k]->element_count,
-                     results[k]->data, fold->inits[k]->data);
-  }
+  HLO_TRY(hlo_fold_results(eval, node, fold, rank, dims, results));
   if (input->element_count == 0) return hlo_ok();
   if (fold->count == 1 && results[0]->dtype == input->dtype && !results[0]->quant &&
       reduce_recognised(fold->binary, input, fold->inits[0], reduced_dims, results[0])) {
@@ -217,17 +210,5 @@ static hlo_status_t reduce_prepared(hlo_eval_t* eval, const hlo_node_t* node,
 
 hlo_status_t hlo_ref_reduce(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) {
-  const uint32_t count = node->operand_count / 2;
-  hlo_fold_operands_t fold;
-  hlo_status_t status = hlo_fold_operands_init(&fold, eval, node, operands, count);
-  for (uint32_t k = 0; k < count; k++) results[k] = NULL;
-  if (hlo_status_is_ok(status)) status = reduce_prepared(eval, node, &fold, results);
-  if (!hlo_status_is_ok(status)) {
-    for (uint32_t k = 0; k < count; k++) {
-      hlo_tensor_release(results[k]);
-      results[k] = NULL;
-    }
-  }
-  hlo_fold_operands_deinit(&fold);
-  return status;
+  return hlo_fold_run(eval, node, operands, results, reduce_prepared);
 }

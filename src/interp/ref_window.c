@@ -290,14 +290,7 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t dims[HLO_RANK_MAX];
   HLO_TRY(hlo_window_dims_of(node, input->rank, input->dims, windows));
   for (uint32_t d = 0; d < input->rank; d++) dims[d] = windows[d].out_size;
-  for (uint32_t k = 0; k < operands->count; k++) {
-    if (operands->inputs[k]->element_count != input->element_count) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "inputs differ in shape");
-    }
-    HLO_TRY(hlo_eval_result_dims(eval, node, k, input->rank, dims, &results[k]));
-    hlo_strided_fill(hlo_tensor_element_bytes(results[k]), (size_t)results[k]->element_count,
-                     results[k]->data, operands->inits[k]->data);
-  }
+  HLO_TRY(hlo_fold_results(eval, node, operands, input->rank, dims, results));
   if (results[0]->element_count == 0) return hlo_ok();
   const hlo_fold_op_t op = hlo_fold_op_of(operands->binary);
   const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
@@ -312,19 +305,7 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
 
 hlo_status_t hlo_ref_reduce_window(hlo_eval_t* eval, const hlo_node_t* node,
                                    hlo_tensor_t** operands, hlo_tensor_t** results) {
-  const uint32_t count = node->operand_count / 2;
-  hlo_fold_operands_t fold;
-  hlo_status_t status = hlo_fold_operands_init(&fold, eval, node, operands, count);
-  for (uint32_t k = 0; k < count; k++) results[k] = NULL;
-  if (hlo_status_is_ok(status)) status = window_prepared(eval, node, &fold, results);
-  if (!hlo_status_is_ok(status)) {
-    for (uint32_t k = 0; k < count; k++) {
-      hlo_tensor_release(results[k]);
-      results[k] = NULL;
-    }
-  }
-  hlo_fold_operands_deinit(&fold);
-  return status;
+  return hlo_fold_run(eval, node, operands, results, window_prepared);
 }
 
 // ---- select_and_scatter
