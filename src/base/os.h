@@ -64,6 +64,7 @@ bool hlo_os_io_failed(void);
 hlo_status_t hlo_os_file_read(const char* path, size_t limit_bytes, uint8_t** out_data,
                               size_t* out_size_bytes) HLO_MUST_USE;
 /// Writes a file and renames it into place, so that readers see the old or the new one, never half.
+/// Devices and pipes are written to as they are.
 hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_bytes) HLO_MUST_USE;
 /// Maps a file read-only. owner: caller, hlo_os_pages_unmap(); an empty file gives NULL and 0.
 hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data,

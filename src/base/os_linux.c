@@ -345,7 +345,29 @@ static int create_temporary(const char* path) {
   return fd;
 }
 
+// Writes and closes; errno tells what failed.
+static bool write_and_close(int fd, const void* data, size_t size_bytes) {
+  bool ok = write_all(fd, data, size_bytes);
+  int error = errno;
+  if (close(fd) != 0 && ok) return false;
+  errno = error;
+  return ok;
+}
+
+// A device or pipe is written to; a file renamed into its place would replace it.
+static bool is_special(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static hlo_status_t write_special(const char* path, const void* data, size_t size_bytes) {
+  int fd = injected_failure() ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return error_of(errno, "open", path);
+  return write_and_close(fd, data, size_bytes) ? hlo_ok() : error_of(errno, "write", path);
+}
+
 hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_bytes) {
+  if (is_special(path)) return write_special(path, data, size_bytes);
   char temporary[PATH_MAX];
   int length = snprintf(temporary, sizeof temporary, "%s.%lld.%lld.tmp", path,
                         (long long)hlo_os_process_id(), (long long)hlo_os_thread_id());
@@ -355,17 +377,10 @@ hlo_status_t hlo_os_file_write(const char* path, const void* data, size_t size_b
   }
   int fd = create_temporary(temporary);
   if (fd < 0) return error_of(errno, "create", path);
-  bool ok = write_all(fd, data, size_bytes);
-  int error = errno;
-  if (close(fd) != 0 && ok) {
-    ok = false;
-    error = errno;
-  }
-  if (ok && (injected_failure() || rename(temporary, path) != 0)) {
-    ok = false;
-    error = errno;
-  }
+  bool ok = write_and_close(fd, data, size_bytes);
+  ok = ok && !injected_failure() && rename(temporary, path) == 0;
   if (ok) return hlo_ok();
+  int error = errno;
   unlink(temporary);
   return error_of(error, "write", path);
 }

@@ -2,11 +2,13 @@
 // Tests of the OS layer: files and their failures, pages, cores, libraries.
 #include "base/os.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,6 +66,24 @@ static void test_write_and_read(void** state) {
   expect(hlo_os_file_read("/proc/self/status", 0, &data, &size), HLO_STATUS_OK, NULL);
   assert_true(size > 100);  // a file whose size is not known beforehand
   hlo_mem_free(data);
+}
+
+// A pipe stays a pipe, as a device stays a device.
+static void test_special_files(void** state) {
+  (void)state;
+  const char* path = path_of("pipe");
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int fd = open(path, O_RDWR | O_NONBLOCK);
+  assert_true(fd >= 0);
+  expect(hlo_os_file_write(path, "text", 4), HLO_STATUS_OK, NULL);
+  struct stat info;
+  assert_int_equal(lstat(path, &info), 0);
+  assert_true(S_ISFIFO(info.st_mode));
+  char data[8];
+  assert_int_equal(read(fd, data, sizeof data), 4);
+  assert_memory_equal(data, "text", 4);
+  close(fd);
+  unlink(path);
 }
 
 // Every operation fails once: the old content stays, nothing is left behind.
@@ -172,11 +192,9 @@ static void test_libraries(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_write_and_read),
-      cmocka_unit_test(test_injected_faults),
-      cmocka_unit_test(test_directories_and_streams),
-      cmocka_unit_test(test_pages),
-      cmocka_unit_test(test_machine),
+      cmocka_unit_test(test_write_and_read),  cmocka_unit_test(test_special_files),
+      cmocka_unit_test(test_injected_faults), cmocka_unit_test(test_directories_and_streams),
+      cmocka_unit_test(test_pages),           cmocka_unit_test(test_machine),
       cmocka_unit_test(test_libraries),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
