@@ -16,6 +16,6 @@ for target in "$folder"/fuzz/fuzz_*; do
   mkdir -p "$found" "tests/corpus/$name"
   echo "fuzz $name for $seconds s"
   "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-    -dict="$tokens" -artifact_prefix="$found/crash-" "$found" "tests/corpus/$name"
+    -dict="$tokens" -artifact_prefix="$found/" "$found" "tests/corpus/$name"
 done
 echo "fuzz: OK"

@@ -304,6 +304,7 @@ static bool string_matches(const void* entry, const void* key) {
 }
 
 const char* hlo_module_string(hlo_module_t* module, const char* text, size_t length) {
+  if (length == 0) text = "";  // may have been NULL
   text_key_t key = {text, strnlen(text, length)};
   uint64_t hash = hlo_hash_bytes(text, key.length, HLO_HASH_SEED);
   void** slot =

@@ -326,69 +326,6 @@ static hlo_status_t conv_attrs(hlo_desc_node_t* node) {
 
 // ---- groups of devices --------------------------------------------------------------------------
 
-static hlo_status_t iota_groups(hlo_desc_node_t* node, const hlo_desc_iota_list_t* list,
-                                const hlo_attr_t** out_groups) {
-  const int64_t* dims = list->iota_reshape_dims.items;
-  const int32_t* perm = list->iota_transpose_perm.items;
-  uint32_t rank = (uint32_t)list->iota_reshape_dims.count;
-  int64_t count = 0, devices = 0;
-  bool valid =
-      rank <= HLO_RANK_MAX && list->num_replica_groups >= 0 && list->num_devices_per_group >= 0 &&
-      hlo_dims_element_count(rank, dims, &count) &&
-      !__builtin_mul_overflow(list->num_replica_groups, list->num_devices_per_group, &devices) &&
-      devices == count && count <= 1 << 20 &&
-      (list->iota_transpose_perm.count == 0 || list->iota_transpose_perm.count == rank);
-  uint64_t seen = 0;
-  for (uint32_t i = 0; valid && list->iota_transpose_perm.count && i < rank; ++i) {
-    valid = perm[i] >= 0 && perm[i] < (int32_t)rank && !(seen >> perm[i] & 1);
-    if (valid) seen |= 1ull << perm[i];
-  }
-  if (!valid) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the list of devices is malformed");
-  }
-  int64_t strides[HLO_RANK_MAX], index[HLO_RANK_MAX] = {0};
-  int64_t stride = 1;
-  for (uint32_t d = rank; d-- > 0;) {
-    strides[d] = stride;
-    stride *= dims[d];
-  }
-  int64_t* ids = hlo_arena_array(node->builder->arena, (size_t)count, sizeof *ids);
-  if (!ids) return hlo_arena_status(node->builder->arena);
-  for (int64_t e = 0; e < count; ++e) {
-    for (uint32_t d = 0; d < rank; ++d) {
-      ids[e] += index[d] * strides[list->iota_transpose_perm.count ? (uint32_t)perm[d] : d];
-    }
-    for (uint32_t d = rank; d-- > 0;) {
-      if (++index[d] < dims[list->iota_transpose_perm.count ? (uint32_t)perm[d] : d]) break;
-      index[d] = 0;
-    }
-  }
-  *out_groups = hlo_attr_matrix(node->builder->module, (uint32_t)list->num_replica_groups,
-                                (uint32_t)list->num_devices_per_group, ids);
-  return hlo_ok();
-}
-
-// Groups of different sizes are filled up with -1.
-static hlo_status_t listed_groups(hlo_desc_node_t* node, const hlo_wire_array_t* list,
-                                  const hlo_attr_t** out_groups) {
-  const hlo_desc_group_t* groups = list->items;
-  size_t cols = 0, size;
-  for (size_t i = 0; i < list->count; ++i) {
-    if (groups[i].replica_ids.count > cols) cols = groups[i].replica_ids.count;
-  }
-  if (!hlo_size_mul(list->count, cols, &size)) return hlo_status_out_of_memory(SIZE_MAX);
-  int64_t* ids = hlo_arena_array(node->builder->arena, size, sizeof *ids);
-  if (!ids) return hlo_arena_status(node->builder->arena);
-  for (size_t i = 0; i < list->count; ++i) {
-    const int64_t* from = groups[i].replica_ids.items;
-    for (size_t k = 0; k < cols; ++k) {
-      ids[i * cols + k] = k < groups[i].replica_ids.count ? from[k] : -1;
-    }
-  }
-  *out_groups = hlo_attr_matrix(node->builder->module, (uint32_t)list->count, (uint32_t)cols, ids);
-  return hlo_ok();
-}
-
 static void pair_attrs(hlo_desc_node_t* node) {
   const hlo_wire_array_t* pairs = &node->instruction->source_target_pairs;
   // A pair is two int64 in a row, as the matrix wants them.
@@ -425,12 +362,7 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
     return hlo_ok();
   }
   const hlo_attr_t* groups = NULL;
-  if (in->iota_list) {
-    HLO_TRY(iota_groups(node, in->iota_list, &groups));
-  } else {
-    HLO_TRY(listed_groups(
-        node, in->device_list ? &in->device_list->replica_groups : &in->replica_groups, &groups));
-  }
+  HLO_TRY(hlo_desc_groups(node, &groups));
   if (!groups) return hlo_module_status(m);
   hlo_desc_add_attr(node, HLO_ATTR_replica_groups, groups);
   if (node->op == HLO_OP_all_to_all) {

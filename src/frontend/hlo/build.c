@@ -251,7 +251,8 @@ static hlo_status_t fill_with_args(builder_t* b, const computation_t* computatio
   if (!trees) return hlo_arena_status(b->arena);
   uint32_t first = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    hlo_desc_values_t leaves = {region->args + first, hlo_desc_leaf_count(parameters[i]->shape)};
+    hlo_desc_values_t leaves = {NULL, hlo_desc_leaf_count(parameters[i]->shape)};
+    if (leaves.count) leaves.items = region->args + first;
     HLO_TRY(hlo_desc_make_tree(b, parameters[i]->shape, &leaves, &trees[i]));
     first += leaves.count;
   }

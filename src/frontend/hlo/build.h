@@ -53,6 +53,11 @@ hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) HLO_MUST_USE;
 void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value);
 
+/// The groups of devices of a collective, one a row, from whichever form the instruction has; rows
+/// of different sizes are filled up with -1.
+/// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+hlo_status_t hlo_desc_groups(hlo_desc_node_t* node, const hlo_attr_t** out_groups) HLO_MUST_USE;
+
 /// A literal of the IR (row-major) from a description. The caller releases it.
 /// errors: INVALID_ARGUMENT (data does not fit the shape), RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_desc_shape_t* shape,

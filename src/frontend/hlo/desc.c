@@ -157,6 +157,41 @@ static const hlo_wire_field_info_t iota_list_fields[] = {
 };
 static const hlo_wire_message_t iota_list_message =
     HLO_WIRE_MESSAGE(hlo_desc_iota_list_t, iota_list_fields);
+static const hlo_wire_field_info_t mesh_axis_fields[] = {
+    FIELD(hlo_desc_mesh_axis_t, 1, BYTES, name),
+    FIELD(hlo_desc_mesh_axis_t, 2, INT64, size),
+};
+static const hlo_wire_message_t mesh_axis_message =
+    HLO_WIRE_MESSAGE(hlo_desc_mesh_axis_t, mesh_axis_fields);
+static const hlo_wire_field_info_t iota_fields[] = {
+    REPEATED(hlo_desc_iota_t, 1, INT64, reshape_dims),
+    REPEATED(hlo_desc_iota_t, 2, INT64, transpose_perm),
+};
+static const hlo_wire_message_t iota_message = HLO_WIRE_MESSAGE(hlo_desc_iota_t, iota_fields);
+static const hlo_wire_field_info_t mesh_fields[] = {
+    MANY(hlo_desc_mesh_t, 1, axes, &mesh_axis_message),
+    REPEATED(hlo_desc_mesh_t, 2, INT64, device_ids),
+    NESTED(hlo_desc_mesh_t, 3, iota, &iota_message),
+};
+static const hlo_wire_message_t mesh_message = HLO_WIRE_MESSAGE(hlo_desc_mesh_t, mesh_fields);
+static const hlo_wire_field_info_t sub_axis_fields[] = {
+    FIELD(hlo_desc_sub_axis_t, 1, INT64, pre_size),
+    FIELD(hlo_desc_sub_axis_t, 2, INT64, size),
+};
+static const hlo_wire_message_t sub_axis_message =
+    HLO_WIRE_MESSAGE(hlo_desc_sub_axis_t, sub_axis_fields);
+static const hlo_wire_field_info_t axis_ref_fields[] = {
+    FIELD(hlo_desc_axis_ref_t, 1, INT64, axis),
+    NESTED(hlo_desc_axis_ref_t, 2, part, &sub_axis_message),
+};
+static const hlo_wire_message_t axis_ref_message =
+    HLO_WIRE_MESSAGE(hlo_desc_axis_ref_t, axis_ref_fields);
+static const hlo_wire_field_info_t mesh_list_fields[] = {
+    NESTED(hlo_desc_mesh_list_t, 1, mesh, &mesh_message),
+    MANY(hlo_desc_mesh_list_t, 2, axes, &axis_ref_message),
+};
+static const hlo_wire_message_t mesh_list_message =
+    HLO_WIRE_MESSAGE(hlo_desc_mesh_list_t, mesh_list_fields);
 
 static const hlo_wire_field_info_t pair_fields[] = {
     FIELD(hlo_desc_pair_t, 1, INT64, source),
@@ -262,6 +297,7 @@ static const hlo_wire_field_info_t instruction_fields[] = {
     FIELD(hlo_desc_instruction_t, 85, BOOL, largest),
     NESTED(hlo_desc_instruction_t, 87, device_list, &device_list_message),
     NESTED(hlo_desc_instruction_t, 92, iota_list, &iota_list_message),
+    NESTED(hlo_desc_instruction_t, 93, mesh_list, &mesh_list_message),
     FIELD(hlo_desc_instruction_t, 100, BOOL, has_dynamic_root),
 };
 static const hlo_wire_message_t instruction_message =

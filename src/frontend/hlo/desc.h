@@ -97,6 +97,37 @@ typedef struct hlo_desc_iota_list {
   hlo_wire_array_t iota_transpose_perm;  // int32_t
 } hlo_desc_iota_list_t;
 
+typedef struct hlo_desc_mesh_axis {
+  hlo_wire_bytes_t name;
+  int64_t size;
+} hlo_desc_mesh_axis_t;
+
+typedef struct hlo_desc_iota {
+  hlo_wire_array_t reshape_dims, transpose_perm;  // int64_t
+} hlo_desc_iota_t;
+
+// Devices in row-major order of the axes: those listed, an iota reshaped and transposed, or 0, 1 ...
+typedef struct hlo_desc_mesh {
+  hlo_wire_array_t axes;        // hlo_desc_mesh_axis_t
+  hlo_wire_array_t device_ids;  // int64_t
+  hlo_desc_iota_t* iota;
+} hlo_desc_mesh_t;
+
+typedef struct hlo_desc_sub_axis {
+  int64_t pre_size, size;
+} hlo_desc_sub_axis_t;
+
+typedef struct hlo_desc_axis_ref {
+  int64_t axis;
+  hlo_desc_sub_axis_t* part;  // NULL: the whole axis
+} hlo_desc_axis_ref_t;
+
+// The devices that differ in the coordinates of some axes only are a group.
+typedef struct hlo_desc_mesh_list {
+  hlo_desc_mesh_t* mesh;
+  hlo_wire_array_t axes;  // hlo_desc_axis_ref_t
+} hlo_desc_mesh_list_t;
+
 typedef struct hlo_desc_pair {
   int64_t source, target;
 } hlo_desc_pair_t;
@@ -178,6 +209,7 @@ typedef struct hlo_desc_instruction {
   bool largest;
   hlo_desc_device_list_t* device_list;
   hlo_desc_iota_list_t* iota_list;
+  hlo_desc_mesh_list_t* mesh_list;
   bool has_dynamic_root;
   // From text only.
   hlo_wire_bytes_t sharding;

@@ -319,6 +319,25 @@ static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
 // ---- devices
 // --------------------------------------------------------------------------------------
 
+// 4,2 or 4,2]T(1,0) behind an opening bracket: dimensions, then an order of them.
+static hlo_status_t read_iota(hlo_text_t* t, hlo_wire_array_t* dims, hlo_wire_array_t* perm) {
+  do {
+    int64_t* dim = hlo_text_push(t, dims, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_int(t, dim));
+  } while (hlo_text_take(t, ","));
+  HLO_TRY(hlo_text_expect(t, "]"));
+  if (t->next >= t->end || *t->next != 'T') return hlo_ok();
+  ++t->next;
+  HLO_TRY(hlo_text_expect(t, "("));
+  do {
+    int64_t* dim = hlo_text_push(t, perm, sizeof *dim);
+    if (!dim) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_int(t, dim));
+  } while (hlo_text_take(t, ","));
+  return hlo_text_expect(t, ")");
+}
+
 // [2,4]<=[4,2]T(1,0)
 static hlo_status_t read_iota_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_desc_iota_list_t* list = hlo_arena_alloc_zeroed(t->arena, sizeof *list);
@@ -331,27 +350,99 @@ static hlo_status_t read_iota_groups(hlo_text_t* t, hlo_desc_instruction_t* in) 
   HLO_TRY(hlo_text_expect(t, "]"));
   HLO_TRY(hlo_text_expect(t, "<="));
   HLO_TRY(hlo_text_expect(t, "["));
-  do {
-    int64_t* dim = hlo_text_push(t, &list->iota_reshape_dims, sizeof *dim);
-    if (!dim) return hlo_arena_status(t->arena);
-    HLO_TRY(hlo_text_int(t, dim));
-  } while (hlo_text_take(t, ","));
-  HLO_TRY(hlo_text_expect(t, "]"));
-  if (t->next >= t->end || *t->next != 'T') return hlo_ok();
-  ++t->next;
-  HLO_TRY(hlo_text_expect(t, "("));
-  do {
+  hlo_wire_array_t perm = {0};
+  HLO_TRY(read_iota(t, &list->iota_reshape_dims, &perm));
+  for (size_t i = 0; i < perm.count; ++i) {
     int32_t* dim = hlo_text_push(t, &list->iota_transpose_perm, sizeof *dim);
     if (!dim) return hlo_arena_status(t->arena);
-    int64_t value;
-    HLO_TRY(hlo_text_int(t, &value));
+    int64_t value = ((const int64_t*)perm.items)[i];
     *dim = value >= 0 && value < HLO_TEXT_DEPTH ? (int32_t)value : -1;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t read_axis_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) {
+  HLO_TRY(hlo_text_expect(t, "'"));
+  const char* end = memchr(t->next, '\'', (size_t)(t->end - t->next));
+  if (!end) return hlo_text_error(t, "the name of the axis has no end");
+  *out_name = (hlo_wire_bytes_t){(const uint8_t*)t->next, (size_t)(end - t->next)};
+  t->next = end + 1;
+  return hlo_ok();
+}
+
+// 'x'=2,'y'=4], device_ids=(0,2,1,3) behind an opening bracket; the devices may be left out.
+static hlo_status_t read_mesh(hlo_text_t* t, hlo_desc_mesh_t* mesh) {
+  while (!hlo_text_take(t, "]")) {
+    if (mesh->axes.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_mesh_axis_t* axis = hlo_text_push(t, &mesh->axes, sizeof *axis);
+    if (!axis) return hlo_arena_status(t->arena);
+    HLO_TRY(read_axis_name(t, &axis->name));
+    HLO_TRY(hlo_text_expect(t, "="));
+    HLO_TRY(hlo_text_int(t, &axis->size));
+  }
+  if (!hlo_text_take(t, ",")) return hlo_ok();
+  HLO_TRY(hlo_text_expect(t, "device_ids"));
+  HLO_TRY(hlo_text_expect(t, "="));
+  HLO_TRY(hlo_text_expect(t, "("));
+  if (hlo_text_take(t, "[")) {
+    mesh->iota = hlo_arena_alloc_zeroed(t->arena, sizeof *mesh->iota);
+    if (!mesh->iota) return hlo_arena_status(t->arena);
+    HLO_TRY(read_iota(t, &mesh->iota->reshape_dims, &mesh->iota->transpose_perm));
+    return hlo_text_expect(t, ")");
+  }
+  do {
+    int64_t* id = hlo_text_push(t, &mesh->device_ids, sizeof *id);
+    if (!id) return hlo_arena_status(t->arena);
+    HLO_TRY(hlo_text_int(t, id));
   } while (hlo_text_take(t, ","));
   return hlo_text_expect(t, ")");
 }
 
+// 'y' or, for a part of it, 'y':(1)2
+static hlo_status_t read_axis_ref(hlo_text_t* t, const hlo_desc_mesh_t* mesh,
+                                  hlo_desc_axis_ref_t* ref) {
+  const hlo_desc_mesh_axis_t* axes = mesh->axes.items;
+  hlo_wire_bytes_t name;
+  size_t axis = 0;
+  HLO_TRY(read_axis_name(t, &name));
+  while (axis < mesh->axes.count && (axes[axis].name.size != name.size ||
+                                     memcmp(axes[axis].name.data, name.data, name.size) != 0)) {
+    ++axis;
+  }
+  if (axis == mesh->axes.count) return hlo_text_error(t, "the mesh has no axis of this name");
+  ref->axis = (int64_t)axis;
+  if (!hlo_text_take(t, ":")) return hlo_ok();
+  ref->part = hlo_arena_alloc_zeroed(t->arena, sizeof *ref->part);
+  if (!ref->part) return hlo_arena_status(t->arena);
+  HLO_TRY(hlo_text_expect(t, "("));
+  HLO_TRY(hlo_text_int(t, &ref->part->pre_size));
+  HLO_TRY(hlo_text_expect(t, ")"));
+  return hlo_text_int(t, &ref->part->size);
+}
+
+// mesh['x'=2,'y'=4] {'y'}
+static hlo_status_t read_mesh_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
+  hlo_desc_mesh_list_t* list = hlo_arena_alloc_zeroed(t->arena, sizeof *list);
+  if (!list) return hlo_arena_status(t->arena);
+  list->mesh = hlo_arena_alloc_zeroed(t->arena, sizeof *list->mesh);
+  if (!list->mesh) return hlo_arena_status(t->arena);
+  in->mesh_list = list;
+  HLO_TRY(hlo_text_expect(t, "["));
+  HLO_TRY(read_mesh(t, list->mesh));
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (list->axes.count) HLO_TRY(hlo_text_expect(t, ","));
+    if (list->axes.count == HLO_TEXT_DEPTH) return hlo_text_error(t, "there are too many axes");
+    hlo_desc_axis_ref_t* ref = hlo_text_push(t, &list->axes, sizeof *ref);
+    if (!ref) return hlo_arena_status(t->arena);
+    HLO_TRY(read_axis_ref(t, list->mesh, ref));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t read_groups(hlo_text_t* t, hlo_desc_instruction_t* in) {
   if (hlo_text_peek(t) == '[') return read_iota_groups(t, in);
+  if (hlo_text_take(t, "mesh")) return read_mesh_groups(t, in);
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     if (in->replica_groups.count) HLO_TRY(hlo_text_expect(t, ","));

@@ -36,6 +36,44 @@ static void donated_inputs_and_places_are_kept(void** state) {
   hlo_module_release(module);
 }
 
+// The groups of one all-reduce as rows of numbers.
+static void check_groups(const char* notation, const char* wanted) {
+  hlo_strbuf_t text = {0}, found = {0};
+  hlo_strbuf_printf(&text,
+                    "HloModule m\nadd {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                    " ROOT c = f32[] add(a, b)\n}\nENTRY e {\n p = f32[] parameter(0)\n"
+                    " ROOT r = f32[] all-reduce(p), replica_groups=%s, to_apply=add\n}\n",
+                    notation);
+  hlo_module_t* module = NULL;
+  must(hlo_frontend_load(text.data, text.length, "groups", NULL, NULL, &module));
+  const hlo_node_t* node = hlo_module_entry(module)->body->first;
+  const hlo_attr_t* groups = hlo_node_attr(node, HLO_ATTR_replica_groups);
+  assert_non_null(groups);
+  for (uint32_t i = 0; i < groups->rows * groups->cols; ++i) {
+    hlo_strbuf_printf(&found, "%s%lld", i == 0 ? "" : (i % groups->cols ? " " : " | "),
+                      (long long)groups->values[i]);
+  }
+  assert_string_equal(hlo_strbuf_text(&found), wanted);
+  hlo_strbuf_deinit(&found);
+  hlo_strbuf_deinit(&text);
+  hlo_module_release(module);
+}
+
+static void groups_have_three_notations(void** state) {
+  (void)state;
+  check_groups("{{0,2},{1,3}}", "0 2 | 1 3");
+  check_groups("{{0,2,1},{3}}", "0 2 1 | 3 -1 -1");
+  check_groups("[2,2]<=[4]", "0 1 | 2 3");
+  check_groups("[2,2]<=[2,2]T(1,0)", "0 2 | 1 3");
+  check_groups("mesh['x'=2,'y'=3] {'y'}", "0 1 2 | 3 4 5");
+  check_groups("mesh['x'=2,'y'=3] {'x'}", "0 3 | 1 4 | 2 5");
+  check_groups("mesh['x'=2,'y'=2] {'y','x'}", "0 1 2 3");
+  check_groups("mesh['x'=4] {'x':(2)2,'x':(1)2}", "0 2 1 3");
+  check_groups("mesh['x'=8] {'x':(2)2}", "0 2 | 1 3 | 4 6 | 5 7");
+  check_groups("mesh['x'=2,'y'=2], device_ids=(3,1,2,0) {'x'}", "3 2 | 1 0");
+  check_groups("mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'y'}", "0 2 | 1 3");
+}
+
 static void faults_say_where(void** state) {
   (void)state;
   static const struct {
@@ -93,6 +131,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_and_proto_are_equal),
       cmocka_unit_test(donated_inputs_and_places_are_kept),
+      cmocka_unit_test(groups_have_three_notations),
       cmocka_unit_test(faults_say_where),
       cmocka_unit_test(truncated_input_is_refused),
   };
