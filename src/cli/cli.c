@@ -80,8 +80,12 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   } else {
     status = run_verb(cli, &out);
   }
-  hlo_cli_write(hlo_strbuf_text(&out), out.length);
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&out);
+  if (!cli->save || cli->help) {
+    hlo_cli_write(hlo_strbuf_text(&out), out.length);
+  } else if (hlo_status_is_ok(status)) {
+    status = hlo_os_file_write(cli->save, hlo_strbuf_text(&out), out.length);
+  }
   hlo_strbuf_deinit(&out);
   if (hlo_status_is_ok(status)) status = flush();
   return finish(status, EXIT_FAILED);
@@ -147,12 +151,6 @@ hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
 hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out) {
   hlo_print_options_t options = {
       .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};
-  hlo_strbuf_t text = {0};
-  hlo_print_module(module, &options, cli->save ? &text : out);
-  hlo_status_t status = hlo_strbuf_status(cli->save ? &text : out);
-  if (hlo_status_is_ok(status) && cli->save) {
-    status = hlo_os_file_write(cli->save, hlo_strbuf_text(&text), text.length);
-  }
-  hlo_strbuf_deinit(&text);
-  return status;
+  hlo_print_module(module, &options, out);
+  return hlo_strbuf_status(out);
 }

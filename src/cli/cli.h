@@ -77,7 +77,7 @@ hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t statu
 /// Reads and verifies cli->file. All faults with their places are in the status.
 /// owner: caller, hlo_module_release()
 hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) HLO_MUST_USE;
-/// The module as text, by the options that printing verbs share; into -o FILE if there is one.
+/// The module as text, by the options that printing verbs share.
 hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module,
                            hlo_strbuf_t* out) HLO_MUST_USE;
 /// Writes to standard output at once (long runs). Failures show at the end of the process.

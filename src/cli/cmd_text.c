@@ -4,27 +4,49 @@
 
 #include "base/diag.h"
 #include "cli/cli.h"
+#include "frontend/hlo/hlo.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 
+static hlo_status_t print_hlo(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out) {
+  hlo_hlo_print_options_t options = {.metadata = cli->locations,
+                                     .elide_literals_above = cli->elide};
+  return hlo_hlo_text_print(module, &options, out);
+}
+
+static hlo_status_t write_hlo_proto(const hlo_cli_t* cli, const hlo_module_t* module,
+                                    hlo_strbuf_t* out) {
+  (void)cli;
+  return hlo_hlo_proto_write(module, out);
+}
+
+static hlo_status_t write_bytecode(const hlo_cli_t* cli, const hlo_module_t* module,
+                                   hlo_strbuf_t* out) {
+  (void)cli, (void)module, (void)out;
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "--to=bytecode: bytecode is not written yet");
+}
+
 hlo_status_t hlo_cli_cmd_translate(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  const char* to = cli->to ? cli->to : "stablehlo";
-  static const char* const kForms[] = {"stablehlo", "hlo", "bytecode"};
+  static const struct {
+    const char* name;
+    hlo_status_t (*write)(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out);
+  } forms[] = {{"stablehlo", hlo_cli_print},
+               {"hlo", print_hlo},
+               {"hlo-proto", write_hlo_proto},
+               {"bytecode", write_bytecode}};
+  enum { FORM_COUNT = sizeof forms / sizeof *forms };
+  const char* to = cli->to ? cli->to : forms[0].name;
   size_t form = 0;
-  while (form < sizeof kForms / sizeof kForms[0] && strcmp(kForms[form], to) != 0) ++form;
-  if (form == sizeof kForms / sizeof kForms[0]) {
+  while (form < FORM_COUNT && strcmp(forms[form].name, to) != 0) ++form;
+  if (form == FORM_COUNT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--to=%s: the forms are stablehlo, hlo and bytecode", to);
-  }
-  if (form != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                             "--to=%s: programs are written as stablehlo only", to);
+                             "--to=%s: the forms are stablehlo, hlo, hlo-proto and bytecode", to);
   }
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));
-  hlo_status_t status = hlo_cli_print(cli, module, out);
+  hlo_status_t status = forms[form].write(cli, module, out);
   hlo_module_release(module);
   return status;
 }

@@ -89,11 +89,17 @@ static const hlo_loc_info_t* find_file(const hlo_module_t* module, hlo_loc_t loc
   return NULL;
 }
 
-void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out) {
+const hlo_loc_info_t* hlo_loc_find(const hlo_module_t* module, hlo_loc_t loc,
+                                   const char** out_name) {
   enum { VISITS_MAX = 1000 };
-  const char* name = NULL;
   int visits = VISITS_MAX;
-  const hlo_loc_info_t* file = find_file(module, loc, 0, &visits, &name);
+  *out_name = NULL;
+  return find_file(module, loc, 0, &visits, out_name);
+}
+
+void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out) {
+  const char* name;
+  const hlo_loc_info_t* file = hlo_loc_find(module, loc, &name);
   if (file) hlo_strbuf_printf(out, "%s:%u:%u", file->text, file->line, file->col);
   if (name) hlo_strbuf_printf(out, file ? " (%s)" : "%s", name);
 }

@@ -125,6 +125,10 @@ hlo_loc_t hlo_module_loc(hlo_module_t* module, const hlo_loc_info_t* info);
 /// Appends a readable place, "model.py:3:7" (innermost file of it) with a name if there is one.
 void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out);
 
+/// The first file location at or below `loc` (NULL: none), and the outermost name above it (NULL).
+const hlo_loc_info_t* hlo_loc_find(const hlo_module_t* module, hlo_loc_t loc,
+                                   const char** out_name);
+
 /// Creates a function with arguments of the inputs of `type` at the end of the module. Names are not
 /// checked for being unique (the verifier does).
 hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,

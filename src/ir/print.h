@@ -20,4 +20,8 @@ void hlo_print_attr(const hlo_attr_t* attr, hlo_strbuf_t* out);
 /// Elements of a literal as `dense<...>` content.
 void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out);
 
+/// Numbers are written and read in the C locale whatever the caller's; undo with hlo_text_locale_end().
+void* hlo_text_locale_begin(void);
+void hlo_text_locale_end(void* previous);
+
 #endif  // HLO_IR_PRINT_H_

@@ -75,8 +75,4 @@ bool hlo_conv_dims_are_plain(const hlo_node_t* node);
 void hlo_print_any_attr(const hlo_print_options_t* options, const hlo_attr_t* attr,
                         hlo_strbuf_t* out);
 
-/// Numbers are written in the C locale whatever the caller's; undo with hlo_text_locale_end().
-void* hlo_text_locale_begin(void);
-void hlo_text_locale_end(void* previous);
-
 #endif  // HLO_IR_PRINT_IMPL_H_

@@ -109,24 +109,43 @@ static const hlo_attr_t* text_attr(builder_t* b, hlo_wire_bytes_t text) {
   return hlo_attr_string(b->module, text.size ? (const char*)text.data : "", text.size);
 }
 
+static bool starts_with(hlo_wire_bytes_t bytes, const char* prefix) {
+  size_t length = strlen(prefix);
+  return bytes.size >= length && memcmp(bytes.data, prefix, length) == 0;
+}
+
+// Frontend attributes as a dictionary of strings, without what a composite says of itself.
+static hlo_status_t frontend_attrs(builder_t* b, const hlo_desc_string_map_t* map,
+                                   const hlo_attr_t** out_dict) {
+  *out_dict = NULL;
+  if (!map || map->map.count == 0) return hlo_ok();
+  const hlo_desc_string_pair_t* pairs = map->map.items;
+  const char** keys = hlo_arena_array(b->arena, map->map.count, sizeof *keys);
+  const hlo_attr_t** items = hlo_arena_array(b->arena, map->map.count, sizeof *items);
+  if (!keys || !items) return hlo_arena_status(b->arena);
+  uint32_t count = 0;
+  for (size_t i = 0; i < map->map.count; ++i) {
+    if (starts_with(pairs[i].key, HLO_DESC_COMPOSITE)) continue;
+    const char* key = pairs[i].key.size ? (const char*)pairs[i].key.data : "";
+    keys[count] = hlo_module_string(b->module, key, pairs[i].key.size);
+    items[count++] = text_attr(b, pairs[i].value);
+  }
+  HLO_TRY(hlo_module_status(b->module));
+  if (count) *out_dict = hlo_attr_dict(b->module, count, keys, items);
+  return hlo_module_status(b->module);
+}
+
 // What StableHLO keeps beside an op's own attributes.
-static const hlo_attr_t* extra_attrs(builder_t* b, const instruction_t* in) {
-  const hlo_attr_t* extra = NULL;
+static hlo_status_t extra_attrs(builder_t* b, const instruction_t* in,
+                                const hlo_attr_t** out_extra) {
+  const hlo_attr_t *extra = NULL, *dict;
   if (in->sharding.size) {
     extra = hlo_attr_dict_with(b->module, extra, "mhlo.sharding", text_attr(b, in->sharding));
   }
-  if (!in->frontend_attributes || in->frontend_attributes->map.count == 0) return extra;
-  const hlo_desc_string_pair_t* pairs = in->frontend_attributes->map.items;
-  uint32_t count = (uint32_t)in->frontend_attributes->map.count;
-  const char** keys = hlo_arena_array(b->arena, count, sizeof *keys);
-  const hlo_attr_t** items = hlo_arena_array(b->arena, count, sizeof *items);
-  if (!keys || !items) return extra;
-  for (uint32_t i = 0; i < count; ++i) {
-    keys[i] = hlo_module_string(b->module, (const char*)pairs[i].key.data, pairs[i].key.size);
-    items[i] = text_attr(b, pairs[i].value);
-  }
-  return hlo_attr_dict_with(b->module, extra, "mhlo.frontend_attributes",
-                            hlo_attr_dict(b->module, count, keys, items));
+  HLO_TRY(frontend_attrs(b, in->frontend_attributes, &dict));
+  if (dict) extra = hlo_attr_dict_with(b->module, extra, "mhlo.frontend_attributes", dict);
+  *out_extra = extra;
+  return hlo_ok();
 }
 
 // Appends a node with the given results; its regions are empty.
@@ -134,13 +153,15 @@ static hlo_status_t add_node(scope_t* s, const hlo_desc_node_t* node,
                              const hlo_desc_values_t* operands, const hlo_desc_types_t* types,
                              uint32_t region_count, hlo_node_t** out_node) {
   builder_t* b = s->builder;
+  const hlo_attr_t* extra;
+  HLO_TRY(extra_attrs(b, node->instruction, &extra));
   hlo_node_spec_t spec = {.op = node->op,
                           .loc = place(b, node->instruction),
                           .operand_count = operands->count,
                           .operands = operands->items,
                           .attr_count = node->attr_count,
                           .attrs = node->attrs,
-                          .extra = extra_attrs(b, node->instruction),
+                          .extra = extra,
                           .region_count = region_count,
                           .result_count = types->count,
                           .result_types = types->items};
@@ -390,6 +411,45 @@ static hlo_status_t build_constant(scope_t* s, const instruction_t* in, const tr
   return hlo_desc_make_tree(s->builder, in->shape, &values, out_tree);
 }
 
+// The value of a frontend attribute; empty if there is none.
+static hlo_wire_bytes_t frontend_value(const instruction_t* in, const char* key) {
+  size_t count = in->frontend_attributes ? in->frontend_attributes->map.count : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const hlo_desc_string_pair_t* pair =
+        (const hlo_desc_string_pair_t*)in->frontend_attributes->map.items + i;
+    if (hlo_bytes_equal(pair->key, key)) return pair->value;
+  }
+  return (hlo_wire_bytes_t){0};
+}
+
+// A composite is a call that carries name, attributes and version as frontend attributes.
+static hlo_status_t composite_attrs(hlo_desc_node_t* node, const hlo_attr_t* callee) {
+  hlo_module_t* m = node->builder->module;
+  hlo_wire_bytes_t attributes = frontend_value(node->instruction, HLO_DESC_COMPOSITE "attributes");
+  hlo_wire_bytes_t version = frontend_value(node->instruction, HLO_DESC_COMPOSITE "version");
+  node->op = HLO_OP_composite;
+  hlo_desc_add_attr(
+      node, HLO_ATTR_name,
+      text_attr(node->builder, frontend_value(node->instruction, HLO_DESC_COMPOSITE "name")));
+  hlo_desc_add_attr(node, HLO_ATTR_decomposition, callee);
+  const hlo_attr_t* dict = NULL;
+  if (attributes.size) {
+    HLO_TRY_MSG(hlo_parse_attr(m, (const char*)attributes.data, attributes.size, &dict),
+                "the attributes of the composite");
+  }
+  if (dict && dict->kind != HLO_ATTR_KIND_DICT) return fault("attributes that are no dictionary");
+  if (dict && dict->count) hlo_desc_add_attr(node, HLO_ATTR_composite_attributes, dict);
+  int64_t number = 0;
+  for (size_t i = 0; i < version.size; ++i) {
+    if (version.data[i] < '0' || version.data[i] > '9' || number > INT32_MAX / 10 - 1) {
+      return fault("the version of the composite is no number");
+    }
+    number = number * 10 + (version.data[i] - '0');
+  }
+  if (number) hlo_desc_add_attr(node, HLO_ATTR_version, hlo_attr_int(m, HLO_DTYPE_S32, number));
+  return hlo_ok();
+}
+
 static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   builder_t* b = s->builder;
   const computation_t* computation;
@@ -403,8 +463,12 @@ static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t
   types = (hlo_desc_types_t){(const hlo_type_t**)(uintptr_t)(func->type->elements + inputs),
                              func->type->element_count - inputs};
   hlo_desc_node_t node = {.builder = b, .instruction = in, .op = HLO_OP_call};
-  hlo_desc_add_attr(&node, HLO_ATTR_callee,
-                    hlo_attr_symbol(b->module, func->name, strlen(func->name)));
+  const hlo_attr_t* callee = hlo_attr_symbol(b->module, func->name, strlen(func->name));
+  if (in->is_composite) {
+    HLO_TRY(composite_attrs(&node, callee));
+  } else {
+    hlo_desc_add_attr(&node, HLO_ATTR_callee, callee);
+  }
   hlo_node_t* made;
   HLO_TRY(add_node(s, &node, &operands, &types, 0, &made));
   return results_tree(s, in, made, out_tree);
@@ -518,6 +582,69 @@ static hlo_status_t backend_config(hlo_desc_node_t* node) {
   return hlo_ok();
 }
 
+// The layout of a shape as a list, minor dimension first; row-major where none is given.
+static const hlo_attr_t* layout_attr(builder_t* b, const hlo_desc_shape_t* shape) {
+  int64_t order[HLO_RANK_MAX];
+  uint32_t rank = shape->dimensions.count <= HLO_RANK_MAX ? (uint32_t)shape->dimensions.count : 0;
+  const int64_t* given = shape->layout && shape->layout->minor_to_major.count == rank
+                             ? shape->layout->minor_to_major.items
+                             : NULL;
+  for (uint32_t i = 0; i < rank; ++i) order[i] = given ? given[i] : rank - 1 - i;
+  hlo_attr_t fields = {.kind = HLO_ATTR_KIND_INTS,
+                       .dtype = HLO_DTYPE_S64,
+                       .is_index = true,
+                       .count = rank,
+                       .values = order};
+  return hlo_attr_intern(b->module, &fields);
+}
+
+static hlo_status_t layouts_attr(hlo_desc_node_t* node, hlo_attr_id_t id,
+                                 const hlo_desc_shape_t* shapes, size_t count) {
+  builder_t* b = node->builder;
+  const hlo_attr_t** items = hlo_arena_array(b->arena, count, sizeof *items);
+  if (!items) return hlo_arena_status(b->arena);
+  for (size_t i = 0; i < count; ++i) {
+    if (!(items[i] = layout_attr(b, &shapes[i]))) return hlo_module_status(b->module);
+  }
+  hlo_desc_add_attr(node, id, hlo_attr_array(b->module, (uint32_t)count, items));
+  return hlo_ok();
+}
+
+// Layouts of a custom call that insists on them, and results that share memory with operands.
+static hlo_status_t memory_attrs(hlo_desc_node_t* node) {
+  const instruction_t* in = node->instruction;
+  hlo_module_t* m = node->builder->module;
+  if (in->constrain_layout || in->operand_shapes.count) {
+    bool is_tuple = in->shape->element_type == HLO_DESC_TUPLE;
+    HLO_TRY(layouts_attr(node, HLO_ATTR_operand_layouts, in->operand_shapes.items,
+                         in->operand_shapes.count));
+    HLO_TRY(layouts_attr(node, HLO_ATTR_result_layouts,
+                         is_tuple ? in->shape->tuple_shapes.items : in->shape,
+                         is_tuple ? in->shape->tuple_shapes.count : 1));
+  }
+  size_t count = in->output_aliases.count;
+  const hlo_desc_output_alias_t* aliases = in->output_aliases.items;
+  const hlo_attr_t** items = hlo_arena_array(node->builder->arena, count, sizeof *items);
+  if (!items) return hlo_arena_status(node->builder->arena);
+  static const char* const keys[] = {"operand_index", "operand_tuple_indices",
+                                     "output_tuple_indices"};
+  for (size_t i = 0; i < count; ++i) {
+    const hlo_wire_array_t* output = &aliases[i].output_shape_index;
+    const hlo_wire_array_t* operand = &aliases[i].operand_shape_index;
+    const hlo_attr_t* values[] = {
+        hlo_attr_int(m, HLO_DTYPE_S64, aliases[i].operand_index),
+        hlo_attr_ints(m, (uint32_t)operand->count, operand->items),
+        hlo_attr_ints(m, (uint32_t)output->count, output->items)};
+    if (!values[0] || !values[1] || !values[2]) return hlo_module_status(m);
+    if (!(items[i] = hlo_attr_dict(m, 3, keys, values))) return hlo_module_status(m);
+  }
+  if (count) {
+    hlo_desc_add_attr(node, HLO_ATTR_output_operand_aliases,
+                      hlo_attr_array(m, (uint32_t)count, items));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
                                       const tree_t** out_tree) {
   builder_t* b = s->builder;
@@ -528,6 +655,7 @@ static hlo_status_t build_custom_call(scope_t* s, const instruction_t* in,
   hlo_desc_node_t node = {.builder = b, .instruction = in, .op = HLO_OP_custom_call};
   HLO_TRY(hlo_desc_attrs(&node));
   HLO_TRY(backend_config(&node));
+  HLO_TRY(memory_attrs(&node));
   uint32_t count = (uint32_t)in->called_computation_ids.count;
   const hlo_attr_t** symbols = hlo_arena_array(b->arena, count, sizeof *symbols);
   if (!symbols) return hlo_arena_status(b->arena);
@@ -836,6 +964,16 @@ static hlo_status_t mark_argument(builder_t* b, const entry_args_t* args, int64_
   return hlo_module_status(b->module);
 }
 
+// What the entry's parameters carry: those that are no tuples are arguments.
+static hlo_status_t mark_parameters(builder_t* b, const entry_args_t* args) {
+  for (uint32_t i = 0; i < args->count; ++i) {
+    const hlo_desc_shape_t* shape = args->parameters[i]->shape;
+    if (shape->element_type == HLO_DESC_TUPLE) continue;
+    HLO_TRY(extra_attrs(b, args->parameters[i], &args->func->arg_attrs[shape->first_leaf]));
+  }
+  return hlo_ok();
+}
+
 static const instruction_t* find_root(const computation_t* computation) {
   const instruction_t* items = computation->instructions.items;
   for (size_t i = 0; i < computation->instructions.count; ++i) {
@@ -844,14 +982,15 @@ static const instruction_t* find_root(const computation_t* computation) {
   return NULL;
 }
 
-// Aliases of results and arguments, and donated arguments, as attributes of the function.
+// What parameters carry, aliases of results and arguments, and donated arguments, as attributes of
+// the function.
 static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computation_t* entry) {
   static const hlo_wire_array_t none = {0};
   const hlo_wire_array_t* aliases =
       b->desc->input_output_alias ? &b->desc->input_output_alias->entries : &none;
   const hlo_wire_array_t* donors = b->desc->buffer_donor ? &b->desc->buffer_donor->entries : &none;
   const instruction_t* root = find_root(entry);
-  if (!root || aliases->count + donors->count == 0) return hlo_ok();
+  if (!root) return hlo_ok();
   entry_args_t args = {.func = func};
   HLO_TRY(parameter_shapes(b, entry, &args.parameters, &args.count));
   hlo_desc_number_leaves(root->shape, 0);
@@ -861,6 +1000,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   }
   func->arg_attrs = hlo_arena_array(&b->module->arena, first, sizeof *func->arg_attrs);
   if (!func->arg_attrs) return hlo_module_status(b->module);
+  HLO_TRY(mark_parameters(b, &args));
   for (size_t i = 0; i < aliases->count; ++i) {
     const hlo_desc_alias_t* alias = (const hlo_desc_alias_t*)aliases->items + i;
     int64_t leaf = hlo_desc_leaf_number(root->shape, &alias->output_shape_index);
@@ -876,7 +1016,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   return hlo_ok();
 }
 
-static void module_attrs(builder_t* b) {
+static hlo_status_t module_attrs(builder_t* b) {
   const struct {
     const char* key;
     int64_t value;
@@ -887,6 +1027,13 @@ static void module_attrs(builder_t* b) {
     b->module->extra = hlo_attr_dict_with(b->module, b->module->extra, numbers[i].key,
                                           hlo_attr_int(b->module, HLO_DTYPE_S32, numbers[i].value));
   }
+  const hlo_attr_t* dict;
+  HLO_TRY(frontend_attrs(b, b->desc->frontend_attributes, &dict));
+  if (dict) {
+    b->module->extra =
+        hlo_attr_dict_with(b->module, b->module->extra, "mhlo.frontend_attributes", dict);
+  }
+  return hlo_module_status(b->module);
 }
 
 static hlo_status_t build_module(builder_t* b) {
@@ -895,7 +1042,7 @@ static hlo_status_t build_module(builder_t* b) {
   if (desc->name.size) {
     b->module->name = hlo_module_string(b->module, (const char*)desc->name.data, desc->name.size);
   }
-  module_attrs(b);
+  HLO_TRY(module_attrs(b));
   for (size_t i = 0; i < desc->computations.count; ++i) {
     if (!hlo_map_put_number(&b->computations, (uint64_t)computations[i].id,
                             (void*)(uintptr_t)&computations[i])) {

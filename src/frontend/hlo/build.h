@@ -14,6 +14,9 @@ enum {
   HLO_DESC_REGION_DEPTH = 64,  // computations within computations
 };
 
+/// Keys of the frontend attributes that say what a composite is: name, attributes, version.
+#define HLO_DESC_COMPOSITE "composite."
+
 /// The values that one instruction stands for: a leaf, or the elements of its tuple.
 typedef struct hlo_desc_tree {
   hlo_value_t* leaf;
@@ -62,6 +65,11 @@ hlo_status_t hlo_desc_groups(hlo_desc_node_t* node, const hlo_attr_t** out_group
 /// errors: INVALID_ARGUMENT (data does not fit the shape), RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_desc_shape_t* shape,
                                    hlo_literal_t** out_literal) HLO_MUST_USE;
+
+/// Fills the field of the element type from desc->elements.
+/// errors: UNIMPLEMENTED (an element type), RESOURCE_EXHAUSTED
+hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* shape,
+                                   hlo_desc_literal_t* desc) HLO_MUST_USE;
 
 static inline bool hlo_bytes_equal(hlo_wire_bytes_t bytes, const char* text) {
   return bytes.size == strlen(text) &&

@@ -231,6 +231,22 @@ static const hlo_wire_field_info_t string_map_fields[] = {
 static const hlo_wire_message_t string_map_message =
     HLO_WIRE_MESSAGE(hlo_desc_string_map_t, string_map_fields);
 
+static const hlo_wire_field_info_t output_alias_fields[] = {
+    REPEATED(hlo_desc_output_alias_t, 1, INT64, output_shape_index),
+    FIELD(hlo_desc_output_alias_t, 2, INT64, operand_index),
+    REPEATED(hlo_desc_output_alias_t, 3, INT64, operand_shape_index),
+};
+static const hlo_wire_message_t output_alias_message =
+    HLO_WIRE_MESSAGE(hlo_desc_output_alias_t, output_alias_fields);
+
+static const hlo_wire_field_info_t program_shape_fields[] = {
+    MANY(hlo_desc_program_shape_t, 1, parameters, &shape_message),
+    NESTED(hlo_desc_program_shape_t, 2, result, &shape_message),
+    REPEATED(hlo_desc_program_shape_t, 3, BYTES, parameter_names),
+};
+static const hlo_wire_message_t program_shape_message =
+    HLO_WIRE_MESSAGE(hlo_desc_program_shape_t, program_shape_fields);
+
 static const hlo_wire_field_info_t metadata_fields[] = {
     FIELD(hlo_desc_metadata_t, 2, BYTES, op_name),
     FIELD(hlo_desc_metadata_t, 3, BYTES, source_file),
@@ -265,6 +281,7 @@ static const hlo_wire_field_info_t instruction_fields[] = {
     FIELD(hlo_desc_instruction_t, 26, INT64, channel_id),
     FIELD(hlo_desc_instruction_t, 27, BYTES, infeed_config),
     FIELD(hlo_desc_instruction_t, 28, BYTES, custom_call_target),
+    NESTED(hlo_desc_instruction_t, 29, outfeed_shape, &shape_message),
     NESTED(hlo_desc_instruction_t, 30, dot, &dot_message),
     FIELD(hlo_desc_instruction_t, 31, INT32, fft_type),
     REPEATED(hlo_desc_instruction_t, 32, INT64, fft_length),
@@ -280,6 +297,8 @@ static const hlo_wire_field_info_t instruction_fields[] = {
     FIELD(hlo_desc_instruction_t, 50, INT64, feature_group_count),
     NESTED(hlo_desc_instruction_t, 51, precision, &precision_message),
     MANY(hlo_desc_instruction_t, 52, source_target_pairs, &pair_message),
+    FIELD(hlo_desc_instruction_t, 56, BOOL, constrain_layout),
+    MANY(hlo_desc_instruction_t, 57, operand_shapes, &shape_message),
     FIELD(hlo_desc_instruction_t, 58, INT64, batch_group_count),
     NESTED(hlo_desc_instruction_t, 59, triangular, &triangular_message),
     FIELD(hlo_desc_instruction_t, 60, BOOL, is_stable),
@@ -292,10 +311,12 @@ static const hlo_wire_field_info_t instruction_fields[] = {
     FIELD(hlo_desc_instruction_t, 70, INT32, rng_algorithm),
     FIELD(hlo_desc_instruction_t, 71, BOOL, use_global_device_ids),
     FIELD(hlo_desc_instruction_t, 72, BYTES, comparison_type),
+    MANY(hlo_desc_instruction_t, 74, output_aliases, &output_alias_message),
     FIELD(hlo_desc_instruction_t, 77, INT32, custom_call_api_version),
     FIELD(hlo_desc_instruction_t, 81, INT64, k),
     FIELD(hlo_desc_instruction_t, 85, BOOL, largest),
     NESTED(hlo_desc_instruction_t, 87, device_list, &device_list_message),
+    FIELD(hlo_desc_instruction_t, 89, BOOL, is_composite),
     NESTED(hlo_desc_instruction_t, 92, iota_list, &iota_list_message),
     NESTED(hlo_desc_instruction_t, 93, mesh_list, &mesh_list_message),
     FIELD(hlo_desc_instruction_t, 100, BOOL, has_dynamic_root),
@@ -306,6 +327,7 @@ static const hlo_wire_message_t instruction_message =
 static const hlo_wire_field_info_t computation_fields[] = {
     FIELD(hlo_desc_computation_t, 1, BYTES, name),
     MANY(hlo_desc_computation_t, 2, instructions, &instruction_message),
+    NESTED(hlo_desc_computation_t, 4, shape, &program_shape_message),
     FIELD(hlo_desc_computation_t, 5, INT64, id),
     FIELD(hlo_desc_computation_t, 6, INT64, root_id),
 };
@@ -357,11 +379,14 @@ static const hlo_wire_message_t frames_message = HLO_WIRE_MESSAGE(hlo_desc_frame
 
 static const hlo_wire_field_info_t module_fields[] = {
     FIELD(hlo_desc_module_t, 1, BYTES, name),
+    FIELD(hlo_desc_module_t, 2, BYTES, entry_computation_name),
     MANY(hlo_desc_module_t, 3, computations, &computation_message),
+    NESTED(hlo_desc_module_t, 4, shape, &program_shape_message),
     FIELD(hlo_desc_module_t, 6, INT64, entry_computation_id),
     NESTED(hlo_desc_module_t, 8, input_output_alias, &aliases_message),
     NESTED(hlo_desc_module_t, 17, frames, &frames_message),
     NESTED(hlo_desc_module_t, 18, buffer_donor, &donors_message),
+    NESTED(hlo_desc_module_t, 19, frontend_attributes, &string_map_message),
 };
 const hlo_wire_message_t hlo_desc_module_message =
     HLO_WIRE_MESSAGE(hlo_desc_module_t, module_fields);

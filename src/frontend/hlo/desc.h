@@ -159,6 +159,12 @@ typedef struct hlo_desc_metadata {
   int32_t source_line, source_column, stack_frame_id;
 } hlo_desc_metadata_t;
 
+typedef struct hlo_desc_output_alias {
+  hlo_wire_array_t output_shape_index;
+  int64_t operand_index;
+  hlo_wire_array_t operand_shape_index;
+} hlo_desc_output_alias_t;
+
 typedef struct hlo_desc_instruction {
   hlo_wire_bytes_t name, opcode;
   hlo_desc_shape_t* shape;
@@ -179,6 +185,7 @@ typedef struct hlo_desc_instruction {
   float epsilon;
   int64_t feature_index, channel_id;
   hlo_wire_bytes_t infeed_config, custom_call_target;
+  hlo_desc_shape_t* outfeed_shape;
   hlo_desc_dot_t* dot;
   int32_t fft_type;
   hlo_wire_array_t fft_length;
@@ -193,6 +200,8 @@ typedef struct hlo_desc_instruction {
   int64_t feature_group_count;
   hlo_desc_precision_t* precision;
   hlo_wire_array_t source_target_pairs;  // hlo_desc_pair_t
+  bool constrain_layout;
+  hlo_wire_array_t operand_shapes;  // hlo_desc_shape_t
   int64_t batch_group_count;
   hlo_desc_triangular_t* triangular;
   bool is_stable;
@@ -204,10 +213,12 @@ typedef struct hlo_desc_instruction {
   int32_t rng_algorithm;
   bool use_global_device_ids;
   hlo_wire_bytes_t comparison_type;
+  hlo_wire_array_t output_aliases;  // hlo_desc_output_alias_t
   int32_t custom_call_api_version;
   int64_t k;
   bool largest;
   hlo_desc_device_list_t* device_list;
+  bool is_composite;
   hlo_desc_iota_list_t* iota_list;
   hlo_desc_mesh_list_t* mesh_list;
   bool has_dynamic_root;
@@ -216,9 +227,16 @@ typedef struct hlo_desc_instruction {
   uint32_t line, col;
 } hlo_desc_instruction_t;
 
+typedef struct hlo_desc_program_shape {
+  hlo_wire_array_t parameters;  // hlo_desc_shape_t
+  hlo_desc_shape_t* result;
+  hlo_wire_array_t parameter_names;  // hlo_wire_bytes_t
+} hlo_desc_program_shape_t;
+
 typedef struct hlo_desc_computation {
   hlo_wire_bytes_t name;
   hlo_wire_array_t instructions;
+  hlo_desc_program_shape_t* shape;  // written only
   int64_t id, root_id;
   size_t source_bytes;
   uint32_t line, col;  // from text only
@@ -260,12 +278,14 @@ typedef struct hlo_desc_frames {
 } hlo_desc_frames_t;
 
 typedef struct hlo_desc_module {
-  hlo_wire_bytes_t name;
+  hlo_wire_bytes_t name, entry_computation_name;
   hlo_wire_array_t computations;
+  hlo_desc_program_shape_t* shape;  // written only
   int64_t entry_computation_id;
   hlo_desc_aliases_t* input_output_alias;
   hlo_desc_frames_t* frames;
   hlo_desc_donors_t* buffer_donor;
+  hlo_desc_string_map_t* frontend_attributes;
   // From text only; 0: not given.
   int64_t replica_count, num_partitions;
 } hlo_desc_module_t;

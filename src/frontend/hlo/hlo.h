@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HLO, XLA's own form of programs: text and protos in.
+// HLO, XLA's own form of programs: text and protos, read and written.
 #ifndef HLO_FRONTEND_HLO_HLO_H_
 #define HLO_FRONTEND_HLO_HLO_H_
 
@@ -16,5 +16,20 @@ hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file
 /// instruction.
 hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size,
                                 hlo_module_t** out_module) HLO_MUST_USE;
+
+typedef struct hlo_hlo_print_options {
+  bool metadata;                 // metadata={op_name="..." source_file="..." source_line=1}
+  int64_t elide_literals_above;  // elements; 0: never (what is left out cannot be read back)
+} hlo_hlo_print_options_t;
+
+/// Writes a verified module as HLO text, in the style of XLA: regions become computations, several
+/// values tuples, values of outer regions operands. Reads back to a module of the same meaning, and
+/// that one is written as the same text. `options` may be NULL.
+/// errors: UNIMPLEMENTED (an op or type without a form in HLO, by name and place), INVALID_ARGUMENT
+/// (no entry function), RESOURCE_EXHAUSTED
+hlo_status_t hlo_hlo_text_print(const hlo_module_t* module, const hlo_hlo_print_options_t* options,
+                                hlo_strbuf_t* out) HLO_MUST_USE;
+/// The same as a serialized HloModuleProto, with metadata.
+hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) HLO_MUST_USE;
 
 #endif  // HLO_FRONTEND_HLO_HLO_H_

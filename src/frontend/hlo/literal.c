@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals of HLO protos: the field of each element type, unpacked and brought into row-major
-// order.
+// Literals of HLO protos: the field of each element type. Read, they are unpacked and brought into
+// row-major order; written, they are packed.
 #include "frontend/hlo/build.h"
 
 typedef struct field_place {
@@ -160,4 +160,32 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
   }
   if (!hlo_status_is_ok(status)) hlo_literal_release(*out_literal);
   return status;
+}
+
+hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* shape,
+                                   hlo_desc_literal_t* desc) {
+  hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
+  field_place_t place = places[dtype];
+  int64_t count;
+  if (place.offset == 0 ||
+      !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count)) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "constants of %s",
+                             hlo_dtype_info(dtype)->name);
+  }
+  void* member = (uint8_t*)desc + place.offset;
+  size_t unit = hlo_dtype_size_bytes(dtype), size = (size_t)count * unit;
+  void* elements = (void*)(uintptr_t)desc->elements;  // lent, not written to
+  if (place.is_array) {
+    size_t parts = hlo_dtype_is_complex(dtype) ? 2 : 1;
+    *(hlo_wire_array_t*)member = (hlo_wire_array_t){elements, (size_t)count * parts};
+    return hlo_ok();
+  }
+  size_t packed = hlo_dtype_packed_size_bytes(dtype, (size_t)count);
+  if (packed != size) {
+    elements = hlo_arena_alloc_zeroed(arena, packed);
+    if (!elements) return hlo_arena_status(arena);
+    hlo_dtype_pack(dtype, desc->elements, elements, (size_t)count);
+  }
+  *(hlo_wire_bytes_t*)member = (hlo_wire_bytes_t){elements, packed};
+  return hlo_ok();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads serialized HLO protos: decodes them into descriptions and builds IR of those.
-#include "frontend/hlo/build.h"
+// Serialized HLO protos: read, they are decoded into descriptions, of which IR is built; written,
+// it is the other way round.
+#include "frontend/hlo/export.h"
 #include "frontend/hlo/hlo.h"
 
 // An HloProto holds a module in field 1, an HloModuleProto its name and, in field 3, computations.
@@ -35,4 +36,28 @@ hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size, hlo_module_t** o
   }
   *out_module = module;
   return hlo_ok();
+}
+
+static hlo_status_t encode(const hlo_module_t* module, hlo_arena_t* arena, hlo_strbuf_t* out) {
+  hlo_desc_module_t desc;
+  HLO_TRY(hlo_desc_export(module, arena, &desc));
+  const hlo_desc_computation_t* computations = desc.computations.items;
+  for (size_t c = 0; c < desc.computations.count; ++c) {
+    const hlo_desc_instruction_t* items = computations[c].instructions.items;
+    for (size_t i = 0; i < computations[c].instructions.count; ++i) {
+      if (!items[i].literal) continue;
+      items[i].literal->shape = items[i].shape;
+      HLO_TRY(hlo_desc_fill_literal(arena, items[i].shape, items[i].literal));
+    }
+  }
+  hlo_wire_encode(&hlo_desc_module_message, &desc, out);
+  return hlo_strbuf_status(out);
+}
+
+hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_status_t status = encode(module, &arena, out);
+  hlo_arena_deinit(&arena);
+  return status;
 }

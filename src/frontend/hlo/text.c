@@ -203,6 +203,8 @@ static hlo_status_t read_header(hlo_text_t* t) {
       HLO_TRY(read_aliases(t));
     } else if (hlo_bytes_equal(name, "buffer_donor")) {
       HLO_TRY(read_donors(t));
+    } else if (hlo_bytes_equal(name, "frontend_attributes")) {
+      HLO_TRY(hlo_text_string_map(t, &t->module->frontend_attributes));
     } else if (hlo_bytes_equal(name, "replica_count")) {
       HLO_TRY(hlo_text_int(t, &t->module->replica_count));
     } else if (hlo_bytes_equal(name, "num_partitions")) {

@@ -1,147 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of instructions in HLO text: a table from names to fields and notations.
+// Reads attributes of instructions in HLO text, by the table of text_rows.c.
 #include <stdlib.h>
 
 #include "frontend/hlo/text_impl.h"
-
-typedef enum notation {
-  NOTE_INT,
-  NOTE_INT32,
-  NOTE_BOOL,
-  NOTE_FLOAT,
-  NOTE_STRING,
-  NOTE_WORD_ENUM,  // a case of an enumeration, in any case, after an optional "rng_"
-  NOTE_INTS,
-  NOTE_DIM,   // one number into a list
-  NOTE_CALL,  // a computation, at place `index` of the called ones
-  NOTE_CALLS,
-  NOTE_WINDOW,
-  NOTE_DIM_LABELS,
-  NOTE_PADDING,
-  NOTE_SLICE,
-  NOTE_GROUPS,
-  NOTE_PAIRS,
-  NOTE_METADATA,
-  NOTE_PRECISION,
-  NOTE_ORDER,
-  NOTE_STRING_MAP,
-  NOTE_SKIP,
-} notation_t;
-
-enum { NO_OUTER = 0xffff };
-
-typedef struct row {
-  const char* name;
-  notation_t notation;
-  uint16_t outer, outer_bytes;  // pointer to the struct that holds the field, made when needed
-  uint16_t offset;
-  uint16_t index;  // CALL: the place; WORD_ENUM: the enumeration
-} row_t;
-
-#define ROW(name, notation, member) \
-  { name, NOTE_##notation, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), 0 }
-#define ENUM_ROW(name, member, kind) \
-  { name, NOTE_WORD_ENUM, NO_OUTER, 0, offsetof(hlo_desc_instruction_t, member), HLO_ENUM_##kind }
-#define IN(name, notation, struct_member, type, member)                       \
-  {                                                                           \
-    name, NOTE_##notation, offsetof(hlo_desc_instruction_t, struct_member),   \
-        sizeof(hlo_desc_##type##_t), offsetof(hlo_desc_##type##_t, member), 0 \
-  }
-#define CALL(name, place) \
-  { name, NOTE_CALL, NO_OUTER, 0, 0, place }
-#define SKIP(name) \
-  { name, NOTE_SKIP, NO_OUTER, 0, 0, 0 }
-
-static const row_t rows[] = {
-    ROW("dimensions", INTS, dimensions),
-    ROW("iota_dimension", DIM, dimensions),
-    ROW("index", INT, tuple_index),
-    CALL("to_apply", 0),
-    CALL("body", 0),
-    CALL("condition", 1),
-    CALL("true_computation", 0),
-    CALL("false_computation", 1),
-    CALL("select", 0),
-    CALL("scatter", 1),
-    CALL("calls", 0),
-    {"branch_computations", NOTE_CALLS, NO_OUTER, 0, 0, 0},
-    {"called_computations", NOTE_CALLS, NO_OUTER, 0, 0, 0},
-    ROW("kind", STRING, fusion_kind),
-    ROW("direction", STRING, comparison_direction),
-    ROW("type", STRING, comparison_type),
-    ROW("order", ORDER, comparison_type),
-    ROW("slice", SLICE, slice_dimensions),
-    ROW("dynamic_slice_sizes", INTS, dynamic_slice_sizes),
-    ROW("padding", PADDING, padding_config),
-    ROW("window", WINDOW, window),
-    ROW("dim_labels", DIM_LABELS, conv),
-    ROW("feature_group_count", INT, feature_group_count),
-    ROW("batch_group_count", INT, batch_group_count),
-    ROW("operand_precision", PRECISION, precision),
-    IN("lhs_contracting_dims", INTS, dot, dot, lhs_contracting_dimensions),
-    IN("rhs_contracting_dims", INTS, dot, dot, rhs_contracting_dimensions),
-    IN("lhs_batch_dims", INTS, dot, dot, lhs_batch_dimensions),
-    IN("rhs_batch_dims", INTS, dot, dot, rhs_batch_dimensions),
-    IN("offset_dims", INTS, gather, gather, offset_dims),
-    IN("collapsed_slice_dims", INTS, gather, gather, collapsed_slice_dims),
-    IN("start_index_map", INTS, gather, gather, start_index_map),
-    IN("operand_batching_dims", INTS, gather, gather, operand_batching_dims),
-    IN("start_indices_batching_dims", INTS, gather, gather, start_indices_batching_dims),
-    ROW("slice_sizes", INTS, gather_slice_sizes),
-    IN("update_window_dims", INTS, scatter, scatter, update_window_dims),
-    IN("inserted_window_dims", INTS, scatter, scatter, inserted_window_dims),
-    IN("scatter_dims_to_operand_dims", INTS, scatter, scatter, scatter_dims_to_operand_dims),
-    IN("input_batching_dims", INTS, scatter, scatter, input_batching_dims),
-    IN("scatter_indices_batching_dims", INTS, scatter, scatter, scatter_indices_batching_dims),
-    ROW("indices_are_sorted", BOOL, indices_are_sorted),
-    ROW("unique_indices", BOOL, unique_indices),
-    ROW("is_stable", BOOL, is_stable),
-    ROW("exponent_bits", INT32, exponent_bits),
-    ROW("mantissa_bits", INT32, mantissa_bits),
-    ENUM_ROW("distribution", distribution, RNG_DISTRIBUTION),
-    ENUM_ROW("algorithm", rng_algorithm, RNG_ALGORITHM),
-    ENUM_ROW("fft_type", fft_type, FFT_TYPE),
-    ENUM_ROW("api_version", custom_call_api_version, CUSTOM_CALL_API_VERSION),
-    ROW("fft_length", INTS, fft_length),
-    ROW("epsilon", FLOAT, epsilon),
-    ROW("feature_index", INT, feature_index),
-    IN("left_side", BOOL, triangular, triangular, left_side),
-    IN("unit_diagonal", BOOL, triangular, triangular, unit_diagonal),
-    ROW("custom_call_target", STRING, custom_call_target),
-    ROW("custom_call_has_side_effect", BOOL, custom_call_has_side_effect),
-    ROW("backend_config", STRING, backend_config),
-    ROW("infeed_config", STRING, infeed_config),
-    ROW("outfeed_config", STRING, outfeed_config),
-    ROW("channel_id", INT, channel_id),
-    ROW("is_host_transfer", BOOL, is_host_transfer),
-    ROW("use_global_device_ids", BOOL, use_global_device_ids),
-    ROW("has_dynamic_root", BOOL, has_dynamic_root),
-    ROW("replica_groups", GROUPS, replica_groups),
-    ROW("source_target_pairs", PAIRS, source_target_pairs),
-    ROW("k", INT, k),
-    ROW("largest", BOOL, largest),
-    ROW("metadata", METADATA, metadata),
-    ROW("sharding", STRING, sharding),
-    ROW("frontend_attributes", STRING_MAP, frontend_attributes),
-    // What changes nothing in meaning.
-    SKIP("control-predecessors"),
-    SKIP("statistics"),
-    SKIP("origin"),
-    SKIP("original_value"),
-    SKIP("operand_layout_constraints"),
-    SKIP("output_to_operand_aliasing"),
-    SKIP("schedule"),
-    SKIP("constrain_layout"),
-    SKIP("async_execution_thread"),
-    SKIP("execution_thread"),
-    SKIP("parameter_replication"),
-    SKIP("domain"),
-    SKIP("result_accuracy"),
-    SKIP("delta"),
-    SKIP("is_composite"),
-    SKIP("cross_program_prefetch_index"),
-    SKIP("outfeed_shape"),
-};
 
 static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
   *out_value = hlo_text_take(t, "true");
@@ -180,9 +41,9 @@ static hlo_status_t read_calls(hlo_text_t* t, hlo_desc_instruction_t* in) {
 // ---- windows, labels, pads
 // ------------------------------------------------------------------------
 
-// "3x3" or "1_1x0_0": `width` numbers of each dimension to a column of the window.
+// "3x3" or "1_1x0_0": one or two numbers of each dimension.
 static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* sized,
-                                size_t offset, bool pairs, bool is_bool) {
+                                const hlo_text_window_part_t* part) {
   for (size_t i = 0;; ++i) {
     if (i == window->dimensions.count) {
       if (*sized) return hlo_text_error(t, "the window has %zu dimensions", i);
@@ -194,12 +55,12 @@ static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* 
     hlo_desc_window_dim_t* dim = (hlo_desc_window_dim_t*)window->dimensions.items + i;
     int64_t value;
     HLO_TRY(hlo_text_int(t, &value));
-    if (is_bool) {
+    if (part->form == HLO_WINDOW_BOOL) {
       dim->window_reversal = value != 0;
     } else {
-      memcpy((uint8_t*)dim + offset, &value, sizeof value);
+      memcpy((uint8_t*)dim + part->offset, &value, sizeof value);
     }
-    if (pairs) {
+    if (part->form == HLO_WINDOW_PAIR) {
       HLO_TRY(hlo_text_expect(t, "_"));
       HLO_TRY(hlo_text_int(t, &dim->padding_high));
     }
@@ -211,25 +72,18 @@ static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* 
 }
 
 static hlo_status_t read_window(hlo_text_t* t, hlo_desc_instruction_t* in) {
-  static const struct {
-    const char* name;
-    size_t offset;
-  } parts[] = {{"size", offsetof(hlo_desc_window_dim_t, size)},
-               {"stride", offsetof(hlo_desc_window_dim_t, stride)},
-               {"pad", offsetof(hlo_desc_window_dim_t, padding_low)},
-               {"lhs_dilate", offsetof(hlo_desc_window_dim_t, base_dilation)},
-               {"rhs_dilate", offsetof(hlo_desc_window_dim_t, window_dilation)},
-               {"rhs_reversal", 0}};
   in->window = hlo_arena_alloc_zeroed(t->arena, sizeof *in->window);
   if (!in->window) return hlo_arena_status(t->arena);
   bool sized = false;
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     size_t i = 0;
-    while (i < 6 && !hlo_text_take(t, parts[i].name)) ++i;
-    if (i == 6) return hlo_text_error(t, "size, stride, pad ... is expected here");
+    while (i < HLO_TEXT_WINDOW_PARTS && !hlo_text_take(t, hlo_text_window_parts[i].name)) ++i;
+    if (i == HLO_TEXT_WINDOW_PARTS) {
+      return hlo_text_error(t, "size, stride, pad ... is expected here");
+    }
     HLO_TRY(hlo_text_expect(t, "="));
-    HLO_TRY(window_part(t, in->window, &sized, parts[i].offset, i == 2, i == 5));
+    HLO_TRY(window_part(t, in->window, &sized, &hlo_text_window_parts[i]));
   }
   return hlo_ok();
 }
@@ -470,6 +324,40 @@ static hlo_status_t read_pairs(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
+// {f32[2]{0}, s32[]}
+static hlo_status_t read_shapes(hlo_text_t* t, hlo_wire_array_t* shapes) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (shapes->count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_shape_t shape;
+    HLO_TRY(hlo_text_shape(t, &shape));
+    hlo_desc_shape_t* place = hlo_text_push(t, shapes, sizeof *place);
+    if (!place) return hlo_arena_status(t->arena);
+    *place = shape;
+  }
+  return hlo_ok();
+}
+
+// {{0}: (1, {}), ...}: places in the results that share memory with places in the operands.
+static hlo_status_t read_output_aliases(hlo_text_t* t, hlo_wire_array_t* aliases) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  while (!hlo_text_take(t, "}")) {
+    if (aliases->count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_output_alias_t alias = {0};
+    HLO_TRY(hlo_text_ints(t, &alias.output_shape_index));
+    HLO_TRY(hlo_text_expect(t, ":"));
+    HLO_TRY(hlo_text_expect(t, "("));
+    HLO_TRY(hlo_text_int(t, &alias.operand_index));
+    HLO_TRY(hlo_text_expect(t, ","));
+    HLO_TRY(hlo_text_ints(t, &alias.operand_shape_index));
+    HLO_TRY(hlo_text_expect(t, ")"));
+    hlo_desc_output_alias_t* place = hlo_text_push(t, aliases, sizeof *place);
+    if (!place) return hlo_arena_status(t->arena);
+    *place = alias;
+  }
+  return hlo_ok();
+}
+
 // ---- the rest
 // -------------------------------------------------------------------------------------
 
@@ -543,10 +431,10 @@ static hlo_status_t read_precision(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-static hlo_status_t read_string_map(hlo_text_t* t, hlo_desc_instruction_t* in) {
+hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map) {
   hlo_desc_string_map_t* map = hlo_arena_alloc_zeroed(t->arena, sizeof *map);
   if (!map) return hlo_arena_status(t->arena);
-  in->frontend_attributes = map;
+  *out_map = map;
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     if (map->map.count) HLO_TRY(hlo_text_expect(t, ","));
@@ -559,57 +447,60 @@ static hlo_status_t read_string_map(hlo_text_t* t, hlo_desc_instruction_t* in) {
   return hlo_ok();
 }
 
-static hlo_status_t read_scalar(hlo_text_t* t, const row_t* row, void* field) {
+static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* field) {
   int64_t value;
   hlo_wire_bytes_t word;
   switch (row->notation) {
-    case NOTE_INT: return hlo_text_int(t, field);
-    case NOTE_INT32:
+    case HLO_NOTE_INT: return hlo_text_int(t, field);
+    case HLO_NOTE_INT32:
       HLO_TRY(hlo_text_int(t, &value));
       *(int32_t*)field = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
       return hlo_ok();
-    case NOTE_BOOL: return read_bool(t, field);
-    case NOTE_FLOAT:
+    case HLO_NOTE_BOOL: return read_bool(t, field);
+    case HLO_NOTE_FLOAT:
       HLO_TRY(hlo_text_name(t, &word));
       char buffer[40] = {0};
       memcpy(buffer, word.data, word.size < sizeof buffer - 1 ? word.size : sizeof buffer - 1);
       *(float*)field = strtof(buffer, NULL);
       return hlo_ok();
-    case NOTE_WORD_ENUM: return enum_word(t, (hlo_enum_kind_t)row->index, field);
-    case NOTE_ORDER:
+    case HLO_NOTE_ENUM:
+    case HLO_NOTE_RNG_ENUM: return enum_word(t, (hlo_enum_kind_t)row->index, field);
+    case HLO_NOTE_ORDER:
       HLO_TRY(hlo_text_name(t, &word));
       *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)"TOTALORDER", 10};
       return word.size == 5 ? hlo_ok() : hlo_text_error(t, "the order is not TOTAL");
-    case NOTE_DIM:
+    case HLO_NOTE_DIM:
       HLO_TRY(hlo_text_int(t, &value));
       int64_t* item = hlo_text_push(t, field, sizeof *item);
       if (!item) return hlo_arena_status(t->arena);
       *item = value;
       return hlo_ok();
-    case NOTE_INTS: return hlo_text_ints(t, field);
+    case HLO_NOTE_INTS: return hlo_text_ints(t, field);
     default: return hlo_text_string(t, field);
   }
 }
 
-static hlo_status_t read_value(hlo_text_t* t, const row_t* row, hlo_desc_instruction_t* in) {
+static hlo_status_t read_value(hlo_text_t* t, const hlo_text_row_t* row, hlo_desc_instruction_t* in) {
   uint8_t* base = (uint8_t*)in;
   switch (row->notation) {
-    case NOTE_CALL:
+    case HLO_NOTE_CALL:
       return hlo_text_peek(t) == '{' ? read_calls(t, in) : read_call(t, in, row->index);
-    case NOTE_CALLS: return read_calls(t, in);
-    case NOTE_WINDOW: return read_window(t, in);
-    case NOTE_DIM_LABELS: return read_dim_labels(t, in);
-    case NOTE_PADDING: return read_padding(t, in);
-    case NOTE_SLICE: return read_slice(t, in);
-    case NOTE_GROUPS: return read_groups(t, in);
-    case NOTE_PAIRS: return read_pairs(t, in);
-    case NOTE_METADATA: return read_metadata(t, in);
-    case NOTE_PRECISION: return read_precision(t, in);
-    case NOTE_STRING_MAP: return read_string_map(t, in);
-    case NOTE_SKIP: return hlo_text_skip_value(t);
+    case HLO_NOTE_CALLS: return read_calls(t, in);
+    case HLO_NOTE_WINDOW: return read_window(t, in);
+    case HLO_NOTE_DIM_LABELS: return read_dim_labels(t, in);
+    case HLO_NOTE_PADDING: return read_padding(t, in);
+    case HLO_NOTE_SLICE: return read_slice(t, in);
+    case HLO_NOTE_GROUPS: return read_groups(t, in);
+    case HLO_NOTE_PAIRS: return read_pairs(t, in);
+    case HLO_NOTE_SHAPES: return read_shapes(t, (hlo_wire_array_t*)(base + row->offset));
+    case HLO_NOTE_ALIASES: return read_output_aliases(t, (hlo_wire_array_t*)(base + row->offset));
+    case HLO_NOTE_METADATA: return read_metadata(t, in);
+    case HLO_NOTE_PRECISION: return read_precision(t, in);
+    case HLO_NOTE_STRING_MAP: return hlo_text_string_map(t, &in->frontend_attributes);
+    case HLO_NOTE_SKIP: return hlo_text_skip_value(t);
     default: break;
   }
-  if (row->outer != NO_OUTER) {
+  if (row->outer != HLO_TEXT_NO_OUTER) {
     void** outer = (void**)(base + row->outer);
     if (!*outer) *outer = hlo_arena_alloc_zeroed(t->arena, row->outer_bytes);
     if (!*outer) return hlo_arena_status(t->arena);
@@ -618,37 +509,16 @@ static hlo_status_t read_value(hlo_text_t* t, const row_t* row, hlo_desc_instruc
   return read_scalar(t, row, base + row->offset);
 }
 
-// Attributes whose place depends on the op.
-static hlo_status_t shared_attribute(hlo_text_t* t, hlo_desc_instruction_t* in,
-                                     hlo_wire_bytes_t name, bool* out_found) {
-  *out_found = true;
-  if (hlo_bytes_equal(name, "lower")) {
-    in->cholesky = hlo_arena_alloc_zeroed(t->arena, sizeof *in->cholesky);
-    if (!in->triangular) in->triangular = hlo_arena_alloc_zeroed(t->arena, sizeof *in->triangular);
-    if (!in->cholesky || !in->triangular) return hlo_arena_status(t->arena);
-    HLO_TRY(read_bool(t, &in->cholesky->lower));
-    in->triangular->lower = in->cholesky->lower;
-    return hlo_ok();
+// The row of a name: the opcode's own, else the first.
+static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t opcode) {
+  const hlo_text_row_t* first = NULL;
+  for (size_t i = 0; i < hlo_text_row_count; ++i) {
+    const hlo_text_row_t* row = &hlo_text_rows[i];
+    if (!hlo_bytes_equal(name, row->name)) continue;
+    if (hlo_text_row_is_of(row, opcode)) return row;
+    if (!first) first = row;
   }
-  if (hlo_bytes_equal(name, "transpose_a")) {
-    if (!in->triangular) in->triangular = hlo_arena_alloc_zeroed(t->arena, sizeof *in->triangular);
-    if (!in->triangular) return hlo_arena_status(t->arena);
-    return enum_word(t, HLO_ENUM_TRANSPOSE, &in->triangular->transpose_a);
-  }
-  if (hlo_bytes_equal(name, "index_vector_dim")) {
-    bool is_scatter = hlo_bytes_equal(in->opcode, "scatter");
-    if (is_scatter && !in->scatter) {
-      in->scatter = hlo_arena_alloc_zeroed(t->arena, sizeof *in->scatter);
-    }
-    if (!is_scatter && !in->gather) {
-      in->gather = hlo_arena_alloc_zeroed(t->arena, sizeof *in->gather);
-    }
-    if (is_scatter ? !in->scatter : !in->gather) return hlo_arena_status(t->arena);
-    return hlo_text_int(
-        t, is_scatter ? &in->scatter->index_vector_dim : &in->gather->index_vector_dim);
-  }
-  *out_found = false;
-  return hlo_ok();
+  return first;
 }
 
 // Dots, gathers and scatters may leave out every list of theirs.
@@ -670,19 +540,14 @@ static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
 hlo_status_t hlo_text_attributes(hlo_text_t* t, hlo_desc_instruction_t* in) {
   while (hlo_text_take(t, ",")) {
     hlo_wire_bytes_t name;
-    bool found;
     HLO_TRY(hlo_text_name(t, &name));
     HLO_TRY(hlo_text_expect(t, "="));
-    HLO_TRY(shared_attribute(t, in, name, &found));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; ++i) {
-      if (!hlo_bytes_equal(name, rows[i].name)) continue;
-      found = true;
-      HLO_TRY(read_value(t, &rows[i], in));
-    }
-    if (!found) {
+    const hlo_text_row_t* row = find_row(name, in->opcode);
+    if (!row) {
       return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the attribute %.*s is not supported",
                                name.size < 60 ? (int)name.size : 60, (const char*)name.data);
     }
+    HLO_TRY(read_value(t, row, in));
   }
   return fill_defaults(t, in);
 }

@@ -286,6 +286,32 @@ static bool is_number_char(char c) {
   return isalnum((unsigned char)c) || (c && strchr("+-.", c));
 }
 
+// nan(0x1): sign and the bits behind the exponent; without them the usual quiet NaN.
+static hlo_status_t not_a_number(hlo_text_t* t, hlo_dtype_t dtype, bool negative, void* to) {
+  const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
+  uint64_t payload = 0;
+  if (t->next + 2 < t->end && memcmp(t->next, "(0x", 3) == 0) {
+    for (t->next += 3; t->next < t->end && isxdigit((unsigned char)*t->next); ++t->next) {
+      char c = *t->next;
+      if (payload >> 60) return hlo_text_error(t, "the payload of the NaN is too large");
+      payload = payload << 4 | (uint64_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    HLO_TRY(hlo_text_expect(t, ")"));
+  }
+  if (info->specials != HLO_FLOAT_IEEE) {
+    hlo_dtype_store_double(dtype, to, negative ? -NAN : NAN);
+    return hlo_ok();
+  }
+  if (payload >> info->mantissa_bits) {
+    return hlo_text_error(t, "the payload of the NaN is too large");
+  }
+  if (payload == 0) payload = (uint64_t)1 << (info->mantissa_bits - 1);
+  uint64_t exponent = ((uint64_t)1 << info->exponent_bits) - 1;
+  uint64_t bits = (uint64_t)negative << (info->bits - 1) | exponent << info->mantissa_bits | payload;
+  memcpy(to, &bits, hlo_dtype_size_bytes(dtype));
+  return hlo_ok();
+}
+
 // One real number into `to` as `dtype`.
 static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   char buffer[64];
@@ -315,8 +341,9 @@ static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
     return hlo_text_error(t, "'%s' is too large", buffer);
   }
   t->next = p;
-  // nan(0x400000): the payload is not kept.
-  if (strstr(buffer, "nan") && t->next < t->end && *t->next == '(') return hlo_text_skip_value(t);
+  if (hlo_dtype_is_float(dtype) && strcmp(buffer + (buffer[0] == '-'), "nan") == 0) {
+    return not_a_number(t, dtype, buffer[0] == '-', to);
+  }
   return hlo_ok();
 }
 

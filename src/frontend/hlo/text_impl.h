@@ -34,6 +34,66 @@ typedef struct hlo_text {
   uint32_t line;
 } hlo_text_t;
 
+// ---- attributes, for the reader and the printer
+
+typedef enum hlo_notation {
+  HLO_NOTE_INT,
+  HLO_NOTE_INT32,
+  HLO_NOTE_BOOL,
+  HLO_NOTE_FLOAT,
+  HLO_NOTE_STRING,    // "quoted"
+  HLO_NOTE_WORD,      // a bare word, or text in braces
+  HLO_NOTE_ENUM,      // a case of an enumeration
+  HLO_NOTE_RNG_ENUM,  // ... in lower case after "rng_"
+  HLO_NOTE_INTS,
+  HLO_NOTE_DIM,   // one number of a list
+  HLO_NOTE_CALL,  // a computation, at place `index` of the called ones
+  HLO_NOTE_CALLS,
+  HLO_NOTE_WINDOW,
+  HLO_NOTE_DIM_LABELS,
+  HLO_NOTE_PADDING,
+  HLO_NOTE_SLICE,
+  HLO_NOTE_GROUPS,
+  HLO_NOTE_PAIRS,
+  HLO_NOTE_SHAPES,
+  HLO_NOTE_ALIASES,
+  HLO_NOTE_METADATA,
+  HLO_NOTE_PRECISION,
+  HLO_NOTE_ORDER,
+  HLO_NOTE_STRING_MAP,
+  HLO_NOTE_SKIP,  // not kept
+} hlo_notation_t;
+
+enum { HLO_TEXT_NO_OUTER = 0xffff };
+
+typedef struct hlo_text_row {
+  const char* name;
+  const char* opcodes;  // those that print it, always, separated by blanks; NULL: any, unless zero
+  hlo_notation_t notation;
+  uint16_t outer, outer_bytes;  // pointer to the struct that holds the field, made when needed
+  uint16_t offset;
+  uint16_t index;  // CALL: the place; ENUM, RNG_ENUM: the enumeration
+} hlo_text_row_t;
+
+/// In the order of printing. A name may have several rows for different opcodes.
+extern const hlo_text_row_t hlo_text_rows[];
+extern const size_t hlo_text_row_count;
+/// True if the row names the opcode.
+bool hlo_text_row_is_of(const hlo_text_row_t* row, hlo_wire_bytes_t opcode);
+
+/// Parts of window={...} and their places in the struct of one dimension.
+typedef enum hlo_window_form { HLO_WINDOW_INT, HLO_WINDOW_PAIR, HLO_WINDOW_BOOL } hlo_window_form_t;
+typedef struct hlo_text_window_part {
+  const char* name;
+  hlo_window_form_t form;
+  uint16_t offset;
+  int64_t usual;  // not printed where all dimensions have it
+} hlo_text_window_part_t;
+enum { HLO_TEXT_WINDOW_PARTS = 6 };
+extern const hlo_text_window_part_t hlo_text_window_parts[HLO_TEXT_WINDOW_PARTS];
+
+// ---- reading
+
 /// INVALID_ARGUMENT; the place is the cursor's.
 hlo_status_t hlo_text_error(const hlo_text_t* t, const char* format, ...)
     HLO_PRINTF(2, 3) HLO_MUST_USE;
@@ -51,6 +111,8 @@ hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) HLO_MUST_USE;
 hlo_status_t hlo_text_string(hlo_text_t* t, hlo_wire_bytes_t* out_text) HLO_MUST_USE;
 /// {1,2,3}, int64_t.
 hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) HLO_MUST_USE;
+/// {key="value", ...}
+hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map) HLO_MUST_USE;
 /// Skips a value: a word, a string, a shape, or anything in balanced braces or parentheses.
 hlo_status_t hlo_text_skip_value(hlo_text_t* t) HLO_MUST_USE;
 /// Appends a zeroed item to an array that grows in the arena.
