@@ -51,6 +51,11 @@ hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned acces
 hlo_status_t hlo_os_pages_map_twice(size_t size_bytes, void** out_writable,
                                     void** out_executable) HLO_MUST_USE;
 
+/// Fault injection: the ways to executable memory that this thread is refused from now on, as
+/// hardened systems do; 0: none.
+enum { HLO_OS_REFUSE_PROTECT = 1, HLO_OS_REFUSE_MAP_TWICE = 2 };
+void hlo_os_refuse_executable(unsigned ways);
+
 // ---- files -------------------------------------------------------------------------------------
 
 /// Fault injection: the n-th (1-based) file operation of this thread from now on fails with an I/O

@@ -37,6 +37,18 @@ bool hlo_os_io_failed(void) {
   return t_io_failed;
 }
 
+static _Thread_local unsigned t_refused_ways;
+
+void hlo_os_refuse_executable(unsigned ways) {
+  t_refused_ways = ways;
+}
+
+static bool injected_refusal(unsigned way) {
+  if (HLO_LIKELY(!(t_refused_ways & way))) return false;
+  errno = EACCES;
+  return true;
+}
+
 // True when fault injection wants this operation to fail; errno says how.
 static bool injected_failure(void) {
   if (HLO_LIKELY(t_io_countdown == 0) || --t_io_countdown != 0) return false;
@@ -230,7 +242,8 @@ hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned acces
   int protection = (access & HLO_OS_ACCESS_READ ? PROT_READ : 0) |
                    (access & HLO_OS_ACCESS_WRITE ? PROT_WRITE : 0) |
                    (access & HLO_OS_ACCESS_EXECUTE ? PROT_EXEC : 0);
-  if (injected_failure() || mprotect(pages, size, protection) != 0) {
+  bool is_refused = (access & HLO_OS_ACCESS_EXECUTE) && injected_refusal(HLO_OS_REFUSE_PROTECT);
+  if (is_refused || injected_failure() || mprotect(pages, size, protection) != 0) {
     return error_of(errno, "change the protection of", "memory pages");
   }
   return hlo_ok();
@@ -239,7 +252,8 @@ hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned acces
 hlo_status_t hlo_os_pages_map_twice(size_t size_bytes, void** out_writable, void** out_executable) {
   size_t size;
   if (!round_to_pages(size_bytes, &size)) return hlo_status_out_of_memory(size_bytes);
-  int fd = injected_failure() ? -1 : memfd_create("hlocc-code", MFD_CLOEXEC);
+  bool fails = injected_refusal(HLO_OS_REFUSE_MAP_TWICE) || injected_failure();
+  int fd = fails ? -1 : memfd_create("hlocc-code", MFD_CLOEXEC);
   if (fd < 0) return error_of(errno, "create", "an anonymous file for code");
   void* writable = MAP_FAILED;
   void* executable = MAP_FAILED;

@@ -12,7 +12,7 @@ typedef struct hlo_code_func {
   const char* name;  // lent from the vector-IR module's arena: copied by who outlives it
   uint32_t offset_bytes, size_bytes;
   uint32_t frame_bytes;  // fixed stack below the saved rbp; every function sets up rbp
-  uint32_t saved_mask;   // callee-saved registers pushed right below rbp, bit per register number
+  uint32_t saved_mask;   // pushed right below rbp, lowest number first; bit per register
   uint32_t saved_bytes;  // room it needs in frame->saved (entry functions that suspend)
 } hlo_code_func_t;
 

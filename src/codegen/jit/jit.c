@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading code (see jit.h): memory, then what unwinders, perf and debuggers want to know of it.
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "codegen/jit/jit_impl.h"
+
+struct hlo_jit {
+  hlo_jit_pool_t* pool;
+  hlo_jit_memory_t memory;
+  hlo_jit_eh_frame_t eh_frame;
+  hlo_jit_gdb_entry_t* gdb_entry;  // NULL: none
+  bool is_unwindable;              // the unwinder knows the table
+  uint32_t func_count, site_count;
+  hlo_code_site_t* sites;   // behind the offsets, in the same block
+  uint32_t func_offsets[];  // bytes from the start of the code
+};
+
+// ---- pool
+// ----------------------------------------------------------------------------------------
+
+// The map of this process. Another pool may be writing it already; both append whole lines then.
+static hlo_status_t open_perf_map(hlo_os_stream_t** out_stream) {
+  hlo_strbuf_t path = {0};
+  hlo_strbuf_printf(&path, "/tmp/perf-%" PRId64 ".map", hlo_os_process_id());
+  hlo_status_t status = hlo_strbuf_status(&path);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_os_stream_open(hlo_strbuf_text(&path), false, out_stream);
+    if (hlo_status_code(status) == HLO_STATUS_ALREADY_EXISTS) {
+      hlo_status_release(status);
+      status = hlo_os_stream_open(hlo_strbuf_text(&path), true, out_stream);
+    }
+  }
+  hlo_strbuf_deinit(&path);
+  return status;
+}
+
+static hlo_status_t create_pool(const hlo_jit_options_t* options, bool has_slabs,
+                                hlo_jit_pool_t** out_pool) {
+  hlo_jit_pool_t* pool = hlo_mem_alloc_zeroed(sizeof *pool);
+  if (!pool) return hlo_status_out_of_memory(sizeof *pool);
+  if (options && options->perf) {
+    hlo_status_t status = open_perf_map(&pool->perf_map);
+    if (!hlo_status_is_ok(status)) {
+      hlo_mem_free(pool);
+      return hlo_status_annotate(status, "map for perf");
+    }
+  }
+  pool->gdb = options && options->gdb;
+  pool->has_slabs = has_slabs;
+  atomic_init(&pool->reference_count, 1);
+  hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_MEMORY + 1);
+  hlo_jit_unwinder_init(&pool->unwinder);
+  *out_pool = pool;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_jit_pool_create(const hlo_jit_options_t* options, hlo_jit_pool_t** out_pool) {
+  bool has_slabs = !(options && options->perf);  // perf looks up names for anonymous memory only
+  return create_pool(options, has_slabs, out_pool);
+}
+
+void hlo_jit_pool_release(hlo_jit_pool_t* pool) {
+  // release: what this owner did comes before the last one's end; acquire: that one sees it all
+  if (!pool || atomic_fetch_sub_explicit(&pool->reference_count, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  hlo_jit_memory_deinit(pool);
+  hlo_jit_unwinder_deinit(&pool->unwinder);
+  hlo_os_stream_close(pool->perf_map);
+  hlo_mutex_deinit(&pool->mutex);
+  hlo_mem_free(pool);
+}
+
+// ---- loading
+// -------------------------------------------------------------------------------------
+
+static hlo_status_t check_code(const hlo_code_t* code) {
+  for (uint32_t i = 0; i < code->func_count; i++) {
+    uint64_t end = (uint64_t)code->funcs[i].offset_bytes + code->funcs[i].size_bytes;
+    if (end > code->size_bytes) {
+      return hlo_status_create(HLO_STATUS_INTERNAL,
+                               "machine code: function %s ends at byte %" PRIu64 " of %zu",
+                               code->funcs[i].name, end, code->size_bytes);
+    }
+  }
+  return hlo_ok();
+}
+
+// The object with copies of the tables, nothing placed yet.
+static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo_jit_t** out_jit) {
+  size_t offsets_bytes, sites_bytes, size_bytes;
+  if (!hlo_size_mul(code->func_count, sizeof(uint32_t), &offsets_bytes) ||
+      !hlo_size_mul(code->site_count, sizeof *code->sites, &sites_bytes) ||
+      !hlo_size_add(offsets_bytes, sites_bytes, &size_bytes) ||
+      !hlo_size_add(size_bytes, sizeof(hlo_jit_t), &size_bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
+  hlo_jit_t* jit = hlo_mem_alloc_zeroed(size_bytes);
+  if (!jit) return hlo_status_out_of_memory(size_bytes);
+  jit->func_count = code->func_count;
+  for (uint32_t i = 0; i < code->func_count; i++)
+    jit->func_offsets[i] = code->funcs[i].offset_bytes;
+  jit->site_count = code->site_count;
+  jit->sites = (hlo_code_site_t*)(jit->func_offsets + code->func_count);
+  if (sites_bytes) memcpy(jit->sites, code->sites, sites_bytes);
+  // relaxed: the caller holds a reference, so the count cannot reach 0 meanwhile
+  atomic_fetch_add_explicit(&pool->reference_count, 1, memory_order_relaxed);
+  jit->pool = pool;
+  *out_jit = jit;
+  return hlo_ok();
+}
+
+// One line for each function: address, size, name without line breaks. A map that cannot be written
+// costs names, never the program.
+static void write_perf_map(const hlo_jit_t* jit, const hlo_code_t* code, const char* name) {
+  hlo_strbuf_t lines = {0};
+  for (uint32_t i = 0; i < code->func_count; i++) {
+    const hlo_code_func_t* func = &code->funcs[i];
+    hlo_strbuf_printf(&lines, "%" PRIxPTR " %x ", (uintptr_t)jit->memory.code + func->offset_bytes,
+                      func->size_bytes);
+    size_t start = lines.length;
+    hlo_strbuf_printf(&lines, "%s::%s", name, func->name);
+    for (size_t at = start; at < lines.length; at++) {
+      if ((unsigned char)lines.data[at] < ' ') lines.data[at] = '_';
+    }
+    hlo_strbuf_putc(&lines, '\n');
+  }
+  if (!lines.failed) {
+    hlo_status_release(hlo_os_stream_write(jit->pool->perf_map, lines.data, lines.length));
+  }
+  hlo_strbuf_deinit(&lines);
+}
+
+static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char* name) {
+  hlo_jit_pool_t* pool = jit->pool;
+  HLO_TRY(hlo_jit_eh_frame_create(code, jit->memory.code, &jit->eh_frame));
+  if (pool->gdb) {
+    HLO_TRY(hlo_jit_gdb_register(code, jit->memory.code, name, &jit->eh_frame, &jit->gdb_entry));
+  }
+  // A table without functions would be nothing that the unwinder finds again.
+  jit->is_unwindable = pool->unwinder.register_frame && code->func_count;
+  if (jit->is_unwindable) pool->unwinder.register_frame(jit->eh_frame.bytes);
+  if (pool->perf_map) write_perf_map(jit, code, name);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_jit_pool_load(hlo_jit_pool_t* pool, const hlo_code_t* code, const char* name,
+                               hlo_jit_t** out_jit) {
+  HLO_TRY(check_code(code));
+  hlo_jit_t* jit = NULL;
+  HLO_TRY(create_jit(pool, code, &jit));
+  hlo_status_t status = hlo_jit_memory_place(pool, code->bytes, code->size_bytes, &jit->memory);
+  if (hlo_status_is_ok(status)) status = announce(jit, code, name);
+  if (!hlo_status_is_ok(status)) {
+    if (jit->memory.code) hlo_jit_memory_release(pool, &jit->memory);
+    hlo_mem_free(jit->eh_frame.bytes);
+    hlo_mem_free(jit);
+    hlo_jit_pool_release(pool);
+    return status;
+  }
+  *out_jit = jit;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name, hlo_jit_t** out_jit) {
+  hlo_jit_pool_t* pool = NULL;
+  HLO_TRY(create_pool(NULL, false, &pool));
+  hlo_status_t status = hlo_jit_pool_load(pool, code, name, out_jit);
+  hlo_jit_pool_release(pool);
+  return status;
+}
+
+void hlo_jit_release(hlo_jit_t* jit) {
+  if (!jit) return;
+  hlo_jit_pool_t* pool = jit->pool;
+  if (jit->is_unwindable) pool->unwinder.deregister_frame(jit->eh_frame.bytes);
+  hlo_jit_gdb_unregister(jit->gdb_entry);
+  hlo_jit_memory_release(pool, &jit->memory);
+  hlo_mem_free(jit->eh_frame.bytes);
+  hlo_mem_free(jit);
+  hlo_jit_pool_release(pool);
+}
+
+void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index) {
+  return func_index < jit->func_count ? jit->memory.code + jit->func_offsets[func_index] : NULL;
+}
+
+uint32_t hlo_jit_site(const hlo_jit_t* jit, const void* pc) {
+  uintptr_t offset = (uintptr_t)pc - (uintptr_t)jit->memory.code;
+  if (offset >= jit->memory.size_bytes) return 0;
+  size_t low = 0, high = jit->site_count;  // sites before `low` begin at or before pc
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (jit->sites[middle].offset_bytes <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low ? jit->sites[low - 1].site : 0;
+}
