@@ -9,8 +9,7 @@
 
 enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 
-// ---- equal instructions
-// --------------------------------------------------------------------------
+// ---- equal instructions ------------------------------------------------------------------------
 
 // Open addressing; entries of closed blocks stay and are never equal to anything again.
 struct hlo_vir_equal_table {
@@ -91,8 +90,7 @@ void hlo_vir_builder_deinit(hlo_vir_builder_t* b) {
   b->equal = NULL;
 }
 
-// ---- placing
-// -------------------------------------------------------------------------------------
+// ---- placing -----------------------------------------------------------------------------------
 
 // The instruction of `block` that the innermost open block is inside of; NULL if that is `block`
 // itself.
@@ -211,6 +209,7 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
       !draft_of(b, op, type, flags, imm, operand_count, operands, &draft)) {
     return b->module->poison;
   }
+  if (b->is_plain) return make(b, &draft, b->block);
   bool has_var = false;
   for (uint32_t i = 0; i < draft.operand_count; ++i) {
     has_var |= draft.operands[i] && draft.operands[i]->op == HLO_VIR_var;
@@ -221,8 +220,7 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
   return folded ? folded : make_movable(b, &draft);
 }
 
-// ---- blocks
-// --------------------------------------------------------------------------------------
+// ---- blocks ------------------------------------------------------------------------------------
 
 static hlo_vir_block_t* new_block(hlo_vir_builder_t* b) {
   hlo_vir_block_t* block = hlo_arena_alloc_zeroed(&b->module->arena, sizeof *block);
@@ -259,7 +257,7 @@ hlo_vir_value_t* hlo_vir_begin_for(hlo_vir_builder_t* b, hlo_vir_value_t* lo, hl
                                    int64_t step, uint32_t flags) {
   hlo_vir_value_t draft;
   hlo_vir_value_t* operands[] = {lo, hi};
-  if (is_single_trip(lo, hi, step)) {
+  if (!b->is_plain && is_single_trip(lo, hi, step)) {
     ++b->block->single_trips;
     return lo;
   }
@@ -288,8 +286,7 @@ void hlo_vir_end(hlo_vir_builder_t* b) {
   }
 }
 
-// ---- one call an instruction
-// ---------------------------------------------------------------------
+// ---- one call an instruction -------------------------------------------------------------------
 
 static const hlo_vir_type_t void_type = {HLO_VIR_VOID, 0};
 static const hlo_vir_type_t index_type = {HLO_VIR_INDEX, 1};

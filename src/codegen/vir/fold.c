@@ -4,9 +4,9 @@
 //
 // Nothing is folded through an operand that is a var, or through an instruction that reads one: a
 // var stands for another value at every place.
-#include <string.h>
-
+#include "base/fpenv.h"
 #include "codegen/vir/builder_impl.h"
+#include "codegen/vir/lane.h"
 
 enum { INDEX_BITS = 64 };
 
@@ -29,8 +29,7 @@ static int64_t wrap_mul(int64_t x, int64_t y) {
   return (int64_t)((uint64_t)x * (uint64_t)y);
 }
 
-// ---- INDEX
-// ---------------------------------------------------------------------------------------
+// ---- INDEX -------------------------------------------------------------------------------------
 
 static bool compare(hlo_vir_condition_t condition, int64_t x, int64_t y) {
   switch (condition) {
@@ -173,8 +172,7 @@ static hlo_vir_value_t* fold_index(hlo_vir_builder_t* b, const hlo_vir_value_t* 
   }
 }
 
-// ---- addresses
-// -----------------------------------------------------------------------------------
+// ---- addresses ---------------------------------------------------------------------------------
 
 // Moves the constant term of one operand into the displacement, if that stays within 32 bits.
 static bool fold_term(hlo_vir_value_t* draft, uint32_t operand, uint32_t scale) {
@@ -197,8 +195,7 @@ void hlo_vir_fold_address(hlo_vir_value_t* draft) {
   if (has_index) fold_term(draft, base + 1, draft->flags & HLO_VIR_SCALE_MASK);
 }
 
-// ---- vectors of constants
-// ------------------------------------------------------------------------
+// ---- vectors of constants ----------------------------------------------------------------------
 
 static uint64_t all_lanes(uint32_t lanes) {
   return lanes >= 64 ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
@@ -261,6 +258,28 @@ static hlo_vir_value_t* fold_select(const hlo_vir_value_t* draft) {
   return draft->operands[1] == draft->operands[2] ? draft->operands[1] : NULL;
 }
 
+// Whether bits are a NaN of the element: which one an operation gives depends on the machine.
+static bool is_nan(hlo_vir_elem_t elem, uint64_t bits) {
+  if (elem == HLO_VIR_F32) return (bits & 0x7fffffff) > 0x7f800000;
+  return elem == HLO_VIR_F64 && (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+}
+
+static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  uint64_t bits[3] = {0}, result;
+  for (uint32_t i = 0; i < draft->operand_count; ++i) {
+    if (draft->operands[i]->op != HLO_VIR_const) return NULL;
+    bits[i] = (uint64_t)draft->operands[i]->imm;
+  }
+  hlo_fp_state_t before = hlo_fp_enter();
+  bool has_value = hlo_vir_lane(draft, bits[0], bits[1], bits[2], &result);
+  hlo_fp_leave(before);
+  if (!has_value || is_nan((hlo_vir_elem_t)draft->type.elem, result)) return NULL;
+  if (draft->type.elem == HLO_VIR_MASK) {
+    return mask_const(b, draft->type.lanes, result ? UINT64_MAX : 0);
+  }
+  return hlo_vir_const_bits(b, draft->type, result);
+}
+
 hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
     if (!draft->operands[i]) return NULL;
@@ -271,7 +290,8 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
     case HLO_VIR_INDEX_OP: return fold_index(b, draft);
     case HLO_VIR_CROSS: return fold_cross(b, draft);
     case HLO_VIR_MASK_OP: return fold_mask(b, draft);
-    case HLO_VIR_BITS: return draft->op == HLO_VIR_select ? fold_select(draft) : NULL;
-    default: return NULL;
+    case HLO_VIR_BITS:
+      return draft->op == HLO_VIR_select ? fold_select(draft) : fold_lanes(b, draft);
+    default: return fold_lanes(b, draft);
   }
 }

@@ -8,8 +8,7 @@
 
 enum { BLOB_ALIGN = 64, FIRST_BLOBS = 8 };
 
-// ---- the table
-// -----------------------------------------------------------------------------------
+// ---- the table ---------------------------------------------------------------------------------
 
 #define TRAIT_NONE false
 #define TRAIT_PURE true
@@ -62,8 +61,7 @@ uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem) {
   return elem <= HLO_VIR_F64 ? bits[elem] : 0;
 }
 
-// ---- modules
-// -------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 
 static hlo_vir_func_t* new_func(hlo_vir_module_t* module, const char* name) {
   hlo_vir_func_t* func = hlo_arena_alloc_zeroed(&module->arena, sizeof *func);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The expression column of vir.def for every element type (see lane.h).
+#include "codegen/vir/lane.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+#define COMPARE(x, y, imm)                             \
+  ((imm) == HLO_VIR_EQ          ? (x) == (y)           \
+   : (imm) == HLO_VIR_NE        ? (x) != (y)           \
+   : (imm) == HLO_VIR_LT        ? (x) < (y)            \
+   : (imm) == HLO_VIR_LE        ? (x) <= (y)           \
+   : (imm) == HLO_VIR_GT        ? (x) > (y)            \
+   : (imm) == HLO_VIR_GE        ? (x) >= (y)           \
+   : (imm) == HLO_VIR_UNORDERED ? isunordered_of(x, y) \
+                                : !isunordered_of(x, y))
+
+#define isunordered_of(x, y) ((x) != (x) || (y) != (y))
+
+static double round_to(double x, int64_t rounding) {
+  switch (rounding) {
+    case HLO_VIR_FLOOR: return floor(x);
+    case HLO_VIR_CEIL: return ceil(x);
+    case HLO_VIR_TOWARD_ZERO: return trunc(x);
+    default: return rint(x);
+  }
+}
+
+static int64_t to_signed(double x, size_t bits) {
+  double limit = ldexp(1.0, (int)bits - 1);
+  return x >= -limit && x < limit ? (int64_t)x : INT64_MIN >> (64 - bits);
+}
+
+static uint64_t to_unsigned(double x, size_t bits) {
+  return x > -1 && x < ldexp(1.0, (int)bits) ? (uint64_t)x : UINT64_MAX;
+}
+
+#define CONVERT_ROW_FLOAT(id, expression)
+#define CONVERT_ROW_INT(id, expression)
+#define CONVERT_ROW_BITS(id, expression)
+#define CONVERT_ROW_COMPARE(id, expression)
+#define CONVERT_ROW_MASK(id, expression)
+
+#define LANE_ID I8
+#define LANE_T int8_t
+#define LANE_U uint8_t
+#define LANE_IS_FLOAT 0
+#include "codegen/vir/lane.inl"
+#define LANE_ID I16
+#define LANE_T int16_t
+#define LANE_U uint16_t
+#define LANE_IS_FLOAT 0
+#include "codegen/vir/lane.inl"
+#define LANE_ID I32
+#define LANE_T int32_t
+#define LANE_U uint32_t
+#define LANE_IS_FLOAT 0
+#include "codegen/vir/lane.inl"
+#define LANE_ID I64
+#define LANE_T int64_t
+#define LANE_U uint64_t
+#define LANE_IS_FLOAT 0
+#include "codegen/vir/lane.inl"
+#define LANE_ID F32
+#define LANE_T float
+#define LANE_U uint32_t
+#define LANE_IS_FLOAT 1
+#define LANE_FMA fmaf
+#define LANE_SQRT sqrtf
+#define LANE_FABS fabsf
+#include "codegen/vir/lane.inl"
+#define LANE_ID F64
+#define LANE_T double
+#define LANE_U uint64_t
+#define LANE_IS_FLOAT 1
+#define LANE_FMA fma
+#define LANE_SQRT sqrt
+#define LANE_FABS fabs
+#include "codegen/vir/lane.inl"
+
+#define LANE_ROW_MASK(id, expression) \
+  case HLO_VIR_##id:                  \
+    return (uint64_t)expression & 1;
+#define LANE_ROW_FLOAT(id, expression)
+#define LANE_ROW_INT(id, expression)
+#define LANE_ROW_BITS(id, expression)
+#define LANE_ROW_COMPARE(id, expression)
+#define LANE_ROW_CONVERT(id, expression)
+
+static uint64_t lane_mask(uint32_t op, uint64_t a, uint64_t b) {
+  switch (op) {
+#define HLO_VIR_LANE(id, operand_count, klass, traits, ...) LANE_ROW_##klass(id, (__VA_ARGS__))
+#include "codegen/vir/vir.def"
+    default: return 0;
+  }
+}
+
+// ---- choice of the type ------------------------------------------------------------------------
+
+hlo_vir_elem_t hlo_vir_lane_elem(const hlo_vir_value_t* value) {
+  uint32_t at = value->op == HLO_VIR_select ? 1 : 0;
+  return (hlo_vir_elem_t)value->operands[at]->type.elem;
+}
+
+static bool divides(const hlo_vir_value_t* value, uint64_t a, uint64_t b) {
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
+  bool is_signed = value->op == HLO_VIR_sdiv || value->op == HLO_VIR_srem;
+  if (b == 0) return false;
+  return !is_signed || b != UINT64_MAX >> (64 - bits) || a != UINT64_C(1) << (bits - 1);
+}
+
+static uint64_t convert(const hlo_vir_value_t* value, hlo_vir_elem_t from, uint64_t a) {
+  hlo_vir_elem_t to = (hlo_vir_elem_t)value->type.elem;
+  switch (from) {
+    case HLO_VIR_I8: return convert_I8(value->op, to, a);
+    case HLO_VIR_I16: return convert_I16(value->op, to, a);
+    case HLO_VIR_I32: return convert_I32(value->op, to, a);
+    case HLO_VIR_I64: return convert_I64(value->op, to, a);
+    case HLO_VIR_F32: return convert_F32(value->op, to, a);
+    default: return convert_F64(value->op, to, a);
+  }
+}
+
+bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t c, uint64_t* out) {
+  hlo_vir_elem_t elem = hlo_vir_lane_elem(value);
+  if (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_CONVERT) {
+    *out = convert(value, elem, a);
+    return true;
+  }
+  if ((value->op == HLO_VIR_sdiv || value->op == HLO_VIR_srem || value->op == HLO_VIR_udiv ||
+       value->op == HLO_VIR_urem) &&
+      !divides(value, a, b)) {
+    return false;
+  }
+  switch (elem) {
+    case HLO_VIR_MASK: *out = lane_mask(value->op, a, b); return true;
+    case HLO_VIR_I8: *out = lane_I8(value->op, value->imm, a, b, c); return true;
+    case HLO_VIR_I16: *out = lane_I16(value->op, value->imm, a, b, c); return true;
+    case HLO_VIR_I32: *out = lane_I32(value->op, value->imm, a, b, c); return true;
+    case HLO_VIR_I64: *out = lane_I64(value->op, value->imm, a, b, c); return true;
+    case HLO_VIR_F32: *out = lane_F32(value->op, value->imm, a, b, c); return true;
+    default: *out = lane_F64(value->op, value->imm, a, b, c); return true;
+  }
+}

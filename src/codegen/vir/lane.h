@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one lane of a lane-wise op computes: the expression column of vir.def, compiled. The meaning
+// of these ops for the interpreter, for constant folding and for every back end's tests.
+#ifndef HLO_CODEGEN_VIR_LANE_H_
+#define HLO_CODEGEN_VIR_LANE_H_
+
+#include "codegen/vir/vir.h"
+
+/// The element whose type decides what an op computes: of the operands (for select: of what is
+/// chosen).
+hlo_vir_elem_t hlo_vir_lane_elem(const hlo_vir_value_t* value);
+
+/// Bits of the result from bits of the operands (zero-extended; a mask's lane is 0 or all ones),
+/// for a value that hlo_vir_verify() accepts. False where the op has no value: division by 0 or
+/// overflow of sdiv and srem. To be called in the state of hlo_fp_enter().
+bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t c, uint64_t* out);
+
+#endif  // HLO_CODEGEN_VIR_LANE_H_

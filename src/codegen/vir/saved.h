@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an entry function keeps in frame->saved while it is suspended: the same for every back end
+// that goes by it, so that a frame could be resumed by any of them.
+#ifndef HLO_CODEGEN_VIR_SAVED_H_
+#define HLO_CODEGEN_VIR_SAVED_H_
+
+#include "codegen/vir/vir.h"
+
+/// One `suspend` and the values that are known there and used after it, in order of their numbers.
+typedef struct hlo_vir_resume {
+  const hlo_vir_value_t* suspend;
+  uint32_t value_count;
+  const hlo_vir_value_t** values;
+} hlo_vir_resume_t;
+
+/// Every value has one place for all suspends: vectors as their lanes in memory, an INDEX 8 bytes,
+/// a mask 8 bytes with bit i for lane i. Values that depend on nothing but the call (constants,
+/// parameters, addresses of stack and constants, and INDEX arithmetic on them) are not saved but
+/// made again: the back end computes them, in order of the text, before it goes to the resume
+/// point.
+typedef struct hlo_vir_saved {
+  uint32_t resume_count;
+  hlo_vir_resume_t* resumes;  // in order of the text
+  uint32_t* offsets;          // by number of the value; UINT32_MAX: never saved
+  bool* is_remade;            // by number
+  uint32_t size_bytes;
+} hlo_vir_saved_t;
+
+/// owner: everything is in `arena`.
+/// errors: RESOURCE_EXHAUSTED; INTERNAL when an address of the stack would have to be saved
+hlo_status_t hlo_vir_saved_create(const hlo_vir_func_t* func, hlo_arena_t* arena,
+                                  hlo_vir_saved_t* out_saved) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_VIR_SAVED_H_
