@@ -236,11 +236,9 @@ static void check_rm(const checked_t* c, const vector_case_t* v, unsigned at) {
   }
   const char* index = NULL;
   if (v->rm.kind == HLO_X86_MEMORY && v->rm.index != NO) {
-    index = kGprNames[3][v->rm.index];
-    if (is_gather(row)) {
-      register_name(row->rm, v->length, 0, v->rm.index, name, sizeof name);
-      index = name;
-    }
+    index = name;
+    hlo_x86_kind_t kind = is_gather(row) ? (hlo_x86_kind_t)row->rm : HLO_X86_KIND_G8;
+    register_name(kind, v->length, 0, v->rm.index, name, sizeof name);
   }
   // Of packed moves the decoder reports the whole vector.
   bool is_packed = row->tuple == HLO_X86_TUPLE_T1 && row->rm == HLO_X86_KIND_V;
