@@ -95,9 +95,15 @@ fuzz-coverage:
 	@$(call compile,build-cov,--target corpus_replays)
 	@tools/fuzz_coverage.sh build-cov $(FUZZ_COVERAGE)
 
+# Compilation, dispatch and runs through the C interface, then the stored programs beside XLA's cpu
+# client (bench/suite.py). Results are of this machine: they stay in the build folder.
 bench: all
 	@$(DEPS) python
-	$(PY) bench/jax_steps.py
+	$(BUILD)/bench/pjrt_bench --plugin=$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so \
+	  | tee $(BUILD)/bench/pjrt.jsonl
+	rm -f $(BUILD)/bench/suite.jsonl
+	$(PY) bench/suite.py --out $(BUILD)/bench/suite.jsonl
+	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl
 
 # The reference pages that the tool writes about itself; the committed ones are checked.
 # Each is verb:page.
@@ -113,7 +119,7 @@ check-docs:
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done
 
 format:
-	git ls-files 'src/*.c' 'src/*.h' 'include/*.h' 'examples/*.c' | xargs clang-format -i
+	git ls-files 'src/*.c' 'src/*.h' 'include/*.h' 'examples/*.c' 'bench/*.[ch]' | xargs clang-format -i
 
 install: all
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))

@@ -201,6 +201,14 @@ function(hlo_unit_tests)
   endif()
 endfunction()
 
+# bench/pjrt_bench, which times any PJRT plugin through its C interface.
+function(hlo_benchmarks)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.c)
+  add_executable(pjrt_bench ${files})
+  set_target_properties(pjrt_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  target_link_libraries(pjrt_bench PRIVATE hlocc_all)
+endfunction()
+
 # Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.
 function(hlo_pjrt_abi_checks target)
   find_package(Python3 COMPONENTS Interpreter REQUIRED)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs of the stored programs, see pjrt_bench_input.h.
+#include "pjrt_bench_input.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+static bool begins_with_any(const char* name, const char* const* beginnings) {
+  for (; *beginnings; ++beginnings) {
+    if (strncmp(name, *beginnings, strlen(*beginnings)) == 0) return true;
+  }
+  return false;
+}
+
+/// Uniform in [-1, 1), from a multiplicative congruential generator.
+static float next_value(uint64_t* state) {
+  *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+  return (float)(int32_t)(*state >> 32) * 0x1p-31f;
+}
+
+/// Symmetric and positive definite: small values beside a diagonal that outweighs its row.
+static void make_definite(float* values, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t k = 0; k < i; ++k) values[i * size + k] = values[k * size + i];
+    values[i * size + i] = (float)size;
+  }
+}
+
+/// Normalised so that products of matrices keep their size.
+static void fill_floats(const hlo_type_t* type, const char* program, float* values, size_t count) {
+  static const char* const kDefinite[] = {"cholesky", "eigh", "inv", NULL};
+  static const char* const kPositive[] = {"log_", "mlp_train", "transformer_train", NULL};
+  uint64_t state = count;
+  bool is_positive = begins_with_any(program, kPositive);
+  float scale = type->rank > 1 ? 1.0f / sqrtf((float)type->dims[type->rank - 2]) : 1.0f;
+  for (size_t i = 0; i < count; ++i) {
+    float value = next_value(&state) * scale;
+    values[i] = is_positive ? fabsf(value) + 1e-3f : value;
+  }
+  if (begins_with_any(program, kDefinite) && type->rank == 2) make_definite(values, type->dims[0]);
+}
+
+static bool fill(const hlo_type_t* type, const char* program, size_t count, void* data) {
+  const size_t size = hlo_dtype_size_bytes(type->dtype);
+  uint64_t state = count;
+  switch (type->dtype) {
+    case HLO_DTYPE_F32: fill_floats(type, program, data, count); return true;
+    case HLO_DTYPE_C64: fill_floats(type, program, data, 2 * count); return true;
+    case HLO_DTYPE_BF16: {
+      float* wide = malloc(count * sizeof *wide);
+      if (!wide) return false;
+      fill_floats(type, program, wide, count);
+      for (size_t i = 0; i < count; ++i) {  // the upper half of the bits: rounds towards zero
+        memcpy((uint8_t*)data + i * 2, (uint8_t*)&wide[i] + 2, 2);
+      }
+      free(wide);
+      return true;
+    }
+    case HLO_DTYPE_F64:
+      for (size_t i = 0; i < count; ++i) ((double*)data)[i] = (double)next_value(&state);
+      return true;
+    case HLO_DTYPE_PRED:
+    case HLO_DTYPE_S8:
+    case HLO_DTYPE_U8:
+    case HLO_DTYPE_S32:
+    case HLO_DTYPE_U32:
+    case HLO_DTYPE_S64:
+    case HLO_DTYPE_U64: break;
+    default: return false;
+  }
+  // while_gather ends where it has met the largest index.
+  bool in_order = strcmp(program, "while_gather_1e6") == 0;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t value = in_order ? i : (uint64_t)(fabsf(next_value(&state)) * 9.99f);
+    if (type->dtype == HLO_DTYPE_PRED) value &= 1;
+    memcpy((uint8_t*)data + i * size, &value, size);
+  }
+  return true;
+}
+
+bool hlo_bench_input_make(const hlo_type_t* type, const char* program, hlo_bench_input_t* out) {
+  const size_t count = (size_t)hlo_type_element_count(type);
+  void* data = malloc(count * hlo_dtype_size_bytes(type->dtype) + 1);
+  if (!data || !fill(type, program, count, data)) {
+    free(data);
+    return false;
+  }
+  *out = (hlo_bench_input_t){.pjrt_type = (uint32_t)hlo_dtype_info(type->dtype)->pjrt_type,
+                             .rank = type->rank,
+                             .dims = type->dims,
+                             .data = data};
+  return true;
+}
+
+void hlo_bench_input_free(hlo_bench_input_t* input) {
+  free(input->data);
+}
