@@ -128,6 +128,11 @@ struct hlo_eval {
   hlo_region_fn_t* region_fns;   // prepared ones, for the next time
   hlo_probe_t *first_probe, *last_probe;
   uint32_t probe_count;
+  struct {                       // a call of one node over lent memory, see node_call.h
+    const hlo_node_t* node;      // NULL: none under way
+    void** targets;              // where its results are wanted; NULL once given out
+    hlo_tensor_t** tensors;      // its operands, then results
+  } call;
 };
 
 /// Says that the op under way has to wait: it answers OK without results and is called again with the
