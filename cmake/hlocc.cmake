@@ -259,7 +259,7 @@ function(hlo_corpus_tests)
   endforeach()
 endfunction()
 
-# The tool from outside (label unit), golden files (label golden) and the pytest sets under tests/jax
+# The tool from outside and the back ends against each other (label unit), golden files (label golden) and the pytest sets under tests/jax
 # (labels jax, smoke).
 function(hlo_text_tests)
   if(TARGET hlocc_cli)
@@ -267,6 +267,11 @@ function(hlo_text_tests)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
              $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(cli/tool PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+  if(TARGET hlocc_cli)
+    add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     find_package(Python3 COMPONENTS Interpreter REQUIRED)

@@ -241,7 +241,10 @@ static void drop_compiled(run_t* run) {
 static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   const hlo_cli_t* cli = run->cli;
   drop_compiled(run);
-  if (!*cli->config.backend || run->process_count > 1) return hlo_ok();
+  if (!*cli->config.backend || strcmp(cli->config.backend, "interp") == 0 ||
+      run->process_count > 1) {
+    return hlo_ok();
+  }
   const hlo_backend_t* backend = hlo_backend_find(cli->config.backend);
   if (!backend) {
     return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",

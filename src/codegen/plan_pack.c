@@ -80,7 +80,7 @@ static hlo_status_t break_cycle(finish_t* finish, move_list_t* pending, move_lis
     if (move->from == victim && move->size_bytes > bytes) bytes = move->size_bytes;
   }
   uint32_t saved = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
-  hlo_plan_range_t range = {position, position};
+  hlo_plan_range_t range = {position - 1, position};  // not over what is still to be moved
   if (saved == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, saved, range, HLO_PLAN_NONE)) {
     return hlo_arena_status(planner->arena);
   }
