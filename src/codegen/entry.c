@@ -24,7 +24,7 @@ typedef struct entry {
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
-// ---- addresses ------------------------------------------------------------------------------------
+// ---- addresses
 
 static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b, size_t offset) {
   return hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)offset, entry->load_flags);
@@ -33,8 +33,7 @@ static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b
 static hlo_vir_value_t* place_address(const entry_t* entry, hlo_vir_builder_t* b,
                                       hlo_place_t place) {
   switch (place.kind) {
-    case HLO_PLACE_NONE:
-      break;
+    case HLO_PLACE_NONE: break;
     case HLO_PLACE_ARGUMENT:
     case HLO_PLACE_RESULT: {
       uint64_t slot =
@@ -74,7 +73,7 @@ static void store_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_v
                offset, 2, operands);
 }
 
-// ---- calls and copies -----------------------------------------------------------------------------
+// ---- calls and copies
 
 // A call whose error ends the function.
 static void checked_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
@@ -115,8 +114,8 @@ static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_no
   const hlo_copy_list_t* list = &entry->plan->copies[node->index];
   for (uint32_t i = 0; i < list->count; ++i) {
     const hlo_copy_t* copy = &list->items[i];
-    bool is_memory = copy->from.kind != HLO_PLACE_CONSTANT ||
-                     entry->table->constants[copy->from.index] != NULL;
+    bool is_memory =
+        copy->from.kind != HLO_PLACE_CONSTANT || entry->table->constants[copy->from.index] != NULL;
     if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
       copy_inline(entry, b, copy);
     } else {
@@ -125,15 +124,15 @@ static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_no
   }
 }
 
-// ---- kernels --------------------------------------------------------------------------------------
+// ---- kernels
 
 static uint32_t site_of(void* context, const hlo_node_t* node) {
   (void)context;
   return hlo_site_number(node);
 }
 
-static void emit_kernel_body(const entry_t* entry, hlo_vir_builder_t* b,
-                             const hlo_fusion_t* fusion, hlo_vir_value_t* chunk) {
+static void emit_kernel_body(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
+                             hlo_vir_value_t* chunk) {
   uint32_t count = fusion->input_count + fusion->output_count;
   hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count, sizeof(*addresses));
   if (!addresses && count) return;  // the arena's failure is reported at the end
@@ -168,13 +167,13 @@ static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
     return;
   }
   uint32_t func = emit_chunk_func(entry, fusion, b->site);
-  hlo_vir_value_t* arguments[] = {
-      hlo_vir_iconst(b, (int64_t)chunks),
-      hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL), hlo_vir_iconst(b, 0)};
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)chunks),
+                                  hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
+                                  hlo_vir_iconst(b, 0)};
   checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
 }
 
-// ---- nodes ----------------------------------------------------------------------------------------
+// ---- nodes
 
 static void emit_process_number(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node,
                                 size_t offset) {
@@ -187,20 +186,18 @@ static void emit_process_number(const entry_t* entry, hlo_vir_builder_t* b, cons
 static void emit_site(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_after_all:
-    case HLO_OP_create_token:
-      return;
+    case HLO_OP_create_token: return;
     case HLO_OP_replica_id:
       emit_process_number(entry, b, node, offsetof(hlo_frame_t, replica_id));
       return;
     case HLO_OP_partition_id:
       emit_process_number(entry, b, node, offsetof(hlo_frame_t, partition_id));
       return;
-    default:
-      call_site(b, hlo_site_number(node));
+    default: call_site(b, hlo_site_number(node));
   }
 }
 
-// ---- control --------------------------------------------------------------------------------------
+// ---- control
 
 static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region);
 
@@ -218,8 +215,8 @@ static void emit_while(const entry_t* entry, hlo_vir_builder_t* b, const hlo_nod
   const hlo_node_t* condition = hlo_region_terminator(node->regions[0]);
   hlo_vir_begin_loop(b);
   emit_region(entry, b, node->regions[0]);
-  hlo_vir_value_t* go_on = load_scalar(
-      b, value_address(entry, b, hlo_node_operand(condition, 0)), 0, 0, HLO_VIR_UNSIGNED);
+  hlo_vir_value_t* go_on = load_scalar(b, value_address(entry, b, hlo_node_operand(condition, 0)),
+                                       0, 0, HLO_VIR_UNSIGNED);
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, go_on, hlo_vir_iconst(b, 0)));
   emit_region(entry, b, node->regions[1]);
   poll_cancelled(b);
@@ -254,14 +251,9 @@ static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step
   b->site = hlo_site_number(step->node);
   emit_copies(entry, b, step->node);
   switch (step->kind) {
-    case HLO_STEP_FUSION:
-      emit_fusion(entry, b, step->fusion);
-      return;
-    case HLO_STEP_VIEW:
-      return;
-    case HLO_STEP_SITE:
-      emit_site(entry, b, step->node);
-      return;
+    case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); return;
+    case HLO_STEP_VIEW: return;
+    case HLO_STEP_SITE: emit_site(entry, b, step->node); return;
     case HLO_STEP_CONTROL:
       if (step->node->op == HLO_OP_while) {
         emit_while(entry, b, step->node);

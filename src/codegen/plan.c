@@ -9,7 +9,7 @@
 
 enum { JOIN_WORK_LIMIT = 1 << 14 };  // comparisons for one join; beyond it buffers stay apart
 
-// ---- buffers --------------------------------------------------------------------------------------
+// ---- buffers
 
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
                                 uint64_t size_bytes) {
@@ -84,7 +84,7 @@ static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
 
-// ---- may two stays be in one buffer? --------------------------------------------------------------
+// ---- may two stays be in one buffer?
 
 static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
                              uint32_t ending, uint32_t beginning) {
@@ -145,15 +145,12 @@ static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t e
   const hlo_step_t* step = planner->steps[position];
   if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
   switch (step->kind) {
-    case HLO_STEP_FUSION:
-      return fusion_may_share(planner, step->fusion, ending, beginning);
-    case HLO_STEP_SITE:
-      return node_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_FUSION: return fusion_may_share(planner, step->fusion, ending, beginning);
+    case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
     case HLO_STEP_CONTROL:
       return step->node->op == HLO_OP_while &&
              loop_may_share(planner, step->node, ending, beginning);
-    case HLO_STEP_VIEW:
-      break;
+    case HLO_STEP_VIEW: break;
   }
   return false;
 }
@@ -220,7 +217,7 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   return true;
 }
 
-// ---- what is joined -------------------------------------------------------------------------------
+// ---- what is joined
 
 // Slot and result of a loop are one buffer always: the write at the end of the body is planned.
 static void join_loop(hlo_planner_t* planner, const hlo_node_t* node) {
@@ -247,8 +244,7 @@ static hlo_status_t join_branches(hlo_planner_t* planner, const hlo_node_t* node
     if (result == HLO_PLAN_NONE) continue;
     for (uint32_t k = 0; k < node->region_count; ++k) {
       uint32_t write = planner->ends[hlo_region_terminator(node->regions[k])->index];
-      if (!hlo_planner_add_stay(planner, result, (hlo_plan_range_t){write, write},
-                                HLO_PLAN_NONE)) {
+      if (!hlo_planner_add_stay(planner, result, (hlo_plan_range_t){write, write}, HLO_PLAN_NONE)) {
         return hlo_arena_status(planner->arena);
       }
     }
@@ -351,7 +347,7 @@ hlo_status_t hlo_planner_join(hlo_planner_t* planner) {
   return hlo_arena_status(planner->arena);
 }
 
-// ---- all of it ------------------------------------------------------------------------------------
+// ---- all of it
 
 static hlo_status_t make_tables(hlo_planner_t* planner) {
   uint32_t values = planner->module->value_count, nodes = planner->module->node_count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof of a plan: it is run over tokens. Every definition of a value writes a token of its own where
-// the value lies, overwriting what is there; every use must find the token of its value. Loops run
-// twice, branches one after the other from the same state, and donated arguments both as memory of
-// their own and as the result's. It shares nothing with planning but the order of steps.
+// The proof of a plan: it is run over tokens. Every definition of a value writes a token of its own
+// where the value lies, overwriting what is there; every use must find the token of its value.
+// Loops run twice, branches one after the other from the same state, and donated arguments both as
+// memory of their own and as the result's. It shares nothing with planning but the order of steps.
 #include <string.h>
 
 #include "base/vec.h"
@@ -23,38 +23,38 @@ typedef HLO_VEC(cell_t) cells_t;
 typedef struct check {
   const hlo_plan_t* plan;
   hlo_arena_t arena;
-  bool is_donated;     // results are the memory of arguments where they may be
-  uint32_t* donors;    // by result: argument + 1, 0: none
+  bool is_donated;   // results are the memory of arguments where they may be
+  uint32_t* donors;  // by result: argument + 1, 0: none
   cells_t cells;
-  uint64_t* tokens;    // by value index
+  uint64_t* tokens;  // by value index
   uint64_t next_token;
 } check_t;
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory
 
-static uint32_t argument_space(uint32_t i) { return 1 + i; }
+static uint32_t argument_space(uint32_t i) {
+  return 1 + i;
+}
 
 static uint32_t space_of(const check_t* check, hlo_place_t place) {
   const hlo_plan_t* plan = check->plan;
   switch (place.kind) {
-    case HLO_PLACE_ARGUMENT:
-      return argument_space(place.index);
+    case HLO_PLACE_ARGUMENT: return argument_space(place.index);
     case HLO_PLACE_RESULT:
       if (check->is_donated && check->donors[place.index]) {
         return argument_space(check->donors[place.index] - 1);
       }
       return 1 + plan->argument_count + place.index;
-    case HLO_PLACE_CONSTANT:
-      return 1 + plan->argument_count + plan->result_count + place.index;
-    default:
-      return SPACE_TEMPORARY;
+    case HLO_PLACE_CONSTANT: return 1 + plan->argument_count + plan->result_count + place.index;
+    default: return SPACE_TEMPORARY;
   }
 }
 
 static hlo_status_t write_cell(check_t* check, hlo_place_t place, uint64_t size_bytes,
                                uint64_t token) {
   if (place.kind == HLO_PLACE_NONE || size_bytes == 0) return hlo_ok();
-  cell_t cell = {space_of(check, place), place.offset_bytes, place.offset_bytes + size_bytes, token};
+  cell_t cell = {space_of(check, place), place.offset_bytes, place.offset_bytes + size_bytes,
+                 token};
   size_t kept = 0;
   for (size_t i = 0; i < check->cells.count; ++i) {
     const cell_t* old = &check->cells.items[i];
@@ -90,7 +90,7 @@ static bool overlap(const check_t* check, hlo_place_t a, uint64_t a_bytes, hlo_p
          b.offset_bytes < a.offset_bytes + a_bytes;
 }
 
-// ---- uses and definitions -------------------------------------------------------------------------
+// ---- uses and definitions
 
 static hlo_status_t fault(const check_t* check, const hlo_node_t* node, const char* what,
                           uint32_t i) {
@@ -138,7 +138,7 @@ static hlo_status_t run_copies(check_t* check, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps
 
 static hlo_status_t run_region(check_t* check, const hlo_region_t* region);
 
@@ -229,8 +229,8 @@ static hlo_status_t run_while(check_t* check, const hlo_node_t* node) {
       HLO_TRY(hand_over(check, node, node->regions[0]->args[i], tokens[i], i));
     }
     HLO_TRY(run_region(check, node->regions[0]));
-    HLO_TRY(read_value(check, node,
-                       hlo_node_operand(hlo_region_terminator(node->regions[0]), 0), 0));
+    HLO_TRY(
+        read_value(check, node, hlo_node_operand(hlo_region_terminator(node->regions[0]), 0), 0));
     if (round == 2) break;
     for (uint32_t i = 0; i < node->operand_count; ++i) {
       HLO_TRY(hand_over(check, node, node->regions[1]->args[i], tokens[i], i));
@@ -315,14 +315,10 @@ static hlo_status_t run_view(check_t* check, const hlo_node_t* node) {
 static hlo_status_t run_step(check_t* check, const hlo_step_t* step) {
   HLO_TRY(run_copies(check, step->node));
   switch (step->kind) {
-    case HLO_STEP_FUSION:
-      return run_fusion(check, step);
-    case HLO_STEP_VIEW:
-      return run_view(check, step->node);
-    case HLO_STEP_SITE:
-      return run_site(check, step->node);
-    case HLO_STEP_CONTROL:
-      break;
+    case HLO_STEP_FUSION: return run_fusion(check, step);
+    case HLO_STEP_VIEW: return run_view(check, step->node);
+    case HLO_STEP_SITE: return run_site(check, step->node);
+    case HLO_STEP_CONTROL: break;
   }
   return step->node->op == HLO_OP_while ? run_while(check, step->node)
                                         : run_branches(check, step->node);
@@ -336,7 +332,7 @@ static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
   return run_copies(check, hlo_region_terminator(region));
 }
 
-// ---- all of it ------------------------------------------------------------------------------------
+// ---- all of it
 
 static hlo_status_t define_outside(check_t* check) {
   const hlo_plan_t* plan = check->plan;
@@ -378,8 +374,8 @@ static hlo_status_t run_once(check_t* check) {
 hlo_status_t hlo_plan_check(const hlo_plan_t* plan) {
   check_t check = {.plan = plan};
   hlo_arena_init(&check.arena, 0);
-  check.tokens = hlo_arena_array(&check.arena, plan->func->module->value_count,
-                                 sizeof *check.tokens);
+  check.tokens =
+      hlo_arena_array(&check.arena, plan->func->module->value_count, sizeof *check.tokens);
   check.donors = hlo_arena_array(&check.arena, plan->result_count, sizeof *check.donors);
   hlo_status_t status = hlo_arena_status(&check.arena);
   if (hlo_status_is_ok(status)) pair_donors(&check);

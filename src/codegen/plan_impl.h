@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of planning. Values that are the same bytes form a class (union-find over value indices, a
-// class is named by its root); classes that share memory form a buffer.
+// The state of planning. Values that are the same bytes form a class (union-find over value
+// indices, a class is named by its root); classes that share memory form a buffer.
 #ifndef HLO_CODEGEN_PLAN_IMPL_H_
 #define HLO_CODEGEN_PLAN_IMPL_H_
 
@@ -23,11 +23,11 @@ typedef struct hlo_plan_stay {
 
 typedef struct hlo_plan_buffer {
   hlo_place_kind_t kind;
-  uint32_t index;       // as in hlo_place_t
+  uint32_t index;  // as in hlo_place_t
   uint32_t first_stay, last_stay, stay_count;
   uint64_t size_bytes;
   uint64_t offset_bytes;
-  uint32_t joined;      // the buffer that it became part of; itself otherwise
+  uint32_t joined;  // the buffer that it became part of; itself otherwise
 } hlo_plan_buffer_t;
 
 typedef struct hlo_planner {
@@ -35,14 +35,14 @@ typedef struct hlo_planner {
   hlo_arena_t* arena;
   hlo_module_t* module;
   // by value index
-  uint32_t* parents;           // union-find
-  hlo_plan_range_t* ranges;    // of a value; of the class at its root once classes are final
+  uint32_t* parents;         // union-find
+  hlo_plan_range_t* ranges;  // of a value; of the class at its root once classes are final
   uint64_t* sizes;
-  uint32_t* buffer_of;         // by root; HLO_PLAN_NONE: no memory
+  uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
   const hlo_value_t** values;
   // by node index
-  uint32_t* begins;            // position of a step; of a terminator: that of its uses
-  uint32_t* ends;              // last position of a step with regions; of a terminator: of its writes
+  uint32_t* begins;  // position of a step; of a terminator: that of its uses
+  uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes
   // by position
   const hlo_step_t** steps;
   uint32_t position, position_capacity;
@@ -50,11 +50,12 @@ typedef struct hlo_planner {
   uint32_t stay_count, stay_capacity;
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;
-  bool* may_donate;            // [argument][result]
+  bool* may_donate;              // [argument][result]
   const hlo_value_t* undefined;  // used but made by no step
 } hlo_planner_t;
 
-/// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per class.
+/// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per
+/// class.
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
 /// Lets buffers share memory.
 hlo_status_t hlo_planner_join(hlo_planner_t* planner) HLO_MUST_USE;

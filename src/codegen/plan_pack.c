@@ -8,7 +8,7 @@
 
 enum { ALIGNMENT = 64 };
 
-// ---- copies ---------------------------------------------------------------------------------------
+// ---- copies
 
 typedef struct move {
   uint32_t from, to;  // buffers
@@ -128,8 +128,8 @@ static hlo_status_t move_ends(finish_t* finish, const hlo_node_t* end,
   for (uint32_t i = 0; i < end->operand_count; ++i) {
     const hlo_value_t* value = hlo_node_operand(end, i);
     uint32_t to = targets ? hlo_planner_buffer(planner, targets[i]) : finish->result_buffers[i];
-    HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value), to,
-                     value_bytes(finish, value)));
+    HLO_TRY(
+        add_move(finish, list, hlo_planner_buffer(planner, value), to, value_bytes(finish, value)));
   }
   return order_moves(finish, list, planner->ends[end->index]);
 }
@@ -166,8 +166,7 @@ static hlo_status_t move_site(finish_t* finish, const hlo_node_t* node) {
       if (!list) HLO_TRY(begin_list(finish, node, &list));
       const hlo_value_t* value = hlo_node_operand(node, i);
       HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value),
-                       hlo_planner_buffer(planner, &node->results[r]),
-                       value_bytes(finish, value)));
+                       hlo_planner_buffer(planner, &node->results[r]), value_bytes(finish, value)));
     }
   }
   return hlo_ok();
@@ -176,8 +175,7 @@ static hlo_status_t move_site(finish_t* finish, const hlo_node_t* node) {
 static hlo_status_t find_results(finish_t* finish) {
   hlo_planner_t* planner = finish->planner;
   uint32_t count = planner->plan->result_count;
-  finish->result_buffers =
-      hlo_arena_array(planner->arena, count, sizeof *finish->result_buffers);
+  finish->result_buffers = hlo_arena_array(planner->arena, count, sizeof *finish->result_buffers);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t r = 0; r < count; ++r) finish->result_buffers[r] = HLO_PLAN_NONE;
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
@@ -207,7 +205,7 @@ static hlo_status_t list_moves(finish_t* finish) {
   return move_ends(finish, hlo_region_terminator(plan->func->body), NULL);
 }
 
-// ---- the arena ------------------------------------------------------------------------------------
+// ---- the arena
 
 typedef struct block {
   uint32_t buffer;
@@ -299,7 +297,7 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-// ---- places ---------------------------------------------------------------------------------------
+// ---- places
 
 static hlo_place_t buffer_place(const hlo_planner_t* planner, uint32_t buffer) {
   const hlo_plan_buffer_t* b = &planner->buffers[buffer];
@@ -360,8 +358,7 @@ static hlo_status_t mark_step(const hlo_planner_t* planner, const hlo_step_t* st
 
 static hlo_status_t list_constants(const hlo_planner_t* planner) {
   hlo_plan_t* plan = planner->plan;
-  plan->constants =
-      hlo_arena_array(planner->arena, plan->constant_count, sizeof *plan->constants);
+  plan->constants = hlo_arena_array(planner->arena, plan->constant_count, sizeof *plan->constants);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < planner->module->value_count; ++i) {
     uint32_t buffer = planner->buffer_of[i];

@@ -5,7 +5,7 @@
 #include "codegen/plan_impl.h"
 #include "ir/donation.h"
 
-// ---- captures -------------------------------------------------------------------------------------
+// ---- captures
 
 static bool is_inside(const hlo_region_t* region, const hlo_node_t* node) {
   while (region && region->parent && region->parent != node) {
@@ -61,7 +61,7 @@ hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint3
   return hlo_ok();
 }
 
-// ---- positions ------------------------------------------------------------------------------------
+// ---- positions
 
 static hlo_status_t next_position(hlo_planner_t* planner, const hlo_step_t* step,
                                   uint32_t* out_position) {
@@ -99,7 +99,7 @@ static hlo_status_t number_region(hlo_planner_t* planner, const hlo_region_t* re
   return next_position(planner, NULL, &planner->ends[terminator->index]);
 }
 
-// ---- ranges ---------------------------------------------------------------------------------------
+// ---- ranges
 
 static void define(hlo_planner_t* planner, const hlo_value_t* value, uint32_t position) {
   uint32_t i = value->index;
@@ -114,7 +114,8 @@ static bool is_constant(const hlo_value_t* value) {
          (value->def->op == HLO_OP_constant || value->def->op == HLO_OP_chlo_constant);
 }
 
-// A use at a place in `region`. What a loop's regions use from outside lives to the end of the loop.
+// A use at a place in `region`. What a loop's regions use from outside lives to the end of the
+// loop.
 static void use(hlo_planner_t* planner, const hlo_value_t* value, const hlo_region_t* region,
                 uint32_t position) {
   if (!planner->values[value->index]) {
@@ -184,16 +185,10 @@ static hlo_status_t scan_region(hlo_planner_t* planner, const hlo_region_t* regi
     const hlo_step_t* step = &sequence->steps[i];
     uint32_t position = planner->begins[step->node->index];
     switch (step->kind) {
-      case HLO_STEP_FUSION:
-        scan_fusion(planner, step, position);
-        break;
+      case HLO_STEP_FUSION: scan_fusion(planner, step, position); break;
       case HLO_STEP_VIEW:
-      case HLO_STEP_SITE:
-        HLO_TRY(scan_node(planner, step->node, position));
-        break;
-      case HLO_STEP_CONTROL:
-        HLO_TRY(scan_control(planner, step->node));
-        break;
+      case HLO_STEP_SITE: HLO_TRY(scan_node(planner, step->node, position)); break;
+      case HLO_STEP_CONTROL: HLO_TRY(scan_control(planner, step->node)); break;
     }
   }
   const hlo_node_t* terminator = hlo_region_terminator(region);
@@ -201,7 +196,7 @@ static hlo_status_t scan_region(hlo_planner_t* planner, const hlo_region_t* regi
   return hlo_ok();
 }
 
-// ---- classes --------------------------------------------------------------------------------------
+// ---- classes
 
 uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value) {
   uint32_t i = value->index;
@@ -259,7 +254,7 @@ static void unite_region(hlo_planner_t* planner, const hlo_region_t* region) {
   }
 }
 
-// ---- buffers --------------------------------------------------------------------------------------
+// ---- buffers
 
 static hlo_status_t make_buffer(hlo_planner_t* planner, const hlo_value_t* value) {
   const hlo_plan_t* plan = planner->plan;
@@ -274,8 +269,7 @@ static hlo_status_t make_buffer(hlo_planner_t* planner, const hlo_value_t* value
     index = planner->plan->constant_count++;
   }
   uint32_t buffer = hlo_planner_add_buffer(planner, kind, index, planner->sizes[i]);
-  if (buffer == HLO_PLAN_NONE ||
-      !hlo_planner_add_stay(planner, buffer, planner->ranges[i], i)) {
+  if (buffer == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, buffer, planner->ranges[i], i)) {
     return hlo_arena_status(planner->arena);
   }
   planner->buffer_of[i] = buffer;
@@ -303,7 +297,9 @@ static hlo_status_t read_donation(hlo_planner_t* planner) {
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t a = 0; a < plan->argument_count; ++a) {
     const hlo_attr_t* alias = hlo_func_argument_alias(func, a);
-    if (!alias || alias->kind != HLO_ATTR_KIND_INT || alias->i < 0 || alias->i >= plan->result_count) continue;
+    if (!alias || alias->kind != HLO_ATTR_KIND_INT || alias->i < 0 ||
+        alias->i >= plan->result_count)
+      continue;
     is_aliased[alias->i] = true;
     planner->may_donate[a * plan->result_count + (uint32_t)alias->i] = true;
   }
@@ -324,9 +320,9 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
   for (uint32_t i = 0; i < body->arg_count; ++i) define(planner, body->args[i], 0);
   HLO_TRY(scan_region(planner, body));
   if (planner->undefined) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "the schedule uses a value (%s) that no step makes",
-                             planner->undefined->def ? hlo_op_info(planner->undefined->def->op)->name
-                                                     : "an argument");
+    return hlo_status_create(
+        HLO_STATUS_INTERNAL, "the schedule uses a value (%s) that no step makes",
+        planner->undefined->def ? hlo_op_info(planner->undefined->def->op)->name : "an argument");
   }
   unite_region(planner, body);
   HLO_TRY(make_buffers(planner));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffer plans: whole plans as text, each proved by hlo_plan_check(); and that the proof finds faults.
+// Buffer plans: whole plans as text, each proved by hlo_plan_check(); and that the proof finds
+// faults.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +113,8 @@ static void temporaries_share_the_arena(void** state) {
 static void loops_update_in_place(void** state) {
   (void)state;
   expect_plan(
-      "func.func @main(%x: tensor<64xf32>, %w: tensor<1xf32>, %n: tensor<i32>) -> tensor<64xf32> {\n"
+      "func.func @main(%x: tensor<64xf32>, %w: tensor<1xf32>, %n: tensor<i32>) -> tensor<64xf32> "
+      "{\n"
       "  %c = stablehlo.constant dense<0> : tensor<i32>\n"
       "  %0:4 = stablehlo.while(%i = %c, %a = %x, %v = %w, %m = %n)\n"
       "      : tensor<i32>, tensor<64xf32>, tensor<1xf32>, tensor<i32>\n"
@@ -219,7 +221,8 @@ static void branches_write_where_the_result_is(void** state) {
       "  return result0\n");
 }
 
-// The result may be the argument's memory: it is written only once the argument is not read any more.
+// The result may be the argument's memory: it is written only once the argument is not read any
+// more.
 static void donated_arguments_are_read_before_results_are_written(void** state) {
   (void)state;
   expect_plan(
@@ -266,26 +269,27 @@ static void donated_arguments_may_change_places(void** state) {
 static void captured_values_outlive_every_round(void** state) {
   (void)state;
   fixture_t f;
-  make("func.func @main(%x: tensor<64xf32>, %n: tensor<i1>) -> tensor<64xf32> {\n"
-       "  %k = stablehlo.negate %x : tensor<64xf32>\n"
-       "  %0:2 = stablehlo.while(%a = %x, %p = %n) : tensor<64xf32>, tensor<i1>\n"
-       "    cond {\n"
-       "      stablehlo.return %p : tensor<i1>\n"
-       "    } do {\n"
-       "      %1 = stablehlo.add %a, %k : tensor<64xf32>\n"
-       "      %2 = stablehlo.abs %1 : tensor<64xf32>\n"
-       "      %3 = stablehlo.negate %2 : tensor<64xf32>\n"
-       "      stablehlo.return %3, %p : tensor<64xf32>, tensor<i1>\n"
-       "    }\n"
-       "  return %0#0 : tensor<64xf32>\n"
-       "}\n",
-       &f);
+  make(
+      "func.func @main(%x: tensor<64xf32>, %n: tensor<i1>) -> tensor<64xf32> {\n"
+      "  %k = stablehlo.negate %x : tensor<64xf32>\n"
+      "  %0:2 = stablehlo.while(%a = %x, %p = %n) : tensor<64xf32>, tensor<i1>\n"
+      "    cond {\n"
+      "      stablehlo.return %p : tensor<i1>\n"
+      "    } do {\n"
+      "      %1 = stablehlo.add %a, %k : tensor<64xf32>\n"
+      "      %2 = stablehlo.abs %1 : tensor<64xf32>\n"
+      "      %3 = stablehlo.negate %2 : tensor<64xf32>\n"
+      "      stablehlo.return %3, %p : tensor<64xf32>, tensor<i1>\n"
+      "    }\n"
+      "  return %0#0 : tensor<64xf32>\n"
+      "}\n",
+      &f);
   check(hlo_plan_check(f.plan));
   drop(&f);
 }
 
-// Every place of a right plan moved to another one in turn: the proof must fail, or the value be one
-// that nobody reads there.
+// Every place of a right plan moved to another one in turn: the proof must fail, or the value be
+// one that nobody reads there.
 static void the_proof_finds_wrong_places(void** state) {
   (void)state;
   fixture_t f;

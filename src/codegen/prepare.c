@@ -28,22 +28,18 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_send:
     case HLO_OP_recv:
     case HLO_OP_hlo_send_done:
-    case HLO_OP_hlo_recv_done:
-      return "it exchanges data with others";
+    case HLO_OP_hlo_recv_done: return "it exchanges data with others";
     case HLO_OP_interpreter_run_parallel:
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
-    case HLO_OP_check_expect_serialized_eq:
-      return "it talks to the interpreter";
+    case HLO_OP_check_expect_serialized_eq: return "it talks to the interpreter";
     case HLO_OP_custom_call: {
       const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
       return target && hlo_custom_call_find(target) ? NULL : "it calls a foreign function";
     }
     case HLO_OP_constant:
-    case HLO_OP_chlo_constant:
-      return NULL;
-    default:
-      return hlo_ref_function(node->op) ? NULL : "it is a call that cannot be put in line";
+    case HLO_OP_chlo_constant: return NULL;
+    default: return hlo_ref_function(node->op) ? NULL : "it is a call that cannot be put in line";
   }
 }
 

@@ -6,10 +6,10 @@
 #include "base/strbuf.h"
 #include "ir/module.h"
 
-/// A copy of the module in which the function `name` is one body: composites lowered, calls inlined,
-/// simplified again. *out_module is NULL when compiled code cannot run it; the first cause, with its
-/// place, is appended to `out_refusal`. owner: the caller.
-/// errors: RESOURCE_EXHAUSTED, what the passes answer
+/// A copy of the module in which the function `name` is one body: composites lowered, calls
+/// inlined, simplified again. *out_module is NULL when compiled code cannot run it; the first
+/// cause, with its place, is appended to `out_refusal`. owner: the caller. errors:
+/// RESOURCE_EXHAUSTED, what the passes answer
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 hlo_strbuf_t* out_refusal, hlo_module_t** out_module) HLO_MUST_USE;
 

@@ -10,20 +10,20 @@
 struct hlo_code_program {
   hlo_site_table_t table;  // first: what frame->program points at
   hlo_module_t* module;
-  hlo_arena_t arena;       // tables of sites
+  hlo_arena_t arena;  // tables of sites
   hlo_kernel_entry_t entry;
   size_t temporary_bytes, saved_bytes, code_bytes;
-  hlo_vir_module_t* vir;   // what is interpreted
+  hlo_vir_module_t* vir;  // what is interpreted
 };
 
-// ---- executors ------------------------------------------------------------------------------------
+// ---- executors
 
 static int32_t interpreted_entry(hlo_frame_t* frame) {
   const hlo_code_program_t* program = frame->program;
   uint64_t params[] = {(uint64_t)(uintptr_t)frame};
   int32_t answer = HLO_KERNEL_ERROR;
-  hlo_status_t status = hlo_vir_interp_run(program->vir->first_func, params,
-                                           &(hlo_vir_interp_options_t){0}, &answer);
+  hlo_status_t status =
+      hlo_vir_interp_run(program->vir->first_func, params, &(hlo_vir_interp_options_t){0}, &answer);
   return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
 }
 
@@ -39,7 +39,7 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
   return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "no machine code is made yet");
 }
 
-// ---- stages ---------------------------------------------------------------------------------------
+// ---- stages
 
 static void dump_plan(const hlo_plan_t* plan, hlo_dumper_t* dumper) {
   if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
@@ -59,9 +59,8 @@ static void dump_vector(const hlo_vir_module_t* vir, hlo_dumper_t* dumper) {
 
 static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
                                   hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
-  return options->is_plain
-             ? hlo_schedule_create_plain(func, arena, out_schedule)
-             : hlo_schedule_create(func, &options->target, arena, out_schedule);
+  return options->is_plain ? hlo_schedule_create_plain(func, arena, out_schedule)
+                           : hlo_schedule_create(func, &options->target, arena, out_schedule);
 }
 
 static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_target_t* target,
@@ -149,7 +148,9 @@ hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
   return program->entry;
 }
 
-const void* hlo_code_program_data(const hlo_code_program_t* program) { return program; }
+const void* hlo_code_program_data(const hlo_code_program_t* program) {
+  return program;
+}
 
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program) {
   return program->temporary_bytes;

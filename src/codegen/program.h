@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of a module made into a program: schedule, plan, vector IR, and an executor that runs it.
+// A function of a module made into a program: schedule, plan, vector IR, and an executor that runs
+// it.
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
@@ -16,9 +17,9 @@ typedef enum hlo_executor {
 typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
-  bool is_plain;      // no fusions: every node by its reference function
-  bool check_plan;    // prove the plan right (hlo_plan_check())
-  const char* name;   // for profilers; lent for the call
+  bool is_plain;         // no fusions: every node by its reference function
+  bool check_plan;       // prove the plan right (hlo_plan_check())
+  const char* name;      // for profilers; lent for the call
   hlo_dumper_t* dumper;  // gets plan and vector IR; may be NULL
 } hlo_code_options_t;
 

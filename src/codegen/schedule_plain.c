@@ -13,10 +13,8 @@ static bool is_step(const hlo_node_t* node) {
     case HLO_OP_constant:
     case HLO_OP_chlo_constant:
     case HLO_OP_after_all:
-    case HLO_OP_create_token:
-      return false;
-    default:
-      return !(hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR);
+    case HLO_OP_create_token: return false;
+    default: return !(hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR);
   }
 }
 

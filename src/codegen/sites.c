@@ -9,11 +9,11 @@
 
 enum {
   CONSTANT_ALIGNMENT = 64,
-  SPLAT_BYTES = 4096,          // splats up to this are kept whole, wherever they are used
-  UNALIGNED_BYTES = 1 << 20,   // literals from this on are used where they are, aligned or not
+  SPLAT_BYTES = 4096,         // splats up to this are kept whole, wherever they are used
+  UNALIGNED_BYTES = 1 << 20,  // literals from this on are used where they are, aligned or not
 };
 
-// ---- constants ------------------------------------------------------------------------------------
+// ---- constants
 
 static void fill(void* to, const void* element, size_t width, size_t size_bytes) {
   if (size_bytes == 0) return;
@@ -75,7 +75,7 @@ static hlo_status_t make_constants(hlo_site_table_t* table, const hlo_plan_t* pl
   return hlo_ok();
 }
 
-// ---- sites ----------------------------------------------------------------------------------------
+// ---- sites
 
 static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
                               const hlo_node_t* node, hlo_arena_t* arena) {
@@ -141,7 +141,7 @@ uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan
   return table->node_count + table->copy_count;
 }
 
-// ---- callers --------------------------------------------------------------------------------------
+// ---- callers
 
 // The state of calls under way; one call at a time.
 struct hlo_site_caller {
@@ -203,21 +203,16 @@ void hlo_site_table_deinit(hlo_site_table_t* table) {
   }
 }
 
-// ---- calls ----------------------------------------------------------------------------------------
+// ---- calls
 
 static void* address_of(const hlo_frame_t* frame, const hlo_site_table_t* table,
                         const hlo_place_t* place) {
   switch (place->kind) {
-    case HLO_PLACE_NONE:
-      break;
-    case HLO_PLACE_ARGUMENT:
-      return frame->buffers[place->index];
-    case HLO_PLACE_RESULT:
-      return frame->buffers[table->argument_count + place->index];
-    case HLO_PLACE_CONSTANT:
-      return table->constants[place->index];
-    case HLO_PLACE_TEMPORARY:
-      return frame->temporaries + place->offset_bytes;
+    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_ARGUMENT: return frame->buffers[place->index];
+    case HLO_PLACE_RESULT: return frame->buffers[table->argument_count + place->index];
+    case HLO_PLACE_CONSTANT: return table->constants[place->index];
+    case HLO_PLACE_TEMPORARY: return frame->temporaries + place->offset_bytes;
   }
   return NULL;
 }
@@ -290,8 +285,8 @@ int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t 
                               int64_t limit) {
   const hlo_site_table_t* table = frame->program;
   if (site_number == HLO_SITE_CANCELLED) {
-    return hlo_site_fail(frame, 0, hlo_status_create(HLO_STATUS_CANCELLED,
-                                                     "the execution was cancelled"));
+    return hlo_site_fail(frame, 0,
+                         hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled"));
   }
   const hlo_site_t* site =
       site_number && site_number <= table->node_count ? &table->sites[site_number - 1] : NULL;

@@ -37,7 +37,7 @@ typedef struct hlo_site_table {
   const hlo_func_t* func;
   hlo_interp_program_t* interp;  // NULL: no site has regions
   uint32_t argument_count, constant_count;
-  uint32_t node_count;   // sites
+  uint32_t node_count;  // sites
   uint32_t copy_count, copy_capacity;
   uint32_t value_limit;  // most operands, results and captures of a site
   hlo_site_t* sites;
@@ -46,19 +46,21 @@ typedef struct hlo_site_table {
   _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
 } hlo_site_table_t;
 
-/// Sites and constants of a planned program; the module lives as long as the table. Copies places out of
-/// the plan. owner: hlo_site_table_deinit(), also after failure.
-/// errors: RESOURCE_EXHAUSTED, what hlo_interp_program_create() answers
+/// Sites and constants of a planned program; the module lives as long as the table. Copies places
+/// out of the plan. owner: hlo_site_table_deinit(), also after failure. errors: RESOURCE_EXHAUSTED,
+/// what hlo_interp_program_create() answers
 hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_site_table_t* out_table) HLO_MUST_USE;
 void hlo_site_table_deinit(hlo_site_table_t* table);
-static inline uint32_t hlo_site_number(const hlo_node_t* node) { return node->index + 1; }
+static inline uint32_t hlo_site_number(const hlo_node_t* node) {
+  return node->index + 1;
+}
 /// Adds a copy; 0 when memory is out (the arena has failed).
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
                                  const hlo_copy_t* copy, hlo_arena_t* arena);
 
-/// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned places;
-/// else operands, results, captures.
+/// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned
+/// places; else operands, results, captures.
 int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers);
 int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
                               int64_t limit);

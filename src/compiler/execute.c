@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "codegen/sites.h"
 
-// ---- parallel loops -------------------------------------------------------------------------------
+// ---- parallel loops
 
 typedef struct chunks {
   hlo_frame_t* frame;
@@ -40,7 +40,7 @@ const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VER
                                                .call_kernel = hlo_site_call,
                                                .check_failed = hlo_site_check_failed};
 
-// ---- one run --------------------------------------------------------------------------------------
+// ---- one run
 
 static hlo_status_t make_outputs(const hlo_type_t* type, hlo_tensor_t** outputs) {
   for (uint32_t i = type->input_count; i < type->element_count; ++i) {

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "interp/eval_impl.h"
 
-// ---- evaluations ----------------------------------------------------------------------------------
+// ---- evaluations
 
 // Regions find captured values, and their own, in the frame of the function that holds the node.
 static hlo_status_t open_frame(hlo_eval_t* eval, const hlo_interp_program_t* program,
@@ -53,24 +53,21 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
   return hlo_ok();
 }
 
-// ---- calls ----------------------------------------------------------------------------------------
+// ---- calls
 
 bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand) {
   switch (node->op) {
-    case HLO_OP_dynamic_update_slice:
-      return operand == 0;
-    case HLO_OP_scatter:
-      return operand == result;
-    default:
-      return false;
+    case HLO_OP_dynamic_update_slice: return operand == 0;
+    case HLO_OP_scatter: return operand == result;
+    default: return false;
   }
 }
 
 static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,
                          hlo_tensor_t** out_tensor) {
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
-  HLO_TRY(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, is_read_only, NULL, NULL,
-                                 out_tensor));
+  HLO_TRY(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, is_read_only, NULL,
+                                 NULL, out_tensor));
   (*out_tensor)->quant = type->quant;
   return hlo_ok();
 }

@@ -2,7 +2,8 @@
 // Donation attributes of arguments (see donation.h).
 #include "ir/donation.h"
 
-static const hlo_attr_t* argument_attr(const hlo_func_t* func, uint32_t argument, const char* name) {
+static const hlo_attr_t* argument_attr(const hlo_func_t* func, uint32_t argument,
+                                       const char* name) {
   const hlo_attr_t* attrs = func->arg_attrs ? func->arg_attrs[argument] : NULL;
   return attrs ? hlo_attr_dict_get(attrs, name) : NULL;
 }
