@@ -118,6 +118,7 @@ static bool is_constant(const hlo_value_t* value) {
 // loop.
 static void use(hlo_planner_t* planner, const hlo_value_t* value, const hlo_region_t* region,
                 uint32_t position) {
+  if (value->type->kind == HLO_TYPE_TOKEN) return;
   if (!planner->values[value->index]) {
     if (!is_constant(value)) planner->undefined = value;
     define(planner, value, 0);

@@ -206,11 +206,11 @@ class CliTest(unittest.TestCase):
         names = [line.split(" ")[0] for line in self.good("ops").splitlines()]
         self.assertEqual([line.split(":")[0] for line in lines], names)
         rows = dict(line.split(": ", 1) for line in lines)
-        self.assertEqual(rows["stablehlo.add"], "interp(all)")
-        self.assertEqual(rows["stablehlo.shift_left"], "interp(int)")
-        self.assertEqual(rows["stablehlo.complex"], "interp(float)")
-        self.assertEqual(rows["stablehlo.replica_id"], "interp(yes)")
-        self.assertEqual(rows["stablehlo.infeed"], "interp(no)")
+        self.assertIn("interp(all)", rows["stablehlo.add"])
+        self.assertIn("interp(int)", rows["stablehlo.shift_left"])
+        self.assertIn("interp(float)", rows["stablehlo.complex"])
+        self.assertIn("interp(yes)", rows["stablehlo.replica_id"])
+        self.assertIn("interp(no)", rows["stablehlo.infeed"])
 
     def test_manual_pages_are_complete(self):
         def page(section):

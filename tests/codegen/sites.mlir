@@ -93,7 +93,8 @@ func.func @main(%x: tensor<33xf32>) -> (tensor<33xbf16>, tensor<33xf16>, tensor<
 func.func @main(%x: tensor<4x9xf32>) -> (tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>) {
   %t = stablehlo.create_token : !stablehlo.token
   %u = stablehlo.after_all %t, %t : !stablehlo.token
-  %0 = stablehlo.negate %x : tensor<4x9xf32>
+  %w = "hlo.add_dependency"(%x, %u) : (tensor<4x9xf32>, !stablehlo.token) -> tensor<4x9xf32>
+  %0 = stablehlo.negate %w : tensor<4x9xf32>
   %1:2 = stablehlo.optimization_barrier %0, %x : tensor<4x9xf32>, tensor<4x9xf32>
   %2 = stablehlo.add %1#0, %1#1 : tensor<4x9xf32>
   %3 = stablehlo.add %2, %1#0 : tensor<4x9xf32>
