@@ -181,6 +181,15 @@ class CliTest(unittest.TestCase):
         self.assertEqual(saved.read_text(), text)
         self.assertIn("the forms are", self.bad(1, "translate", "--to=onnx", stdin=ADD))
 
+    def test_hlo(self):
+        text = self.good("translate", "--to=hlo", stdin=ADD)
+        self.assertIn("ROOT %add.3 = f32[2,3]{1,0} add(%Arg.1, %Arg.2)", text)
+        self.assertEqual(self.good("translate", "--to=hlo", stdin=text), text)
+        proto = self.folder / "add.pb"
+        self.good("translate", "--to=hlo-proto", "-o", proto, stdin=ADD)
+        self.assertEqual(self.good("translate", "--to=hlo", proto), text)
+        self.assertIn("not written", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
+
     def test_programs_of_jax(self):
         for name in ("add_scalar", "mlp_train_digits"):
             self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))
