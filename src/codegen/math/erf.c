@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error function and its complement.
+#include "codegen/math/coefficients.h"
+#include "codegen/math/functions.h"
+
+// erf(x) for |x| <= 1
+static value_t* erf_of_small(builder_t* b, value_t* x) {
+  return vmul(b, x, POLYNOMIAL(b, vmul(b, x, x), erf_f64));
+}
+
+// erfc(x) for x >= 1/2: exp(-x^2) with the square in two parts, times a smooth function.
+// source: Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x)"
+static value_t* erfc_of_large(builder_t* b, value_t* x) {
+  x = vat_most(b, x, 28);  // beyond, the result is 0
+  value_t* square = vmul(b, x, x);
+  value_t* rest = vneg(b, vfnma(b, x, x, square));  // x^2 - square
+  value_t* exponential = hlo_vmath_exponential(b, vneg(b, square), NULL);
+  value_t* t = vdiv(b, vadd_k(b, x, -3), vadd_k(b, x, 3));
+  value_t* scaled = POLYNOMIAL(b, t, erfcx_f64);
+  scaled = vdiv(b, vfnma(b, rest, scaled, scaled), vadd_k(b, vadd(b, x, x), 1));
+  return vmul(b, exponential, scaled);
+}
+
+static value_t* wide(builder_t* b, value_t* x) {
+  value_t* size = vabs(b, x);
+  value_t* large = vsub(b, vconst(b, x, 1), erfc_of_large(b, size));
+  value_t* is_small = vcmp_k(b, HLO_VIR_LT, size, 1);
+  return vselect(b, is_small, erf_of_small(b, x), vwith_sign(b, large, x));
+}
+
+// Near zero an odd polynomial; else 1 - 1 / p(|x|)^8, whose subtrahend is small enough for the
+// eightfold error not to matter.
+static value_t* narrow(builder_t* b, value_t* x) {
+  const double start_of_large = 1.1, flat = 4;  // beyond, the result rounds to 1
+  value_t* one = vconst(b, x, 1);
+  value_t* size = vabs(b, x);
+  value_t* small = vfma(b, x, POLYNOMIAL(b, vmul(b, x, x), erf_f32), x);
+  value_t* power = POLYNOMIAL(b, vat_most(b, size, flat), erfc_root_f32);
+  for (int i = 0; i < 3; ++i) power = vmul(b, power, power);
+  value_t* large = vwith_sign(b, vsub(b, one, vdiv(b, one, power)), x);
+  return vselect(b, vcmp_k(b, HLO_VIR_LT, size, start_of_large), small, large);
+}
+
+value_t* hlo_vmath_chlo_erf(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  return is_f64(x) ? wide(b, x) : narrow(b, x);
+}
+
+value_t* hlo_vmath_chlo_erfc(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  value_t* size = vabs(b, x);
+  value_t* large = erfc_of_large(b, size);
+  value_t* reflected = vsub(b, vconst(b, x, 2), large);
+  large = vselect(b, vcmp_k(b, HLO_VIR_LT, x, 0), reflected, large);
+  value_t* small = vsub(b, vconst(b, x, 1), erf_of_small(b, x));
+  return vselect(b, vcmp_k(b, HLO_VIR_LT, size, 0.5), small, large);
+}

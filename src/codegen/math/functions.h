@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to the folder: the functions of math.def and others of floats, of F64 and of F32 where
+// native. y is NULL where there is one operand.
+#ifndef HLO_CODEGEN_MATH_FUNCTIONS_H_
+#define HLO_CODEGEN_MATH_FUNCTIONS_H_
+
+#include "codegen/math/math_impl.h"
+
+#define HLO_VMATH(op, ...) value_t* hlo_vmath_##op(builder_t* b, value_t* x, value_t* y);
+#include "codegen/math/math.def"
+
+value_t* hlo_vmath_clamp_float(builder_t* b, value_t* low, value_t* x, value_t* high);
+value_t* hlo_vmath_compare_float(builder_t* b, hlo_vir_condition_t condition, bool is_total_order,
+                                 value_t* x, value_t* y);
+
+#endif  // HLO_CODEGEN_MATH_FUNCTIONS_H_

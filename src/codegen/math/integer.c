@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops on integers and booleans. Division by zero gives all bits, the one quotient that overflows
+// wraps.
+#include "codegen/math/integer.h"
+
+#include "codegen/math/functions.h"
+
+typedef const hlo_dtype_info_t info_t;
+
+static bool is_signed(info_t* info) {
+  return info->klass == HLO_DTYPE_CLASS_SIGNED;
+}
+
+static value_t* by_sign(builder_t* b, info_t* info, hlo_vir_opcode_t if_signed,
+                        hlo_vir_opcode_t if_unsigned, value_t* x, value_t* y) {
+  return hlo_vir_binary(b, is_signed(info) ? if_signed : if_unsigned, x, y);
+}
+
+// ---- one operand --------------------------------------------------------------------------------
+
+static value_t* negate(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info, (void)y;
+  return visub(b, viconst(b, x, 0), x);
+}
+static value_t* absolute(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  if (!is_signed(info)) return x;
+  return hlo_vir_binary(b, HLO_VIR_smax, x, negate(b, info, x, y));
+}
+static value_t* sign(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)y;
+  value_t* one = viconst(b, x, 1);
+  if (!is_signed(info)) return hlo_vir_binary(b, HLO_VIR_umin, x, one);
+  x = hlo_vir_binary(b, HLO_VIR_smin, x, one);
+  return hlo_vir_binary(b, HLO_VIR_smax, x, viconst(b, x, -1));
+}
+static value_t* complement(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info, (void)y;
+  return vxor(b, x, viconst(b, x, -1));
+}
+static value_t* count_ones(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info, (void)y;
+  return hlo_vir_unary(b, HLO_VIR_popcount, x);
+}
+static value_t* count_leading_zeros(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info, (void)y;
+  return hlo_vir_unary(b, HLO_VIR_clz, x);
+}
+static value_t* square(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info, (void)y;
+  return vimul(b, x, x);
+}
+
+// ---- two operands -------------------------------------------------------------------------------
+
+static value_t* add(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return viadd(b, x, y);
+}
+static value_t* subtract(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return visub(b, x, y);
+}
+static value_t* multiply(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return vimul(b, x, y);
+}
+static value_t* bit_and(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return vand(b, x, y);
+}
+static value_t* bit_or(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return vor(b, x, y);
+}
+static value_t* bit_xor(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return vxor(b, x, y);
+}
+static value_t* maximum(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  return by_sign(b, info, HLO_VIR_smax, HLO_VIR_umax, x, y);
+}
+static value_t* minimum(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  return by_sign(b, info, HLO_VIR_smin, HLO_VIR_umin, x, y);
+}
+static value_t* shift_left(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return hlo_vir_binary(b, HLO_VIR_shl, x, y);
+}
+static value_t* shift_right_logical(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return hlo_vir_binary(b, HLO_VIR_lshr, x, y);
+}
+static value_t* shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  (void)info;
+  return hlo_vir_binary(b, HLO_VIR_ashr, x, y);
+}
+
+// ---- division -----------------------------------------------------------------------------------
+
+// Quotients of integers that f32 (16 bits) or f64 (32 bits) hold, truncated, are exact: the next
+// integer is further from a fraction than the rounding goes. x / 0 leaves the range: all bits of a
+// signed result are set apart, of an unsigned one come by themselves.
+static value_t* divide_as(builder_t* b, hlo_vir_elem_t elem, bool is_signed_op, value_t* x,
+                          value_t* y) {
+  const hlo_vir_opcode_t in = is_signed_op ? HLO_VIR_stof : HLO_VIR_utof;
+  const hlo_vir_opcode_t out = is_signed_op ? HLO_VIR_ftos : HLO_VIR_ftou;
+  value_t* quotient = vdiv(b, hlo_vir_convert(b, in, elem, x), hlo_vir_convert(b, in, elem, y));
+  quotient = hlo_vir_convert(b, out, HLO_VIR_I32, quotient);
+  if (!is_signed_op) return quotient;
+  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
+  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+}
+
+static value_t* divide_signed_words(builder_t* b, value_t* x, value_t* y) {
+  return divide_as(b, HLO_VIR_F64, true, x, y);
+}
+static value_t* divide_unsigned_words(builder_t* b, value_t* x, value_t* y) {
+  return divide_as(b, HLO_VIR_F64, false, x, y);
+}
+
+static value_t* divide_narrow(builder_t* b, bool is_signed_op, value_t* x, value_t* y) {
+  const hlo_vir_elem_t elem = (hlo_vir_elem_t)x->type.elem;
+  const hlo_vir_opcode_t extend = is_signed_op ? HLO_VIR_sext : HLO_VIR_zext;
+  x = hlo_vir_convert(b, extend, HLO_VIR_I32, x);
+  y = hlo_vir_convert(b, extend, HLO_VIR_I32, y);
+  value_t* quotient = divide_as(b, HLO_VIR_F32, is_signed_op, x, y);
+  return hlo_vir_convert(b, HLO_VIR_trunc, elem, quotient);
+}
+static value_t* divide_signed_narrow(builder_t* b, value_t* x, value_t* y) {
+  return divide_narrow(b, true, x, y);
+}
+static value_t* divide_unsigned_narrow(builder_t* b, value_t* x, value_t* y) {
+  return divide_narrow(b, false, x, y);
+}
+
+// Single lanes of 64 bits. Divisors that the instruction may not see become 1, whose quotient is
+// already the one of an overflow.
+static value_t* divide_signed_wide(builder_t* b, value_t* x, value_t* y) {
+  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
+  value_t* overflows =
+      vmask_and(b, vscmp_k(b, HLO_VIR_EQ, y, -1), vscmp_k(b, HLO_VIR_EQ, x, INT64_MIN));
+  value_t* divisor = vselect(b, vmask_or(b, is_zero, overflows), viconst(b, y, 1), y);
+  value_t* quotient = hlo_vir_binary(b, HLO_VIR_sdiv, x, divisor);
+  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+}
+static value_t* divide_unsigned_wide(builder_t* b, value_t* x, value_t* y) {
+  value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
+  value_t* quotient = hlo_vir_binary(b, HLO_VIR_udiv, x, vselect(b, is_zero, viconst(b, y, 1), y));
+  return vselect(b, is_zero, viconst(b, y, -1), quotient);
+}
+
+static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  const bool s = is_signed(info);
+  switch (x->type.elem) {
+    case HLO_VIR_I8:
+      return hlo_vmath_in_parts(b, s ? divide_signed_narrow : divide_unsigned_narrow, x, y, 4);
+    case HLO_VIR_I16:
+      return hlo_vmath_in_parts(b, s ? divide_signed_narrow : divide_unsigned_narrow, x, y, 2);
+    case HLO_VIR_I32:
+      return hlo_vmath_in_parts(b, s ? divide_signed_words : divide_unsigned_words, x, y, 2);
+    default:
+      return hlo_vmath_in_parts(b, s ? divide_signed_wide : divide_unsigned_wide, x, y,
+                                x->type.lanes);
+  }
+}
+
+// x - (x / y) y, in wrapping arithmetic also where the quotient has no value.
+static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  value_t* quotient = divide(b, info, x, y);
+  return visub(b, x, vimul(b, quotient, y));
+}
+
+// ---- power and high products
+// ---------------------------------------------------------------------
+
+// Squares the base for each bit of the exponent. A negative power is 0 but for bases 1 and -1, for
+// which the low bit of the exponent says the same.
+static value_t* power(builder_t* b, info_t* info, value_t* x, value_t* y) {
+  value_t* zero = viconst(b, x, 0);
+  value_t* one = viconst(b, x, 1);
+  value_t* exponent = hlo_vir_var(b, y);
+  value_t* base = hlo_vir_var(b, x);
+  value_t* result = hlo_vir_var(b, one);
+  hlo_vir_begin_loop(b);
+  value_t* is_left = vscmp(b, HLO_VIR_NE, exponent, zero);
+  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, vany(b, is_left), hlo_vir_iconst(b, 0)));
+  value_t* is_odd = vscmp(b, HLO_VIR_NE, vand(b, exponent, one), zero);
+  hlo_vir_set(b, result, vselect(b, is_odd, vimul(b, result, base), result));
+  hlo_vir_set(b, base, vimul(b, base, base));
+  hlo_vir_set(b, exponent, vlshr_k(b, exponent, 1));
+  hlo_vir_end(b);
+  if (!is_signed(info)) return vor(b, result, zero);
+  value_t* has_inverse = vmask_or(b, vscmp_k(b, HLO_VIR_EQ, x, 1), vscmp_k(b, HLO_VIR_EQ, x, -1));
+  value_t* is_valid = vmask_or(b, has_inverse, vscmp(b, HLO_VIR_GE, y, zero));
+  return vselect(b, is_valid, result, zero);
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+typedef value_t* (*integer_fn_t)(builder_t* b, info_t* info, value_t* x, value_t* y);
+
+/// `is_whole`: needs elements that fill their register form.
+typedef struct integer_op {
+  hlo_op_t op;
+  integer_fn_t fn;
+  bool is_whole;
+} integer_op_t;
+
+static const integer_op_t integer_ops[] = {
+    {HLO_OP_abs, absolute, false},
+    {HLO_OP_add, add, false},
+    {HLO_OP_and, bit_and, false},
+    {HLO_OP_chlo_square, square, false},
+    {HLO_OP_count_leading_zeros, count_leading_zeros, true},
+    {HLO_OP_divide, divide, false},
+    {HLO_OP_maximum, maximum, false},
+    {HLO_OP_minimum, minimum, false},
+    {HLO_OP_multiply, multiply, false},
+    {HLO_OP_negate, negate, false},
+    {HLO_OP_not, complement, false},
+    {HLO_OP_or, bit_or, false},
+    {HLO_OP_popcnt, count_ones, true},
+    {HLO_OP_power, power, true},
+    {HLO_OP_remainder, remainder_of, false},
+    {HLO_OP_shift_left, shift_left, true},
+    {HLO_OP_shift_right_arithmetic, shift_right_arithmetic, true},
+    {HLO_OP_shift_right_logical, shift_right_logical, true},
+    {HLO_OP_sign, sign, false},
+    {HLO_OP_subtract, subtract, false},
+    {HLO_OP_xor, bit_xor, false},
+};
+
+static const integer_op_t* find(hlo_op_t op, info_t* info) {
+  for (size_t i = 0; i < COUNT(integer_ops); ++i) {
+    const integer_op_t* row = &integer_ops[i];
+    if (row->op == op) return row->is_whole && info->bits < 8 ? NULL : row;
+  }
+  return NULL;
+}
+
+bool hlo_vmath_has_integer(hlo_op_t op, hlo_dtype_t dtype) {
+  return find(op, hlo_dtype_info(dtype)) != NULL;
+}
+
+value_t* hlo_vmath_integer(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x, value_t* y) {
+  const integer_op_t* row = find(op, hlo_dtype_info(dtype));
+  if (!row) return NULL;
+  return hlo_vmath_round_to(b, dtype, row->fn(b, hlo_dtype_info(dtype), x, y));
+}
+
+// Addition of booleans is OR, multiplication AND.
+static const struct {
+  hlo_op_t op;
+  hlo_vir_opcode_t instruction;
+  bool is_unary;
+} mask_ops[] = {
+    {HLO_OP_add, HLO_VIR_mask_or, false},       {HLO_OP_and, HLO_VIR_mask_and, false},
+    {HLO_OP_maximum, HLO_VIR_mask_or, false},   {HLO_OP_minimum, HLO_VIR_mask_and, false},
+    {HLO_OP_multiply, HLO_VIR_mask_and, false}, {HLO_OP_not, HLO_VIR_mask_not, true},
+    {HLO_OP_or, HLO_VIR_mask_or, false},        {HLO_OP_xor, HLO_VIR_mask_xor, false},
+};
+
+static size_t find_mask_op(hlo_op_t op) {
+  size_t i = 0;
+  while (i < COUNT(mask_ops) && mask_ops[i].op != op) ++i;
+  return i;
+}
+
+bool hlo_vmath_has_mask(hlo_op_t op) {
+  return find_mask_op(op) < COUNT(mask_ops);
+}
+
+value_t* hlo_vmath_mask(builder_t* b, hlo_op_t op, value_t* x, value_t* y) {
+  const size_t i = find_mask_op(op);
+  if (i == COUNT(mask_ops)) return NULL;
+  if (mask_ops[i].is_unary) return hlo_vir_unary(b, mask_ops[i].instruction, x);
+  return hlo_vir_binary(b, mask_ops[i].instruction, x, y);
+}
+
+// false is below true.
+value_t* hlo_vmath_compare_mask(builder_t* b, hlo_vir_condition_t condition, value_t* x,
+                                value_t* y) {
+  switch (condition) {
+    case HLO_VIR_EQ: return vmask_not(b, hlo_vir_binary(b, HLO_VIR_mask_xor, x, y));
+    case HLO_VIR_NE: return hlo_vir_binary(b, HLO_VIR_mask_xor, x, y);
+    case HLO_VIR_LT: return vmask_and(b, vmask_not(b, x), y);
+    case HLO_VIR_LE: return vmask_or(b, vmask_not(b, x), y);
+    case HLO_VIR_GT: return vmask_and(b, x, vmask_not(b, y));
+    default: return vmask_or(b, x, vmask_not(b, y));
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The logarithm and what is made of it: x = 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
+#include "codegen/math/coefficients.h"
+#include "codegen/math/functions.h"
+
+/// What differs between f32 and f64.
+typedef struct log_format {
+  int mantissa_bits, bias;
+  int64_t root_half;  // bits of sqrt(1/2)
+  double smallest_normal;
+  double log2;
+} log_format_t;
+
+static const log_format_t formats[2] = {
+    {23, 127, 0x3f3504f3, 0x1p-126, 0x1.62e43p-1},
+    {52, 1023, 0x3fe6a09e667f3bcd, 0x1p-1022, 0x1.62e42fefa39efp-1},
+};
+
+static const log_format_t* format_of(const value_t* x) {
+  return &formats[is_f64(x)];
+}
+
+/// Of a positive normal number: n as a float, the bits of 2^n less those of 1.
+typedef struct exponent {
+  value_t *n, *bits;
+} exponent_t;
+
+static exponent_t exponent_of(builder_t* b, value_t* x) {
+  const log_format_t* f = format_of(x);
+  value_t* above = viadd_k(b, vbits(b, x), -f->root_half);
+  value_t* n = vashr_k(b, above, f->mantissa_bits);
+  value_t* bits = vshl_k(b, n, f->mantissa_bits);
+  if (!is_f64(x)) return (exponent_t){hlo_vir_convert(b, HLO_VIR_stof, HLO_VIR_F32, n), bits};
+  // Small integers become floats as the low bits of 1.5 2^52.
+  value_t* rounder = vconst(b, x, 0x1.8p52);
+  return (exponent_t){vsub(b, vof_bits(b, viadd(b, n, vbits(b, rounder))), rounder), bits};
+}
+
+// n log(2) + log(1 + f)
+static value_t* log_of_parts(builder_t* b, value_t* n, value_t* f) {
+  value_t* sum;
+  value_t* square = vmul(b, f, f);
+  if (is_f64(f)) {
+    // s = f / (2 + f); log(1 + f) = 2 s + s^3 Q(s^2), where 2 s = f - f^2 / 2 + s f^2 / 2
+    value_t* half_square = vmul_k(b, square, 0.5);
+    value_t* s = vdiv(b, f, vadd_k(b, f, 2));
+    value_t* s2 = vmul(b, s, s);
+    value_t* rest = vfma(b, s2, POLYNOMIAL(b, s2, log_f64), half_square);
+    sum = vsub(b, f, vfnma(b, s, rest, half_square));
+  } else {
+    value_t* terms = vfma(b, f, POLYNOMIAL(b, f, log_f32), vconst(b, f, -0.5));
+    sum = vfma(b, square, terms, f);
+  }
+  return vfma(b, n, vconst(b, f, format_of(f)->log2), sum);
+}
+
+// `value` is the logarithm of x unless x is no positive finite number.
+static value_t* log_edges(builder_t* b, value_t* x, value_t* value) {
+  value_t* zero = vconst(b, x, 0);
+  value_t* at_zero =
+      vselect(b, vcmp(b, HLO_VIR_EQ, x, zero), vconst(b, x, -INFINITY), vconst(b, x, NAN));
+  value = vselect(b, vcmp_k(b, HLO_VIR_LT, x, INFINITY), value, x);
+  return vselect(b, vcmp(b, HLO_VIR_GT, x, zero), value, at_zero);
+}
+
+value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  const log_format_t* f = format_of(x);
+  const double scale = ldexp(1, f->mantissa_bits);
+  value_t* is_subnormal = vcmp_k(b, HLO_VIR_LT, x, f->smallest_normal);
+  value_t* normal = vselect(b, is_subnormal, vmul_k(b, x, scale), x);
+  exponent_t e = exponent_of(b, normal);
+  value_t* n = vselect(b, is_subnormal, vadd_k(b, e.n, -f->mantissa_bits), e.n);
+  value_t* mantissa = vof_bits(b, visub(b, vbits(b, normal), e.bits));
+  return log_edges(b, x, log_of_parts(b, n, vadd_k(b, mantissa, -1)));
+}
+
+// What 1 + x loses by rounding is added to f.
+value_t* hlo_vmath_log_plus_one(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  value_t* one = vconst(b, x, 1);
+  value_t* sum = vadd(b, x, one);
+  value_t* lost = vsub(b, x, vsub(b, sum, one));
+  exponent_t e = exponent_of(b, sum);
+  value_t* mantissa = vof_bits(b, visub(b, vbits(b, sum), e.bits));
+  // 2^-n; 0 where n is too large for anything lost to matter
+  value_t* inverse = visub(b, vbits(b, one), e.bits);
+  inverse = hlo_vir_binary(b, HLO_VIR_smax, inverse, viconst(b, inverse, 0));
+  value_t* f = vfma(b, lost, vof_bits(b, inverse), vsub(b, mantissa, one));
+  return vwith_sign(b, log_edges(b, sum, log_of_parts(b, e.n, f)), x);
+}
