@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0
+// From blocks to a line of instructions with the life of every value (see x86_impl.h): one pass to
+// line up, one backwards to count uses, one forwards to fold, to share places and to find ranges,
+// and, where there are calls, one more for copies inside loops without calls. All linear.
+#include <string.h>
+
+#include "codegen/x86/x86_impl.h"
+
+enum { LOOP_WEIGHT_LOG2 = 3, MAX_WEIGHT_DEPTH = 6, STACK_ALIGN = 64 };
+
+const hlo_vir_value_t* hlo_x86_resolve(const hlo_vir_value_t* value) {
+  while ((value->op == HLO_VIR_bitcast || value->op == HLO_VIR_lower_half) &&
+         value->operands[0]->op != HLO_VIR_var) {
+    value = value->operands[0];
+  }
+  return value;
+}
+
+static bool is_iconst(const hlo_vir_value_t* value) {
+  return value->op == HLO_VIR_iconst;
+}
+
+static bool is_power_of_two(int64_t x) {
+  return x > 0 && (x & (x - 1)) == 0;
+}
+
+bool hlo_x86_is_long_division(const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_idiv:
+    case HLO_VIR_irem:
+      return !is_iconst(value->operands[1]) || !is_power_of_two(value->operands[1]->imm);
+    case HLO_VIR_sdiv:
+    case HLO_VIR_srem:
+    case HLO_VIR_udiv:
+    case HLO_VIR_urem: return true;
+    default: return false;
+  }
+}
+
+// ---- addresses
+// -----------------------------------------------------------------------------------
+
+static bool add_disp(int64_t* disp, int64_t term, uint32_t scale) {
+  int64_t sum;
+  if (__builtin_mul_overflow(term, INT64_C(1) << scale, &sum)) return false;
+  if (__builtin_add_overflow(sum, *disp, &sum) || sum != (int32_t)sum) return false;
+  *disp = sum;
+  return true;
+}
+
+hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value) {
+  uint32_t base = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
+  hlo_x86_address_t address = {
+      .base = value->operands[base],
+      .log2_scale = value->flags & HLO_VIR_SCALE_MASK,
+      .disp = value->imm,
+  };
+  bool has_index = value->op != HLO_VIR_gather && value->op != HLO_VIR_scatter;
+  if (!has_index || base + 1 >= value->operand_count) return address;
+  address.index = value->operands[base + 1];
+  if (!address.index) return address;
+  const hlo_vir_value_t* index = address.index;
+  if (index->op == HLO_VIR_ishl && index->operands[0]->op != HLO_VIR_var && index->imm >= 0 &&
+      index->imm + address.log2_scale <= 3) {
+    address.index = index->operands[0];
+    address.log2_scale += (uint32_t)index->imm;
+  } else if (is_iconst(index) && add_disp(&address.disp, index->imm, address.log2_scale)) {
+    address.index = NULL;
+  }
+  return address;
+}
+
+// The values that an instruction reads, as emitting it will read them.
+static uint32_t operands_of(const hlo_vir_value_t* value,
+                            const hlo_vir_value_t* out[HLO_VIR_MAX_OPERANDS]) {
+  uint32_t count = 0, base = HLO_X86_NONE, index = HLO_X86_NONE;
+  if (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY) {
+    hlo_x86_address_t address = hlo_x86_address_of(value);
+    base = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
+    bool has_index = value->op != HLO_VIR_gather && value->op != HLO_VIR_scatter;
+    if (has_index) index = base + 1;
+    out[count++] = address.base;
+    if (address.index) out[count++] = address.index;
+  }
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (i == base || i == index || !value->operands[i]) continue;
+    out[count++] = hlo_x86_resolve(value->operands[i]);
+  }
+  return count;
+}
+
+// ---- the line
+// ------------------------------------------------------------------------------------
+
+static hlo_x86_class_t class_of(const hlo_x86_fn_t* f, hlo_vir_type_t type) {
+  if (type.elem == HLO_VIR_INDEX) return HLO_X86_GENERAL;
+  if (type.elem == HLO_VIR_MASK && f->is_avx512) return HLO_X86_MASKS;
+  return HLO_X86_VECTORS;
+}
+
+static void append_item(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_item_kind_t kind,
+                        hlo_x86_item_t* totals) {
+  hlo_x86_item_t* item = &f->items[f->item_count++];
+  *item = *totals;
+  item->value = value;
+  item->kind = (uint8_t)kind;
+  if (kind != HLO_X86_ITEM_INSN) return;
+  totals->calls_before += value->op == HLO_VIR_call;
+  totals->suspends_before += value->op == HLO_VIR_suspend;
+  totals->divisions_before += hlo_x86_is_long_division(value);
+}
+
+static void begin_life(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t position) {
+  bool is_param = value->op == HLO_VIR_param;
+  f->lives[value->number] = (hlo_x86_life_t){
+      .value = value,
+      .start = is_param ? 0 : 2 * position + 1,
+      .end = is_param ? 0 : 2 * position + 1,
+      .home = value->number,
+      .copy = HLO_X86_NONE,
+      .klass = (uint8_t)class_of(f, value->type),
+      .reg = HLO_X86_NO_REG,
+  };
+}
+
+static uint32_t begin_control(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t loop) {
+  uint32_t number = f->control_count++;
+  bool is_loop = value->op != HLO_VIR_if;
+  uint32_t depth = loop == HLO_X86_NONE ? 0 : f->controls[loop].depth;
+  f->controls[number] = (hlo_x86_control_t){
+      .begin = f->item_count - 1,
+      .loop = loop,
+      .depth = depth + is_loop,
+      .is_loop = is_loop,
+  };
+  hlo_x86_life(f, value)->aux = number;
+  if (is_loop && loop != HLO_X86_NONE) f->controls[loop].has_inner_loop = true;
+  return is_loop ? number : loop;
+}
+
+static void line_up(hlo_x86_fn_t* f) {
+  hlo_x86_item_t totals = {0};
+  const hlo_vir_block_t* block = f->vir->body;
+  const hlo_vir_value_t* value = block->first;
+  uint32_t loop = HLO_X86_NONE;
+  for (;;) {
+    while (!value) {
+      const hlo_vir_value_t* owner = block->owner;
+      if (!owner) {
+        append_item(f, NULL, HLO_X86_ITEM_END, &totals);
+        return;
+      }
+      if (block == owner->body && owner->other_body) {
+        append_item(f, owner, HLO_X86_ITEM_ELSE, &totals);
+        block = owner->other_body;
+        value = block->first;
+        continue;
+      }
+      append_item(f, owner, HLO_X86_ITEM_END, &totals);
+      hlo_x86_control_t* control = &f->controls[hlo_x86_life(f, owner)->aux];
+      control->end = f->item_count - 1;
+      loop = control->loop;
+      value = owner->next;
+      block = owner->parent;
+    }
+    begin_life(f, value, f->item_count);
+    append_item(f, value, HLO_X86_ITEM_INSN, &totals);
+    if (value->body) {
+      loop = begin_control(f, value, loop);
+      block = value->body;
+      value = block->first;
+    } else {
+      value = value->next;
+    }
+  }
+}
+
+static bool has_effect(const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_var:
+    case HLO_VIR_load:
+    case HLO_VIR_load_splat:
+    case HLO_VIR_gather:
+    case HLO_VIR_iload: return false;
+    default: return !hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op);
+  }
+}
+
+bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  return hlo_x86_life(f, value)->uses == 0 && !has_effect(value);
+}
+
+// Backwards, so that what only dead instructions read is dead too.
+static void count_uses(hlo_x86_fn_t* f) {
+  const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
+  for (uint32_t p = f->item_count; p-- > 0;) {
+    const hlo_x86_item_t* item = &f->items[p];
+    if (item->kind != HLO_X86_ITEM_INSN || hlo_x86_is_dead(f, item->value)) continue;
+    uint32_t count = operands_of(item->value, operands);
+    for (uint32_t i = 0; i < count; ++i) ++hlo_x86_life(f, operands[i])->uses;
+  }
+}
+
+// ---- ranges
+// --------------------------------------------------------------------------------------
+
+typedef struct walk {
+  hlo_x86_fn_t* f;
+  uint32_t position;
+  uint32_t loop;          // innermost around the position
+  uint32_t memory_epoch;  // counts what may change memory, and blocks
+  uint32_t set_epoch;     // counts `set`
+  uint32_t barrier;       // position of the last break_if
+} walk_t;
+
+static uint32_t weight_at(const walk_t* w) {
+  uint32_t depth = w->loop == HLO_X86_NONE ? 0 : w->f->controls[w->loop].depth;
+  if (depth > MAX_WEIGHT_DEPTH) depth = MAX_WEIGHT_DEPTH;
+  return 1u << (LOOP_WEIGHT_LOG2 * depth);
+}
+
+static void add_weight(const walk_t* w, hlo_x86_life_t* life) {
+  if (__builtin_add_overflow(life->weight, weight_at(w), &life->weight)) life->weight = UINT32_MAX;
+}
+
+// The value is read (a var: or set) here: it lives until then, and through every loop around here
+// that it was made before.
+static void touch(const walk_t* w, const hlo_vir_value_t* value) {
+  hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  uint32_t end = 2 * w->position;
+  for (uint32_t loop = w->loop; loop != HLO_X86_NONE; loop = w->f->controls[loop].loop) {
+    if (w->f->controls[loop].begin <= life->start >> 1) break;
+    end = 2 * w->f->controls[loop].end + 1;
+  }
+  if (life->end < end) life->end = end;
+  life->last_touch = w->position;
+  add_weight(w, life);
+}
+
+static void touch_operands(const walk_t* w, const hlo_vir_value_t* value) {
+  const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
+  uint32_t count = operands_of(value, operands);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (hlo_x86_life(w->f, operands[i])->is_folded) {
+      touch_operands(w, operands[i]);  // at most a load inside a comparison
+    } else if (!is_iconst(operands[i])) {
+      touch(w, operands[i]);
+    }
+  }
+}
+
+// Whether what the instruction reads is still the same here.
+static bool is_fresh(const walk_t* w, const hlo_vir_value_t* value) {
+  const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  bool reads_memory = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY;
+  if (reads_memory && life->aux != w->memory_epoch) return false;  // INVARIANT holds up to a fence
+  if (life->set_epoch == w->set_epoch) return true;
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (value->operands[i] && value->operands[i]->op == HLO_VIR_var) return false;
+  }
+  return true;
+}
+
+static bool is_sole_use(const walk_t* w, const hlo_vir_value_t* user,
+                        const hlo_vir_value_t* operand) {
+  const hlo_x86_life_t* life = hlo_x86_life(w->f, operand);
+  return life->uses == 1 && !life->is_folded && operand->parent == user->parent &&
+         is_fresh(w, operand);
+}
+
+static bool is_foldable_load(const walk_t* w, const hlo_vir_value_t* user, uint32_t i) {
+  const hlo_vir_value_t* load = hlo_x86_resolve(user->operands[i]);
+  if (load->op != HLO_VIR_load && load->op != HLO_VIR_load_splat && load->op != HLO_VIR_iload) {
+    return false;
+  }
+  if (!is_sole_use(w, user, load) || load->imm != (int32_t)load->imm) return false;
+  hlo_x86_fold_t fold = hlo_x86_may_fold(w->f, user, i);
+  if (load->op == HLO_VIR_iload) return fold.whole;
+  if (load->op == HLO_VIR_load_splat) return fold.splat;
+  if (load->operand_count > 2) return false;  // with a mask
+  hlo_vir_type_t type = user->operands[i]->type;
+  return type.lanes == 1 ? fold.splat : fold.whole;
+}
+
+// One load becomes the memory operand of the instruction.
+static void fold_load(const walk_t* w, const hlo_vir_value_t* user) {
+  for (uint32_t i = user->operand_count; i-- > 0;) {
+    if (!user->operands[i] || !is_foldable_load(w, user, i)) continue;
+    hlo_x86_life(w->f, hlo_x86_resolve(user->operands[i]))->is_folded = true;
+    return;
+  }
+}
+
+// A comparison becomes part of the branch or choice on it.
+static void fold_compare(const walk_t* w, const hlo_vir_value_t* user) {
+  const hlo_vir_value_t* compare = user->operands[0];
+  if (compare->op != HLO_VIR_icmp || !is_sole_use(w, user, compare)) return;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_vir_value_t* operand = compare->operands[i];
+    if (hlo_x86_life(w->f, operand)->is_folded && !is_fresh(w, operand)) return;
+  }
+  hlo_x86_life(w->f, compare)->is_folded = true;
+}
+
+static bool can_share(const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_var:
+    case HLO_VIR_for:
+    case HLO_VIR_param:
+    case HLO_VIR_iconst:
+    case HLO_VIR_stack: return false;
+    default: return true;
+  }
+}
+
+// `set var, x` where x is made for nothing else: x is computed where the var is, if the var is not
+// read any more behind that and no way leads out in between.
+static void share_home(const walk_t* w, const hlo_vir_value_t* set) {
+  const hlo_vir_value_t* var = set->operands[0];
+  const hlo_vir_value_t* value = hlo_x86_resolve(set->operands[1]);
+  hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  const hlo_x86_life_t* home = hlo_x86_life(w->f, var);
+  uint32_t made = life->start >> 1;
+  if (life->uses != 1 || life->is_folded || value->parent != set->parent || !can_share(value)) {
+    return;
+  }
+  if (made <= home->start >> 1 || w->barrier > made || home->lane_bits != life->lane_bits) return;
+  bool early = hlo_x86_is_early(w->f, value);
+  if (home->last_touch > made || (early && home->last_touch == made)) return;
+  life->home = var->number;
+}
+
+static void note_epochs(walk_t* w, const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_set: ++w->set_epoch; break;
+    case HLO_VIR_break_if: w->barrier = w->position; break;
+    case HLO_VIR_store:
+    case HLO_VIR_istore:
+    case HLO_VIR_scatter:
+    case HLO_VIR_call:
+    case HLO_VIR_suspend: ++w->memory_epoch; break;
+    default: break;
+  }
+}
+
+static hlo_status_t add_object(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  uint64_t bytes = (uint64_t)value->imm;
+  if (bytes > HLO_X86_MAX_STACK_BYTES - f->objects_bytes) {
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                             "%s: %llu bytes of stack, more than %d in all", f->vir->name,
+                             (unsigned long long)bytes, HLO_X86_MAX_STACK_BYTES);
+  }
+  hlo_x86_life(f, value)->slot = (int32_t)f->objects_bytes;
+  f->objects_bytes += (uint32_t)(bytes + STACK_ALIGN - 1) & ~(uint32_t)(STACK_ALIGN - 1);
+  return hlo_ok();
+}
+
+// What the function as a whole needs.
+static hlo_status_t note_needs(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_vir_type_t type = value->type;
+  if (type.elem == HLO_VIR_MASK) {
+    f->uses_wide |= !f->is_avx512;
+  } else if (type.elem > HLO_VIR_MASK) {
+    f->uses_wide |= hlo_x86_width(type) > 16;
+  }
+  f->has_call |= value->op == HLO_VIR_call;
+  f->has_suspend |= value->op == HLO_VIR_suspend;
+  f->uses_stream |= value->op == HLO_VIR_store && value->flags & HLO_VIR_STREAM;
+  f->uses_scratch |= hlo_x86_needs_scratch(f, value);
+  if (value->op != HLO_VIR_param) return hlo_ok();
+  const hlo_vir_value_t** param = &f->params[value->imm];
+  if (*param) hlo_x86_life(f, value)->home = (*param)->number;
+  if (!*param) *param = value;
+  return hlo_ok();
+}
+
+static void walk_insn(walk_t* w, const hlo_vir_value_t* value) {
+  hlo_x86_fn_t* f = w->f;
+  hlo_x86_life_t* life = hlo_x86_life(f, value);
+  if (!value->body) life->aux = w->memory_epoch;
+  life->set_epoch = w->set_epoch;
+  hlo_x86_choose_lane_bits(f, value);
+  if (value->op == HLO_VIR_break_if || value->op == HLO_VIR_if || value->op == HLO_VIR_iselect) {
+    fold_compare(w, value);
+  } else {
+    fold_load(w, value);
+  }
+  if (value->op == HLO_VIR_set) share_home(w, value);
+  touch_operands(w, value);
+  add_weight(w, life);
+  note_epochs(w, value);
+}
+
+// The second name of a parameter: its life is the first one's.
+static void merge_params(hlo_x86_fn_t* f) {
+  for (uint32_t n = 0; n < f->vir->value_count; ++n) {
+    hlo_x86_life_t* life = &f->lives[n];
+    if (!life->value || life->value->op != HLO_VIR_param || life->home == n) continue;
+    hlo_x86_life_t* first = &f->lives[life->home];
+    if (first->end < life->end) first->end = life->end;
+    first->uses += life->uses;
+    first->weight += life->weight;
+  }
+}
+
+static uint32_t add_copy(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t control) {
+  if (f->life_count == f->life_capacity) {
+    uint32_t capacity = f->life_capacity * 2;
+    hlo_x86_life_t* lives = hlo_arena_array(f->arena, capacity, sizeof *lives);
+    if (!lives) return HLO_X86_NONE;
+    memcpy(lives, f->lives, f->life_count * sizeof *lives);
+    f->lives = lives;
+    f->life_capacity = capacity;
+  }
+  uint32_t number = f->life_count++;
+  const hlo_x86_life_t* original = hlo_x86_life(f, value);
+  f->lives[number] = (hlo_x86_life_t){
+      .value = value,
+      .start = 2 * f->controls[control].begin + 1,
+      .end = 2 * f->controls[control].end + 1,
+      .home = number,
+      .copy = HLO_X86_NONE,
+      .aux = control,
+      .klass = original->klass,
+      .lane_bits = original->lane_bits,
+      .reg = HLO_X86_NO_REG,
+      .uses = 1,
+  };
+  return number;
+}
+
+static void walk_end(walk_t* w, const hlo_vir_value_t* owner) {
+  hlo_x86_control_t* control = &w->f->controls[hlo_x86_life(w->f, owner)->aux];
+  if (owner->op == HLO_VIR_for) {
+    touch(w, owner);
+    const hlo_vir_value_t* hi = owner->operands[1];  // of a var, the value at the end counts
+    if (!is_iconst(hi)) touch(w, hi);
+  }
+  w->loop = control->loop;
+}
+
+static hlo_status_t find_ranges(hlo_x86_fn_t* f) {
+  walk_t w = {.f = f, .loop = HLO_X86_NONE};
+  for (w.position = 0; w.position < f->item_count; ++w.position) {
+    const hlo_x86_item_t* item = &f->items[w.position];
+    const hlo_vir_value_t* value = item->value;
+    if (item->kind != HLO_X86_ITEM_INSN) {
+      ++w.memory_epoch;
+      if (item->kind == HLO_X86_ITEM_END && value) walk_end(&w, value);
+      continue;
+    }
+    if (hlo_x86_is_dead(f, value)) continue;
+    HLO_TRY(note_needs(f, value));
+    walk_insn(&w, value);
+    if (value->op == HLO_VIR_stack) HLO_TRY(add_object(f, value));
+    if (!value->body) continue;
+    ++w.memory_epoch;
+    if (value->op != HLO_VIR_if) w.loop = hlo_x86_life(f, value)->aux;
+  }
+  merge_params(f);
+  return hlo_arena_status(f->arena);
+}
+
+// ---- copies
+// --------------------------------------------------------------------------------------
+
+static bool crosses_call(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  const hlo_x86_item_t* begin = &f->items[life->start ? (life->start >> 1) + 1 : 0];
+  const hlo_x86_item_t* end = &f->items[life->end >> 1];
+  return begin < end && (begin->calls_before != end->calls_before ||
+                         begin->suspends_before != end->suspends_before);
+}
+
+// A value that calls force into memory is kept in a register at least inside of a loop without
+// calls.
+static void copy_operand(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t loop) {
+  hlo_x86_life_t* life = hlo_x86_life(f, value);
+  if (is_iconst(value) || value->op == HLO_VIR_var || value->op == HLO_VIR_stack ||
+      (value->op == HLO_VIR_param && value->imm == 0) || life->is_folded) {
+    return;
+  }
+  if (life->start >> 1 >= f->controls[loop].begin || !crosses_call(f, life)) return;
+  uint32_t copy = life->copy;
+  if (copy == HLO_X86_NONE || f->lives[copy].aux != loop) {
+    copy = add_copy(f, value, loop);
+    if (copy == HLO_X86_NONE) return;
+    if (!f->controls[loop].copy_count++) f->controls[loop].first_copy = copy;
+    hlo_x86_life(f, value)->copy = copy;
+  }
+  f->lives[copy].weight += 1u << LOOP_WEIGHT_LOG2;
+}
+
+static void find_copies(hlo_x86_fn_t* f) {
+  const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
+  uint32_t quiet = HLO_X86_NONE;
+  for (uint32_t p = 0; p < f->item_count; ++p) {
+    const hlo_x86_item_t* item = &f->items[p];
+    if (item->kind == HLO_X86_ITEM_END && item->value &&
+        hlo_x86_life(f, item->value)->aux == quiet) {
+      quiet = HLO_X86_NONE;
+    }
+    if (item->kind != HLO_X86_ITEM_INSN || hlo_x86_is_dead(f, item->value)) continue;
+    if (quiet == HLO_X86_NONE && item->value->body && item->value->op != HLO_VIR_if) {
+      const hlo_x86_control_t* control = &f->controls[hlo_x86_life(f, item->value)->aux];
+      const hlo_x86_item_t* end = &f->items[control->end];
+      if (end->calls_before == item->calls_before &&
+          end->suspends_before == item->suspends_before) {
+        quiet = hlo_x86_life(f, item->value)->aux;
+      }
+    }
+    if (quiet == HLO_X86_NONE) continue;
+    uint32_t count = operands_of(item->value, operands);
+    for (uint32_t i = 0; i < count; ++i) copy_operand(f, operands[i], quiet);
+  }
+  for (uint32_t n = 0; n < f->life_count; ++n) f->lives[n].copy = HLO_X86_NONE;
+}
+
+hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) {
+  uint32_t count = f->vir->value_count;
+  // Controls have up to two more items than their instruction.
+  f->items = hlo_arena_array(f->arena, (size_t)count * 3 + 1, sizeof *f->items);
+  f->lives = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->lives);
+  f->controls = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->controls);
+  HLO_TRY(hlo_arena_status(f->arena));
+  f->life_count = count;
+  f->life_capacity = count + 1;
+  line_up(f);
+  count_uses(f);
+  HLO_TRY(find_ranges(f));
+  if (f->uses_scratch) f->objects_bytes += HLO_X86_SCRATCH_BYTES;
+  if (f->has_call || f->has_suspend) find_copies(f);
+  return hlo_arena_status(f->arena);
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// A place for every life: linear scan over the line of instructions. What lives across a call goes
+// to registers that calls keep, else to memory; what lives across a suspension goes to frame->saved
+// or is made again. Without a free register, the life that costs least for the room it takes moves
+// to memory as a whole.
+#include <string.h>
+
+#include "base/kernel_abi.h"
+#include "codegen/x86/x86_impl.h"
+
+#define BIT(reg) (1u << (reg))
+
+const uint32_t hlo_x86_callee_saved =
+    BIT(HLO_X86_RBX) | BIT(HLO_X86_R12) | BIT(HLO_X86_R13) | BIT(HLO_X86_R14) | BIT(HLO_X86_R15);
+
+enum {
+  SIZE_CLASSES = 4,  // slots of 8, 16, 32, 64 bytes
+  MEMORY_COST = 3,   // of keeping a value in memory, against making a constant again
+};
+
+// Under a limit, the first ones of this order are in use. rax is never a place.
+static const uint8_t general_order[] = {
+    HLO_X86_RCX, HLO_X86_RBX, HLO_X86_RDX, HLO_X86_R12, HLO_X86_RSI, HLO_X86_R13, HLO_X86_RDI,
+    HLO_X86_R14, HLO_X86_R8,  HLO_X86_R15, HLO_X86_R9,  HLO_X86_R10, HLO_X86_R11,
+};
+static const uint8_t param_registers[HLO_VIR_MAX_PARAMS] = {HLO_X86_RDI, HLO_X86_RSI, HLO_X86_RDX,
+                                                            HLO_X86_RCX};
+
+typedef struct scan {
+  hlo_x86_fn_t* f;
+  uint32_t used[HLO_X86_CLASS_COUNT];
+  uint32_t owner[HLO_X86_CLASS_COUNT][32];  // life in a register
+  uint32_t free_slots[2][SIZE_CLASSES];     // lives by next_free: stack, saved
+  uint32_t position;
+} scan_t;
+
+// ---- what a life needs
+// ----------------------------------------------------------------------------
+
+typedef struct crossing {
+  bool call, suspend, division;
+} crossing_t;
+
+// What happens strictly inside of a life; a division also counts where the life ends.
+static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  uint32_t first = life->start ? (life->start >> 1) + 1 : 0, last = life->end >> 1;
+  if (first > last) return (crossing_t){0};
+  const hlo_x86_item_t *begin = &f->items[first], *end = &f->items[last];
+  uint32_t divisions = end->divisions_before - begin->divisions_before;
+  if (end->kind == HLO_X86_ITEM_INSN && hlo_x86_is_long_division(end->value)) ++divisions;
+  return (crossing_t){
+      .call = end->calls_before != begin->calls_before,
+      .suspend = end->suspends_before != begin->suspends_before,
+      .division = divisions != 0,
+  };
+}
+
+// An INVARIANT load from the frame itself or from its table of buffers; what those point to may be
+// invariant for a while only.
+static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
+  for (uint32_t depth = 0; depth < 2; ++depth) {
+    if (load->op != HLO_VIR_iload || !(load->flags & HLO_VIR_INVARIANT)) return false;
+    hlo_x86_address_t address = hlo_x86_address_of(load);
+    if (address.index || address.disp != (int32_t)address.disp) return false;
+    bool is_table = address.disp == offsetof(hlo_frame_t, buffers);
+    load = address.base;
+    if (load->op == HLO_VIR_param) return (depth == 0 || is_table) && hlo_x86_is_remakable(f, load);
+  }
+  return false;
+}
+
+bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_iconst:
+    case HLO_VIR_const:
+    case HLO_VIR_mask_const:
+    case HLO_VIR_lane_iota:
+    case HLO_VIR_rodata:
+    case HLO_VIR_func_address:
+    case HLO_VIR_stack: return true;
+    case HLO_VIR_param: return value->imm == 0 && (f->has_call || f->has_suspend);
+    default: return is_of_frame(f, value);
+  }
+}
+
+// Made by one instruction from nothing.
+static bool is_cheap(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  return life->value->op != HLO_VIR_iload && hlo_x86_is_remakable(f, life->value);
+}
+
+static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  return life >= f->lives + f->vir->value_count;
+}
+
+static unsigned slot_bytes(const hlo_x86_life_t* life) {
+  if (life->klass != HLO_X86_VECTORS) return 8;
+  return life->value->type.elem == HLO_VIR_MASK ? 32 : hlo_x86_width(life->value->type);
+}
+
+// ---- slots
+// ---------------------------------------------------------------------------------------
+
+static uint32_t size_class(unsigned bytes) {
+  return (uint32_t)__builtin_ctz(bytes) - 3;
+}
+
+static uint32_t align_up(uint32_t x, uint32_t alignment) {
+  return (x + alignment - 1) & ~(alignment - 1);
+}
+
+// A slot that was never used before: the life has been going on for a while.
+static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
+  hlo_x86_fn_t* f = s->f;
+  unsigned bytes = slot_bytes(life);
+  uint32_t* room = saved ? &f->saved_bytes : &f->frame_bytes;
+  *room = align_up(*room, bytes);
+  life->slot = (int32_t)*room;
+  *room += bytes;
+  f->needs_alignment |= !saved && bytes > 8;
+  life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
+}
+
+static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
+  uint32_t* free_list = &s->free_slots[saved][size_class(slot_bytes(life))];
+  if (*free_list == HLO_X86_NONE) {
+    take_new_slot(s, life, saved);
+    return;
+  }
+  const hlo_x86_life_t* last = &s->f->lives[*free_list];
+  life->slot = last->slot;
+  life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
+  *free_list = last->next_free;
+}
+
+// ---- registers
+// -----------------------------------------------------------------------------------
+
+static void put_in_register(scan_t* s, hlo_x86_life_t* life, unsigned reg) {
+  life->place = HLO_X86_IN_REGISTER;
+  life->reg = (uint8_t)reg;
+  s->used[life->klass] |= BIT(reg);
+  s->owner[life->klass][reg] = life->home;
+  if (life->klass == HLO_X86_GENERAL) s->f->pushed |= BIT(reg) & hlo_x86_callee_saved;
+}
+
+static void leave_register(scan_t* s, hlo_x86_life_t* life) {
+  hlo_x86_fn_t* f = s->f;
+  if (is_copy(f, life)) {
+    life->place = HLO_X86_NOWHERE;
+  } else if (is_cheap(f, life)) {
+    life->place = HLO_X86_REMADE;
+  } else {
+    take_new_slot(s, life, false);
+  }
+  life->reg = HLO_X86_NO_REG;
+}
+
+static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  uint32_t factor = is_cheap(f, life) || is_copy(f, life) ? 1 : MEMORY_COST;
+  return life->weight > UINT32_MAX / factor ? UINT32_MAX : life->weight * factor;
+}
+
+// Whether a is the better one to move to memory: cheaper for the positions it still takes.
+static bool is_cheaper(const scan_t* s, const hlo_x86_life_t* a, const hlo_x86_life_t* b) {
+  uint32_t now = 2 * s->position;
+  uint64_t a_room = a->end > now ? a->end - now : 1, b_room = b->end > now ? b->end - now : 1;
+  return cost_of(s->f, a) * b_room < cost_of(s->f, b) * a_room;
+}
+
+static hlo_x86_life_t* cheapest(const scan_t* s, const hlo_x86_life_t* life, uint32_t allowed) {
+  hlo_x86_life_t* best = NULL;
+  for (uint32_t rest = allowed & s->used[life->klass]; rest; rest &= rest - 1) {
+    hlo_x86_life_t* other = &s->f->lives[s->owner[life->klass][__builtin_ctz(rest)]];
+    if (!best || is_cheaper(s, other, best)) best = other;
+  }
+  return best;
+}
+
+// The register of an operand that dies here, for a result in its place.
+static unsigned dying_register(const scan_t* s, const hlo_x86_life_t* life, uint32_t free) {
+  const hlo_vir_value_t* value = life->value;
+  if (is_copy(s->f, life)) return HLO_X86_NO_REG;
+  bool last_first = value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma;
+  for (uint32_t k = 0; k < value->operand_count; ++k) {
+    const hlo_vir_value_t* operand = value->operands[last_first ? value->operand_count - 1 - k : k];
+    if (!operand) continue;
+    const hlo_x86_life_t* other = hlo_x86_life(s->f, hlo_x86_resolve(operand));
+    other = &s->f->lives[other->home];
+    if (other->place == HLO_X86_IN_REGISTER && other->klass == life->klass &&
+        other->end == 2 * s->position && free & BIT(other->reg)) {
+      return other->reg;
+    }
+  }
+  return HLO_X86_NO_REG;
+}
+
+static void find_register(scan_t* s, hlo_x86_life_t* life, uint32_t allowed) {
+  uint32_t free = allowed & ~s->used[life->klass];
+  if (free) {
+    unsigned reg = dying_register(s, life, free);
+    if (reg == HLO_X86_NO_REG) {
+      uint32_t plain = life->klass == HLO_X86_GENERAL ? free & ~hlo_x86_callee_saved : free;
+      reg = (unsigned)__builtin_ctz(plain ? plain : free);
+    }
+    put_in_register(s, life, reg);
+    return;
+  }
+  hlo_x86_life_t* other = cheapest(s, life, allowed);
+  if (!other || !is_cheaper(s, other, life)) {
+    leave_register(s, life);
+    return;
+  }
+  unsigned reg = other->reg;
+  leave_register(s, other);
+  put_in_register(s, life, reg);
+}
+
+// ---- the scan
+// ------------------------------------------------------------------------------------
+
+static bool is_placed(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  const hlo_vir_value_t* value = life->value;
+  if (!value || value->type.elem == HLO_VIR_VOID || life->is_folded) return false;
+  if (&f->lives[life->home] != life) return false;
+  return life->uses > 0 || value->op == HLO_VIR_for;
+}
+
+static void place(scan_t* s, hlo_x86_life_t* life) {
+  hlo_x86_fn_t* f = s->f;
+  const hlo_vir_value_t* value = life->value;
+  crossing_t crossing = crossing_of(f, life);
+  if (value->op == HLO_VIR_iconst || value->op == HLO_VIR_stack) {
+    life->place = HLO_X86_REMADE;
+    return;
+  }
+  uint32_t allowed = f->available[life->klass];
+  if (life->klass == HLO_X86_GENERAL && crossing.division) allowed &= ~BIT(HLO_X86_RDX);
+  if (crossing.suspend) {
+    if (!is_copy(f, life) && hlo_x86_is_remakable(f, value)) {
+      life->place = HLO_X86_REMADE;
+    } else {
+      take_slot(s, life, true);
+    }
+  } else if (crossing.call) {
+    allowed &= life->klass == HLO_X86_GENERAL ? hlo_x86_callee_saved : 0;
+    if (!is_copy(f, life) && is_cheap(f, life)) {
+      life->place = HLO_X86_REMADE;
+    } else if (allowed & ~s->used[life->klass]) {
+      find_register(s, life, allowed);
+    } else {
+      take_slot(s, life, false);
+    }
+  } else {
+    find_register(s, life, allowed);
+  }
+}
+
+static void note_end(scan_t* s, uint32_t number) {
+  hlo_x86_life_t* life = &s->f->lives[number];
+  life->next = s->f->ending[life->end];
+  s->f->ending[life->end] = number;
+}
+
+static void place_life(scan_t* s, uint32_t number) {
+  hlo_x86_life_t* life = &s->f->lives[number];
+  life->place = HLO_X86_NOWHERE;
+  life->reg = HLO_X86_NO_REG;
+  if (!is_placed(s->f, life)) return;
+  place(s, life);
+  note_end(s, number);
+}
+
+static void expire(scan_t* s, uint32_t half_position) {
+  hlo_x86_fn_t* f = s->f;
+  for (uint32_t n = f->ending[half_position]; n != HLO_X86_NONE; n = f->lives[n].next) {
+    hlo_x86_life_t* life = &f->lives[n];
+    if (life->place == HLO_X86_IN_REGISTER) {
+      s->used[life->klass] &= ~BIT(life->reg);
+    } else if (life->place == HLO_X86_ON_STACK || life->place == HLO_X86_IN_SAVED) {
+      uint32_t* free_list =
+          &s->free_slots[life->place == HLO_X86_IN_SAVED][size_class(slot_bytes(life))];
+      life->next_free = *free_list;
+      *free_list = n;
+    }
+  }
+}
+
+// Parameters stay where they come in, or go to a register that calls keep: no two of them can then
+// be in each other's way.
+static void place_param(scan_t* s, uint32_t number, const hlo_vir_value_t* param) {
+  hlo_x86_fn_t* f = s->f;
+  hlo_x86_life_t* life = hlo_x86_life(f, param);
+  life->reg = HLO_X86_NO_REG;
+  life->place = HLO_X86_NOWHERE;
+  if (!is_placed(f, life)) return;
+  crossing_t crossing = crossing_of(f, life);
+  uint32_t own = BIT(param_registers[number]);
+  uint32_t allowed = f->available[HLO_X86_GENERAL] & (own | hlo_x86_callee_saved);
+  if (crossing.division) allowed &= ~BIT(HLO_X86_RDX);
+  if (crossing.call) allowed &= ~own;
+  allowed &= ~s->used[HLO_X86_GENERAL];
+  if (hlo_x86_is_remakable(f, param)) {
+    life->place = HLO_X86_REMADE;
+  } else if (allowed) {
+    put_in_register(s, life, (unsigned)__builtin_ctz(allowed & own ? own : allowed));
+  } else {
+    take_slot(s, life, false);
+  }
+  note_end(s, param->number);
+}
+
+static void place_copies(scan_t* s, const hlo_x86_control_t* control) {
+  for (uint32_t n = control->first_copy; n < control->first_copy + control->copy_count; ++n) {
+    const hlo_x86_life_t* original = hlo_x86_life(s->f, s->f->lives[n].value);
+    s->f->lives[n].place = HLO_X86_NOWHERE;
+    if (s->f->lives[original->home].place != HLO_X86_IN_REGISTER) place_life(s, n);
+  }
+}
+
+static void scan_line(scan_t* s) {
+  hlo_x86_fn_t* f = s->f;
+  for (uint32_t i = 0; i < HLO_VIR_MAX_PARAMS; ++i) {
+    if (f->params[i]) place_param(s, i, f->params[i]);
+  }
+  for (s->position = 0; s->position < f->item_count; ++s->position) {
+    const hlo_x86_item_t* item = &f->items[s->position];
+    const hlo_vir_value_t* value = item->value;
+    bool is_insn = item->kind == HLO_X86_ITEM_INSN;
+    bool early = is_insn && hlo_x86_is_early(f, value);
+    if (!early) expire(s, 2 * s->position);
+    if (is_insn && value->op != HLO_VIR_param) {
+      place_life(s, value->number);
+      if (value->body && value->op != HLO_VIR_if) {
+        place_copies(s, &f->controls[hlo_x86_life(f, value)->aux]);
+      }
+    }
+    if (early) expire(s, 2 * s->position);
+    expire(s, 2 * s->position + 1);
+  }
+}
+
+static uint32_t keep_lowest(uint32_t mask, uint32_t count) {
+  uint32_t kept = 0;
+  for (; mask && count; --count) {
+    kept |= mask & -mask;
+    mask &= mask - 1;
+  }
+  return kept;
+}
+
+// The registers that lives may be in: all but the reserve and what a test withholds.
+static void choose_available(hlo_x86_fn_t* f) {
+  const uint8_t* limit = f->unit->limits.registers;
+  uint32_t general = 0, count = sizeof general_order;
+  if (limit[HLO_X86_GENERAL] && limit[HLO_X86_GENERAL] < count) count = limit[HLO_X86_GENERAL];
+  count -= f->reserve[HLO_X86_GENERAL] < count ? f->reserve[HLO_X86_GENERAL] : count;
+  for (uint32_t i = 0; i < count; ++i) general |= BIT(general_order[i]);
+  if (f->has_call || f->has_suspend) general &= ~BIT(HLO_X86_RBX);
+  if (f->has_suspend) general &= ~BIT(HLO_X86_R12);
+  f->available[HLO_X86_GENERAL] = general;
+
+  uint32_t all[HLO_X86_CLASS_COUNT] = {
+      [HLO_X86_VECTORS] = f->target->vector_registers == 32 ? UINT32_MAX : 0xffff,
+      [HLO_X86_MASKS] = f->is_avx512 ? 0xfe : 0,
+  };
+  for (uint32_t c = HLO_X86_VECTORS; c < HLO_X86_CLASS_COUNT; ++c) {
+    uint32_t room = (uint32_t)__builtin_popcount(all[c]);
+    if (limit[c] && limit[c] < room) room = limit[c];
+    room -= f->reserve[c] < room ? f->reserve[c] : room;
+    f->available[c] = keep_lowest(all[c], room);
+  }
+}
+
+hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
+  scan_t s = {.f = f};
+  uint32_t ends = 2 * f->item_count;
+  if (!f->ending) f->ending = hlo_arena_array(f->arena, ends, sizeof *f->ending);
+  HLO_TRY(hlo_arena_status(f->arena));
+  memset(f->ending, 0xff, ends * sizeof *f->ending);
+  memset(s.free_slots, 0xff, sizeof s.free_slots);
+  choose_available(f);
+  f->frame_bytes = f->objects_bytes;
+  f->needs_alignment = f->objects_bytes > 0;
+  f->saved_bytes = f->pushed = 0;
+  if (f->has_call || f->has_suspend) f->pushed |= BIT(HLO_X86_RBX);
+  if (f->has_suspend) f->pushed |= BIT(HLO_X86_R12);
+  if (f->has_suspend && (f->params[1] || f->params[2] || f->params[3])) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "%s: suspend in a function of several parameters", f->vir->name);
+  }
+  scan_line(&s);
+  f->frame_bytes = align_up(f->frame_bytes, 64);
+  if (f->frame_bytes > HLO_X86_MAX_STACK_BYTES) {
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "%s: %u bytes of stack, more than %d",
+                             f->vir->name, f->frame_bytes, HLO_X86_MAX_STACK_BYTES);
+  }
+  return hlo_ok();
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function on its way from vector IR to machine code: its instructions in a line, the lives of
+// its values, where each of them is kept, and the helpers that all emitting files share.
+//
+// Half positions: 2p is where instruction p reads, 2p + 1 where its result begins. A life is one
+// range of half positions, in one place all through: a register, a slot, or made again at each use.
+#ifndef HLO_CODEGEN_X86_X86_IMPL_H_
+#define HLO_CODEGEN_X86_X86_IMPL_H_
+
+#include "codegen/x86/asm.h"
+#include "codegen/x86/x86.h"
+
+typedef enum hlo_x86_class {
+  HLO_X86_GENERAL,
+  HLO_X86_VECTORS,
+  HLO_X86_MASKS,
+  HLO_X86_CLASS_COUNT,
+} hlo_x86_class_t;
+
+typedef enum hlo_x86_place {
+  HLO_X86_NOWHERE,  // without value, dead, or computed inside the instruction that uses it
+  HLO_X86_IN_REGISTER,
+  HLO_X86_ON_STACK,
+  HLO_X86_IN_SAVED,  // in frame->saved: lives across a suspension
+  HLO_X86_REMADE,    // computed again at each use: constants, addresses, invariants of the frame
+} hlo_x86_place_t;
+
+enum { HLO_X86_NONE = UINT32_MAX };
+
+/// What is known of one value. Numbers from value_count on are copies that stand for another value
+/// inside one loop.
+typedef struct hlo_x86_life {
+  const hlo_vir_value_t* value;
+  uint32_t start, end;  // half positions
+  uint32_t uses;        // instructions that read it
+  uint32_t weight;      // reads and writes, those in loops counting more
+  uint32_t home;       // the life whose place it shares: a var that it becomes; else its own number
+  uint32_t next;       // the next life that ends at the same half position
+  uint32_t copy;       // the life that stands for it just now; HLO_X86_NONE: itself
+  uint32_t aux;        // controls: index in `controls`; loads and compares: epoch of memory
+  uint32_t set_epoch;  // loads and compares: how many `set` went before
+  uint32_t last_touch;  // vars: position of the last read or set so far
+  uint32_t next_free;   // lives whose slot of this size is free again: the next of them
+  int32_t slot;         // byte offset from rsp or from frame->saved
+  uint8_t place, reg;   // hlo_x86_place_t
+  uint8_t klass;        // hlo_x86_class_t
+  uint8_t lane_bits;    // masks kept in vector registers
+  bool is_folded;       // part of the one instruction that uses it
+} hlo_x86_life_t;
+
+typedef enum hlo_x86_item_kind {
+  HLO_X86_ITEM_INSN,  // also the beginning of for, loop, if
+  HLO_X86_ITEM_ELSE,
+  HLO_X86_ITEM_END,
+} hlo_x86_item_kind_t;
+
+typedef struct hlo_x86_item {
+  const hlo_vir_value_t* value;
+  uint8_t kind;  // hlo_x86_item_kind_t
+  uint32_t calls_before, suspends_before, divisions_before;
+} hlo_x86_item_t;
+
+/// A for, loop or if.
+typedef struct hlo_x86_control {
+  uint32_t begin, end;              // positions
+  uint32_t loop;                    // the loop around it, an index of controls; HLO_X86_NONE: none
+  uint32_t depth;                   // loops around its body, itself counting if it is one
+  uint32_t first_copy, copy_count;  // lives that exist in this loop only
+  bool is_loop, has_inner_loop;
+  hlo_x86_label_t top, other, done;
+} hlo_x86_control_t;
+
+/// Constants behind the code, each once.
+typedef struct hlo_x86_pool_entry {
+  uint8_t bytes[64];
+  uint32_t size_bytes;
+  hlo_x86_label_t label;
+} hlo_x86_pool_entry_t;
+
+typedef struct hlo_x86_pool {
+  HLO_VEC(hlo_x86_pool_entry_t) entries;
+  uint32_t* slots;  // indices + 1 by hash
+  uint32_t slot_count;
+} hlo_x86_pool_t;
+
+/// Limits for tests: how many registers of each class values may be kept in; 0: all there are.
+typedef struct hlo_x86_limits {
+  uint8_t registers[HLO_X86_CLASS_COUNT];
+} hlo_x86_limits_t;
+
+/// What all functions of a module share.
+typedef struct hlo_x86_unit {
+  const hlo_vir_module_t* module;
+  const hlo_target_t* target;
+  hlo_x86_limits_t limits;
+  hlo_x86_asm_t as;
+  hlo_arena_t arena;  // of the function at hand
+  hlo_x86_pool_t pool;
+  hlo_x86_label_t* func_labels;
+  hlo_x86_label_t* blob_labels;  // HLO_X86_NO_LABEL: not used so far
+  HLO_VEC(hlo_code_site_t) sites;
+} hlo_x86_unit_t;
+
+enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 32 << 10 };
+
+typedef struct hlo_x86_fn {
+  hlo_x86_unit_t* unit;
+  hlo_x86_asm_t* as;
+  const hlo_vir_func_t* vir;
+  const hlo_target_t* target;
+  hlo_arena_t* arena;
+  bool is_avx512;
+  hlo_status_t status;  // the first error of emitting
+
+  // analyse.c
+  hlo_x86_item_t* items;
+  uint32_t item_count;
+  hlo_x86_life_t* lives;
+  uint32_t life_count, life_capacity;
+  hlo_x86_control_t* controls;
+  uint32_t control_count;
+  const hlo_vir_value_t* params[HLO_VIR_MAX_PARAMS];
+  bool has_call, has_suspend, uses_wide, uses_scratch, uses_stream;
+  uint32_t objects_bytes;  // of `stack`, with the scratch area below
+
+  // registers.c
+  uint32_t* ending;                       // by half position: first life that ends there
+  uint32_t reserve[HLO_X86_CLASS_COUNT];  // registers kept free for values in memory
+  uint32_t available[HLO_X86_CLASS_COUNT];
+  uint32_t frame_bytes, saved_bytes;  // slots and objects; room in frame->saved
+  uint32_t pushed;                    // callee-saved registers in use
+  bool needs_alignment;               // frame of 64-byte alignment
+
+  // emitting
+  uint32_t position;
+  uint32_t busy[HLO_X86_CLASS_COUNT];   // registers of the values that live here
+  uint32_t taken[HLO_X86_CLASS_COUNT];  // by the instruction at hand
+  bool short_of[HLO_X86_CLASS_COUNT];   // there was no register left
+  hlo_x86_label_t epilogue;
+  uint32_t site;
+} hlo_x86_fn_t;
+
+// ---- analyse.c
+
+/// Lines up the instructions, counts and folds, and finds the range of every life.
+hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) HLO_MUST_USE;
+/// What an operand really is: looks through instructions that change nothing but the type.
+const hlo_vir_value_t* hlo_x86_resolve(const hlo_vir_value_t* value);
+/// The address of a MEMORY op: base + (index << log2_scale) + disp. NULL: none.
+typedef struct hlo_x86_address {
+  const hlo_vir_value_t *base, *index;
+  uint32_t log2_scale;
+  int64_t disp;
+} hlo_x86_address_t;
+hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
+/// Neither read by anything nor of any effect.
+bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Whether a division needs rdx.
+bool hlo_x86_is_long_division(const hlo_vir_value_t* value);
+static inline hlo_x86_life_t* hlo_x86_life(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  return &f->lives[value->number];
+}
+
+// ---- registers.c
+
+/// A place for every life.
+hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) HLO_MUST_USE;
+/// Whether the value can be computed anywhere from nothing but the frame.
+bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Registers that calls keep.
+extern const uint32_t hlo_x86_callee_saved;
+
+// ---- emit.c
+
+/// All of one function, prologue to epilogue; false: an instruction had too few registers free, and
+/// f->reserve was raised.
+bool hlo_x86_emit_function(hlo_x86_fn_t* f);
+void hlo_x86_emit_control(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_emit_else(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_emit_end(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Where an entry goes on behind a suspension, by frame->resume_point.
+void hlo_x86_emit_resume(hlo_x86_fn_t* f);
+void hlo_x86_unimplemented(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
+// ---- operands.c: values as operands of instructions
+
+/// A register that nothing else is in, until the instruction is done.
+unsigned hlo_x86_temp(hlo_x86_fn_t* f, hlo_x86_class_t klass);
+static inline unsigned hlo_x86_temp_gpr(hlo_x86_fn_t* f) {
+  return hlo_x86_temp(f, HLO_X86_GENERAL);
+}
+static inline unsigned hlo_x86_temp_vec(hlo_x86_fn_t* f) {
+  return hlo_x86_temp(f, HLO_X86_VECTORS);
+}
+/// Keeps a general register from being a temporary of this instruction.
+void hlo_x86_claim(hlo_x86_fn_t* f, unsigned reg);
+/// The register of a value: its own, or a temporary that it was loaded into.
+unsigned hlo_x86_in(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// A general register or 64 bits of memory.
+hlo_x86_rm_t hlo_x86_in_rm(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// A vector register, or memory of `width` bytes; elem_bits 32 or 64 where one element may be
+/// repeated, else 0.
+hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned width,
+                            unsigned elem_bits);
+/// Whether a value would come from memory at each use.
+bool hlo_x86_prefers_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Whether an INDEX is a constant that instructions hold as 32 bits.
+bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm);
+/// The register for the result; stored by hlo_x86_out_done() if the value lives in memory.
+unsigned hlo_x86_out(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_out_done(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
+/// Loads and stores of whole lives, for copies, vars and parameters.
+void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
+void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
+/// Constants and addresses, into this register of their class.
+void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
+void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsigned to,
+                  unsigned from);
+/// The memory that a MEMORY op names.
+hlo_x86_rm_t hlo_x86_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+static inline hlo_x86_rm_t hlo_x86_scratch(int32_t offset_bytes) {
+  return hlo_x86_mem(HLO_X86_RSP, offset_bytes);
+}
+/// Bytes of the register that holds a vector of this type: 16, 32 or 64.
+unsigned hlo_x86_width(hlo_vir_type_t type);
+/// Bytes of the vector itself.
+unsigned hlo_x86_type_bytes(hlo_vir_type_t type);
+unsigned hlo_x86_elem_bits(hlo_vir_type_t type);
+
+// ---- pool.c: constants behind the code
+
+hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes);
+/// An element of elem_bits repeated over width bytes.
+hlo_x86_rm_t hlo_x86_pool_splat(hlo_x86_fn_t* f, unsigned elem_bits, uint64_t bits, unsigned width);
+/// 0, 1, 2, ... in elements of elem_bits.
+hlo_x86_rm_t hlo_x86_pool_iota(hlo_x86_fn_t* f, unsigned elem_bits, unsigned width);
+hlo_status_t hlo_x86_pool_emit(hlo_x86_unit_t* unit) HLO_MUST_USE;
+void hlo_x86_pool_deinit(hlo_x86_pool_t* pool);
+
+// ---- lanes.c: lane-wise operations
+
+/// How an operand may be folded: memory of all lanes, or of one element for all lanes.
+typedef struct hlo_x86_fold {
+  bool whole, splat;
+} hlo_x86_fold_t;
+hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* user,
+                                uint32_t operand);
+/// Whether the instruction writes its result before it has read everything.
+bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_emit_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Whether emitting needs the scratch area of the stack.
+bool hlo_x86_needs_scratch(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+typedef enum hlo_x86_logic { HLO_X86_AND, HLO_X86_OR, HLO_X86_XOR, HLO_X86_ANDN } hlo_x86_logic_t;
+void hlo_x86_bits(hlo_x86_fn_t* f, hlo_x86_logic_t op, unsigned width, unsigned to, unsigned a,
+                  hlo_x86_rm_t b);
+void hlo_x86_zero_vec(hlo_x86_fn_t* f, unsigned reg);
+void hlo_x86_ones_vec(hlo_x86_fn_t* f, unsigned width, unsigned reg);
+
+// ---- composed.c: lane-wise operations of several instructions
+
+void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
+// ---- convert.c
+
+void hlo_x86_emit_convert(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// The one instruction of a conversion; HLO_X86_INSN_COUNT: there is none.
+hlo_x86_insn_t hlo_x86_convert_insn(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_value_t* user);
+bool hlo_x86_converts_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Integers to narrower ones, without AVX-512.
+void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
+                    unsigned to_bits, unsigned lanes);
+
+// ---- masks.c
+
+void hlo_x86_emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+void hlo_x86_emit_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// A vector mask whose lanes have so many bits.
+unsigned hlo_x86_in_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned lane_bits);
+/// A mask register without bits above the lanes, for memory.
+unsigned hlo_x86_in_exact_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask);
+/// The mask as bits in a general register, zero above.
+void hlo_x86_mask_to_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned to);
+/// Lane widths of masks kept in vectors, as analysing meets them.
+void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
+// ---- index.c, memory.c, cross.c
+
+void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Compares; the condition that then means "not 0".
+hlo_x86_cc_t hlo_x86_emit_condition(hlo_x86_fn_t* f, const hlo_vir_value_t* condition);
+void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// A gather or scatter without an instruction for it.
+bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// A load or iload into this register.
+void hlo_x86_emit_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
+void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// The upper half of the first `bytes` of a register; those of two registers in a row.
+void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from);
+void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a, hlo_x86_rm_t b);
+
+/// hlo_x86_compile() with fewer registers.
+hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
+                                     const hlo_x86_limits_t* limits,
+                                     hlo_code_t* out_code) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_X86_X86_IMPL_H_
