@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, stores, gathers, scatters. What the processor has no instruction for goes lane by lane
+// through the scratch area of the stack.
+#include "codegen/x86/x86_impl.h"
+
+static unsigned log2_bytes_of(unsigned bits) {
+  return (unsigned)__builtin_ctz(bits / 8);
+}
+
+static uint64_t lanes_below(unsigned lanes) {
+  return lanes >= 64 ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
+}
+
+static const hlo_vir_value_t* mask_of(const hlo_vir_value_t* value) {
+  uint32_t operand = hlo_vir_base_operand((hlo_vir_opcode_t)value->op) + 2;
+  return operand < value->operand_count ? value->operands[operand] : NULL;
+}
+
+// ---- general registers
+// ---------------------------------------------------------------------------
+
+static void emit_iload(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_scalar_t signed_loads[] = {HLO_X86_movsx_8, HLO_X86_movsx_16, HLO_X86_movsxd,
+                                                  HLO_X86_mov};
+  static const hlo_x86_scalar_t unsigned_loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
+                                                    HLO_X86_mov};
+  unsigned log2_bytes = value->flags >> HLO_VIR_WIDTH_SHIFT & 3;
+  bool is_unsigned = value->flags & HLO_VIR_UNSIGNED && log2_bytes < 3;
+  hlo_x86_rm(f->as, (is_unsigned ? unsigned_loads : signed_loads)[log2_bytes], is_unsigned ? 4 : 8,
+             to, hlo_x86_memory(f, value));
+}
+
+static void emit_istore(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  unsigned bytes = 1u << (value->flags >> HLO_VIR_WIDTH_SHIFT & 3);
+  const hlo_vir_value_t* stored = value->operands[0];
+  hlo_x86_rm_t memory = hlo_x86_memory(f, value);
+  int32_t imm;
+  if (bytes < 8 && stored->op == HLO_VIR_iconst) {
+    int64_t low = bytes == 1   ? (int8_t)stored->imm
+                  : bytes == 2 ? (int16_t)stored->imm
+                               : (int32_t)stored->imm;
+    hlo_x86_mi(f->as, HLO_X86_mov, bytes, memory, (int32_t)low);
+  } else if (hlo_x86_in_imm(stored, &imm)) {
+    hlo_x86_mi(f->as, HLO_X86_mov, bytes, memory, imm);
+  } else {
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes, memory, hlo_x86_in(f, stored));
+  }
+}
+
+// ---- vectors
+// -------------------------------------------------------------------------------------
+
+static void emit_short_load(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x86_rm_t memory) {
+  if (bytes >= 4) {
+    hlo_x86_vv(f->as, bytes == 4 ? HLO_X86_vmovss : HLO_X86_vmovsd, 16, to, memory, 0);
+    return;
+  }
+  unsigned temp = hlo_x86_temp_gpr(f);
+  hlo_x86_rm(f->as, bytes == 1 ? HLO_X86_movzx_8 : HLO_X86_movzx_16, 4, temp, memory);
+  hlo_x86_vv(f->as, HLO_X86_vmovd, 16, to, hlo_x86_reg(temp), 0);
+}
+
+// The lanes of a mask for AVX2's masked moves, as wide as the elements, none beyond the type.
+static unsigned vector_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_vir_type_t type) {
+  unsigned bits = hlo_x86_elem_bits(type), bytes = hlo_x86_type_bytes(type);
+  unsigned lanes = hlo_x86_in_mask(f, mask, bits);
+  if (bytes >= 16) return lanes;
+  uint8_t valid[16] = {0};
+  for (unsigned i = 0; i < bytes; ++i) valid[i] = 0xff;
+  unsigned exact = hlo_x86_temp_vec(f);
+  hlo_x86_bits(f, HLO_X86_AND, 16, exact, lanes, hlo_x86_pool_bytes(f, valid, sizeof valid));
+  return exact;
+}
+
+static unsigned mask_register(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_vir_type_t type) {
+  return hlo_x86_type_bytes(type) < 16 ? hlo_x86_in_exact_mask(f, mask) : hlo_x86_in(f, mask);
+}
+
+// Masked loads and stores that the processor has no instruction for: lane by lane, between memory
+// and the scratch area.
+static void copy_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_vir_type_t type,
+                       bool is_store) {
+  static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16};
+  unsigned bytes = hlo_x86_elem_bits(type) / 8;
+  unsigned address = hlo_x86_temp_gpr(f), bits = hlo_x86_temp_gpr(f), lane = hlo_x86_temp_gpr(f);
+  hlo_x86_rm(f->as, HLO_X86_lea, 8, address, hlo_x86_memory(f, value));
+  hlo_x86_mask_to_bits(f, mask_of(value), bits);
+  for (unsigned i = 0; i < type.lanes; ++i) {
+    hlo_x86_rm_t outside = hlo_x86_mem(address, (int32_t)(i * bytes));
+    hlo_x86_rm_t inside = hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + i * bytes));
+    hlo_x86_label_t skip = hlo_x86_label_create(f->as);
+    hlo_x86_mi(f->as, HLO_X86_test, 4, hlo_x86_reg(bits), (int32_t)(UINT32_C(1) << i));
+    hlo_x86_jcc(f->as, HLO_X86_E, skip);
+    hlo_x86_rm(f->as, loads[bytes - 1], 4, lane, is_store ? inside : outside);
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes, is_store ? outside : inside, lane);
+    hlo_x86_label_bind(f->as, skip);
+  }
+}
+
+static void emit_masked_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_insn_t by_register[] = {HLO_X86_vmovdqu8, HLO_X86_vmovdqu16,
+                                               HLO_X86_vmovdqu32, HLO_X86_vmovdqu64};
+  hlo_vir_type_t type = value->type;
+  unsigned bits = hlo_x86_elem_bits(type), width = hlo_x86_width(type);
+  if (f->is_avx512) {
+    unsigned mask = mask_register(f, mask_of(value), type);
+    hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, to, hlo_x86_memory(f, value),
+               hlo_x86_k(mask) | HLO_X86_ZERO);
+  } else if (bits >= 32) {
+    unsigned mask = vector_mask(f, mask_of(value), type);
+    hlo_x86_vvv(f->as, bits == 32 ? HLO_X86_vmaskmovps : HLO_X86_vmaskmovpd, width, to, mask,
+                hlo_x86_memory(f, value), 0);
+  } else {
+    hlo_x86_rm_t inside = hlo_x86_scratch(HLO_X86_SCRATCH_OUT);
+    hlo_x86_zero_vec(f, to);
+    hlo_x86_vv(f->as, HLO_X86_vmovups_store, width, to, inside, 0);
+    copy_lanes(f, value, type, false);
+    hlo_x86_vv(f->as, HLO_X86_vmovups, width, to, inside, 0);
+  }
+}
+
+static void emit_splat(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_insn_t broadcasts[] = {HLO_X86_vpbroadcastb, HLO_X86_vpbroadcastw,
+                                              HLO_X86_vbroadcastss, HLO_X86_vpbroadcastq};
+  hlo_x86_vv(f->as, broadcasts[log2_bytes_of(hlo_x86_elem_bits(value->type))],
+             hlo_x86_width(value->type), to, hlo_x86_memory(f, value), 0);
+}
+
+void hlo_x86_emit_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
+  if (value->op == HLO_VIR_iload) {
+    emit_iload(f, value, reg);
+  } else if (value->op == HLO_VIR_load_splat) {
+    emit_splat(f, value, reg);
+  } else if (mask_of(value)) {
+    emit_masked_load(f, value, reg);
+  } else if (hlo_x86_type_bytes(value->type) < 16) {
+    emit_short_load(f, hlo_x86_type_bytes(value->type), reg, hlo_x86_memory(f, value));
+  } else {
+    hlo_x86_vv(f->as, HLO_X86_vmovups, hlo_x86_width(value->type), reg, hlo_x86_memory(f, value),
+               0);
+  }
+}
+
+static void emit_masked_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  static const hlo_x86_insn_t by_register[] = {HLO_X86_vmovdqu8_store, HLO_X86_vmovdqu16_store,
+                                               HLO_X86_vmovdqu32_store, HLO_X86_vmovdqu64_store};
+  hlo_vir_type_t type = value->operands[0]->type;
+  unsigned bits = hlo_x86_elem_bits(type), width = hlo_x86_width(type);
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  if (f->is_avx512) {
+    unsigned mask = mask_register(f, mask_of(value), type);
+    hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, from, hlo_x86_memory(f, value),
+               hlo_x86_k(mask));
+  } else if (bits >= 32) {
+    unsigned mask = vector_mask(f, mask_of(value), type);
+    hlo_x86_vvv(f->as, bits == 32 ? HLO_X86_vmaskmovps_store : HLO_X86_vmaskmovpd_store, width,
+                mask, from, hlo_x86_memory(f, value), 0);
+  } else {
+    hlo_x86_vv(f->as, HLO_X86_vmovups_store, width, from, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+    copy_lanes(f, value, type, true);
+  }
+}
+
+static void emit_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  if (mask_of(value)) {
+    emit_masked_store(f, value);
+    return;
+  }
+  hlo_vir_type_t type = value->operands[0]->type;
+  unsigned bytes = hlo_x86_type_bytes(type);
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  hlo_x86_rm_t memory = hlo_x86_memory(f, value);
+  switch (bytes) {
+    case 1: hlo_x86_vvi(f->as, HLO_X86_vpextrb, 16, from, memory, 0, 0); break;
+    case 2: hlo_x86_vvi(f->as, HLO_X86_vpextrw, 16, from, memory, 0, 0); break;
+    case 4: hlo_x86_vv(f->as, HLO_X86_vmovss_store, 16, from, memory, 0); break;
+    case 8: hlo_x86_vv(f->as, HLO_X86_vmovsd_store, 16, from, memory, 0); break;
+    default:
+      hlo_x86_vv(f->as, value->flags & HLO_VIR_STREAM ? HLO_X86_vmovntps : HLO_X86_vmovups_store,
+                 bytes, from, memory, 0);
+  }
+}
+
+// ---- gathers and scatters
+// ------------------------------------------------------------------------
+
+static hlo_vir_type_t index_type_of(const hlo_vir_value_t* value) {
+  return value->operands[hlo_vir_base_operand((hlo_vir_opcode_t)value->op) + 1]->type;
+}
+
+static hlo_x86_rm_t vector_address(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_x86_rm_t memory = hlo_x86_memory(f, value);
+  uint32_t operand = hlo_vir_base_operand((hlo_vir_opcode_t)value->op) + 1;
+  memory.index = (uint8_t)hlo_x86_in(f, value->operands[operand]);
+  memory.log2_scale = value->flags & HLO_VIR_SCALE_MASK;
+  return memory;
+}
+
+// A mask register that the instruction may destroy.
+static unsigned lane_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned lanes) {
+  unsigned mask = hlo_x86_temp(f, HLO_X86_MASKS);
+  if (mask_of(value)) {
+    hlo_x86_move(f, HLO_X86_MASKS, 8, mask, hlo_x86_in_exact_mask(f, mask_of(value)));
+  } else {
+    unsigned temp = hlo_x86_temp_gpr(f);
+    hlo_x86_mov_imm(f->as, temp, (int64_t)lanes_below(lanes));
+    hlo_x86_vv(f->as, HLO_X86_kmovq_from_gpr, 0, mask, hlo_x86_reg(temp), 0);
+  }
+  return mask;
+}
+
+// The same as a vector, its lanes as wide as the elements.
+static unsigned lane_mask_vector(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_vir_type_t type = value->type;
+  unsigned mask = hlo_x86_temp_vec(f), width = hlo_x86_width(type);
+  if (mask_of(value)) {
+    hlo_x86_move(f, HLO_X86_VECTORS, width, mask, vector_mask(f, mask_of(value), type));
+  } else {
+    uint8_t valid[32] = {0};
+    for (unsigned i = 0; i < hlo_x86_type_bytes(type); ++i) valid[i] = 0xff;
+    hlo_x86_vv(f->as, HLO_X86_vmovups, width, mask, hlo_x86_pool_bytes(f, valid, width), 0);
+  }
+  return mask;
+}
+
+static unsigned wider(unsigned a, unsigned b) {
+  return a > b ? a : b;
+}
+
+static void emit_vector_gather(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_insn_t with_masks[2][2] = {{HLO_X86_vpgatherdd_k, HLO_X86_vpgatherdq_k},
+                                                  {HLO_X86_vpgatherqd_k, HLO_X86_vpgatherqq_k}};
+  static const hlo_x86_insn_t with_vectors[2][2] = {{HLO_X86_vpgatherdd, HLO_X86_vpgatherdq},
+                                                    {HLO_X86_vpgatherqd, HLO_X86_vpgatherqq}};
+  hlo_vir_type_t index = index_type_of(value);
+  bool wide_index = hlo_x86_elem_bits(index) == 64, wide = hlo_x86_elem_bits(value->type) == 64;
+  unsigned width = wider(hlo_x86_width(value->type), hlo_x86_width(index));
+  hlo_x86_rm_t memory = vector_address(f, value);
+  unsigned mask =
+      f->is_avx512 ? lane_mask(f, value, value->type.lanes) : lane_mask_vector(f, value);
+  hlo_x86_zero_vec(f, to);
+  if (f->is_avx512) {
+    hlo_x86_vv(f->as, with_masks[wide_index][wide], width, to, memory, hlo_x86_k(mask));
+  } else {
+    hlo_x86_vvv(f->as, with_vectors[wide_index][wide], width, to, mask, memory, 0);
+  }
+}
+
+// Runs over the lanes of a gather or scatter that go one by one; the indices are in the scratch
+// area.
+typedef struct lane_walk {
+  hlo_x86_rm_t memory;
+  unsigned index;  // general register
+  unsigned bits;   // the mask in a general register; HLO_X86_NO_REG: no mask
+  unsigned index_bytes;
+  hlo_x86_label_t skip;
+} lane_walk_t;
+
+static lane_walk_t begin_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_vir_type_t index = index_type_of(value);
+  uint32_t operand = hlo_vir_base_operand((hlo_vir_opcode_t)value->op) + 1;
+  hlo_x86_vv(f->as, HLO_X86_vmovups_store, hlo_x86_width(index),
+             hlo_x86_in(f, value->operands[operand]), hlo_x86_scratch(0), 0);
+  lane_walk_t walk = {
+      .memory = hlo_x86_memory(f, value),
+      .index = hlo_x86_temp_gpr(f),
+      .bits = HLO_X86_NO_REG,
+      .index_bytes = hlo_x86_elem_bits(index) / 8,
+  };
+  walk.memory.index = (uint8_t)walk.index;
+  walk.memory.log2_scale = value->flags & HLO_VIR_SCALE_MASK;
+  if (mask_of(value)) {
+    walk.bits = hlo_x86_temp_gpr(f);
+    hlo_x86_mask_to_bits(f, mask_of(value), walk.bits);
+  }
+  return walk;
+}
+
+static void begin_lane(hlo_x86_fn_t* f, lane_walk_t* walk, unsigned lane) {
+  if (walk->bits != HLO_X86_NO_REG) {
+    walk->skip = hlo_x86_label_create(f->as);
+    hlo_x86_mi(f->as, HLO_X86_test, 4, hlo_x86_reg(walk->bits), (int32_t)(UINT32_C(1) << lane));
+    hlo_x86_jcc(f->as, HLO_X86_E, walk->skip);
+  }
+  hlo_x86_rm(f->as, walk->index_bytes == 8 ? HLO_X86_mov : HLO_X86_movsxd, 8, walk->index,
+             hlo_x86_scratch((int32_t)(lane * walk->index_bytes)));
+}
+
+static void end_lane(hlo_x86_fn_t* f, const lane_walk_t* walk) {
+  if (walk->bits != HLO_X86_NO_REG) hlo_x86_label_bind(f->as, walk->skip);
+}
+
+static void emit_lane_gather(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned bytes = hlo_x86_elem_bits(value->type) / 8, width = hlo_x86_width(value->type);
+  lane_walk_t walk = begin_lanes(f, value);
+  if (mask_of(value)) {
+    hlo_x86_zero_vec(f, to);
+    hlo_x86_vv(f->as, HLO_X86_vmovups_store, width, to, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+  }
+  static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
+                                           HLO_X86_mov};
+  for (unsigned lane = 0; lane < value->type.lanes; ++lane) {
+    begin_lane(f, &walk, lane);
+    hlo_x86_rm(f->as, loads[log2_bytes_of(8 * bytes)], bytes == 8 ? 8 : 4, walk.index, walk.memory);
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes,
+               hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + lane * bytes)), walk.index);
+    end_lane(f, &walk);
+  }
+  hlo_x86_vv(f->as, HLO_X86_vmovups, width, to, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+}
+
+static void emit_lane_scatter(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_vir_type_t type = value->operands[0]->type;
+  unsigned bytes = hlo_x86_elem_bits(type) / 8;
+  lane_walk_t walk = begin_lanes(f, value);
+  hlo_x86_vv(f->as, HLO_X86_vmovups_store, hlo_x86_width(type), hlo_x86_in(f, value->operands[0]),
+             hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+  unsigned stored = hlo_x86_temp_gpr(f);
+  for (unsigned lane = 0; lane < type.lanes; ++lane) {
+    begin_lane(f, &walk, lane);
+    hlo_x86_rm(f->as, HLO_X86_mov, 8, stored,
+               hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + lane * bytes)));
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes, walk.memory, stored);
+    end_lane(f, &walk);
+  }
+}
+
+static void emit_scatter(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  static const hlo_x86_insn_t scatters[2][2] = {{HLO_X86_vpscatterdd, HLO_X86_vpscatterdq},
+                                                {HLO_X86_vpscatterqd, HLO_X86_vpscatterqq}};
+  hlo_vir_type_t type = value->operands[0]->type, index = index_type_of(value);
+  if (hlo_x86_elem_bits(type) < 32 || !f->is_avx512) {
+    emit_lane_scatter(f, value);
+    return;
+  }
+  unsigned width = wider(hlo_x86_width(type), hlo_x86_width(index));
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  hlo_x86_rm_t memory = vector_address(f, value);
+  unsigned mask = lane_mask(f, value, type.lanes);
+  bool wide_index = hlo_x86_elem_bits(index) == 64, wide = hlo_x86_elem_bits(type) == 64;
+  hlo_x86_vv(f->as, scatters[wide_index][wide], width, from, memory, hlo_x86_k(mask));
+}
+
+bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  bool in_a_row = value->op == HLO_VIR_load || value->op == HLO_VIR_store;
+  bool is_write = value->op == HLO_VIR_store || value->op == HLO_VIR_scatter;
+  if (!in_a_row && value->op != HLO_VIR_gather && value->op != HLO_VIR_scatter) return false;
+  bool is_short = hlo_x86_elem_bits(is_write ? value->operands[0]->type : value->type) < 32;
+  if (in_a_row) return is_short && mask_of(value) && !f->is_avx512;
+  return is_short || (value->op == HLO_VIR_scatter && !f->is_avx512);
+}
+
+void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  switch (value->op) {
+    case HLO_VIR_store: emit_store(f, value); return;
+    case HLO_VIR_istore: emit_istore(f, value); return;
+    case HLO_VIR_scatter: emit_scatter(f, value); return;
+    case HLO_VIR_prefetch:
+      hlo_x86_m(f->as, HLO_X86_prefetcht0, 4, hlo_x86_memory(f, value));
+      return;
+    default: break;
+  }
+  unsigned to = hlo_x86_out(f, value);
+  if (value->op != HLO_VIR_gather) {
+    hlo_x86_emit_load(f, value, to);
+  } else if (hlo_x86_lanes_through_memory(f, value)) {
+    emit_lane_gather(f, value, to);
+  } else {
+    emit_vector_gather(f, value, to);
+  }
+  hlo_x86_out_done(f, value, to);
+}
