@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lane-wise integer operations that take several instructions: elements that the processor has no
+// instruction for, division. The result is never in the register of an operand here.
+#include "codegen/x86/x86_impl.h"
+
+typedef enum shift { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_ARITHMETIC } shift_t;
+
+static hlo_x86_rm_t reg(unsigned number) {
+  return hlo_x86_reg(number);
+}
+
+static unsigned log2_bytes(unsigned bits) {
+  return (unsigned)__builtin_ctz(bits / 8);
+}
+
+static void add(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to, unsigned a,
+                hlo_x86_rm_t b) {
+  static const hlo_x86_insn_t insns[] = {HLO_X86_vpaddb, HLO_X86_vpaddw, HLO_X86_vpaddd,
+                                         HLO_X86_vpaddq};
+  hlo_x86_vvv(f->as, insns[log2_bytes(bits)], width, to, a, b, 0);
+}
+
+static void subtract(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to, unsigned a,
+                     hlo_x86_rm_t b) {
+  static const hlo_x86_insn_t insns[] = {HLO_X86_vpsubb, HLO_X86_vpsubw, HLO_X86_vpsubd,
+                                         HLO_X86_vpsubq};
+  hlo_x86_vvv(f->as, insns[log2_bytes(bits)], width, to, a, b, 0);
+}
+
+// ---- shifts by a constant
+// ------------------------------------------------------------------------
+
+static void shift_words(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind, unsigned to,
+                        unsigned from, unsigned by) {
+  static const hlo_x86_insn_t insns[3][3] = {
+      {HLO_X86_vpsllw_imm, HLO_X86_vpslld_imm, HLO_X86_vpsllq_imm},
+      {HLO_X86_vpsrlw_imm, HLO_X86_vpsrld_imm, HLO_X86_vpsrlq_imm},
+      {HLO_X86_vpsraw_imm, HLO_X86_vpsrad_imm, HLO_X86_vpsraq_imm}};
+  hlo_x86_vvi(f->as, insns[kind][log2_bytes(bits) - 1], width, to, reg(from), by, 0);
+}
+
+// Of lanes of any width. Bytes are shifted as words, what came from the neighbour is cut off; a
+// sign that cannot be shifted in is added behind: (x ^ m) - m, m being where the sign went.
+static void shift_lanes(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind, unsigned to,
+                        unsigned from, unsigned by) {
+  bool is_word = bits > 8, has_sign = is_word && (bits < 64 || f->is_avx512);
+  if (is_word && (kind != SHIFT_ARITHMETIC || has_sign)) {
+    shift_words(f, bits, width, kind, to, from, by);
+    return;
+  }
+  shift_words(f, is_word ? bits : 16, width, kind == SHIFT_LEFT ? SHIFT_LEFT : SHIFT_RIGHT, to,
+              from, by);
+  if (!is_word) {
+    uint64_t kept = kind == SHIFT_LEFT ? 0xffu << by & 0xff : 0xffu >> by;
+    hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 8, kept, width));
+  }
+  if (kind == SHIFT_ARITHMETIC) {
+    hlo_x86_rm_t sign = hlo_x86_pool_splat(f, bits, UINT64_C(1) << (bits - 1) >> by, width);
+    hlo_x86_bits(f, HLO_X86_XOR, width, to, to, sign);
+    subtract(f, bits, width, to, to, sign);
+  }
+}
+
+static void emit_shift_imm(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
+  unsigned from = hlo_x86_in(f, value->operands[0]), by = (unsigned)value->imm;
+  switch (value->op) {
+    case HLO_VIR_shli: shift_lanes(f, bits, width, SHIFT_LEFT, to, from, by); break;
+    case HLO_VIR_lshri: shift_lanes(f, bits, width, SHIFT_RIGHT, to, from, by); break;
+    case HLO_VIR_ashri: shift_lanes(f, bits, width, SHIFT_ARITHMETIC, to, from, by); break;
+    default: {  // rotli
+      unsigned upper = hlo_x86_temp_vec(f);
+      shift_lanes(f, bits, width, SHIFT_LEFT, to, from, by);
+      shift_lanes(f, bits, width, SHIFT_RIGHT, upper, from, bits - by);
+      hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(upper));
+    }
+  }
+}
+
+// ---- shifts lane by lane
+// -------------------------------------------------------------------------
+
+// Narrow lanes in the lanes of a width that has the shift, one after the other.
+static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to,
+                        unsigned container) {
+  static const hlo_x86_insn_t insns[2][3] = {{HLO_X86_vpsllvw, HLO_X86_vpsrlvw, HLO_X86_vpsravw},
+                                             {HLO_X86_vpsllvd, HLO_X86_vpsrlvd, HLO_X86_vpsravd}};
+  unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
+  unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  unsigned x = hlo_x86_temp_vec(f), n = hlo_x86_temp_vec(f);
+  shift_t kind = value->op == HLO_VIR_shl    ? SHIFT_LEFT
+                 : value->op == HLO_VIR_lshr ? SHIFT_RIGHT
+                                             : SHIFT_ARITHMETIC;
+  shift_t back = kind == SHIFT_ARITHMETIC ? SHIFT_ARITHMETIC : SHIFT_RIGHT;
+  for (unsigned at = 0; at < container; at += bits) {
+    unsigned above = container - at - bits;
+    shift_words(f, container, width, SHIFT_LEFT, x, a, above);
+    shift_words(f, container, width, back, x, x, container - bits);
+    shift_words(f, container, width, SHIFT_LEFT, n, b, above);
+    shift_words(f, container, width, SHIFT_RIGHT, n, n, container - bits);
+    hlo_x86_vvv(f->as, insns[container == 32][kind], width, x, x, reg(n), 0);
+    // Only the part's own bits, back to their place.
+    shift_words(f, container, width, SHIFT_LEFT, x, x, container - bits);
+    if (at == 0) {
+      shift_words(f, container, width, SHIFT_RIGHT, to, x, above);
+    } else {
+      shift_words(f, container, width, SHIFT_RIGHT, x, x, above);
+      hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
+    }
+  }
+}
+
+// 64-bit arithmetic shift with AVX2: negative lanes are shifted turned over.
+static void shift_quads(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned width = hlo_x86_width(value->type);
+  unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  unsigned sign = hlo_x86_temp_vec(f);
+  hlo_x86_zero_vec(f, sign);
+  hlo_x86_vvv(f->as, HLO_X86_vpcmpgtq, width, sign, sign, reg(a), 0);
+  hlo_x86_bits(f, HLO_X86_XOR, width, to, a, reg(sign));
+  hlo_x86_vvv(f->as, HLO_X86_vpsrlvq, width, to, to, reg(b), 0);
+  hlo_x86_bits(f, HLO_X86_XOR, width, to, to, reg(sign));
+}
+
+static void emit_shift(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  if (hlo_x86_elem_bits(value->type) == 64) {
+    shift_quads(f, value, to);
+  } else {
+    shift_parts(f, value, to, f->is_avx512 ? 16 : 32);
+  }
+}
+
+// ---- products, minima
+// ----------------------------------------------------------------------------
+
+static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned width = hlo_x86_width(value->type);
+  unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  unsigned x = hlo_x86_temp_vec(f), y = hlo_x86_temp_vec(f);
+  hlo_x86_asm_t* as = f->as;
+  if (hlo_x86_elem_bits(value->type) == 8) {  // odd and even bytes as words
+    shift_words(f, 16, width, SHIFT_RIGHT, x, a, 8);
+    shift_words(f, 16, width, SHIFT_RIGHT, y, b, 8);
+    hlo_x86_vvv(as, HLO_X86_vpmullw, width, x, x, reg(y), 0);
+    shift_words(f, 16, width, SHIFT_LEFT, x, x, 8);
+    hlo_x86_vvv(as, HLO_X86_vpmullw, width, to, a, reg(b), 0);
+    hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 16, 0xff, width));
+    hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
+  } else {  // both cross products of 32-bit halves, above the product of the low ones
+    shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
+    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(b), 0);
+    shift_words(f, 64, width, SHIFT_RIGHT, y, b, 32);
+    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, y, y, reg(a), 0);
+    add(f, 64, width, x, x, reg(y));
+    shift_words(f, 64, width, SHIFT_LEFT, x, x, 32);
+    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, to, a, reg(b), 0);
+    add(f, 64, width, to, to, reg(x));
+  }
+}
+
+// 64 bits with AVX2.
+static void emit_min_max(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned width = hlo_x86_width(value->type);
+  unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  unsigned x = a, y = b;
+  if (value->op == HLO_VIR_umin || value->op == HLO_VIR_umax) {
+    hlo_x86_rm_t sign = hlo_x86_pool_splat(f, 64, UINT64_C(1) << 63, width);
+    x = hlo_x86_temp_vec(f);
+    y = hlo_x86_temp_vec(f);
+    hlo_x86_bits(f, HLO_X86_XOR, width, x, a, sign);
+    hlo_x86_bits(f, HLO_X86_XOR, width, y, b, sign);
+  }
+  bool is_min = value->op == HLO_VIR_smin || value->op == HLO_VIR_umin;
+  hlo_x86_vvv(f->as, HLO_X86_vpcmpgtq, width, to, x, reg(y), 0);
+  hlo_x86_vvvv(f->as, HLO_X86_vblendvpd, width, to, is_min ? a : b, reg(is_min ? b : a), to);
+}
+
+// ---- counting bits
+// -------------------------------------------------------------------------------
+
+// Bits of each nibble by table, then sums of bytes to the width of the lanes. `from` is kept.
+static void count_bits(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to, unsigned from) {
+  static const hlo_x86_insn_t insns[] = {HLO_X86_vpopcntb, HLO_X86_vpopcntw, HLO_X86_vpopcntd,
+                                         HLO_X86_vpopcntq};
+  hlo_x86_asm_t* as = f->as;
+  if (f->is_avx512 && hlo_x86_insn_is_available(insns[log2_bytes(bits)], f->target->cpu.features)) {
+    hlo_x86_vv(as, insns[log2_bytes(bits)], width, to, reg(from), 0);
+    return;
+  }
+  static const uint8_t nibble_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+  uint8_t table_bytes[64];
+  for (unsigned i = 0; i < sizeof table_bytes; ++i) table_bytes[i] = nibble_bits[i % 16];
+  hlo_x86_rm_t nibble = hlo_x86_pool_splat(f, 8, 0x0f, width);
+  unsigned table = hlo_x86_temp_vec(f), high = hlo_x86_temp_vec(f);
+  hlo_x86_vv(as, HLO_X86_vmovups, width, table, hlo_x86_pool_bytes(f, table_bytes, width), 0);
+  shift_words(f, 16, width, SHIFT_RIGHT, high, from, 4);
+  hlo_x86_bits(f, HLO_X86_AND, width, high, high, nibble);
+  hlo_x86_bits(f, HLO_X86_AND, width, to, from, nibble);
+  hlo_x86_vvv(as, HLO_X86_vpshufb, width, high, table, reg(high), 0);
+  hlo_x86_vvv(as, HLO_X86_vpshufb, width, to, table, reg(to), 0);
+  add(f, 8, width, to, to, reg(high));
+  if (bits == 64) {
+    hlo_x86_zero_vec(f, high);
+    hlo_x86_vvv(as, HLO_X86_vpsadbw, width, to, to, reg(high), 0);
+    return;
+  }
+  if (bits >= 16) {
+    hlo_x86_vvv(as, HLO_X86_vpmaddubsw, width, to, to, hlo_x86_pool_splat(f, 8, 1, width), 0);
+  }
+  if (bits == 32) {
+    hlo_x86_vvv(as, HLO_X86_vpmaddwd, width, to, to, hlo_x86_pool_splat(f, 16, 1, width), 0);
+  }
+}
+
+// Everything below the highest one becomes ones; the zeros that are left are counted.
+static void emit_clz(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  unsigned x = hlo_x86_temp_vec(f), shifted = hlo_x86_temp_vec(f);
+  shift_lanes(f, bits, width, SHIFT_RIGHT, x, from, 1);
+  hlo_x86_bits(f, HLO_X86_OR, width, x, x, reg(from));
+  for (unsigned by = 2; by < bits; by *= 2) {
+    shift_lanes(f, bits, width, SHIFT_RIGHT, shifted, x, by);
+    hlo_x86_bits(f, HLO_X86_OR, width, x, x, reg(shifted));
+  }
+  hlo_x86_ones_vec(f, width, shifted);
+  hlo_x86_bits(f, HLO_X86_XOR, width, x, x, reg(shifted));
+  count_bits(f, bits, width, to, x);
+}
+
+// ---- division of one lane
+// ------------------------------------------------------------------------
+
+static void lane_to_gpr(hlo_x86_fn_t* f, unsigned bits, bool is_signed, unsigned to,
+                        unsigned from) {
+  hlo_x86_vv(f->as, bits == 64 ? HLO_X86_vmovq_store : HLO_X86_vmovd_store, 16, from, reg(to), 0);
+  if (bits == 8) {
+    hlo_x86_rm(f->as, is_signed ? HLO_X86_movsx_8 : HLO_X86_movzx_8, 4, to, reg(to));
+  } else if (bits == 16) {
+    hlo_x86_rm(f->as, is_signed ? HLO_X86_movsx_16 : HLO_X86_movzx_16, 4, to, reg(to));
+  }
+}
+
+static void emit_division(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  if (value->type.lanes != 1) {
+    hlo_x86_unimplemented(f, value);
+    return;
+  }
+  unsigned bits = hlo_x86_elem_bits(value->type), size = bits == 64 ? 8 : 4;
+  bool is_signed = value->op == HLO_VIR_sdiv || value->op == HLO_VIR_srem;
+  bool is_quotient = value->op == HLO_VIR_sdiv || value->op == HLO_VIR_udiv;
+  hlo_x86_claim(f, HLO_X86_RAX);
+  hlo_x86_claim(f, HLO_X86_RDX);
+  unsigned divisor = hlo_x86_temp_gpr(f);
+  lane_to_gpr(f, bits, is_signed, HLO_X86_RAX, hlo_x86_in(f, value->operands[0]));
+  lane_to_gpr(f, bits, is_signed, divisor, hlo_x86_in(f, value->operands[1]));
+  if (is_signed) {
+    hlo_x86_bare(f->as, size == 8 ? HLO_X86_cqo : HLO_X86_cdq);
+    hlo_x86_m(f->as, HLO_X86_idiv, size, reg(divisor));
+  } else {
+    hlo_x86_rm(f->as, HLO_X86_xor, 4, HLO_X86_RDX, reg(HLO_X86_RDX));
+    hlo_x86_m(f->as, HLO_X86_div, size, reg(divisor));
+  }
+  hlo_x86_vv(f->as, size == 8 ? HLO_X86_vmovq : HLO_X86_vmovd, 16, to,
+             reg(is_quotient ? HLO_X86_RAX : HLO_X86_RDX), 0);
+}
+
+void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  unsigned to = hlo_x86_out(f, value);
+  switch (value->op) {
+    case HLO_VIR_mul: emit_mul(f, value, to); break;
+    case HLO_VIR_smin:
+    case HLO_VIR_smax:
+    case HLO_VIR_umin:
+    case HLO_VIR_umax: emit_min_max(f, value, to); break;
+    case HLO_VIR_shl:
+    case HLO_VIR_lshr:
+    case HLO_VIR_ashr: emit_shift(f, value, to); break;
+    case HLO_VIR_shli:
+    case HLO_VIR_lshri:
+    case HLO_VIR_ashri:
+    case HLO_VIR_rotli: emit_shift_imm(f, value, to); break;
+    case HLO_VIR_popcount:
+      count_bits(f, hlo_x86_elem_bits(value->type), hlo_x86_width(value->type), to,
+                 hlo_x86_in(f, value->operands[0]));
+      break;
+    case HLO_VIR_clz: emit_clz(f, value, to); break;
+    case HLO_VIR_sdiv:
+    case HLO_VIR_srem:
+    case HLO_VIR_udiv:
+    case HLO_VIR_urem: emit_division(f, value, to); break;
+    default: hlo_x86_unimplemented(f, value); break;
+  }
+  hlo_x86_out_done(f, value, to);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations between lanes: splats, halves, joins, slides, permutations.
+#include "codegen/x86/x86_impl.h"
+
+static hlo_x86_rm_t reg(unsigned number) {
+  return hlo_x86_reg(number);
+}
+
+static const hlo_x86_insn_t broadcasts[] = {HLO_X86_vpbroadcastb, HLO_X86_vpbroadcastw,
+                                            HLO_X86_vbroadcastss, HLO_X86_vpbroadcastq};
+
+static unsigned log2_bytes_of(hlo_vir_type_t type) {
+  return (unsigned)__builtin_ctz(hlo_x86_elem_bits(type) / 8);
+}
+
+static void emit_splat(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  hlo_x86_rm_t from = hlo_x86_in_vec(f, value->operands[0], 16, 0);
+  from.is_splat = false;
+  hlo_x86_vv(f->as, broadcasts[log2_bytes_of(value->type)], hlo_x86_width(value->type), to, from,
+             0);
+}
+
+static void emit_splat_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_insn_t from_gpr[] = {HLO_X86_vpbroadcastb_gpr, HLO_X86_vpbroadcastw_gpr,
+                                            HLO_X86_vpbroadcastd_gpr, HLO_X86_vpbroadcastq_gpr};
+  unsigned from = hlo_x86_in(f, value->operands[0]), width = hlo_x86_width(value->type);
+  if (f->is_avx512 && value->type.lanes > 1) {
+    hlo_x86_vv(f->as, from_gpr[log2_bytes_of(value->type)], width, to, reg(from), 0);
+    return;
+  }
+  hlo_x86_vv(f->as, HLO_X86_vmovq, 16, to, reg(from), 0);
+  if (value->type.lanes > 1) {
+    hlo_x86_vv(f->as, broadcasts[log2_bytes_of(value->type)], width, to, reg(to), 0);
+  }
+}
+
+static void emit_to_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  unsigned bits = hlo_x86_elem_bits(value->operands[0]->type);
+  bool is_unsigned = value->flags & HLO_VIR_UNSIGNED;
+  hlo_x86_vv(f->as, bits == 64 ? HLO_X86_vmovq_store : HLO_X86_vmovd_store, 16, from, reg(to), 0);
+  switch (bits) {
+    case 8:
+      hlo_x86_rm(f->as, is_unsigned ? HLO_X86_movzx_8 : HLO_X86_movsx_8, 8, to, reg(to));
+      break;
+    case 16:
+      hlo_x86_rm(f->as, is_unsigned ? HLO_X86_movzx_16 : HLO_X86_movsx_16, 8, to, reg(to));
+      break;
+    case 32:
+      if (!is_unsigned) hlo_x86_rm(f->as, HLO_X86_movsxd, 8, to, reg(to));
+      break;
+    default: break;
+  }
+}
+
+// ---- halves
+// --------------------------------------------------------------------------------------
+
+void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from) {
+  if (bytes == 64) {
+    hlo_x86_vvi(f->as, HLO_X86_vextracti64x4, 64, from, reg(to), 1, 0);
+  } else if (bytes == 32) {
+    hlo_x86_vvi(f->as, f->is_avx512 ? HLO_X86_vextracti32x4 : HLO_X86_vextracti128, 32, from,
+                reg(to), 1, 0);
+  } else {
+    hlo_x86_vvi(f->as, HLO_X86_vpsrldq, 16, to, reg(from), bytes / 2, 0);
+  }
+}
+
+void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a, hlo_x86_rm_t b) {
+  hlo_x86_asm_t* as = f->as;
+  switch (bytes) {
+    case 64: hlo_x86_vvvi(as, HLO_X86_vinserti64x4, 64, to, a, b, 1, 0); break;
+    case 32:
+      hlo_x86_vvvi(as, f->is_avx512 ? HLO_X86_vinserti32x4 : HLO_X86_vinserti128, 32, to, a, b, 1,
+                   0);
+      break;
+    case 16: hlo_x86_vvv(as, HLO_X86_vpunpcklqdq, 16, to, a, b, 0); break;
+    case 8: hlo_x86_vvv(as, HLO_X86_vpunpckldq, 16, to, a, b, 0); break;
+    case 4: hlo_x86_vvv(as, HLO_X86_vpunpcklwd, 16, to, a, b, 0); break;
+    default: hlo_x86_vvv(as, HLO_X86_vpunpcklbw, 16, to, a, b, 0); break;
+  }
+}
+
+// ---- slides
+// --------------------------------------------------------------------------------------
+
+// from, moved up by whole 16-byte parts, zeros below. `to` may not be `from` unless parts is 0.
+static unsigned slide_parts(hlo_x86_fn_t* f, unsigned width, unsigned parts, unsigned from) {
+  if (parts == 0) return from;
+  unsigned to = hlo_x86_temp_vec(f);
+  if (16 * parts >= width) {
+    hlo_x86_zero_vec(f, to);
+  } else if (f->is_avx512) {
+    hlo_x86_zero_vec(f, to);
+    hlo_x86_vvvi(f->as, HLO_X86_valignq, width, to, from, reg(to), width / 8 - 2 * parts, 0);
+  } else {
+    hlo_x86_vvvi(f->as, HLO_X86_vperm2i128, width, to, from, reg(from), 0x08, 0);
+  }
+  return to;
+}
+
+static void emit_slide(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned width = hlo_x86_width(value->type), from = hlo_x86_in(f, value->operands[0]);
+  uint64_t bytes = (uint64_t)value->imm * (hlo_x86_elem_bits(value->type) / 8);
+  if (bytes >= hlo_x86_type_bytes(value->type)) {
+    hlo_x86_zero_vec(f, to);
+    return;
+  }
+  if (width == 16) {
+    hlo_x86_vvi(f->as, HLO_X86_vpslldq, 16, to, reg(from), (unsigned)bytes, 0);
+    return;
+  }
+  unsigned parts = (unsigned)bytes / 16, rest = (unsigned)bytes % 16;
+  unsigned upper = slide_parts(f, width, parts, from);
+  if (rest == 0) {
+    hlo_x86_move(f, HLO_X86_VECTORS, width, to, upper);
+    return;
+  }
+  unsigned lower = slide_parts(f, width, parts + 1, from);
+  hlo_x86_vvvi(f->as, HLO_X86_vpalignr, width, to, upper, reg(lower), 16 - rest, 0);
+}
+
+// ---- permutations
+// --------------------------------------------------------------------------------
+
+// Bytes of a 32-byte register by byte indices, without AVX-512: both halves looked up in both
+// halves.
+static void permute_bytes_avx2(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned index) {
+  unsigned low = hlo_x86_temp_vec(f), choice = hlo_x86_temp_vec(f);
+  hlo_x86_asm_t* as = f->as;
+  hlo_x86_vvi(as, HLO_X86_vpermq_imm, 32, low, reg(from), 0x44, 0);
+  hlo_x86_vvi(as, HLO_X86_vpermq_imm, 32, to, reg(from), 0xee, 0);
+  hlo_x86_vvv(as, HLO_X86_vpshufb, 32, low, low, reg(index), 0);
+  hlo_x86_vvv(as, HLO_X86_vpshufb, 32, to, to, reg(index), 0);
+  hlo_x86_vvi(as, HLO_X86_vpsllw_imm, 32, choice, reg(index), 3, 0);  // bit 4 to bit 7
+  hlo_x86_vvvv(as, HLO_X86_vpblendvb, 32, to, low, reg(to), choice);
+}
+
+// Bytes by byte indices with AVX-512BW but no VBMI: the word that holds each, then its half.
+static void permute_bytes_by_words(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
+                                   unsigned index) {
+  hlo_x86_asm_t* as = f->as;
+  unsigned shift = hlo_x86_temp_vec(f), odd = hlo_x86_temp_vec(f), low = hlo_x86_temp_vec(f);
+  hlo_x86_rm_t one = hlo_x86_pool_splat(f, 16, 1, width);
+  for (unsigned half = 0; half < 2; ++half) {
+    unsigned out = half ? odd : to;
+    hlo_x86_vvi(as, half ? HLO_X86_vpsrlw_imm : HLO_X86_vpsllw_imm, width, low, reg(index), 8, 0);
+    if (!half) hlo_x86_vvi(as, HLO_X86_vpsrlw_imm, width, low, reg(low), 8, 0);
+    hlo_x86_bits(f, HLO_X86_AND, width, shift, low, one);
+    hlo_x86_vvi(as, HLO_X86_vpsllw_imm, width, shift, reg(shift), 3, 0);
+    hlo_x86_vvi(as, HLO_X86_vpsrlw_imm, width, low, reg(low), 1, 0);
+    hlo_x86_vvv(as, HLO_X86_vpermw, width, out, low, reg(from), 0);
+    hlo_x86_vvv(as, HLO_X86_vpsrlvw, width, out, out, reg(shift), 0);
+    hlo_x86_vvi(as, HLO_X86_vpsllw_imm, width, out, reg(out), 8, 0);
+    if (!half) hlo_x86_vvi(as, HLO_X86_vpsrlw_imm, width, out, reg(out), 8, 0);
+  }
+  hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(odd));
+}
+
+static void permute_bytes(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
+                          unsigned index) {
+  if (width == 16) {
+    hlo_x86_vvv(f->as, HLO_X86_vpshufb, 16, to, from, reg(index), 0);
+  } else if (hlo_cpu_has(&f->target->cpu, HLO_CPU_AVX512VBMI) && f->is_avx512) {
+    hlo_x86_vvv(f->as, HLO_X86_vpermb, width, to, index, reg(from), 0);
+  } else if (f->is_avx512) {
+    permute_bytes_by_words(f, width, to, from, index);
+  } else {
+    permute_bytes_avx2(f, to, from, index);
+  }
+}
+
+static void permute_words(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
+                          unsigned index) {
+  if (f->is_avx512) {
+    hlo_x86_vvv(f->as, HLO_X86_vpermw, width, to, index, reg(from), 0);
+    return;
+  }
+  unsigned bytes = hlo_x86_temp_vec(f);  // of word i: 2 i, 2 i + 1
+  hlo_x86_vvv(f->as, HLO_X86_vpmullw, width, bytes, index, hlo_x86_pool_splat(f, 16, 0x0202, width),
+              0);
+  hlo_x86_vvv(f->as, HLO_X86_vpaddw, width, bytes, bytes, hlo_x86_pool_splat(f, 16, 0x0100, width),
+              0);
+  permute_bytes(f, width, to, from, bytes);
+}
+
+static void permute_quads(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
+                          unsigned index) {
+  if (width > 16 && f->is_avx512) {
+    hlo_x86_vvv(f->as, HLO_X86_vpermq, width, to, index, reg(from), 0);
+    return;
+  }
+  unsigned twice = hlo_x86_temp_vec(f);
+  hlo_x86_vvv(f->as, HLO_X86_vpaddq, width, twice, index, reg(index), 0);
+  if (width == 16) {
+    hlo_x86_vvv(f->as, HLO_X86_vpermilpd, width, to, from, reg(twice), 0);
+    return;
+  }
+  hlo_x86_vvi(f->as, HLO_X86_vpshufd, width, twice, reg(twice), 0xa0, 0);
+  hlo_x86_vvv(f->as, HLO_X86_vpaddd, width, twice, twice,
+              hlo_x86_pool_splat(f, 64, UINT64_C(1) << 32, width), 0);
+  hlo_x86_vvv(f->as, HLO_X86_vpermd, width, to, twice, reg(from), 0);
+}
+
+static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  unsigned width = hlo_x86_width(value->type);
+  unsigned from = hlo_x86_in(f, value->operands[0]), index = hlo_x86_in(f, value->operands[1]);
+  switch (hlo_x86_elem_bits(value->type)) {
+    case 8: permute_bytes(f, width, to, from, index); break;
+    case 16: permute_words(f, width, to, from, index); break;
+    case 32:
+      if (width == 16) {
+        hlo_x86_vvv(f->as, HLO_X86_vpermilps, width, to, from, reg(index), 0);
+      } else {
+        hlo_x86_vvv(f->as, HLO_X86_vpermd, width, to, index, reg(from), 0);
+      }
+      break;
+    default: permute_quads(f, width, to, from, index); break;
+  }
+}
+
+void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  bool of_masks = value->type.elem == HLO_VIR_MASK ||
+                  (value->operand_count && value->operands[0]->type.elem == HLO_VIR_MASK);
+  if (of_masks && value->op != HLO_VIR_mask_const) {
+    hlo_x86_emit_mask(f, value);
+    return;
+  }
+  unsigned to = hlo_x86_out(f, value);
+  switch (value->op) {
+    case HLO_VIR_splat: emit_splat(f, value, to); break;
+    case HLO_VIR_splat_index: emit_splat_index(f, value, to); break;
+    case HLO_VIR_to_index: emit_to_index(f, value, to); break;
+    case HLO_VIR_lower_half:
+      hlo_x86_move(f, HLO_X86_VECTORS, hlo_x86_width(value->type), to,
+                   hlo_x86_in(f, value->operands[0]));
+      break;
+    case HLO_VIR_upper_half:
+      hlo_x86_upper_bytes(f, hlo_x86_type_bytes(value->operands[0]->type), to,
+                          hlo_x86_in(f, value->operands[0]));
+      break;
+    case HLO_VIR_join: {
+      unsigned a = hlo_x86_in(f, value->operands[0]);
+      hlo_x86_rm_t b = hlo_x86_reg(hlo_x86_in(f, value->operands[1]));
+      hlo_x86_join_bytes(f, hlo_x86_type_bytes(value->type), to, a, b);
+      break;
+    }
+    case HLO_VIR_slide_up: emit_slide(f, value, to); break;
+    case HLO_VIR_permute: emit_permute(f, value, to); break;
+    default: hlo_x86_remake(f, value, to); break;
+  }
+  hlo_x86_out_done(f, value, to);
+}
