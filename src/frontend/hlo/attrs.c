@@ -240,6 +240,9 @@ static hlo_status_t special_attrs(hlo_desc_node_t* node) {
 }
 
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) {
+  if (node->op == HLO_OP_all_to_all && node->instruction->dimensions.count == 0) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "all-to-all with one operand per device");
+  }
   for (size_t i = 0; i < hlo_desc_field_row_count; ++i) {
     const hlo_desc_field_row_t* row = &hlo_desc_field_rows[i];
     if (row->op == node->op) HLO_TRY(add_field(node, row));

@@ -122,7 +122,7 @@ static void big_computation_many_times(hlo_strbuf_t* out) {
 
 static void big_literal_many_times(hlo_strbuf_t* out) {
   hlo_strbuf_t numbers = {0};
-  unsigned count = repeat(&numbers, INPUT_BYTES / 2, "%.0s%.0s1,");
+  unsigned count = repeat(&numbers, INPUT_BYTES / 2, "1,");
   hlo_strbuf_printf(out,
                     "%sc{a=f32[] parameter(0) b=f32[] parameter(1) x=s64[%u] constant({%s1})\n",
                     head, count + 1, hlo_strbuf_text(&numbers));
