@@ -50,8 +50,21 @@ static hlo_status_t add_constant(scope_t* s, const hlo_literal_t* literal, uint3
   return hlo_export_add(s, "constant", &shape, 0, NULL, &fields, out_id);
 }
 
+// HLO's rng has no third operand, the shape of the result.
+static bool is_shape_of_rng(const hlo_value_t* value) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    const hlo_node_t* user = use->user;
+    if (user->op != HLO_OP_rng || hlo_node_operand(user, 0) == value ||
+        hlo_node_operand(user, 1) == value) {
+      return false;
+    }
+  }
+  return !hlo_value_is_unused(value);
+}
+
 // A constant of equal elements is a scalar that is repeated.
 static hlo_status_t export_constant(scope_t* s, const hlo_node_t* node) {
+  if (is_shape_of_rng(&node->results[0])) return hlo_ok();
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   const hlo_type_t* type = node->results[0].type;
   int64_t id;
