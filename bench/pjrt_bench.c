@@ -284,6 +284,7 @@ static void compile_program(const session_t* session, const program_t* program) 
 
 /// Adds one to each of `count` scalars.
 static void dispatch_program(const session_t* session, int count, const char* name) {
+  if (!strstr(name, session->options->only)) return;
   hlo_strbuf_t text = {0};
   hlo_strbuf_printf(&text, "func.func public @main(");
   for (int i = 0; i < count; ++i) {

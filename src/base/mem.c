@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if HLO_ADDRESS_SANITIZER
-#include <sanitizer/asan_interface.h>
-#define FORBID(bytes, count) ASAN_POISON_MEMORY_REGION(bytes, count)
-#define PERMIT(bytes, count) ASAN_UNPOISON_MEMORY_REGION(bytes, count)
-#else
-#define FORBID(bytes, count) ((void)(bytes), (void)(count))
-#define PERMIT(bytes, count) ((void)(bytes), (void)(count))
-#endif
-
 enum {
   ARENA_BLOCK_BYTES = 64 * 1024,
   ARENA_ALIGN = 16,
@@ -112,7 +103,7 @@ static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
   if (!block) return false;
   block->older = arena->blocks;
   block->size_bytes = want;
-  FORBID(block->data, want);
+  hlo_mem_forbid(block->data, want);
   arena->blocks = block;
   arena->next = block->data;
   arena->end = block->data + want;
@@ -134,7 +125,7 @@ void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes) {
   }
   void* block = arena->next;
   arena->next += rounded;
-  PERMIT(block, size_bytes);
+  hlo_mem_permit(block, size_bytes);
   return block;
 }
 
@@ -184,7 +175,7 @@ void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark) {
     arena->blocks = older;
   }
   arena->next = mark.next;
-  if (mark.next) FORBID(mark.next, (size_t)(mark.end - mark.next));
+  if (mark.next) hlo_mem_forbid(mark.next, (size_t)(mark.end - mark.next));
   arena->end = mark.end;
   arena->used_bytes = mark.used_bytes;
 }

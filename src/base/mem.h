@@ -21,6 +21,28 @@
 #ifndef HLO_ADDRESS_SANITIZER
 #define HLO_ADDRESS_SANITIZER 0
 #endif
+#if HLO_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+/// For allocators that carve up or keep blocks: under the address sanitizer, touching these bytes is
+/// a fault until they are permitted again.
+static inline void hlo_mem_forbid(const void* bytes, size_t count) {
+#if HLO_ADDRESS_SANITIZER
+  ASAN_POISON_MEMORY_REGION(bytes, count);
+#else
+  (void)bytes;
+  (void)count;
+#endif
+}
+static inline void hlo_mem_permit(const void* bytes, size_t count) {
+#if HLO_ADDRESS_SANITIZER
+  ASAN_UNPOISON_MEMORY_REGION(bytes, count);
+#else
+  (void)bytes;
+  (void)count;
+#endif
+}
 
 /// The only way to heap memory outside base. NULL on failure (or when fault injection says so).
 /// Sizes of 0 give a unique pointer. Free with hlo_mem_free(); NULL is fine there.

@@ -68,7 +68,8 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
           options.device_count ? options.device_count : (uint32_t)client->config.num_devices,
       .thread_count =
           options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
-      .trace = client->observer.trace};
+      .trace = client->observer.trace,
+      .kept_mib = client->config.memory_retain};
   return hlo_client_create(&client_options, &client->client);
 }
 

@@ -265,6 +265,9 @@ static void test_memory_stats(void** state) {
   OK(Device_MemoryStats, &stats);
   assert_true(stats.bytes_in_use >= (int64_t)sizeof data);
   assert_true(stats.peak_bytes_in_use_is_set && stats.peak_bytes_in_use >= stats.bytes_in_use);
+  assert_true(stats.pool_bytes_is_set && stats.pool_bytes >= stats.bytes_in_use);
+  assert_true(stats.peak_pool_bytes_is_set && stats.peak_pool_bytes >= stats.pool_bytes);
+  assert_true(!stats.bytes_limit_is_set || stats.bytes_limit >= stats.pool_bytes);
   destroy_buffer(buffer);
   OK(Device_ClearMemoryStats, &ARGS(Device_ClearMemoryStats, .device = device));
   OK(Device_MemoryStats, &stats);

@@ -23,7 +23,8 @@ static hlo_status_t fill_client(PJRT_Client* client) {
                                         .thread_count = (uint32_t)config->num_threads,
                                         .platform_name = config->platform_name,
                                         .platform_version = client->settings.platform_version,
-                                        .trace = client->settings.observer.trace};
+                                        .trace = client->settings.observer.trace,
+                                        .kept_mib = config->memory_retain};
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->device_count = hlo_client_device_count(client->client);
   HLO_TRY(hlo_pjrt_topology_create(config->platform_name, client->settings.platform_version,

@@ -209,6 +209,12 @@ hlo_status_t hlo_pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args) {
   args->num_allocs_is_set = true;
   args->largest_alloc_size = stats.largest_allocation_bytes;
   args->largest_alloc_size_is_set = true;
+  args->bytes_limit = (int64_t)stats.limit_bytes;
+  args->bytes_limit_is_set = stats.limit_bytes != 0;
+  args->pool_bytes = (int64_t)stats.reserved_bytes;
+  args->pool_bytes_is_set = true;
+  args->peak_pool_bytes = (int64_t)stats.peak_reserved_bytes;
+  args->peak_pool_bytes_is_set = true;
   return hlo_ok();
 }
 

@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 
-enum { MAX_DEVICES = 4096, MAX_THREADS = 1024 };
+enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20, KEPT_SHARE = 4 };
 
 struct hlo_client {
   char platform_name[64];
   char platform_version[256];
   hlo_pool_t* pool;
+  hlo_heap_t* heap;
+  uint64_t memory_bytes;  // of the machine; 0: unknown
   hlo_trace_t* trace;
   atomic_ullong run_id;
   hlo_mutex_t lock;  // guards work_count
@@ -49,6 +52,16 @@ static void init_devices(hlo_client_t* client) {
   }
 }
 
+static hlo_status_t create_heap(const hlo_client_options_t* options, hlo_client_t* client) {
+  client->memory_bytes = hlo_os_memory_bytes();
+  uint64_t keep_bytes = client->memory_bytes / KEPT_SHARE;
+  if (options->kept_mib) {
+    keep_bytes = options->kept_mib < 0 ? 0 : (uint64_t)options->kept_mib * BYTES_PER_MIB;
+  }
+  hlo_heap_options_t heap_options = {keep_bytes, client->memory_bytes};
+  return hlo_heap_create(&heap_options, &client->heap);
+}
+
 hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t** out_client) {
   uint32_t device_count = options->device_count ? options->device_count : 1;
   if (device_count > MAX_DEVICES || options->thread_count > MAX_THREADS) {
@@ -59,9 +72,13 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   size_t bytes = sizeof(hlo_client_t) + device_count * sizeof(hlo_device_t);
   hlo_client_t* client = hlo_mem_alloc_zeroed(bytes);
   if (!client) return hlo_status_out_of_memory(bytes);
-  hlo_pool_options_t pool_options = {.worker_count = options->thread_count};
-  hlo_status_t status = hlo_pool_create(&pool_options, &client->pool);
+  hlo_status_t status = create_heap(options, client);
+  if (hlo_status_is_ok(status)) {
+    hlo_pool_options_t pool_options = {.worker_count = options->thread_count};
+    status = hlo_pool_create(&pool_options, &client->pool);
+  }
   if (!hlo_status_is_ok(status)) {
+    hlo_heap_release(client->heap);
     hlo_mem_free(client);
     return status;
   }
@@ -86,6 +103,7 @@ void hlo_client_release(hlo_client_t* client) {
     hlo_mutex_unlock(&client->lock);
   }
   hlo_pool_release(client->pool);
+  hlo_heap_release(client->heap);
   hlo_condition_deinit(&client->idle);
   hlo_mutex_deinit(&client->lock);
   hlo_mem_free(client);
@@ -107,6 +125,9 @@ hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
 }
 
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
+hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
+  return client->heap;
+}
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
   return client->trace;
 }
@@ -138,15 +159,21 @@ void hlo_client_work_end(hlo_client_t* client) {
 hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->device->client; }
 
 void hlo_memory_get_stats(hlo_memory_t* memory, hlo_memory_stats_t* out_stats) {
+  hlo_heap_stats_t heap;
+  hlo_heap_get_stats(hlo_memory_client(memory)->heap, &heap);
   *out_stats = (hlo_memory_stats_t){
       .bytes_in_use = atomic_load(&memory->bytes_in_use),
       .peak_bytes_in_use = atomic_load(&memory->peak_bytes),
       .allocation_count = atomic_load(&memory->allocation_count),
       .largest_allocation_bytes = atomic_load(&memory->largest_bytes),
+      .reserved_bytes = heap.reserved_bytes,
+      .peak_reserved_bytes = heap.peak_reserved_bytes,
+      .limit_bytes = hlo_memory_client(memory)->memory_bytes,
   };
 }
 
 void hlo_memory_clear_stats(hlo_memory_t* memory) {
+  hlo_heap_clear_peak(hlo_memory_client(memory)->heap);
   atomic_store(&memory->peak_bytes, atomic_load(&memory->bytes_in_use));
   atomic_store(&memory->allocation_count, 0);
   atomic_store(&memory->largest_bytes, 0);

@@ -3,6 +3,7 @@
 #ifndef HLO_RUNTIME_CLIENT_H_
 #define HLO_RUNTIME_CLIENT_H_
 
+#include "base/heap.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/trace.h"
@@ -24,6 +25,8 @@ hlo_memory_kind_t hlo_memory_kind_from_name(const char* name, size_t length);
 
 typedef struct hlo_memory_stats {
   int64_t bytes_in_use, peak_bytes_in_use, allocation_count, largest_allocation_bytes;
+  // of the client's heap, which all its devices share
+  uint64_t reserved_bytes, peak_reserved_bytes, limit_bytes;
 } hlo_memory_stats_t;
 
 /// A memory space of one device. threads: immutable, statistics atomic.
@@ -48,6 +51,8 @@ typedef struct hlo_client_options {
   const char* platform_name;      // NULL: "cpu"
   const char* platform_version;   // NULL: "hlocc"
   hlo_trace_t* trace;             // lent, outlives the client; NULL: off
+  int64_t kept_mib;               // most freed device memory that is kept for reuse, in MiB; 0: a
+                                  // quarter of the machine's memory, negative: none
 } hlo_client_options_t;
 
 /// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
@@ -64,6 +69,8 @@ hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
 /// NULL when there is none of that id.
 hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id);
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
+/// Device memory of all devices, and what else is as large: at most the machine's memory.
+hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
 /// Gets a span for every run and copy; NULL when off.
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
 /// FAILED_PRECONDITION in a process forked after the client was made.

@@ -4,8 +4,6 @@
 
 #include "base/mem.h"
 
-enum { STORAGE_ALIGNMENT = 64 };
-
 static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   int64_t now = atomic_fetch_add_explicit(&memory->bytes_in_use, size_bytes, memory_order_relaxed) +
                 size_bytes;
@@ -32,20 +30,29 @@ static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes,
   return hlo_ok();
 }
 
+static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size_bytes) {
+  hlo_heap_stats_t stats;
+  hlo_heap_get_stats(hlo_client_heap(hlo_memory_client(memory)), &stats);
+  return hlo_status_create(
+      HLO_STATUS_RESOURCE_EXHAUSTED,
+      "out of memory: %zu bytes wanted in memory space %s of device %d (%lld bytes in use there; "
+      "all devices have taken %llu bytes from the system)",
+      size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
+      (long long)atomic_load(&memory->bytes_in_use), (unsigned long long)stats.reserved_bytes);
+}
+
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
   hlo_storage_t* storage = NULL;
   HLO_TRY(storage_alloc(memory, size_bytes, &storage));
-  storage->data = hlo_mem_alloc_aligned(size_bytes, STORAGE_ALIGNMENT);
-  if (!storage->data) {
+  hlo_status_t status =
+      hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)), size_bytes, &storage->block);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
     hlo_storage_release(storage);
-    return hlo_status_create(
-        HLO_STATUS_RESOURCE_EXHAUSTED,
-        "out of memory: %zu bytes wanted in memory space %s of device %d (%lld bytes in use)",
-        size_bytes, hlo_memory_kind_name(memory->kind), memory->device->id,
-        (long long)atomic_load(&memory->bytes_in_use));
+    return out_of_device_memory(memory, size_bytes);
   }
-  storage->is_owned = true;
+  storage->data = storage->block.data;
   count_allocation(memory, (int64_t)size_bytes);
   *out_storage = storage;
   return hlo_ok();
@@ -81,10 +88,10 @@ hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage) {
 void hlo_storage_release(hlo_storage_t* storage) {
   while (storage && atomic_fetch_sub_explicit(&storage->count, 1, memory_order_acq_rel) == 1) {
     hlo_storage_t* target = storage->target;
-    if (storage->is_owned) {
+    if (storage->block.data) {
       atomic_fetch_sub_explicit(&storage->memory->bytes_in_use, (int64_t)storage->size_bytes,
                                 memory_order_relaxed);
-      hlo_mem_free(storage->data);
+      hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
     }
     if (storage->release) storage->release(storage->release_context);
     hlo_mutex_deinit(&storage->lock);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/heap.h"
 #include "runtime/buffer.h"
 
 struct hlo_storage {
@@ -13,7 +14,7 @@ struct hlo_storage {
   void* data;             // NULL while unresolved
   size_t size_bytes;
   bool is_mutable;
-  bool is_owned;
+  hlo_block_t block;      // behind `data` where the bytes are of the client's heap
   void (*release)(void* context);
   void* release_context;
   hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it
