@@ -74,6 +74,7 @@ check-ci:
 	cd $(BUILD) && $(CTEST) -L jax
 
 check-full: check-ci check-ubsan check-tsan fuzz
+	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden

@@ -259,7 +259,7 @@ function(hlo_corpus_tests)
   endforeach()
 endfunction()
 
-# The tool from outside (label unit), golden files (label golden) and the pytest sets under tests/jax
+# The tool from outside and the back ends against each other (label unit), golden files (label golden) and the pytest sets under tests/jax
 # (labels jax, smoke).
 function(hlo_text_tests)
   if(TARGET hlocc_cli)
@@ -267,6 +267,16 @@ function(hlo_text_tests)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
              $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(cli/tool PROPERTIES LABELS unit TIMEOUT 120)
+    add_test(NAME cli/hlo_roundtrip
+             COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/hlo_roundtrip.py
+             --run $<TARGET_FILE:hlocc_cli> add_scalar cholesky_256 topk32_1024x4096 maxpool2x2
+             while_1e4_vec100 mlp_train_digits lstm_scan_128 partial_auto_shard_map all_to_all_8)
+    set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+  if(TARGET hlocc_cli)
+    add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     find_package(Python3 COMPONENTS Interpreter REQUIRED)
@@ -285,7 +295,7 @@ function(hlo_pytest name marker labels)
   add_test(NAME ${name} COMMAND ${HLOCC_PYTHON} -m pytest -q -p no:cacheprovider -m ${marker}
            ${CMAKE_SOURCE_DIR}/tests/jax)
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1500 ENVIRONMENT
-    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python")
+    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;HLOCC_TOOL=${CMAKE_BINARY_DIR}/bin/hlocc")
 endfunction()
 
 # Headers, libraries, tool, man pages, pkg-config and CMake package files.

@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "cli/cli.h"
 #include "cli/value.h"
+#include "compiler/execute.h"
 #include "interp/program.h"
 #include "interp/simgrid.h"
 #include "ir/clone.h"
@@ -19,6 +20,8 @@ typedef struct run {
   const hlo_func_t* func;
   bool is_test;  // one of several functions that are run one after the other
   hlo_interp_program_t* program;
+  hlo_program_t* compiled;             // of `func`; NULL: interpreted
+  hlo_pool_t* pool;                    // for it
   uint32_t process_count, partition_count;
   uint32_t input_count, output_count;  // of one process
   hlo_tensor_t** inputs;               // [process][input]: the same tensors for each
@@ -122,6 +125,10 @@ static hlo_status_t call_function(run_t* run) {
   hlo_interp_options_t options = {.rng_seed = (uint64_t)run->cli->seed,
                                   .probe_directory = run->cli->probe_dir,
                                   .print = print_probe};
+  if (run->compiled) {
+    return hlo_program_execute(run->compiled, run->func->type, run->pool, run->inputs,
+                               run->outputs);
+  }
   if (run->process_count == 1) {
     return hlo_interp_call(run->program, run->func, run->input_count, run->inputs,
                            run->output_count, run->outputs, &options);
@@ -225,12 +232,47 @@ static void drop_lists(run_t* run) {
   if (run->outputs) drop(run->outputs, run->process_count * run->output_count);
 }
 
-static hlo_status_t run_function(run_t* run, hlo_strbuf_t* out) {
+static void drop_compiled(run_t* run) {
+  if (run->compiled) run->compiled->destroy(run->compiled);
+  run->compiled = NULL;
+}
+
+// By the back end that is asked for, if it is not the interpreter, which runs what others refuse.
+static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
+  const hlo_cli_t* cli = run->cli;
+  drop_compiled(run);
+  if (!*cli->config.backend || strcmp(cli->config.backend, "interp") == 0 ||
+      run->process_count > 1) {
+    return hlo_ok();
+  }
+  const hlo_backend_t* backend = hlo_backend_find(cli->config.backend);
+  if (!backend) {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
+                             cli->config.backend);
+  }
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, &cli->observer, run->func->name, hlo_module_hash(module));
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.entry = run->func->name;
+  config.cpu = cli->config.cpu;
+  config.verify_each = cli->config.check;
+  config.observer = &cli->observer;
+  config.dumper = &dumper;
+  HLO_TRY(backend->compile(module, &config, &run->compiled));
+  if (run->compiled->backend == hlo_backend_find("interp")) drop_compiled(run);
+  if (!run->compiled || run->pool) return hlo_ok();
+  hlo_pool_options_t options = {.worker_count = (uint32_t)cli->config.num_threads};
+  return hlo_pool_create(&options, &run->pool);
+}
+
+static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t* out) {
   run->input_count = run->func->type->input_count;
   run->output_count = run->func->type->element_count - run->input_count;
   HLO_TRY(check_counts(run));
   HLO_TRY(make_lists(run));
   HLO_TRY(make_inputs(run));
+  HLO_TRY(compile_function(run, module));
   HLO_TRY(run_once(run));
   if (run->cli->bench) HLO_TRY(bench(run, out));
   return show_results(run, out);
@@ -256,7 +298,7 @@ static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_strbuf_t* o
   HLO_TRY(hlo_interp_program_create(module, &run->program));
   run->is_test = !run->cli->function && !hlo_module_entry(module);
   do {
-    HLO_TRY(run_function(run, out));
+    HLO_TRY(run_function(run, module, out));
     drop_lists(run);
     run->func = run->is_test ? next_test(module, run->func) : NULL;
   } while (run->func);
@@ -270,6 +312,8 @@ hlo_status_t hlo_cli_cmd_run(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_arena_init(&run.arena, 0);
   hlo_status_t status = run_module(&run, module, out);
   drop_lists(&run);
+  drop_compiled(&run);
+  hlo_pool_release(run.pool);
   hlo_arena_deinit(&run.arena);
   hlo_interp_program_release(run.program);
   hlo_module_release(module);

@@ -249,7 +249,10 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   hlo_executable_t* executable = NULL;
   hlo_loaded_t* loaded = NULL;
   HLO_TRY(hlo_compile(text->data, text->length, "probe.mlir", &config, NULL, 0, NULL, &executable));
-  hlo_status_t status = hlo_loaded_create(client, executable, 0, NULL, &loaded);
+  hlo_status_t status =
+      executable->program->backend == hlo_backend_find(backend)
+          ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
+          : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "left to another back end");
   hlo_executable_release(executable);
   if (hlo_status_is_ok(status)) status = run(loaded);
   hlo_loaded_release(loaded);

@@ -139,8 +139,7 @@ static void interp_destroy(hlo_program_t* program) {
   hlo_mem_free(data);
 }
 
-// Few nodes on few elements and no loop: running it takes less than waking a worker.
-static bool is_cheap(const hlo_func_t* func) {
+bool hlo_func_is_cheap(const hlo_func_t* func) {
   enum { MAX_NODES = 64, MAX_ELEMENTS = 4096 };
   uint32_t nodes = 0;
   int64_t elements = 0;
@@ -160,7 +159,6 @@ static bool is_cheap(const hlo_func_t* func) {
 
 static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_config_t* config,
                                    hlo_program_t** out_program) {
-  (void)config;
   HLO_TRY(hlo_custom_call_check(module));
   interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) return hlo_status_out_of_memory(sizeof *data);
@@ -169,12 +167,13 @@ static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_confi
     hlo_mem_free(data);
     return status;
   }
-  data->entry = hlo_module_entry(module);
-  data->base = (hlo_program_t){.entry = interp_entry,
+  data->entry = hlo_backend_entry(module, config);
+  data->base = (hlo_program_t){.backend = &hlo_backend_interp,
+                               .entry = interp_entry,
                                .data = data,
                                .destroy = interp_destroy,
                                .saved_bytes = sizeof(hlo_eval_t*),
-                               .is_cheap = is_cheap(data->entry)};
+                               .is_cheap = hlo_func_is_cheap(data->entry)};
   *out_program = &data->base;
   return hlo_ok();
 }

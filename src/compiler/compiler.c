@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "compiler/backend_interp.h"
+#include "compiler/backend_native.h"
 #include "compiler/signature.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
@@ -18,12 +19,18 @@ void hlo_compile_config_init(hlo_compile_config_t* config) {
 }
 
 const hlo_backend_t* hlo_backend_find(const char* name) {
-  static const hlo_backend_t* const kBackends[] = {&hlo_backend_interp};
+  static const hlo_backend_t* const kBackends[] = {&hlo_backend_interp, &hlo_backend_native,
+                                                   &hlo_backend_vir, &hlo_backend_plain};
   if (!name) return kBackends[0];
   for (size_t i = 0; i < sizeof kBackends / sizeof kBackends[0]; ++i) {
     if (strcmp(kBackends[i]->name, name) == 0) return kBackends[i];
   }
   return NULL;
+}
+
+const hlo_func_t* hlo_backend_entry(const hlo_module_t* module,
+                                    const hlo_compile_config_t* config) {
+  return config->entry ? hlo_module_find_func(module, config->entry) : hlo_module_entry(module);
 }
 
 static hlo_status_t check_config(const hlo_compile_config_t* config) {
@@ -60,30 +67,29 @@ static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t
   return status;
 }
 
-static hlo_status_t optimise(hlo_executable_t* executable) {
+static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
   const hlo_compile_config_t* config = &executable->config;
   hlo_module_t* module = executable->module;
-  hlo_dumper_t dumper;
-  hlo_dumper_init(&dumper, config->observer, executable->name, executable->fingerprint);
-  hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
+  hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
   HLO_TRY(hlo_pipeline_default(
       module, &(hlo_pipeline_options_t){.partition_count = config->partition_count,
                                         .verify_each = config->verify_each,
-                                        .dumper = &dumper,
+                                        .dumper = dumper,
                                         .trace = hlo_observer_trace(config->observer)}));
-  hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
+  hlo_dump_module(dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();
 }
 
-static hlo_status_t generate(hlo_executable_t* executable) {
-  const hlo_compile_config_t* config = &executable->config;
-  const hlo_backend_t* backend = hlo_backend_find(config->backend);
+static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper) {
+  hlo_compile_config_t config = executable->config;
+  config.dumper = dumper;
+  const hlo_backend_t* backend = hlo_backend_find(config.backend);
   if (!backend) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s", config->backend);
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s", config.backend);
   }
-  hlo_trace_t* trace = hlo_observer_trace(config->observer);
+  hlo_trace_t* trace = hlo_observer_trace(config.observer);
   uint64_t begin = hlo_trace_begin(trace);
-  hlo_status_t status = backend->compile(executable->module, config, &executable->program);
+  hlo_status_t status = backend->compile(executable->module, &config, &executable->program);
   hlo_trace_end(trace, begin, "compile", "back end", backend->name);
   return status;
 }
@@ -101,10 +107,12 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
-  HLO_TRY(optimise(executable));
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, executable->config.observer, executable->name, executable->fingerprint);
+  HLO_TRY(optimise(executable, &dumper));
   entry = hlo_module_entry(module);
   HLO_TRY(hlo_signature_read(executable, entry));
-  HLO_TRY(generate(executable));
+  HLO_TRY(generate(executable, &dumper));
   HLO_TRY(copy_bytes(bytes, size_bytes, &executable->source));
   executable->source_bytes = size_bytes;
   HLO_TRY(copy_bytes(options, options_bytes, &executable->options));

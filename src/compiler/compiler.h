@@ -9,6 +9,7 @@
 #include "base/kernel_abi.h"
 #include "base/observer.h"
 #include "base/status.h"
+#include "ir/dump.h"
 #include "ir/module.h"
 
 /// How a program is to be compiled. Filled by hlo_compile_options_init() and by the reader of the
@@ -16,9 +17,12 @@
 typedef struct hlo_compile_config {
   int32_t replica_count;
   int32_t partition_count;
-  const char* backend;  // "interp"; NULL: the best there is
-  bool verify_each;     // verify after every pass
+  const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
+  const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
+  const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
+  bool verify_each;     // verify after every pass, check what code generation plans
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
+  hlo_dumper_t* dumper;  // for the back end, set by hlo_compile(); NULL: writes nothing
 } hlo_compile_config_t;
 
 void hlo_compile_config_init(hlo_compile_config_t* config);
@@ -38,8 +42,11 @@ typedef struct hlo_signature_entry {
   bool must_alias;
 } hlo_signature_entry_t;
 
+typedef struct hlo_backend hlo_backend_t;
+
 /// A back end turns a module into something with an entry (see base/kernel_abi.h).
 typedef struct hlo_program {
+  const hlo_backend_t* backend;  // that runs it, which may be another than was asked for
   hlo_kernel_entry_t entry;
   const void* data;  // frame->program
   void (*destroy)(struct hlo_program* program);
@@ -49,16 +56,18 @@ typedef struct hlo_program {
   bool is_cheap;           // quicker to run inline than to hand to a worker
 } hlo_program_t;
 
-typedef struct hlo_backend {
+struct hlo_backend {
   const char* name;
   /// Compiles the entry function of a verified module that the program may keep using (the
   /// executable owns it and outlives the program).
   hlo_status_t (*compile)(hlo_module_t* module, const hlo_compile_config_t* config,
                           hlo_program_t** out_program);
-} hlo_backend_t;
+};
 
 /// NULL when unknown; name NULL: the default.
 const hlo_backend_t* hlo_backend_find(const char* name);
+/// The function that a configuration asks for; NULL: there is none.
+const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compile_config_t* config);
 
 /// What running a program costs, for PJRT's cost analysis. Counted from shapes, not measured.
 typedef struct hlo_cost {

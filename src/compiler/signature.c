@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "ir/clone.h"
+#include "ir/donation.h"
 
 static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, const char* what,
                                uint32_t number, hlo_signature_entry_t* out) {
@@ -39,12 +40,11 @@ static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, 
   return hlo_ok();
 }
 
-static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_attr_t* attrs,
+static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t* entry,
                                   uint32_t number) {
   hlo_signature_entry_t* argument = &executable->arguments[number];
-  const hlo_attr_t* donor = hlo_attr_dict_get(attrs, "jax.buffer_donor");
-  argument->is_donor = donor && donor->kind == HLO_ATTR_KIND_BOOL && donor->i;
-  const hlo_attr_t* alias = hlo_attr_dict_get(attrs, "tf.aliasing_output");
+  argument->is_donor = hlo_func_argument_is_donor(entry, number);
+  const hlo_attr_t* alias = hlo_func_argument_alias(entry, number);
   if (!alias || alias->kind != HLO_ATTR_KIND_INT) return hlo_ok();
   if (alias->i < 0 || alias->i >= executable->result_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
@@ -90,9 +90,7 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
                        &executable->results[i]));
     executable->result_bytes += executable->results[i].size_bytes;
   }
-  for (uint32_t i = 0; i < inputs; ++i) {
-    HLO_TRY(read_donation(executable, entry->arg_attrs ? entry->arg_attrs[i] : NULL, i));
-  }
+  for (uint32_t i = 0; i < inputs; ++i) HLO_TRY(read_donation(executable, entry, i));
   return hlo_ok();
 }
 

@@ -488,6 +488,8 @@ void hlo_interp_end(hlo_eval_t* eval) {
   hlo_tensor_pool_deinit(&eval->pool);
   hlo_mem_free(eval->stack);
   hlo_mem_free(eval->operands);
+  hlo_mem_free(eval->call.targets);
+  hlo_mem_free(eval->call.tensors);
   hlo_mem_free(eval);
 }
 

@@ -109,6 +109,8 @@ typedef struct hlo_probe {
   hlo_tensor_t* tensor;
 } hlo_probe_t;
 
+enum { HLO_REGION_FN_BUCKETS = 32 };
+
 struct hlo_eval {
   const hlo_interp_program_t* program;  // NULL: single nodes only
   hlo_interp_options_t options;
@@ -125,9 +127,14 @@ struct hlo_eval {
   bool is_pending;               // the op under way has to wait
   bool is_retry;                 // operands are those of the suspended step
   void* op_state;                // of the op under way; NULL at its first call
-  hlo_region_fn_t* region_fns;   // prepared ones, for the next time
+  hlo_region_fn_t* region_fns[HLO_REGION_FN_BUCKETS];  // prepared ones, for the next time
   hlo_probe_t *first_probe, *last_probe;
   uint32_t probe_count;
+  struct {                       // a call of one node over lent memory, see node_call.h
+    const hlo_node_t* node;      // NULL: none under way
+    void** targets;              // where its results are wanted; NULL once given out
+    hlo_tensor_t** tensors;      // its operands, then results
+  } call;
 };
 
 /// Says that the op under way has to wait: it answers OK without results and is called again with the

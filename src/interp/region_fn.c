@@ -10,7 +10,7 @@ enum {
   INSTRUCTION_LIMIT = 4096,  // longer bodies run in the evaluator
   INLINE_DEPTH_LIMIT = 16,
   SCALAR_BYTES = 16,         // the widest element
-  KEPT_LIMIT = 64,           // prepared functions kept by an evaluation
+  KEPT_LIMIT = 16,           // prepared functions kept in a bucket of an evaluation
   BLOCK = 256,               // elements worked on at a time by call_many
 };
 
@@ -435,12 +435,28 @@ static hlo_status_t load_captures(hlo_region_fn_t* fn) {
   return hlo_ok();
 }
 
+static hlo_region_fn_t** bucket_of(hlo_eval_t* eval, const hlo_region_t* region) {
+  return &eval->region_fns[(uintptr_t)region / sizeof(hlo_region_t) % HLO_REGION_FN_BUCKETS];
+}
+
 static hlo_region_fn_t* find_kept(hlo_eval_t* eval, const hlo_region_t* region) {
-  uint32_t count = 0;
-  for (hlo_region_fn_t* fn = eval->region_fns; fn && count < KEPT_LIMIT; fn = fn->next, ++count) {
+  for (hlo_region_fn_t* fn = *bucket_of(eval, region); fn; fn = fn->next) {
     if (fn->region == region && !fn->is_in_use) return fn;
   }
   return NULL;
+}
+
+// Keeps a prepared function; of too many, the one kept longest goes, unless it is in use.
+static void keep(hlo_eval_t* eval, hlo_region_fn_t* fn) {
+  hlo_region_fn_t** bucket = bucket_of(eval, fn->region);
+  fn->next = *bucket;
+  *bucket = fn;
+  uint32_t count = 1;
+  hlo_region_fn_t** last = bucket;
+  for (; (*last)->next; last = &(*last)->next) ++count;
+  if (count <= KEPT_LIMIT || (*last)->is_in_use) return;
+  region_fn_free(*last);
+  *last = NULL;
 }
 
 hlo_status_t hlo_region_fn_create(hlo_eval_t* eval, const hlo_region_t* region,
@@ -457,8 +473,7 @@ hlo_status_t hlo_region_fn_create(hlo_eval_t* eval, const hlo_region_t* region,
       region_fn_free(fn);
       return status;
     }
-    fn->next = eval->region_fns;
-    eval->region_fns = fn;
+    keep(eval, fn);
   }
   if (fn->has_captures && !fn->is_general) HLO_TRY(load_captures(fn));
   fn->is_in_use = true;
@@ -471,10 +486,12 @@ void hlo_region_fn_release(hlo_region_fn_t* fn) {
 }
 
 void hlo_region_fn_free_all(hlo_eval_t* eval) {
-  while (eval->region_fns) {
-    hlo_region_fn_t* fn = eval->region_fns;
-    eval->region_fns = fn->next;
-    region_fn_free(fn);
+  for (uint32_t i = 0; i < HLO_REGION_FN_BUCKETS; ++i) {
+    while (eval->region_fns[i]) {
+      hlo_region_fn_t* fn = eval->region_fns[i];
+      eval->region_fns[i] = fn->next;
+      region_fn_free(fn);
+    }
   }
 }
 

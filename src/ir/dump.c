@@ -25,23 +25,37 @@ void hlo_dumper_init(hlo_dumper_t* dumper, const hlo_observer_t* observer, const
 }
 
 // label: what stands between prefix and extension.
-static void write_module(hlo_dumper_t* dumper, const char* label, const hlo_module_t* module) {
+static void write_text(hlo_dumper_t* dumper, const char* label, const char* extension,
+                       const hlo_strbuf_t* text) {
   if (dumper->failed) return;
-  char file_name[sizeof dumper->prefix + 80];
-  snprintf(file_name, sizeof file_name, "%s.%s.mlir", dumper->prefix, label);
-  hlo_strbuf_t text = {0};
-  hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
-  hlo_status_t status = hlo_strbuf_status(&text);
+  char file_name[sizeof dumper->prefix + 88];
+  snprintf(file_name, sizeof file_name, "%s.%s.%s", dumper->prefix, label, extension);
+  hlo_status_t status = hlo_strbuf_status(text);
   if (hlo_status_is_ok(status)) {
     dumper->failed =
-        !hlo_observer_write_dump(dumper->observer, file_name, hlo_strbuf_text(&text), text.length);
+        !hlo_observer_write_dump(dumper->observer, file_name, hlo_strbuf_text(text), text->length);
   } else {
     dumper->failed = true;
     HLO_LOG(&dumper->observer->log, WARN, "no dump is written: %s: %s", file_name,
             hlo_status_message(status));
     hlo_status_release(status);
   }
+}
+
+static void write_module(hlo_dumper_t* dumper, const char* label, const hlo_module_t* module) {
+  if (dumper->failed) return;
+  hlo_strbuf_t text = {0};
+  hlo_print_module(module, &(hlo_print_options_t){.locations = true}, &text);
+  write_text(dumper, label, "mlir", &text);
   hlo_strbuf_deinit(&text);
+}
+
+bool hlo_dump_wants(const hlo_dumper_t* dumper, hlo_dump_stage_t stage) {
+  return dumper && hlo_observer_dumps(dumper->observer, stage);
+}
+
+void hlo_dump_text(hlo_dumper_t* dumper, hlo_dump_stage_t stage, const hlo_strbuf_t* text) {
+  if (hlo_dump_wants(dumper, stage)) write_text(dumper, hlo_dump_stage_name(stage), "txt", text);
 }
 
 void hlo_dump_module(hlo_dumper_t* dumper, hlo_dump_stage_t stage, const hlo_module_t* module) {

@@ -24,6 +24,9 @@ void hlo_dumper_init(hlo_dumper_t* dumper, const hlo_observer_t* observer, const
                      uint64_t fingerprint);
 /// Writes the module if the stage is wanted. dumper NULL: nothing.
 void hlo_dump_module(hlo_dumper_t* dumper, hlo_dump_stage_t stage, const hlo_module_t* module);
+/// Whether text for the stage is wanted; and writes it as <prefix>.<stage>.txt.
+bool hlo_dump_wants(const hlo_dumper_t* dumper, hlo_dump_stage_t stage);
+void hlo_dump_text(hlo_dumper_t* dumper, hlo_dump_stage_t stage, const hlo_strbuf_t* text);
 /// After each pass, also when stage `passes` is not wanted: they are counted.
 void hlo_dump_pass(hlo_dumper_t* dumper, const char* pass, const hlo_module_t* module);
 

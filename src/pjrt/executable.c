@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "frontend/hlo/hlo.h"
 #include "ir/print.h"
 #include "pjrt/objects.h"
 
@@ -120,9 +121,12 @@ static hlo_status_t check_program(const PJRT_Program* program) {
   if (program == NULL || program->code == NULL) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "there is no program to compile");
   }
-  if (format_is(program, "mlir") || format_is(program, "hlo")) return hlo_ok();
+  if (format_is(program, "mlir") || format_is(program, "hlo") ||
+      format_is(program, "hlo_with_config")) {
+    return hlo_ok();
+  }
   return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                           "program format %.*s is not supported; mlir and hlo are",
+                           "program format %.*s is not supported; mlir, hlo and hlo_with_config are",
                            (int)program->format_size, program->format);
 }
 
@@ -142,6 +146,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
     }
     const char* backend = settings->config.backend;
     config.backend = backend[0] != '\0' ? backend : NULL;
+    config.cpu = settings->config.cpu;
     config.verify_each = settings->config.check;
     config.observer = &settings->observer;
   }
@@ -248,6 +253,12 @@ hlo_status_t hlo_pjrt_Executable_GetCompiledMemoryStats(
   args->output_size_in_bytes = results;
   args->alias_size_in_bytes = shared;
   args->temp_size_in_bytes = temporaries;
+  args->host_generated_code_size_in_bytes = 0;
+  args->host_argument_size_in_bytes = 0;
+  args->host_output_size_in_bytes = 0;
+  args->host_alias_size_in_bytes = 0;
+  args->host_temp_size_in_bytes = 0;
+  args->indefinite_allocations = 0;
   args->peak_memory_in_bytes = arguments + results - shared + temporaries;
   args->total_size_in_bytes = args->peak_memory_in_bytes + code;
   args->total_allocation_bytes = results - shared + temporaries;
@@ -283,15 +294,26 @@ hlo_status_t hlo_pjrt_Executable_ParameterMemoryKinds(
   return hlo_ok();
 }
 
-/// StableHLO text of the module as the back end got it.
+/// The module as the back end got it: HLO, or StableHLO text where HLO has no form for an op of it.
+static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
+                                  const char** out_format) {
+  *out_format = "hlo_with_config";
+  hlo_status_t status = hlo_hlo_proto_write_with_config(module, out);
+  if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
+  hlo_status_release(status);
+  *out_format = "mlir";
+  hlo_print_module(module, &(hlo_print_options_t){0}, out);
+  return hlo_strbuf_status(out);
+}
+
 hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
   PJRT_Program* program = args->program;
   if (program == NULL) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no program to fill in");
   }
   hlo_strbuf_t text = {0};
-  hlo_print_module(args->executable->executable->module, &(hlo_print_options_t){0}, &text);
-  hlo_status_t status = hlo_strbuf_status(&text);
+  const char* format;
+  hlo_status_t status = write_program(args->executable->executable->module, &text, &format);
   if (hlo_status_is_ok(status) && program->code != NULL && program->code_size < text.length) {
     status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "the program takes %zu bytes, there is room for %zu", text.length,
@@ -300,7 +322,7 @@ hlo_status_t hlo_pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgr
   if (hlo_status_is_ok(status)) {
     if (program->code != NULL) memcpy(program->code, text.data, text.length);
     program->code_size = text.length;
-    hlo_pjrt_lend("mlir", &program->format, &program->format_size);
+    hlo_pjrt_lend(format, &program->format, &program->format_size);
   }
   hlo_strbuf_deinit(&text);
   return status;

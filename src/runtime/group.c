@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/sites.h"
 #include "compiler/backend_interp.h"
+#include "compiler/execute.h"
 
 // Members arrive with tensors, and leave with everybody's.
 typedef struct meeting {
@@ -199,6 +201,20 @@ static hlo_status_t grid_recv(void* context, uint32_t source, uint32_t target, i
   return status;
 }
 
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+                            void* context) {
+  const hlo_run_t* run = frame->owner;
+  return hlo_execute_parallel_for(hlo_client_pool(run->loaded->client), frame, chunk_count, chunk,
+                                  context);
+}
+
+static const hlo_interp_runtime_t kAlone = {
+    .table = {.abi_version = HLO_KERNEL_ABI_VERSION,
+              .size_bytes = sizeof(hlo_interp_runtime_t),
+              .parallel_for = parallel_for,
+              .call_kernel = hlo_site_call,
+              .check_failed = hlo_site_check_failed}};
+
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {
   uint32_t count = replica_count * partition_count;
@@ -216,9 +232,7 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                                      .meet = grid_meet,
                                      .send = grid_send,
                                      .recv = grid_recv};
-  group->runtime.table.abi_version = HLO_KERNEL_ABI_VERSION;
-  group->runtime.table.size_bytes = sizeof group->runtime;
-  group->runtime.grid = &group->grid;
+  group->runtime = (hlo_interp_runtime_t){.table = kAlone.table, .grid = &group->grid};
   *out_group = group;
   return hlo_ok();
 }
@@ -254,7 +268,5 @@ void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error) {
 }
 
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group) {
-  static const hlo_interp_runtime_t kAlone = {
-      .table = {.abi_version = HLO_KERNEL_ABI_VERSION, .size_bytes = sizeof(hlo_interp_runtime_t)}};
   return group ? &group->runtime.table : &kAlone.table;
 }

@@ -9,11 +9,15 @@
 #include "runtime/executable.h"
 #include "runtime/storage.h"
 
+/// Arenas of finished runs kept for the next ones: as many as may be in flight without allocating.
+enum { HLO_RUN_SPARE_ARENAS = 4 };
+
 struct hlo_loaded {
   atomic_int count;
   atomic_bool is_deleted;
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
+  _Atomic(void*) spare_arenas[HLO_RUN_SPARE_ARENAS];  // each of program->temporary_bytes, or NULL
   uint32_t device_count;
   hlo_device_t* devices[];
 };

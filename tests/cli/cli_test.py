@@ -181,6 +181,15 @@ class CliTest(unittest.TestCase):
         self.assertEqual(saved.read_text(), text)
         self.assertIn("the forms are", self.bad(1, "translate", "--to=onnx", stdin=ADD))
 
+    def test_hlo(self):
+        text = self.good("translate", "--to=hlo", stdin=ADD)
+        self.assertIn("ROOT %add.3 = f32[2,3]{1,0} add(%Arg.1, %Arg.2)", text)
+        self.assertEqual(self.good("translate", "--to=hlo", stdin=text), text)
+        proto = self.folder / "add.pb"
+        self.good("translate", "--to=hlo-proto", "-o", proto, stdin=ADD)
+        self.assertEqual(self.good("translate", "--to=hlo", proto), text)
+        self.assertIn("not written", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
+
     def test_programs_of_jax(self):
         for name in ("add_scalar", "mlp_train_digits"):
             self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))
@@ -206,11 +215,11 @@ class CliTest(unittest.TestCase):
         names = [line.split(" ")[0] for line in self.good("ops").splitlines()]
         self.assertEqual([line.split(":")[0] for line in lines], names)
         rows = dict(line.split(": ", 1) for line in lines)
-        self.assertEqual(rows["stablehlo.add"], "interp(all)")
-        self.assertEqual(rows["stablehlo.shift_left"], "interp(int)")
-        self.assertEqual(rows["stablehlo.complex"], "interp(float)")
-        self.assertEqual(rows["stablehlo.replica_id"], "interp(yes)")
-        self.assertEqual(rows["stablehlo.infeed"], "interp(no)")
+        self.assertIn("interp(all)", rows["stablehlo.add"])
+        self.assertIn("interp(int)", rows["stablehlo.shift_left"])
+        self.assertIn("interp(float)", rows["stablehlo.complex"])
+        self.assertIn("interp(yes)", rows["stablehlo.replica_id"])
+        self.assertIn("interp(no)", rows["stablehlo.infeed"])
 
     def test_manual_pages_are_complete(self):
         def page(section):

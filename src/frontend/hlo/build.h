@@ -60,6 +60,11 @@ void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t
 /// of different sizes are filled up with -1.
 /// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_desc_groups(hlo_desc_node_t* node, const hlo_attr_t** out_groups) HLO_MUST_USE;
+/// Groups along axes of a mesh: ids of all, a row of `cols` each; memory of the arena.
+/// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+hlo_status_t hlo_desc_mesh_groups(hlo_arena_t* arena, const hlo_desc_mesh_list_t* list,
+                                  uint32_t* out_rows, uint32_t* out_cols,
+                                  int64_t** out_ids) HLO_MUST_USE;
 
 /// A literal of the IR (row-major) from a description. The caller releases it.
 /// errors: INVALID_ARGUMENT (data does not fit the shape), RESOURCE_EXHAUSTED

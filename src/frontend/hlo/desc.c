@@ -397,6 +397,21 @@ static const hlo_wire_field_info_t wrapper_fields[] = {
 const hlo_wire_message_t hlo_desc_wrapper_message =
     HLO_WIRE_MESSAGE(hlo_desc_wrapper_t, wrapper_fields);
 
+static const hlo_wire_field_info_t config_fields[] = {
+    NESTED(hlo_desc_config_t, 1, entry_computation_layout, &program_shape_message),
+    FIELD(hlo_desc_config_t, 4, INT64, replica_count),
+    FIELD(hlo_desc_config_t, 5, INT64, num_partitions),
+    FIELD(hlo_desc_config_t, 7, BOOL, use_spmd_partitioning),
+};
+static const hlo_wire_message_t config_message = HLO_WIRE_MESSAGE(hlo_desc_config_t, config_fields);
+
+static const hlo_wire_field_info_t with_config_fields[] = {
+    NESTED(hlo_desc_wrapper_t, 1, hlo_module, &hlo_desc_module_message),
+    NESTED(hlo_desc_wrapper_t, 2, config, &config_message),
+};
+const hlo_wire_message_t hlo_desc_with_config_message =
+    HLO_WIRE_MESSAGE(hlo_desc_wrapper_t, with_config_fields);
+
 static const uint8_t primitive_types[HLO_DTYPE_COUNT] = {
     [HLO_DTYPE_PRED] = 1,
     [HLO_DTYPE_S2] = 26,

@@ -222,8 +222,9 @@ typedef struct hlo_desc_instruction {
   hlo_desc_iota_list_t* iota_list;
   hlo_desc_mesh_list_t* mesh_list;
   bool has_dynamic_root;
-  // From text only.
+  // In text only.
   hlo_wire_bytes_t sharding;
+  bool is_predicated;  // a conditional on a boolean
   uint32_t line, col;
 } hlo_desc_instruction_t;
 
@@ -290,12 +291,21 @@ typedef struct hlo_desc_module {
   int64_t replica_count, num_partitions;
 } hlo_desc_module_t;
 
-/// Tables for hlo_wire_decode(): an HloModuleProto, and an HloProto around one.
+typedef struct hlo_desc_config {
+  hlo_desc_program_shape_t* entry_computation_layout;
+  int64_t replica_count, num_partitions;
+  bool use_spmd_partitioning;
+} hlo_desc_config_t;
+
+/// Tables for hlo_wire_decode() and _encode(): an HloModuleProto, an HloProto around one, and an
+/// HloModuleProtoWithConfig, which differs from it in the second field.
 typedef struct hlo_desc_wrapper {
   hlo_desc_module_t* hlo_module;
+  hlo_desc_config_t* config;  // written only
 } hlo_desc_wrapper_t;
 extern const hlo_wire_message_t hlo_desc_module_message;
 extern const hlo_wire_message_t hlo_desc_wrapper_message;
+extern const hlo_wire_message_t hlo_desc_with_config_message;
 
 /// Numbers of XLA's PrimitiveType. HLO_DTYPE_INVALID, or 0, for what has no counterpart.
 hlo_dtype_t hlo_desc_dtype(int32_t primitive_type);

@@ -205,8 +205,7 @@ hlo_status_t hlo_export_pack(scope_t* s, const hlo_export_ids_t* ids, int64_t* o
 hlo_status_t hlo_export_operands(scope_t* s, const hlo_node_t* node, uint32_t first, uint32_t last,
                                  hlo_export_ids_t* out_ids) {
   uint32_t count = last - first;
-  *out_ids =
-      (hlo_export_ids_t){hlo_arena_array(s->exporter->arena, count, sizeof(int64_t)), count};
+  *out_ids = (hlo_export_ids_t){hlo_arena_array(s->exporter->arena, count, sizeof(int64_t)), count};
   if (!out_ids->items) return hlo_arena_status(s->exporter->arena);
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(hlo_export_value(s, hlo_node_operand(node, first + i), &out_ids->items[i]));
@@ -238,8 +237,8 @@ hlo_status_t hlo_export_row(scope_t* s, const hlo_node_t* node, const char* opco
   int64_t* calls = hlo_arena_array(ex->arena, node->region_count, sizeof *calls);
   if (!calls) return hlo_arena_status(ex->arena);
   for (uint32_t r = 0; r < node->region_count; ++r) {
-    HLO_TRY(hlo_export_region(ex, node->regions[r], HLO_EXPORT_SEPARATE, 0, NULL, false,
-                              &calls[r]));
+    HLO_TRY(
+        hlo_export_region(ex, node->regions[r], HLO_EXPORT_SEPARATE, 0, NULL, false, &calls[r]));
     ex->current = node;
   }
   HLO_TRY(hlo_export_calls(ex, node->region_count, calls, &fields));
@@ -394,11 +393,20 @@ static hlo_status_t separate_parameters(scope_t* s, const hlo_region_t* region) 
   return hlo_ok();
 }
 
-// One parameter of all arguments and captured values; *out_ids: those of the captured ones.
+static bool is_used_in(const hlo_value_t* value, const hlo_region_t* region) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    const hlo_region_t* at = use->user->parent;
+    while (at && at != region) at = at->parent ? at->parent->parent : NULL;
+    if (at) return true;
+  }
+  return false;
+}
+
+// One parameter of all arguments and captured values, of which those that are used are taken out;
+// *out_ids: those of the captured ones.
 static hlo_status_t packed_parameter(scope_t* s, const hlo_region_t* region,
-                                     uint32_t captured_count,
-                                     const hlo_value_t* const* captured,
-                                     hlo_export_ids_t* out_ids) {
+                                     uint32_t captured_count, const hlo_value_t* const* captured,
+                                     bool passes_on, hlo_export_ids_t* out_ids) {
   exporter_t* ex = s->exporter;
   uint32_t count = region->arg_count + captured_count;
   hlo_desc_shape_t* shapes = hlo_arena_array(ex->arena, count, sizeof *shapes);
@@ -417,7 +425,7 @@ static hlo_status_t packed_parameter(scope_t* s, const hlo_region_t* region,
     bool is_arg = i < region->arg_count;
     const hlo_value_t* value = is_arg ? region->args[i] : captured[i - region->arg_count];
     int64_t id = parameter;
-    if (is_arg && hlo_value_is_unused(value)) continue;
+    if (is_arg ? hlo_value_is_unused(value) : !passes_on && !is_used_in(value, region)) continue;
     if (count != 1) HLO_TRY(hlo_export_element(s, parameter, i, &shapes[i], &id));
     if (!is_arg) out_ids->items[i - region->arg_count] = id;
     HLO_TRY(hlo_export_bind(s, value, id));
@@ -440,8 +448,7 @@ static hlo_status_t fill_scope(scope_t* s, const hlo_region_t* region,
     all.items = hlo_arena_array(ex->arena, all.count, sizeof *all.items);
     if (!all.items) return hlo_arena_status(ex->arena);
     for (uint32_t i = 0; i < all.count; ++i) {
-      all.items[i] =
-          i < results.count ? results.items[i] : passed_on->items[i - results.count];
+      all.items[i] = i < results.count ? results.items[i] : passed_on->items[i - results.count];
     }
     return hlo_export_pack(s, &all, out_root);
   }
@@ -508,7 +515,7 @@ static hlo_status_t fill_region(scope_t* s, const hlo_region_t* region, hlo_expo
   if (args == HLO_EXPORT_SEPARATE) {
     HLO_TRY(separate_parameters(s, region));
   } else {
-    HLO_TRY(packed_parameter(s, region, captured_count, captured, &ids));
+    HLO_TRY(packed_parameter(s, region, captured_count, captured, passes_on, &ids));
   }
   if (!passes_on) ids.count = 0;
   return fill_scope(s, region, &ids, out_root);
@@ -522,8 +529,7 @@ hlo_status_t hlo_export_region(exporter_t* ex, const hlo_region_t* region, hlo_e
   const char* name = NULL;
   char wanted[32];
   HLO_TRY(begin_scope(ex, &s));
-  hlo_status_t status =
-      fill_region(&s, region, args, captured_count, captured, passes_on, &root);
+  hlo_status_t status = fill_region(&s, region, args, captured_count, captured, passes_on, &root);
   if (hlo_status_is_ok(status)) {
     do {
       snprintf(wanted, sizeof wanted, "region_%u", ex->region_count++);

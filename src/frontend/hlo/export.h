@@ -17,9 +17,9 @@ hlo_status_t hlo_desc_export(const hlo_module_t* module, hlo_arena_t* arena,
 typedef struct hlo_exporter {
   const hlo_module_t* module;
   hlo_arena_t* arena;
-  bool partitioned;        // shardings of Shardy mean something
-  hlo_map_t funcs;         // function to id of its computation, or the mark of one being made
-  hlo_map_t names;         // of computations
+  bool partitioned;  // shardings of Shardy mean something
+  hlo_map_t funcs;   // function to id of its computation, or the mark of one being made
+  hlo_map_t names;   // of computations
   HLO_VEC(hlo_desc_computation_t) computations;
   int64_t instruction_count;
   uint32_t region_count;
@@ -85,8 +85,7 @@ hlo_status_t hlo_export_pack(hlo_export_scope_t* s, const hlo_export_ids_t* ids,
                              int64_t* out_id) HLO_MUST_USE;
 /// Elements first ... first + count - 1 of tuple `id` as the values that are used.
 hlo_status_t hlo_export_unpack(hlo_export_scope_t* s, int64_t id, uint32_t first, uint32_t count,
-                               hlo_value_t* values,
-                               const hlo_desc_shape_t* shapes) HLO_MUST_USE;
+                               hlo_value_t* values, const hlo_desc_shape_t* shapes) HLO_MUST_USE;
 /// get-tuple-element.
 hlo_status_t hlo_export_element(hlo_export_scope_t* s, int64_t tuple, uint32_t index,
                                 const hlo_desc_shape_t* shape, int64_t* out_id) HLO_MUST_USE;

@@ -33,9 +33,8 @@ static hlo_status_t add_unary(scope_t* s, const char* opcode, const hlo_type_t* 
 static bool all_equal(const hlo_literal_t* literal) {
   size_t unit = hlo_dtype_size_bytes(literal->dtype);
   if (literal->is_splat || literal->element_count == 1) return true;
-  return literal->element_count > 1 &&
-         memcmp(literal->data, (const uint8_t*)literal->data + unit,
-                ((size_t)literal->element_count - 1) * unit) == 0;
+  return literal->element_count > 1 && memcmp(literal->data, (const uint8_t*)literal->data + unit,
+                                              ((size_t)literal->element_count - 1) * unit) == 0;
 }
 
 static hlo_status_t add_constant(scope_t* s, const hlo_literal_t* literal, uint32_t rank,
@@ -143,8 +142,8 @@ static hlo_status_t export_with_scalars(scope_t* s, const hlo_node_t* node) {
     hlo_desc_shape_t shape;
     HLO_TRY(hlo_export_shape(s->exporter, result, &shape));
     shape.element_type = hlo_desc_primitive_type(type->dtype);
-    HLO_TRY(hlo_export_add(s, "broadcast", &shape, 1, &operands.items[i], NULL,
-                           &operands.items[i]));
+    HLO_TRY(
+        hlo_export_add(s, "broadcast", &shape, 1, &operands.items[i], NULL, &operands.items[i]));
   }
   return hlo_export_results(s, node, hlo_op_info(node->op)->hlo_name, &operands, &fields);
 }
@@ -210,8 +209,8 @@ static hlo_status_t export_get_tuple_element(scope_t* s, const hlo_node_t* node)
   hlo_desc_shape_t shape;
   HLO_TRY(hlo_export_value(s, hlo_node_operand(node, 0), &id));
   HLO_TRY(hlo_export_shape(s->exporter, node->results[0].type, &shape));
-  HLO_TRY(hlo_export_element(s, id, (uint32_t)hlo_node_attr_int(node, HLO_ATTR_index, 0), &shape,
-                             &id));
+  HLO_TRY(
+      hlo_export_element(s, id, (uint32_t)hlo_node_attr_int(node, HLO_ATTR_index, 0), &shape, &id));
   return hlo_export_bind(s, &node->results[0], id);
 }
 
@@ -244,8 +243,8 @@ static hlo_status_t export_while(scope_t* s, const hlo_node_t* node) {
   hlo_desc_shape_t* shapes = hlo_arena_array(ex->arena, count, sizeof *shapes);
   if (!all.items || !shapes) return hlo_arena_status(ex->arena);
   for (uint32_t i = 0; i < count; ++i) {
-    const hlo_value_t* value = i < node->operand_count ? &node->results[i]
-                                                       : captured[i - node->operand_count];
+    const hlo_value_t* value =
+        i < node->operand_count ? &node->results[i] : captured[i - node->operand_count];
     HLO_TRY(hlo_export_shape(ex, value->type, &shapes[i]));
     if (i < node->operand_count) {
       all.items[i] = operands.items[i];
@@ -292,7 +291,7 @@ static hlo_status_t export_conditional(scope_t* s, const hlo_node_t* node) {
                               &calls[r]));
     ex->current = node;
   }
-  instruction_t fields = {0};
+  instruction_t fields = {.is_predicated = node->op == HLO_OP_if};
   HLO_TRY(hlo_export_calls(ex, branches, calls, &fields));
   HLO_TRY(hlo_export_extra(ex, node->extra, &fields));
   return hlo_export_results(s, node, "conditional", &operands, &fields);
@@ -360,12 +359,14 @@ static hlo_status_t export_composite(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "call", &operands, &fields);
 }
 
-// backend_config of the typed FFI is a dictionary in MLIR's notation, of all others a string.
+// backend_config of the typed FFI is a dictionary in MLIR's notation, of all others a string. One
+// that stands beside the op's attributes says that it is the typed FFI.
 static hlo_status_t set_backend_config(exporter_t* ex, const hlo_node_t* node,
                                        instruction_t* fields) {
-  const hlo_attr_t* config = hlo_attr_dict_get(node->extra, "mhlo.backend_config");
-  if (!config) config = hlo_node_attr(node, HLO_ATTR_backend_config);
-  fields->custom_call_api_version = (int32_t)hlo_node_attr_int(node, HLO_ATTR_api_version, 0);
+  const hlo_attr_t* beside = hlo_attr_dict_get(node->extra, "mhlo.backend_config");
+  const hlo_attr_t* config = beside ? beside : hlo_node_attr(node, HLO_ATTR_backend_config);
+  fields->custom_call_api_version = (int32_t)hlo_node_attr_int(
+      node, HLO_ATTR_api_version, beside ? HLO_CUSTOM_CALL_API_VERSION_API_VERSION_TYPED_FFI : 0);
   if (config && config->kind == HLO_ATTR_KIND_STRING) {
     fields->backend_config = (hlo_wire_bytes_t){(const uint8_t*)config->text, config->text_length};
     return hlo_ok();
@@ -378,8 +379,7 @@ static hlo_status_t set_layouts(exporter_t* ex, const hlo_attr_t* layouts, uint3
   for (uint32_t i = 0; i < count && i < layouts->count; ++i) {
     const hlo_attr_t* layout = layouts->items[i];
     if (!shapes[i].layout || layout->count != shapes[i].dimensions.count) continue;
-    HLO_TRY(hlo_export_ints(ex, layout->count, layout->values,
-                            &shapes[i].layout->minor_to_major));
+    HLO_TRY(hlo_export_ints(ex, layout->count, layout->values, &shapes[i].layout->minor_to_major));
   }
   return hlo_ok();
 }
@@ -578,7 +578,7 @@ static hlo_status_t all_to_all_one(scope_t* s, const hlo_node_t* node, int64_t* 
   int64_t devices = hlo_node_attr_int(node, HLO_ATTR_split_count, 1);
   uint32_t rank = type->rank;
   int64_t dims[HLO_RANK_MAX + 1], moved[HLO_RANK_MAX], order[HLO_RANK_MAX];
-  if (!hlo_type_is_static(type) || rank == HLO_RANK_MAX) {
+  if (!hlo_type_is_static(type) || rank == HLO_RANK_MAX || devices < 1) {
     return hlo_export_refuse(ex, "split_dimension and concat_dimension differ");
   }
   for (uint32_t i = 0; i < rank; ++i) dims[i + (i >= split)] = type->dims[i];
@@ -631,8 +631,8 @@ static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
   if (!ex->partitioned) return hlo_export_bind(s, &node->results[0], operands.items[0]);
   HLO_TRY(hlo_export_sharding_text(ex, hlo_node_attr(node, HLO_ATTR_sharding),
                                    "#sdy.sharding_per_value", &text));
-  HLO_TRY(hlo_export_frontend(ex, "xla.sdy.sharding", text, strlen(text),
-                              &fields.frontend_attributes));
+  HLO_TRY(
+      hlo_export_frontend(ex, "xla.sdy.sharding", text, strlen(text), &fields.frontend_attributes));
   fields.custom_call_target = hlo_export_text("Sharding");
   return hlo_export_results(s, node, "custom-call", &operands, &fields);
 }
@@ -640,8 +640,8 @@ static hlo_status_t export_sharding(scope_t* s, const hlo_node_t* node) {
 // One of the two calls around a manual computation: whole arrays to their parts, or back.
 static hlo_status_t add_shape_call(scope_t* s, const hlo_node_t* node, const char* target,
                                    hlo_attr_id_t shardings, const char* key, uint32_t count,
-                                   const hlo_export_ids_t* operands,
-                                   hlo_desc_shape_t* shapes, int64_t* out_id) {
+                                   const hlo_export_ids_t* operands, hlo_desc_shape_t* shapes,
+                                   int64_t* out_id) {
   exporter_t* ex = s->exporter;
   instruction_t fields = {.custom_call_has_side_effect = true};
   const char *sharding, *axes;
@@ -658,8 +658,8 @@ static hlo_status_t add_shape_call(scope_t* s, const hlo_node_t* node, const cha
 }
 
 // The elements of tuple `id`, or itself.
-static hlo_status_t elements(scope_t* s, int64_t id, uint32_t count,
-                             const hlo_desc_shape_t* shapes, hlo_export_ids_t* out_ids) {
+static hlo_status_t elements(scope_t* s, int64_t id, uint32_t count, const hlo_desc_shape_t* shapes,
+                             hlo_export_ids_t* out_ids) {
   *out_ids = (hlo_export_ids_t){hlo_arena_array(s->exporter->arena, count, sizeof id), count};
   if (!out_ids->items) return hlo_arena_status(s->exporter->arena);
   if (count == 1) out_ids->items[0] = id;

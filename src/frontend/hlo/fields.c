@@ -53,8 +53,7 @@ static hlo_status_t set_field(const hlo_exporter_t* ex, const hlo_desc_field_row
     case HLO_DESC_FIELD_FIRST: return hlo_export_ints(ex, 1, &attr->i, field);
     case HLO_DESC_FIELD_STRING:
     case HLO_DESC_FIELD_STRING_IF_ANY:
-      *(hlo_wire_bytes_t*)field =
-          (hlo_wire_bytes_t){(const uint8_t*)attr->text, attr->text_length};
+      *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)attr->text, attr->text_length};
       return hlo_ok();
     default: return hlo_export_ints(ex, attr->count, attr->values, field);
   }
@@ -102,11 +101,9 @@ static hlo_status_t set_window(const hlo_exporter_t* ex, const hlo_node_t* node,
   hlo_desc_window_dim_t* dims = in->window->dimensions.items;
   if (in->window->dimensions.count != rank) return hlo_export_refuse(ex, "window of another rank");
   const hlo_attr_t* padding = hlo_node_attr(node, HLO_ATTR_padding);
-  const hlo_attr_t* reversal = node->op == HLO_OP_convolution
-                                   ? hlo_node_attr(node, HLO_ATTR_window_reversal)
-                                   : NULL;
-  const hlo_type_t* kernel =
-      node->op == HLO_OP_convolution ? hlo_node_operand_type(node, 1) : NULL;
+  const hlo_attr_t* reversal =
+      node->op == HLO_OP_convolution ? hlo_node_attr(node, HLO_ATTR_window_reversal) : NULL;
+  const hlo_type_t* kernel = node->op == HLO_OP_convolution ? hlo_node_operand_type(node, 1) : NULL;
   for (uint32_t i = 0; i < rank; ++i) {
     if (padding && padding->count == 2 * rank) {
       dims[i].padding_low = padding->values[2 * i];

@@ -37,15 +37,15 @@ static bool iota_init(iota_t* iota, const hlo_wire_array_t* dims, size_t perm_co
   return true;
 }
 
-static hlo_status_t iota_ids(hlo_desc_node_t* node, const iota_t* iota, int64_t** out_ids) {
+static hlo_status_t iota_ids(hlo_arena_t* arena, const iota_t* iota, int64_t** out_ids) {
   int64_t strides[HLO_RANK_MAX], index[HLO_RANK_MAX] = {0};
   int64_t stride = 1;
   for (uint32_t d = iota->rank; d-- > 0;) {
     strides[d] = stride;
     stride *= iota->dims[d];
   }
-  int64_t* ids = hlo_arena_array(node->builder->arena, (size_t)iota->count, sizeof *ids);
-  if (!ids) return hlo_arena_status(node->builder->arena);
+  int64_t* ids = hlo_arena_array(arena, (size_t)iota->count, sizeof *ids);
+  if (!ids) return hlo_arena_status(arena);
   for (int64_t e = 0; e < iota->count; ++e) {
     for (uint32_t d = 0; d < iota->rank; ++d) ids[e] += index[d] * strides[iota->perm[d]];
     for (uint32_t d = iota->rank; d-- > 0;) {
@@ -74,7 +74,7 @@ static hlo_status_t iota_groups(hlo_desc_node_t* node, const hlo_desc_iota_list_
       __builtin_mul_overflow(rows, cols, &devices) || devices != iota.count) {
     return malformed();
   }
-  HLO_TRY(iota_ids(node, &iota, &ids));
+  HLO_TRY(iota_ids(node->builder->arena, &iota, &ids));
   *out_groups = hlo_attr_matrix(node->builder->module, (uint32_t)rows, (uint32_t)cols, ids);
   return hlo_ok();
 }
@@ -172,7 +172,7 @@ static bool mesh_iota(const hlo_desc_mesh_list_t* list, iota_t* iota, int64_t* o
 }
 
 // The devices of a mesh in the order of its axes; NULL: 0, 1, 2 ...
-static hlo_status_t mesh_devices(hlo_desc_node_t* node, const hlo_desc_mesh_t* mesh, int64_t count,
+static hlo_status_t mesh_devices(hlo_arena_t* arena, const hlo_desc_mesh_t* mesh, int64_t count,
                                  const int64_t** out_devices) {
   *out_devices = mesh->device_ids.count ? mesh->device_ids.items : NULL;
   if (mesh->device_ids.count && mesh->device_ids.count != (uint64_t)count) return malformed();
@@ -183,22 +183,32 @@ static hlo_status_t mesh_devices(hlo_desc_node_t* node, const hlo_desc_mesh_t* m
   if (perm->count) memcpy(iota.perm, perm->items, perm->count * sizeof *iota.perm);
   if (!iota_is_valid(&iota) || iota.count != count) return malformed();
   int64_t* ids;
-  HLO_TRY(iota_ids(node, &iota, &ids));
+  HLO_TRY(iota_ids(arena, &iota, &ids));
   *out_devices = ids;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_desc_mesh_groups(hlo_arena_t* arena, const hlo_desc_mesh_list_t* list,
+                                  uint32_t* out_rows, uint32_t* out_cols, int64_t** out_ids) {
+  iota_t iota;
+  int64_t cols, *ids;
+  const int64_t* devices;
+  if (!mesh_iota(list, &iota, &cols)) return malformed();
+  HLO_TRY(mesh_devices(arena, list->mesh, iota.count, &devices));
+  HLO_TRY(iota_ids(arena, &iota, &ids));
+  for (int64_t e = 0; devices && e < iota.count; ++e) ids[e] = devices[ids[e]];
+  *out_rows = (uint32_t)(iota.count / cols);
+  *out_cols = (uint32_t)cols;
+  *out_ids = ids;
   return hlo_ok();
 }
 
 static hlo_status_t mesh_groups(hlo_desc_node_t* node, const hlo_desc_mesh_list_t* list,
                                 const hlo_attr_t** out_groups) {
-  iota_t iota;
-  int64_t cols, *ids;
-  const int64_t* devices;
-  if (!mesh_iota(list, &iota, &cols)) return malformed();
-  HLO_TRY(mesh_devices(node, list->mesh, iota.count, &devices));
-  HLO_TRY(iota_ids(node, &iota, &ids));
-  for (int64_t e = 0; devices && e < iota.count; ++e) ids[e] = devices[ids[e]];
-  *out_groups =
-      hlo_attr_matrix(node->builder->module, (uint32_t)(iota.count / cols), (uint32_t)cols, ids);
+  uint32_t rows, cols;
+  int64_t* ids;
+  HLO_TRY(hlo_desc_mesh_groups(node->builder->arena, list, &rows, &cols, &ids));
+  *out_groups = hlo_attr_matrix(node->builder->module, rows, cols, ids);
   return hlo_ok();
 }
 

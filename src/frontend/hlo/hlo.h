@@ -29,7 +29,10 @@ typedef struct hlo_hlo_print_options {
 /// (no entry function), RESOURCE_EXHAUSTED
 hlo_status_t hlo_hlo_text_print(const hlo_module_t* module, const hlo_hlo_print_options_t* options,
                                 hlo_strbuf_t* out) HLO_MUST_USE;
-/// The same as a serialized HloModuleProto, with metadata.
+/// The same as a serialized HloModuleProto, with metadata; and as an HloModuleProtoWithConfig,
+/// which says the numbers of replicas and partitions too.
 hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) HLO_MUST_USE;
+hlo_status_t hlo_hlo_proto_write_with_config(const hlo_module_t* module,
+                                             hlo_strbuf_t* out) HLO_MUST_USE;
 
 #endif  // HLO_FRONTEND_HLO_HLO_H_

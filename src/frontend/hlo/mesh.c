@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Meshes and shardings of Shardy in HLO, which keeps them as text among the frontend attributes;
 // groups of devices along axes of a mesh are written out.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "frontend/hlo/export.h"
 
-enum { AXES_MAX = 32 };
+enum { AXES_MAX = 64 };
 
-typedef struct axis {
-  const char* name;  // not zero-terminated
-  size_t length;
-  int64_t size;
-} axis_t;
-
-static bool is_mesh(const hlo_node_t* node) { return node->op == HLO_OP_sdy_mesh; }
+static bool is_mesh(const hlo_node_t* node) {
+  return node->op == HLO_OP_sdy_mesh;
+}
 
 static const hlo_attr_t* find_mesh(const hlo_module_t* module, const char* name, size_t length) {
   for (const hlo_node_t* node = module->top ? module->top->first : NULL; node; node = node->next) {
@@ -37,94 +32,99 @@ static bool next_quoted(const char** p, const char** out_name, size_t* out_lengt
   return true;
 }
 
-// #sdy.mesh<["x"=4, "y"=2]>; false for a mesh with an order of devices of its own.
-static bool read_axes(const char* text, axis_t* axes, uint32_t* out_count) {
-  *out_count = 0;
-  if (strstr(text, "device_ids")) return false;
-  while (next_quoted(&text, &axes[*out_count].name, &axes[*out_count].length)) {
-    if (*text != '=') return false;
+// #sdy.mesh<["x"=4, "y"=2], device_ids=[1, 0]>
+static bool read_mesh(const char* text, hlo_desc_mesh_axis_t* axes, int64_t* ids, size_t ids_max,
+                      hlo_desc_mesh_t* mesh) {
+  const char* devices = strstr(text, "device_ids=[");
+  const char* name;
+  size_t length;
+  *mesh = (hlo_desc_mesh_t){.axes = {axes, 0}, .device_ids = {ids, 0}};
+  while (next_quoted(&text, &name, &length)) {
+    if (*text != '=' || mesh->axes.count == AXES_MAX) return false;
     char* end;
-    axes[*out_count].size = strtoll(text + 1, &end, 10);
-    if (axes[*out_count].size < 1 || ++*out_count == AXES_MAX) return false;
+    axes[mesh->axes.count++] = (hlo_desc_mesh_axis_t){.name = {(const uint8_t*)name, length},
+                                                      .size = strtoll(text + 1, &end, 10)};
     text = end;
+  }
+  for (const char* at = devices ? devices + strlen("device_ids=[") : "]"; *at != ']';) {
+    char* end;
+    if (mesh->device_ids.count == ids_max) return false;
+    ids[mesh->device_ids.count++] = strtoll(at, &end, 10);
+    if (end == at) return false;
+    at = end + strspn(end, ", ");
   }
   return true;
 }
 
-// Which axes the groups run along, in order, as numbers of mesh axes.
-static bool read_group_axes(const char* text, const axis_t* axes, uint32_t axis_count,
-                            uint32_t* order, uint32_t* out_count) {
+// The number behind a word such as "pre_size = ", before `end`.
+static bool number_behind(const char* text, const char* end, const char* word, int64_t* out) {
+  const char* found = strstr(text, word);
+  if (!found || found >= end) return false;
+  *out = strtoll(found + strlen(word), NULL, 10);
+  return true;
+}
+
+// [#stablehlo.axis_ref<name = "x", sub_axis_info = #stablehlo.sub_axis_info<pre_size = 1, size =
+// 2>>, ...]
+static bool read_refs(const char* text, const hlo_desc_mesh_t* mesh, hlo_desc_axis_ref_t* refs,
+                      hlo_desc_sub_axis_t* parts, size_t* out_count) {
   const char* name;
   size_t length;
   *out_count = 0;
-  if (strstr(text, "sub_axis")) return false;
   while (next_quoted(&text, &name, &length)) {
-    uint32_t i = 0;
-    while (i < axis_count &&
-           (axes[i].length != length || memcmp(axes[i].name, name, length) != 0)) {
+    const hlo_desc_mesh_axis_t* axes = mesh->axes.items;
+    size_t i = 0;
+    while (i < mesh->axes.count &&
+           (axes[i].name.size != length || memcmp(axes[i].name.data, name, length) != 0)) {
       ++i;
     }
-    if (i == axis_count || *out_count == axis_count) return false;
-    order[(*out_count)++] = i;
+    if (i == mesh->axes.count || *out_count == AXES_MAX) return false;
+    const char* next = strchr(text, '"');
+    if (!next) next = text + strlen(text);
+    hlo_desc_sub_axis_t* part = &parts[*out_count];
+    bool is_part = number_behind(text, next, "pre_size = ", &part->pre_size) &&
+                   number_behind(text, next, ", size = ", &part->size);
+    refs[(*out_count)++] = (hlo_desc_axis_ref_t){(int64_t)i, is_part ? part : NULL};
   }
   return true;
 }
 
-// Devices are numbered row-major over the axes of the mesh: one group for each place on the other
-// axes.
-static hlo_status_t make_groups(const hlo_exporter_t* ex, const axis_t* axes, uint32_t axis_count,
-                                const uint32_t* order, uint32_t order_count,
-                                hlo_wire_array_t* out_groups) {
-  int64_t dims[AXES_MAX], strides[AXES_MAX], total, size = 1, stride = 1;
-  for (uint32_t i = 0; i < axis_count; ++i) dims[i] = axes[i].size;
-  if (!hlo_dims_element_count(axis_count, dims, &total) || total > 1 << 20) {
-    return hlo_export_refuse(ex, "a mesh of too many devices");
-  }
-  for (uint32_t i = axis_count; i-- > 0; stride *= dims[i]) strides[i] = stride;
-  for (uint32_t i = 0; i < order_count; ++i) size *= dims[order[i]];
-  if (size < 1 || total % size) return hlo_export_refuse(ex, "an axis is named twice");
-  hlo_desc_group_t* groups = hlo_arena_array(ex->arena, (size_t)(total / size), sizeof *groups);
-  if (!groups) return hlo_arena_status(ex->arena);
-  size_t count = 0;
-  for (int64_t device = 0; device < total; ++device) {
-    bool is_first = true;
-    for (uint32_t i = 0; i < order_count; ++i) {
-      is_first &= device / strides[order[i]] % dims[order[i]] == 0;
-    }
-    if (!is_first) continue;
-    int64_t* ids = hlo_arena_array(ex->arena, (size_t)size, sizeof *ids);
-    if (!ids) return hlo_arena_status(ex->arena);
-    for (int64_t k = 0; k < size; ++k) {
-      int64_t rest = k;
-      ids[k] = device;
-      for (uint32_t i = order_count; i-- > 0; rest /= dims[order[i]]) {
-        ids[k] += rest % dims[order[i]] * strides[order[i]];
-      }
-    }
-    groups[count++].replica_ids = (hlo_wire_array_t){ids, (size_t)size};
-  }
-  *out_groups = (hlo_wire_array_t){groups, count};
-  return hlo_ok();
+static const hlo_attr_t* mesh_of(const hlo_exporter_t* ex, const char* text) {
+  const char* name = strstr(text, "mesh = @");
+  if (!name) return NULL;
+  name += strlen("mesh = @");
+  const hlo_attr_t* mesh = find_mesh(ex->module, name, strcspn(name, ", >"));
+  return mesh && mesh->kind == HLO_ATTR_KIND_OPAQUE ? mesh : NULL;
 }
 
 hlo_status_t hlo_export_mesh_groups(const hlo_exporter_t* ex, const hlo_attr_t* attr,
                                     hlo_wire_array_t* out_groups) {
-  static const char* const refused = "replica_groups of this form";
-  const char* name =
-      attr->kind == HLO_ATTR_KIND_OPAQUE && strstr(attr->text, "replica_group_mesh_axes")
-          ? strstr(attr->text, "mesh = @")
-          : NULL;
-  const char* names = name ? strstr(name, "axes = [") : NULL;
-  if (!names) return hlo_export_refuse(ex, refused);
-  name += strlen("mesh = @");
-  const hlo_attr_t* mesh = find_mesh(ex->module, name, strcspn(name, ", >"));
-  axis_t axes[AXES_MAX];
-  uint32_t order[AXES_MAX], axis_count, order_count;
-  if (!mesh || mesh->kind != HLO_ATTR_KIND_OPAQUE || !read_axes(mesh->text, axes, &axis_count) ||
-      !read_group_axes(names, axes, axis_count, order, &order_count)) {
-    return hlo_export_refuse(ex, refused);
+  bool is_axes =
+      attr->kind == HLO_ATTR_KIND_OPAQUE && strstr(attr->text, "replica_group_mesh_axes");
+  const char* names = is_axes ? strstr(attr->text, "axes = [") : NULL;
+  const hlo_attr_t* text = names ? mesh_of(ex, attr->text) : NULL;
+  size_t ids_max = text ? text->text_length : 0;  // a number takes a character or more
+  hlo_desc_mesh_axis_t axes[AXES_MAX];
+  hlo_desc_axis_ref_t refs[AXES_MAX];
+  hlo_desc_sub_axis_t parts[AXES_MAX];
+  hlo_desc_mesh_t mesh;
+  hlo_desc_mesh_list_t list = {.mesh = &mesh, .axes = {refs, 0}};
+  int64_t* devices = hlo_arena_array(ex->arena, ids_max, sizeof *devices);
+  if (!devices) return hlo_arena_status(ex->arena);
+  if (!text || !read_mesh(text->text, axes, devices, ids_max, &mesh) ||
+      !read_refs(names, &mesh, refs, parts, &list.axes.count)) {
+    return hlo_export_refuse(ex, "replica_groups of this form");
   }
-  return make_groups(ex, axes, axis_count, order, order_count, out_groups);
+  uint32_t rows, cols;
+  int64_t* ids;
+  HLO_TRY(hlo_desc_mesh_groups(ex->arena, &list, &rows, &cols, &ids));
+  hlo_desc_group_t* groups = hlo_arena_array(ex->arena, rows, sizeof *groups);
+  if (!groups) return hlo_arena_status(ex->arena);
+  for (uint32_t r = 0; r < rows; ++r) {
+    groups[r].replica_ids = (hlo_wire_array_t){ids + (size_t)r * cols, cols};
+  }
+  *out_groups = (hlo_wire_array_t){groups, rows};
+  return hlo_ok();
 }
 
 hlo_status_t hlo_export_meshes(const hlo_exporter_t* ex, hlo_desc_module_t* desc) {

@@ -165,8 +165,8 @@ static void print_case(printer_t* p, hlo_enum_kind_t kind, int32_t value, bool l
 static void print_call(printer_t* p, const hlo_wire_array_t* calls, size_t place) {
   int64_t id = ((const int64_t*)calls->items)[place];
   hlo_strbuf_putc(p->out, '%');
-  hlo_hlo_print_bytes(
-      p, ((const hlo_desc_computation_t*)p->module->computations.items)[id - 1].name);
+  hlo_hlo_print_bytes(p,
+                      ((const hlo_desc_computation_t*)p->module->computations.items)[id - 1].name);
 }
 
 static int64_t window_value(const hlo_text_window_part_t* part, const hlo_desc_window_dim_t* dim,
@@ -359,11 +359,12 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
 static bool is_printed(const printer_t* p, const hlo_text_row_t* row,
                        const hlo_desc_instruction_t* in, const void* field) {
   if (row->notation == HLO_NOTE_METADATA && !p->options.metadata) return false;
-  bool is_list = row->notation == HLO_NOTE_CALLS || row->notation == HLO_NOTE_CALL;
-  if (!row->opcodes || is_list) {
-    return !is_zero(row, field) && (!row->opcodes || hlo_text_row_is_of(row, in->opcode));
-  }
-  return hlo_text_row_is_of(row, in->opcode);
+  if (!row->opcodes) return !is_zero(row, field);
+  if (!hlo_text_row_is_of(row, in->opcode)) return false;
+  bool is_call = row->notation == HLO_NOTE_CALL;
+  if (!is_call && row->notation != HLO_NOTE_CALLS) return true;
+  if (hlo_bytes_equal(in->opcode, "conditional")) return is_call == in->is_predicated;
+  return !is_zero(row, field);
 }
 
 void hlo_hlo_print_attributes(printer_t* p, const hlo_desc_instruction_t* in) {

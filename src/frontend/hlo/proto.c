@@ -38,11 +38,10 @@ hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size, hlo_module_t** o
   return hlo_ok();
 }
 
-static hlo_status_t encode(const hlo_module_t* module, hlo_arena_t* arena, hlo_strbuf_t* out) {
-  hlo_desc_module_t desc;
-  HLO_TRY(hlo_desc_export(module, arena, &desc));
-  const hlo_desc_computation_t* computations = desc.computations.items;
-  for (size_t c = 0; c < desc.computations.count; ++c) {
+// Constants in the form that protos have.
+static hlo_status_t fill_literals(const hlo_desc_module_t* desc, hlo_arena_t* arena) {
+  const hlo_desc_computation_t* computations = desc->computations.items;
+  for (size_t c = 0; c < desc->computations.count; ++c) {
     const hlo_desc_instruction_t* items = computations[c].instructions.items;
     for (size_t i = 0; i < computations[c].instructions.count; ++i) {
       if (!items[i].literal) continue;
@@ -50,14 +49,39 @@ static hlo_status_t encode(const hlo_module_t* module, hlo_arena_t* arena, hlo_s
       HLO_TRY(hlo_desc_fill_literal(arena, items[i].shape, items[i].literal));
     }
   }
-  hlo_wire_encode(&hlo_desc_module_message, &desc, out);
+  return hlo_ok();
+}
+
+static hlo_status_t encode(const hlo_module_t* module, bool with_config, hlo_arena_t* arena,
+                           hlo_strbuf_t* out) {
+  hlo_desc_module_t desc;
+  HLO_TRY(hlo_desc_export(module, arena, &desc));
+  HLO_TRY(fill_literals(&desc, arena));
+  if (!with_config) {
+    hlo_wire_encode(&hlo_desc_module_message, &desc, out);
+    return hlo_strbuf_status(out);
+  }
+  hlo_desc_config_t config = {.entry_computation_layout = desc.shape,
+                              .replica_count = desc.replica_count ? desc.replica_count : 1,
+                              .num_partitions = desc.num_partitions ? desc.num_partitions : 1,
+                              .use_spmd_partitioning = desc.num_partitions > 1};
+  hlo_desc_wrapper_t both = {&desc, &config};
+  hlo_wire_encode(&hlo_desc_with_config_message, &both, out);
   return hlo_strbuf_status(out);
 }
 
-hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) {
+static hlo_status_t write_proto(const hlo_module_t* module, bool with_config, hlo_strbuf_t* out) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
-  hlo_status_t status = encode(module, &arena, out);
+  hlo_status_t status = encode(module, with_config, &arena, out);
   hlo_arena_deinit(&arena);
   return status;
+}
+
+hlo_status_t hlo_hlo_proto_write(const hlo_module_t* module, hlo_strbuf_t* out) {
+  return write_proto(module, false, out);
+}
+
+hlo_status_t hlo_hlo_proto_write_with_config(const hlo_module_t* module, hlo_strbuf_t* out) {
+  return write_proto(module, true, out);
 }

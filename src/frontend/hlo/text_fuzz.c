@@ -1,8 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of HLO text: any text is read or refused, and what is read can be verified.
+// Fuzzes HLO text: any text is read or refused, what is read can be verified, and what is verified
+// is written as text that reads back and is written the same again.
+#include <stdlib.h>
+#include <string.h>
+
 #include "frontend/hlo/hlo.h"
 #include "ir/infer.h"
 #include "ir/text_mutator.inl"
+
+static bool is_memory(hlo_status_t status) {
+  return hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED;
+}
+
+static void write_and_read(const hlo_module_t* module) {
+  hlo_strbuf_t text = {0}, again = {0};
+  hlo_module_t* back = NULL;
+  hlo_status_t status = hlo_hlo_text_print(module, NULL, &text);
+  if (hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    status = hlo_hlo_text_read(hlo_strbuf_text(&text), text.length, "back.hlo", NULL, &back);
+    if (!hlo_status_is_ok(status) && !is_memory(status)) abort();
+  }
+  if (back) {
+    hlo_status_release(status);
+    status = hlo_hlo_text_print(back, NULL, &again);
+    if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&text), hlo_strbuf_text(&again)) != 0) {
+      abort();
+    }
+    hlo_module_release(back);
+  }
+  hlo_status_release(status);
+  hlo_strbuf_deinit(&text);
+  hlo_strbuf_deinit(&again);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_module_t* module = NULL;
@@ -10,8 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (hlo_status_is_ok(status)) {
     hlo_diag_t diag;
     hlo_diag_init(&diag, "fuzz.hlo", NULL, 0);
-    hlo_status_release(hlo_module_verify(module, &diag));
+    status = hlo_module_verify(module, &diag);
     hlo_diag_deinit(&diag);
+    if (hlo_status_is_ok(status)) write_and_read(module);
     hlo_module_release(module);
   }
   hlo_status_release(status);

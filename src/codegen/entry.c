@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR of entry functions (see entry.h).
+#include "codegen/entry.h"
+
+#include <stddef.h>
+
+#include "base/kernel_abi.h"
+
+enum {
+  WORD_BYTES = 8,
+  INLINE_COPY_BYTES = 512,   // larger copies are calls
+  SCALAR_COPY_BYTES = 64,    // smaller ones go through general registers
+  SHARED_PLACE_LIMIT = 192,  // more places than this are not worth keeping in registers
+};
+
+typedef struct entry {
+  const hlo_plan_t* plan;
+  const hlo_target_t* target;
+  hlo_site_table_t* table;
+  hlo_arena_t* arena;
+  hlo_vir_module_t* module;
+  uint32_t load_flags;  // INVARIANT when base addresses are kept over the whole function
+} entry_t;
+
+static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
+
+// ---- addresses
+
+static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b, size_t offset) {
+  return hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)offset, entry->load_flags);
+}
+
+static hlo_vir_value_t* place_address(const entry_t* entry, hlo_vir_builder_t* b,
+                                      hlo_place_t place) {
+  switch (place.kind) {
+    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_ARGUMENT:
+    case HLO_PLACE_RESULT: {
+      uint64_t slot =
+          place.index + (place.kind == HLO_PLACE_RESULT ? entry->plan->argument_count : 0);
+      return hlo_vir_iload(b, frame_pointer(entry, b, offsetof(hlo_frame_t, buffers)),
+                           (int64_t)(slot * WORD_BYTES), entry->load_flags);
+    }
+    case HLO_PLACE_CONSTANT: {
+      hlo_vir_value_t* program = frame_pointer(entry, b, offsetof(hlo_frame_t, program));
+      hlo_vir_value_t* constants = hlo_vir_iload(b, program, 0, entry->load_flags);
+      return hlo_vir_iload(b, constants, (int64_t)place.index * WORD_BYTES, entry->load_flags);
+    }
+    case HLO_PLACE_TEMPORARY: {
+      hlo_vir_value_t* base = frame_pointer(entry, b, offsetof(hlo_frame_t, temporaries));
+      if (place.offset_bytes == 0) return base;
+      return hlo_vir_index(b, HLO_VIR_iadd, base, hlo_vir_iconst(b, (int64_t)place.offset_bytes));
+    }
+  }
+  return hlo_vir_iconst(b, 0);
+}
+
+static hlo_vir_value_t* value_address(const entry_t* entry, hlo_vir_builder_t* b,
+                                      const hlo_value_t* value) {
+  return place_address(entry, b, hlo_plan_place(entry->plan, value));
+}
+
+static hlo_vir_value_t* load_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* base, int64_t offset,
+                                    uint32_t width_log2, uint32_t flags) {
+  return hlo_vir_emit(b, HLO_VIR_iload, kIndex, flags | width_log2 << HLO_VIR_WIDTH_SHIFT, offset,
+                      1, &base);
+}
+
+static void store_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_value_t* base,
+                         int64_t offset, uint32_t width_log2) {
+  hlo_vir_value_t* operands[] = {value, base};
+  hlo_vir_emit(b, HLO_VIR_istore, hlo_vir_type(HLO_VIR_VOID, 0), width_log2 << HLO_VIR_WIDTH_SHIFT,
+               offset, 2, operands);
+}
+
+// ---- calls and copies
+
+// A call whose error ends the function.
+static void checked_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
+                         hlo_vir_value_t* const* arguments) {
+  hlo_vir_value_t* answer = hlo_vir_call(b, function, count, arguments);
+  hlo_vir_begin_if(b, answer);
+  hlo_vir_return(b, answer);
+  hlo_vir_end(b);
+}
+
+static void call_site(hlo_vir_builder_t* b, uint32_t site_number) {
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, site_number), hlo_vir_iconst(b, 0)};
+  checked_call(b, offsetof(hlo_runtime_table_t, call_kernel), 2, arguments);
+}
+
+static void copy_inline(const entry_t* entry, hlo_vir_builder_t* b, const hlo_copy_t* copy) {
+  hlo_vir_value_t* from = place_address(entry, b, copy->from);
+  hlo_vir_value_t* to = place_address(entry, b, copy->to);
+  uint64_t at = 0;
+  if (copy->size_bytes > SCALAR_COPY_BYTES) {
+    hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I8, entry->target->vector_bytes);
+    for (; at + type.lanes <= copy->size_bytes; at += type.lanes) {
+      hlo_vir_value_t* piece = hlo_vir_emit(b, HLO_VIR_load, type, 0, (int64_t)at, 1, &from);
+      hlo_vir_value_t* operands[] = {piece, to};
+      hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, (int64_t)at, 2, operands);
+    }
+  }
+  for (uint32_t width = 4; width-- > 0;) {
+    uint64_t bytes = 1u << width;
+    for (; at + bytes <= copy->size_bytes; at += bytes) {
+      store_scalar(b, load_scalar(b, from, (int64_t)at, width, HLO_VIR_UNSIGNED), to, (int64_t)at,
+                   width);
+    }
+  }
+}
+
+static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  const hlo_copy_list_t* list = &entry->plan->copies[node->index];
+  for (uint32_t i = 0; i < list->count; ++i) {
+    const hlo_copy_t* copy = &list->items[i];
+    bool is_memory =
+        copy->from.kind != HLO_PLACE_CONSTANT || entry->table->constants[copy->from.index] != NULL;
+    if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
+      copy_inline(entry, b, copy);
+    } else {
+      call_site(b, hlo_site_table_add_copy(entry->table, entry->plan, copy, entry->arena));
+    }
+  }
+}
+
+// ---- kernels
+
+static uint32_t site_of(void* context, const hlo_node_t* node) {
+  (void)context;
+  return hlo_site_number(node);
+}
+
+static void emit_kernel_body(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
+                             hlo_vir_value_t* chunk) {
+  uint32_t count = fusion->input_count + fusion->output_count;
+  hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count, sizeof(*addresses));
+  if (!addresses && count) return;  // the arena's failure is reported at the end
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    addresses[i] = value_address(entry, b, fusion->inputs[i]);
+  }
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    addresses[fusion->input_count + i] = value_address(entry, b, fusion->outputs[i]);
+  }
+  hlo_kernel_emit(entry->plan->kernels[fusion->index], b, addresses, chunk, site_of, NULL);
+}
+
+// A function of its own, which finds its addresses in the frame as the entry does.
+static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t site) {
+  const char* name = hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
+  hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "chunk", 3, false);
+  entry_t own = *entry;
+  own.load_flags = HLO_VIR_INVARIANT;
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  b.site = site;
+  emit_kernel_body(&own, &b, fusion, hlo_vir_param(&b, 2));
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_builder_deinit(&b);
+  return func->index;
+}
+
+static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
+  uint64_t chunks = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index]);
+  if (chunks <= 1) {
+    emit_kernel_body(entry, b, fusion, NULL);
+    return;
+  }
+  uint32_t func = emit_chunk_func(entry, fusion, b->site);
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)chunks),
+                                  hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
+                                  hlo_vir_iconst(b, 0)};
+  checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
+}
+
+// ---- nodes
+
+static void emit_process_number(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node,
+                                size_t offset) {
+  enum { WIDTH_LOG2 = 2 };
+  hlo_vir_value_t* number =
+      load_scalar(b, hlo_vir_param(b, 0), (int64_t)offset, WIDTH_LOG2, HLO_VIR_UNSIGNED);
+  store_scalar(b, number, value_address(entry, b, &node->results[0]), 0, WIDTH_LOG2);
+}
+
+static void emit_site(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_after_all:
+    case HLO_OP_create_token: return;
+    case HLO_OP_replica_id:
+      emit_process_number(entry, b, node, offsetof(hlo_frame_t, replica_id));
+      return;
+    case HLO_OP_partition_id:
+      emit_process_number(entry, b, node, offsetof(hlo_frame_t, partition_id));
+      return;
+    default: call_site(b, hlo_site_number(node));
+  }
+}
+
+// ---- control
+
+static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region);
+
+static void poll_cancelled(hlo_vir_builder_t* b) {
+  enum { WIDTH_LOG2 = 2 };
+  hlo_vir_begin_if(b, load_scalar(b, hlo_vir_param(b, 0), offsetof(hlo_frame_t, cancelled),
+                                  WIDTH_LOG2, HLO_VIR_UNSIGNED));
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, HLO_SITE_CANCELLED), hlo_vir_iconst(b, 0),
+                                  hlo_vir_iconst(b, 0)};
+  hlo_vir_return(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, check_failed), 3, arguments));
+  hlo_vir_end(b);
+}
+
+static void emit_while(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  const hlo_node_t* condition = hlo_region_terminator(node->regions[0]);
+  hlo_vir_begin_loop(b);
+  emit_region(entry, b, node->regions[0]);
+  hlo_vir_value_t* go_on = load_scalar(b, value_address(entry, b, hlo_node_operand(condition, 0)),
+                                       0, 0, HLO_VIR_UNSIGNED);
+  hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, go_on, hlo_vir_iconst(b, 0)));
+  emit_region(entry, b, node->regions[1]);
+  poll_cancelled(b);
+  hlo_vir_end(b);
+}
+
+static void emit_if(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  hlo_vir_begin_if(b, load_scalar(b, value_address(entry, b, hlo_node_operand(node, 0)), 0, 0,
+                                  HLO_VIR_UNSIGNED));
+  emit_region(entry, b, node->regions[0]);
+  hlo_vir_begin_else(b);
+  emit_region(entry, b, node->regions[1]);
+  hlo_vir_end(b);
+}
+
+// Any number but those of the other branches runs the last one.
+static void emit_case(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  enum { WIDTH_LOG2 = 2 };
+  uint32_t last = node->region_count - 1;
+  hlo_vir_value_t* number =
+      load_scalar(b, value_address(entry, b, hlo_node_operand(node, 0)), 0, WIDTH_LOG2, 0);
+  for (uint32_t i = 0; i < last; ++i) {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, number, hlo_vir_iconst(b, i)));
+    emit_region(entry, b, node->regions[i]);
+    hlo_vir_begin_else(b);
+  }
+  emit_region(entry, b, node->regions[last]);
+  for (uint32_t i = 0; i < last; ++i) hlo_vir_end(b);
+}
+
+static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step_t* step) {
+  b->site = hlo_site_number(step->node);
+  emit_copies(entry, b, step->node);
+  switch (step->kind) {
+    case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); return;
+    case HLO_STEP_VIEW: return;
+    case HLO_STEP_SITE: emit_site(entry, b, step->node); return;
+    case HLO_STEP_CONTROL:
+      if (step->node->op == HLO_OP_while) {
+        emit_while(entry, b, step->node);
+      } else if (step->node->op == HLO_OP_if) {
+        emit_if(entry, b, step->node);
+      } else {
+        emit_case(entry, b, step->node);
+      }
+  }
+}
+
+static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region) {
+  const hlo_sequence_t* sequence = hlo_schedule_find(entry->plan->schedule, region);
+  for (uint32_t i = 0; i < sequence->step_count; ++i) emit_step(entry, b, &sequence->steps[i]);
+  emit_copies(entry, b, hlo_region_terminator(region));
+}
+
+// Places that kernels and copies address; sites find theirs by themselves.
+static uint32_t count_places(const hlo_plan_t* plan) {
+  uint32_t count = 0;
+  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_step_t* step = &sequence->steps[i];
+      count += plan->copies[step->node->index].count;
+      if (step->kind == HLO_STEP_FUSION) {
+        count += step->fusion->input_count + step->fusion->output_count;
+      }
+    }
+  }
+  return count;
+}
+
+hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
+                             hlo_site_table_t* table, hlo_arena_t* arena,
+                             hlo_vir_module_t* module) {
+  entry_t entry = {
+      .plan = plan, .target = target, .table = table, .arena = arena, .module = module};
+  if (count_places(plan) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT;
+  hlo_vir_func_t* func = hlo_vir_func_create(module, "entry", 1, true);
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  emit_region(&entry, &b, plan->func->body);
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_builder_deinit(&b);
+  HLO_TRY(hlo_arena_status(arena));
+  return hlo_vir_module_status(module);
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Planning: the order of its parts, and which buffers share memory.
+#include "codegen/plan.h"
+
+#include <string.h>
+
+#include "codegen/plan_impl.h"
+#include "interp/node_call.h"
+
+enum { JOIN_WORK_LIMIT = 1 << 14 };  // comparisons for one join; beyond it buffers stay apart
+
+// ---- buffers
+
+uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
+                                uint64_t size_bytes) {
+  if (planner->buffer_count == planner->buffer_capacity) {
+    uint32_t capacity = planner->buffer_capacity ? planner->buffer_capacity * 2 : 256;
+    hlo_plan_buffer_t* grown = hlo_arena_array(planner->arena, capacity, sizeof *grown);
+    if (!grown) return HLO_PLAN_NONE;
+    if (planner->buffers) {
+      memcpy(grown, planner->buffers, planner->buffer_count * sizeof *grown);
+    }
+    planner->buffers = grown;
+    planner->buffer_capacity = capacity;
+  }
+  uint32_t number = planner->buffer_count++;
+  planner->buffers[number] = (hlo_plan_buffer_t){.kind = kind,
+                                                 .index = index,
+                                                 .first_stay = HLO_PLAN_NONE,
+                                                 .last_stay = HLO_PLAN_NONE,
+                                                 .size_bytes = size_bytes,
+                                                 .joined = number};
+  return number;
+}
+
+bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+                          uint32_t root) {
+  if (planner->stay_count == planner->stay_capacity) {
+    uint32_t capacity = planner->stay_capacity ? planner->stay_capacity * 2 : 256;
+    hlo_plan_stay_t* grown = hlo_arena_array(planner->arena, capacity, sizeof *grown);
+    if (!grown) return false;
+    if (planner->stays) memcpy(grown, planner->stays, planner->stay_count * sizeof *grown);
+    planner->stays = grown;
+    planner->stay_capacity = capacity;
+  }
+  uint32_t number = planner->stay_count++;
+  planner->stays[number] = (hlo_plan_stay_t){range, root, HLO_PLAN_NONE};
+  hlo_plan_buffer_t* b = &planner->buffers[buffer];
+  if (b->first_stay == HLO_PLAN_NONE) {
+    b->first_stay = number;
+  } else {
+    planner->stays[b->last_stay].next = number;
+  }
+  b->last_stay = number;
+  ++b->stay_count;
+  return true;
+}
+
+static uint32_t find_buffer(const hlo_planner_t* planner, uint32_t buffer) {
+  if (buffer == HLO_PLAN_NONE) return buffer;
+  while (planner->buffers[buffer].joined != buffer) {
+    uint32_t up = planner->buffers[buffer].joined;
+    planner->buffers[buffer].joined = planner->buffers[up].joined;
+    buffer = planner->buffers[buffer].joined;
+  }
+  return buffer;
+}
+
+uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* value) {
+  return find_buffer(planner, planner->buffer_of[hlo_planner_root(planner, value)]);
+}
+
+static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
+  hlo_plan_buffer_t *a = &planner->buffers[to], *b = &planner->buffers[from];
+  b->joined = to;
+  if (b->first_stay == HLO_PLAN_NONE) return;
+  if (a->first_stay == HLO_PLAN_NONE) {
+    a->first_stay = b->first_stay;
+  } else {
+    planner->stays[a->last_stay].next = b->first_stay;
+  }
+  a->last_stay = b->last_stay;
+  a->stay_count += b->stay_count;
+  if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
+}
+
+// ---- may two stays be in one buffer?
+
+static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
+                             uint32_t ending, uint32_t beginning) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  bool found = false;
+  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
+    if (hlo_planner_root(planner, fusion->outputs[o]) != beginning) continue;
+    for (uint32_t i = 0; i < fusion->input_count; ++i) {
+      if (hlo_planner_root(planner, fusion->inputs[i]) != ending) continue;
+      if (!hlo_kernel_may_share(kernel, o, i)) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
+static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
+                           uint32_t beginning) {
+  bool found = false;
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    if (hlo_planner_root(planner, &node->results[r]) != beginning) continue;
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      if (hlo_planner_root(planner, hlo_node_operand(node, i)) != ending) continue;
+      if (!hlo_node_call_may_share(node, r, i)) return false;
+      found = true;
+    }
+  }
+  if (!found || node->region_count == 0) return found;
+  // A region may use what the node changes.
+  uint32_t count = 0;
+  const hlo_value_t** captures = NULL;
+  hlo_status_t status = hlo_node_captures(node, planner->arena, &count, &captures);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (hlo_planner_root(planner, captures[i]) == ending) return false;
+  }
+  return true;
+}
+
+// A loop's slot takes over the memory of its own first value.
+static bool loop_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
+                           uint32_t beginning) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (hlo_planner_root(planner, hlo_node_operand(node, i)) == ending &&
+        hlo_planner_root(planner, node->regions[0]->args[i]) == beginning) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What begins where another ends may take its place if the step there allows it.
+static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t ending,
+                     uint32_t beginning) {
+  const hlo_step_t* step = planner->steps[position];
+  if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
+  switch (step->kind) {
+    case HLO_STEP_FUSION: return fusion_may_share(planner, step->fusion, ending, beginning);
+    case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_CONTROL:
+      return step->node->op == HLO_OP_while &&
+             loop_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_VIEW: break;
+  }
+  return false;
+}
+
+static bool stays_conflict(const hlo_planner_t* planner, const hlo_plan_stay_t* a,
+                           const hlo_plan_stay_t* b) {
+  if (a->range.end < b->range.begin || b->range.end < a->range.begin) return false;
+  if (a->range.end == b->range.begin && a->range.begin < b->range.begin) {
+    return !may_meet(planner, a->range.end, a->root, b->root);
+  }
+  if (b->range.end == a->range.begin && b->range.begin < a->range.begin) {
+    return !may_meet(planner, b->range.end, b->root, a->root);
+  }
+  return true;
+}
+
+static bool buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
+  const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
+  if ((uint64_t)a->stay_count * b->stay_count > JOIN_WORK_LIMIT) return true;
+  const hlo_plan_stay_t* stays = planner->stays;
+  for (uint32_t i = a->first_stay; i != HLO_PLAN_NONE; i = stays[i].next) {
+    for (uint32_t k = b->first_stay; k != HLO_PLAN_NONE; k = stays[k].next) {
+      if (stays_conflict(planner, &stays[i], &stays[k])) return true;
+    }
+  }
+  return false;
+}
+
+// Result `r` may be the memory of a donated argument: that must be dead before the first write.
+static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t r) {
+  const hlo_plan_t* plan = planner->plan;
+  const hlo_plan_stay_t* stays = planner->stays;
+  for (uint32_t a = 0; a < plan->argument_count; ++a) {
+    if (!planner->may_donate[a * plan->result_count + r]) continue;
+    uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
+    hlo_plan_stay_t argument = {planner->ranges[root], root, HLO_PLAN_NONE};
+    for (uint32_t i = planner->buffers[buffer].first_stay; i != HLO_PLAN_NONE; i = stays[i].next) {
+      if (stays_conflict(planner, &argument, &stays[i])) return false;
+    }
+  }
+  return true;
+}
+
+static bool is_writable(hlo_place_kind_t kind) {
+  return kind == HLO_PLACE_TEMPORARY || kind == HLO_PLACE_RESULT;
+}
+
+// Lets two buffers be one where that is right; false if they stay apart.
+static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
+  if (x == HLO_PLAN_NONE || y == HLO_PLAN_NONE) return false;
+  if (x == y) return true;
+  if (planner->buffers[y].kind == HLO_PLACE_RESULT) {
+    uint32_t t = x;
+    x = y;
+    y = t;
+  }
+  const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
+  if (!is_writable(a->kind) || b->kind != HLO_PLACE_TEMPORARY) return false;
+  bool is_result = a->kind == HLO_PLACE_RESULT;
+  if (is_result && b->size_bytes > a->size_bytes) return false;
+  if (buffers_conflict(planner, x, y)) return false;
+  if (is_result && !fits_result(planner, y, a->index)) return false;
+  append_buffer(planner, x, y);
+  return true;
+}
+
+// ---- what is joined
+
+// Slot and result of a loop are one buffer always: the write at the end of the body is planned.
+static void join_loop(hlo_planner_t* planner, const hlo_node_t* node) {
+  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    uint32_t slot = hlo_planner_buffer(planner, node->regions[0]->args[i]);
+    uint32_t result = hlo_planner_buffer(planner, &node->results[i]);
+    if (slot == HLO_PLAN_NONE || slot == result) continue;
+    append_buffer(planner, slot, result);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    uint32_t slot = hlo_planner_buffer(planner, node->regions[0]->args[i]);
+    join(planner, slot, hlo_planner_buffer(planner, hlo_node_operand(end, i)));
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    uint32_t slot = hlo_planner_buffer(planner, node->regions[0]->args[i]);
+    join(planner, slot, hlo_planner_buffer(planner, hlo_node_operand(node, i)));
+  }
+}
+
+static hlo_status_t join_branches(hlo_planner_t* planner, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    uint32_t result = hlo_planner_buffer(planner, &node->results[i]);
+    if (result == HLO_PLAN_NONE) continue;
+    for (uint32_t k = 0; k < node->region_count; ++k) {
+      uint32_t write = planner->ends[hlo_region_terminator(node->regions[k])->index];
+      if (!hlo_planner_add_stay(planner, result, (hlo_plan_range_t){write, write}, HLO_PLAN_NONE)) {
+        return hlo_arena_status(planner->arena);
+      }
+    }
+    for (uint32_t k = 0; k < node->region_count; ++k) {
+      const hlo_node_t* end = hlo_region_terminator(node->regions[k]);
+      join(planner, hlo_planner_buffer(planner, &node->results[i]),
+           hlo_planner_buffer(planner, hlo_node_operand(end, i)));
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t join_control(hlo_planner_t* planner, const hlo_region_t* region) {
+  const hlo_sequence_t* sequence = hlo_schedule_find(planner->plan->schedule, region);
+  for (uint32_t i = 0; i < sequence->step_count; ++i) {
+    const hlo_node_t* node = sequence->steps[i].node;
+    if (sequence->steps[i].kind != HLO_STEP_CONTROL) continue;
+    for (uint32_t k = 0; k < node->region_count; ++k) {
+      HLO_TRY(join_control(planner, node->regions[k]));
+    }
+    if (node->op == HLO_OP_while) {
+      join_loop(planner, node);
+    } else {
+      HLO_TRY(join_branches(planner, node));
+    }
+  }
+  return hlo_ok();
+}
+
+// A node that changes an operand in place.
+static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      if (!hlo_node_call_may_share(node, r, i)) continue;
+      join(planner, hlo_planner_buffer(planner, &node->results[r]),
+           hlo_planner_buffer(planner, hlo_node_operand(node, i)));
+    }
+  }
+}
+
+// An output over the first input that ends here.
+static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
+    for (uint32_t i = 0; i < fusion->input_count; ++i) {
+      uint32_t output = hlo_planner_root(planner, fusion->outputs[o]);
+      uint32_t input = hlo_planner_root(planner, fusion->inputs[i]);
+      if (planner->sizes[output] != planner->sizes[input] ||
+          planner->ranges[input].end != planner->ranges[output].begin ||
+          !hlo_kernel_may_share(kernel, o, i)) {
+        continue;
+      }
+      if (join(planner, hlo_planner_buffer(planner, fusion->outputs[o]),
+               hlo_planner_buffer(planner, fusion->inputs[i]))) {
+        break;
+      }
+    }
+  }
+}
+
+static void join_steps(hlo_planner_t* planner, hlo_step_kind_t kind) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_step_t* step = &sequence->steps[i];
+      if (step->kind != kind) continue;
+      if (kind == HLO_STEP_SITE) {
+        join_node(planner, step->node);
+      } else {
+        join_fusion(planner, step->fusion);
+      }
+    }
+  }
+}
+
+// A returned value is computed where the result is wanted, unless something else is there already.
+static void join_results(hlo_planner_t* planner) {
+  const hlo_plan_t* plan = planner->plan;
+  const hlo_node_t* end = hlo_region_terminator(plan->func->body);
+  for (uint32_t r = 0; r < end->operand_count; ++r) {
+    uint32_t buffer = hlo_planner_buffer(planner, hlo_node_operand(end, r));
+    if (buffer == HLO_PLAN_NONE) continue;
+    hlo_plan_buffer_t* b = &planner->buffers[buffer];
+    uint64_t room = hlo_type_size_bytes(hlo_node_operand_type(end, r));
+    if (b->kind != HLO_PLACE_TEMPORARY || b->size_bytes > room ||
+        !fits_result(planner, buffer, r)) {
+      continue;
+    }
+    b->kind = HLO_PLACE_RESULT;
+    b->index = r;
+  }
+}
+
+hlo_status_t hlo_planner_join(hlo_planner_t* planner) {
+  HLO_TRY(join_control(planner, planner->plan->func->body));
+  join_steps(planner, HLO_STEP_SITE);
+  join_results(planner);
+  join_steps(planner, HLO_STEP_FUSION);
+  return hlo_arena_status(planner->arena);
+}
+
+// ---- all of it
+
+static hlo_status_t make_tables(hlo_planner_t* planner) {
+  uint32_t values = planner->module->value_count, nodes = planner->module->node_count;
+  hlo_arena_t* arena = planner->arena;
+  hlo_plan_t* plan = planner->plan;
+  planner->parents = hlo_arena_array(arena, values, sizeof *planner->parents);
+  planner->ranges = hlo_arena_array(arena, values, sizeof *planner->ranges);
+  planner->sizes = hlo_arena_array(arena, values, sizeof *planner->sizes);
+  planner->buffer_of = hlo_arena_array(arena, values, sizeof *planner->buffer_of);
+  planner->values = hlo_arena_array(arena, values, sizeof *planner->values);
+  planner->begins = hlo_arena_array(arena, nodes, sizeof *planner->begins);
+  planner->ends = hlo_arena_array(arena, nodes, sizeof *planner->ends);
+  plan->places = hlo_arena_array(arena, values, sizeof *plan->places);
+  plan->copies = hlo_arena_array(arena, nodes, sizeof *plan->copies);
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t i = 0; i < values; ++i) {
+    planner->parents[i] = i;
+    planner->buffer_of[i] = HLO_PLAN_NONE;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
+                             hlo_kernel_t* const* kernels, hlo_arena_t* arena,
+                             hlo_plan_t** out_plan) {
+  hlo_plan_t* plan = hlo_arena_alloc_zeroed(arena, sizeof *plan);
+  if (!plan) return hlo_arena_status(arena);
+  plan->func = func;
+  plan->schedule = schedule;
+  plan->kernels = kernels;
+  plan->argument_count = func->type->input_count;
+  plan->result_count = func->type->element_count - func->type->input_count;
+  hlo_planner_t planner = {.plan = plan, .arena = arena, .module = func->module};
+  HLO_TRY(make_tables(&planner));
+  HLO_TRY(hlo_planner_scan(&planner));
+  HLO_TRY(hlo_planner_join(&planner));
+  HLO_TRY(hlo_planner_finish(&planner));
+  plan->may_donate = planner.may_donate;
+  *out_plan = plan;
+  return hlo_ok();
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of planning. Values that are the same bytes form a class (union-find over value
+// indices, a class is named by its root); classes that share memory form a buffer.
+#ifndef HLO_CODEGEN_PLAN_IMPL_H_
+#define HLO_CODEGEN_PLAN_IMPL_H_
+
+#include "codegen/plan.h"
+
+#define HLO_PLAN_NONE UINT32_MAX
+
+/// Positions count steps, ends of regions and the writes that end them, in the order of execution.
+/// Inclusive at both ends: what is defined where another is used for the last time meets it.
+typedef struct hlo_plan_range {
+  uint32_t begin, end;
+} hlo_plan_range_t;
+
+/// A class's stay in a buffer, or a write at the end of a branch.
+typedef struct hlo_plan_stay {
+  hlo_plan_range_t range;
+  uint32_t root;  // HLO_PLAN_NONE for a write
+  uint32_t next;  // in the buffer; HLO_PLAN_NONE
+} hlo_plan_stay_t;
+
+typedef struct hlo_plan_buffer {
+  hlo_place_kind_t kind;
+  uint32_t index;  // as in hlo_place_t
+  uint32_t first_stay, last_stay, stay_count;
+  uint64_t size_bytes;
+  uint64_t offset_bytes;
+  uint32_t joined;  // the buffer that it became part of; itself otherwise
+} hlo_plan_buffer_t;
+
+typedef struct hlo_planner {
+  hlo_plan_t* plan;
+  hlo_arena_t* arena;
+  hlo_module_t* module;
+  // by value index
+  uint32_t* parents;         // union-find
+  hlo_plan_range_t* ranges;  // of a value; of the class at its root once classes are final
+  uint64_t* sizes;
+  uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
+  const hlo_value_t** values;
+  // by node index
+  uint32_t* begins;  // position of a step; of a terminator: that of its uses
+  uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes
+  // by position
+  const hlo_step_t** steps;
+  uint32_t position, position_capacity;
+  hlo_plan_stay_t* stays;
+  uint32_t stay_count, stay_capacity;
+  hlo_plan_buffer_t* buffers;
+  uint32_t buffer_count, buffer_capacity;
+  bool* may_donate;              // [argument][result]
+  const hlo_value_t* undefined;  // used but made by no step
+} hlo_planner_t;
+
+/// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per
+/// class.
+hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
+/// Lets buffers share memory.
+hlo_status_t hlo_planner_join(hlo_planner_t* planner) HLO_MUST_USE;
+/// Lists the copies that are left, lays out the arena, gives every value its place.
+hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
+
+uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value);
+/// The buffer of a value, HLO_PLAN_NONE without memory.
+uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* value);
+/// HLO_PLAN_NONE when memory is out.
+uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
+                                uint64_t size_bytes);
+bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+                          uint32_t root);
+
+/// Whether a while's slot keeps one value from beginning to end.
+bool hlo_planner_is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot);
+
+#endif  // HLO_CODEGEN_PLAN_IMPL_H_

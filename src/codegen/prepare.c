@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules on their way into code generation (see prepare.h).
+#include "codegen/prepare.h"
+
+#include "interp/custom_call.h"
+#include "ir/clone.h"
+#include "passes/runner.h"
+
+enum { REGION_DEPTH_LIMIT = 128 };
+
+typedef struct refusal {
+  const hlo_node_t* node;  // NULL: an argument
+  const char* cause;       // NULL: none found
+} refusal_t;
+
+static bool is_control(hlo_op_t op) {
+  return op == HLO_OP_while || op == HLO_OP_if || op == HLO_OP_case;
+}
+
+// What would have to wait, or be told of the process that it runs in.
+static const char* refuse_op(const hlo_node_t* node) {
+  uint32_t traits = hlo_op_info(node->op)->traits;
+  if (traits & HLO_TRAIT_TERMINATOR || is_control(node->op)) return NULL;
+  if (traits & HLO_TRAIT_COLLECTIVE) return "it exchanges data with other processes";
+  switch (node->op) {
+    case HLO_OP_infeed:
+    case HLO_OP_outfeed:
+    case HLO_OP_send:
+    case HLO_OP_recv:
+    case HLO_OP_hlo_send_done:
+    case HLO_OP_hlo_recv_done: return "it exchanges data with others";
+    case HLO_OP_interpreter_run_parallel:
+    case HLO_OP_interpreter_print:
+    case HLO_OP_interpreter_probe:
+    case HLO_OP_check_expect_serialized_eq: return "it talks to the interpreter";
+    case HLO_OP_custom_call: {
+      const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
+      return target && hlo_custom_call_find(target) ? NULL : "it calls a foreign function";
+    }
+    case HLO_OP_constant:
+    case HLO_OP_chlo_constant: return NULL;
+    default: return hlo_ref_function(node->op) ? NULL : "it is a call that cannot be put in line";
+  }
+}
+
+static const char* refuse_type(const hlo_type_t* type) {
+  if (type->kind == HLO_TYPE_TOKEN) return NULL;
+  if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
+  return hlo_type_is_static(type) ? NULL : "a shape is known only when running";
+}
+
+static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t* out) {
+  if (depth > REGION_DEPTH_LIMIT) out->cause = "regions are nested too deeply";
+  for (uint32_t i = 0; i < region->arg_count && !out->cause; ++i) {
+    out->cause = refuse_type(region->args[i]->type);
+    out->node = region->parent;
+  }
+  for (const hlo_node_t* node = region->first; node && !out->cause; node = node->next) {
+    out->node = node;
+    out->cause = refuse_op(node);
+    for (uint32_t i = 0; i < node->result_count && !out->cause; ++i) {
+      out->cause = refuse_type(node->results[i].type);
+    }
+    for (uint32_t i = 0; i < node->region_count && !out->cause; ++i) {
+      refuse_region(node->regions[i], depth + 1, out);
+    }
+  }
+}
+
+// The one list of what compiled code leaves to the interpreter.
+static refusal_t refuse(const hlo_func_t* func) {
+  refusal_t refusal = {0};
+  for (uint32_t i = 0; i < func->body->arg_count; ++i) {
+    const hlo_type_t* type = func->body->args[i]->type;
+    if (type->kind != HLO_TYPE_TENSOR) continue;
+    const hlo_dtype_info_t* info = hlo_dtype_info(type->dtype);
+    // Hosts may leave anything in the unused high bits, which only the interpreter looks after.
+    if (hlo_dtype_is_integer(type->dtype) && info->bits < 8) {
+      refusal.cause = "an argument's elements are smaller than a byte";
+      return refusal;
+    }
+  }
+  refuse_region(func->body, 0, &refusal);
+  return refusal;
+}
+
+static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_strbuf_t* out) {
+  if (refusal->node) {
+    hlo_loc_format(module, refusal->node->loc, out);
+    hlo_strbuf_printf(out, ": %s: ", hlo_op_info(refusal->node->op)->name);
+  }
+  hlo_strbuf_puts(out, refusal->cause);
+}
+
+hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
+                                hlo_strbuf_t* out_refusal, hlo_module_t** out_module) {
+  *out_module = NULL;
+  hlo_module_t* copy = NULL;
+  HLO_TRY(hlo_module_clone(module, &copy));
+  // Nobody calls it from outside the module but the entry: private functions go once inlined.
+  for (hlo_func_t* func = copy->first_func; func; func = func->next) {
+    func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
+  }
+  hlo_status_t status =
+      hlo_passes_run(copy, "lower_composite,inline,dce,canonicalize,cse,dce", NULL);
+  const hlo_func_t* func = hlo_module_find_func(copy, name);
+  refusal_t refusal = {0};
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    hlo_strbuf_puts(out_refusal, hlo_status_message(status));
+    refusal.cause = "";
+    hlo_status_release(status);
+    status = hlo_ok();
+  } else if (hlo_status_is_ok(status)) {
+    refusal = refuse(func);
+    if (refusal.cause) describe(copy, &refusal, out_refusal);
+  }
+  if (hlo_status_is_ok(status) && !refusal.cause) {
+    *out_module = copy;
+  } else {
+    hlo_module_release(copy);
+  }
+  return status;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a prepared module to something that runs (see program.h).
+#include "codegen/program.h"
+
+#include "base/mem.h"
+#include "codegen/entry.h"
+#include "codegen/schedule_plain.h"
+#include "codegen/vir/interp.h"
+
+struct hlo_code_program {
+  hlo_site_table_t table;  // first: what frame->program points at
+  hlo_module_t* module;
+  hlo_arena_t arena;  // tables of sites
+  hlo_kernel_entry_t entry;
+  size_t temporary_bytes, saved_bytes, code_bytes;
+  hlo_vir_module_t* vir;  // what is interpreted
+};
+
+// ---- executors
+
+static int32_t interpreted_entry(hlo_frame_t* frame) {
+  const hlo_code_program_t* program = frame->program;
+  uint64_t params[] = {(uint64_t)(uintptr_t)frame};
+  int32_t answer = HLO_KERNEL_ERROR;
+  hlo_status_t status =
+      hlo_vir_interp_run(program->vir->first_func, params, &(hlo_vir_interp_options_t){0}, &answer);
+  return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
+}
+
+// Takes over `vir`.
+static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
+                         const hlo_code_options_t* options) {
+  if (options->executor == HLO_EXECUTOR_INTERPRETER) {
+    program->vir = vir;
+    program->entry = interpreted_entry;
+    return hlo_ok();
+  }
+  hlo_vir_module_release(vir);
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "no machine code is made yet");
+}
+
+// ---- stages
+
+static void dump_plan(const hlo_plan_t* plan, hlo_dumper_t* dumper) {
+  if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
+  hlo_strbuf_t text = {0};
+  hlo_plan_print(plan, &text);
+  hlo_dump_text(dumper, HLO_DUMP_STAGE_plan, &text);
+  hlo_strbuf_deinit(&text);
+}
+
+static void dump_vector(const hlo_vir_module_t* vir, hlo_dumper_t* dumper) {
+  if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_vector)) return;
+  hlo_strbuf_t text = {0};
+  hlo_vir_print(vir, &text);
+  hlo_dump_text(dumper, HLO_DUMP_STAGE_vector, &text);
+  hlo_strbuf_deinit(&text);
+}
+
+static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
+                                  hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
+  return options->is_plain ? hlo_schedule_create_plain(func, arena, out_schedule)
+                           : hlo_schedule_create(func, &options->target, arena, out_schedule);
+}
+
+static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_target_t* target,
+                                 hlo_arena_t* arena, hlo_kernel_t*** out_kernels) {
+  hlo_kernel_t** kernels = hlo_arena_array(arena, schedule->fusion_count, sizeof(*kernels));
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
+      HLO_TRY(hlo_kernel_create(fusion, target, arena, &kernels[fusion->index]));
+    }
+  }
+  *out_kernels = kernels;
+  return hlo_ok();
+}
+
+// `arena` is for what is not needed any more once the program is made.
+static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* options,
+                              hlo_arena_t* arena, hlo_plan_t** out_plan) {
+  hlo_schedule_t* schedule = NULL;
+  hlo_kernel_t** kernels = NULL;
+  HLO_TRY(make_schedule(func, options, arena, &schedule));
+  HLO_TRY(make_kernels(schedule, &options->target, arena, &kernels));
+  HLO_TRY(hlo_plan_create(func, schedule, kernels, arena, out_plan));
+  dump_plan(*out_plan, options->dumper);
+  return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
+}
+
+static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
+                                 const hlo_code_options_t* options, hlo_arena_t* arena) {
+  hlo_plan_t* plan = NULL;
+  HLO_TRY(make_plan(func, options, arena, &plan));
+  program->temporary_bytes = plan->temporary_bytes;
+  program->saved_bytes = sizeof(uint64_t);  // of the generators with hidden state
+  HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
+  hlo_vir_module_t* vir = NULL;
+  HLO_TRY(hlo_vir_module_create(&vir));
+  hlo_status_t status =
+      hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
+  if (hlo_status_is_ok(status)) {
+    dump_vector(vir, options->dumper);
+    status = hlo_vir_verify(vir, options->target.vector_bytes);
+  }
+  if (!hlo_status_is_ok(status)) {
+    hlo_vir_module_release(vir);
+    return status;
+  }
+  return load(program, vir, options);
+}
+
+hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
+                                     const hlo_code_options_t* options,
+                                     hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = hlo_mem_alloc_zeroed(sizeof *program);
+  if (!program) {
+    hlo_module_release(module);
+    return hlo_status_out_of_memory(sizeof *program);
+  }
+  program->module = module;
+  hlo_arena_init(&program->arena, 0);
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = make_program(program, func, options, &scratch);
+  hlo_arena_deinit(&scratch);
+  if (!hlo_status_is_ok(status)) {
+    hlo_code_program_release(program);
+    return status;
+  }
+  *out_program = program;
+  return hlo_ok();
+}
+
+void hlo_code_program_release(hlo_code_program_t* program) {
+  if (!program) return;
+  hlo_site_table_deinit(&program->table);
+  hlo_vir_module_release(program->vir);
+  hlo_arena_deinit(&program->arena);
+  hlo_module_release(program->module);
+  hlo_mem_free(program);
+}
+
+hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
+  return program->entry;
+}
+
+const void* hlo_code_program_data(const hlo_code_program_t* program) {
+  return program;
+}
+
+size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program) {
+  return program->temporary_bytes;
+}
+
+size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program) {
+  return program->saved_bytes;
+}
+
+size_t hlo_code_program_code_bytes(const hlo_code_program_t* program) {
+  return program->code_bytes;
+}

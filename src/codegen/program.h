@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function of a module made into a program: schedule, plan, vector IR, and an executor that runs
+// it.
+#ifndef HLO_CODEGEN_PROGRAM_H_
+#define HLO_CODEGEN_PROGRAM_H_
+
+#include "codegen/sites.h"
+#include "codegen/target.h"
+#include "ir/dump.h"
+
+/// How vector IR comes to run.
+typedef enum hlo_executor {
+  HLO_EXECUTOR_MACHINE,      // machine code
+  HLO_EXECUTOR_INTERPRETER,  // the vector IR's own interpreter
+} hlo_executor_t;
+
+typedef struct hlo_code_options {
+  hlo_target_t target;
+  hlo_executor_t executor;
+  bool is_plain;         // no fusions: every node by its reference function
+  bool check_plan;       // prove the plan right (hlo_plan_check())
+  const char* name;      // for profilers; lent for the call
+  hlo_dumper_t* dumper;  // gets plan and vector IR; may be NULL
+} hlo_code_options_t;
+
+/// threads: immutable; frames of one program may run at once.
+typedef struct hlo_code_program hlo_code_program_t;
+
+/// Takes over the module (as hlo_prepare_module() made it), also on failure; `func` is the entry.
+/// errors: UNIMPLEMENTED (what the executor cannot do), RESOURCE_EXHAUSTED, PERMISSION_DENIED (no
+/// executable memory), INTERNAL (a check failed)
+hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
+                                     const hlo_code_options_t* options,
+                                     hlo_code_program_t** out_program) HLO_MUST_USE;
+void hlo_code_program_release(hlo_code_program_t* program);
+
+/// frame->program must be hlo_code_program_data() and the frame as large as the three sizes ask.
+hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program);
+const void* hlo_code_program_data(const hlo_code_program_t* program);
+size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program);
+size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program);
+size_t hlo_code_program_code_bytes(const hlo_code_program_t* program);
+
+#endif  // HLO_CODEGEN_PROGRAM_H_

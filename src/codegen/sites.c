@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of compiled programs into the library (see sites.h).
+#include "codegen/sites.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "interp/node_call.h"
+
+enum {
+  CONSTANT_ALIGNMENT = 64,
+  SPLAT_BYTES = 4096,         // splats up to this are kept whole, wherever they are used
+  UNALIGNED_BYTES = 1 << 20,  // literals from this on are used where they are, aligned or not
+};
+
+// ---- constants
+
+static void fill(void* to, const void* element, size_t width, size_t size_bytes) {
+  if (size_bytes == 0) return;
+  memcpy(to, element, width);
+  for (size_t done = width; done < size_bytes;) {
+    size_t more = done <= size_bytes - done ? done : size_bytes - done;
+    memcpy((uint8_t*)to + done, to, more);
+    done += more;
+  }
+}
+
+static const hlo_literal_t* literal_of(const hlo_value_t* value) {
+  const hlo_attr_t* attr = hlo_node_attr(value->def, HLO_ATTR_value);
+  return attr && attr->kind == HLO_ATTR_KIND_LITERAL ? attr->literal : NULL;
+}
+
+static bool is_spread(const hlo_literal_t* literal) {
+  return literal->is_splat && literal->element_count != 1;
+}
+
+static bool is_usable_in_place(const hlo_literal_t* literal) {
+  size_t width = hlo_dtype_size_bytes(literal->dtype);
+  size_t alignment = literal->data_bytes >= UNALIGNED_BYTES ? width : CONSTANT_ALIGNMENT;
+  return !is_spread(literal) && (uintptr_t)literal->data % alignment == 0;
+}
+
+static hlo_status_t make_constant(hlo_site_table_t* table, const hlo_plan_constant_t* constant,
+                                  uint32_t i, void** out_address) {
+  const hlo_literal_t* literal = literal_of(constant->value);
+  if (!literal) return hlo_status_create(HLO_STATUS_INTERNAL, "a constant without a value");
+  if (is_usable_in_place(literal)) {
+    *out_address = (void*)(uintptr_t)literal->data;
+    return hlo_ok();
+  }
+  size_t bytes = hlo_type_size_bytes(constant->value->type);
+  if (is_spread(literal) && bytes > SPLAT_BYTES && !constant->is_read) return hlo_ok();
+  void* memory = hlo_mem_alloc_aligned(bytes, CONSTANT_ALIGNMENT);
+  if (!memory) return hlo_status_out_of_memory(bytes);
+  table->owned_constants[i] = memory;
+  *out_address = memory;
+  if (is_spread(literal)) {
+    fill(memory, literal->data, hlo_dtype_size_bytes(literal->dtype), bytes);
+  } else if (bytes) {
+    memcpy(memory, literal->data, bytes);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_constants(hlo_site_table_t* table, const hlo_plan_t* plan,
+                                   hlo_arena_t* arena) {
+  void** addresses = hlo_arena_array(arena, plan->constant_count, sizeof *addresses);
+  table->owned_constants = hlo_arena_array(arena, plan->constant_count, sizeof(void*));
+  HLO_TRY(hlo_arena_status(arena));
+  table->constants = addresses;
+  table->constant_count = plan->constant_count;
+  for (uint32_t i = 0; i < plan->constant_count; ++i) {
+    HLO_TRY(make_constant(table, &plan->constants[i], i, &addresses[i]));
+  }
+  return hlo_ok();
+}
+
+// ---- sites
+
+static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
+                              const hlo_node_t* node, hlo_arena_t* arena) {
+  hlo_site_t* site = &table->sites[node->index];
+  const hlo_value_t** captures = NULL;
+  HLO_TRY(hlo_node_captures(node, arena, &site->capture_count, &captures));
+  uint32_t count = node->operand_count + node->result_count + site->capture_count;
+  hlo_place_t* places = hlo_arena_array(arena, count, sizeof *places);
+  HLO_TRY(hlo_arena_status(arena));
+  site->node = node;
+  site->captures = captures;
+  site->places = places;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    *places++ = hlo_plan_operand_place(plan, node, i);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    *places++ = hlo_plan_place(plan, &node->results[i]);
+  }
+  for (uint32_t i = 0; i < site->capture_count; ++i) {
+    *places++ = hlo_plan_place(plan, captures[i]);
+  }
+  if (count > table->value_limit) table->value_limit = count;
+  if (node->region_count && !table->interp) {
+    HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
+                                 hlo_site_table_t* out_table) {
+  *out_table = (hlo_site_table_t){.module = plan->func->module,
+                                  .func = plan->func,
+                                  .argument_count = plan->argument_count,
+                                  .node_count = plan->func->module->node_count};
+  out_table->sites = hlo_arena_array(arena, out_table->node_count, sizeof(hlo_site_t));
+  HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY(make_constants(out_table, plan, arena));
+  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      if (sequence->steps[i].kind != HLO_STEP_SITE) continue;
+      HLO_TRY(make_site(out_table, plan, sequence->steps[i].node, arena));
+    }
+  }
+  return hlo_ok();
+}
+
+uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
+                                 const hlo_copy_t* copy, hlo_arena_t* arena) {
+  if (table->copy_count == table->copy_capacity) {
+    uint32_t capacity = table->copy_capacity ? table->copy_capacity * 2 : 16;
+    hlo_copy_site_t* grown = hlo_arena_array(arena, capacity, sizeof *grown);
+    if (!grown) return 0;
+    if (table->copy_count) memcpy(grown, table->copies, table->copy_count * sizeof *grown);
+    table->copies = grown;
+    table->copy_capacity = capacity;
+  }
+  hlo_copy_site_t* site = &table->copies[table->copy_count++];
+  *site = (hlo_copy_site_t){.copy = *copy};
+  if (copy->from.kind == HLO_PLACE_CONSTANT && !table->constants[copy->from.index]) {
+    site->splat = literal_of(plan->constants[copy->from.index].value);
+  }
+  return table->node_count + table->copy_count;
+}
+
+// ---- callers
+
+// The state of calls under way; one call at a time.
+struct hlo_site_caller {
+  hlo_eval_t* eval;
+  void* addresses[];
+};
+
+static void caller_release(hlo_site_caller_t* caller) {
+  hlo_interp_end(caller->eval);
+  hlo_mem_free(caller);
+}
+
+static hlo_status_t caller_create(const hlo_site_table_t* table, hlo_site_caller_t** out_caller) {
+  size_t bytes = sizeof(hlo_site_caller_t) + table->value_limit * sizeof(void*);
+  hlo_site_caller_t* caller = hlo_mem_alloc_zeroed(bytes);
+  if (!caller) return hlo_status_out_of_memory(bytes);
+  hlo_status_t status =
+      hlo_node_calls_begin(table->interp, table->func, table->value_limit, NULL, &caller->eval);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(caller);
+    return status;
+  }
+  *out_caller = caller;
+  return hlo_ok();
+}
+
+// acquire pairs with the release of give_back(): the caller's memory as its last user left it.
+static hlo_status_t take_caller(hlo_site_table_t* table, hlo_site_caller_t** out_caller) {
+  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
+    if (!atomic_load_explicit(&table->spares[i], memory_order_relaxed)) continue;
+    hlo_site_caller_t* caller =
+        atomic_exchange_explicit(&table->spares[i], NULL, memory_order_acquire);
+    if (!caller) continue;
+    *out_caller = caller;
+    return hlo_ok();
+  }
+  return caller_create(table, out_caller);
+}
+
+static void give_back(hlo_site_table_t* table, hlo_site_caller_t* caller) {
+  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
+    hlo_site_caller_t* none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&table->spares[i], &none, caller,
+                                                memory_order_release, memory_order_relaxed)) {
+      return;
+    }
+  }
+  caller_release(caller);
+}
+
+void hlo_site_table_deinit(hlo_site_table_t* table) {
+  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
+    hlo_site_caller_t* caller = atomic_exchange(&table->spares[i], NULL);
+    if (caller) caller_release(caller);
+  }
+  hlo_interp_program_release(table->interp);
+  for (uint32_t i = 0; table->owned_constants && i < table->constant_count; ++i) {
+    hlo_mem_free(table->owned_constants[i]);
+  }
+}
+
+// ---- calls
+
+static void* address_of(const hlo_frame_t* frame, const hlo_site_table_t* table,
+                        const hlo_place_t* place) {
+  switch (place->kind) {
+    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_ARGUMENT: return frame->buffers[place->index];
+    case HLO_PLACE_RESULT: return frame->buffers[table->argument_count + place->index];
+    case HLO_PLACE_CONSTANT: return table->constants[place->index];
+    case HLO_PLACE_TEMPORARY: return frame->temporaries + place->offset_bytes;
+  }
+  return NULL;
+}
+
+int32_t hlo_site_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status) {
+  int none = 0;
+  if (atomic_compare_exchange_strong(&frame->error.code, &none, (int)hlo_status_code(status))) {
+    frame->error.site_index = site_number;
+    frame->error.status = status;
+  } else {
+    hlo_status_release(status);
+  }
+  return HLO_KERNEL_ERROR;
+}
+
+static void run_copy(const hlo_frame_t* frame, const hlo_site_table_t* table,
+                     const hlo_copy_site_t* site) {
+  void* to = address_of(frame, table, &site->copy.to);
+  if (site->splat) {
+    fill(to, site->splat->data, hlo_dtype_size_bytes(site->splat->dtype), site->copy.size_bytes);
+    return;
+  }
+  const void* from = address_of(frame, table, &site->copy.from);
+  if (from != to) memcpy(to, from, site->copy.size_bytes);
+}
+
+// The generators with hidden state keep it in the frame, so that every run starts alike.
+static bool has_hidden_state(const hlo_node_t* node) {
+  return node->op == HLO_OP_rng || node->op == HLO_OP_hlo_rng_get_and_update_state;
+}
+
+static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const hlo_site_t* site,
+                             void* const* buffers) {
+  const hlo_node_t* node = site->node;
+  uint32_t count = node->operand_count + node->result_count + site->capture_count;
+  hlo_site_caller_t* caller = NULL;
+  HLO_TRY(take_caller(table, &caller));
+  if (!buffers) {
+    for (uint32_t i = 0; i < count; ++i) {
+      caller->addresses[i] = address_of(frame, table, &site->places[i]);
+    }
+    buffers = caller->addresses;
+  }
+  hlo_node_call_t call = {.node = node,
+                          .operands = buffers,
+                          .results = buffers + node->operand_count,
+                          .capture_count = site->capture_count,
+                          .captures = site->captures,
+                          .captured = buffers + node->operand_count + node->result_count};
+  bool is_stateful = has_hidden_state(node);
+  uint64_t* state = hlo_eval_rng_state(caller->eval);
+  if (is_stateful) memcpy(state, frame->saved, sizeof *state);
+  hlo_status_t status = hlo_node_call_run(caller->eval, &call);
+  if (is_stateful) memcpy(frame->saved, state, sizeof *state);
+  give_back(table, caller);
+  return status;
+}
+
+int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
+  hlo_site_table_t* table = (hlo_site_table_t*)(uintptr_t)frame->program;
+  if (site_number > table->node_count) {
+    run_copy(frame, table, &table->copies[site_number - table->node_count - 1]);
+    return HLO_KERNEL_DONE;
+  }
+  hlo_status_t status = run_site(frame, table, &table->sites[site_number - 1], buffers);
+  return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_site_fail(frame, site_number, status);
+}
+
+int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+                              int64_t limit) {
+  const hlo_site_table_t* table = frame->program;
+  if (site_number == HLO_SITE_CANCELLED) {
+    return hlo_site_fail(frame, 0,
+                         hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled"));
+  }
+  const hlo_site_t* site =
+      site_number && site_number <= table->node_count ? &table->sites[site_number - 1] : NULL;
+  const char* format = "a check failed: found %lld, the limit is %lld";
+  hlo_status_t status =
+      site && site->node
+          ? hlo_eval_error(site->node, HLO_STATUS_OUT_OF_RANGE, format, (long long)found,
+                           (long long)limit)
+          : hlo_status_create(HLO_STATUS_OUT_OF_RANGE, format, (long long)found, (long long)limit);
+  return hlo_site_fail(frame, site_number, status);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiled programs call in the library: reference functions of single nodes, copies, failed
+// checks. Prepared once per program; a call only turns places into addresses.
+//
+// Site numbers: node->index + 1 for a node, above all of those the copies; 0 is none.
+#ifndef HLO_CODEGEN_SITES_H_
+#define HLO_CODEGEN_SITES_H_
+
+#include "base/kernel_abi.h"
+#include "codegen/plan.h"
+#include "interp/program.h"
+
+enum { HLO_SITE_SPARE_COUNT = 8 };
+
+/// Site number given to check_failed() by a loop that found the run cancelled.
+#define HLO_SITE_CANCELLED UINT32_MAX
+
+typedef struct hlo_site {
+  const hlo_node_t* node;  // NULL: nothing is called for it
+  uint32_t capture_count;
+  const hlo_value_t* const* captures;
+  const hlo_place_t* places;  // operands, results, captures
+} hlo_site_t;
+
+/// A copy that is too large to be done in line.
+typedef struct hlo_copy_site {
+  hlo_copy_t copy;
+  const hlo_literal_t* splat;  // what to fill with; NULL: `copy.from` is memory
+} hlo_copy_site_t;
+
+typedef struct hlo_site_caller hlo_site_caller_t;
+
+/// What frame->program points at. Immutable once made, but for the spare callers.
+typedef struct hlo_site_table {
+  void* const* constants;  // first, as generated code reads it
+  const hlo_module_t* module;
+  const hlo_func_t* func;
+  hlo_interp_program_t* interp;  // NULL: no site has regions
+  uint32_t argument_count, constant_count;
+  uint32_t node_count;  // sites
+  uint32_t copy_count, copy_capacity;
+  uint32_t value_limit;  // most operands, results and captures of a site
+  hlo_site_t* sites;
+  hlo_copy_site_t* copies;
+  void** owned_constants;  // by constant; NULL where the literal's own bytes serve
+  _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
+} hlo_site_table_t;
+
+/// Sites and constants of a planned program; the module lives as long as the table. Copies places
+/// out of the plan. owner: hlo_site_table_deinit(), also after failure. errors: RESOURCE_EXHAUSTED,
+/// what hlo_interp_program_create() answers
+hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
+                                 hlo_site_table_t* out_table) HLO_MUST_USE;
+void hlo_site_table_deinit(hlo_site_table_t* table);
+static inline uint32_t hlo_site_number(const hlo_node_t* node) {
+  return node->index + 1;
+}
+/// Adds a copy; 0 when memory is out (the arena has failed).
+uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
+                                 const hlo_copy_t* copy, hlo_arena_t* arena);
+
+/// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned
+/// places; else operands, results, captures.
+int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers);
+int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+                              int64_t limit);
+/// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
+int32_t hlo_site_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status);
+
+#endif  // HLO_CODEGEN_SITES_H_

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The back end that makes code (see backend_native.h).
+#include "compiler/backend_native.h"
+
+#include "base/mem.h"
+#include "codegen/prepare.h"
+#include "codegen/program.h"
+#include "compiler/backend_interp.h"
+
+typedef struct native_data {
+  hlo_program_t base;
+  hlo_code_program_t* program;
+} native_data_t;
+
+static void native_destroy(hlo_program_t* program) {
+  native_data_t* data = (native_data_t*)program;
+  hlo_code_program_release(data->program);
+  hlo_mem_free(data);
+}
+
+static hlo_status_t wrap(const hlo_backend_t* backend, const hlo_func_t* func,
+                         hlo_code_program_t* program, hlo_program_t** out_program) {
+  native_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
+  if (!data) {
+    hlo_code_program_release(program);
+    return hlo_status_out_of_memory(sizeof *data);
+  }
+  data->program = program;
+  data->base = (hlo_program_t){.backend = backend,
+                               .entry = hlo_code_program_entry(program),
+                               .data = hlo_code_program_data(program),
+                               .destroy = native_destroy,
+                               .temporary_bytes = hlo_code_program_temporary_bytes(program),
+                               .saved_bytes = hlo_code_program_saved_bytes(program),
+                               .code_bytes = hlo_code_program_code_bytes(program),
+                               .is_cheap = hlo_func_is_cheap(func)};
+  *out_program = &data->base;
+  return hlo_ok();
+}
+
+static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
+                                         const char* cause, hlo_program_t** out_program) {
+  if (config->observer) {
+    HLO_LOG(&config->observer->log, INFO, "interpreted, not compiled: %s", cause);
+  }
+  return hlo_backend_interp.compile(module, config, out_program);
+}
+
+static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
+                         hlo_module_t* prepared, const hlo_compile_config_t* config,
+                         hlo_program_t** out_program) {
+  hlo_cpu_t cpu;
+  hlo_status_t status = hlo_cpu_detect(config->cpu, &cpu);
+  if (!hlo_status_is_ok(status)) {
+    hlo_module_release(prepared);
+    return status;
+  }
+  hlo_code_options_t options = {.executor = HLO_EXECUTOR_MACHINE,
+                                .is_plain = backend == &hlo_backend_plain,
+                                .check_plan = config->verify_each,
+                                .name = func->name,
+                                .dumper = config->dumper};
+  hlo_target_init(&cpu, &options.target);
+  if (backend != &hlo_backend_native || !options.target.has_encoder) {
+    options.executor = HLO_EXECUTOR_INTERPRETER;
+  }
+  hlo_code_program_t* program = NULL;
+  const hlo_func_t* entry = hlo_module_find_func(prepared, func->name);
+  HLO_TRY(hlo_code_program_create(prepared, entry, &options, &program));
+  return wrap(backend, func, program, out_program);
+}
+
+static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
+                            const hlo_compile_config_t* config, hlo_program_t** out_program) {
+  const hlo_func_t* func = hlo_backend_entry(module, config);
+  hlo_strbuf_t cause = {0};
+  hlo_module_t* prepared = NULL;
+  hlo_status_t status = hlo_prepare_module(module, func->name, &cause, &prepared);
+  if (hlo_status_is_ok(status) && prepared) {
+    status = make(backend, func, prepared, config, out_program);
+    hlo_status_code_t code = hlo_status_code(status);
+    if (code == HLO_STATUS_UNIMPLEMENTED || code == HLO_STATUS_PERMISSION_DENIED) {
+      hlo_strbuf_puts(&cause, hlo_status_message(status));
+      hlo_status_release(status);
+      status = leave_to_interpreter(module, config, hlo_strbuf_text(&cause), out_program);
+    }
+  } else if (hlo_status_is_ok(status)) {
+    status = leave_to_interpreter(module, config, hlo_strbuf_text(&cause), out_program);
+  }
+  hlo_strbuf_deinit(&cause);
+  return status;
+}
+
+static hlo_status_t compile_native(hlo_module_t* module, const hlo_compile_config_t* config,
+                                   hlo_program_t** out_program) {
+  return compile(&hlo_backend_native, module, config, out_program);
+}
+
+static hlo_status_t compile_vir(hlo_module_t* module, const hlo_compile_config_t* config,
+                                hlo_program_t** out_program) {
+  return compile(&hlo_backend_vir, module, config, out_program);
+}
+
+static hlo_status_t compile_plain(hlo_module_t* module, const hlo_compile_config_t* config,
+                                  hlo_program_t** out_program) {
+  return compile(&hlo_backend_plain, module, config, out_program);
+}
+
+const hlo_backend_t hlo_backend_native = {"native", compile_native};
+const hlo_backend_t hlo_backend_vir = {"vir", compile_vir};
+const hlo_backend_t hlo_backend_plain = {"plain", compile_plain};

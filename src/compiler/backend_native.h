@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled code as a back end. What it cannot run it hands to the interpreter, with one log line.
+#ifndef HLO_COMPILER_BACKEND_NATIVE_H_
+#define HLO_COMPILER_BACKEND_NATIVE_H_
+
+#include "compiler/compiler.h"
+
+/// Machine code; where this machine has no encoder, as hlo_backend_vir.
+extern const hlo_backend_t hlo_backend_native;
+/// The same code interpreted: for tests.
+extern const hlo_backend_t hlo_backend_vir;
+/// Machine code that calls the reference function of every node: for tests.
+extern const hlo_backend_t hlo_backend_plain;
+
+#endif  // HLO_COMPILER_BACKEND_NATIVE_H_

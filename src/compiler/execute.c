@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running programs without a runtime (see execute.h).
+#include "compiler/execute.h"
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "codegen/sites.h"
+
+// ---- parallel loops
+
+typedef struct chunks {
+  hlo_frame_t* frame;
+  hlo_kernel_chunk_t chunk;
+  void* context;
+} chunks_t;
+
+// relaxed: the flag is only polled; whoever set it waits for the run to end
+static int32_t run_chunk(void* context, size_t index) {
+  const chunks_t* chunks = context;
+  if (atomic_load_explicit(&chunks->frame->cancelled, memory_order_relaxed)) {
+    return hlo_site_check_failed(chunks->frame, HLO_SITE_CANCELLED, 0, 0);
+  }
+  return chunks->chunk(chunks->frame, chunks->context, index);
+}
+
+int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
+                                 hlo_kernel_chunk_t chunk, void* context) {
+  chunks_t chunks = {frame, chunk, context};
+  return hlo_pool_parallel_for(pool, chunk_count, run_chunk, &chunks);
+}
+
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+                            void* context) {
+  return hlo_execute_parallel_for(frame->owner, frame, chunk_count, chunk, context);
+}
+
+const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
+                                               .size_bytes = sizeof(hlo_runtime_table_t),
+                                               .parallel_for = parallel_for,
+                                               .call_kernel = hlo_site_call,
+                                               .check_failed = hlo_site_check_failed};
+
+// ---- one run
+
+static hlo_status_t make_outputs(const hlo_type_t* type, hlo_tensor_t** outputs) {
+  for (uint32_t i = type->input_count; i < type->element_count; ++i) {
+    const hlo_type_t* result = type->elements[i];
+    hlo_tensor_t** place = &outputs[i - type->input_count];
+    if (result->kind == HLO_TYPE_TOKEN) {
+      HLO_TRY(hlo_tensor_create_token(place));
+      continue;
+    }
+    if (!hlo_type_is_static(result)) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "result %u has no static shape",
+                               i - type->input_count);
+    }
+    HLO_TRY(hlo_tensor_create(result->dtype, result->rank, result->dims, place));
+    (*place)->quant = result->quant;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t frame_status(hlo_frame_t* frame, int32_t answer) {
+  if (answer == HLO_KERNEL_DONE) return hlo_ok();
+  if (answer == HLO_KERNEL_SUSPENDED) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the program waits for others");
+  }
+  hlo_status_t status = frame->error.status;
+  if (!hlo_status_is_ok(status)) return status;
+  hlo_status_code_t code = (hlo_status_code_t)atomic_load(&frame->error.code);
+  return hlo_status_create(code ? code : HLO_STATUS_INTERNAL, "the program failed at site %u",
+                           frame->error.site_index);
+}
+
+static hlo_status_t run_frame(const hlo_program_t* program, hlo_pool_t* pool, uint32_t count,
+                              void** addresses) {
+  void* temporaries = hlo_mem_alloc_aligned(program->temporary_bytes, 64);
+  void* saved = hlo_mem_alloc_zeroed(program->saved_bytes);
+  hlo_status_t status = hlo_ok();
+  if (temporaries && saved) {
+    hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+                         .buffers = addresses,
+                         .temporaries = temporaries,
+                         .saved = saved,
+                         .runtime = &hlo_execute_table,
+                         .buffer_count = count,
+                         .saved_bytes = (uint32_t)program->saved_bytes,
+                         .program = program->data,
+                         .owner = pool};
+    hlo_fp_state_t host = hlo_fp_enter();
+    int32_t answer = program->entry(&frame);
+    hlo_fp_leave(host);
+    status = frame_status(&frame, answer);
+  } else {
+    status = hlo_status_out_of_memory(program->temporary_bytes + program->saved_bytes);
+  }
+  hlo_mem_free(temporaries);
+  hlo_mem_free(saved);
+  return status;
+}
+
+hlo_status_t hlo_program_execute(const hlo_program_t* program, const hlo_type_t* type,
+                                 hlo_pool_t* pool, hlo_tensor_t* const* inputs,
+                                 hlo_tensor_t** outputs) {
+  uint32_t count = type->element_count, output_count = count - type->input_count;
+  void** addresses = hlo_mem_alloc_zeroed(((size_t)count + 1) * sizeof(*addresses));
+  if (!addresses) return hlo_status_out_of_memory(count * sizeof(*addresses));
+  for (uint32_t i = 0; i < output_count; ++i) outputs[i] = NULL;
+  hlo_status_t status = make_outputs(type, outputs);
+  for (uint32_t i = 0; i < type->input_count; ++i) addresses[i] = inputs[i]->data;
+  for (uint32_t i = 0; i < output_count && hlo_status_is_ok(status); ++i) {
+    addresses[type->input_count + i] = outputs[i]->data;
+  }
+  if (hlo_status_is_ok(status)) status = run_frame(program, pool, count, addresses);
+  for (uint32_t i = 0; i < output_count && !hlo_status_is_ok(status); ++i) {
+    hlo_tensor_release(outputs[i]);
+    outputs[i] = NULL;
+  }
+  hlo_mem_free(addresses);
+  return status;
+}

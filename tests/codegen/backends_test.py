@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every back end computes what the interpreter does.
+
+  backends_test.py TOOL [BACKEND...]
+
+Runs the modules of this folder (files may hold several, cut at `// -----`), the textual modules of
+tests/bytecode and the quick ones of tests/programs on random arguments. Buffer plans are proved on the
+way (HLOCC_CHECK). Integers must be equal, floats close.
+"""
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BACKENDS = ["vir", "plain"]
+PROGRAMS = """add_100_args add_scalar chain_of_50_small_ops cholesky_256 cnn_small_train dus_in_scan_1000x1000
+    gelu_layernorm_1e3 inv_256 lstm_scan_128 matmul_f32_256 mlp_train_digits qr_256 roll_elementwise_400
+    scan_1e4_matvec16 scan_3x3_carry_1e4 unrolled_500_ops vmap_solve4_1e4 while_1e4_vec100""".split()
+# Of the largest magnitude in the result: sums are taken in another order.
+TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4}
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|0x[0-9A-Fa-f]+|inf|nan)|true|false")
+
+
+def run(tool, backend, path):
+    env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_CHECK="1")
+    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
+                          capture_output=True, text=True)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def numbers(text):
+    found = []
+    for word in NUMBER.findall(text):
+        if word in ("true", "false"):
+            found.append(float(word == "true"))
+        elif word.startswith("0x"):
+            found.append(float(int(word, 16)))
+        else:
+            found.append(float(word))
+    return found
+
+
+def is_close(mine, theirs, bound):
+    if math.isfinite(theirs) and math.isfinite(mine):
+        return abs(mine - theirs) <= bound
+    return mine == theirs or (math.isnan(mine) and math.isnan(theirs))
+
+
+def line_fault(mine, theirs):
+    """What is wrong with a printed result, or None."""
+    if mine == theirs:
+        return None
+    element = theirs.rsplit("x", 1)[-1] if "x" in theirs.rsplit(":", 1)[-1] else theirs.rsplit("<", 1)[-1]
+    tolerance = TOLERANCE.get(element.rstrip(">") + (">" if "complex" in element else ""))
+    mine_values, values = numbers(mine.rsplit(":", 1)[0]), numbers(theirs.rsplit(":", 1)[0])
+    if tolerance is None or len(mine_values) != len(values):
+        return f"found {mine[:200]}, expected {theirs[:200]}"
+    bound = tolerance * max([abs(v) for v in values if math.isfinite(v)], default=1.0)
+    for m, v in zip(mine_values, values):
+        if not is_close(m, v, bound):
+            return f"found {m}, expected {v} within {bound}"
+    return None
+
+
+def faults(tool, backend, path, expected):
+    code, lines, error = run(tool, backend, path)
+    if code != expected[0] or len(lines) != len(expected[1]):
+        return [f"exit {code}, expected {expected[0]}: {error}"]
+    found = [line_fault(mine, theirs) for mine, theirs in zip(lines, expected[1])]
+    return [f"result line {i}: {fault}" for i, fault in enumerate(found) if fault]
+
+
+def modules(folder):
+    """Yields (name, path) of every module."""
+    for file in sorted(HERE.glob("*.mlir")):
+        for i, text in enumerate(re.split(r"^// -----\n", file.read_text(encoding="utf-8"), flags=re.M)):
+            path = pathlib.Path(folder) / f"{file.stem}.{i}.mlir"
+            path.write_text(text, encoding="utf-8")
+            yield f"{file.stem}#{i}", path
+    for file in sorted((HERE.parent / "bytecode").glob("*.mlir")):
+        yield file.stem, file
+    for name in PROGRAMS:
+        yield name, HERE.parent / "programs" / "one-device" / f"{name}.mlirbc"
+
+
+def main():
+    tool, backends = sys.argv[1], sys.argv[2:] or BACKENDS
+    count = bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path in modules(folder):
+            expected = run(tool, "interp", path)
+            for backend in backends:
+                count += 1
+                for fault in faults(tool, backend, path, expected):
+                    bad += 1
+                    print(f"{name} by {backend}: {fault}")
+            if name.split("#")[0] in ("control", "sites") and expected[0] != 0:
+                bad += "?x" not in path.read_text(encoding="utf-8")
+                print(f"{name} by interp: {expected[2]}")
+    print(f"{count} runs, {bad} faults")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+// Ops that compiled programs leave to the library: with regions, captured values, several results.
+
+// A reducer that uses a value of the function, and one of a loop around it.
+func.func @main(%x: tensor<5x6xf32>, %k: tensor<f32>) -> tensor<5xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %limit = stablehlo.constant dense<3> : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %start = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %0:3 = stablehlo.while(%i = %zero, %s = %start, %c = %k)
+      : tensor<i32>, tensor<5xf32>, tensor<f32>
+    cond {
+      %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = "stablehlo.reduce"(%x, %init) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %m = stablehlo.multiply %b, %c : tensor<f32>
+        %n = stablehlo.add %m, %k : tensor<f32>
+        %t = stablehlo.add %a, %n : tensor<f32>
+        stablehlo.return %t : tensor<f32>
+      }) {dimensions = array<i64: 1>} : (tensor<5x6xf32>, tensor<f32>) -> tensor<5xf32>
+      %u = stablehlo.add %s, %r : tensor<5xf32>
+      %d = stablehlo.add %c, %c : tensor<f32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %u, %d : tensor<i32>, tensor<5xf32>, tensor<f32>
+    }
+  return %0#1 : tensor<5xf32>
+}
+// -----
+// Two operands sorted together, scattered additions, a sum over windows.
+func.func @main(%k: tensor<20xf32>, %v: tensor<20xi32>, %x: tensor<9xf32>, %at: tensor<4x1xi32>,
+                %u: tensor<4xf32>) -> (tensor<20xf32>, tensor<20xi32>, tensor<9xf32>, tensor<4xf32>) {
+  %0:2 = "stablehlo.sort"(%k, %v) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true}
+      : (tensor<20xf32>, tensor<20xi32>) -> (tensor<20xf32>, tensor<20xi32>)
+  %1 = "stablehlo.scatter"(%x, %at, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
+      indices_are_sorted = false, unique_indices = false}
+      : (tensor<9xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<9xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %2 = "stablehlo.reduce_window"(%1, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}
+      : (tensor<9xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0#0, %0#1, %1, %2 : tensor<20xf32>, tensor<20xi32>, tensor<9xf32>, tensor<4xf32>
+}
+// -----
+// Matrices, factorisations, transforms, random bits.
+func.func @main(%a: tensor<6x6xf32>, %b: tensor<6x3xf32>, %s: tensor<2xui64>)
+    -> (tensor<6x3xf32>, tensor<6x6xf32>, tensor<6x4xcomplex<f32>>, tensor<2xui64>, tensor<5xui32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<6x6xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>
+  %1 = stablehlo.transpose %a, dims = [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %2 = stablehlo.dot_general %a, %1, contracting_dims = [1] x [0]
+      : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
+  %3 = "stablehlo.cholesky"(%2) {lower = true} : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %4 = "stablehlo.fft"(%a) {fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 6>}
+      : (tensor<6x6xf32>) -> tensor<6x4xcomplex<f32>>
+  %5:2 = "stablehlo.rng_bit_generator"(%s) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}
+      : (tensor<2xui64>) -> (tensor<2xui64>, tensor<5xui32>)
+  return %0, %3, %4, %5#0, %5#1
+      : tensor<6x3xf32>, tensor<6x6xf32>, tensor<6x4xcomplex<f32>>, tensor<2xui64>, tensor<5xui32>
+}
+// -----
+// Element types and their conversions.
+func.func @main(%x: tensor<33xf32>) -> (tensor<33xbf16>, tensor<33xf16>, tensor<33xf64>, tensor<33xi8>,
+    tensor<33xi1>, tensor<33xcomplex<f32>>, tensor<33xui16>) {
+  %0 = stablehlo.convert %x : (tensor<33xf32>) -> tensor<33xbf16>
+  %1 = stablehlo.convert %x : (tensor<33xf32>) -> tensor<33xf16>
+  %2 = stablehlo.convert %x : (tensor<33xf32>) -> tensor<33xf64>
+  %3 = stablehlo.convert %x : (tensor<33xf32>) -> tensor<33xi8>
+  %4 = stablehlo.compare GT, %x, %x : (tensor<33xf32>, tensor<33xf32>) -> tensor<33xi1>
+  %5 = stablehlo.complex %x, %x : tensor<33xcomplex<f32>>
+  %6 = stablehlo.convert %3 : (tensor<33xi8>) -> tensor<33xui16>
+  %7 = stablehlo.add %0, %0 : tensor<33xbf16>
+  %8 = stablehlo.multiply %1, %1 : tensor<33xf16>
+  %9 = stablehlo.add %2, %2 : tensor<33xf64>
+  return %7, %8, %9, %3, %4, %5, %6 : tensor<33xbf16>, tensor<33xf16>, tensor<33xf64>, tensor<33xi8>,
+    tensor<33xi1>, tensor<33xcomplex<f32>>, tensor<33xui16>
+}
+// -----
+// Tokens order effects; barriers pass values through; custom calls of the library.
+func.func @main(%x: tensor<4x9xf32>) -> (tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>) {
+  %t = stablehlo.create_token : !stablehlo.token
+  %u = stablehlo.after_all %t, %t : !stablehlo.token
+  %w = "hlo.add_dependency"(%x, %u) : (tensor<4x9xf32>, !stablehlo.token) -> tensor<4x9xf32>
+  %0 = stablehlo.negate %w : tensor<4x9xf32>
+  %1:2 = stablehlo.optimization_barrier %0, %x : tensor<4x9xf32>, tensor<4x9xf32>
+  %2 = stablehlo.add %1#0, %1#1 : tensor<4x9xf32>
+  %3 = stablehlo.add %2, %1#0 : tensor<4x9xf32>
+  %4:2 = chlo.top_k(%3, k = 3) : tensor<4x9xf32> -> (tensor<4x3xf32>, tensor<4x3xi32>)
+  %5 = stablehlo.custom_call @Sharding(%3) : (tensor<4x9xf32>) -> tensor<4x9xf32>
+  return %5, %4#0, %4#1 : tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>
+}
