@@ -325,8 +325,7 @@ static bool is_zero(const hlo_text_row_t* row, const void* field) {
 }
 
 static void print_value(printer_t* p, const hlo_text_row_t* row, const void* field) {
-  const void* pointer;
-  memcpy(&pointer, field, sizeof pointer);  // of the notations that are structs
+  const void* const* pointer = field;  // of the notations that are structs
   switch (row->notation) {
     case HLO_NOTE_INT: hlo_strbuf_printf(p->out, "%" PRId64, *(const int64_t*)field); return;
     case HLO_NOTE_INT32: hlo_strbuf_printf(p->out, "%d", (int)*(const int32_t*)field); return;
@@ -345,12 +344,12 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
                         *(const int64_t*)((const hlo_wire_array_t*)field)->items);
       return;
     case HLO_NOTE_CALL: print_call(p, field, row->index); return;
-    case HLO_NOTE_WINDOW: print_window(p, pointer); return;
-    case HLO_NOTE_DIM_LABELS: print_dim_labels(p, pointer); return;
-    case HLO_NOTE_PADDING: print_padding(p, pointer); return;
-    case HLO_NOTE_PRECISION: print_precision(p, pointer); return;
-    case HLO_NOTE_METADATA: print_metadata(p, pointer); return;
-    case HLO_NOTE_STRING_MAP: hlo_hlo_print_string_map(p, pointer); return;
+    case HLO_NOTE_WINDOW: print_window(p, *pointer); return;
+    case HLO_NOTE_DIM_LABELS: print_dim_labels(p, *pointer); return;
+    case HLO_NOTE_PADDING: print_padding(p, *pointer); return;
+    case HLO_NOTE_PRECISION: print_precision(p, *pointer); return;
+    case HLO_NOTE_METADATA: print_metadata(p, *pointer); return;
+    case HLO_NOTE_STRING_MAP: hlo_hlo_print_string_map(p, *pointer); return;
     default: print_list(p, row->notation, field); return;
   }
 }
