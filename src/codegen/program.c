@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "codegen/entry.h"
+#include "codegen/jit/jit.h"
 #include "codegen/schedule_plain.h"
 #include "codegen/vir/interp.h"
+#include "codegen/x86/x86.h"
 
 struct hlo_code_program {
   hlo_site_table_t table;  // first: what frame->program points at
@@ -13,6 +15,7 @@ struct hlo_code_program {
   hlo_arena_t arena;  // tables of sites
   hlo_kernel_entry_t entry;
   size_t temporary_bytes, saved_bytes, code_bytes;
+  hlo_jit_t* jit;         // machine code
   hlo_vir_module_t* vir;  // what is interpreted
 };
 
@@ -27,6 +30,22 @@ static int32_t interpreted_entry(hlo_frame_t* frame) {
   return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
 }
 
+static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_module_t* vir,
+                                 const hlo_code_options_t* options) {
+  hlo_code_t code = {0};
+  HLO_TRY(hlo_x86_compile(vir, &options->target, &code));
+  hlo_status_t status = hlo_jit_load(&code, options->name, &program->jit);
+  if (hlo_status_is_ok(status)) {
+    program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
+    program->code_bytes = code.size_bytes;
+    if (code.funcs[0].saved_bytes > program->saved_bytes) {
+      program->saved_bytes = code.funcs[0].saved_bytes;
+    }
+  }
+  hlo_code_deinit(&code);
+  return status;
+}
+
 // Takes over `vir`.
 static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
                          const hlo_code_options_t* options) {
@@ -35,8 +54,9 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
     program->entry = interpreted_entry;
     return hlo_ok();
   }
+  hlo_status_t status = load_machine(program, vir, options);
   hlo_vir_module_release(vir);
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "no machine code is made yet");
+  return status;
 }
 
 // ---- stages
@@ -138,6 +158,7 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
 void hlo_code_program_release(hlo_code_program_t* program) {
   if (!program) return;
   hlo_site_table_deinit(&program->table);
+  hlo_jit_release(program->jit);
   hlo_vir_module_release(program->vir);
   hlo_arena_deinit(&program->arena);
   hlo_module_release(program->module);

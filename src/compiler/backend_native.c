@@ -61,7 +61,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                 .name = func->name,
                                 .dumper = config->dumper};
   hlo_target_init(&cpu, &options.target);
-  if (backend != &hlo_backend_native || !options.target.has_encoder) {
+  if (backend == &hlo_backend_vir || !options.target.has_encoder) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
   }
   hlo_code_program_t* program = NULL;

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-BACKENDS = ["vir", "plain"]
+BACKENDS = ["native", "vir", "plain"]
 PROGRAMS = """add_100_args add_scalar chain_of_50_small_ops cholesky_256 cnn_small_train dus_in_scan_1000x1000
     gelu_layernorm_1e3 inv_256 lstm_scan_128 matmul_f32_256 mlp_train_digits qr_256 roll_elementwise_400
     scan_1e4_matvec16 scan_3x3_carry_1e4 unrolled_500_ops vmap_solve4_1e4 while_1e4_vec100""".split()
