@@ -37,18 +37,28 @@ static const char* refuse_op(const hlo_node_t* node) {
       const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
       return target && hlo_custom_call_find(target) ? NULL : "it calls a foreign function";
     }
+    case HLO_OP_hlo_fusion:
+    case HLO_OP_call:
+    case HLO_OP_composite:
+    case HLO_OP_sdy_manual_computation: return "its body cannot be put in its place";
+    case HLO_OP_tuple:
+    case HLO_OP_get_tuple_element: return "it works on tuples";
     case HLO_OP_constant:
     case HLO_OP_chlo_constant: return NULL;
-    default: return hlo_ref_function(node->op) ? NULL : "it is a call that cannot be put in line";
+    default: return hlo_ref_function(node->op) ? NULL : "the library has no function for it";
   }
 }
 
 static const char* refuse_type(const hlo_type_t* type) {
   if (type->kind == HLO_TYPE_TOKEN) return NULL;
+  if (type->quant && hlo_dtype_info(type->dtype)->bits < 8) {
+    return "quantized elements are smaller than a byte";
+  }
   if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
   return hlo_type_is_static(type) ? NULL : "a shape is known only when running";
 }
 
+// The one list of what compiled code leaves to the interpreter: this and what it calls.
 static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t* out) {
   if (depth > REGION_DEPTH_LIMIT) out->cause = "regions are nested too deeply";
   for (uint32_t i = 0; i < region->arg_count && !out->cause; ++i) {
@@ -67,21 +77,39 @@ static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t*
   }
 }
 
-// The one list of what compiled code leaves to the interpreter.
-static refusal_t refuse(const hlo_func_t* func) {
-  refusal_t refusal = {0};
+// ---- arguments of elements smaller than a byte
+
+static hlo_value_t* convert(hlo_module_t* module, hlo_node_t* place, hlo_value_t* value,
+                            const hlo_type_t* type) {
+  hlo_node_t* node = hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_convert,
+                                                                .operand_count = 1,
+                                                                .operands = &value,
+                                                                .result_count = 1,
+                                                                .result_types = &type});
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}
+
+// Hosts may leave anything in the unused high bits; through a whole byte and back they are right.
+static void extend_arguments(hlo_module_t* module, const hlo_func_t* func) {
   for (uint32_t i = 0; i < func->body->arg_count; ++i) {
-    const hlo_type_t* type = func->body->args[i]->type;
-    if (type->kind != HLO_TYPE_TENSOR) continue;
-    const hlo_dtype_info_t* info = hlo_dtype_info(type->dtype);
-    // Hosts may leave anything in the unused high bits, which only the interpreter looks after.
-    if (hlo_dtype_is_integer(type->dtype) && info->bits < 8) {
-      refusal.cause = "an argument's elements are smaller than a byte";
-      return refusal;
+    hlo_value_t* argument = func->body->args[i];
+    const hlo_type_t* type = argument->type;
+    if (type->kind != HLO_TYPE_TENSOR || !hlo_dtype_is_integer(type->dtype) ||
+        hlo_dtype_info(type->dtype)->bits >= 8 || hlo_value_is_unused(argument)) {
+      continue;
     }
+    hlo_type_t plain = *type;
+    plain.dtype = hlo_dtype_is_signed(type->dtype) ? HLO_DTYPE_S8 : HLO_DTYPE_U8;
+    const hlo_type_t* wide_type = hlo_type_intern(module, &plain);
+    hlo_node_t* first = func->body->first;
+    hlo_value_t* wide = wide_type ? convert(module, first, argument, wide_type) : NULL;
+    hlo_value_t* narrow = wide ? convert(module, first, wide, type) : NULL;
+    if (!narrow) return;  // the module says so
+    hlo_value_replace_uses(argument, narrow);
+    hlo_node_set_operand(wide->def, 0, argument);
   }
-  refuse_region(func->body, 0, &refusal);
-  return refusal;
 }
 
 static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_strbuf_t* out) {
@@ -92,6 +120,35 @@ static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_s
   hlo_strbuf_puts(out, refusal->cause);
 }
 
+// A body that is run once on the operands takes the place of the node that holds it.
+static void open_body(hlo_node_t* node) {
+  hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || body->arg_count != node->operand_count || end->operand_count != node->result_count) {
+    return;
+  }
+  for (uint32_t i = 0; i < body->arg_count; ++i) {
+    hlo_value_replace_uses(body->args[i], hlo_node_operand(node, i));
+  }
+  for (hlo_node_t* inner = body->first; inner != end; inner = body->first) {
+    hlo_node_unlink(inner);
+    hlo_node_insert_before(node, inner);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_replace_uses(&node->results[i], hlo_node_operand(end, i));
+  }
+  hlo_node_erase(node);
+}
+
+static void open_bodies(hlo_region_t* region, uint32_t depth) {
+  if (depth > REGION_DEPTH_LIMIT) return;  // refused later
+  for (hlo_node_t *node = region->first, *next; node; node = next) {
+    next = node->next;
+    for (uint32_t i = 0; i < node->region_count; ++i) open_bodies(node->regions[i], depth + 1);
+    if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) open_body(node);
+  }
+}
+
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 hlo_strbuf_t* out_refusal, hlo_module_t** out_module) {
   *out_module = NULL;
@@ -100,6 +157,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
   // Nobody calls it from outside the module but the entry: private functions go once inlined.
   for (hlo_func_t* func = copy->first_func; func; func = func->next) {
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
+    if (func->body) open_bodies(func->body, 0);
   }
   hlo_status_t status =
       hlo_passes_run(copy, "lower_composite,inline,dce,canonicalize,cse,dce", NULL);
@@ -111,8 +169,12 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     hlo_status_release(status);
     status = hlo_ok();
   } else if (hlo_status_is_ok(status)) {
-    refusal = refuse(func);
+    refuse_region(func->body, 0, &refusal);
     if (refusal.cause) describe(copy, &refusal, out_refusal);
+  }
+  if (hlo_status_is_ok(status) && !refusal.cause) {
+    extend_arguments(copy, func);
+    status = hlo_module_status(copy);
   }
   if (hlo_status_is_ok(status) && !refusal.cause) {
     *out_module = copy;

@@ -166,12 +166,38 @@ static void the_interpreter_runs_what_is_refused(void** state) {
   for (int b = 0; b < BACKEND_COUNT; ++b) {
     fixture_t f;
     make(
-        "func.func @main(%x: tensor<4xi4>) -> tensor<4xi4> {\n"
-        "  %0 = stablehlo.add %x, %x : tensor<4xi4>\n"
-        "  return %0 : tensor<4xi4>\n"
+        "func.func @main(%x: tensor<4xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {\n"
+        "  %0 = stablehlo.dynamic_reshape %x, %n : (tensor<4xf32>, tensor<1xi32>) -> "
+        "tensor<?xf32>\n"
+        "  return %0 : tensor<?xf32>\n"
         "}\n",
         kBackends[b], &f);
     assert_ptr_equal(f.program->backend, &hlo_backend_interp);
+    drop(&f);
+  }
+}
+
+// -1 and 7 of four bits, with the high bits as the reference wants them and as hosts leave them.
+static void high_bits_of_narrow_arguments_do_not_matter(void** state) {
+  (void)state;
+  for (int b = 0; b < BACKEND_COUNT; ++b) {
+    fixture_t f;
+    make(
+        "func.func @main(%x: tensor<4xi4>) -> (tensor<4xi4>, tensor<4xi32>) {\n"
+        "  %0 = stablehlo.add %x, %x : tensor<4xi4>\n"
+        "  %1 = stablehlo.convert %x : (tensor<4xi4>) -> tensor<4xi32>\n"
+        "  return %0, %1 : tensor<4xi4>, tensor<4xi32>\n"
+        "}\n",
+        kBackends[b], &f);
+    assert_ptr_equal(f.program->backend, kBackends[b]);
+    _Alignas(64) int8_t x[4] = {0x0f, -1, 7, (int8_t)0xf7}, sums[4];
+    _Alignas(64) int32_t wide[4];
+    void* buffers[] = {x, sums, wide};
+    check(run(f.program, buffers, false));
+    for (int i = 0; i < 4; ++i) {
+      assert_int_equal(wide[i], i < 2 ? -1 : 7);
+      assert_int_equal(sums[i], -2);
+    }
     drop(&f);
   }
 }
@@ -297,6 +323,7 @@ int main(void) {
       cmocka_unit_test(errors_name_op_and_place),
       cmocka_unit_test(endless_loops_can_be_cancelled),
       cmocka_unit_test(the_interpreter_runs_what_is_refused),
+      cmocka_unit_test(high_bits_of_narrow_arguments_do_not_matter),
       cmocka_unit_test(one_program_runs_on_many_threads),
       cmocka_unit_test(compiling_survives_every_failed_allocation),
       cmocka_unit_test(running_survives_every_failed_allocation),
