@@ -10,6 +10,7 @@
 enum {
   ARENA_BLOCK_BYTES = 64 * 1024,
   ARENA_ALIGN = 16,
+  MALLOC_CACHED_BYTES = 1024,  // glibc keeps freed blocks up to this size by thread
   ARENA_GAP_BYTES = HLO_ADDRESS_SANITIZER ? ARENA_ALIGN : 0,  // behind each allocation
 };
 
@@ -39,7 +40,9 @@ void* hlo_mem_alloc(size_t size_bytes) {
 
 void* hlo_mem_alloc_zeroed(size_t size_bytes) {
   if (injected_failure()) return NULL;
-  return calloc(1, size_bytes ? size_bytes : 1);
+  if (size_bytes > MALLOC_CACHED_BYTES) return calloc(1, size_bytes);
+  void* block = malloc(size_bytes ? size_bytes : 1);  // calloc() passes the thread's cache by
+  return block ? memset(block, 0, size_bytes) : NULL;
 }
 
 void* hlo_mem_alloc_aligned(size_t size_bytes, size_t alignment) {

@@ -24,6 +24,11 @@ uint64_t hlo_os_memory_bytes(void);
 int64_t hlo_os_process_id(void);
 int64_t hlo_os_thread_id(void);
 
+/// A word that is 1 here and 0 in every process forked from now on; reading it costs nothing. NULL
+/// where the system cannot do that. owner: caller, hlo_os_fork_mark_release(), also in the child.
+const uint32_t* hlo_os_fork_mark_create(void);
+void hlo_os_fork_mark_release(const uint32_t* mark);
+
 /// Sleeps while *word == expected, at most timeout_ns (UINT64_MAX: for ever). May return early.
 void hlo_os_futex_wait(atomic_uint* word, uint32_t expected, uint64_t timeout_ns);
 /// Wakes at most `count` sleepers on the word.

@@ -72,6 +72,25 @@ int64_t hlo_os_thread_id(void) {
   return syscall(SYS_gettid);
 }
 
+const uint32_t* hlo_os_fork_mark_create(void) {
+  void* page;
+  hlo_status_t status = hlo_os_pages_map(sizeof(uint32_t), false, &page);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return NULL;
+  }
+  if (madvise(page, hlo_os_page_bytes(), MADV_WIPEONFORK) != 0) {  // older than Linux 4.14
+    hlo_os_pages_unmap(page, sizeof(uint32_t));
+    return NULL;
+  }
+  *(uint32_t*)page = 1;
+  return page;
+}
+
+void hlo_os_fork_mark_release(const uint32_t* mark) {
+  hlo_os_pages_unmap((void*)mark, sizeof(uint32_t));
+}
+
 // Reads a small file of /proc or /sys as text; false if it is not there.
 static bool read_small(const char* path, char* text, size_t capacity) {
   int fd = injected_failure() ? -1 : open(path, O_RDONLY | O_CLOEXEC);

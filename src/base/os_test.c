@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -190,8 +191,27 @@ static void test_libraries(void** state) {
          "libno_such_library.so");
 }
 
+static void test_fork_mark(void** state) {
+  (void)state;
+  const uint32_t* mark = hlo_os_fork_mark_create();
+  if (!mark) return;  // the system is too old
+  assert_int_equal(*mark, 1);
+  pid_t child = fork();
+  if (child == 0) _exit(*(volatile const uint32_t*)mark == 0 ? 0 : 1);
+  int result = -1;
+  waitpid(child, &result, 0);
+  assert_int_equal(result, 0);
+  assert_int_equal(*mark, 1);
+  hlo_os_fork_mark_release(mark);
+  hlo_os_fork_mark_release(NULL);
+  hlo_os_io_fail_nth(1);
+  assert_null(hlo_os_fork_mark_create());
+  hlo_os_io_fail_nth(0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_fork_mark),
       cmocka_unit_test(test_write_and_read),  cmocka_unit_test(test_special_files),
       cmocka_unit_test(test_injected_faults), cmocka_unit_test(test_directories_and_streams),
       cmocka_unit_test(test_pages),           cmocka_unit_test(test_machine),

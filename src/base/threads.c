@@ -8,10 +8,10 @@
 
 #include <assert.h>
 #include <fenv.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/os.h"
@@ -23,50 +23,71 @@ enum {
   WORKER_LIMIT = 1024,
   GATE_SPIN_NS = 10 * 1000,
   SPIN_PAUSES = 32,                     // between two looks at the clock
+  LOCK_SPINS = 100,                     // looks at a held lock before falling asleep
   HELPER_LINGER_NS = 10 * 1000 * 1000,  // an idle helper waits this long for the next blocking job
   STACK_BYTES = 8 * 1024 * 1024,
   LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
 };
 
+static inline void pause_cpu(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 // ---- locks -------------------------------------------------------------------------------------
 
 #ifndef NDEBUG
 static _Thread_local uint64_t t_levels_held;  // one bit a level
-static void note_lock(const hlo_mutex_t* mutex) {
+void hlo_mutex_note_lock(const hlo_mutex_t* mutex) {
   assert(t_levels_held >> mutex->level == 0 && "locks must be taken in rising order of level");
   t_levels_held |= 1ull << mutex->level;
 }
-static void note_unlock(const hlo_mutex_t* mutex) {
+void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
   assert(t_levels_held >> mutex->level & 1 && "unlocking a mutex that this thread does not hold");
   t_levels_held &= ~(1ull << mutex->level);
 }
 #else
-static void note_lock(const hlo_mutex_t* mutex) {
+void hlo_mutex_note_lock(const hlo_mutex_t* mutex) {
   (void)mutex;
 }
-static void note_unlock(const hlo_mutex_t* mutex) {
+void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
   (void)mutex;
 }
 #endif
 
 void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level) {
   assert(level < HLO_LOCK_LEVEL_LIMIT);
-  pthread_mutex_init(&mutex->impl, NULL);
+  atomic_init(&mutex->state, HLO_MUTEX_FREE);
   mutex->level = (uint8_t)level;
 }
 
 void hlo_mutex_deinit(hlo_mutex_t* mutex) {
-  pthread_mutex_destroy(&mutex->impl);
+  (void)mutex;
 }
 
-void hlo_mutex_lock(hlo_mutex_t* mutex) {
-  note_lock(mutex);
-  pthread_mutex_lock(&mutex->impl);
+void hlo_mutex_lock_contended(hlo_mutex_t* mutex) {
+  for (int i = 0; i < LOCK_SPINS; ++i) {  // most sections are shorter than falling asleep
+    unsigned expected = HLO_MUTEX_FREE;
+    if (atomic_load_explicit(&mutex->state, memory_order_relaxed) == HLO_MUTEX_FREE &&
+        atomic_compare_exchange_strong_explicit(&mutex->state, &expected, HLO_MUTEX_HELD,
+                                                memory_order_acquire, memory_order_relaxed)) {
+      return;
+    }
+    pause_cpu();
+  }
+  // From here on it counts as contended, since others may sleep as well.
+  while (atomic_exchange_explicit(&mutex->state, HLO_MUTEX_CONTENDED, memory_order_acquire) !=
+         HLO_MUTEX_FREE) {
+    hlo_os_futex_wait(&mutex->state, HLO_MUTEX_CONTENDED, UINT64_MAX);
+  }
 }
 
-void hlo_mutex_unlock(hlo_mutex_t* mutex) {
-  note_unlock(mutex);
-  pthread_mutex_unlock(&mutex->impl);
+void hlo_mutex_wake(hlo_mutex_t* mutex) {
+  // The mutex may be gone with its owner by now: a wake reads no memory.
+  hlo_os_futex_wake(&mutex->state, 1);
 }
 
 void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
@@ -78,54 +99,53 @@ void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
 }
 
 void hlo_condition_init(hlo_condition_t* condition) {
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&condition->impl, &attributes);
-  pthread_condattr_destroy(&attributes);
+  atomic_init(&condition->sequence, 0);
+  atomic_init(&condition->waiters, 0);
 }
 
 void hlo_condition_deinit(hlo_condition_t* condition) {
-  pthread_cond_destroy(&condition->impl);
+  (void)condition;
 }
 
 void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex) {
-  hlo_mutex_assert_held(mutex);
-  pthread_cond_wait(&condition->impl, &mutex->impl);
+  hlo_condition_wait_until(condition, mutex, UINT64_MAX);
 }
 
 bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex,
                               uint64_t deadline_ns) {
-  enum { NS_PER_S = 1000000000 };
   hlo_mutex_assert_held(mutex);
-  struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_S),
-                              .tv_nsec = (long)(deadline_ns % NS_PER_S)};
-  return pthread_cond_timedwait(&condition->impl, &mutex->impl, &deadline) == 0;
+  // Relaxed: both are under the mutex here, before any broadcast of a change yet to come.
+  atomic_fetch_add_explicit(&condition->waiters, 1, memory_order_relaxed);
+  unsigned seen = atomic_load_explicit(&condition->sequence, memory_order_relaxed);
+  hlo_mutex_unlock(mutex);
+  uint64_t left = UINT64_MAX;
+  if (deadline_ns != UINT64_MAX) {
+    uint64_t now = hlo_os_now_ns();
+    left = now < deadline_ns ? deadline_ns - now : 0;
+  }
+  if (left) hlo_os_futex_wait(&condition->sequence, seen, left);
+  hlo_mutex_lock(mutex);
+  atomic_fetch_sub_explicit(&condition->waiters, 1, memory_order_relaxed);
+  return atomic_load_explicit(&condition->sequence, memory_order_relaxed) != seen ||
+         deadline_ns == UINT64_MAX || hlo_os_now_ns() < deadline_ns;
 }
 
 void hlo_condition_broadcast(hlo_condition_t* condition) {
-  pthread_cond_broadcast(&condition->impl);
+  // Relaxed: the mutex, taken for the change since the waiters gave it up, orders both.
+  atomic_fetch_add_explicit(&condition->sequence, 1, memory_order_relaxed);
+  if (atomic_load_explicit(&condition->waiters, memory_order_relaxed) == 0) return;
+  hlo_os_futex_wake(&condition->sequence, UINT32_MAX);
 }
-
-static inline void pause_cpu(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-enum { GATE_CLOSED = 0, GATE_SLEEPERS = 1, GATE_OPEN = 2 };
 
 void hlo_gate_open(hlo_gate_t* gate) {
   // Release: what was written before is seen by those that find the gate open. The wake may touch
   // the address of a gate already freed, which is harmless: a futex wake reads no memory.
-  unsigned old = atomic_exchange_explicit(&gate->state, GATE_OPEN, memory_order_release);
-  if (old == GATE_SLEEPERS) hlo_os_futex_wake(&gate->state, UINT32_MAX);
+  unsigned old = atomic_exchange_explicit(&gate->state, HLO_GATE_OPEN, memory_order_release);
+  if (old == HLO_GATE_SLEEPERS) hlo_os_futex_wake(&gate->state, UINT32_MAX);
 }
 
 bool hlo_gate_is_open(hlo_gate_t* gate) {
-  return atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_OPEN;
+  return atomic_load_explicit(&gate->state, memory_order_acquire) == HLO_GATE_OPEN;
 }
 
 // Looks for a moment before it sleeps: short programs are done sooner than a thread falls asleep.
@@ -145,17 +165,17 @@ bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns) {
   uint64_t start = hlo_os_now_ns();
   if (spin_until_open(gate, start, timeout_ns)) return true;
   for (;;) {
-    unsigned expected = GATE_CLOSED;
-    atomic_compare_exchange_strong_explicit(&gate->state, &expected, GATE_SLEEPERS,
+    unsigned expected = HLO_GATE_CLOSED;
+    atomic_compare_exchange_strong_explicit(&gate->state, &expected, HLO_GATE_SLEEPERS,
                                             memory_order_acquire, memory_order_acquire);
-    if (expected == GATE_OPEN) return true;
+    if (expected == HLO_GATE_OPEN) return true;
     uint64_t left = UINT64_MAX;
     if (timeout_ns != UINT64_MAX) {
       uint64_t spent = hlo_os_now_ns() - start;
       if (spent >= timeout_ns) return hlo_gate_is_open(gate);
       left = timeout_ns - spent;
     }
-    hlo_os_futex_wait(&gate->state, GATE_SLEEPERS, left);
+    hlo_os_futex_wait(&gate->state, HLO_GATE_SLEEPERS, left);
     if (hlo_gate_is_open(gate)) return true;
   }
 }
@@ -204,6 +224,7 @@ struct hlo_pool {
   atomic_uint sleepers;  // seq_cst against epoch: a sleeper counts itself, then the kernel compares
   uint64_t spin_ns;
   uint32_t blocking_limit;
+  const uint32_t* fork_mark;  // NULL: compare process_id
   int64_t process_id;
   uint32_t worker_count;
   pthread_t workers[];
@@ -484,6 +505,7 @@ hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) {
 // ---- pool, public ------------------------------------------------------------------------------
 
 static void free_pool(hlo_pool_t* pool) {
+  hlo_os_fork_mark_release(pool->fork_mark);
   hlo_condition_deinit(&pool->helper_wake);
   hlo_mutex_deinit(&pool->mutex);
   hlo_mem_free(pool);
@@ -506,6 +528,7 @@ hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out
   pool->spin_ns = options->no_spin ? 0 : (uint64_t)spin_us * NS_PER_US;
   pool->blocking_limit = options->blocking_limit ? options->blocking_limit : DEFAULT_BLOCKING_LIMIT;
   pool->process_id = hlo_os_process_id();
+  pool->fork_mark = hlo_os_fork_mark_create();
   for (uint32_t i = 0; i < count; ++i) {
     int error = start_thread(&pool->workers[i], worker_main, pool);
     if (error) {
@@ -524,6 +547,7 @@ hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out
 void hlo_pool_release(hlo_pool_t* pool) {
   if (!pool) return;
   if (hlo_pool_is_orphaned(pool)) {  // the lock may be held for ever by a thread of the parent
+    hlo_os_fork_mark_release(pool->fork_mark);
     hlo_mem_free(pool);
     return;
   }
@@ -554,6 +578,7 @@ bool hlo_pool_is_current(const hlo_pool_t* pool) {
 }
 
 bool hlo_pool_is_orphaned(const hlo_pool_t* pool) {
+  if (HLO_LIKELY(pool->fork_mark)) return *(volatile const uint32_t*)pool->fork_mark == 0;
   return pool->process_id != hlo_os_process_id();
 }
 

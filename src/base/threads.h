@@ -3,7 +3,6 @@
 #ifndef HLO_BASE_THREADS_H_
 #define HLO_BASE_THREADS_H_
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,22 +26,50 @@ typedef enum hlo_lock_level {
   HLO_LOCK_LEVEL_LIMIT = 64,
 } hlo_lock_level_t;
 
-/// Not recursive. Never held while calling user code, launching, or logging. threads: safe
+enum { HLO_MUTEX_FREE, HLO_MUTEX_HELD, HLO_MUTEX_CONTENDED };
+
+/// A word that threads sleep on; one instruction each way while nobody waits. Not recursive. Never
+/// held while calling user code, launching, or logging. threads: safe
 typedef struct hlo_mutex {
-  pthread_mutex_t impl;
+  atomic_uint state;  // free, held, or held with sleepers; acquire on taking, release on leaving
   uint8_t level;
 } hlo_mutex_t;
 
 /// level: an hlo_lock_level_t, or one plus a small number.
 void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level);
 void hlo_mutex_deinit(hlo_mutex_t* mutex);
-void hlo_mutex_lock(hlo_mutex_t* mutex);
-void hlo_mutex_unlock(hlo_mutex_t* mutex);
 /// Asserts in debug builds that the calling thread holds a lock of this level.
 void hlo_mutex_assert_held(const hlo_mutex_t* mutex);
 
+// The parts of the two functions below that are rare, or for debug builds.
+void hlo_mutex_lock_contended(hlo_mutex_t* mutex);
+void hlo_mutex_wake(hlo_mutex_t* mutex);
+void hlo_mutex_note_lock(const hlo_mutex_t* mutex);
+void hlo_mutex_note_unlock(const hlo_mutex_t* mutex);
+
+static inline void hlo_mutex_lock(hlo_mutex_t* mutex) {
+#ifndef NDEBUG
+  hlo_mutex_note_lock(mutex);
+#endif
+  unsigned expected = HLO_MUTEX_FREE;
+  if (HLO_UNLIKELY(!atomic_compare_exchange_strong_explicit(
+          &mutex->state, &expected, HLO_MUTEX_HELD, memory_order_acquire, memory_order_relaxed))) {
+    hlo_mutex_lock_contended(mutex);
+  }
+}
+
+static inline void hlo_mutex_unlock(hlo_mutex_t* mutex) {
+#ifndef NDEBUG
+  hlo_mutex_note_unlock(mutex);
+#endif
+  unsigned old = atomic_exchange_explicit(&mutex->state, HLO_MUTEX_FREE, memory_order_release);
+  if (HLO_UNLIKELY(old == HLO_MUTEX_CONTENDED)) hlo_mutex_wake(mutex);
+}
+
+/// Broadcast only. threads: safe
 typedef struct hlo_condition {
-  pthread_cond_t impl;
+  atomic_uint sequence;  // changes with every broadcast
+  atomic_uint waiters;
 } hlo_condition_t;
 
 void hlo_condition_init(hlo_condition_t* condition);
@@ -51,12 +78,15 @@ void hlo_condition_deinit(hlo_condition_t* condition);
 void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex);
 /// As above until deadline_ns (hlo_os_now_ns() clock); false when it has passed.
 bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex, uint64_t deadline_ns);
+/// With or without the mutex held, after the change under the mutex that the waiters look for.
 void hlo_condition_broadcast(hlo_condition_t* condition);
+
+enum { HLO_GATE_CLOSED, HLO_GATE_SLEEPERS, HLO_GATE_OPEN };
 
 /// A one-shot gate that threads park on: zero-initialised is closed, opens once, stays open.
 /// threads: safe; the last thread to return from await may free it.
 typedef struct hlo_gate {
-  atomic_uint state;  // 0 closed, 1 closed with sleepers, 2 open
+  atomic_uint state;  // closed, closed with sleepers, or open
 } hlo_gate_t;
 
 void hlo_gate_open(hlo_gate_t* gate);
