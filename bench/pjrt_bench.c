@@ -389,8 +389,8 @@ int main(int count, char** arguments) {
   session_t session;
   open_plugin(&options, &session);
   if (options.with_dispatch) {
-    dispatch_program(&session, 1, "add_1");
-    dispatch_program(&session, 100, "add_100");
+    dispatch_program(&session, 1, "add_one");
+    dispatch_program(&session, 100, "add_hundred");
   }
   if (options.with_compile || options.with_run) {
     stored_programs(&session, "one-device", options.with_run);

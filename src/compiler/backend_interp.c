@@ -140,7 +140,7 @@ static void interp_destroy(hlo_program_t* program) {
 }
 
 bool hlo_func_is_cheap(const hlo_func_t* func) {
-  enum { MAX_NODES = 64, MAX_ELEMENTS = 4096 };
+  enum { MAX_NODES = 256, MAX_ELEMENTS = 4096 };
   uint32_t nodes = 0;
   int64_t elements = 0;
   for (const hlo_node_t* node = func->body->first; node; node = node->next) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of buffers: lifetime contracts of host memory, layouts, deletion, donation, aliases, errors.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "runtime/buffer.h"
+#include "runtime/storage.h"
 
 static hlo_client_t* g_client;
 
@@ -288,6 +291,56 @@ static void every_failed_allocation_is_survived(void** state) {
   fail_msg("the call never succeeded");
 }
 
+enum { READERS = 3, DONATIONS = 2000 };
+
+typedef struct reader {
+  hlo_storage_t* storage;
+  hlo_gate_t* start;
+  long sum;
+} reader_t;
+
+static void* read_and_end(void* context) {
+  reader_t* reader = context;
+  hlo_gate_await(reader->start, UINT64_MAX);
+  reader->sum = *(volatile long*)hlo_storage_data(reader->storage);
+  hlo_storage_use_end(reader->storage);
+  return NULL;
+}
+
+static void count_and_overwrite(void* context, hlo_status_t status) {
+  (void)status;
+  hlo_storage_t* storage = context;
+  ++*(long*)hlo_storage_data(storage);  // no reader may be left: the thread sanitizer looks
+}
+
+// Readers end while a donation begins to wait for them: it is told once, after the last of them.
+static void donations_wait_for_readers_on_other_threads(void** state) {
+  (void)state;
+  for (long i = 0; i < DONATIONS / READERS; ++i) {
+    hlo_storage_t* storage;
+    check(hlo_storage_create(device_memory(0), sizeof(long), &storage));
+    *(long*)hlo_storage_data(storage) = i;
+    hlo_gate_t start = {0};
+    pthread_t threads[READERS];
+    reader_t readers[READERS];
+    for (int r = 0; r < READERS; ++r) {
+      readers[r] = (reader_t){storage, &start, -1};
+      hlo_storage_use_begin(storage);
+      pthread_create(&threads[r], NULL, read_and_end, &readers[r]);
+    }
+    hlo_storage_use_begin(storage);  // the donation's own
+    hlo_gate_open(&start);
+    hlo_storage_when_idle(storage, count_and_overwrite, storage);
+    for (int r = 0; r < READERS; ++r) {
+      pthread_join(threads[r], NULL);
+      assert_int_equal(readers[r].sum, i);
+    }
+    assert_int_equal(*(long*)hlo_storage_data(storage), i + 1);
+    hlo_storage_use_end(storage);
+    hlo_storage_release(storage);
+  }
+}
+
 static void memory_is_counted(void** state) {
   (void)state;
   hlo_memory_stats_t before, during, after;
@@ -316,6 +369,7 @@ int main(void) {
       cmocka_unit_test(errors_travel_with_buffers),
       cmocka_unit_test(impossible_shapes_are_refused),
       cmocka_unit_test(every_failed_allocation_is_survived),
+      cmocka_unit_test(donations_wait_for_readers_on_other_threads),
       cmocka_unit_test(memory_is_counted),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

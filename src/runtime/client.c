@@ -18,9 +18,8 @@ struct hlo_client {
   uint64_t memory_bytes;  // of the machine; 0: unknown
   hlo_trace_t* trace;
   atomic_ullong run_id;
-  hlo_mutex_t lock;  // guards work_count
-  hlo_condition_t idle;
-  uint64_t work_count;
+  atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
+  hlo_gate_t idle;           // opened by whoever takes the count to zero
   uint32_t device_count;
   hlo_device_t devices[];
 };
@@ -88,8 +87,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   snprintf(client->platform_version, sizeof client->platform_version, "%s", version);
   client->trace = options->trace;
   client->device_count = device_count;
-  hlo_mutex_init(&client->lock, HLO_LOCK_LEVEL_CLIENT);
-  hlo_condition_init(&client->idle);
+  atomic_init(&client->work_count, 1);
   init_devices(client);
   *out_client = client;
   return hlo_ok();
@@ -98,14 +96,11 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
 void hlo_client_release(hlo_client_t* client) {
   if (!client) return;
   if (!hlo_pool_is_orphaned(client->pool)) {
-    hlo_mutex_lock(&client->lock);
-    while (client->work_count) hlo_condition_wait(&client->idle, &client->lock);
-    hlo_mutex_unlock(&client->lock);
+    hlo_client_work_end(client);
+    hlo_gate_await(&client->idle, UINT64_MAX);
   }
   hlo_pool_release(client->pool);
   hlo_heap_release(client->heap);
-  hlo_condition_deinit(&client->idle);
-  hlo_mutex_deinit(&client->lock);
   hlo_mem_free(client);
 }
 
@@ -144,16 +139,16 @@ uint64_t hlo_client_next_run_id(hlo_client_t* client) {
 }
 
 void hlo_client_work_begin(hlo_client_t* client) {
-  hlo_mutex_lock(&client->lock);
-  ++client->work_count;
-  hlo_mutex_unlock(&client->lock);
+  // relaxed: the release has not begun, so the count is not zero
+  atomic_fetch_add_explicit(&client->work_count, 1, memory_order_relaxed);
 }
 
 void hlo_client_work_end(hlo_client_t* client) {
   hlo_trace_flush(client->trace);  // frameworks may leave without releasing the client
-  hlo_mutex_lock(&client->lock);
-  if (--client->work_count == 0) hlo_condition_broadcast(&client->idle);
-  hlo_mutex_unlock(&client->lock);
+  // acq_rel: the release sees all that the work did
+  if (atomic_fetch_sub_explicit(&client->work_count, 1, memory_order_acq_rel) == 1) {
+    hlo_gate_open(&client->idle);
+  }
 }
 
 hlo_client_t* hlo_memory_client(const hlo_memory_t* memory) { return memory->device->client; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events (see event.h): a lock, a list of waiters, a gate for threads that wait.
+// Events (see event.h): one word that is a list of waiters until the event is ready, and a gate for
+// threads that wait.
 #include "runtime/event.h"
 
 #include <stdatomic.h>
@@ -15,18 +16,23 @@ typedef struct waiter {
 
 struct hlo_event {
   atomic_int count;
-  atomic_bool ready;    // released after status is written; acquired by readers
-  hlo_mutex_t lock;     // guards first, last until ready
-  hlo_status_t status;  // written once, before ready
-  waiter_t *first, *last;
+  atomic_bool is_claimed;      // by the one call of set that counts; relaxed: it orders nothing
+  hlo_status_t status;         // written by that call, before `waiters` becomes ready_mark()
+  _Atomic(waiter_t*) waiters;  // the newest first; ready_mark() from then on. Release by who puts
+                               // in, acquire by who takes out or finds it ready
   hlo_gate_t gate;
 };
 
+static const waiter_t kReadyMark = {0};
+
+// What `waiters` is when the event is ready: an address only, never looked at.
+static waiter_t* ready_mark(void) {
+  return (waiter_t*)&kReadyMark;
+}
+
 hlo_event_t* hlo_event_create(void) {
   hlo_event_t* event = hlo_mem_alloc_zeroed(sizeof *event);
-  if (!event) return NULL;
-  atomic_init(&event->count, 1);
-  hlo_mutex_init(&event->lock, HLO_LOCK_LEVEL_EVENT);
+  if (event) atomic_init(&event->count, 1);
   return event;
 }
 
@@ -36,7 +42,11 @@ hlo_event_t* hlo_event_create_ready(hlo_status_t status) {
     hlo_status_release(status);
     return NULL;
   }
-  hlo_event_set(event, status);
+  // Nobody else knows it yet.
+  event->status = status;
+  atomic_init(&event->is_claimed, true);
+  atomic_init(&event->waiters, ready_mark());
+  atomic_init(&event->gate.state, HLO_GATE_OPEN);
   return event;
 }
 
@@ -55,36 +65,43 @@ void hlo_event_release(hlo_event_t* event) {
   }
   if (atomic_fetch_sub_explicit(&event->count, 1, memory_order_acq_rel) != 1) return;
   hlo_status_release(event->status);
-  hlo_mutex_deinit(&event->lock);
   hlo_mem_free(event);
 }
 
+// Calls back in order of registration, the list being in the other one.
+static void call_waiters(waiter_t* newest, hlo_status_t status) {
+  waiter_t* oldest = NULL;
+  while (newest) {
+    waiter_t* next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest) {
+    waiter_t* next = oldest->next;
+    oldest->callback(oldest->context, status);
+    hlo_mem_free(oldest);
+    oldest = next;
+  }
+}
+
 bool hlo_event_set(hlo_event_t* event, hlo_status_t status) {
-  hlo_mutex_lock(&event->lock);
-  if (atomic_load_explicit(&event->ready, memory_order_relaxed)) {
-    hlo_mutex_unlock(&event->lock);
+  if (atomic_exchange_explicit(&event->is_claimed, true, memory_order_relaxed)) {
     hlo_status_release(status);
     return false;
   }
   event->status = status;
-  waiter_t* waiter = event->first;
-  event->first = event->last = NULL;
-  atomic_store_explicit(&event->ready, true, memory_order_release);
-  atomic_fetch_add_explicit(&event->count, 1, memory_order_relaxed);  // a callback may drop the last
-  hlo_mutex_unlock(&event->lock);
+  waiter_t* waiters = atomic_exchange_explicit(&event->waiters, ready_mark(), memory_order_acq_rel);
   hlo_gate_open(&event->gate);
-  while (waiter) {
-    waiter_t* next = waiter->next;
-    waiter->callback(waiter->context, event->status);
-    hlo_mem_free(waiter);
-    waiter = next;
-  }
+  if (!waiters) return true;
+  hlo_event_retain(event);  // a callback may drop the caller's reference
+  call_waiters(waiters, status);
   hlo_event_release(event);
   return true;
 }
 
 bool hlo_event_is_ready(hlo_event_t* event) {
-  return atomic_load_explicit(&event->ready, memory_order_acquire);
+  return atomic_load_explicit(&event->waiters, memory_order_acquire) == ready_mark();
 }
 
 hlo_status_t hlo_event_error(hlo_event_t* event) {
@@ -99,22 +116,25 @@ hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
   return hlo_status_clone(event->status);
 }
 
+// False when the event has become ready meanwhile.
+static bool add_waiter(hlo_event_t* event, waiter_t* waiter) {
+  waiter->next = atomic_load_explicit(&event->waiters, memory_order_acquire);
+  do {
+    if (waiter->next == ready_mark()) return false;
+  } while (!atomic_compare_exchange_weak_explicit(&event->waiters, &waiter->next, waiter,
+                                                  memory_order_acq_rel, memory_order_acquire));
+  return true;
+}
+
 void hlo_event_on_ready(hlo_event_t* event, hlo_event_callback_t callback, void* context) {
   if (!hlo_event_is_ready(event)) {
     waiter_t* waiter = hlo_mem_alloc(sizeof *waiter);
-    if (!waiter) {
-      hlo_gate_await(&event->gate, UINT64_MAX);
-    } else {
+    if (waiter) {
       *waiter = (waiter_t){NULL, callback, context};
-      hlo_mutex_lock(&event->lock);
-      if (!atomic_load_explicit(&event->ready, memory_order_relaxed)) {
-        *(event->last ? &event->last->next : &event->first) = waiter;
-        event->last = waiter;
-        hlo_mutex_unlock(&event->lock);
-        return;
-      }
-      hlo_mutex_unlock(&event->lock);
+      if (add_waiter(event, waiter)) return;
       hlo_mem_free(waiter);
+    } else {
+      hlo_gate_await(&event->gate, UINT64_MAX);
     }
   }
   callback(context, event->status);

@@ -7,11 +7,17 @@
 #include "base/mem.h"
 #include "runtime/run.h"
 
+static hlo_memory_kind_t result_kind(const hlo_signature_entry_t* entry) {
+  if (!entry->memory_kind) return HLO_MEMORY_DEVICE;
+  hlo_memory_kind_t kind =
+      hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+  return kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind;
+}
+
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
                                uint32_t device_id_count, const int32_t* device_ids,
                                hlo_loaded_t** out_loaded) {
-  uint32_t want =
-      (uint32_t)(executable->config.replica_count * executable->config.partition_count);
+  uint32_t want = (uint32_t)(executable->config.replica_count * executable->config.partition_count);
   if (device_ids && device_id_count != want) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "the device assignment has %u devices, the program needs %d replicas "
@@ -19,7 +25,8 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
                              device_id_count, executable->config.replica_count,
                              executable->config.partition_count);
   }
-  size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*);
+  size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
+                 executable->result_count * sizeof(hlo_memory_kind_t);
   hlo_loaded_t* loaded = hlo_mem_alloc_zeroed(bytes);
   if (!loaded) return hlo_status_out_of_memory(bytes);
   for (uint32_t i = 0; i < want; ++i) {
@@ -31,6 +38,10 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
                                "the program needs device %d, the client has %u devices", id,
                                hlo_client_device_count(client));
     }
+  }
+  loaded->result_kinds = (hlo_memory_kind_t*)&loaded->devices[want];
+  for (uint32_t r = 0; r < executable->result_count; ++r) {
+    loaded->result_kinds[r] = result_kind(&executable->results[r]);
   }
   atomic_init(&loaded->count, 1);
   loaded->client = client;
@@ -54,10 +65,18 @@ void hlo_loaded_release(hlo_loaded_t* loaded) {
   hlo_mem_free(loaded);
 }
 
-void hlo_loaded_delete(hlo_loaded_t* loaded) { atomic_store(&loaded->is_deleted, true); }
-bool hlo_loaded_is_deleted(hlo_loaded_t* loaded) { return atomic_load(&loaded->is_deleted); }
-hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded) { return loaded->executable; }
-uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded) { return loaded->device_count; }
+void hlo_loaded_delete(hlo_loaded_t* loaded) {
+  atomic_store(&loaded->is_deleted, true);
+}
+bool hlo_loaded_is_deleted(hlo_loaded_t* loaded) {
+  return atomic_load(&loaded->is_deleted);
+}
+hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded) {
+  return loaded->executable;
+}
+uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded) {
+  return loaded->device_count;
+}
 hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index) {
   return loaded->devices[index];
 }
@@ -97,11 +116,10 @@ static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer
   if (!same) return type_error(want, shape, argument);
   const hlo_device_t* place = hlo_buffer_memory(buffer)->device;
   if (place != device) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "argument %u lives on device %d%s, the program runs on device %d",
-                             argument, place->id,
-                             place->client == device->client ? "" : " of another client",
-                             device->id);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "argument %u lives on device %d%s, the program runs on device %d", argument, place->id,
+        place->client == device->client ? "" : " of another client", device->id);
   }
   return hlo_ok();
 }
@@ -143,11 +161,12 @@ static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const hlo_signature_entry_t* entry = &executable->arguments[i];
     HLO_TRY(check_argument(entry, arguments[i], run->device, i));
-    hlo_status_t status =
-        wants_donation(launch, entry, i) ? hlo_buffer_donate(arguments[i], &run->uses[i])
-                                         : hlo_buffer_use_begin(arguments[i], &run->uses[i]);
+    hlo_status_t status = wants_donation(launch, entry, i)
+                              ? hlo_buffer_donate(arguments[i], &run->uses[i])
+                              : hlo_buffer_use_begin(arguments[i], &run->uses[i]);
     HLO_TRY_MSG(status, "argument %u", i);
     run->taken[i] = wants_donation(launch, entry, i);
+    if (run->uses[i].is_donated) ++*(entry->alias >= 0 ? &run->alias_count : &run->donor_count);
     ++run->use_count;
   }
   return hlo_ok();
@@ -164,29 +183,29 @@ static void abort_arguments(hlo_run_t* run, hlo_buffer_t* const* arguments) {
   run->use_count = 0;
 }
 
-static hlo_memory_t* result_memory(const hlo_run_t* run, const hlo_signature_entry_t* entry) {
-  hlo_memory_kind_t kind = HLO_MEMORY_DEVICE;
-  if (entry->memory_kind) {
-    kind = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+// Makes argument `i` result `r` if it was donated, and has the result's size and place.
+static hlo_storage_t* reuse_argument(hlo_run_t* run, uint32_t i, uint32_t r,
+                                     const hlo_memory_t* memory) {
+  const hlo_executable_t* executable = run->loaded->executable;
+  const size_t size_bytes = executable->results[r].size_bytes;
+  if (!run->uses[i].is_donated || run->reused[i] || size_bytes == 0 ||
+      executable->arguments[i].size_bytes != size_bytes || run->uses[i].storage->memory != memory) {
+    return NULL;
   }
-  return &run->device->memories[kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind];
+  run->reused[i] = true;
+  return hlo_storage_retain(run->uses[i].storage);
 }
 
-// A donated argument whose storage may become result `r`: the aliased one, else any donor that fits.
-static hlo_storage_t* reusable_storage(hlo_run_t* run, uint32_t r) {
+// A donated argument's storage for result `r`: of the aliased argument, else any donor that fits.
+static hlo_storage_t* reusable_storage(hlo_run_t* run, uint32_t r, const hlo_memory_t* memory) {
   const hlo_executable_t* executable = run->loaded->executable;
-  const hlo_signature_entry_t* result = &executable->results[r];
+  const int32_t alias = executable->results[r].alias;
+  if (alias >= 0) return run->alias_count ? reuse_argument(run, (uint32_t)alias, r, memory) : NULL;
+  if (run->donor_count == 0) return NULL;
   for (uint32_t i = 0; i < run->use_count; ++i) {
-    const hlo_signature_entry_t* argument = &executable->arguments[i];
-    if (!run->uses[i].is_donated || run->reused[i]) continue;
-    bool fits = argument->alias == (int32_t)r ||
-                (argument->is_donor && argument->alias < 0 && result->alias < 0);
-    if (!fits || argument->size_bytes != result->size_bytes || result->size_bytes == 0 ||
-        run->uses[i].storage->memory != result_memory(run, result)) {
-      continue;
-    }
-    run->reused[i] = true;
-    return hlo_storage_retain(run->uses[i].storage);
+    if (!executable->arguments[i].is_donor || executable->arguments[i].alias >= 0) continue;
+    hlo_storage_t* storage = reuse_argument(run, i, r, memory);
+    if (storage) return storage;
   }
   return NULL;
 }
@@ -195,8 +214,8 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t r = 0; r < executable->result_count; ++r) {
     const hlo_signature_entry_t* entry = &executable->results[r];
-    hlo_memory_t* memory = result_memory(run, entry);
-    hlo_storage_t* storage = reusable_storage(run, r);
+    hlo_memory_t* memory = &run->device->memories[run->loaded->result_kinds[r]];
+    hlo_storage_t* storage = reusable_storage(run, r, memory);
     if (!storage) HLO_TRY(hlo_storage_create(memory, entry->size_bytes, &storage));
     run->outputs[r] = storage;
     ++run->output_count;
@@ -225,10 +244,9 @@ static hlo_status_t check_launch(const hlo_loaded_t* loaded, const hlo_launch_t*
                              loaded->executable->name, loaded->device_count);
   }
   if (launch->argument_count != loaded->executable->argument_count) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "launch of %s with %u arguments, the program takes %u",
-                             loaded->executable->name, launch->argument_count,
-                             loaded->executable->argument_count);
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT, "launch of %s with %u arguments, the program takes %u",
+        loaded->executable->name, launch->argument_count, loaded->executable->argument_count);
   }
   return hlo_ok();
 }
@@ -240,8 +258,8 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
   HLO_TRY(check_clashes(loaded, launch, arguments));
   HLO_TRY(hlo_run_create(loaded, device, row, out_run));
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
-  return prepare_results(*out_run, loaded->executable->result_count ? launch->out_results[row]
-                                                                    : NULL);
+  return prepare_results(*out_run,
+                         loaded->executable->result_count ? launch->out_results[row] : NULL);
 }
 
 static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* run) {

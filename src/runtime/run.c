@@ -219,16 +219,21 @@ static void one_ready(void* context, hlo_status_t status) {
 
 void hlo_run_start(hlo_run_t* run) {
   atomic_store(&run->waiting, 1 + 2 * run->use_count);
+  unsigned ready = 1;  // what needs no callback is counted off at the end, all at once
   for (uint32_t i = 0; i < run->use_count; ++i) {
-    hlo_event_on_ready(run->uses[i].ready, one_ready, run);
+    if (hlo_event_is_ready(run->uses[i].ready)) {
+      ++ready;
+    } else {
+      hlo_event_on_ready(run->uses[i].ready, one_ready, run);
+    }
     if (run->uses[i].is_donated) {
       hlo_storage_when_idle(run->uses[i].storage, one_ready, run);
     } else {
-      one_ready(run, hlo_ok());
+      ++ready;
     }
   }
   // Everything was ready: a cheap program runs here, quicker than a worker could take it.
-  if (atomic_fetch_sub_explicit(&run->waiting, 1, memory_order_acq_rel) == 1) {
+  if (atomic_fetch_sub_explicit(&run->waiting, ready, memory_order_acq_rel) == ready) {
     if (run->loaded->executable->program->is_cheap && !run->group) {
       run_job(&run->job);
     } else {

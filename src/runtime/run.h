@@ -18,6 +18,7 @@ struct hlo_loaded {
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
   _Atomic(void*) spare_arenas[HLO_RUN_SPARE_ARENAS];  // each of program->temporary_bytes, or NULL
+  hlo_memory_kind_t* result_kinds;  // per result; behind the devices
   uint32_t device_count;
   hlo_device_t* devices[];
 };
@@ -36,6 +37,8 @@ typedef struct hlo_run {
   hlo_buffer_use_t* uses;     // per argument
   bool* taken;                // argument's handle was invalidated
   bool* reused;               // its storage became a result
+  uint32_t alias_count;       // donated arguments that name their result
+  uint32_t donor_count;       // donated arguments that any result may have
   uint32_t output_count;
   hlo_storage_t** outputs;    // retained, per result
   uint32_t result_count;      // handles made so far

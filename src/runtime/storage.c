@@ -4,6 +4,10 @@
 
 #include "base/mem.h"
 
+// Data up to this size lie behind their storage, in the same allocation; the address sanitizer
+// needs them apart, to see where they end.
+enum { PUTS_BEHIND = !HLO_ADDRESS_SANITIZER, INLINE_BYTES = 512 };
+
 static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   int64_t now = atomic_fetch_add_explicit(&memory->bytes_in_use, size_bytes, memory_order_relaxed) +
                 size_bytes;
@@ -17,15 +21,26 @@ static void count_allocation(hlo_memory_t* memory, int64_t size_bytes) {
   }
 }
 
-static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes,
+// Parts of hlo_storage.state.
+static const uint64_t kReference = 1, kUse = 1ull << 32, kWaiting = 1ull << 63;
+
+static uint32_t references(uint64_t state) {
+  return (uint32_t)state;
+}
+
+static uint32_t uses(uint64_t state) {
+  return (uint32_t)((state & ~kWaiting) / kUse);
+}
+
+// `inline_bytes` of data lie behind the storage.
+static hlo_status_t storage_alloc(hlo_memory_t* memory, size_t size_bytes, size_t inline_bytes,
                                   hlo_storage_t** out_storage) {
-  hlo_storage_t* storage = hlo_mem_alloc_zeroed(sizeof *storage);
-  if (!storage) return hlo_status_out_of_memory(sizeof *storage);
-  atomic_init(&storage->count, 1);
+  const size_t bytes = sizeof(hlo_storage_t) + inline_bytes;
+  hlo_storage_t* storage = hlo_mem_alloc(bytes);
+  if (!storage) return hlo_status_out_of_memory(bytes);
+  *storage = (hlo_storage_t){.memory = memory, .size_bytes = size_bytes, .is_mutable = true};
+  atomic_init(&storage->state, kReference);
   hlo_mutex_init(&storage->lock, HLO_LOCK_LEVEL_MEMORY);
-  storage->memory = memory;
-  storage->size_bytes = size_bytes;
-  storage->is_mutable = true;
   *out_storage = storage;
   return hlo_ok();
 }
@@ -43,16 +58,24 @@ static hlo_status_t out_of_device_memory(const hlo_memory_t* memory, size_t size
 
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) {
+  const bool is_inline = PUTS_BEHIND && size_bytes <= INLINE_BYTES;
   hlo_storage_t* storage = NULL;
-  HLO_TRY(storage_alloc(memory, size_bytes, &storage));
-  hlo_status_t status =
-      hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)), size_bytes, &storage->block);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    hlo_storage_release(storage);
-    return out_of_device_memory(memory, size_bytes);
+  HLO_TRY(storage_alloc(memory, size_bytes, is_inline ? HLO_BLOCK_ALIGNMENT - 1 + size_bytes : 0,
+                        &storage));
+  if (is_inline) {
+    uintptr_t behind = (uintptr_t)(storage + 1) + HLO_BLOCK_ALIGNMENT - 1;
+    storage->data = (void*)(behind & ~(uintptr_t)(HLO_BLOCK_ALIGNMENT - 1));
+  } else {
+    hlo_status_t status =
+        hlo_block_acquire(hlo_client_heap(hlo_memory_client(memory)), size_bytes, &storage->block);
+    if (!hlo_status_is_ok(status)) {
+      hlo_status_release(status);
+      hlo_storage_release(storage);
+      return out_of_device_memory(memory, size_bytes);
+    }
+    storage->data = storage->block.data;
   }
-  storage->data = storage->block.data;
+  storage->is_counted = true;
   count_allocation(memory, (int64_t)size_bytes);
   *out_storage = storage;
   return hlo_ok();
@@ -62,7 +85,7 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
                                         bool is_mutable, void (*release)(void* context),
                                         void* context, hlo_storage_t** out_storage) {
   hlo_storage_t* storage = NULL;
-  HLO_TRY(storage_alloc(memory, size_bytes, &storage));
+  HLO_TRY(storage_alloc(memory, size_bytes, 0, &storage));
   storage->data = data;
   storage->is_mutable = is_mutable;
   storage->release = release;
@@ -73,7 +96,7 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
 
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) {
-  return storage_alloc(memory, size_bytes, out_storage);
+  return storage_alloc(memory, size_bytes, 0, out_storage);
 }
 
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target) {
@@ -81,22 +104,31 @@ void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target) {
 }
 
 hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage) {
-  if (storage) atomic_fetch_add_explicit(&storage->count, 1, memory_order_relaxed);
+  // relaxed: the caller has a reference already
+  if (storage) atomic_fetch_add_explicit(&storage->state, kReference, memory_order_relaxed);
   return storage;
 }
 
+// Frees it; the storage that it was resolved to (or NULL) loses a reference, which is the caller's
+// to drop.
+static hlo_storage_t* storage_free(hlo_storage_t* storage) {
+  hlo_storage_t* target = storage->target;
+  if (storage->is_counted) {
+    atomic_fetch_sub_explicit(&storage->memory->bytes_in_use, (int64_t)storage->size_bytes,
+                              memory_order_relaxed);
+  }
+  hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
+  if (storage->release) storage->release(storage->release_context);
+  hlo_mutex_deinit(&storage->lock);
+  hlo_mem_free(storage);
+  return target;
+}
+
 void hlo_storage_release(hlo_storage_t* storage) {
-  while (storage && atomic_fetch_sub_explicit(&storage->count, 1, memory_order_acq_rel) == 1) {
-    hlo_storage_t* target = storage->target;
-    if (storage->block.data) {
-      atomic_fetch_sub_explicit(&storage->memory->bytes_in_use, (int64_t)storage->size_bytes,
-                                memory_order_relaxed);
-      hlo_block_release(hlo_client_heap(hlo_memory_client(storage->memory)), storage->block);
-    }
-    if (storage->release) storage->release(storage->release_context);
-    hlo_mutex_deinit(&storage->lock);
-    hlo_mem_free(storage);
-    storage = target;
+  // acq_rel: the last owner sees what the others did with the bytes
+  while (storage && references(atomic_fetch_sub_explicit(&storage->state, kReference,
+                                                         memory_order_acq_rel)) == 1) {
+    storage = storage_free(storage);
   }
 }
 
@@ -105,7 +137,9 @@ void* hlo_storage_data(hlo_storage_t* storage) {
   return storage->data;
 }
 
-size_t hlo_storage_size_bytes(const hlo_storage_t* storage) { return storage->size_bytes; }
+size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {
+  return storage->size_bytes;
+}
 
 bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
   // An unresolved storage may turn out to be foreign: only plain ones may be overwritten.
@@ -113,33 +147,54 @@ bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
 }
 
 void hlo_storage_use_begin(hlo_storage_t* storage) {
-  hlo_storage_retain(storage);
-  hlo_mutex_lock(&storage->lock);
-  ++storage->use_count;
-  hlo_mutex_unlock(&storage->lock);
+  // relaxed: the caller has a reference, and what it reads is ordered by events
+  atomic_fetch_add_explicit(&storage->state, kUse + kReference, memory_order_relaxed);
 }
 
-void hlo_storage_use_end(hlo_storage_t* storage) {
+// Calls the waiting donation if this use's end left it alone.
+static void tell_waiting(hlo_storage_t* storage) {
   hlo_event_callback_t callback = NULL;
   void* context = NULL;
   hlo_mutex_lock(&storage->lock);
-  if (--storage->use_count <= 1) {
+  if (uses(atomic_load_explicit(&storage->state, memory_order_acquire)) <= 1) {
     callback = storage->idle_callback;
     context = storage->idle_context;
     storage->idle_callback = NULL;
+    atomic_fetch_and_explicit(&storage->state, ~kWaiting, memory_order_relaxed);
   }
   hlo_mutex_unlock(&storage->lock);
   if (callback) callback(context, hlo_ok());
+}
+
+void hlo_storage_use_end(hlo_storage_t* storage) {
+  uint64_t state = atomic_load_explicit(&storage->state, memory_order_relaxed);
+  // acq_rel as in hlo_storage_release(); release also for the donation that takes the bytes over
+  while (!(state & kWaiting)) {
+    if (atomic_compare_exchange_weak_explicit(&storage->state, &state, state - kUse - kReference,
+                                              memory_order_acq_rel, memory_order_relaxed)) {
+      if (references(state) == 1) hlo_storage_release(storage_free(storage));
+      return;
+    }
+  }
+  atomic_fetch_sub_explicit(&storage->state, kUse, memory_order_acq_rel);
+  tell_waiting(storage);
   hlo_storage_release(storage);
 }
 
 void hlo_storage_when_idle(hlo_storage_t* storage, hlo_event_callback_t callback, void* context) {
-  hlo_mutex_lock(&storage->lock);
-  bool idle = storage->use_count <= 1;
+  // acquire: what the ended uses read has been read
+  bool idle = uses(atomic_load_explicit(&storage->state, memory_order_acquire)) <= 1;
   if (!idle) {
+    hlo_mutex_lock(&storage->lock);
     storage->idle_callback = callback;
     storage->idle_context = context;
+    // Uses that end from here on see the mark and come to tell_waiting().
+    idle = uses(atomic_fetch_or_explicit(&storage->state, kWaiting, memory_order_acq_rel)) <= 1;
+    if (idle) {
+      storage->idle_callback = NULL;
+      atomic_fetch_and_explicit(&storage->state, ~kWaiting, memory_order_relaxed);
+    }
+    hlo_mutex_unlock(&storage->lock);
   }
-  hlo_mutex_unlock(&storage->lock);
   if (idle) callback(context, hlo_ok());
 }

@@ -9,17 +9,19 @@
 #include "runtime/buffer.h"
 
 struct hlo_storage {
-  atomic_int count;
+  // References in the low half, pending uses from bit 32 on, and above them whether a donation
+  // waits for the uses to end. Each use holds a reference as well.
+  _Atomic uint64_t state;
   hlo_memory_t* memory;
-  void* data;             // NULL while unresolved
+  void* data;  // NULL while unresolved
   size_t size_bytes;
   bool is_mutable;
-  hlo_block_t block;      // behind `data` where the bytes are of the client's heap
+  bool is_counted;    // in the figures of its memory space
+  hlo_block_t block;  // of the client's heap; none where the bytes are foreign or behind this
   void (*release)(void* context);
   void* release_context;
   hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it
   hlo_mutex_t lock;       // guards the fields below
-  int32_t use_count;
   hlo_event_callback_t idle_callback;  // of the one donation that may wait
   void* idle_context;
 };
