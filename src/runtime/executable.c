@@ -58,9 +58,6 @@ hlo_loaded_t* hlo_loaded_retain(hlo_loaded_t* loaded) {
 
 void hlo_loaded_release(hlo_loaded_t* loaded) {
   if (!loaded || atomic_fetch_sub_explicit(&loaded->count, 1, memory_order_acq_rel) != 1) return;
-  for (uint32_t i = 0; i < HLO_RUN_SPARE_ARENAS; ++i) {
-    hlo_mem_free(atomic_load_explicit(&loaded->spare_arenas[i], memory_order_relaxed));
-  }
   hlo_executable_release(loaded->executable);
   hlo_mem_free(loaded);
 }

@@ -9,8 +9,6 @@
 #include "base/mem.h"
 #include "runtime/group.h"
 
-enum { ARENA_ALIGNMENT = 64 };
-
 // A run between its first queueing and its end. A resumption may come while the entry is still on its
 // way out of the suspension: then the worker that is in there goes round once more.
 enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
@@ -27,26 +25,6 @@ static size_t run_layout(const hlo_executable_t* executable, size_t offsets[5]) 
   offsets[3] = at, at += (executable->program->saved_bytes + 15) & ~(size_t)15;
   offsets[4] = at, at += 2 * arguments * sizeof(bool);
   return at;
-}
-
-// acquire and release: the arena's last user has left it before the next one writes.
-static void* take_arena(hlo_loaded_t* loaded, size_t bytes) {
-  for (uint32_t i = 0; i < HLO_RUN_SPARE_ARENAS; ++i) {
-    void* arena = atomic_exchange_explicit(&loaded->spare_arenas[i], NULL, memory_order_acquire);
-    if (arena) return arena;
-  }
-  return hlo_mem_alloc_aligned(bytes, ARENA_ALIGNMENT);
-}
-
-static void give_back_arena(hlo_loaded_t* loaded, void* arena) {
-  for (uint32_t i = 0; arena && i < HLO_RUN_SPARE_ARENAS; ++i) {
-    void* none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&loaded->spare_arenas[i], &none, arena,
-                                                memory_order_release, memory_order_relaxed)) {
-      return;
-    }
-  }
-  hlo_mem_free(arena);
 }
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
@@ -93,7 +71,7 @@ void hlo_run_release(hlo_run_t* run) {
   hlo_client_t* client = run->loaded->client;
   for (uint32_t i = 0; i < run->use_count; ++i) hlo_buffer_use_end(&run->uses[i]);
   for (uint32_t i = 0; i < run->output_count; ++i) hlo_storage_release(run->outputs[i]);
-  give_back_arena(run->loaded, run->frame.temporaries);
+  hlo_block_release(hlo_client_heap(client), run->temporaries);
   hlo_status_release(run->frame.error.status);
   hlo_group_release(run->group);
   hlo_event_release(run->done);
@@ -153,8 +131,9 @@ static hlo_status_t first_entry(hlo_run_t* run) {
   }
   size_t temporary_bytes = executable->program->temporary_bytes;
   if (temporary_bytes) {
-    run->frame.temporaries = take_arena(run->loaded, temporary_bytes);
-    if (!run->frame.temporaries) return hlo_status_out_of_memory(temporary_bytes);
+    hlo_heap_t* heap = hlo_client_heap(run->loaded->client);
+    HLO_TRY(hlo_block_acquire(heap, temporary_bytes, &run->temporaries));
+    run->frame.temporaries = run->temporaries.data;
   }
   return hlo_ok();
 }

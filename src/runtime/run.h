@@ -9,15 +9,11 @@
 #include "runtime/executable.h"
 #include "runtime/storage.h"
 
-/// Arenas of finished runs kept for the next ones: as many as may be in flight without allocating.
-enum { HLO_RUN_SPARE_ARENAS = 4 };
-
 struct hlo_loaded {
   atomic_int count;
   atomic_bool is_deleted;
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
-  _Atomic(void*) spare_arenas[HLO_RUN_SPARE_ARENAS];  // each of program->temporary_bytes, or NULL
   hlo_memory_kind_t* result_kinds;  // per result; behind the devices
   uint32_t device_count;
   hlo_device_t* devices[];
@@ -43,6 +39,7 @@ typedef struct hlo_run {
   hlo_storage_t** outputs;    // retained, per result
   uint32_t result_count;      // handles made so far
   void** addresses;           // frame.buffers
+  hlo_block_t temporaries;    // frame.temporaries, of the client's heap
   struct hlo_run_group* group;
 } hlo_run_t;
 
