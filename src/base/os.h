@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/strbuf.h"
 
 /// Monotonic time.
 uint64_t hlo_os_now_ns(void);
@@ -82,6 +83,13 @@ hlo_status_t hlo_os_file_map(const char* path, const uint8_t** out_data,
 /// Makes a directory and its parents; an existing one is fine.
 hlo_status_t hlo_os_directory_create(const char* path) HLO_MUST_USE;
 
+/// Makes an empty directory of a new name that only this user may read, in `parent` (NULL: where
+/// the system keeps temporary files), and writes its path to `out_path`.
+hlo_status_t hlo_os_directory_create_temporary(const char* parent, char* out_path,
+                                               size_t capacity) HLO_MUST_USE;
+/// Removes a file or an empty directory; failure is ignored.
+void hlo_os_file_remove(const char* path);
+
 /// A file written piece by piece. owner: caller, hlo_os_stream_close().
 typedef struct hlo_os_stream hlo_os_stream_t;
 /// keep: adds to what the file holds; else it is empty at first, and no other stream may have it.
@@ -94,7 +102,15 @@ void hlo_os_stream_close(hlo_os_stream_t* stream);
 /// Writes to standard error, unbuffered; failures are ignored.
 void hlo_os_stderr_write(const char* text, size_t length);
 
-// ---- environment and shared libraries ----------------------------------------------------------
+// ---- processes, environment and shared libraries ------------------------------------------------
+
+/// Runs a program (arguments[0], looked for in PATH unless it has a slash; arguments end with NULL)
+/// without a shell and waits for it. Its input is empty; the first bytes of what it writes to
+/// output and error go to `output`. *out_exit_code: negative for a signal. errors: NOT_FOUND when
+/// there is no such program, DEADLINE_EXCEEDED when it was ended after timeout_ns,
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_ns,
+                                hlo_strbuf_t* output, int* out_exit_code) HLO_MUST_USE;
 
 /// The environment as "NAME=value" strings ended by NULL; lent, do not keep across setenv().
 const char* const* hlo_os_environment(void);

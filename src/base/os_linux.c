@@ -7,7 +7,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -466,6 +470,25 @@ hlo_status_t hlo_os_directory_create(const char* path) {
   return hlo_ok();
 }
 
+hlo_status_t hlo_os_directory_create_temporary(const char* parent, char* out_path,
+                                               size_t capacity) {
+  if (!parent) parent = getenv("TMPDIR");
+  if (!parent || !*parent) parent = "/tmp";
+  int length = snprintf(out_path, capacity, "%s/hlocc-XXXXXX", parent);
+  if (length < 0 || (size_t)length >= capacity) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "cannot create a directory in %.200s...: the path is too long",
+                             parent);
+  }
+  if (injected_failure() || !mkdtemp(out_path))
+    return error_of(errno, "create a directory in", parent);
+  return hlo_ok();
+}
+
+void hlo_os_file_remove(const char* path) {
+  remove(path);
+}
+
 struct hlo_os_stream {
   int fd;
   char path[];  // for messages
@@ -524,7 +547,91 @@ void hlo_os_stderr_write(const char* text, size_t length) {
   }
 }
 
-// ---- environment and shared libraries ----------------------------------------------------------
+// ---- processes, environment and shared libraries -----------------------------------------------
+
+// Starts a program whose input is empty and whose output goes to the pipe; 0 or an error number.
+static int spawn(const char* const* arguments, int output_fd, pid_t* out_pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t no_signals, all_signals;
+  sigemptyset(&no_signals);
+  sigfillset(&all_signals);
+  if (posix_spawn_file_actions_init(&actions) != 0) return ENOMEM;
+  if (posix_spawnattr_init(&attributes) != 0) {
+    posix_spawn_file_actions_destroy(&actions);
+    return ENOMEM;
+  }
+  int error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
+  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
+  // The host's handlers and blocked signals are not the program's.
+  posix_spawnattr_setsigmask(&attributes, &no_signals);
+  posix_spawnattr_setsigdefault(&attributes, &all_signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!error) {
+    error = posix_spawnp(out_pid, arguments[0], &actions, &attributes, (char* const*)arguments,
+                         environ);
+  }
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// Reads until the other end is closed; false when the time is over first. What does not fit is
+// dropped.
+static bool read_output(int fd, uint64_t deadline_ns, hlo_strbuf_t* output) {
+  enum { LIMIT_BYTES = 64 * 1024, NS_PER_MS = 1000000 };
+  char part[4096];
+  for (;;) {
+    uint64_t now = hlo_os_now_ns();
+    uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NS_PER_MS + 1 : 0;
+    if (!left_ms) return false;
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    int ready = poll(&waiting, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    ssize_t size = read(fd, part, sizeof part);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return true;
+    if (output->length < LIMIT_BYTES) hlo_strbuf_append(output, part, (size_t)size);
+  }
+}
+
+// The exit code, negative for a signal; 0 when someone else in this process took it.
+static int wait_for(pid_t pid) {
+  int state = 0;
+  while (waitpid(pid, &state, 0) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
+}
+
+hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_ns,
+                                hlo_strbuf_t* output, int* out_exit_code) {
+  int ends[2];
+  pid_t pid = 0;
+  if (injected_failure() || pipe2(ends, O_CLOEXEC) != 0) {
+    return error_of(errno, "make a pipe for", arguments[0]);
+  }
+  int error = spawn(arguments, ends[1], &pid);
+  close(ends[1]);
+  if (error) {
+    close(ends[0]);
+    return error_of(error, "run", arguments[0]);
+  }
+  uint64_t now = hlo_os_now_ns();
+  bool in_time =
+      read_output(ends[0], timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns, output);
+  close(ends[0]);
+  if (!in_time) kill(pid, SIGKILL);
+  int exit_code = wait_for(pid);
+  if (!in_time) {
+    return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "%s took longer than %.1f s",
+                             arguments[0], (double)timeout_ns / NS_PER_S);
+  }
+  *out_exit_code = exit_code;
+  return hlo_ok();
+}
 
 const char* const* hlo_os_environment(void) {
   static const char* const kEmpty[] = {NULL};

@@ -140,6 +140,50 @@ static void test_directories_and_streams(void** state) {
   rmdir(path_of("a"));
 }
 
+static void test_processes(void** state) {
+  (void)state;
+  hlo_strbuf_t output = {0};
+  int exit_code = -1;
+  const char* const echo[] = {"sh", "-c", "read line; echo \"out $line\"; echo err >&2; exit 3",
+                              NULL};
+  assert_true(hlo_status_is_ok(hlo_os_process_run(echo, UINT64_MAX, &output, &exit_code)));
+  assert_int_equal(exit_code, 3);
+  assert_string_equal(hlo_strbuf_text(&output), "out \nerr\n");
+  const char* const killed[] = {"sh", "-c", "kill -9 $$", NULL};
+  assert_true(hlo_status_is_ok(hlo_os_process_run(killed, UINT64_MAX, &output, &exit_code)));
+  assert_int_equal(exit_code, -9);
+  const char* const absent[] = {"hlocc-no-such-program", NULL};
+  hlo_status_t status = hlo_os_process_run(absent, UINT64_MAX, &output, &exit_code);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_NOT_FOUND);
+  hlo_status_release(status);
+  const char* const slow[] = {"sleep", "60", NULL};
+  status = hlo_os_process_run(slow, 20000000, &output, &exit_code);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_DEADLINE_EXCEEDED);
+  hlo_status_release(status);
+  hlo_strbuf_deinit(&output);
+}
+
+static void test_temporary_directories(void** state) {
+  (void)state;
+  char first[256], second[256], path[300];
+  assert_true(hlo_status_is_ok(hlo_os_directory_create_temporary(NULL, first, sizeof first)));
+  assert_true(hlo_status_is_ok(hlo_os_directory_create_temporary(first, second, sizeof second)));
+  assert_string_not_equal(first, second);
+  snprintf(path, sizeof path, "%s/file", second);
+  assert_true(hlo_status_is_ok(hlo_os_file_write(path, "x", 1)));
+  hlo_os_file_remove(second);  // not empty: stays
+  uint8_t* data;
+  size_t size;
+  assert_true(hlo_status_is_ok(hlo_os_file_read(path, 0, &data, &size)));
+  hlo_mem_free(data);
+  hlo_os_file_remove(path);
+  hlo_os_file_remove(second);
+  hlo_os_file_remove(first);
+  hlo_status_t status = hlo_os_directory_create_temporary(first, second, sizeof second);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_NOT_FOUND);
+  hlo_status_release(status);
+}
+
 static void test_pages(void** state) {
   (void)state;
   for (int huge = 0; huge < 2; ++huge) {
@@ -214,6 +258,7 @@ int main(void) {
       cmocka_unit_test(test_fork_mark),
       cmocka_unit_test(test_write_and_read),  cmocka_unit_test(test_special_files),
       cmocka_unit_test(test_injected_faults), cmocka_unit_test(test_directories_and_streams),
+      cmocka_unit_test(test_processes),       cmocka_unit_test(test_temporary_directories),
       cmocka_unit_test(test_pages),           cmocka_unit_test(test_machine),
       cmocka_unit_test(test_libraries),
   };

@@ -253,10 +253,16 @@ static bool is_single_trip(const hlo_vir_value_t* lo, const hlo_vir_value_t* hi,
   return lo->imm < hi->imm && (uint64_t)hi->imm - (uint64_t)lo->imm <= (uint64_t)step;
 }
 
+// The value that a var has here; of other values themselves.
+static hlo_vir_value_t* value_now(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
+  if (value->op != HLO_VIR_var) return value;
+  return hlo_vir_index(b, HLO_VIR_iadd, value, hlo_vir_iconst(b, 0));
+}
+
 hlo_vir_value_t* hlo_vir_begin_for(hlo_vir_builder_t* b, hlo_vir_value_t* lo, hlo_vir_value_t* hi,
                                    int64_t step, uint32_t flags) {
   hlo_vir_value_t draft;
-  hlo_vir_value_t* operands[] = {lo, hi};
+  hlo_vir_value_t* operands[] = {value_now(b, lo), value_now(b, hi)};
   if (!b->is_plain && is_single_trip(lo, hi, step)) {
     ++b->block->single_trips;
     return lo;

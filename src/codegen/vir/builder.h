@@ -31,8 +31,9 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
                               uint32_t flags, int64_t imm, uint32_t operand_count,
                               hlo_vir_value_t* const* operands);
 
-/// Memory was written: INVARIANT loads made from now on stay in the block that is open now or inside it,
-/// and are not taken for earlier ones. For code in a row with different views of what never changes.
+/// Memory was written: INVARIANT loads made from now on stay in the block that is open now or
+/// inside it, and are not taken for earlier ones. For code in a row with different views of what
+/// never changes.
 void hlo_vir_fence(hlo_vir_builder_t* b);
 
 /// Opens a loop; the value is its counter. Ends with hlo_vir_end(). A loop that is known to run

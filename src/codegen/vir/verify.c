@@ -175,13 +175,20 @@ static bool is_inside(const hlo_vir_value_t* value, hlo_vir_opcode_t op) {
   return false;
 }
 
+static bool has_var_operand(const hlo_vir_value_t* value) {
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    if (value->operands[i] && value->operands[i]->op == HLO_VIR_var) return true;
+  }
+  return false;
+}
+
 static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
   int64_t imm = value->imm;
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
   const hlo_vir_module_t* module = c->func->module;
   bool sound = true;
   switch (value->op) {
-    case HLO_VIR_for: sound = imm > 0; break;
+    case HLO_VIR_for: sound = imm > 0 && !has_var_operand(value); break;
     case HLO_VIR_suspend: sound = imm > 0 && imm <= INT32_MAX && c->func->is_entry; break;
     case HLO_VIR_call: sound = imm >= 0 && imm % (int64_t)sizeof(void*) == 0; break;
     case HLO_VIR_break_if: sound = is_inside(value, HLO_VIR_loop); break;

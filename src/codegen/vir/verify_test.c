@@ -114,6 +114,17 @@ static void test_unknown_values(void** state) {
   expect(t, 0, "imul (site 0): an operand is not known here");
 }
 
+static void test_var_bound(void** state) {
+  fixture_t* t = *state;
+  hlo_vir_value_t* var = hlo_vir_var(&t->b, hlo_vir_param(&t->b, 2));
+  hlo_vir_value_t* i = hlo_vir_begin_for(&t->b, hlo_vir_iconst(&t->b, 0), var, 1, 0);
+  hlo_vir_end(&t->b);
+  assert_ptr_not_equal(i->operands[1], var);
+  expect(t, 0, NULL);
+  i->operands[1] = var;
+  expect(t, 0, "for (site 0): immediate, flags or place");
+}
+
 static void test_use_before(void** state) {
   fixture_t* t = *state;
   hlo_vir_value_t* x = load(&t->b, f32x8);
@@ -198,7 +209,7 @@ int main(void) {
       TEST(test_types),      TEST(test_result_type),    TEST(test_conversion),
       TEST(test_width),      TEST(test_absent_operand), TEST(test_immediates),
       TEST(test_use_before), TEST(test_unknown_values), TEST(test_no_return),
-      TEST(test_links),      TEST(test_print),
+      TEST(test_links),      TEST(test_var_bound),      TEST(test_print),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
