@@ -31,6 +31,7 @@ typedef struct hlo_interp_options {
   void* print_context;
   hlo_interp_custom_call_t custom_call;  // NULL: none
   void* custom_call_context;
+  const hlo_parallel_t* parallel;  // loops inside ops; NULL: on the calling thread
 } hlo_interp_options_t;
 
 /// Prepares a verified module, which must live (and not change) as long as the program.

@@ -3,6 +3,7 @@
 // of one key sort its bits (kernels/sort.h), any other body is asked for each pair.
 #include <string.h>
 
+#include "interp/eval_impl.h"
 #include "interp/ref_sort_keys.h"
 #include "interp/ref_util.h"
 #include "kernels/sort.h"
@@ -28,43 +29,218 @@ static int64_t line_start(const lines_t* lines, int64_t line) {
   return line / lines->inner * lines->length * lines->inner + line % lines->inner;
 }
 
-// out[i * stride] = in[order[i] * stride] for i < count.
-static void permute_line(size_t bytes, int64_t count, const int64_t* order, int64_t stride,
-                         char* out, int64_t out_stride, const char* in) {
-  switch (bytes) {
-    case 4:
-      for (int64_t i = 0; i < count; i++) {
-        ((uint32_t*)out)[i * out_stride] = ((const uint32_t*)in)[order[i] * stride];
-      }
-      return;
-    case 8:
-      for (int64_t i = 0; i < count; i++) {
-        ((uint64_t*)out)[i * out_stride] = ((const uint64_t*)in)[order[i] * stride];
-      }
-      return;
-    default:
-      for (int64_t i = 0; i < count; i++) {
-        memcpy(out + (size_t)(i * out_stride) * bytes, in + (size_t)(order[i] * stride) * bytes,
-               bytes);
-      }
-  }
-}
-
-// A sort while running. The memory is for one line.
+// A sort while running.
 typedef struct {
   uint32_t count;  // of operands
   hlo_tensor_t** operands;
+  hlo_tensor_t** results;
+  const hlo_node_t* node;
+  bool skips_unused;  // results without a use stay unwritten: part of a program
   lines_t lines;
+  int64_t line_count;
   uint32_t key_count;  // 0: by `fn`
   hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
-  hlo_sort_pair_t *pairs, *pair_scratch;
-  int64_t *order, *order_scratch;
-  char* line;  // dense copy of a line of a key
+  const hlo_parallel_t* parallel;
+  int64_t lines_per_chunk;
+  size_t scratch_bytes;      // of one line under way
+  atomic_bool is_exhausted;  // a chunk got no memory
   hlo_region_fn_t* fn;
   const void** args;    // of the comparator: a and b of each operand
   int64_t start;        // of the line
   hlo_status_t status;  // of the comparator
 } sort_t;
+
+// The memory of one line under way.
+typedef struct {
+  void* scratch;  // of kernels/sort.h
+  char* line;     // dense copy of a line of a key
+  uint32_t* positions;
+} worker_t;
+
+// ---- by keys
+
+static hlo_sort_form_t form_of(const sort_t* sort, const hlo_sort_key_t* key) {
+  const hlo_dtype_t dtype = sort->operands[key->operand]->dtype;
+  return (hlo_sort_form_t){.dtype = hlo_dtype_info(dtype)->part,
+                           .canonical = key->canonical,
+                           .descending = key->descending};
+}
+
+// Memory of one line: the widest key decides.
+static bool worker_bytes(const sort_t* sort, size_t* out_bytes) {
+  size_t most = 0, rest = 0;
+  for (uint32_t k = 0; k < sort->key_count; k++) {
+    size_t bytes = 0;
+    if (!hlo_sort_scratch_bytes(form_of(sort, &sort->keys[k]).dtype, sort->lines.length, &bytes)) {
+      return false;
+    }
+    if (bytes > most) most = bytes;
+  }
+  return hlo_size_mul((size_t)sort->lines.length, sizeof(uint64_t) + sizeof(uint32_t), &rest) &&
+         hlo_size_add(most, rest, out_bytes);
+}
+
+static bool worker_init(sort_t* sort, worker_t* out_worker) {
+  char* block = hlo_mem_alloc_aligned(sort->scratch_bytes, 64);
+  if (!block) {
+    atomic_store(&sort->is_exhausted, true);
+    return false;
+  }
+  const size_t length = (size_t)sort->lines.length;
+  out_worker->positions = (uint32_t*)(block + sort->scratch_bytes) - length;
+  out_worker->line = (char*)out_worker->positions - length * sizeof(uint64_t);
+  out_worker->scratch = block;
+  return true;
+}
+
+// The line's key as dense elements: the operand's own, or a copy.
+static const char* key_line(const sort_t* sort, const worker_t* worker, const hlo_sort_key_t* key,
+                            int64_t start) {
+  const hlo_tensor_t* operand = sort->operands[key->operand];
+  const size_t bytes = hlo_tensor_element_bytes(operand);
+  const size_t part_bytes = hlo_dtype_size_bytes(hlo_dtype_info(operand->dtype)->part);
+  const char* line = (const char*)operand->data + (size_t)start * bytes;
+  if (sort->lines.stride == 1 && part_bytes == bytes) return line;
+  const int64_t in = sort->lines.stride * (int64_t)bytes, out = (int64_t)part_bytes;
+  hlo_strided_copy(part_bytes, 1, &sort->lines.length, worker->line, &out,
+                   line + (size_t)key->part * part_bytes, &in);
+  return worker->line;
+}
+
+// The only operand by its own elements: no positions are needed.
+static bool sort_values(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
+                        int64_t start) {
+  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
+  hlo_tensor_t* result = sort->results[0];
+  if (sort->count != 1 || sort->key_count != 1 || form.dtype != result->dtype ||
+      !hlo_sort_values_supports(form.dtype)) {
+    return false;
+  }
+  const size_t bytes = hlo_tensor_element_bytes(result);
+  char* out = (char*)result->data + (size_t)start * bytes;
+  const char* in = key_line(sort, worker, &sort->keys[0], start);
+  const bool is_dense = sort->lines.stride == 1;
+  if (!hlo_sort_values(parallel, &form, sort->lines.length, in, is_dense ? out : worker->line,
+                       worker->scratch)) {
+    return false;
+  }
+  if (!is_dense) {
+    const int64_t to = sort->lines.stride * (int64_t)bytes, from = (int64_t)bytes;
+    hlo_strided_copy(bytes, 1, &sort->lines.length, out, &to, worker->line, &from);
+  }
+  return true;
+}
+
+// out[i * stride] = in[positions[i] * stride], by pieces.
+typedef struct {
+  size_t bytes;  // of an element
+  int64_t count, stride;
+  const uint32_t* positions;
+  char* out;
+  const char* in;
+} permute_t;
+
+enum { PERMUTE_PIECE = 1 << 15 };
+
+static void permute_piece(void* arg, uint64_t index) {
+  const permute_t* p = arg;
+  const int64_t first = (int64_t)index * PERMUTE_PIECE, stride = p->stride;
+  const int64_t end = p->count - first < PERMUTE_PIECE ? p->count : first + PERMUTE_PIECE;
+  switch (p->bytes) {
+    case 4:
+      for (int64_t i = first; i < end; i++) {
+        ((uint32_t*)p->out)[i * stride] = ((const uint32_t*)p->in)[p->positions[i] * stride];
+      }
+      return;
+    case 8:
+      for (int64_t i = first; i < end; i++) {
+        ((uint64_t*)p->out)[i * stride] = ((const uint64_t*)p->in)[p->positions[i] * stride];
+      }
+      return;
+    default:
+      for (int64_t i = first; i < end; i++) {
+        memcpy(p->out + (size_t)(i * stride) * p->bytes,
+               p->in + (size_t)(p->positions[i] * stride) * p->bytes, p->bytes);
+      }
+  }
+}
+
+// An operand that counts the places of its line, as argsort passes one.
+static bool is_own_position(const sort_t* sort, uint32_t k) {
+  const hlo_node_t* def = hlo_node_operand(sort->node, k)->def;
+  const hlo_tensor_t* tensor = sort->operands[k];
+  return def && def->op == HLO_OP_iota && sort->lines.stride == 1 &&
+         hlo_node_attr_int(def, HLO_ATTR_iota_dimension, -1) == (int64_t)tensor->rank - 1 &&
+         hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_info(tensor->dtype)->bits >= 32;
+}
+
+static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
+                           const worker_t* worker, int64_t start) {
+  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
+    const hlo_sort_key_t* key = &sort->keys[k - 1];
+    const hlo_sort_form_t form = form_of(sort, key);
+    hlo_sort_positions(parallel, &form, sort->lines.length, key_line(sort, worker, key, start),
+                       k == sort->key_count, worker->positions, worker->scratch);
+  }
+  for (uint32_t k = 0; k < sort->count; k++) {
+    if (sort->skips_unused && hlo_value_is_unused(&sort->node->results[k])) continue;
+    const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
+    const size_t at = (size_t)start * bytes;
+    permute_t permute = {.bytes = bytes,
+                         .count = sort->lines.length,
+                         .stride = sort->lines.stride,
+                         .positions = worker->positions,
+                         .out = (char*)sort->results[k]->data + at,
+                         .in = (const char*)sort->operands[k]->data + at};
+    if (is_own_position(sort, k)) {
+      hlo_dtype_convert(HLO_DTYPE_U32, worker->positions, sort->results[k]->dtype, permute.out,
+                        (size_t)permute.count);
+      continue;
+    }
+    hlo_parallel_for(parallel, hlo_chunk_count((size_t)permute.count, PERMUTE_PIECE), permute_piece,
+                     &permute);
+  }
+}
+
+static void sort_line(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
+                      int64_t line) {
+  const int64_t start = line_start(&sort->lines, line);
+  if (!sort_values(sort, parallel, worker, start)) sort_positions(sort, parallel, worker, start);
+}
+
+static void sort_chunk(void* arg, uint64_t index) {
+  sort_t* sort = arg;
+  const int64_t first = (int64_t)index * sort->lines_per_chunk;
+  worker_t worker;
+  if (!worker_init(sort, &worker)) return;
+  for (int64_t l = first; l < first + sort->lines_per_chunk && l < sort->line_count; l++) {
+    sort_line(sort, NULL, &worker, l);
+  }
+  hlo_mem_free(worker.scratch);
+}
+
+// Few long lines are cut themselves, many short ones go to the threads as they are.
+static hlo_status_t sort_by_keys(sort_t* sort) {
+  enum { CHUNK_ELEMENTS = 1 << 14, LONG_LINE = 1 << 16, FEW_LINES = 8 };
+  if (!worker_bytes(sort, &sort->scratch_bytes)) return hlo_status_out_of_memory(SIZE_MAX);
+  if (sort->line_count < FEW_LINES && sort->lines.length >= LONG_LINE) {
+    worker_t worker;
+    for (int64_t l = 0; l < sort->line_count && worker_init(sort, &worker); l++) {
+      sort_line(sort, sort->parallel, &worker, l);
+      hlo_mem_free(worker.scratch);
+    }
+  } else {
+    const int64_t lines = CHUNK_ELEMENTS / sort->lines.length;
+    sort->lines_per_chunk = lines < 1 ? 1 : lines;
+    hlo_parallel_for(sort->parallel,
+                     hlo_chunk_count((size_t)sort->line_count, (size_t)sort->lines_per_chunk),
+                     sort_chunk, sort);
+  }
+  return atomic_load(&sort->is_exhausted) ? hlo_status_out_of_memory(sort->scratch_bytes)
+                                          : hlo_ok();
+}
+
+// ---- by any comparator
 
 static bool compare_elements(void* context, int64_t a, int64_t b) {
   sort_t* sort = context;
@@ -81,80 +257,34 @@ static bool compare_elements(void* context, int64_t a, int64_t b) {
   return less;
 }
 
-// Sorts the line by one key; keeps the present order of equal elements.
-static void sort_by_key(sort_t* sort, const hlo_sort_key_t* key, bool is_first) {
-  const hlo_tensor_t* operand = sort->operands[key->operand];
-  const int64_t length = sort->lines.length;
-  const size_t bytes = hlo_tensor_element_bytes(operand);
-  const hlo_dtype_t part = hlo_dtype_info(operand->dtype)->part;
-  const size_t part_bytes = hlo_dtype_size_bytes(part);
-  const char* line = (const char*)operand->data + (size_t)sort->start * bytes;
-  if (sort->lines.stride != 1 || part_bytes != bytes) {
-    const int64_t in = sort->lines.stride * (int64_t)bytes, out = (int64_t)part_bytes;
-    hlo_strided_copy(part_bytes, 1, &length, sort->line, &out,
-                     line + (size_t)key->part * part_bytes, &in);
-    line = sort->line;
-  }
-  hlo_sort_make_keys(part, key->canonical, key->descending, length, line, sort->pairs);
-  hlo_sort_pair_t *pairs = sort->pairs, *scratch = sort->pair_scratch;
-  if (!is_first) {
-    for (int64_t i = 0; i < length; i++) scratch[i] = pairs[sort->order[i]];
-    pairs = sort->pair_scratch;
-    scratch = sort->pairs;
-  }
-  hlo_sort_pairs(length, pairs, scratch);
-  for (int64_t i = 0; i < length; i++) sort->order[i] = pairs[i].index;
-}
-
-// Leaves the order of a line's elements in sort->order.
-static void sort_line(sort_t* sort, int64_t line) {
-  const int64_t length = sort->lines.length;
-  sort->start = line_start(&sort->lines, line);
-  if (sort->key_count == 0) {
-    for (int64_t i = 0; i < length; i++) sort->order[i] = i;
-    hlo_sort_indices(length, sort->order, sort->order_scratch, compare_elements, sort);
-    return;
-  }
-  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
-    sort_by_key(sort, &sort->keys[k - 1], k == sort->key_count);
+static void permute_by(const sort_t* sort, uint32_t k, const int64_t* order) {
+  const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
+  char* out = (char*)sort->results[k]->data + (size_t)sort->start * bytes;
+  const char* in = (const char*)sort->operands[k]->data + (size_t)sort->start * bytes;
+  const int64_t stride = sort->lines.stride;
+  for (int64_t i = 0; i < sort->lines.length; i++) {
+    memcpy(out + (size_t)(i * stride) * bytes, in + (size_t)(order[i] * stride) * bytes, bytes);
   }
 }
 
-// Memory for one line; sort->order owns the block.
-static hlo_status_t sort_alloc(sort_t* sort) {
+static hlo_status_t sort_by_function(sort_t* sort) {
   const size_t length = (size_t)sort->lines.length;
-  const size_t key_bytes = sizeof(uint64_t);
   const size_t args_bytes = 2 * sort->count * sizeof(void*);
-  const size_t each = 2 * sizeof(hlo_sort_pair_t) + 2 * sizeof(int64_t) + key_bytes;
   size_t total = 0;
-  if (!hlo_size_mul(length, each, &total) || !hlo_size_add(total, args_bytes, &total)) {
+  if (!hlo_size_mul(length, 2 * sizeof(int64_t), &total) ||
+      !hlo_size_add(total, args_bytes, &total)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
-  char* block = hlo_mem_alloc_aligned(total, 64);
-  if (!block) return hlo_status_out_of_memory(total);
-  sort->pairs = (hlo_sort_pair_t*)block;
-  sort->pair_scratch = sort->pairs + length;
-  sort->order = (int64_t*)(sort->pair_scratch + length);
-  sort->order_scratch = sort->order + length;
-  sort->args = (const void**)(sort->order_scratch + length);
-  sort->line = (char*)(sort->args + 2 * sort->count);
-  return hlo_ok();
-}
-
-static hlo_status_t sort_lines(sort_t* sort, hlo_tensor_t** results) {
-  HLO_TRY(sort_alloc(sort));
-  for (int64_t line = 0; line < sort->lines.outer * sort->lines.inner; line++) {
-    sort_line(sort, line);
-    if (!hlo_status_is_ok(sort->status)) break;
-    for (uint32_t k = 0; k < sort->count; k++) {
-      const size_t bytes = hlo_tensor_element_bytes(results[k]);
-      const size_t at = (size_t)sort->start * bytes;
-      permute_line(bytes, sort->lines.length, sort->order, sort->lines.stride,
-                   (char*)results[k]->data + at, sort->lines.stride,
-                   (const char*)sort->operands[k]->data + at);
-    }
+  int64_t* order = hlo_mem_alloc_aligned(total, 64);
+  if (!order) return hlo_status_out_of_memory(total);
+  sort->args = (const void**)(order + 2 * length);
+  for (int64_t line = 0; line < sort->line_count && hlo_status_is_ok(sort->status); line++) {
+    sort->start = line_start(&sort->lines, line);
+    for (int64_t i = 0; i < sort->lines.length; i++) order[i] = i;
+    hlo_sort_indices(sort->lines.length, order, order + length, compare_elements, sort);
+    for (uint32_t k = 0; k < sort->count; k++) permute_by(sort, k, order);
   }
-  hlo_mem_free(sort->pairs);
+  hlo_mem_free(order);
   return sort->status;
 }
 
@@ -177,15 +307,23 @@ static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the comparator takes %u arguments",
                           node->regions[0]->arg_count);
   }
-  sort->key_count = hlo_sort_keys_of(node->regions[0], sort->keys);
-  if (sort->key_count == 0) HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &sort->fn));
   sort->lines = lines_of(first, (uint32_t)axis);
-  return first->element_count ? sort_lines(sort, results) : hlo_ok();
+  sort->line_count = sort->lines.outer * sort->lines.inner;
+  if (first->element_count == 0) return hlo_ok();
+  if (sort->lines.length <= HLO_SORT_COUNT_MAX) {
+    sort->key_count = hlo_sort_keys_of(node->regions[0], sort->keys);
+  }
+  if (sort->key_count) return sort_by_keys(sort);
+  HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &sort->fn));
+  return sort_by_function(sort);
 }
 
 hlo_status_t hlo_ref_sort(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                           hlo_tensor_t** results) {
-  sort_t sort = {.count = node->operand_count, .operands = operands};
+  sort_t sort = {
+      .count = node->operand_count, .operands = operands, .results = results, .node = node};
+  sort.parallel = hlo_eval_parallel(eval);
+  sort.skips_unused = eval->program != NULL;
   for (uint32_t k = 0; k < sort.count; k++) results[k] = NULL;
   hlo_status_t status = sort_results(&sort, eval, node, results);
   if (!hlo_status_is_ok(status)) {
@@ -196,46 +334,4 @@ hlo_status_t hlo_ref_sort(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t
   }
   hlo_region_fn_release(sort.fn);
   return status;
-}
-
-hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
-                                hlo_tensor_t** results) {
-  const hlo_tensor_t* operand = operands[0];
-  const int64_t k = hlo_node_attr_int(node, HLO_ATTR_k, 0);
-  if (operand->rank == 0 || k < 0 || k > operand->dims[operand->rank - 1]) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "k = %lld exceeds the last dimension",
-                          (long long)k);
-  }
-  int64_t dims[HLO_RANK_MAX];
-  memcpy(dims, operand->dims, operand->rank * sizeof(dims[0]));
-  dims[operand->rank - 1] = k;
-  hlo_tensor_t *values = NULL, *indices = NULL;
-  sort_t sort = {.count = 1,
-                 .operands = operands,
-                 .key_count = 1,
-                 .keys = {{.descending = true}},
-                 .lines = lines_of(operand, operand->rank - 1)};
-  hlo_status_t status = hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &values);
-  if (hlo_status_is_ok(status)) {
-    status = hlo_eval_result_dims(eval, node, 1, operand->rank, dims, &indices);
-  }
-  if (hlo_status_is_ok(status)) status = sort_alloc(&sort);
-  if (!hlo_status_is_ok(status)) {
-    hlo_tensor_release(values);
-    hlo_tensor_release(indices);
-    return status;
-  }
-  const size_t bytes = hlo_tensor_element_bytes(operand);
-  for (int64_t line = 0; line < sort.lines.outer && k > 0; line++) {
-    sort_line(&sort, line);
-    permute_line(bytes, k, sort.order, 1, (char*)values->data + (size_t)(line * k) * bytes, 1,
-                 (const char*)operand->data + (size_t)sort.start * bytes);
-    hlo_dtype_convert(HLO_DTYPE_S64, sort.order, indices->dtype,
-                      (char*)indices->data + (size_t)(line * k) * hlo_tensor_element_bytes(indices),
-                      (size_t)k);
-  }
-  hlo_mem_free(sort.pairs);
-  results[0] = values;
-  results[1] = indices;
-  return hlo_ok();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels against the plainest way to compute the same: matrix products of every variant that this
-// machine runs, transforms, factorisations, sorting.
+// machine runs, transforms, factorisations.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,6 @@
 #include "kernels/gemm_impl.h"
 #include "kernels/isa.h"
 #include "kernels/lapack_ref.h"
-#include "kernels/sort.h"
 
 // Small whole numbers make every sum exact. A linear congruential generator: the same everywhere.
 static uint32_t random_state = 1;
@@ -206,62 +205,11 @@ static void test_qr_and_lu(void** state) {
   assert_int_equal(hlo_lapack_getrf(2, 2, (hlo_matrix_t){a, 2, 1}, pivots), 1);
 }
 
-static void test_sort_keys(void** state) {
-  (void)state;
-  const float values[] = {1, -0.0f, NAN, 0, -INFINITY, INFINITY, -1e-40f, -NAN, -3};
-  enum { COUNT = sizeof(values) / sizeof(values[0]) };
-  hlo_sort_pair_t pairs[COUNT], scratch[COUNT];
-  const int64_t total[COUNT] = {7, 4, 8, 6, 1, 3, 0, 5, 2};
-  const int64_t canonical[COUNT] = {4, 8, 6, 1, 3, 0, 5, 2, 7};
-  for (int form = 0; form < 2; form++) {
-    hlo_sort_make_keys(HLO_DTYPE_F32, form == 1, false, COUNT, values, pairs);
-    hlo_sort_pairs(COUNT, pairs, scratch);
-    for (int i = 0; i < COUNT; i++) {
-      assert_int_equal(pairs[i].index, form == 1 ? canonical[i] : total[i]);
-    }
-  }
-}
-
-static void test_sort_long_is_stable(void** state) {
-  (void)state;
-  enum { COUNT = 5000 };
-  hlo_sort_pair_t* pairs = hlo_mem_alloc(2 * COUNT * sizeof(*pairs));
-  int32_t* values = hlo_mem_alloc(COUNT * sizeof(*values));
-  for (int i = 0; i < COUNT; i++) values[i] = (int32_t)(next_random() % 700) - 350;
-  hlo_sort_make_keys(HLO_DTYPE_S32, false, true, COUNT, values, pairs);
-  hlo_sort_pairs(COUNT, pairs, pairs + COUNT);
-  for (int i = 1; i < COUNT; i++) {
-    const int32_t before = values[pairs[i - 1].index], here = values[pairs[i].index];
-    assert_true(before > here || (before == here && pairs[i - 1].index < pairs[i].index));
-  }
-  hlo_mem_free(pairs);
-  hlo_mem_free(values);
-}
-
-static bool never_consistent(void* context, int64_t a, int64_t b) {
-  (void)a;
-  (void)b;
-  return ++*(int*)context % 3 == 0;
-}
-
-static void test_sort_survives_bad_order(void** state) {
-  (void)state;
-  enum { COUNT = 100 };
-  int64_t indices[COUNT], scratch[COUNT];
-  bool seen[COUNT] = {false};
-  int calls = 0;
-  for (int i = 0; i < COUNT; i++) indices[i] = i;
-  hlo_sort_indices(COUNT, indices, scratch, never_consistent, &calls);
-  for (int i = 0; i < COUNT; i++) seen[indices[i]] = true;
-  for (int i = 0; i < COUNT; i++) assert_true(seen[i]);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gemm_variants),       cmocka_unit_test(test_gemm_integers_wrap),
       cmocka_unit_test(test_fft_lengths),         cmocka_unit_test(test_eigenvectors),
-      cmocka_unit_test(test_qr_and_lu),           cmocka_unit_test(test_sort_keys),
-      cmocka_unit_test(test_sort_long_is_stable), cmocka_unit_test(test_sort_survives_bad_order),
+      cmocka_unit_test(test_qr_and_lu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

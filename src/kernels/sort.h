@@ -1,29 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting: of 64-bit keys that keep the order of any element type, or of indices by a
-// function.
+// Stable sorting: of elements, or of positions, by unsigned keys that keep the order of any element
+// type; of indices by a function; selection of the first few.
 #ifndef HLO_KERNELS_SORT_H_
 #define HLO_KERNELS_SORT_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "base/parallel.h"
 
-typedef struct hlo_sort_pair {
-  uint64_t key;
-  int64_t index;
-} hlo_sort_pair_t;
+/// How elements become keys. Floats: totalOrder of IEEE 754, or if `canonical` all NaN equal and
+/// above everything and -0 equal to 0. Real types only.
+typedef struct hlo_sort_form {
+  hlo_dtype_t dtype;
+  bool canonical, descending;
+} hlo_sort_form_t;
 
-/// pairs[i] = {key of element i, i}. Unsigned order of the keys is the order of the elements,
-/// reversed if `descending`. Floats: totalOrder of IEEE 754, or if `canonical` all NaN equal and
-/// above everything and -0 equal to 0. shapes : in: `count` dense elements, real threads: safe
-/// (pure)
-void hlo_sort_make_keys(hlo_dtype_t dtype, bool canonical, bool descending, int64_t count,
-                        const void* in, hlo_sort_pair_t* pairs);
+/// Longest line; positions have 32 bits.
+#define HLO_SORT_COUNT_MAX ((int64_t)UINT32_MAX)
 
-/// Sorts by key, equal keys in their present order. scratch: `count` pairs. Radix sort; n * 8
-/// steps.
-void hlo_sort_pairs(int64_t count, hlo_sort_pair_t* pairs, hlo_sort_pair_t* scratch);
+/// Scratch memory (64-byte aligned) for any function below on lines of at most so many elements;
+/// false if that overflows.
+bool hlo_sort_scratch_bytes(hlo_dtype_t dtype, int64_t count, size_t* out_bytes);
+
+/// Whether hlo_sort_values() knows the type: integers, and floats of 16 bits and more.
+bool hlo_sort_values_supports(hlo_dtype_t dtype);
+
+/// out = in sorted; `out` may be `in`. False, and nothing done, if elements of different bits are
+/// equal to the form (NaN, zeros of both signs): their order takes positions.
+/// threads: safe (this and the next two; scratch of its own each)
+/// source: radix sort by bytes, least significant first, skipping those that all keys share; merge
+/// sort of short lines
+bool hlo_sort_values(const hlo_parallel_t* parallel, const hlo_sort_form_t* form, int64_t count,
+                     const void* in, void* out, void* scratch);
+
+/// Sorts `positions` by the elements of `in` that they name, equal ones in their present order.
+/// is_identity: they are 0, 1, 2 ..., and need not be written before.
+void hlo_sort_positions(const hlo_parallel_t* parallel, const hlo_sort_form_t* form, int64_t count,
+                        const void* in, bool is_identity, uint32_t* positions, void* scratch);
+
+/// positions[0..kept) = those of the first `kept` elements of the sorted line; there is room for
+/// `count` of them. 0 <= kept <= count
+/// source: only elements not above the kept-th of some that stand for groups are sorted
+void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in, int64_t kept,
+                     uint32_t* positions, void* scratch);
 
 /// Sorts indices so that less(context, b, a) holds for no a before b; stable. scratch: `count`
 /// indices. Any answers of `less`, even inconsistent ones, end in a permutation.

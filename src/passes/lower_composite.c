@@ -1,7 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass lower_composite: a composite becomes a call of the function that says what it computes.
+// Pass lower_composite: a composite becomes the op that it stands for, or else a call of the
+// function that says what it computes.
+#include <string.h>
+
 #include "ir/clone.h"
 #include "passes/passes.h"
+
+// Composites whose function says the same as an op of ours: the op is known to the back ends.
+typedef struct known {
+  const char* name;
+  int64_t version;
+  hlo_op_t op;
+  uint32_t operand_count, result_count, attr_count;
+  struct {
+    const char* key;
+    hlo_attr_id_t id;
+  } attrs[2];  // all that the composite has
+} known_t;
+
+static const known_t known_composites[] = {
+    {"chlo.top_k",
+     1,
+     HLO_OP_chlo_top_k,
+     1,
+     2,
+     2,
+     {{"is_stable", HLO_ATTR_is_stable}, {"k", HLO_ATTR_k}}},
+};
+
+static uint32_t known_attrs(const known_t* known, const hlo_attr_t* dict, hlo_named_attr_t* out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < known->attr_count; ++i) {
+    const hlo_attr_t* attr = hlo_attr_dict_get(dict, known->attrs[i].key);
+    if (attr) out[count++] = (hlo_named_attr_t){known->attrs[i].id, attr};
+  }
+  return count;
+}
+
+static const known_t* known_of(const hlo_node_t* node) {
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
+  const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
+  const int64_t version = hlo_node_attr_int(node, HLO_ATTR_version, 0);
+  for (size_t i = 0; i < sizeof known_composites / sizeof known_composites[0]; ++i) {
+    const known_t* known = &known_composites[i];
+    hlo_named_attr_t attrs[2];
+    if (name && strcmp(name, known->name) == 0 && version == known->version && dict &&
+        node->operand_count == known->operand_count && node->result_count == known->result_count &&
+        known_attrs(known, dict, attrs) == dict->count &&
+        hlo_attr_dict_get(dict, known->attrs[known->attr_count - 1].key)) {
+      return known;
+    }
+  }
+  return NULL;
+}
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
@@ -17,21 +68,26 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   if (!operands || !types) return hlo_arena_status(&ctx->scratch);
   for (uint32_t i = 0; i < node->operand_count; ++i) operands[i] = hlo_node_operand(node, i);
   for (uint32_t i = 0; i < node->result_count; ++i) types[i] = node->results[i].type;
-  hlo_named_attr_t callee = {HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)};
-  hlo_node_t* call =
-      hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_call,
+  hlo_named_attr_t attrs[2] = {{HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)}};
+  uint32_t attr_count = 1;
+  const known_t* known = known_of(node);
+  if (known) {
+    attr_count = known_attrs(known, hlo_node_attr(node, HLO_ATTR_composite_attributes), attrs);
+  }
+  hlo_node_t* lowered =
+      hlo_node_create(module, &(hlo_node_spec_t){.op = known ? known->op : HLO_OP_call,
                                                  .loc = node->loc,
                                                  .operand_count = node->operand_count,
                                                  .operands = operands,
-                                                 .attr_count = 1,
-                                                 .attrs = &callee,
+                                                 .attr_count = attr_count,
+                                                 .attrs = attrs,
                                                  .extra = node->extra,
                                                  .result_count = node->result_count,
                                                  .result_types = types});
-  if (hlo_node_is_poison(call)) return hlo_module_status(module);
-  hlo_node_insert_before(node, call);
+  if (hlo_node_is_poison(lowered)) return hlo_module_status(module);
+  hlo_node_insert_before(node, lowered);
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    hlo_value_replace_uses(&node->results[i], &call->results[i]);
+    hlo_value_replace_uses(&node->results[i], &lowered->results[i]);
   }
   hlo_node_erase(node);
   ++ctx->step_count;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of the sorts, one table per instruction set. Private to the sorts of this folder and their
+// tests.
+#ifndef HLO_KERNELS_SORT_IMPL_H_
+#define HLO_KERNELS_SORT_IMPL_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct hlo_sort_loops {
+  /// Bits of floats as keys, xor `flip`; true if `canonical` made different bits equal.
+  bool (*keys_bf16)(bool canonical, uint32_t flip, int64_t count, const uint16_t* in,
+                    uint32_t* keys);
+  bool (*keys_f16)(bool canonical, uint32_t flip, int64_t count, const uint16_t* in,
+                   uint32_t* keys);
+  bool (*keys_f32)(bool canonical, uint32_t flip, int64_t count, const uint32_t* in,
+                   uint32_t* keys);
+  bool (*keys_f64)(bool canonical, uint64_t flip, int64_t count, const uint64_t* in,
+                   uint64_t* keys);
+  /// And back.
+  void (*elements_bf16)(uint32_t flip, int64_t count, const uint32_t* keys, uint16_t* out);
+  void (*elements_f16)(uint32_t flip, int64_t count, const uint32_t* keys, uint16_t* out);
+  void (*elements_f32)(uint32_t flip, int64_t count, const uint32_t* keys, uint32_t* out);
+  void (*elements_f64)(uint64_t flip, int64_t count, const uint64_t* keys, uint64_t* out);
+  /// work[i] = least of keys[i], keys[columns + i] ... of whole rows
+  void (*least_of_columns)(int64_t count, const uint32_t* keys, int64_t columns, uint32_t* work);
+  /// Entries (key << 32 | position) of all keys below the bound and of the first `kept` that equal
+  /// it; returns how many.
+  int64_t (*collect)(int64_t count, const uint32_t* keys, uint32_t bound, int64_t kept,
+                     uint64_t* entries);
+} hlo_sort_loops_t;
+
+extern const hlo_sort_loops_t hlo_sort_loops_generic;
+#if defined(__x86_64__)
+extern const hlo_sort_loops_t hlo_sort_loops_avx2;
+extern const hlo_sort_loops_t hlo_sort_loops_avx512;
+#endif
+
+/// Those of hlo_isa().
+const hlo_sort_loops_t* hlo_sort_loops(void);
+
+#endif  // HLO_KERNELS_SORT_IMPL_H_
