@@ -23,7 +23,8 @@ typedef struct random_vir_options {
   uint32_t vector_bytes;     // of the widest vector
   uint32_t statement_count;  // about as many instructions as asked for
   bool is_entry;
-  bool is_plain;  // hlo_vir_builder_t::is_plain
+  bool has_calls;  // of the runtime's call_kernel, with any four words
+  bool is_plain;   // hlo_vir_builder_t::is_plain
   /// NULL, or whether an op of this result and operand element may be used (for what a back end
   /// lacks).
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
@@ -35,6 +36,7 @@ typedef struct random_vir {
   uint64_t state;
   uint32_t lanes;  // of most vectors
   uint32_t depth, value_count, statements_left;
+  uint32_t loops;  // that are open, and that break_if leaves
   int64_t resume_point;
   hlo_vir_value_t *frame, *memory, *stack;
   hlo_vir_value_t* values[RANDOM_VIR_MAX_VALUES];  // that may be used here, vars included
@@ -60,6 +62,11 @@ static bool random_vir_is_float(uint32_t elem) {
 static void random_vir_keep(random_vir_t* r, hlo_vir_value_t* value) {
   bool is_full = r->value_count == RANDOM_VIR_MAX_VALUES;
   r->values[is_full ? random_vir_below(r, RANDOM_VIR_MAX_VALUES) : r->value_count++] = value;
+}
+
+static bool random_vir_accepts(const random_vir_t* r, hlo_vir_opcode_t op, hlo_vir_type_t type,
+                               hlo_vir_elem_t operand) {
+  return !r->options.accepts || r->options.accepts(op, type, operand);
 }
 
 // A value of the type among those that may be used here, or NULL.
@@ -146,13 +153,15 @@ static random_vir_address_t random_vir_address(random_vir_t* r, bool is_write) {
 static hlo_vir_value_t* random_vir_load(random_vir_t* r, hlo_vir_type_t type) {
   random_vir_address_t at = random_vir_address(r, false);
   hlo_vir_value_t* mask = random_vir_below(r, 3) ? NULL : random_vir_want_mask(r, type.lanes);
-  hlo_vir_type_t offsets = hlo_vir_type(HLO_VIR_I32, type.lanes);
+  hlo_vir_type_t offsets =
+      hlo_vir_type(random_vir_below(r, 3) ? HLO_VIR_I32 : HLO_VIR_I64, type.lanes);
   hlo_vir_value_t* operands[] = {at.base, at.index, mask};
   uint32_t kind = random_vir_below(r, 5);
   if (kind == 0)
     return hlo_vir_emit(&r->b, HLO_VIR_load_splat, type, at.flags, at.imm, 2, operands);
-  if (kind == 1 && 4 * type.lanes <= r->options.vector_bytes && at.base == r->memory &&
-      (!r->options.accepts || r->options.accepts(HLO_VIR_gather, type, HLO_VIR_I32))) {
+  if (kind == 1 && at.base == r->memory &&
+      hlo_vir_elem_bits((hlo_vir_elem_t)offsets.elem) / 8 * type.lanes <= r->options.vector_bytes &&
+      random_vir_accepts(r, HLO_VIR_gather, type, (hlo_vir_elem_t)offsets.elem)) {
     operands[1] = hlo_vir_binary(&r->b, HLO_VIR_and, random_vir_want(r, offsets),
                                  hlo_vir_const_bits(&r->b, offsets, 511));
     return hlo_vir_emit(&r->b, HLO_VIR_gather, type, at.flags, at.imm, 3, operands);
@@ -195,11 +204,6 @@ static hlo_vir_type_t random_vir_vector_type(random_vir_t* r, hlo_vir_elem_t fir
     default: break;
   }
   return hlo_vir_type(elem, lanes ? lanes : 1);
-}
-
-static bool random_vir_accepts(const random_vir_t* r, hlo_vir_opcode_t op, hlo_vir_type_t type,
-                               hlo_vir_elem_t operand) {
-  return !r->options.accepts || r->options.accepts(op, type, operand);
 }
 
 // ---- statements --------------------------------------------------------------------------------
@@ -487,10 +491,12 @@ static void random_vir_loop(random_vir_t* r) {
   hlo_vir_value_t* var = hlo_vir_var(&r->b, random_vir_iconst(r, 1 + random_vir_below(r, 4)));
   hlo_vir_begin_loop(&r->b);
   uint32_t before = r->value_count;
+  ++r->loops;
   if (random_vir_below(r, 2)) random_vir_body(r);
   hlo_vir_set(&r->b, var, hlo_vir_index(&r->b, HLO_VIR_isub, var, random_vir_iconst(r, 1)));
   hlo_vir_break_if(&r->b, hlo_vir_icmp(&r->b, HLO_VIR_LE, var, random_vir_iconst(r, 0)));
   random_vir_body(r);
+  --r->loops;
   hlo_vir_end(&r->b);
   r->value_count = before;
 }
@@ -507,9 +513,12 @@ static void random_vir_if(random_vir_t* r) {
 
 static void random_vir_control(random_vir_t* r) {
   if (r->depth >= RANDOM_VIR_MAX_DEPTH || r->value_count > RANDOM_VIR_MAX_VALUES - 4) return;
-  switch (random_vir_below(r, 4)) {
+  switch (random_vir_below(r, 5)) {
     case 0: random_vir_loop(r); break;
     case 1: random_vir_if(r); break;
+    case 2:
+      if (r->loops) hlo_vir_break_if(&r->b, random_vir_bounded(r, 1));
+      break;
     default: random_vir_for(r); break;
   }
 }
@@ -530,6 +539,12 @@ static void random_vir_variable(random_vir_t* r) {
   random_vir_keep(r, hlo_vir_var(&r->b, random_vir_want(r, type)));
 }
 
+static hlo_vir_value_t* random_vir_call(random_vir_t* r) {
+  hlo_vir_value_t* arguments[4];
+  for (uint32_t i = 0; i < 4; ++i) arguments[i] = random_vir_want_index(r);
+  return hlo_vir_call(&r->b, offsetof(hlo_runtime_table_t, call_kernel), 4, arguments);
+}
+
 static void random_vir_statement(random_vir_t* r) {
   hlo_vir_value_t* value = NULL;
   r->b.site = r->statements_left;
@@ -541,7 +556,11 @@ static void random_vir_statement(random_vir_t* r) {
     case 2: random_vir_control(r); break;
     case 3: random_vir_variable(r); break;
     case 4:
-      if (r->options.is_entry && random_vir_below(r, 2)) hlo_vir_suspend(&r->b, ++r->resume_point);
+      if (r->options.is_entry && random_vir_below(r, 2)) {
+        hlo_vir_suspend(&r->b, ++r->resume_point);
+      } else if (r->options.has_calls) {
+        value = random_vir_call(r);
+      }
       break;
     case 5:
     case 6: value = random_vir_index_op(r); break;

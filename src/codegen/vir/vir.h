@@ -80,7 +80,7 @@ enum {
   HLO_VIR_INVARIANT =
       1 << 5,               // the memory never changes while the function runs and may be read
                             // wherever the operands are known: load moves and merges like pure ops
-  HLO_VIR_STREAM = 1 << 6,  // store past the caches
+  HLO_VIR_STREAM = 1 << 6,  // store past the caches; the address is a multiple of the vector's bytes
   HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
 };
 
