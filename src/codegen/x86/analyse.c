@@ -175,7 +175,7 @@ static void line_up(hlo_x86_fn_t* f) {
   }
 }
 
-static bool has_effect(const hlo_vir_value_t* value) {
+bool hlo_x86_has_effect(const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_var:
     case HLO_VIR_load:
@@ -184,10 +184,6 @@ static bool has_effect(const hlo_vir_value_t* value) {
     case HLO_VIR_iload: return false;
     default: return !hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op);
   }
-}
-
-bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  return hlo_x86_life(f, value)->uses == 0 && !has_effect(value);
 }
 
 // Backwards, so that what only dead instructions read is dead too.
@@ -515,12 +511,42 @@ static void find_copies(hlo_x86_fn_t* f) {
   for (uint32_t n = 0; n < f->life_count; ++n) f->lives[n].copy = HLO_X86_NONE;
 }
 
+// ---- addresses of the stack
+// --------------------------------------------------------------------------
+
+static bool spread(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  bool is_index = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_INDEX_OP;
+  if (!is_index && value->op != HLO_VIR_var && value->op != HLO_VIR_set) return false;
+  bool found = value->op == HLO_VIR_stack;
+  for (uint32_t i = 0; i < value->operand_count; ++i) {
+    found |= hlo_x86_life(f, value->operands[i])->is_of_stack;
+  }
+  bool* mark = &hlo_x86_life(f, value->op == HLO_VIR_set ? value->operands[0] : value)->is_of_stack;
+  bool is_new = found && !*mark;
+  *mark |= found;
+  return is_new;
+}
+
+// Which values point into the stack, which does not outlive a suspension. Again as long as a var
+// that was read before turns out to do so.
+static void find_stack_addresses(hlo_x86_fn_t* f) {
+  bool again = true;
+  while (again) {
+    again = false;
+    for (uint32_t p = 0; p < f->item_count; ++p) {
+      const hlo_x86_item_t* item = &f->items[p];
+      if (item->kind != HLO_X86_ITEM_INSN) continue;
+      again |= spread(f, item->value) && item->value->op == HLO_VIR_set;
+    }
+  }
+}
+
 hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) {
   uint32_t count = f->vir->value_count;
   // Controls have up to two more items than their instruction.
-  f->items = hlo_arena_array(f->arena, (size_t)count * 3 + 1, sizeof *f->items);
+  f->items = hlo_arena_alloc(f->arena, ((size_t)count * 3 + 1) * sizeof *f->items);
   f->lives = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->lives);
-  f->controls = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->controls);
+  f->controls = hlo_arena_alloc(f->arena, ((size_t)count + 1) * sizeof *f->controls);
   HLO_TRY(hlo_arena_status(f->arena));
   f->life_count = count;
   f->life_capacity = count + 1;
@@ -529,5 +555,6 @@ hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) {
   HLO_TRY(find_ranges(f));
   if (f->uses_scratch) f->objects_bytes += HLO_X86_SCRATCH_BYTES;
   if (f->has_call || f->has_suspend) find_copies(f);
+  if (f->has_suspend && f->objects_bytes) find_stack_addresses(f);
   return hlo_arena_status(f->arena);
 }

@@ -10,6 +10,7 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
   size_t size_bytes = as->size_bytes, fixup_count = as->fixups.count;
   size_t site_count = f->unit->sites.count;
   HLO_TRY(hlo_x86_analyse(f));
+  if (!hlo_status_is_ok(f->status)) return hlo_ok();
   for (uint32_t attempt = 0; attempt < MAX_ATTEMPTS; ++attempt) {
     as->size_bytes = size_bytes;
     as->fixups.count = fixup_count;

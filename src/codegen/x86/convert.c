@@ -82,7 +82,6 @@ hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_val
 // --------------------------------------------------------------------------------
 
 bool hlo_x86_converts_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  if (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) != HLO_VIR_CONVERT) return false;
   if (!find_row(value) || hlo_x86_convert_insn(f, value) != HLO_X86_INSN_COUNT) return false;
   bool to_f32 = value->type.elem == HLO_VIR_F32;
   bool from_64 = value->operands[0]->type.elem == HLO_VIR_I64;

@@ -118,7 +118,11 @@ bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 bool hlo_x86_needs_scratch(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
-  return hlo_x86_lanes_through_memory(f, value) || hlo_x86_converts_through_memory(f, value);
+  switch (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op)) {
+    case HLO_VIR_MEMORY: return hlo_x86_lanes_through_memory(f, value);
+    case HLO_VIR_CONVERT: return hlo_x86_converts_through_memory(f, value);
+    default: return false;
+  }
 }
 
 // ---- bits

@@ -3,19 +3,6 @@
 // and back into memory.
 #include "codegen/x86/x86_impl.h"
 
-unsigned hlo_x86_elem_bits(hlo_vir_type_t type) {
-  return hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
-}
-
-unsigned hlo_x86_type_bytes(hlo_vir_type_t type) {
-  return type.lanes * hlo_x86_elem_bits(type) / 8;
-}
-
-unsigned hlo_x86_width(hlo_vir_type_t type) {
-  unsigned bytes = hlo_x86_type_bytes(type);
-  return bytes <= 16 ? 16 : bytes;
-}
-
 // ---- temporaries
 // ---------------------------------------------------------------------------------
 
@@ -141,6 +128,11 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
       break;
     case HLO_VIR_stack:
       hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_mem(HLO_X86_RSP, object_offset(f, value)));
+      break;
+    case HLO_VIR_iadd:  // stack + constant
+      hlo_x86_rm(as, HLO_X86_lea, 8, reg,
+                 hlo_x86_mem(HLO_X86_RSP, object_offset(f, value->operands[0]) +
+                                              (int32_t)value->operands[1]->imm));
       break;
     default: {  // an invariant of the frame
       hlo_x86_address_t address = hlo_x86_address_of(value);

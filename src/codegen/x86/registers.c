@@ -32,6 +32,7 @@ typedef struct scan {
   uint32_t owner[HLO_X86_CLASS_COUNT][32];  // life in a register
   uint32_t free_slots[2][SIZE_CLASSES];     // lives by next_free: stack, saved
   uint32_t position;
+  bool saves_stack;  // an address of the stack would outlive it
 } scan_t;
 
 // ---- what a life needs
@@ -43,6 +44,8 @@ typedef struct crossing {
 
 // What happens strictly inside of a life; a division also counts where the life ends.
 static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  const hlo_x86_item_t* all = &f->items[f->item_count - 1];
+  if (!(all->calls_before | all->suspends_before | all->divisions_before)) return (crossing_t){0};
   uint32_t first = life->start ? (life->start >> 1) + 1 : 0, last = life->end >> 1;
   if (first > last) return (crossing_t){0};
   const hlo_x86_item_t *begin = &f->items[first], *end = &f->items[last];
@@ -79,6 +82,11 @@ bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_func_address:
     case HLO_VIR_stack: return true;
     case HLO_VIR_param: return value->imm == 0 && (f->has_call || f->has_suspend);
+    case HLO_VIR_iadd: {
+      int32_t imm;
+      return value->operands[0]->op == HLO_VIR_stack && hlo_x86_in_imm(value->operands[1], &imm) &&
+             imm >= 0 && imm <= HLO_X86_MAX_STACK_BYTES;
+    }
     default: return is_of_frame(f, value);
   }
 }
@@ -240,6 +248,7 @@ static void place(scan_t* s, hlo_x86_life_t* life) {
       life->place = HLO_X86_REMADE;
     } else {
       take_slot(s, life, true);
+      s->saves_stack |= life->is_of_stack;
     }
   } else if (crossing.call) {
     allowed &= life->klass == HLO_X86_GENERAL ? hlo_x86_callee_saved : 0;
@@ -389,6 +398,11 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
                              "%s: suspend in a function of several parameters", f->vir->name);
   }
   scan_line(&s);
+  if (s.saves_stack) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "%s: an address of the stack that is live across a suspend",
+                             f->vir->name);
+  }
   f->frame_bytes = align_up(f->frame_bytes, 64);
   if (f->frame_bytes > HLO_X86_MAX_STACK_BYTES) {
     return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "%s: %u bytes of stack, more than %d",

@@ -46,6 +46,7 @@ typedef struct hlo_x86_life {
   uint8_t klass;        // hlo_x86_class_t
   uint8_t lane_bits;    // masks kept in vector registers
   bool is_folded;       // part of the one instruction that uses it
+  bool is_of_stack;     // an address made from one of the stack (looked for only where it matters)
 } hlo_x86_life_t;
 
 typedef enum hlo_x86_item_kind {
@@ -140,6 +141,25 @@ typedef struct hlo_x86_fn {
   uint32_t site;
 } hlo_x86_fn_t;
 
+// ---- types
+
+static inline unsigned hlo_x86_elem_bits(hlo_vir_type_t type) {
+  static const uint8_t bits[] = {
+      [HLO_VIR_INDEX] = 64, [HLO_VIR_I8] = 8,   [HLO_VIR_I16] = 16, [HLO_VIR_I32] = 32,
+      [HLO_VIR_I64] = 64,   [HLO_VIR_F32] = 32, [HLO_VIR_F64] = 64,
+  };
+  return bits[type.elem];
+}
+/// Bytes of the vector itself.
+static inline unsigned hlo_x86_type_bytes(hlo_vir_type_t type) {
+  return type.lanes * hlo_x86_elem_bits(type) / 8;
+}
+/// Bytes of the register that holds it: 16, 32 or 64.
+static inline unsigned hlo_x86_width(hlo_vir_type_t type) {
+  unsigned bytes = hlo_x86_type_bytes(type);
+  return bytes <= 16 ? 16 : bytes;
+}
+
 // ---- analyse.c
 
 /// Lines up the instructions, counts and folds, and finds the range of every life.
@@ -153,12 +173,17 @@ typedef struct hlo_x86_address {
   int64_t disp;
 } hlo_x86_address_t;
 hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
-/// Neither read by anything nor of any effect.
-bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// Whether an instruction does more than give its value.
+bool hlo_x86_has_effect(const hlo_vir_value_t* value);
 /// Whether a division needs rdx.
 bool hlo_x86_is_long_division(const hlo_vir_value_t* value);
 static inline hlo_x86_life_t* hlo_x86_life(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return &f->lives[value->number];
+}
+
+/// Neither read by anything nor of any effect.
+static inline bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  return hlo_x86_life(f, value)->uses == 0 && !hlo_x86_has_effect(value);
 }
 
 // ---- registers.c
@@ -221,12 +246,6 @@ hlo_x86_rm_t hlo_x86_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 static inline hlo_x86_rm_t hlo_x86_scratch(int32_t offset_bytes) {
   return hlo_x86_mem(HLO_X86_RSP, offset_bytes);
 }
-/// Bytes of the register that holds a vector of this type: 16, 32 or 64.
-unsigned hlo_x86_width(hlo_vir_type_t type);
-/// Bytes of the vector itself.
-unsigned hlo_x86_type_bytes(hlo_vir_type_t type);
-unsigned hlo_x86_elem_bits(hlo_vir_type_t type);
-
 // ---- pool.c: constants behind the code
 
 hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes);
