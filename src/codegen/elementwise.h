@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements in registers and elementwise ops on them, as vector IR: the bridge between the graph's element
+// types and machine lanes. Booleans are masks, integers lanes of their width, f16, bf16 and 8-bit floats
+// are computed as f32 and rounded after every op.
+#ifndef HLO_CODEGEN_ELEMENTWISE_H_
+#define HLO_CODEGEN_ELEMENTWISE_H_
+
+#include "codegen/vir/builder.h"
+#include "ir/module.h"
+
+bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype);
+/// Whether the op can be computed lane by lane for its element types.
+bool hlo_elementwise_supports(const hlo_node_t* node);
+/// Rough cost in vector operations.
+double hlo_elementwise_cost(const hlo_node_t* node);
+/// Bytes of one lane in a register; 1 for masks.
+uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype);
+/// Bytes of the widest lane the op uses inside (integer division goes through f64).
+uint32_t hlo_elementwise_scratch_bytes(const hlo_node_t* node);
+hlo_vir_type_t hlo_elementwise_type(hlo_dtype_t dtype, uint32_t lanes);
+
+/// base + (index << log2 of the element's bytes) + offset_bytes; index, mask may be NULL.
+typedef struct hlo_element_address {
+  hlo_vir_value_t *base, *index, *mask;
+  int64_t offset_bytes;
+  uint32_t flags;  // HLO_VIR_INVARIANT, HLO_VIR_STREAM
+} hlo_element_address_t;
+
+hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                      const hlo_element_address_t* address);
+/// Element `index[lane]` for every lane; index: I32 or I64 vector, in elements (address->index unused).
+hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                        const hlo_element_address_t* address,
+                                        hlo_vir_value_t* index);
+void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
+                           const hlo_element_address_t* address);
+/// One element of memory in every lane.
+hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const void* element);
+/// An integer vector (S32 or S64 lanes) as another type.
+hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t dtype,
+                                              hlo_vir_value_t* value);
+/// The node on operands of equal lanes. Never NULL for supported nodes.
+hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
+                                      hlo_vir_value_t* const* operands);
+/// A reducer: `op` of two values, floats not rounded to their narrow type.
+hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                         hlo_vir_value_t* x, hlo_vir_value_t* y);
+/// The value e with op(e, x) = x.
+hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                          uint32_t lanes);
+/// Rounds an f32 register to the narrow float type; others unchanged.
+hlo_vir_value_t* hlo_elementwise_round(hlo_vir_builder_t* b, hlo_dtype_t dtype,
+                                       hlo_vir_value_t* value);
+
+#endif  // HLO_CODEGEN_ELEMENTWISE_H_

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a fusion is computed: its output's elements as loops over digits, cut so that every access is
+// affine and every guard decided, one loop over lanes, and chunks for parallel_for (see fusion.h).
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/elementwise.h"
+#include "codegen/kernel_impl.h"
+
+// Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
+// 512 bits and a half, memory bandwidth that of one core.
+static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0;
+enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16 };
+
+hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                             const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
+  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(arena, sizeof *tiling);
+  if (!tiling) return hlo_arena_status(arena);
+  tiling->arena = arena;
+  tiling->fusion = kernel->fusion;
+  tiling->space_count = kernel->space_count;
+  memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
+  HLO_TRY(hlo_tiling_walk(tiling, *segment, true));
+  *out_tiling = tiling;
+  return hlo_ok();
+}
+
+static void split_digit(hlo_tiled_space_t* space, uint32_t digit, int64_t inner) {
+  memmove(&space->extents[digit + 1], &space->extents[digit],
+          (space->digit_count - digit) * sizeof *space->extents);
+  ++space->digit_count;
+  space->extents[digit] /= inner;
+  space->extents[digit + 1] = inner;
+}
+
+static void whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment) {
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    (*segment)[i][0] = 0;
+    (*segment)[i][1] = space->extents[i];
+  }
+}
+
+static hlo_status_t refused(const hlo_fusion_t* fusion, const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u cannot be computed by loops: %s",
+                           fusion->index, why);
+}
+
+// Walks until no wish is left: digits are split (starting again), segments cut in two.
+static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch) {
+  hlo_kernel_segment_t* segments = kernel->segments;
+  HLO_TRY(hlo_tiling_walk(tiling, NULL, true));  // finds the spaces
+  if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+  uint32_t count = 1, done = 0;
+  whole_segment(&tiling->spaces[0], &segments[0]);
+  for (uint32_t round = 0; done < count; ++round) {
+    hlo_arena_mark_t mark = hlo_arena_mark(scratch);
+    hlo_status_t status = hlo_tiling_walk(tiling, segments[done], round >= MAX_ROUNDS);
+    hlo_arena_reset(scratch, mark);
+    if (!hlo_status_is_ok(status)) return status;
+    if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+    hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
+    if (tiling->wish == HLO_TILED_NOTHING) {
+      ++done;
+    } else if (tiling->wish == HLO_TILED_SPLIT) {
+      if (tiling->digit_count + 1 >= HLO_TILED_MAX_DIGITS) {
+        return refused(kernel->fusion, "too many loops");
+      }
+      split_digit(space, tiling->wish_digit, tiling->wish_at);
+      count = 1, done = 0;
+      whole_segment(&tiling->spaces[0], &segments[0]);
+    } else {
+      if (count == HLO_KERNEL_MAX_SEGMENTS) return refused(kernel->fusion, "too many pieces");
+      memcpy(segments[count], segments[done], sizeof segments[0]);
+      segments[done][tiling->wish_digit][1] = tiling->wish_at;
+      segments[count++][tiling->wish_digit][0] = tiling->wish_at;
+    }
+  }
+  kernel->segment_count = count;
+  return hlo_ok();
+}
+
+static double extent_product(const hlo_tiling_t* tiling, uint64_t digits) {
+  double product = 1;
+  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
+    if (digits >> i & 1) product *= (double)(tiling->digits[i].end - tiling->digits[i].low);
+  }
+  return product;
+}
+
+// All digits an instance's computation runs over.
+static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  uint64_t digits = tiled->digits;
+  if (tiled->kind == HLO_TILED_REDUCE) {
+    const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
+    digits |= (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;
+  }
+  return digits;
+}
+
+// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes), 1 a
+// plain vector, more for strides, -1 when it cannot be done.
+static double lane_cost(const hlo_expr_t* offset, uint32_t digit, size_t element_bytes) {
+  if (!(offset->digits >> digit & 1)) return 0;
+  int64_t coefficient = hlo_expr_coefficient(offset, digit);
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_atom_t* atom = offset->terms[i].atom;
+    if (!(atom->digits >> digit & 1) || atom->kind == HLO_EXPR_DIGIT) continue;
+    if (atom->kind != HLO_EXPR_VALUE) return -1;
+    coefficient = 2;  // a gather
+  }
+  if (coefficient == 1) return 1;
+  return element_bytes >= 4 ? 6 : -1;
+}
+
+// The cost of all loads and stores with lanes over `digit`; HLO_TILED_MAX_DIGITS: none, reductions have
+// their own lanes. Negative when impossible.
+static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
+  double cost = 0;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    double weight = extent_product(tiling, tiled->digits);
+    if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
+    if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) continue;
+    size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
+    if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
+      double lane = lane_cost(tiled->offset, digit, tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
+      if (lane < 0) return -1;
+      cost += weight * (lane > 0 ? lane : 1) / lanes;
+    } else {
+      uint64_t reduced = tiled->digits & ~((((uint64_t)1) << tiling->spaces[0].digit_count) - 1);
+      cost += weight * (reduced ? 1.0 / lanes : 1.0);
+    }
+  }
+  double stores = extent_product(tiling, (((uint64_t)1) << tiling->spaces[0].digit_count) - 1);
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    if (digit == HLO_TILED_MAX_DIGITS) {
+      cost += stores;
+    } else if (hlo_expr_coefficient(tiling->output_offsets[i], digit) == 1) {
+      cost += stores / lanes;
+    } else {
+      return -1;
+    }
+  }
+  return cost;
+}
+
+static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
+  uint32_t widest = 1;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    uint32_t bytes = hlo_elementwise_register_bytes(tiling->instances[i]->value->type->dtype);
+    if (bytes > widest) widest = bytes;
+    uint32_t needs = hlo_elementwise_scratch_bytes(tiling->instances[i]->value->def);
+    if (tiling->instances[i]->kind == HLO_TILED_COMPUTE && needs > widest) widest = needs;
+  }
+  return widest;
+}
+
+static void choose_loops(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  const hlo_tiled_space_t* space = &tiling->spaces[0];
+  kernel->lanes = kernel->target->vector_bytes / widest_bytes(tiling);
+  if (kernel->lanes > 64) kernel->lanes = 64;
+  uint32_t best = HLO_TILED_MAX_DIGITS;
+  double best_cost = layout_cost(tiling, best, kernel->lanes);
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    if (space->extents[i] < 2) continue;
+    double cost = layout_cost(tiling, i, kernel->lanes);
+    if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = i, best_cost = cost;
+  }
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    if (i != best && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
+  }
+  kernel->is_vector = best < HLO_TILED_MAX_DIGITS;
+  if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best;
+}
+
+static double estimate_ns(const hlo_tiling_t* tiling, uint32_t lanes) {
+  double vectors = 0, bytes = 0;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    double points = extent_product(tiling, computed_digits(tiling, tiled));
+    double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
+    vectors += points * cost / lanes;
+    if (tiled->kind == HLO_TILED_LOAD) {
+      bytes += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
+    }
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_type_t* type = tiling->fusion->outputs[i]->type;
+    bytes += (double)tiling->spaces[0].element_count * (double)hlo_dtype_size_bytes(type->dtype);
+  }
+  double compute_ns = vectors * LANE_NS, memory_ns = bytes / BYTES_PER_NS;
+  return compute_ns > memory_ns ? compute_ns : memory_ns;
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void choose_chunks(hlo_kernel_t* kernel) {
+  kernel->chunk_count = 1;
+  if (kernel->cost_ns < SERIAL_NS || kernel->loop_count == 0) return;
+  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
+  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
+  const int64_t* extents = kernel->spaces[0].extents;
+  int64_t outer = extents[kernel->loops[0]];
+  int64_t strip = kernel->is_vector ? (int64_t)kernel->lanes * STRIP_VECTORS : 1;
+  if (outer < wanted && kernel->loop_count > 1) {
+    bool is_last = kernel->loop_count == 2;
+    int64_t inner = extents[kernel->loops[1]], step = is_last ? strip : 1;
+    kernel->is_split_twice = true;
+    kernel->chunk_size = divide_up(divide_up(inner, divide_up(wanted, outer)), step) * step;
+    kernel->parts_per_outer = (uint64_t)divide_up(inner, kernel->chunk_size);
+    kernel->chunk_count = (uint64_t)outer * kernel->parts_per_outer;
+  } else {
+    int64_t step = kernel->loop_count == 1 ? strip : 1;
+    kernel->chunk_size = divide_up(divide_up(outer, wanted), step) * step;
+    kernel->chunk_count = (uint64_t)divide_up(outer, kernel->chunk_size);
+  }
+}
+
+// How often the loops compute an instance: once for every value of the loops down to the innermost one
+// it depends on.
+static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                               const hlo_tiled_t* tiled) {
+  uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
+  double count = extent_product(tiling, computed_digits(tiling, tiled) & ~output_digits), outer = 1;
+  double needed = 1;
+  for (uint32_t i = 0; i < kernel->loop_count; ++i) {
+    uint32_t digit = kernel->loops[i];
+    outer *= (double)tiling->spaces[0].extents[digit];
+    if (tiled->digits >> digit & 1) needed = outer;
+  }
+  return count * needed;
+}
+
+// Fused work that is done many times over would be cheaper through memory.
+static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                     hlo_arena_t* scratch) {
+  double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
+  if (!totals) return hlo_arena_status(scratch);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE && tiled->kind != HLO_TILED_COMPUTE) continue;
+    const hlo_node_t* node = tiled->value->def;
+    bool is_reduce = tiled->kind == HLO_TILED_REDUCE;
+    double cost = is_reduce ? 8 : hlo_elementwise_cost(node);
+    if (cost < 4) continue;
+    uint32_t at = 0;
+    while (at < kernel->fusion->node_count && kernel->fusion->nodes[at] != node) ++at;
+    const hlo_type_t* type = is_reduce ? hlo_node_operand_type(node, 0) : node->results[0].type;
+    totals[at] += evaluation_count(kernel, tiling, tiled) / (double)hlo_type_element_count(type);
+    // The loops of one reduction may run its operands again: softmax needs its exponentials twice.
+    if (totals[at] > (is_reduce ? 1.5 : 3.5)) {
+      return refused(kernel->fusion, "it would be computed again and again");
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
+  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
+  kernel->segments = hlo_arena_array(scratch, HLO_KERNEL_MAX_SEGMENTS, sizeof *kernel->segments);
+  HLO_TRY(hlo_arena_status(scratch));
+  tiling->arena = scratch;
+  tiling->fusion = kernel->fusion;
+  HLO_TRY(resolve(kernel, tiling, scratch));
+  HLO_TRY(hlo_tiling_walk(tiling, NULL, true));
+  if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+  size_t bytes = tiling->space_count * sizeof *kernel->spaces;
+  kernel->spaces = hlo_arena_alloc(kernel->arena, bytes);
+  hlo_kernel_segment_t* kept =
+      hlo_arena_array(kernel->arena, kernel->segment_count, sizeof *kernel->segments);
+  HLO_TRY(hlo_arena_status(kernel->arena));
+  memcpy(kernel->spaces, tiling->spaces, bytes);
+  memcpy(kept, kernel->segments, kernel->segment_count * sizeof *kept);
+  kernel->segments = kept;
+  kernel->space_count = tiling->space_count;
+  choose_loops(kernel, tiling);
+  kernel->cost_ns = estimate_ns(tiling, kernel->lanes);
+  HLO_TRY(check_redundancy(kernel, tiling, scratch));
+  choose_chunks(kernel);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* target,
+                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
+  hlo_kernel_t* kernel = hlo_arena_alloc_zeroed(arena, sizeof *kernel);
+  if (!kernel) return hlo_arena_status(arena);
+  *kernel = (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena};
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = create(kernel, &scratch);
+  hlo_arena_deinit(&scratch);
+  if (hlo_status_is_ok(status)) *out_kernel = kernel;
+  return status;
+}
+
+uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel) { return kernel->chunk_count; }
+
+bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  if (hlo_dtype_size_bytes(fusion->outputs[output]->type->dtype) !=
+      hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
+    return false;
+  }
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  bool may_share = true;
+  for (uint32_t s = 0; s < kernel->segment_count && may_share; ++s) {
+    hlo_tiling_t* tiling;
+    hlo_status_t status = hlo_kernel_walk(kernel, &scratch, &kernel->segments[s], &tiling);
+    may_share = hlo_status_is_ok(status) && !tiling->refusal;
+    hlo_status_release(status);
+    for (uint32_t i = 0; may_share && i < tiling->instance_count; ++i) {
+      const hlo_tiled_t* tiled = tiling->instances[i];
+      if (tiled->kind != HLO_TILED_LOAD || tiled->input != input) continue;
+      may_share = tiled->offset == tiling->output_offsets[output];
+    }
+  }
+  hlo_arena_deinit(&scratch);
+  return may_share;
+}

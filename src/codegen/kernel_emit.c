@@ -1,0 +1,881 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR of a kernel: loops over the output's digits, reductions as loops at the outermost place where
+// their operands are known, one pass over the instances for the rest (see kernel_impl.h, tiled.h).
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/elementwise.h"
+#include "codegen/kernel_impl.h"
+
+enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8 };
+
+/// Where emission is: digits with values, which one runs over lanes, what is computed already.
+typedef struct emitter {
+  const hlo_kernel_t* kernel;
+  const hlo_tiling_t* tiling;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* const* addresses;
+  uint32_t (*site_of)(void* context, const hlo_node_t* node);
+  void* context;
+  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];  // NULL: not in a loop over it
+  uint64_t bound;        // digits with a value
+  uint32_t lane_digit;   // NO_DIGIT: one lane
+  uint32_t lanes;        // of values that depend on lane_digit
+  hlo_vir_value_t* mask; // active lanes; NULL: all
+  uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
+  hlo_arena_t* scratch;
+  hlo_vir_value_t** done;  // by instance; NULL: not computed
+} emitter_t;
+
+static hlo_vir_value_t* emit(emitter_t* e, const hlo_tiled_t* tiled);
+
+static bool has_lanes(const emitter_t* e, uint64_t digits) {
+  return e->lane_digit != NO_DIGIT && (digits >> e->lane_digit & 1);
+}
+
+// Forgets what was computed in blocks that are closed now.
+static void close_block(emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (e->done[i] && e->done[i]->parent && e->done[i]->parent->depth > e->b->block->depth) {
+      e->done[i] = NULL;
+    }
+  }
+}
+
+static hlo_vir_value_t* open_loop(emitter_t* e, uint32_t digit, hlo_vir_value_t* low,
+                                  hlo_vir_value_t* end, int64_t step) {
+  hlo_vir_value_t* counter = hlo_vir_begin_for(e->b, low, end, step, 0);
+  e->digits[digit] = counter;
+  e->bound |= (uint64_t)1 << digit;
+  return counter;
+}
+
+static void forget_digit(emitter_t* e, uint32_t digit) {
+  e->digits[digit] = NULL;
+  e->bound &= ~((uint64_t)1 << digit);
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (e->tiling->instances[i]->digits >> digit & 1) e->done[i] = NULL;
+  }
+}
+
+static void close_loop(emitter_t* e, uint32_t digit) {
+  hlo_vir_end(e->b);
+  forget_digit(e, digit);
+  close_block(e);
+}
+
+// ---- index expressions as INDEX values and as vectors of lanes
+
+static hlo_vir_value_t* emit_index(emitter_t* e, const hlo_expr_t* expr);
+
+static hlo_vir_value_t* clamp_index(hlo_vir_builder_t* b, hlo_vir_value_t* value, int64_t low,
+                                    int64_t high) {
+  value = hlo_vir_index(b, HLO_VIR_imax, value, hlo_vir_iconst(b, low));
+  return hlo_vir_index(b, HLO_VIR_imin, value, hlo_vir_iconst(b, high));
+}
+
+static hlo_vir_value_t* emit_index_atom(emitter_t* e, const hlo_expr_atom_t* atom) {
+  hlo_vir_builder_t* b = e->b;
+  switch (atom->kind) {
+    case HLO_EXPR_DIGIT: return e->digits[atom->number];
+    case HLO_EXPR_VALUE: {
+      const hlo_tiled_t* tiled = e->tiling->instances[atom->number];
+      hlo_vir_value_t* value = emit(e, tiled);
+      uint32_t flags = hlo_dtype_is_unsigned(tiled->value->type->dtype) ? HLO_VIR_UNSIGNED : 0;
+      value = hlo_vir_emit(b, HLO_VIR_to_index, hlo_vir_type(HLO_VIR_INDEX, 1), flags, 0, 1, &value);
+      return clamp_index(b, value, atom->low, atom->high);
+    }
+    default: {
+      // Quotients of expressions that may be negative are made of ones that are not.
+      hlo_vir_value_t* argument = emit_index(e, atom->argument);
+      int64_t divisor = atom->divisor, lift = 0;
+      if (atom->argument->low < 0) lift = (-atom->argument->low / divisor + 1) * divisor;
+      argument = hlo_vir_index(b, HLO_VIR_iadd, argument, hlo_vir_iconst(b, lift));
+      bool is_quotient = atom->kind == HLO_EXPR_QUOTIENT;
+      argument = hlo_vir_index(b, is_quotient ? HLO_VIR_idiv : HLO_VIR_irem, argument,
+                               hlo_vir_iconst(b, divisor));
+      return is_quotient
+                 ? hlo_vir_index(b, HLO_VIR_isub, argument, hlo_vir_iconst(b, lift / divisor))
+                 : argument;
+    }
+  }
+}
+
+static hlo_vir_value_t* scaled_index(emitter_t* e, const hlo_expr_term_t* term) {
+  return hlo_vir_index(e->b, HLO_VIR_imul, emit_index_atom(e, term->atom),
+                       hlo_vir_iconst(e->b, term->coefficient));
+}
+
+static uint32_t depth_of(const hlo_vir_value_t* value) {
+  return value->body ? value->body->depth : value->parent ? value->parent->depth : 0;
+}
+
+// The depth of the innermost loop a term depends on, so that outer sums are not made again inside.
+static uint32_t term_depth(const emitter_t* e, const hlo_expr_term_t* term) {
+  uint32_t depth = 0;
+  for (uint32_t d = 0; d < e->tiling->digit_count; ++d) {
+    if (!(term->atom->digits >> d & 1) || !e->digits[d]) continue;
+    uint32_t at = depth_of(e->digits[d]);
+    if (at > depth) depth = at;
+  }
+  return depth;
+}
+
+// Terms of an expression without its constant, but those of `skip`, outermost first.
+static hlo_vir_value_t* emit_terms(emitter_t* e, const hlo_expr_t* expr, uint64_t skip) {
+  hlo_vir_value_t* sum = NULL;
+  uint32_t deepest = 0;
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    uint32_t depth = term_depth(e, &expr->terms[i]);
+    if (depth > deepest) deepest = depth;
+  }
+  for (uint32_t depth = 0; depth <= deepest; ++depth) {
+    for (uint32_t i = 0; i < expr->term_count; ++i) {
+      const hlo_expr_term_t* term = &expr->terms[i];
+      if ((term->atom->digits & skip) || term_depth(e, term) != depth) continue;
+      hlo_vir_value_t* value = scaled_index(e, term);
+      sum = sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, value) : value;
+    }
+  }
+  return sum;
+}
+
+static hlo_vir_value_t* emit_index(emitter_t* e, const hlo_expr_t* expr) {
+  hlo_vir_value_t* sum = emit_terms(e, expr, 0);
+  hlo_vir_value_t* constant = hlo_vir_iconst(e->b, expr->constant);
+  return sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, constant) : constant;
+}
+
+static hlo_vir_value_t* vector_const(emitter_t* e, hlo_vir_elem_t elem, int64_t value) {
+  return hlo_vir_const_bits(e->b, hlo_vir_type(elem, e->lanes), (uint64_t)value);
+}
+
+static hlo_vir_value_t* vector_value(emitter_t* e, hlo_vir_elem_t elem, const hlo_expr_atom_t* atom) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_tiled_t* tiled = e->tiling->instances[atom->number];
+  hlo_vir_value_t* value = emit(e, tiled);
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
+  bool is_unsigned = hlo_dtype_is_unsigned(tiled->value->type->dtype);
+  // Clamped in its own width first: what is cut off later is 0 then.
+  hlo_vir_type_t type = value->type;
+  if (bits < 64 || !is_unsigned) {
+    int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+    int64_t high = atom->high < top ? atom->high : top;
+    hlo_vir_value_t* limit = hlo_vir_const_bits(b, type, (uint64_t)high);
+    if (is_unsigned) {
+      value = hlo_vir_binary(b, HLO_VIR_umin, value, limit);
+    } else {
+      value = hlo_vir_binary(b, HLO_VIR_smax, value, hlo_vir_const_bits(b, type, 0));
+      value = hlo_vir_binary(b, HLO_VIR_smin, value, limit);
+    }
+  } else {
+    value = hlo_vir_binary(b, HLO_VIR_umin, value,
+                           hlo_vir_const_bits(b, type, (uint64_t)atom->high));
+  }
+  uint32_t wanted = hlo_vir_elem_bits(elem);
+  if (bits < wanted) return hlo_vir_convert(b, HLO_VIR_zext, elem, value);
+  return bits > wanted ? hlo_vir_convert(b, HLO_VIR_trunc, elem, value) : value;
+}
+
+// The lanes' values of an expression that is affine in the lane digit.
+static hlo_vir_value_t* emit_vector_index(emitter_t* e, hlo_vir_elem_t elem, const hlo_expr_t* expr) {
+  hlo_vir_builder_t* b = e->b;
+  uint64_t lane_bit = (uint64_t)1 << e->lane_digit;
+  hlo_vir_value_t* scalar = emit_terms(e, expr, lane_bit);
+  int64_t stride = hlo_expr_coefficient(expr, e->lane_digit);
+  if (stride) {
+    hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, e->digits[e->lane_digit],
+                                           hlo_vir_iconst(b, stride));
+    scalar = scalar ? hlo_vir_index(b, HLO_VIR_iadd, scalar, first) : first;
+  }
+  hlo_vir_value_t* constant = hlo_vir_iconst(b, expr->constant);
+  scalar = scalar ? hlo_vir_index(b, HLO_VIR_iadd, scalar, constant) : constant;
+  hlo_vir_type_t type = hlo_vir_type(elem, e->lanes);
+  hlo_vir_value_t* sum = hlo_vir_emit(b, HLO_VIR_splat_index, type, 0, 0, 1, &scalar);
+  if (stride) {
+    hlo_vir_value_t* iota = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+    iota = hlo_vir_binary(b, HLO_VIR_mul, iota, vector_const(e, elem, stride));
+    sum = hlo_vir_binary(b, HLO_VIR_add, sum, iota);
+  }
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_term_t* term = &expr->terms[i];
+    if (term->atom->kind != HLO_EXPR_VALUE || !(term->atom->digits & lane_bit)) continue;
+    hlo_vir_value_t* value = vector_value(e, elem, term->atom);
+    value = hlo_vir_binary(b, HLO_VIR_mul, value, vector_const(e, elem, term->coefficient));
+    sum = hlo_vir_binary(b, HLO_VIR_add, sum, value);
+  }
+  return sum;
+}
+
+// ---- leaves
+
+// The address of element `offset`: constant parts as displacement, the innermost plain digit as index.
+static hlo_element_address_t address_of(emitter_t* e, hlo_vir_value_t* base, const hlo_expr_t* offset,
+                                        hlo_dtype_t dtype) {
+  size_t bytes = hlo_dtype_size_bytes(dtype);
+  hlo_element_address_t address = {.base = base,
+                                   .offset_bytes = offset->constant * (int64_t)bytes};
+  uint32_t index_digit = NO_DIGIT, depth = 0;
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_term_t* term = &offset->terms[i];
+    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient != 1) continue;
+    if (term_depth(e, term) >= depth) {
+      index_digit = term->atom->number;
+      depth = term_depth(e, term);
+    }
+  }
+  uint64_t skip = index_digit == NO_DIGIT ? 0 : (uint64_t)1 << index_digit;
+  hlo_vir_value_t* rest = emit_terms(e, offset, skip);
+  if (rest) {
+    rest = hlo_vir_index(e->b, HLO_VIR_imul, rest, hlo_vir_iconst(e->b, (int64_t)bytes));
+    address.base = hlo_vir_index(e->b, HLO_VIR_iadd, base, rest);
+  }
+  if (index_digit != NO_DIGIT) address.index = e->digits[index_digit];
+  return address;
+}
+
+static uint32_t load_flags(const emitter_t* e) { return e->guard_depth ? 0 : HLO_VIR_INVARIANT; }
+
+static hlo_vir_value_t* emit_load(emitter_t* e, const hlo_tiled_t* tiled) {
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_vir_value_t* base = e->addresses[tiled->input];
+  if (!has_lanes(e, tiled->digits)) {
+    hlo_element_address_t address = address_of(e, base, tiled->offset, dtype);
+    address.flags = load_flags(e);
+    return hlo_elementwise_load(e->b, dtype, 1, &address);
+  }
+  bool is_plain = hlo_expr_coefficient(tiled->offset, e->lane_digit) == 1;
+  for (uint32_t i = 0; i < tiled->offset->term_count && is_plain; ++i) {
+    const hlo_expr_atom_t* atom = tiled->offset->terms[i].atom;
+    is_plain = atom->kind == HLO_EXPR_DIGIT || !(atom->digits >> e->lane_digit & 1);
+  }
+  if (is_plain) {
+    hlo_element_address_t address = address_of(e, base, tiled->offset, dtype);
+    address.mask = e->mask;
+    address.flags = load_flags(e);
+    return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
+  }
+  const hlo_type_t* type = tiled->value->type;
+  bool is_small = hlo_type_size_bytes(type) < (size_t)1 << 31;
+  hlo_vir_value_t* index =
+      emit_vector_index(e, is_small ? HLO_VIR_I32 : HLO_VIR_I64, tiled->offset);
+  hlo_element_address_t address = {.base = base, .mask = e->mask, .flags = load_flags(e)};
+  return hlo_elementwise_gather(e->b, dtype, e->lanes, &address, index);
+}
+
+static hlo_vir_value_t* emit_iota(emitter_t* e, const hlo_tiled_t* tiled) {
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX &&
+                  hlo_elementwise_register_bytes(dtype) <= 4;
+  hlo_vir_elem_t elem = is_small ? HLO_VIR_I32 : HLO_VIR_I64;
+  hlo_vir_value_t* value;
+  if (has_lanes(e, tiled->digits)) {
+    value = emit_vector_index(e, elem, tiled->offset);
+  } else {
+    value = emit_index(e, tiled->offset);
+    value = hlo_vir_emit(e->b, HLO_VIR_splat_index, hlo_vir_type(elem, 1), 0, 0, 1, &value);
+  }
+  return hlo_elementwise_from_integer(e->b, dtype, value);
+}
+
+static hlo_vir_value_t* emit_constant(emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes) {
+  const hlo_literal_t* literal = hlo_node_attr(tiled->value->def, HLO_ATTR_value)->literal;
+  return hlo_elementwise_constant(e->b, literal->dtype, lanes, hlo_literal_element(literal, 0));
+}
+
+// The integer that fills a register with so many lanes.
+static hlo_vir_elem_t lane_integer(const emitter_t* e, uint32_t lanes) {
+  uint32_t bytes = e->kernel->target->vector_bytes / lanes;
+  return bytes == 1 ? HLO_VIR_I8 : bytes == 2 ? HLO_VIR_I16 : bytes == 4 ? HLO_VIR_I32 : HLO_VIR_I64;
+}
+
+// Truth values as 0 and -1.
+static hlo_vir_value_t* mask_to_integer(emitter_t* e, hlo_vir_value_t* mask) {
+  hlo_vir_type_t type = hlo_vir_type(lane_integer(e, mask->type.lanes), mask->type.lanes);
+  return hlo_vir_ternary(e->b, HLO_VIR_select, mask,
+                         hlo_vir_const_bits(e->b, type, UINT64_MAX),
+                         hlo_vir_const_bits(e->b, type, 0));
+}
+
+static hlo_vir_value_t* integer_to_mask(emitter_t* e, hlo_vir_value_t* value) {
+  return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_NE, value,
+                         hlo_vir_const_bits(e->b, value->type, 0));
+}
+
+// The value with as many lanes as its user has.
+static hlo_vir_value_t* emit_wide(emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes) {
+  if (tiled->kind == HLO_TILED_CONSTANT) return emit_constant(e, tiled, lanes);
+  hlo_vir_value_t* value = emit(e, tiled);
+  if (value->type.lanes == lanes) return value;
+  if (value->type.elem == HLO_VIR_MASK) {
+    value = mask_to_integer(e, value);
+    hlo_vir_type_t wide = hlo_vir_type(lane_integer(e, lanes), lanes);
+    if (value->type.elem != wide.elem) {
+      value = hlo_vir_convert(e->b, HLO_VIR_trunc, (hlo_vir_elem_t)wide.elem, value);
+    }
+    return integer_to_mask(e, hlo_vir_emit(e->b, HLO_VIR_splat, wide, 0, 0, 1, &value));
+  }
+  hlo_vir_type_t type = hlo_vir_type((hlo_vir_elem_t)value->type.elem, lanes);
+  return hlo_vir_emit(e->b, HLO_VIR_splat, type, 0, 0, 1, &value);
+}
+
+// ---- reductions
+
+typedef struct accumulator {
+  const hlo_tiled_t* tiled;
+  uint32_t result;
+  hlo_op_t op;
+  hlo_dtype_t dtype;
+  uint32_t lanes;
+  hlo_vir_value_t* vars[ACCUMULATORS];
+} accumulator_t;
+
+enum { MAX_ACCUMULATED = 2 * MAX_SIBLINGS };
+
+/// Reductions that run in the same loops.
+typedef struct sibling_set {
+  uint32_t count, accumulator_count, unroll;
+  const hlo_tiled_t* members[MAX_SIBLINGS];
+  accumulator_t accumulators[MAX_ACCUMULATED];
+} sibling_set_t;
+
+static uint32_t result_count(const hlo_tiled_t* tiled) { return tiled->operand_count / 2; }
+
+static void mark_atoms(const hlo_expr_t* expr, bool* marks) {
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_atom_t* atom = expr->terms[i].atom;
+    if (atom->kind == HLO_EXPR_VALUE) marks[atom->number] = true;
+    if (atom->argument) mark_atoms(atom->argument, marks);
+  }
+}
+
+// Marks every instance that `tiled` needs, itself not. Operands have smaller numbers than their users.
+static bool* mark_needed(const emitter_t* e, const hlo_tiled_t* tiled) {
+  bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
+  if (!marks) {
+    e->b->module->arena.failed = true;
+    return NULL;
+  }
+  marks[tiled->number] = true;
+  for (uint32_t i = tiled->number + 1; i-- > 0;) {
+    const hlo_tiled_t* user = e->tiling->instances[i];
+    if (!marks[i]) continue;
+    for (uint32_t k = 0; k < user->operand_count; ++k) marks[user->operands[k]->number] = true;
+    if (user->offset) mark_atoms(user->offset, marks);
+  }
+  marks[tiled->number] = false;
+  return marks;
+}
+
+// A reduction that could be computed here and has not been.
+static bool is_pending(const emitter_t* e, uint32_t number) {
+  const hlo_tiled_t* tiled = e->tiling->instances[number];
+  return tiled->kind == HLO_TILED_REDUCE && !e->done[number] && !(tiled->digits & ~e->bound);
+}
+
+// Emits the reductions that the operands need and that do not change in the loops to come.
+static void emit_inner_reductions(emitter_t* e, const hlo_tiled_t* tiled) {
+  const bool* marks = mark_needed(e, tiled);
+  for (uint32_t i = 0; marks && i < tiled->number; ++i) {
+    if (marks[i] && is_pending(e, i)) emit(e, e->tiling->instances[i]);
+  }
+}
+
+static bool needs_pending(const emitter_t* e, const hlo_tiled_t* tiled) {
+  const bool* marks = mark_needed(e, tiled);
+  bool found = !marks;
+  for (uint32_t i = 0; !found && i < tiled->number; ++i) found = marks[i] && is_pending(e, i);
+  return found;
+}
+
+// The reductions over the same space that can be computed here too.
+static void collect_siblings(const emitter_t* e, const hlo_tiled_t* first, sibling_set_t* set) {
+  *set = (sibling_set_t){.unroll = 1, .count = 1, .members = {first}};
+  uint32_t results = result_count(first);
+  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < MAX_SIBLINGS; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled == first || !is_pending(e, i) || tiled->reduction != first->reduction ||
+        has_lanes(e, tiled->digits) != has_lanes(e, first->digits) ||
+        results + result_count(tiled) > MAX_ACCUMULATED || needs_pending(e, tiled)) {
+      continue;
+    }
+    set->members[set->count++] = tiled;
+    results += result_count(tiled);
+  }
+}
+
+// Truth values are reduced as integers 0 and -1.
+static hlo_vir_value_t* combine(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* x,
+                                hlo_vir_value_t* y) {
+  if (a->dtype != HLO_DTYPE_PRED) return hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
+  bool is_any = a->op == HLO_OP_or || a->op == HLO_OP_add || a->op == HLO_OP_maximum;
+  return hlo_vir_binary(e->b, a->op == HLO_OP_xor ? HLO_VIR_xor : is_any ? HLO_VIR_or : HLO_VIR_and,
+                        x, y);
+}
+
+static hlo_vir_value_t* identity(emitter_t* e, const accumulator_t* a, uint32_t lanes) {
+  if (a->dtype != HLO_DTYPE_PRED) {
+    return hlo_elementwise_identity(e->b, a->op, a->dtype, lanes);
+  }
+  bool is_all = a->op == HLO_OP_and || a->op == HLO_OP_multiply || a->op == HLO_OP_minimum;
+  return hlo_vir_const_bits(e->b, hlo_vir_type(lane_integer(e, lanes), lanes),
+                            is_all ? UINT64_MAX : 0);
+}
+
+static void start_accumulators(emitter_t* e, sibling_set_t* set, uint32_t lanes) {
+  set->accumulator_count = 0;
+  for (uint32_t m = 0; m < set->count; ++m) {
+    const hlo_tiled_t* tiled = set->members[m];
+    for (uint32_t r = 0; r < result_count(tiled); ++r) {
+      accumulator_t* a = &set->accumulators[set->accumulator_count++];
+      *a = (accumulator_t){.tiled = tiled, .result = r, .lanes = lanes};
+      a->op = hlo_tiled_reducer(tiled->value->def, r);
+      a->dtype = tiled->value->def->results[r].type->dtype;
+      for (uint32_t u = 0; u < set->unroll; ++u) {
+        a->vars[u] = hlo_vir_var(e->b, identity(e, a, lanes));
+      }
+    }
+  }
+}
+
+// One step of all accumulators with number `u`; inactive lanes contribute nothing.
+static void accumulate(emitter_t* e, sibling_set_t* set, uint32_t u, bool is_masked) {
+  hlo_vir_value_t* values[MAX_ACCUMULATED];
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    accumulator_t* a = &set->accumulators[i];
+    uint32_t lanes = a->vars[u]->type.lanes;
+    values[i] = emit_wide(e, a->tiled->operands[a->result], lanes);
+    if (a->dtype == HLO_DTYPE_PRED) values[i] = mask_to_integer(e, values[i]);
+    if (is_masked) {
+      values[i] =
+          hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, values[i], identity(e, a, lanes));
+    }
+  }
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    accumulator_t* a = &set->accumulators[i];
+    hlo_vir_set(e->b, a->vars[u], combine(e, a, a->vars[u], values[i]));
+  }
+}
+
+// All lanes of a value to one.
+static hlo_vir_value_t* fold_lanes(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* value) {
+  hlo_vir_builder_t* b = e->b;
+  while (value->type.lanes > 1) {
+    hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)value->type.elem, value->type.lanes / 2);
+    hlo_vir_value_t* low = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &value);
+    hlo_vir_value_t* high = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &value);
+    value = combine(e, a, low, high);
+  }
+  return value;
+}
+
+// The finished values: with the initial value, rounded, as masks where they are truth values.
+static void finish_accumulators(emitter_t* e, sibling_set_t* set) {
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    accumulator_t* a = &set->accumulators[i];
+    hlo_vir_value_t* value = a->vars[0];
+    hlo_vir_value_t* first =
+        emit_wide(e, a->tiled->operands[result_count(a->tiled) + a->result], value->type.lanes);
+    if (a->dtype == HLO_DTYPE_PRED) {
+      hlo_vir_elem_t elem = (hlo_vir_elem_t)value->type.elem;
+      first = mask_to_integer(e, first);
+      if (first->type.elem != elem) first = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, first);
+      value = integer_to_mask(e, combine(e, a, first, value));
+    } else {
+      value = hlo_elementwise_round(e->b, a->dtype, combine(e, a, first, value));
+    }
+    if (a->result == 0) {
+      e->done[a->tiled->number] = value;
+      continue;
+    }
+    for (uint32_t k = a->tiled->number + 1; k < e->tiling->instance_count; ++k) {
+      const hlo_tiled_t* other = e->tiling->instances[k];
+      if (other->kind == HLO_TILED_RESULT && other->operands[0] == a->tiled &&
+          other->value->number == a->result) {
+        e->done[k] = value;
+      }
+    }
+  }
+}
+
+// Whether what `tiled` needs can run over the lanes of `digit`.
+static bool can_run_over(const emitter_t* e, const hlo_tiled_t* tiled, uint32_t digit) {
+  const bool* marks = mark_needed(e, tiled);
+  for (uint32_t i = 0; marks && i < tiled->number; ++i) {
+    const hlo_tiled_t* needed = e->tiling->instances[i];
+    if (!marks[i] || !needed->offset || !(needed->offset->digits >> digit & 1)) continue;
+    if (needed->kind == HLO_TILED_GUARD) return false;
+    size_t bytes = needed->kind == HLO_TILED_INDEX
+                       ? 8
+                       : hlo_dtype_size_bytes(needed->value->type->dtype);
+    for (uint32_t k = 0; k < needed->offset->term_count; ++k) {
+      const hlo_expr_term_t* term = &needed->offset->terms[k];
+      if (!(term->atom->digits >> digit & 1)) continue;
+      bool is_known = term->atom->kind == HLO_EXPR_DIGIT || term->atom->kind == HLO_EXPR_VALUE;
+      bool is_plain = term->atom->kind == HLO_EXPR_DIGIT && term->coefficient == 1;
+      if (!is_known || (!is_plain && bytes < 4)) return false;
+    }
+  }
+  return marks != NULL;
+}
+
+// How well loads run over the lanes of `digit`: those with stride 1 against the others.
+static int plain_loads(const emitter_t* e, uint32_t digit) {
+  int score = 0;
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || !(tiled->digits >> digit & 1)) continue;
+    score += hlo_expr_coefficient(tiled->offset, digit) == 1 ? 4 : -1;
+  }
+  return score;
+}
+
+static uint32_t choose_lane_digit(const emitter_t* e, const sibling_set_t* set) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  uint32_t best = NO_DIGIT;
+  int best_score = 0;
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    uint32_t digit = space->first_digit + i;
+    bool is_possible = space->extents[i] > 1;
+    for (uint32_t m = 0; m < set->count && is_possible; ++m) {
+      is_possible = can_run_over(e, set->members[m], digit);
+    }
+    int score = plain_loads(e, digit);
+    if (is_possible && (best == NO_DIGIT || score > best_score)) best = digit, best_score = score;
+  }
+  return best;
+}
+
+// The loop over the lanes of a reduction: unrolled vectors, single ones, the rest masked or one by one.
+static void lane_loop(emitter_t* e, sibling_set_t* set, uint32_t digit, int64_t extent) {
+  hlo_vir_builder_t* b = e->b;
+  int64_t lanes = e->lanes, wide = lanes * set->unroll;
+  int64_t main_end = extent / wide * wide, end = extent / lanes * lanes;
+  if (main_end > 0) {
+    hlo_vir_value_t* counter = open_loop(e, digit, hlo_vir_iconst(b, 0),
+                                         hlo_vir_iconst(b, main_end), wide);
+    for (uint32_t u = 0; u < set->unroll; ++u) {
+      if (u > 0) forget_digit(e, digit);
+      e->digits[digit] = hlo_vir_index(b, HLO_VIR_iadd, counter, hlo_vir_iconst(b, u * lanes));
+      e->bound |= (uint64_t)1 << digit;
+      accumulate(e, set, u, false);
+    }
+    close_loop(e, digit);
+  }
+  if (end > main_end) {
+    open_loop(e, digit, hlo_vir_iconst(b, main_end), hlo_vir_iconst(b, end), lanes);
+    accumulate(e, set, 0, false);
+    close_loop(e, digit);
+  }
+  if (end == extent) return;
+  if (e->kernel->target->has_masks) {
+    hlo_vir_value_t* rest = hlo_vir_iconst(b, extent - end);
+    e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
+                           &rest);
+    e->digits[digit] = hlo_vir_iconst(b, end);
+    e->bound |= (uint64_t)1 << digit;
+    accumulate(e, set, 0, true);
+    e->mask = NULL;
+    forget_digit(e, digit);
+  }
+}
+
+// What the masked part is where there are no masks: one element at a time into accumulators of their own.
+static void scalar_rest(emitter_t* e, sibling_set_t* rest, uint32_t digit, int64_t extent) {
+  int64_t end = extent / e->lanes * e->lanes;
+  uint32_t lane_digit = e->lane_digit;
+  e->lane_digit = NO_DIGIT;
+  open_loop(e, digit, hlo_vir_iconst(e->b, end), hlo_vir_iconst(e->b, extent), 1);
+  accumulate(e, rest, 0, false);
+  close_loop(e, digit);
+  e->lane_digit = lane_digit;
+}
+
+static void open_reduction_loops(emitter_t* e, const hlo_tiled_space_t* space, uint32_t except) {
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    uint32_t digit = space->first_digit + i;
+    if (digit == except) continue;
+    open_loop(e, digit, hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, space->extents[i]), 1);
+  }
+}
+
+static void close_reduction_loops(emitter_t* e, const hlo_tiled_space_t* space, uint32_t except) {
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    if (space->first_digit + i != except) close_loop(e, space->first_digit + i);
+  }
+}
+
+// The lanes are the user's: every lane reduces on its own.
+static void reduce_lanes_apart(emitter_t* e, sibling_set_t* set, uint32_t lanes) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  start_accumulators(e, set, lanes);
+  open_reduction_loops(e, space, NO_DIGIT);
+  accumulate(e, set, 0, false);
+  close_reduction_loops(e, space, NO_DIGIT);
+  finish_accumulators(e, set);
+}
+
+static void reduce_over_lanes(emitter_t* e, sibling_set_t* set, uint32_t digit) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  int64_t extent = space->extents[digit - space->first_digit];
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
+  hlo_vir_value_t* saved_mask = e->mask;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  e->mask = NULL;
+  bool needs_rest = extent % e->lanes && !e->kernel->target->has_masks;
+  set->unroll = extent >= (int64_t)e->lanes * ACCUMULATORS && set->count <= 2 ? ACCUMULATORS : 1;
+  sibling_set_t rest = *set;
+  rest.unroll = 1;
+  start_accumulators(e, set, e->lanes);
+  if (needs_rest) start_accumulators(e, &rest, 1);
+  open_reduction_loops(e, space, digit);
+  lane_loop(e, set, digit, extent);
+  if (needs_rest) scalar_rest(e, &rest, digit, extent);
+  close_reduction_loops(e, space, digit);
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  e->mask = saved_mask;
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    accumulator_t* a = &set->accumulators[i];
+    for (uint32_t u = 1; u < set->unroll; ++u) {
+      a->vars[0] = combine(e, a, a->vars[0], a->vars[u]);
+    }
+    a->vars[0] = fold_lanes(e, a, a->vars[0]);
+    if (needs_rest) {
+      hlo_vir_value_t* one = rest.accumulators[i].vars[0];
+      hlo_vir_elem_t elem = (hlo_vir_elem_t)a->vars[0]->type.elem;
+      if (one->type.elem != elem) one = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, one);
+      a->vars[0] = combine(e, a, a->vars[0], one);
+    }
+  }
+  finish_accumulators(e, set);
+}
+
+static void emit_reduce(emitter_t* e, const hlo_tiled_t* tiled) {
+  emit_inner_reductions(e, tiled);
+  if (e->done[tiled->number]) return;  // came along as a sibling
+  sibling_set_t set;
+  collect_siblings(e, tiled, &set);
+  for (uint32_t i = 0; i < set.count; ++i) emit_inner_reductions(e, set.members[i]);
+  if (has_lanes(e, tiled->digits)) {
+    reduce_lanes_apart(e, &set, e->lanes);
+    return;
+  }
+  uint32_t digit = choose_lane_digit(e, &set);
+  if (digit == NO_DIGIT) {
+    uint32_t saved = e->lane_digit;
+    e->lane_digit = NO_DIGIT;
+    reduce_lanes_apart(e, &set, 1);
+    e->lane_digit = saved;
+  } else {
+    reduce_over_lanes(e, &set, digit);
+  }
+}
+
+// ---- the rest
+
+static hlo_vir_value_t* emit_guard(emitter_t* e, const hlo_tiled_t* tiled) {
+  hlo_vir_builder_t* b = e->b;
+  uint32_t lanes = has_lanes(e, tiled->digits) ? e->lanes : 1;
+  hlo_vir_value_t* offset = emit_index(e, tiled->offset);
+  hlo_vir_value_t* is_inside = hlo_vir_index(
+      b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
+      hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
+  hlo_vir_value_t* result = hlo_vir_var(b, emit_wide(e, tiled->operands[1], lanes));
+  hlo_vir_begin_if(b, is_inside);
+  ++e->guard_depth;
+  hlo_vir_set(b, result, emit_wide(e, tiled->operands[0], lanes));
+  --e->guard_depth;
+  hlo_vir_end(b);
+  close_block(e);
+  return result;
+}
+
+static hlo_vir_value_t* emit_compute(emitter_t* e, const hlo_tiled_t* tiled) {
+  hlo_vir_value_t* operands[4];
+  uint32_t lanes = has_lanes(e, tiled->digits) ? e->lanes : 1;
+  for (uint32_t i = 0; i < tiled->operand_count; ++i) {
+    operands[i] = emit_wide(e, tiled->operands[i], lanes);
+  }
+  return hlo_elementwise_emit(e->b, tiled->value->def, operands);
+}
+
+static hlo_vir_value_t* emit(emitter_t* e, const hlo_tiled_t* tiled) {
+  if (e->done[tiled->number]) return e->done[tiled->number];
+  uint32_t site = e->b->site;
+  if (tiled->value->def && e->site_of) e->b->site = e->site_of(e->context, tiled->value->def);
+  hlo_vir_value_t* value = NULL;
+  switch (tiled->kind) {
+    case HLO_TILED_LOAD: value = emit_load(e, tiled); break;
+    case HLO_TILED_CONSTANT: value = emit_constant(e, tiled, 1); break;
+    case HLO_TILED_INDEX: value = emit_iota(e, tiled); break;
+    case HLO_TILED_COMPUTE: value = emit_compute(e, tiled); break;
+    case HLO_TILED_GUARD: value = emit_guard(e, tiled); break;
+    case HLO_TILED_REDUCE:
+      emit_reduce(e, tiled);
+      value = e->done[tiled->number];
+      break;
+    case HLO_TILED_RESULT:
+      e->done[tiled->operands[0]->number] = NULL;
+      emit_reduce(e, tiled->operands[0]);
+      value = e->done[tiled->number];
+      break;
+  }
+  e->b->site = site;
+  return e->done[tiled->number] = value;
+}
+
+// Reductions whose operands are known already, before the next loop opens.
+static void emit_ready_reductions(emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE && !e->done[i] && !(tiled->digits & ~e->bound)) {
+      emit(e, tiled);
+    }
+  }
+}
+
+static void emit_point(emitter_t* e) {
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  uint32_t lanes = e->lane_digit == NO_DIGIT ? 1 : e->lanes;
+  hlo_vir_value_t* values[64];
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    values[i] = emit_wide(e, e->tiling->outputs[i], lanes);
+  }
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    hlo_dtype_t dtype = fusion->outputs[i]->type->dtype;
+    hlo_element_address_t address =
+        address_of(e, e->addresses[fusion->input_count + i], e->tiling->output_offsets[i], dtype);
+    address.mask = e->lane_digit == NO_DIGIT ? NULL : e->mask;
+    hlo_elementwise_store(e->b, dtype, values[i], &address);
+  }
+}
+
+// The innermost loop over lanes: whole vectors, then what is left.
+static void emit_lane_loop(emitter_t* e, uint32_t digit, hlo_vir_value_t* low, hlo_vir_value_t* end) {
+  hlo_vir_builder_t* b = e->b;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
+  hlo_vir_value_t* whole =
+      hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -(int64_t)e->lanes));
+  hlo_vir_value_t* main_end = hlo_vir_index(b, HLO_VIR_iadd, low, whole);
+  open_loop(e, digit, low, main_end, e->lanes);
+  emit_point(e);
+  close_loop(e, digit);
+  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_isub, end, main_end);
+  bool is_known = rest->op == HLO_VIR_iconst;
+  if (!is_known || rest->imm > 0) {
+    hlo_vir_begin_if(b, is_known ? hlo_vir_iconst(b, 1)
+                                 : hlo_vir_icmp(b, HLO_VIR_GT, rest, hlo_vir_iconst(b, 0)));
+    if (e->kernel->target->has_masks) {
+      e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
+                             &rest);
+      open_loop(e, digit, main_end, end, e->lanes);
+    } else {
+      e->lane_digit = NO_DIGIT;
+      open_loop(e, digit, main_end, end, 1);
+    }
+    emit_point(e);
+    close_loop(e, digit);
+    hlo_vir_end(b);
+    close_block(e);
+  }
+  e->lane_digit = NO_DIGIT;
+  e->mask = NULL;
+}
+
+/// Range of a loop in this segment and chunk.
+typedef struct range {
+  hlo_vir_value_t *low, *end;
+} range_t;
+
+// Loops from `level` on. Reductions come before the outermost loop they do not depend on.
+static void emit_loops(emitter_t* e, uint32_t level, const range_t* ranges) {
+  const hlo_kernel_t* kernel = e->kernel;
+  emit_ready_reductions(e);
+  if (level == kernel->loop_count) {
+    emit_point(e);
+    return;
+  }
+  uint32_t digit = kernel->loops[level];
+  if (kernel->is_vector && level + 1 == kernel->loop_count) {
+    emit_lane_loop(e, digit, ranges[level].low, ranges[level].end);
+    return;
+  }
+  open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
+  emit_loops(e, level + 1, ranges);
+  close_loop(e, digit);
+}
+
+static range_t chunk_range(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size, range_t all) {
+  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
+  return (range_t){hlo_vir_index(b, HLO_VIR_imax, first, all.low),
+                   hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
+}
+
+static void make_ranges(const emitter_t* e, const hlo_kernel_segment_t* segment,
+                        hlo_vir_value_t* chunk, range_t* ranges) {
+  const hlo_kernel_t* kernel = e->kernel;
+  hlo_vir_builder_t* b = e->b;
+  for (uint32_t i = 0; i < kernel->loop_count; ++i) {
+    uint32_t digit = kernel->loops[i];
+    ranges[i] = (range_t){hlo_vir_iconst(b, (*segment)[digit][0]),
+                          hlo_vir_iconst(b, (*segment)[digit][1])};
+  }
+  if (!chunk) return;
+  if (!kernel->is_split_twice) {
+    ranges[0] = chunk_range(b, chunk, kernel->chunk_size, ranges[0]);
+    return;
+  }
+  hlo_vir_value_t* parts = hlo_vir_iconst(b, (int64_t)kernel->parts_per_outer);
+  hlo_vir_value_t* outer = hlo_vir_index(b, HLO_VIR_idiv, chunk, parts);
+  hlo_vir_value_t* part = hlo_vir_index(b, HLO_VIR_irem, chunk, parts);
+  ranges[0] = chunk_range(b, outer, 1, ranges[0]);
+  ranges[1] = chunk_range(b, part, kernel->chunk_size, ranges[1]);
+}
+
+static hlo_status_t emit_segment(const hlo_kernel_t* kernel, hlo_arena_t* scratch, emitter_t* e,
+                                 uint32_t number, hlo_vir_value_t* chunk) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_kernel_walk(kernel, scratch, &kernel->segments[number], &tiling));
+  if (tiling->refusal) {
+    return hlo_status_create(HLO_STATUS_INTERNAL, "fusion %u: %s", kernel->fusion->index,
+                             tiling->refusal);
+  }
+  e->tiling = tiling;
+  e->scratch = scratch;
+  e->done = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->done);
+  if (!e->done) return hlo_arena_status(scratch);
+  e->bound = 0;
+  e->lane_digit = NO_DIGIT;
+  e->mask = NULL;
+  range_t ranges[HLO_TILED_MAX_DIGITS];
+  make_ranges(e, &kernel->segments[number], chunk, ranges);
+  emit_loops(e, 0, ranges);
+  return hlo_ok();
+}
+
+void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                     hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
+                     uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
+  emitter_t e = {.kernel = kernel,
+                 .b = b,
+                 .addresses = addresses,
+                 .site_of = site_of,
+                 .context = context,
+                 .lanes = 1};
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    hlo_status_t status = emit_segment(kernel, &scratch, &e, i, chunk);
+    if (!hlo_status_is_ok(status)) {
+      hlo_status_release(status);
+      b->module->arena.failed = true;
+      break;
+    }
+  }
+  hlo_arena_deinit(&scratch);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of kernels share: how the loops of a fusion were chosen. Private to codegen.
+#ifndef HLO_CODEGEN_KERNEL_IMPL_H_
+#define HLO_CODEGEN_KERNEL_IMPL_H_
+
+#include "codegen/fusion.h"
+#include "codegen/tiled.h"
+
+enum { HLO_KERNEL_MAX_SEGMENTS = 128 };
+
+/// Ranges of the output's digits, [low, end) each.
+typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_DIGITS][2];
+
+/// threads: immutable after creation
+struct hlo_kernel {
+  const hlo_fusion_t* fusion;
+  const hlo_target_t* target;
+  hlo_arena_t* arena;
+  uint32_t space_count;
+  hlo_tiled_space_t* spaces;  // digits of the output (0) and of reductions
+  uint32_t segment_count;
+  hlo_kernel_segment_t* segments;
+  uint32_t loop_count;        // output digits with more than one value, outermost first
+  uint32_t loops[HLO_TILED_MAX_DIGITS];
+  bool is_vector;             // the last loop runs over lanes
+  uint32_t lanes;             // of the widest element in a register
+  uint64_t chunk_count;
+  int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
+  bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]
+  uint64_t parts_per_outer;   // chunks per value of loops[0] then
+  double cost_ns;
+};
+
+/// A tiling of the kernel for one segment, digits as chosen.
+hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                             const hlo_kernel_segment_t* segment,
+                             hlo_tiling_t** out_tiling) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_KERNEL_IMPL_H_

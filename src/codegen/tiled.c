@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walking a fusion from its outputs with index expressions (see tiled.h): one rule per op says which
+// elements of its operands an element needs.
+#include "codegen/tiled.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "codegen/elementwise.h"
+
+enum { TABLE_SIZE = 256, MAX_RANK = 32 };
+
+typedef const hlo_expr_t* const* index_t;
+
+static hlo_tiled_t* get(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t depth);
+
+static hlo_tiled_t* refuse(hlo_tiling_t* t, const char* why) {
+  if (!t->refusal) t->refusal = why;
+  return NULL;
+}
+
+static const hlo_expr_t* number(hlo_tiling_t* t, int64_t value) {
+  return hlo_expr_const(&t->exprs, value);
+}
+
+// ---- loop digits
+
+static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space, uint32_t space_number,
+                                     const int64_t (*ranges)[2]) {
+  const hlo_expr_t* linear = number(t, 0);
+  if (t->digit_count + space->digit_count > HLO_TILED_MAX_DIGITS) {
+    refuse(t, "too many loops");
+    return linear;
+  }
+  space->first_digit = t->digit_count;
+  int64_t stride = space->element_count;
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    hlo_tiled_digit_t* digit = &t->digits[t->digit_count];
+    *digit = (hlo_tiled_digit_t){ranges ? ranges[i][0] : 0, ranges ? ranges[i][1] : space->extents[i],
+                                 space_number};
+    stride = space->extents[i] ? stride / space->extents[i] : 0;
+    const hlo_expr_t* one = hlo_expr_digit(&t->exprs, t->digit_count++, digit->low, digit->end);
+    linear = hlo_expr_add(&t->exprs, linear, hlo_expr_mul(&t->exprs, one, stride));
+  }
+  return linear;
+}
+
+// The space of a reduction over `element_count` elements below `depth` others. Digits are shared by all
+// such, so that sibling reductions can run in one loop.
+static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t depth) {
+  uint32_t i = 1;
+  while (i < t->space_count &&
+         (t->spaces[i].element_count != element_count || t->spaces[i].depth != depth)) {
+    ++i;
+  }
+  if (i == HLO_TILED_MAX_DIGITS) {
+    refuse(t, "too many reductions");
+    return 0;
+  }
+  hlo_tiled_space_t* space = &t->spaces[i];
+  if (i == t->space_count) {
+    *space = (hlo_tiled_space_t){
+        .element_count = element_count, .depth = depth, .digit_count = 1, .extents = {element_count}};
+    ++t->space_count;
+  }
+  if (!space->linear) space->linear = make_digits(t, space, i, NULL);
+  return i;
+}
+
+static uint64_t space_mask(const hlo_tiling_t* t, uint32_t space) {
+  const hlo_tiled_space_t* s = &t->spaces[space];
+  return (((uint64_t)1 << s->digit_count) - 1) << s->first_digit;
+}
+
+// ---- wishes
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at) {
+  if (t->wish) return;
+  t->wish = kind;
+  t->wish_space = t->digits[digit].space;
+  t->wish_digit = digit - t->spaces[t->wish_space].first_digit;
+  t->wish_at = at;
+}
+
+// Asks for a digit of the argument to be cut so that a quotient or remainder resolves.
+static void wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
+  const hlo_expr_atom_t* atom = hlo_expr_unresolved(expr);
+  if (!atom || t->wish) return;
+  for (uint32_t i = 0; i < atom->argument->term_count; ++i) {
+    const hlo_expr_term_t* term = &atom->argument->terms[i];
+    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient <= 0) continue;
+    uint32_t digit = term->atom->number;
+    const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
+    int64_t extent = space->extents[digit - space->first_digit];
+    if (atom->divisor % term->coefficient != 0) continue;
+    int64_t inner = atom->divisor / term->coefficient;
+    if (inner > 1 && inner < extent && extent % inner == 0) {
+      wish(t, HLO_TILED_SPLIT, digit, inner);
+      return;
+    }
+  }
+}
+
+// Asks for the range of the only digit of `expr` to be cut where `expr` reaches `bound`.
+static void wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
+  if (t->wish || expr->term_count != 1 || expr->terms[0].atom->kind != HLO_EXPR_DIGIT) return;
+  const hlo_expr_term_t* term = &expr->terms[0];
+  const hlo_tiled_digit_t* digit = &t->digits[term->atom->number];
+  if (digit->space != 0) return;
+  // First digit value on the other side of the bound: expression >= bound, or for a falling one below.
+  int64_t k = term->coefficient, distance = bound - expr->constant;
+  int64_t at = k > 0 ? -floor_div(-distance, k) : floor_div(-distance, -k) + 1;
+  if (at > digit->low && at < digit->end) wish(t, HLO_TILED_CUT, term->atom->number, at);
+}
+
+// ---- instances
+
+static bool same_index(index_t a, index_t b, uint32_t rank) {
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+static uint64_t hash_key(const hlo_value_t* value, index_t index, uint32_t rank) {
+  uint64_t hash = hlo_hash_word(0, value->index);
+  for (uint32_t i = 0; i < rank; ++i) hash = hlo_hash_word(hash, index[i]->number);
+  return hash % TABLE_SIZE;
+}
+
+static hlo_tiled_t* make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count) {
+  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse(t, "too large");
+  hlo_tiled_t* tiled = hlo_arena_alloc(t->arena, sizeof *tiled);
+  hlo_tiled_t** operands = hlo_arena_array(t->arena, operand_count, sizeof *operands);
+  if (!tiled || !operands) return refuse(t, "memory");
+  *tiled = *fields;
+  tiled->operands = operands;
+  tiled->operand_count = operand_count;
+  return tiled;
+}
+
+// Gives the instance its number and makes it findable; operands are complete.
+static hlo_tiled_t* add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
+  for (uint32_t i = 0; i < tiled->operand_count; ++i) {
+    if (!tiled->operands[i]) return NULL;
+    tiled->digits |= tiled->operands[i]->digits;
+  }
+  if (tiled->offset) tiled->digits |= tiled->offset->digits;
+  if (tiled->kind == HLO_TILED_REDUCE) tiled->digits &= ~space_mask(t, tiled->reduction);
+  tiled->number = t->instance_count;
+  t->instances[t->instance_count++] = tiled;
+  uint64_t slot = hash_key(tiled->value, tiled->index, rank);
+  tiled->next = t->table[slot];
+  t->table[slot] = tiled;
+  return tiled;
+}
+
+static index_t copy_index(hlo_tiling_t* t, uint32_t rank, index_t index) {
+  const hlo_expr_t** copy = hlo_arena_array(t->arena, rank ? rank : 1, sizeof *copy);
+  if (!copy) {
+    refuse(t, "memory");
+    return index;
+  }
+  if (rank) memcpy(copy, index, rank * sizeof *copy);
+  return copy;
+}
+
+// An operand that holds an integer, as an expression within inclusive bounds.
+static const hlo_expr_t* runtime_value(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                                       int64_t low, int64_t high, uint32_t depth) {
+  if (low == high) return number(t, low);
+  hlo_tiled_t* tiled = get(t, value, index, depth);
+  if (!tiled) return number(t, 0);
+  return hlo_expr_value(&t->exprs, tiled->number, low, high, tiled->digits);
+}
+
+// ---- movement: the operand's index of a result's index
+
+static hlo_tiled_t* through_reshape(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                    uint32_t depth) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  const hlo_expr_t* inner[MAX_RANK];
+  const hlo_expr_t* offset = hlo_expr_linearize(&t->exprs, to->rank, to->dims, index);
+  hlo_expr_delinearize(&t->exprs, offset, from->rank, from->dims, inner);
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static hlo_tiled_t* through_broadcast(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                      uint32_t depth) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_broadcast_dimensions, &count);
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    inner[i] = from->dims[i] == 1 ? number(t, 0) : index[dims[i]];
+  }
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static hlo_tiled_t* through_transpose(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                      uint32_t depth) {
+  uint32_t count;
+  const int64_t* permutation = hlo_node_attr_ints(node, HLO_ATTR_permutation, &count);
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < count; ++i) inner[permutation[i]] = index[i];
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static hlo_tiled_t* through_slice(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                  uint32_t depth) {
+  uint32_t count;
+  const int64_t* starts = hlo_node_attr_ints(node, HLO_ATTR_start_indices, &count);
+  const int64_t* strides = hlo_node_attr_ints(node, HLO_ATTR_strides, &count);
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < count; ++i) {
+    inner[i] = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, index[i], strides[i]),
+                            number(t, starts[i]));
+  }
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static hlo_tiled_t* through_reverse(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                    uint32_t depth) {
+  const hlo_type_t* type = node->results[0].type;
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &count);
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < type->rank; ++i) inner[i] = index[i];
+  for (uint32_t i = 0; i < count; ++i) {
+    inner[dims[i]] = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, index[dims[i]], -1),
+                                  number(t, type->dims[dims[i]] - 1));
+  }
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static hlo_tiled_t* through_dynamic_slice(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                          uint32_t depth) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    const hlo_expr_t* start = runtime_value(t, hlo_node_operand(node, 1 + i), NULL, 0,
+                                            from->dims[i] - to->dims[i], depth);
+    inner[i] = hlo_expr_add(&t->exprs, index[i], start);
+  }
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+static bool contains(const int64_t* list, uint32_t count, int64_t item, uint32_t* out_at) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (list[i] == item) {
+      if (out_at) *out_at = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+// result[batch..., offset...] = operand[start(batch) + offset], as the StableHLO specification says.
+static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                   uint32_t depth) {
+  const hlo_type_t* operand = hlo_node_operand_type(node, 0);
+  const hlo_type_t* indices = hlo_node_operand_type(node, 1);
+  const hlo_type_t* result = node->results[0].type;
+  uint32_t offset_count, collapsed_count, batching_count, start_batching_count, map_count, size_count;
+  const int64_t* offsets = hlo_node_attr_ints(node, HLO_ATTR_offset_dims, &offset_count);
+  const int64_t* collapsed =
+      hlo_node_attr_ints(node, HLO_ATTR_collapsed_slice_dims, &collapsed_count);
+  const int64_t* batching = hlo_node_attr_ints(node, HLO_ATTR_operand_batching_dims, &batching_count);
+  const int64_t* start_batching =
+      hlo_node_attr_ints(node, HLO_ATTR_start_indices_batching_dims, &start_batching_count);
+  const int64_t* map = hlo_node_attr_ints(node, HLO_ATTR_start_index_map, &map_count);
+  const int64_t* sizes = hlo_node_attr_ints(node, HLO_ATTR_slice_sizes, &size_count);
+  int64_t vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, indices->rank);
+
+  const hlo_expr_t *batch[MAX_RANK], *inner[MAX_RANK];
+  uint32_t batch_count = 0, offset_at = 0;
+  for (uint32_t i = 0; i < result->rank; ++i) {
+    if (!contains(offsets, offset_count, i, NULL)) batch[batch_count++] = index[i];
+  }
+  for (uint32_t i = 0; i < operand->rank; ++i) {
+    uint32_t at;
+    inner[i] = number(t, 0);
+    if (contains(batching, batching_count, i, &at)) {
+      int64_t dim = start_batching[at];
+      inner[i] = batch[dim < vector_dim ? dim : dim - 1];
+    } else if (!contains(collapsed, collapsed_count, i, NULL)) {
+      inner[i] = index[offsets[offset_at++]];
+    }
+    if (!contains(map, map_count, i, &at)) continue;
+    const hlo_expr_t* place[MAX_RANK];
+    uint32_t from = 0;
+    for (uint32_t k = 0; k < indices->rank; ++k) {
+      place[k] = k == vector_dim ? number(t, at) : batch[from++];
+    }
+    inner[i] = hlo_expr_add(&t->exprs, inner[i],
+                            runtime_value(t, hlo_node_operand(node, 1), place, 0,
+                                          operand->dims[i] - sizes[i], depth));
+  }
+  return get(t, hlo_node_operand(node, 0), inner, depth);
+}
+
+// inside where low <= offset < end; decided here, by a cut, or at run time.
+static hlo_tiled_t* guard(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t rank,
+                          const hlo_expr_t* offset, int64_t low, int64_t end, hlo_tiled_t* inside,
+                          hlo_tiled_t* outside) {
+  if (!inside || !outside) return NULL;
+  wish_split(t, offset);
+  wish_cut(t, offset, low);
+  wish_cut(t, offset, end);
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_GUARD,
+                                              .value = value,
+                                              .index = copy_index(t, rank, index),
+                                              .offset = offset,
+                                              .low = low,
+                                              .end = end},
+                            2);
+  if (!tiled) return NULL;
+  tiled->operands[0] = inside;
+  tiled->operands[1] = outside;
+  return add(t, tiled, rank);
+}
+
+static hlo_tiled_t* through_pad(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                uint32_t depth) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  uint32_t count;
+  const int64_t* lows = hlo_node_attr_ints(node, HLO_ATTR_edge_padding_low, &count);
+  const hlo_expr_t* inner[MAX_RANK];
+  bool is_outside = false;
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    inner[i] = hlo_expr_add(&t->exprs, index[i], number(t, -lows[i]));
+    is_outside |= inner[i]->high < 0 || inner[i]->low >= from->dims[i];
+  }
+  hlo_tiled_t* outside = get(t, hlo_node_operand(node, 1), NULL, depth);
+  if (is_outside || !outside) return outside;
+  hlo_tiled_t* tiled = get(t, hlo_node_operand(node, 0), inner, depth);
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    if (inner[i]->low >= 0 && inner[i]->high < from->dims[i]) continue;
+    tiled = guard(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i], tiled, outside);
+  }
+  return tiled;
+}
+
+static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                        uint32_t depth) {
+  const hlo_type_t* type = node->results[0].type;
+  int64_t dim = hlo_node_attr_int(node, HLO_ATTR_dimension, 0);
+  const hlo_expr_t* place = index[dim];
+  hlo_tiled_t* tiled = NULL;
+  int64_t start = type->dims[dim];
+  for (uint32_t i = node->operand_count; i-- > 0;) {
+    int64_t size = hlo_node_operand_type(node, i)->dims[dim];
+    start -= size;
+    if (size == 0 || place->high < start || place->low >= start + size) continue;
+    const hlo_expr_t* inner[MAX_RANK];
+    memcpy(inner, index, type->rank * sizeof *inner);
+    inner[dim] = hlo_expr_add(&t->exprs, place, number(t, -start));
+    hlo_tiled_t* part = get(t, hlo_node_operand(node, i), inner, depth);
+    if (!part) return NULL;
+    tiled = !tiled ? part
+                   : guard(t, &node->results[0], index, type->rank, place, start, start + size, part,
+                           tiled);
+    if (!tiled) return NULL;
+  }
+  return tiled;
+}
+
+// ---- computations
+
+static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                uint32_t depth) {
+  const hlo_type_t* type = node->results[0].type;
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_COMPUTE,
+                                              .value = &node->results[0],
+                                              .index = copy_index(t, type->rank, index)},
+                            node->operand_count);
+  if (!tiled) return NULL;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    bool is_scalar = hlo_node_operand_type(node, i)->rank == 0;
+    tiled->operands[i] = get(t, hlo_node_operand(node, i), is_scalar ? NULL : index, depth);
+    if (!tiled->operands[i]) return NULL;
+  }
+  return add(t, tiled, type->rank);
+}
+
+static hlo_tiled_t* reduce(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t depth) {
+  const hlo_node_t* node = value->def;
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = value->type;
+  uint32_t dim_count, half = node->operand_count / 2;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &dim_count);
+  int64_t reduced_dims[MAX_RANK], count = 1;
+  for (uint32_t i = 0; i < dim_count; ++i) count *= reduced_dims[i] = from->dims[dims[i]];
+  uint32_t space = find_space(t, count, depth + 1);
+  if (t->refusal) return NULL;
+  const hlo_expr_t *reduced[MAX_RANK], *inner[MAX_RANK];
+  hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, dim_count, reduced_dims, reduced);
+  uint32_t kept = 0, at;
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    inner[i] = contains(dims, dim_count, i, &at) ? reduced[at] : index[kept++];
+  }
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_REDUCE,
+                                              .value = &node->results[0],
+                                              .index = copy_index(t, to->rank, index),
+                                              .reduction = space},
+                            2 * half);
+  if (!tiled) return NULL;
+  for (uint32_t i = 0; i < half; ++i) {
+    tiled->operands[i] = get(t, hlo_node_operand(node, i), inner, depth + 1);
+    if (!tiled->operands[i]) return NULL;
+    tiled->operands[half + i] = get(t, hlo_node_operand(node, half + i), NULL, depth);
+    if (!tiled->operands[half + i]) return NULL;
+  }
+  return add(t, tiled, to->rank);
+}
+
+static hlo_tiled_t* reduce_result(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                                  uint32_t depth) {
+  const hlo_node_t* node = value->def;
+  hlo_tiled_t* whole = get(t, &node->results[0], index, depth);
+  if (!whole || value->number == 0) return whole;
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_RESULT,
+                                              .value = value,
+                                              .index = copy_index(t, value->type->rank, index)},
+                            1);
+  if (!tiled) return NULL;
+  tiled->operands[0] = whole;
+  return add(t, tiled, value->type->rank);
+}
+
+// A leaf without operands.
+static hlo_tiled_t* leaf(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                         hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
+  if (offset) wish_split(t, offset);
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = kind,
+                                              .value = value,
+                                              .index = copy_index(t, value->type->rank, index),
+                                              .input = input,
+                                              .offset = offset},
+                            0);
+  return tiled ? add(t, tiled, value->type->rank) : NULL;
+}
+
+static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                             uint32_t depth) {
+  const hlo_node_t* node = value->def;
+  switch (node->op) {
+    case HLO_OP_reshape: return through_reshape(t, node, index, depth);
+    case HLO_OP_broadcast_in_dim: return through_broadcast(t, node, index, depth);
+    case HLO_OP_transpose: return through_transpose(t, node, index, depth);
+    case HLO_OP_slice: return through_slice(t, node, index, depth);
+    case HLO_OP_reverse: return through_reverse(t, node, index, depth);
+    case HLO_OP_dynamic_slice: return through_dynamic_slice(t, node, index, depth);
+    case HLO_OP_gather: return through_gather(t, node, index, depth);
+    case HLO_OP_pad: return through_pad(t, node, index, depth);
+    case HLO_OP_concatenate: return through_concatenate(t, node, index, depth);
+    case HLO_OP_constant: return leaf(t, value, index, HLO_TILED_CONSTANT, 0, NULL);
+    case HLO_OP_iota:
+      return leaf(t, value, index, HLO_TILED_INDEX, 0,
+                  index[hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0)]);
+    case HLO_OP_reduce:
+      return value->number ? reduce_result(t, value, index, depth) : reduce(t, value, index, depth);
+    default: return elementwise(t, node, index, depth);
+  }
+}
+
+static hlo_tiled_t* get(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t depth) {
+  if (t->refusal) return NULL;
+  uint32_t rank = value->type->rank;
+  if (rank > MAX_RANK || depth > 8) return refuse(t, "too deep");
+  // Of several guards of one value the newest, outermost one is found first.
+  for (hlo_tiled_t* found = t->table[hash_key(value, index, rank)]; found; found = found->next) {
+    if (found->value == value && same_index(found->index, index, rank)) return found;
+  }
+  for (uint32_t i = 0; i < t->fusion->input_count; ++i) {
+    if (t->fusion->inputs[i] != value) continue;
+    return leaf(t, value, index, HLO_TILED_LOAD, i,
+                hlo_expr_linearize(&t->exprs, rank, value->type->dims, index));
+  }
+  if (!value->def) return refuse(t, "not a member");
+  return get_node(t, value, index, depth);
+}
+
+hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
+  hlo_expr_space_init(&t->exprs, t->arena);
+  t->digit_count = t->instance_count = 0;
+  t->refusal = NULL;
+  t->wish = HLO_TILED_NOTHING;
+  memset(t->table, 0, sizeof t->table);
+  t->instances = hlo_arena_array(t->arena, HLO_TILED_MAX_INSTANCES, sizeof *t->instances);
+  uint32_t outputs = t->fusion->output_count;
+  t->outputs = hlo_arena_array(t->arena, outputs, sizeof *t->outputs);
+  t->output_offsets = hlo_arena_array(t->arena, outputs, sizeof *t->output_offsets);
+  HLO_TRY(hlo_arena_status(t->arena));
+  for (uint32_t i = 0; i < t->space_count; ++i) t->spaces[i].linear = NULL;
+  hlo_tiled_space_t* space = &t->spaces[0];
+  if (t->space_count == 0) {
+    int64_t count = hlo_type_element_count(t->fusion->outputs[0]->type);
+    *space = (hlo_tiled_space_t){.element_count = count, .digit_count = 1, .extents = {count}};
+    t->space_count = 1;
+  }
+  space->linear = make_digits(t, space, 0, ranges);
+  for (uint32_t i = 0; i < outputs && !t->refusal; ++i) {
+    const hlo_value_t* value = t->fusion->outputs[i];
+    const hlo_expr_t* index[MAX_RANK];
+    if (value->type->rank > MAX_RANK) {
+      refuse(t, "too many dimensions");
+      break;
+    }
+    hlo_expr_delinearize(&t->exprs, space->linear, value->type->rank, value->type->dims, index);
+    t->output_offsets[i] = space->linear;
+    t->outputs[i] = get(t, value, index, 0);
+  }
+  if (is_final) t->wish = HLO_TILED_NOTHING;
+  return hlo_arena_status(t->arena);
+}
+
+hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  uint32_t count = node->result_count;
+  if (!end || end->operand_count != count || body->arg_count != 2 * count) return HLO_OP_COUNT;
+  const hlo_node_t* node_of = hlo_node_operand(end, result)->def;
+  if (!node_of || node_of->operand_count != 2 || node_of->parent != body) return HLO_OP_COUNT;
+  const hlo_value_t *a = hlo_node_operand(node_of, 0), *b = hlo_node_operand(node_of, 1);
+  const hlo_value_t *x = body->args[result], *y = body->args[count + result];
+  if (!((a == x && b == y) || (a == y && b == x))) return HLO_OP_COUNT;
+  switch (node_of->op) {
+    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum:
+    case HLO_OP_and: case HLO_OP_or: case HLO_OP_xor:
+      return node_of->op;
+    default: return HLO_OP_COUNT;
+  }
+}
+
+static bool supports_types(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
+    const hlo_type_t* type = i < node->operand_count
+                                 ? hlo_node_operand_type(node, i)
+                                 : node->results[i - node->operand_count].type;
+    if (type->kind != HLO_TYPE_TENSOR || type->quant || type->rank > MAX_RANK) return false;
+    if (!hlo_elementwise_supports_dtype(type->dtype)) return false;
+    int64_t count = hlo_type_element_count(type);
+    if (count <= 0 || count > (int64_t)1 << 46) return false;
+  }
+  return node->result_count > 0;
+}
+
+static bool is_zero(const int64_t* list, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (list[i]) return false;
+  }
+  return true;
+}
+
+static bool supports_reduce(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (hlo_tiled_reducer(node, i) == HLO_OP_COUNT) return false;
+    if (node->results[i].type->dtype != hlo_node_operand_type(node, i)->dtype) return false;
+  }
+  return true;
+}
+
+bool hlo_tiled_supports(const hlo_node_t* node) {
+  if (!supports_types(node)) return false;
+  uint32_t count;
+  const int64_t* list;
+  switch (node->op) {
+    case HLO_OP_reshape: case HLO_OP_broadcast_in_dim: case HLO_OP_transpose: case HLO_OP_slice:
+    case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather: case HLO_OP_concatenate:
+    case HLO_OP_iota:
+      return true;
+    case HLO_OP_constant: return hlo_node_attr(node, HLO_ATTR_value)->literal->is_splat;
+    case HLO_OP_pad:
+      list = hlo_node_attr_ints(node, HLO_ATTR_interior_padding, &count);
+      return is_zero(list, count);
+    case HLO_OP_reduce: return supports_reduce(node);
+    default: return hlo_elementwise_supports(node);
+  }
+}

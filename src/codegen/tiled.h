@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fusion as seen from its loops: which element of which value is needed at each point, found by
+// walking from the outputs to the operands with index expressions. Movement (reshape, transpose,
+// broadcast, slice, pad, concatenate ...) disappears into the expressions; what stays are loads,
+// computations and reductions. For codegen only.
+#ifndef HLO_CODEGEN_TILED_H_
+#define HLO_CODEGEN_TILED_H_
+
+#include "codegen/fusion.h"
+#include "tile/expr.h"
+
+enum {
+  HLO_TILED_MAX_DIGITS = 40,
+  HLO_TILED_MAX_INSTANCES = 1200,
+  HLO_TILED_MAX_CUTS = 64,  // points at which one digit's range is cut
+};
+
+typedef enum hlo_tiled_kind {
+  HLO_TILED_LOAD,      // element `offset` of the fusion's input `input`
+  HLO_TILED_CONSTANT,  // splat constant
+  HLO_TILED_INDEX,     // iota: `offset` as a number
+  HLO_TILED_COMPUTE,   // elementwise `value->def` of the operands
+  HLO_TILED_REDUCE,    // reduce node: operands, then initial values; loops over `reduction`
+  HLO_TILED_RESULT,    // result `value->number` of the reduce operands[0]
+  HLO_TILED_GUARD,     // operands[0] where low <= offset < end, else operands[1]
+} hlo_tiled_kind_t;
+
+typedef struct hlo_tiled hlo_tiled_t;
+
+/// One value at one index.
+struct hlo_tiled {
+  hlo_tiled_kind_t kind;
+  uint32_t number;  // dense, operands before users
+  const hlo_value_t* value;
+  const hlo_expr_t* const* index;
+  uint64_t digits;  // parallel and enclosing reduction digits that it depends on
+  uint32_t input;
+  uint32_t reduction;
+  uint32_t operand_count;
+  hlo_tiled_t** operands;
+  const hlo_expr_t* offset;
+  int64_t low, end;
+  hlo_tiled_t* next;  // in the hash table
+};
+
+/// A space of loops: the output's elements (number 0) or the reduced ones of reductions, cut into
+/// digits, outermost first.
+typedef struct hlo_tiled_space {
+  int64_t element_count;
+  uint32_t depth;  // of nested reductions
+  uint32_t digit_count, first_digit;
+  int64_t extents[HLO_TILED_MAX_DIGITS];
+  const hlo_expr_t* linear;  // the row-major position
+} hlo_tiled_space_t;
+
+typedef struct hlo_tiled_digit {
+  int64_t low, end;  // of this segment
+  uint32_t space;
+} hlo_tiled_digit_t;
+
+/// What would resolve an expression: a digit split, or its range cut.
+typedef enum hlo_tiled_wish { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT } hlo_tiled_wish_t;
+
+/// threads: confined
+typedef struct hlo_tiling {
+  hlo_arena_t* arena;
+  const hlo_fusion_t* fusion;
+  hlo_expr_space_t exprs;
+  uint32_t space_count, digit_count, instance_count;
+  hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
+  hlo_tiled_digit_t digits[HLO_TILED_MAX_DIGITS];
+  hlo_tiled_t** instances;
+  hlo_tiled_t* table[256];
+  hlo_tiled_t** outputs;  // per output of the fusion
+  const hlo_expr_t** output_offsets;
+  const char* refusal;  // why it cannot be done; NULL
+  hlo_tiled_wish_t wish;
+  uint32_t wish_space, wish_digit;  // digit number inside the space
+  int64_t wish_at;                  // inner extent of a split, place of a cut
+} hlo_tiling_t;
+
+/// Walks the fusion. `spaces` keeps the digits found on earlier rounds (space_count 0 at first);
+/// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and the
+/// walk repeated; with `final` set wishes are not made and guards stay.
+/// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
+hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
+                             bool is_final) HLO_MUST_USE;
+
+/// Whether a node can be a member of a fusion at all (element types, op, reducer).
+bool hlo_tiled_supports(const hlo_node_t* node);
+/// The binary op that reduces each result on its own; HLO_OP_COUNT when the body is something else.
+hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
+
+#endif  // HLO_CODEGEN_TILED_H_
