@@ -15,9 +15,6 @@ bool hlo_elementwise_supports(const hlo_node_t* node);
 double hlo_elementwise_cost(const hlo_node_t* node);
 /// Bytes of one lane in a register; 1 for masks.
 uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype);
-/// Bytes of the widest lane the op uses inside (integer division goes through f64).
-uint32_t hlo_elementwise_scratch_bytes(const hlo_node_t* node);
-hlo_vir_type_t hlo_elementwise_type(hlo_dtype_t dtype, uint32_t lanes);
 
 /// base + (index << log2 of the element's bytes) + offset_bytes; index, mask may be NULL.
 typedef struct hlo_element_address {
@@ -43,14 +40,10 @@ hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t 
 /// The node on operands of equal lanes. Never NULL for supported nodes.
 hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
                                       hlo_vir_value_t* const* operands);
-/// A reducer: `op` of two values, floats not rounded to their narrow type.
+/// A reducer: `op` of two values that are not masks; floats are not rounded to their narrow type.
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
 /// The value e with op(e, x) = x.
 hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                           uint32_t lanes);
-/// Rounds an f32 register to the narrow float type; others unchanged.
-hlo_vir_value_t* hlo_elementwise_round(hlo_vir_builder_t* b, hlo_dtype_t dtype,
-                                       hlo_vir_value_t* value);
-
 #endif  // HLO_CODEGEN_ELEMENTWISE_H_

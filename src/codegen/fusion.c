@@ -1,41 +1,457 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting functions into steps (see fusion.h): no fusions are formed here.
+// Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a producer
+// joins when all that use it are in the fusion, or when its result is one more output of the same
+// elements; cheap ops are computed again in every fusion that uses them.
+//
+// A fusion runs where its last op stands. An output that others use as well is only allowed when those
+// stand behind that place, so no cycle can arise.
 #include "codegen/fusion.h"
 
-#include "codegen/schedule_plain.h"
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/tiled.h"
+
+enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
+
+/// A fusion being grown.
+typedef struct group {
+  uint32_t member_count, member_capacity, output_count;
+  hlo_node_t** members;  // last first
+  int64_t element_count;
+  uint32_t last_position;
+  bool has_reduce;
+} group_t;
+
+/// What a node became.
+typedef struct placing {
+  uint32_t position;     // in its region
+  int32_t group;         // NONE
+  bool is_fusible, is_cheap;
+  bool is_everywhere;    // cheap and used by several fusions: computed in each
+} placing_t;
+
+typedef struct fuser {
+  const hlo_func_t* func;
+  const hlo_target_t* target;
+  hlo_arena_t* arena;       // of the schedule
+  hlo_arena_t scratch;
+  placing_t* placings;      // by node->index
+  uint32_t group_count, group_capacity;
+  group_t* groups;          // of the region at work
+  hlo_schedule_t* schedule;
+  uint32_t sequence_capacity;
+} fuser_t;
+
+static placing_t* place_of(const fuser_t* f, const hlo_node_t* node) {
+  return &f->placings[node->index];
+}
+
+// Ops that cost nothing but index arithmetic.
+static bool is_cheap_op(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_constant: case HLO_OP_iota: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape:
+    case HLO_OP_slice:
+      return true;
+    default: return false;
+  }
+}
+
+static bool is_control(const hlo_node_t* node) {
+  return node->op == HLO_OP_while || node->op == HLO_OP_if || node->op == HLO_OP_case;
+}
+
+// ---- who uses a node
+
+/// The fusions that use a node's results, and the first place outside of them.
+typedef struct users {
+  int32_t group;             // NONE, one, MANY
+  bool has_outside;          // memory is needed
+  uint32_t first_outside;    // position
+} users_t;
+
+static void add_group(users_t* users, int32_t group) {
+  if (users->group == NONE) {
+    users->group = group;
+  } else if (users->group != group) {
+    users->group = MANY;
+  }
+}
+
+static void add_outside(users_t* users, uint32_t position) {
+  if (!users->has_outside || position < users->first_outside) users->first_outside = position;
+  users->has_outside = true;
+}
+
+// The node of `region` that `node` is in, or is.
+static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t* node) {
+  while (node && node->parent != region) node = node->parent ? node->parent->parent : NULL;
+  return node;
+}
+
+static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
+  users_t users = {.group = NONE};
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      const hlo_node_t* user = use->user;
+      if (user->parent != node->parent) {
+        const hlo_node_t* outer = enclosing(node->parent, user);
+        add_outside(&users, outer ? place_of(f, outer)->position : UINT32_MAX);
+        continue;
+      }
+      const placing_t* place = place_of(f, user);
+      if (place->is_everywhere) add_group(&users, MANY);
+      if (place->group != NONE) {
+        add_group(&users, place->group);
+      } else if (!place->is_everywhere) {
+        add_outside(&users, place->position);
+      }
+    }
+  }
+  return users;
+}
+
+// ---- building the fusion of a group
+
+typedef struct member_list {
+  uint32_t count;
+  hlo_node_t* nodes[4 * MAX_MEMBERS];
+} member_list_t;
+
+static bool list_has(const member_list_t* list, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < list->count; ++i) {
+    if (list->nodes[i] == node) return true;
+  }
+  return false;
+}
+
+// Adds the cheap nodes that members need and that are not members of their own.
+static bool add_cheap(const fuser_t* f, member_list_t* list) {
+  for (uint32_t i = 0; i < list->count; ++i) {
+    for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
+      hlo_node_t* def = hlo_node_operand(list->nodes[i], k)->def;
+      if (!def || list_has(list, def)) continue;
+      const placing_t* place = place_of(f, def);
+      bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
+      bool is_here = def->parent == list->nodes[0]->parent;
+      if (!place->is_fusible || !(is_splat || (place->is_cheap && is_here))) continue;
+      if (list->count == 4 * MAX_MEMBERS) return false;
+      list->nodes[list->count++] = def;
+    }
+  }
+  return true;
+}
+
+static bool is_used_outside(const hlo_value_t* value, const member_list_t* list) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    if (!list_has(list, use->user)) return true;
+  }
+  return false;
+}
+
+// Inputs of a member list: operands that no member computes.
+static bool collect_inputs(const member_list_t* list, hlo_value_t** inputs, uint32_t* count) {
+  for (uint32_t i = 0; i < list->count; ++i) {
+    for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
+      hlo_value_t* value = hlo_node_operand(list->nodes[i], k);
+      if (value->def && list_has(list, value->def)) continue;
+      uint32_t at = 0;
+      while (at < *count && inputs[at] != value) ++at;
+      if (at < *count) continue;
+      if (*count == MAX_MEMORY) return false;
+      inputs[(*count)++] = value;
+    }
+  }
+  return true;
+}
+
+// The fusion of members (the group's, and `extra` if not NULL); *out NULL when it has too much memory.
+static hlo_status_t build(const fuser_t* f, const group_t* group, hlo_node_t* extra,
+                          hlo_arena_t* arena, hlo_fusion_t** out) {
+  *out = NULL;
+  member_list_t* list = hlo_arena_alloc_zeroed(arena, sizeof *list);
+  hlo_fusion_t* fusion = hlo_arena_alloc_zeroed(arena, sizeof *fusion);
+  hlo_value_t** values = hlo_arena_array(arena, 2 * MAX_MEMORY, sizeof *values);
+  HLO_TRY(hlo_arena_status(arena));
+  memcpy(list->nodes, group->members, group->member_count * sizeof *list->nodes);
+  list->count = group->member_count;
+  if (extra) list->nodes[list->count++] = extra;
+  uint32_t own = list->count;
+  for (uint32_t i = own; i-- > 0;) {  // in program order
+    for (uint32_t r = 0; r < list->nodes[i]->result_count; ++r) {
+      hlo_value_t* value = &list->nodes[i]->results[r];
+      if (!is_used_outside(value, list)) continue;
+      if (fusion->output_count == MAX_MEMORY) return hlo_ok();
+      values[MAX_MEMORY + fusion->output_count++] = value;
+    }
+  }
+  if (fusion->output_count == 0 || !add_cheap(f, list)) return hlo_ok();
+  if (!collect_inputs(list, values, &fusion->input_count)) return hlo_ok();
+  fusion->nodes = list->nodes;
+  fusion->node_count = list->count;
+  fusion->inputs = values;
+  fusion->outputs = values + MAX_MEMORY;
+  *out = fusion;
+  return hlo_ok();
+}
+
+// ---- growing
+
+static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
+  group_t* group = &f->groups[number];
+  if (group->member_count == group->member_capacity) {
+    uint32_t capacity = group->member_capacity ? 2 * group->member_capacity : 8;
+    hlo_node_t** members = hlo_arena_array(&f->scratch, capacity, sizeof *members);
+    if (!members) return hlo_arena_status(&f->scratch);
+    if (group->member_count) {
+      memcpy(members, group->members, group->member_count * sizeof *members);
+    }
+    group->members = members;
+    group->member_capacity = capacity;
+  }
+  group->members[group->member_count++] = node;
+  group->has_reduce |= node->op == HLO_OP_reduce;
+  place_of(f, node)->group = number;
+  return hlo_ok();
+}
+
+static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
+  if (f->group_count == f->group_capacity) {
+    uint32_t capacity = f->group_capacity ? 2 * f->group_capacity : 16;
+    group_t* groups = hlo_arena_array(&f->scratch, capacity, sizeof *groups);
+    if (!groups) return hlo_arena_status(&f->scratch);
+    if (f->group_count) memcpy(groups, f->groups, f->group_count * sizeof *groups);
+    f->groups = groups;
+    f->group_capacity = capacity;
+  }
+  f->groups[f->group_count] =
+      (group_t){.element_count = hlo_type_element_count(node->results[0].type),
+                .last_position = place_of(f, node)->position,
+                .output_count = node->result_count};
+  return join(f, (int32_t)f->group_count++, node);
+}
+
+// Whether the loops of the group could compute the node too.
+static hlo_status_t try_member(fuser_t* f, const group_t* group, hlo_node_t* node, bool* out_fits) {
+  *out_fits = false;
+  if (group->member_count >= MAX_TRIAL_MEMBERS) return hlo_ok();
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_fusion_t* fusion;
+  hlo_status_t status = build(f, group, node, &arena, &fusion);
+  if (hlo_status_is_ok(status) && fusion) {
+    hlo_kernel_t* kernel;
+    status = hlo_kernel_create(fusion, f->target, &arena, &kernel);
+    if (hlo_status_is_ok(status)) *out_fits = true;
+    if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+      hlo_status_release(status);
+      status = hlo_ok();
+    }
+  }
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+static bool changes_elements(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_broadcast_in_dim: case HLO_OP_gather: case HLO_OP_pad: case HLO_OP_concatenate:
+    case HLO_OP_dynamic_slice: case HLO_OP_slice: case HLO_OP_reverse: case HLO_OP_transpose:
+      return true;
+    default: return false;
+  }
+}
+
+// Joining is safe without a trial when the node and all its users just go along with the elements.
+static bool needs_trial(const hlo_node_t* node) {
+  if (node->op == HLO_OP_reduce || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
+      node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
+    return true;
+  }
+  if (is_cheap_op(node)) return false;
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    if (changes_elements(use->user) || use->user->op == HLO_OP_reshape ||
+        use->user->op == HLO_OP_reduce) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users, bool* out_joins) {
+  *out_joins = false;
+  if (users->group < 0) return hlo_ok();
+  const group_t* group = &f->groups[users->group];
+  if (group->member_count >= MAX_MEMBERS) return hlo_ok();
+  if (users->has_outside) {
+    if (users->first_outside <= group->last_position ||
+        hlo_type_element_count(node->results[0].type) != group->element_count ||
+        group->output_count + node->result_count > MAX_MEMORY / 2) {
+      return hlo_ok();
+    }
+  }
+  if (users->has_outside || needs_trial(node)) return try_member(f, group, node, out_joins);
+  *out_joins = true;
+  return hlo_ok();
+}
+
+static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
+  placing_t* place = place_of(f, node);
+  if (!place->is_fusible || node->op == HLO_OP_constant) return hlo_ok();
+  users_t users = find_users(f, node);
+  if (users.group == NONE && !users.has_outside) return hlo_ok();  // dead
+  bool joins;
+  HLO_TRY(can_join(f, node, &users, &joins));
+  if (joins) {
+    if (users.has_outside) f->groups[users.group].output_count += node->result_count;
+    return join(f, users.group, node);
+  }
+  place->is_everywhere = place->is_cheap && users.group != NONE;
+  if (place->is_everywhere && !users.has_outside) return hlo_ok();
+  return start_group(f, node);
+}
+
+// ---- sequences
+
+static void number_nodes(fuser_t* f, const hlo_region_t* region) {
+  uint32_t position = 0;
+  for (hlo_node_t* node = region->first; node; node = node->next) {
+    bool is_fusible = node->op == HLO_OP_constant
+                          ? hlo_tiled_supports(node)
+                          : !is_control(node) && hlo_tiled_supports(node);
+    f->placings[node->index] = (placing_t){.position = position++,
+                                           .group = NONE,
+                                           .is_fusible = is_fusible,
+                                           .is_cheap = is_fusible && is_cheap_op(node)};
+  }
+}
+
+static bool is_view(const hlo_node_t* node) {
+  return node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier ||
+         node->op == HLO_OP_hlo_bitcast;
+}
+
+// A step for the group: its fusion, or when loops cannot do it each member on its own.
+static hlo_status_t make_fusion(fuser_t* f, const group_t* group, hlo_fusion_t** out) {
+  hlo_fusion_t* fusion;
+  HLO_TRY(build(f, group, NULL, f->arena, &fusion));
+  *out = NULL;
+  if (!fusion) return hlo_ok();
+  hlo_kernel_t* kernel;
+  hlo_status_t status = hlo_kernel_create(fusion, f->target, f->arena, &kernel);
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    hlo_status_release(status);
+    return hlo_ok();
+  }
+  HLO_TRY(status);
+  *out = fusion;
+  return hlo_ok();
+}
+
+static hlo_status_t make_group_step(fuser_t* f, const group_t* group, hlo_step_t* out_step) {
+  hlo_node_t* last = group->members[0];
+  *out_step = (hlo_step_t){HLO_STEP_SITE, last, NULL};
+  if (group->member_count == 1 && is_view(last)) {
+    out_step->kind = HLO_STEP_VIEW;
+    return hlo_ok();
+  }
+  hlo_fusion_t* fusion;
+  HLO_TRY(make_fusion(f, group, &fusion));
+  if (fusion) {
+    fusion->index = f->schedule->fusion_count++;
+    *out_step = (hlo_step_t){HLO_STEP_FUSION, last, fusion};
+  }
+  return hlo_ok();
+}
+
+// A group that loops cannot compute falls apart: every member on its own.
+static hlo_status_t dissolve_refused(fuser_t* f) {
+  uint32_t count = f->group_count;
+  for (uint32_t g = 0; g < count; ++g) {
+    if (f->groups[g].member_count < 2) continue;
+    hlo_arena_mark_t mark = hlo_arena_mark(f->arena);
+    hlo_fusion_t* fusion;
+    HLO_TRY(make_fusion(f, &f->groups[g], &fusion));
+    hlo_arena_reset(f->arena, mark);
+    if (fusion) continue;
+    group_t whole = f->groups[g];
+    f->groups[g].member_count = 0;
+    for (uint32_t i = 0; i < whole.member_count; ++i) HLO_TRY(start_group(f, whole.members[i]));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_steps(fuser_t* f, hlo_sequence_t* sequence) {
+  const hlo_region_t* region = sequence->region;
+  uint32_t count = 0;
+  for (const hlo_node_t* node = region->first; node; node = node->next) ++count;
+  sequence->steps = hlo_arena_array(f->arena, count ? count : 1, sizeof *sequence->steps);
+  if (!sequence->steps) return hlo_arena_status(f->arena);
+  for (hlo_node_t* node = region->first; node; node = node->next) {
+    const placing_t* place = place_of(f, node);
+    hlo_step_t* step = &sequence->steps[sequence->step_count];
+    if (node->op == HLO_OP_constant || (hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR)) {
+      continue;
+    }
+    if (place->group != NONE) {
+      const group_t* group = &f->groups[place->group];
+      if (group->members[0] != node) continue;
+      HLO_TRY(make_group_step(f, group, step));
+    } else if (place->is_fusible) {
+      continue;  // computed where it is used, or dead
+    } else {
+      *step = (hlo_step_t){is_control(node) ? HLO_STEP_CONTROL
+                           : is_view(node)  ? HLO_STEP_VIEW
+                                            : HLO_STEP_SITE,
+                           node, NULL};
+    }
+    ++sequence->step_count;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
+  if (f->schedule->sequence_count == f->sequence_capacity) {
+    uint32_t capacity = f->sequence_capacity ? 2 * f->sequence_capacity : 8;
+    hlo_sequence_t* grown = hlo_arena_array(f->arena, capacity, sizeof *grown);
+    if (!grown) return hlo_arena_status(f->arena);
+    if (f->sequence_capacity) {
+      memcpy(grown, f->schedule->sequences, f->sequence_capacity * sizeof *grown);
+    }
+    f->schedule->sequences = grown;
+    f->sequence_capacity = capacity;
+  }
+  uint32_t at = f->schedule->sequence_count++;
+  f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
+  f->groups = NULL;
+  f->group_count = f->group_capacity = 0;
+  number_nodes(f, region);
+  for (hlo_node_t* node = region->last; node; node = node->prev) HLO_TRY(place_node(f, node));
+  HLO_TRY(dissolve_refused(f));
+  HLO_TRY(make_steps(f, &f->schedule->sequences[at]));
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (!is_control(node)) continue;
+    for (uint32_t i = 0; i < node->region_count; ++i) HLO_TRY(add_region(f, node->regions[i]));
+  }
+  return hlo_ok();
+}
 
 hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
                                  hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
-  (void)target;
-  return hlo_schedule_create_plain(func, arena, out_schedule);
+  fuser_t f = {.func = func, .target = target, .arena = arena};
+  hlo_arena_init(&f.scratch, 0);
+  f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
+  f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
+  hlo_status_t status = hlo_arena_status(arena);
+  if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
+  if (hlo_status_is_ok(status)) status = add_region(&f, func->body);
+  hlo_arena_deinit(&f.scratch);
+  if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
+  return status;
 }
 
-const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule,
-                                        const hlo_region_t* region) {
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region) {
   for (uint32_t i = 0; i < schedule->sequence_count; ++i) {
     if (schedule->sequences[i].region == region) return &schedule->sequences[i];
   }
   return NULL;
-}
-
-hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
-  (void)fusion, (void)target, (void)arena, (void)out_kernel;
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fused kernels");
-}
-
-uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel) {
-  (void)kernel;
-  return 1;
-}
-
-bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input) {
-  (void)kernel, (void)output, (void)input;
-  return false;
-}
-
-void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                     hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
-                     uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
-  (void)kernel, (void)b, (void)addresses, (void)chunk, (void)site_of, (void)context;
 }

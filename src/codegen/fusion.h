@@ -12,9 +12,10 @@
 typedef struct hlo_fusion {
   uint32_t index;  // dense in the schedule
   uint32_t node_count, input_count, output_count;
-  hlo_node_t** nodes;     // in program order
+  hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use
+  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {
@@ -52,7 +53,10 @@ const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hl
 /// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.
 typedef struct hlo_kernel hlo_kernel_t;
 
-hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* target,
+/// Made once for a fusion; later calls answer the same one.
+/// errors: UNIMPLEMENTED when loops cannot compute it (never for a fusion of a schedule),
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel);

@@ -149,8 +149,6 @@ static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     uint32_t bytes = hlo_elementwise_register_bytes(tiling->instances[i]->value->type->dtype);
     if (bytes > widest) widest = bytes;
-    uint32_t needs = hlo_elementwise_scratch_bytes(tiling->instances[i]->value->def);
-    if (tiling->instances[i]->kind == HLO_TILED_COMPUTE && needs > widest) widest = needs;
   }
   return widest;
 }
@@ -280,8 +278,12 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* target,
+hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
+  if (fusion->kernel) {
+    *out_kernel = fusion->kernel;
+    return hlo_ok();
+  }
   hlo_kernel_t* kernel = hlo_arena_alloc_zeroed(arena, sizeof *kernel);
   if (!kernel) return hlo_arena_status(arena);
   *kernel = (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena};
@@ -289,7 +291,7 @@ hlo_status_t hlo_kernel_create(const hlo_fusion_t* fusion, const hlo_target_t* t
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = create(kernel, &scratch);
   hlo_arena_deinit(&scratch);
-  if (hlo_status_is_ok(status)) *out_kernel = kernel;
+  if (hlo_status_is_ok(status)) *out_kernel = fusion->kernel = kernel;
   return status;
 }
 

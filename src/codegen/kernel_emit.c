@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
+#include "codegen/math/math.h"
 
 enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8 };
 
@@ -482,7 +483,7 @@ static void finish_accumulators(emitter_t* e, sibling_set_t* set) {
       if (first->type.elem != elem) first = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, first);
       value = integer_to_mask(e, combine(e, a, first, value));
     } else {
-      value = hlo_elementwise_round(e->b, a->dtype, combine(e, a, first, value));
+      value = hlo_vmath_round_to(e->b, a->dtype, combine(e, a, first, value));
     }
     if (a->result == 0) {
       e->done[a->tiled->number] = value;
@@ -869,6 +870,7 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                  .lanes = 1};
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
+  hlo_vir_fence(b);
   for (uint32_t i = 0; i < kernel->segment_count; ++i) {
     hlo_status_t status = emit_segment(kernel, &scratch, &e, i, chunk);
     if (!hlo_status_is_ok(status)) {

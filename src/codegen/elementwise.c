@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements in registers and elementwise nodes as vector IR (see elementwise.h).
+#include "codegen/elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codegen/math/math.h"
+
+bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
+  if (dtype == HLO_DTYPE_PRED) return true;
+  return hlo_dtype_info(dtype)->bits >= 8 && hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
+}
+
+// The element type the op computes on.
+static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
+  return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
+}
+
+bool hlo_elementwise_supports(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_select: case HLO_OP_clamp: case HLO_OP_convert: case HLO_OP_compare: return true;
+    default: break;
+  }
+  if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) || node->region_count ||
+      node->operand_count == 0 || node->operand_count > 2) {
+    return false;
+  }
+  return hlo_vmath_has(node->op, operand_dtype(node));
+}
+
+double hlo_elementwise_cost(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_divide: case HLO_OP_remainder:
+      return hlo_dtype_is_integer(operand_dtype(node)) ? 20 : 4;
+    case HLO_OP_sqrt: case HLO_OP_rsqrt: return 6;
+    case HLO_OP_exponential: case HLO_OP_log: case HLO_OP_tanh: case HLO_OP_logistic:
+    case HLO_OP_exponential_minus_one: case HLO_OP_log_plus_one: case HLO_OP_cbrt: case HLO_OP_sine:
+    case HLO_OP_cosine: case HLO_OP_tan:
+      return 16;
+    case HLO_OP_power: case HLO_OP_atan2: return 40;
+    default: return node->op >= HLO_OP_chlo_acos && node->op <= HLO_OP_chlo_zeta ? 30 : 1;
+  }
+}
+
+uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype) {
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(dtype, 1).elem);
+  return bits ? bits / 8 : 1;
+}
+
+static uint32_t scale_of(hlo_vir_type_t memory) {
+  uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)memory.elem) / 8;
+  return bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
+}
+
+hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                      const hlo_element_address_t* address) {
+  hlo_vir_type_t type = hlo_vmath_memory_type(dtype, lanes);
+  hlo_vir_value_t* operands[] = {address->base, address->index, address->mask};
+  hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_load, type, address->flags | scale_of(type),
+                                      address->offset_bytes, 3, operands);
+  return hlo_vmath_from_memory(b, dtype, raw);
+}
+
+hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                        const hlo_element_address_t* address,
+                                        hlo_vir_value_t* index) {
+  hlo_vir_type_t type = hlo_vmath_memory_type(dtype, lanes);
+  hlo_vir_value_t* operands[] = {address->base, index, address->mask};
+  hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_gather, type, address->flags | scale_of(type),
+                                      address->offset_bytes, 3, operands);
+  return hlo_vmath_from_memory(b, dtype, raw);
+}
+
+void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
+                           const hlo_element_address_t* address) {
+  hlo_vir_value_t* raw = hlo_vmath_to_memory(b, dtype, value);
+  hlo_vir_value_t* operands[] = {raw, address->base, address->index, address->mask};
+  hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0),
+               address->flags | scale_of(hlo_vmath_memory_type(dtype, 1)), address->offset_bytes, 4,
+               operands);
+}
+
+hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const void* element) {
+  if (dtype == HLO_DTYPE_PRED) {
+    uint64_t all = lanes == 64 ? UINT64_MAX : ((uint64_t)1 << lanes) - 1;
+    return hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
+                        *(const uint8_t*)element ? (int64_t)all : 0, 0, NULL);
+  }
+  hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);
+  if (type.elem == HLO_VIR_F32 && dtype != HLO_DTYPE_F32) {
+    return hlo_vir_const_float(b, type, hlo_dtype_load_double(dtype, element));
+  }
+  uint64_t bits = 0;
+  memcpy(&bits, element, hlo_dtype_size_bytes(dtype));
+  return hlo_vir_const_bits(b, type, bits);
+}
+
+hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t dtype,
+                                              hlo_vir_value_t* value) {
+  return hlo_vmath_convert(b, value->type.elem == HLO_VIR_I32 ? HLO_DTYPE_S32 : HLO_DTYPE_S64, dtype,
+                           value);
+}
+
+hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
+                                      hlo_vir_value_t* const* operands) {
+  hlo_dtype_t dtype = operand_dtype(node);
+  switch (node->op) {
+    case HLO_OP_select: return hlo_vmath_select(b, operands[0], operands[1], operands[2]);
+    case HLO_OP_clamp: return hlo_vmath_clamp(b, dtype, operands[0], operands[1], operands[2]);
+    case HLO_OP_convert: return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
+    case HLO_OP_compare: {
+      int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
+      int64_t kind = hlo_node_attr_int(node, HLO_ATTR_compare_type, -1);
+      return hlo_vmath_compare(b, dtype, direction, kind == HLO_COMPARISON_TYPE_TOTALORDER,
+                               operands[0], operands[1]);
+    }
+    default:
+      return hlo_vmath_emit(b, node->op, dtype, operands[0],
+                            node->operand_count > 1 ? operands[1] : NULL);
+  }
+}
+
+hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                         hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  bool is_narrow = hlo_dtype_is_float(dtype) && dtype != HLO_DTYPE_F64;
+  return hlo_vmath_emit(b, op, is_narrow ? HLO_DTYPE_F32 : dtype, x, y);
+}
+
+static double float_identity(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_multiply: return 1.0;
+    case HLO_OP_maximum: return -INFINITY;
+    case HLO_OP_minimum: return INFINITY;
+    default: return -0.0;
+  }
+}
+
+static uint64_t integer_identity(hlo_op_t op, hlo_dtype_t dtype) {
+  uint64_t top = (uint64_t)1 << (hlo_dtype_info(dtype)->bits - 1);
+  bool is_signed = hlo_dtype_is_signed(dtype);
+  switch (op) {
+    case HLO_OP_multiply: return 1;
+    case HLO_OP_and: return UINT64_MAX;
+    case HLO_OP_maximum: return is_signed ? 0 - top : 0;
+    case HLO_OP_minimum: return is_signed ? top - 1 : UINT64_MAX;
+    default: return 0;
+  }
+}
+
+hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                          uint32_t lanes) {
+  hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);
+  if (hlo_dtype_is_float(dtype)) return hlo_vir_const_float(b, type, float_identity(op));
+  return hlo_vir_const_bits(b, type, integer_identity(op, dtype));
+}
