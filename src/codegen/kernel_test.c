@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels against the reference: small programs cut into fusions, their vector IR interpreted with every
+// access checked, for targets of several widths with and without masks.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <math.h>
+#include <string.h>
+
+#include "base/kernel_abi.h"
+#include "codegen/fusion.h"
+#include "codegen/vir/interp.h"
+#include "interp/program.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+
+enum { MAX_VALUES = 256 };
+
+typedef struct memory {
+  void* of[MAX_VALUES];  // by value->index
+  size_t sizes[MAX_VALUES];
+} memory_t;
+
+static uint64_t g_random = 88172645463325252u;
+static uint32_t below(uint32_t n) {
+  g_random ^= g_random << 13, g_random ^= g_random >> 7, g_random ^= g_random << 17;
+  return (uint32_t)(g_random >> 20) % n;
+}
+
+static void* allocate(memory_t* memory, const hlo_value_t* value) {
+  size_t bytes = hlo_type_size_bytes(value->type);
+  assert_true(value->index < MAX_VALUES);
+  memory->sizes[value->index] = bytes;
+  return memory->of[value->index] = hlo_mem_alloc_zeroed(bytes ? bytes : 1);
+}
+
+static void fill(const hlo_type_t* type, void* data) {
+  size_t bytes = hlo_dtype_size_bytes(type->dtype);
+  for (int64_t i = 0; i < hlo_type_element_count(type); ++i) {
+    uint8_t* element = (uint8_t*)data + (size_t)i * bytes;
+    if (type->dtype == HLO_DTYPE_PRED) {
+      *element = below(2);
+    } else if (hlo_dtype_is_float(type->dtype)) {
+      hlo_dtype_store_double(type->dtype, element, ((double)below(4001) - 2000) / 500);
+    } else {
+      hlo_dtype_store_int64(type->dtype, element, (int64_t)below(9) - 3);
+    }
+  }
+}
+
+// The chunk function of a fusion: context is a table of addresses.
+static hlo_vir_func_t* make_chunk(hlo_vir_module_t* module, const hlo_kernel_t* kernel,
+                                  const hlo_fusion_t* fusion) {
+  hlo_vir_func_t* func = hlo_vir_func_create(module, "chunk", 3, false);
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  hlo_vir_value_t* addresses[128];
+  uint32_t count = fusion->input_count + fusion->output_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    addresses[i] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * i, HLO_VIR_INVARIANT);
+  }
+  bool is_cut = hlo_kernel_chunk_count(kernel) > 1;
+  hlo_kernel_emit(kernel, &b, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL, NULL, NULL);
+  hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
+  hlo_vir_builder_deinit(&b);
+  return func;
+}
+
+static void expect_ok(hlo_status_t status, const char* text, const hlo_vir_module_t* module) {
+  if (hlo_status_is_ok(status)) return;
+  print_error("%s\n%s\n", text, hlo_status_message(status));
+  if (module) {
+    hlo_strbuf_t out = {0};
+    hlo_vir_print(module, &out);
+    print_error("%.20000s\n", hlo_strbuf_text(&out));
+    hlo_strbuf_deinit(&out);
+  }
+  hlo_status_release(status);
+  fail();
+}
+
+static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_arena_t* arena,
+                       memory_t* memory, const char* text) {
+  hlo_kernel_t* kernel;
+  expect_ok(hlo_kernel_create(fusion, target, arena, &kernel), text, NULL);
+  hlo_vir_module_t* module;
+  expect_ok(hlo_vir_module_create(&module), text, NULL);
+  hlo_vir_func_t* func = make_chunk(module, kernel, fusion);
+  expect_ok(hlo_vir_module_status(module), text, NULL);
+  expect_ok(hlo_vir_verify(module, target->vector_bytes), text, module);
+  void* table[128];
+  hlo_vir_range_t ranges[129] = {{table, sizeof table, false}};
+  uint32_t count = fusion->input_count + fusion->output_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    bool is_output = i >= fusion->input_count;
+    const hlo_value_t* value =
+        is_output ? fusion->outputs[i - fusion->input_count] : fusion->inputs[i];
+    if (is_output) allocate(memory, value);
+    table[i] = memory->of[value->index];
+    assert_non_null(table[i]);
+    ranges[i + 1] = (hlo_vir_range_t){table[i], memory->sizes[value->index], is_output};
+  }
+  hlo_vir_interp_options_t options = {true, count + 1, ranges};
+  hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION};
+  for (uint64_t chunk = 0; chunk < hlo_kernel_chunk_count(kernel); ++chunk) {
+    uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)table, chunk};
+    int32_t answer;
+    expect_ok(hlo_vir_interp_run(func, params, &options, &answer), text, module);
+    assert_int_equal(answer, 0);
+  }
+  hlo_vir_module_release(module);
+}
+
+// Values of constants that fusions read from memory, and of views.
+static void make_constants(const hlo_region_t* body, memory_t* memory) {
+  for (const hlo_node_t* node = body->first; node; node = node->next) {
+    if (node->op != HLO_OP_constant) continue;
+    const hlo_literal_t* literal = hlo_node_attr(node, HLO_ATTR_value)->literal;
+    size_t width = hlo_dtype_size_bytes(literal->dtype);
+    uint8_t* data = allocate(memory, &node->results[0]);
+    for (int64_t i = 0; i < literal->element_count; ++i) {
+      memcpy(data + (size_t)i * width, hlo_literal_element(literal, i), width);
+    }
+  }
+}
+
+static void compare(const hlo_type_t* type, const void* got, const void* want, double tolerance,
+                    const char* text) {
+  size_t width = hlo_dtype_size_bytes(type->dtype);
+  for (int64_t i = 0; i < hlo_type_element_count(type); ++i) {
+    const uint8_t *a = (const uint8_t*)got + (size_t)i * width,
+                  *b = (const uint8_t*)want + (size_t)i * width;
+    if (memcmp(a, b, width) == 0) continue;
+    if (hlo_dtype_is_float(type->dtype)) {
+      double x = hlo_dtype_load_double(type->dtype, a), y = hlo_dtype_load_double(type->dtype, b);
+      if (fabs(x - y) <= tolerance * (1 + fabs(y)) || (isnan(x) && isnan(y))) continue;
+      print_error("%s\nelement %lld: %.9g, expected %.9g\n", text, (long long)i, x, y);
+    } else {
+      print_error("%s\nelement %lld: %lld, expected %lld\n", text, (long long)i,
+                  (long long)hlo_dtype_load_int64(type->dtype, a),
+                  (long long)hlo_dtype_load_int64(type->dtype, b));
+    }
+    fail();
+  }
+}
+
+static void run_steps(const hlo_schedule_t* schedule, const hlo_target_t* target, hlo_arena_t* arena,
+                      memory_t* memory, const char* text) {
+  const hlo_sequence_t* sequence = &schedule->sequences[0];
+  for (uint32_t i = 0; i < sequence->step_count; ++i) {
+    const hlo_step_t* step = &sequence->steps[i];
+    if (step->kind == HLO_STEP_FUSION) {
+      run_fusion(step->fusion, target, arena, memory, text);
+    } else {
+      if (step->kind != HLO_STEP_VIEW) print_error("%s\n%s is no kernel\n", text, hlo_op_info(step->node->op)->name);
+      assert_int_equal(step->kind, HLO_STEP_VIEW);
+      const hlo_value_t* from = hlo_node_operand(step->node, 0);
+      memcpy(allocate(memory, &step->node->results[0]), memory->of[from->index],
+             memory->sizes[from->index]);
+    }
+  }
+}
+
+/// Runs @main on random inputs both ways. fusions: how many steps are expected; 0: any.
+static void check_on(const char* text, const hlo_target_t* target, uint32_t fusions,
+                     double tolerance) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "test", text, strlen(text));
+  hlo_module_t* module;
+  expect_ok(hlo_parse_module(text, strlen(text), "test", &diag, &module), text, NULL);
+  expect_ok(hlo_module_verify(module, &diag), text, NULL);
+  const hlo_func_t* func = hlo_module_entry(module);
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_schedule_t* schedule;
+  expect_ok(hlo_schedule_create(func, target, &arena, &schedule), text, NULL);
+  if (fusions) assert_int_equal(schedule->fusion_count, fusions);
+  memory_t memory = {0};
+  hlo_tensor_t *inputs[16], *outputs[16];
+  uint32_t input_count = func->type->input_count;
+  uint32_t output_count = func->type->element_count - input_count;
+  for (uint32_t i = 0; i < input_count; ++i) {
+    const hlo_type_t* type = func->type->elements[i];
+    void* data = allocate(&memory, func->body->args[i]);
+    fill(type, data);
+    expect_ok(hlo_tensor_create_lent(type->dtype, type->rank, type->dims, data, true, NULL, NULL,
+                                     &inputs[i]),
+              text, NULL);
+  }
+  make_constants(func->body, &memory);
+  run_steps(schedule, target, &arena, &memory, text);
+  hlo_interp_program_t* program;
+  expect_ok(hlo_interp_program_create(module, &program), text, NULL);
+  expect_ok(hlo_interp_call(program, func, input_count, inputs, output_count, outputs, NULL), text,
+            NULL);
+  const hlo_node_t* end = hlo_region_terminator(func->body);
+  for (uint32_t i = 0; i < output_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(end, i);
+    compare(value->type, memory.of[value->index], outputs[i]->data, tolerance, text);
+    hlo_tensor_release(outputs[i]);
+  }
+  for (uint32_t i = 0; i < input_count; ++i) hlo_tensor_release(inputs[i]);
+  for (uint32_t i = 0; i < MAX_VALUES; ++i) hlo_mem_free(memory.of[i]);
+  hlo_interp_program_release(program);
+  hlo_arena_deinit(&arena);
+  hlo_module_release(module);
+  hlo_diag_deinit(&diag);
+}
+
+static void check(const char* text, uint32_t fusions, double tolerance) {
+  static const hlo_target_t targets[] = {
+      {.vector_bytes = 64, .vector_registers = 32, .has_masks = true},
+      {.vector_bytes = 32, .vector_registers = 16},
+      {.vector_bytes = 16, .vector_registers = 16},
+      {.vector_bytes = 16, .vector_registers = 16, .has_masks = true},
+  };
+  for (uint32_t i = 0; i < sizeof targets / sizeof targets[0]; ++i) {
+    check_on(text, &targets[i], fusions, tolerance);
+  }
+}
+
+static void test_elementwise(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<7x13xf32>, %b: tensor<7x13xf32>) -> tensor<7x13xf32> {\n"
+        "%0 = stablehlo.add %a, %b : tensor<7x13xf32>\n"
+        "%1 = stablehlo.multiply %0, %a : tensor<7x13xf32>\n"
+        "return %1 : tensor<7x13xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<100xi32>, %b: tensor<100xi32>) -> (tensor<100xi1>, tensor<100xi32>) {\n"
+        "%0 = stablehlo.compare LT, %a, %b : (tensor<100xi32>, tensor<100xi32>) -> tensor<100xi1>\n"
+        "%1 = stablehlo.select %0, %a, %b : tensor<100xi1>, tensor<100xi32>\n"
+        "return %0, %1 : tensor<100xi1>, tensor<100xi32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<5x11xbf16>, %b: tensor<11xf32>) -> tensor<5x11xf32> {\n"
+        "%0 = stablehlo.convert %a : (tensor<5x11xbf16>) -> tensor<5x11xf32>\n"
+        "%1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<11xf32>) -> tensor<5x11xf32>\n"
+        "%2 = stablehlo.multiply %0, %1 : tensor<5x11xf32>\n"
+        "return %2 : tensor<5x11xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n"
+        "%c = stablehlo.constant dense<2.0> : tensor<f32>\n"
+        "%0 = stablehlo.multiply %a, %c : tensor<f32>\n"
+        "return %0 : tensor<f32>\n}", 1, 0);
+}
+
+static void test_movement(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<6x10x4xf32>) -> tensor<4x6x10xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<6x10x4xf32>) -> tensor<4x6x10xf32>\n"
+        "%1 = stablehlo.add %0, %0 : tensor<4x6x10xf32>\n"
+        "return %1 : tensor<4x6x10xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<6x20xf32>) -> tensor<4x5x6xf32> {\n"
+        "%0 = stablehlo.reshape %a : (tensor<6x20xf32>) -> tensor<6x4x5xf32>\n"
+        "%1 = stablehlo.transpose %0, dims = [1, 2, 0] : (tensor<6x4x5xf32>) -> tensor<4x5x6xf32>\n"
+        "return %1 : tensor<4x5x6xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<9x21xf32>) -> tensor<4x7xf32> {\n"
+        "%0 = stablehlo.slice %a [1:9:2, 2:21:3] : (tensor<9x21xf32>) -> tensor<4x7xf32>\n"
+        "%1 = stablehlo.negate %0 : tensor<4x7xf32>\n"
+        "return %1 : tensor<4x7xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<5x18xf32>, %z: tensor<f32>) -> tensor<9x24xf32> {\n"
+        "%0 = stablehlo.pad %a, %z, low = [1, 4], high = [3, 2], interior = [0, 0] : (tensor<5x18xf32>, tensor<f32>) -> tensor<9x24xf32>\n"
+        "return %0 : tensor<9x24xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<5x18xf32>, %b: tensor<5x3xf32>) -> tensor<5x24xf32> {\n"
+        "%0 = stablehlo.concatenate %b, %a, %b, dim = 1 : (tensor<5x3xf32>, tensor<5x18xf32>, tensor<5x3xf32>) -> tensor<5x24xf32>\n"
+        "%1 = stablehlo.add %0, %0 : tensor<5x24xf32>\n"
+        "return %1 : tensor<5x24xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<5x18xf32>) -> tensor<5x18xf32> {\n"
+        "%0 = stablehlo.reverse %a, dims = [0, 1] : tensor<5x18xf32>\n"
+        "return %0 : tensor<5x18xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<30x18xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<3x5xf32> {\n"
+        "%0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [3, 5] : (tensor<30x18xf32>, tensor<i32>, tensor<i32>) -> tensor<3x5xf32>\n"
+        "return %0 : tensor<3x5xf32>\n}", 1, 0);
+  check("func.func @main() -> tensor<6x9xi32> {\n"
+        "%0 = stablehlo.iota dim = 1 : tensor<6x9xi32>\n"
+        "%1 = stablehlo.iota dim = 0 : tensor<6x9xi32>\n"
+        "%2 = stablehlo.multiply %0, %1 : tensor<6x9xi32>\n"
+        "return %2 : tensor<6x9xi32>\n}", 1, 0);
+}
+
+static void test_gather(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<12x20xf32>, %i: tensor<5x1xi32>) -> tensor<5x20xf32> {\n"
+        "%0 = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 20>} : (tensor<12x20xf32>, tensor<5x1xi32>) -> tensor<5x20xf32>\n"
+        "return %0 : tensor<5x20xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<7xf32>, %i: tensor<50x1xi32>) -> tensor<50xf32> {\n"
+        "%0 = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<7xf32>, tensor<50x1xi32>) -> tensor<50xf32>\n"
+        "return %0 : tensor<50xf32>\n}", 1, 0);
+}
+
+
+static void test_reduce(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<6x37xf32>) -> tensor<6xf32> {\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x37xf32>, tensor<f32>) -> tensor<6xf32>\n"
+        "%1 = stablehlo.add %0, %0 : tensor<6xf32>\n"
+        "return %1 : tensor<6xf32>\n}", 1, 1e-5);
+  check("func.func @main(%a: tensor<37x22xf32>) -> tensor<22xf32> {\n"
+        "%z = stablehlo.constant dense<1.0> : tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<37x22xf32>, tensor<f32>) -> tensor<22xf32>\n"
+        "return %0 : tensor<22xf32>\n}", 1, 1e-5);
+  check("func.func @main(%a: tensor<4x9x70xf32>) -> tensor<9xf32> {\n"
+        "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0, 2] : (tensor<4x9x70xf32>, tensor<f32>) -> tensor<9xf32>\n"
+        "return %0 : tensor<9xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<40x21xi1>) -> (tensor<40xi1>, tensor<i1>) {\n"
+        "%z = stablehlo.constant dense<true> : tensor<i1>\n"
+        "%f = stablehlo.constant dense<false> : tensor<i1>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.and across dimensions = [1] : (tensor<40x21xi1>, tensor<i1>) -> tensor<40xi1>\n"
+        "%1 = stablehlo.reduce(%a init: %f) applies stablehlo.or across dimensions = [0, 1] : (tensor<40x21xi1>, tensor<i1>) -> tensor<i1>\n"
+        "return %0, %1 : tensor<40xi1>, tensor<i1>\n}", 2, 0);
+  check("func.func @main(%a: tensor<300xbf16>) -> tensor<bf16> {\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<300xbf16>, tensor<bf16>) -> tensor<bf16>\n"
+        "return %0 : tensor<bf16>\n}", 1, 1e-2);
+}
+
+static void test_softmax(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<6x45xf32>) -> tensor<6x45xf32> {\n"
+        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
+        "%1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
+        "%2 = stablehlo.subtract %a, %1 : tensor<6x45xf32>\n"
+        "%3 = stablehlo.exponential %2 : tensor<6x45xf32>\n"
+        "%4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x45xf32>, tensor<f32>) -> tensor<6xf32>\n"
+        "%5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<6xf32>) -> tensor<6x45xf32>\n"
+        "%6 = stablehlo.divide %3, %5 : tensor<6x45xf32>\n"
+        "return %6 : tensor<6x45xf32>\n}", 1, 1e-5);
+}
+
+static void test_chunks(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
+        "%0 = stablehlo.exponential %a : tensor<3x40001xf32>\n"
+        "%1 = stablehlo.log %0 : tensor<3x40001xf32>\n"
+        "return %1 : tensor<3x40001xf32>\n}", 1, 1e-4);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
+      cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_softmax),     cmocka_unit_test(test_chunks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
