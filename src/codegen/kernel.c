@@ -214,6 +214,42 @@ static void choose_chunks(hlo_kernel_t* kernel) {
   }
 }
 
+// One element reduced from many: the reductions are cut instead, if all run side by side.
+static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (kernel->cost_ns < SERIAL_NS || kernel->loop_count > 0) return hlo_ok();
+  uint32_t partials = 0;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    if (tiled->digits || (partials && tiled->reduction != kernel->split_space)) {
+      return refused(kernel->fusion, "reductions to one element follow each other");
+    }
+    kernel->split_space = tiled->reduction;
+    partials += tiled->operand_count / 2;
+  }
+  // An operand that needs a finished reduction would need a second round of chunks.
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || !hlo_tiling_needs_reduction(tiling, tiled)) continue;
+    return refused(kernel->fusion, "reductions to one element follow each other");
+  }
+  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) {
+    kernel->split_space = 0;
+    return hlo_ok();
+  }
+  const hlo_tiled_space_t* space = &tiling->spaces[kernel->split_space];
+  while (space->extents[kernel->split_digit] < 2) ++kernel->split_digit;
+  int64_t extent = space->extents[kernel->split_digit];
+  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
+  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
+  int64_t step = space->digit_count == kernel->split_digit + 1 ? kernel->lanes * STRIP_VECTORS : 1;
+  kernel->chunk_size = divide_up(divide_up(extent, wanted), step) * step;
+  kernel->chunk_count = (uint64_t)divide_up(extent, kernel->chunk_size);
+  kernel->partial_count = partials;
+  if (kernel->chunk_count < 2) kernel->split_space = kernel->partial_count = 0;
+  return hlo_ok();
+}
+
 // How often the loops compute an instance: once for every value of the loops down to the innermost one
 // it depends on.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
@@ -275,7 +311,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->cost_ns = estimate_ns(tiling, kernel->lanes);
   HLO_TRY(check_redundancy(kernel, tiling, scratch));
   choose_chunks(kernel);
-  return hlo_ok();
+  return choose_split(kernel, tiling);
 }
 
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
@@ -296,6 +332,10 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
 }
 
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel) { return kernel->chunk_count; }
+
+size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
+  return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;
+}
 
 bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input) {
   const hlo_fusion_t* fusion = kernel->fusion;

@@ -10,6 +10,11 @@
 
 enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8 };
 
+/// Range of a loop in this segment and chunk.
+typedef struct range {
+  hlo_vir_value_t *low, *end;
+} range_t;
+
 /// Where emission is: digits with values, which one runs over lanes, what is computed already.
 typedef struct emitter {
   const hlo_kernel_t* kernel;
@@ -25,6 +30,7 @@ typedef struct emitter {
   hlo_vir_value_t* mask; // active lanes; NULL: all
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
   hlo_arena_t* scratch;
+  hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
   hlo_vir_value_t** done;  // by instance; NULL: not computed
 } emitter_t;
 
@@ -342,29 +348,13 @@ typedef struct sibling_set {
 
 static uint32_t result_count(const hlo_tiled_t* tiled) { return tiled->operand_count / 2; }
 
-static void mark_atoms(const hlo_expr_t* expr, bool* marks) {
-  for (uint32_t i = 0; i < expr->term_count; ++i) {
-    const hlo_expr_atom_t* atom = expr->terms[i].atom;
-    if (atom->kind == HLO_EXPR_VALUE) marks[atom->number] = true;
-    if (atom->argument) mark_atoms(atom->argument, marks);
-  }
-}
-
-// Marks every instance that `tiled` needs, itself not. Operands have smaller numbers than their users.
 static bool* mark_needed(const emitter_t* e, const hlo_tiled_t* tiled) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
-  if (!marks) {
+  if (marks) {
+    hlo_tiling_mark_needed(e->tiling, tiled, marks);
+  } else {
     e->b->module->arena.failed = true;
-    return NULL;
   }
-  marks[tiled->number] = true;
-  for (uint32_t i = tiled->number + 1; i-- > 0;) {
-    const hlo_tiled_t* user = e->tiling->instances[i];
-    if (!marks[i]) continue;
-    for (uint32_t k = 0; k < user->operand_count; ++k) marks[user->operands[k]->number] = true;
-    if (user->offset) mark_atoms(user->offset, marks);
-  }
-  marks[tiled->number] = false;
   return marks;
 }
 
@@ -547,14 +537,65 @@ static uint32_t choose_lane_digit(const emitter_t* e, const sibling_set_t* set) 
   return best;
 }
 
-// The loop over the lanes of a reduction: unrolled vectors, single ones, the rest masked or one by one.
-static void lane_loop(emitter_t* e, sibling_set_t* set, uint32_t digit, int64_t extent) {
+static range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end) {
+  return (range_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
+}
+
+static range_t chunk_range(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size, range_t all) {
+  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
+  return (range_t){hlo_vir_index(b, HLO_VIR_imax, first, all.low),
+                   hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
+}
+
+// The values of a reduction's digit: all, or those of this chunk.
+static range_t reduction_range(const emitter_t* e, uint32_t space_number, uint32_t i) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  range_t all = constant_range(e->b, 0, space->extents[i]);
+  bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_digit;
+  return is_cut ? chunk_range(e->b, e->chunk, e->kernel->chunk_size, all) : all;
+}
+
+// The end of the part of a range that is a multiple of `step`, a power of two, long.
+static hlo_vir_value_t* whole_end(hlo_vir_builder_t* b, range_t range, int64_t step) {
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
+  count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));
+  return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
+}
+
+static bool is_empty(range_t range) {
+  return range.low == range.end ||
+         (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst &&
+          range.low->imm >= range.end->imm);
+}
+
+static void close_if(emitter_t* e) {
+  hlo_vir_end(e->b);
+  close_block(e);
+}
+
+// The lanes behind the last whole vector.
+static void masked_rest(emitter_t* e, sibling_set_t* set, uint32_t digit, range_t rest) {
+  hlo_vir_builder_t* b = e->b;
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
+  e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
+                         &count);
+  open_loop(e, digit, rest.low, rest.end, e->lanes);
+  accumulate(e, set, 0, true);
+  close_loop(e, digit);
+  e->mask = NULL;
+  close_if(e);
+}
+
+// The loop over the lanes of a reduction: unrolled vectors, single ones, the rest masked.
+static void lane_loop(emitter_t* e, sibling_set_t* set, uint32_t digit, range_t range) {
   hlo_vir_builder_t* b = e->b;
   int64_t lanes = e->lanes, wide = lanes * set->unroll;
-  int64_t main_end = extent / wide * wide, end = extent / lanes * lanes;
-  if (main_end > 0) {
-    hlo_vir_value_t* counter = open_loop(e, digit, hlo_vir_iconst(b, 0),
-                                         hlo_vir_iconst(b, main_end), wide);
+  range_t unrolled = {range.low, whole_end(b, range, wide)};
+  range_t single = {unrolled.end, whole_end(b, (range_t){unrolled.end, range.end}, lanes)};
+  if (!is_empty(unrolled)) {
+    hlo_vir_value_t* counter = open_loop(e, digit, unrolled.low, unrolled.end, wide);
     for (uint32_t u = 0; u < set->unroll; ++u) {
       if (u > 0) forget_digit(e, digit);
       e->digits[digit] = hlo_vir_index(b, HLO_VIR_iadd, counter, hlo_vir_iconst(b, u * lanes));
@@ -563,44 +604,36 @@ static void lane_loop(emitter_t* e, sibling_set_t* set, uint32_t digit, int64_t 
     }
     close_loop(e, digit);
   }
-  if (end > main_end) {
-    open_loop(e, digit, hlo_vir_iconst(b, main_end), hlo_vir_iconst(b, end), lanes);
+  if (set->unroll > 1 && !is_empty(single)) {
+    open_loop(e, digit, single.low, single.end, lanes);
     accumulate(e, set, 0, false);
     close_loop(e, digit);
   }
-  if (end == extent) return;
-  if (e->kernel->target->has_masks) {
-    hlo_vir_value_t* rest = hlo_vir_iconst(b, extent - end);
-    e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
-                           &rest);
-    e->digits[digit] = hlo_vir_iconst(b, end);
-    e->bound |= (uint64_t)1 << digit;
-    accumulate(e, set, 0, true);
-    e->mask = NULL;
-    forget_digit(e, digit);
-  }
+  range_t rest = {set->unroll > 1 ? single.end : unrolled.end, range.end};
+  if (e->kernel->target->has_masks && !is_empty(rest)) masked_rest(e, set, digit, rest);
 }
 
 // What the masked part is where there are no masks: one element at a time into accumulators of their own.
-static void scalar_rest(emitter_t* e, sibling_set_t* rest, uint32_t digit, int64_t extent) {
-  int64_t end = extent / e->lanes * e->lanes;
+static void scalar_rest(emitter_t* e, sibling_set_t* rest, uint32_t digit, range_t range) {
   uint32_t lane_digit = e->lane_digit;
   e->lane_digit = NO_DIGIT;
-  open_loop(e, digit, hlo_vir_iconst(e->b, end), hlo_vir_iconst(e->b, extent), 1);
+  open_loop(e, digit, whole_end(e->b, range, e->lanes), range.end, 1);
   accumulate(e, rest, 0, false);
   close_loop(e, digit);
   e->lane_digit = lane_digit;
 }
 
-static void open_reduction_loops(emitter_t* e, const hlo_tiled_space_t* space, uint32_t except) {
+static void open_reduction_loops(emitter_t* e, uint32_t space_number, uint32_t except) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   for (uint32_t i = 0; i < space->digit_count; ++i) {
-    uint32_t digit = space->first_digit + i;
-    if (digit == except) continue;
-    open_loop(e, digit, hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, space->extents[i]), 1);
+    if (space->first_digit + i == except) continue;
+    range_t range = reduction_range(e, space_number, i);
+    open_loop(e, space->first_digit + i, range.low, range.end, 1);
   }
 }
 
-static void close_reduction_loops(emitter_t* e, const hlo_tiled_space_t* space, uint32_t except) {
+static void close_reduction_loops(emitter_t* e, uint32_t space_number, uint32_t except) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->first_digit + i != except) close_loop(e, space->first_digit + i);
   }
@@ -608,70 +641,81 @@ static void close_reduction_loops(emitter_t* e, const hlo_tiled_space_t* space, 
 
 // The lanes are the user's: every lane reduces on its own.
 static void reduce_lanes_apart(emitter_t* e, sibling_set_t* set, uint32_t lanes) {
-  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  uint32_t space = set->members[0]->reduction;
   start_accumulators(e, set, lanes);
   open_reduction_loops(e, space, NO_DIGIT);
   accumulate(e, set, 0, false);
   close_reduction_loops(e, space, NO_DIGIT);
-  finish_accumulators(e, set);
+}
+
+// Accumulators over lanes and unrolled steps to one lane of the first.
+static void fold_accumulators(emitter_t* e, sibling_set_t* set, const sibling_set_t* rest) {
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    accumulator_t* a = &set->accumulators[i];
+    hlo_vir_value_t* value = a->vars[0];
+    for (uint32_t u = 1; u < set->unroll; ++u) value = combine(e, a, value, a->vars[u]);
+    value = fold_lanes(e, a, value);
+    if (rest) {
+      hlo_vir_value_t* one = rest->accumulators[i].vars[0];
+      hlo_vir_elem_t elem = (hlo_vir_elem_t)value->type.elem;
+      if (one->type.elem != elem) one = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, one);
+      value = combine(e, a, value, one);
+    }
+    a->vars[0] = value;
+  }
 }
 
 static void reduce_over_lanes(emitter_t* e, sibling_set_t* set, uint32_t digit) {
-  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  uint32_t space_number = set->members[0]->reduction;
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   int64_t extent = space->extents[digit - space->first_digit];
   uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
   hlo_vir_value_t* saved_mask = e->mask;
   e->lane_digit = digit;
   e->lanes = e->kernel->lanes;
   e->mask = NULL;
-  bool needs_rest = extent % e->lanes && !e->kernel->target->has_masks;
+  bool needs_rest = !e->kernel->target->has_masks;
   set->unroll = extent >= (int64_t)e->lanes * ACCUMULATORS && set->count <= 2 ? ACCUMULATORS : 1;
   sibling_set_t rest = *set;
   rest.unroll = 1;
   start_accumulators(e, set, e->lanes);
   if (needs_rest) start_accumulators(e, &rest, 1);
-  open_reduction_loops(e, space, digit);
-  lane_loop(e, set, digit, extent);
-  if (needs_rest) scalar_rest(e, &rest, digit, extent);
-  close_reduction_loops(e, space, digit);
+  open_reduction_loops(e, space_number, digit);
+  range_t range = reduction_range(e, space_number, digit - space->first_digit);
+  lane_loop(e, set, digit, range);
+  if (needs_rest) scalar_rest(e, &rest, digit, range);
+  close_reduction_loops(e, space_number, digit);
   e->lane_digit = saved_digit;
   e->lanes = saved_lanes;
   e->mask = saved_mask;
-  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
-    accumulator_t* a = &set->accumulators[i];
-    for (uint32_t u = 1; u < set->unroll; ++u) {
-      a->vars[0] = combine(e, a, a->vars[0], a->vars[u]);
-    }
-    a->vars[0] = fold_lanes(e, a, a->vars[0]);
-    if (needs_rest) {
-      hlo_vir_value_t* one = rest.accumulators[i].vars[0];
-      hlo_vir_elem_t elem = (hlo_vir_elem_t)a->vars[0]->type.elem;
-      if (one->type.elem != elem) one = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, one);
-      a->vars[0] = combine(e, a, a->vars[0], one);
-    }
+  fold_accumulators(e, set, needs_rest ? &rest : NULL);
+}
+
+// The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator then.
+static void run_reduction(emitter_t* e, const hlo_tiled_t* tiled, sibling_set_t* set) {
+  collect_siblings(e, tiled, set);
+  for (uint32_t i = 0; i < set->count; ++i) emit_inner_reductions(e, set->members[i]);
+  if (has_lanes(e, tiled->digits)) {
+    reduce_lanes_apart(e, set, e->lanes);
+    return;
   }
-  finish_accumulators(e, set);
+  uint32_t digit = choose_lane_digit(e, set);
+  if (digit != NO_DIGIT) {
+    reduce_over_lanes(e, set, digit);
+    return;
+  }
+  uint32_t saved = e->lane_digit;
+  e->lane_digit = NO_DIGIT;
+  reduce_lanes_apart(e, set, 1);
+  e->lane_digit = saved;
 }
 
 static void emit_reduce(emitter_t* e, const hlo_tiled_t* tiled) {
   emit_inner_reductions(e, tiled);
   if (e->done[tiled->number]) return;  // came along as a sibling
   sibling_set_t set;
-  collect_siblings(e, tiled, &set);
-  for (uint32_t i = 0; i < set.count; ++i) emit_inner_reductions(e, set.members[i]);
-  if (has_lanes(e, tiled->digits)) {
-    reduce_lanes_apart(e, &set, e->lanes);
-    return;
-  }
-  uint32_t digit = choose_lane_digit(e, &set);
-  if (digit == NO_DIGIT) {
-    uint32_t saved = e->lane_digit;
-    e->lane_digit = NO_DIGIT;
-    reduce_lanes_apart(e, &set, 1);
-    e->lane_digit = saved;
-  } else {
-    reduce_over_lanes(e, &set, digit);
-  }
+  run_reduction(e, tiled, &set);
+  finish_accumulators(e, &set);
 }
 
 // ---- the rest
@@ -787,11 +831,6 @@ static void emit_lane_loop(emitter_t* e, uint32_t digit, hlo_vir_value_t* low, h
   e->mask = NULL;
 }
 
-/// Range of a loop in this segment and chunk.
-typedef struct range {
-  hlo_vir_value_t *low, *end;
-} range_t;
-
 // Loops from `level` on. Reductions come before the outermost loop they do not depend on.
 static void emit_loops(emitter_t* e, uint32_t level, const range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
@@ -808,13 +847,6 @@ static void emit_loops(emitter_t* e, uint32_t level, const range_t* ranges) {
   open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
   emit_loops(e, level + 1, ranges);
   close_loop(e, digit);
-}
-
-static range_t chunk_range(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size, range_t all) {
-  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
-  return (range_t){hlo_vir_index(b, HLO_VIR_imax, first, all.low),
-                   hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
 }
 
 static void make_ranges(const emitter_t* e, const hlo_kernel_segment_t* segment,
@@ -838,12 +870,12 @@ static void make_ranges(const emitter_t* e, const hlo_kernel_segment_t* segment,
   ranges[1] = chunk_range(b, part, kernel->chunk_size, ranges[1]);
 }
 
-static hlo_status_t emit_segment(const hlo_kernel_t* kernel, hlo_arena_t* scratch, emitter_t* e,
-                                 uint32_t number, hlo_vir_value_t* chunk) {
+static hlo_status_t start_segment(emitter_t* e, hlo_arena_t* scratch,
+                                  const hlo_kernel_segment_t* segment) {
   hlo_tiling_t* tiling;
-  HLO_TRY(hlo_kernel_walk(kernel, scratch, &kernel->segments[number], &tiling));
+  HLO_TRY(hlo_kernel_walk(e->kernel, scratch, segment, &tiling));
   if (tiling->refusal) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "fusion %u: %s", kernel->fusion->index,
+    return hlo_status_create(HLO_STATUS_INTERNAL, "fusion %u: %s", e->kernel->fusion->index,
                              tiling->refusal);
   }
   e->tiling = tiling;
@@ -853,31 +885,128 @@ static hlo_status_t emit_segment(const hlo_kernel_t* kernel, hlo_arena_t* scratc
   e->bound = 0;
   e->lane_digit = NO_DIGIT;
   e->mask = NULL;
+  return hlo_ok();
+}
+
+static hlo_status_t emit_segment(emitter_t* e, hlo_arena_t* scratch, uint32_t number,
+                                 hlo_vir_value_t* chunk) {
+  const hlo_kernel_segment_t* segment = &e->kernel->segments[number];
+  HLO_TRY(start_segment(e, scratch, segment));
   range_t ranges[HLO_TILED_MAX_DIGITS];
-  make_ranges(e, &kernel->segments[number], chunk, ranges);
+  make_ranges(e, segment, chunk, ranges);
   emit_loops(e, 0, ranges);
   return hlo_ok();
+}
+
+// ---- kernels that cut a reduction into chunks: partial results through scratch memory
+
+static const hlo_tiled_t* first_reduction(const emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (e->tiling->instances[i]->kind == HLO_TILED_REDUCE) return e->tiling->instances[i];
+  }
+  return NULL;
+}
+
+static hlo_vir_value_t* scratch_address(const emitter_t* e) {
+  return e->addresses[e->kernel->fusion->input_count + e->kernel->fusion->output_count];
+}
+
+// Partial `i` of a chunk, as it is in registers.
+static hlo_element_address_t partial_address(emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
+  hlo_vir_value_t* row = hlo_vir_index(e->b, HLO_VIR_imul, chunk,
+                                       hlo_vir_iconst(e->b, e->kernel->partial_count * 8));
+  return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, scratch_address(e), row),
+                                 .offset_bytes = 8 * i};
+}
+
+static hlo_status_t emit_partials(emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+  HLO_TRY(start_segment(e, scratch, &e->kernel->segments[0]));
+  e->chunk = chunk;
+  sibling_set_t set;
+  run_reduction(e, first_reduction(e), &set);
+  e->chunk = NULL;
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    hlo_element_address_t at = partial_address(e, chunk, i);
+    hlo_vir_value_t* value = set.accumulators[i].vars[0];
+    hlo_vir_value_t* operands[] = {value, at.base};
+    hlo_vir_emit(e->b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, at.offset_bytes, 2, operands);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t emit_finish(emitter_t* e, hlo_arena_t* scratch) {
+  HLO_TRY(start_segment(e, scratch, &e->kernel->segments[0]));
+  hlo_vir_builder_t* b = e->b;
+  sibling_set_t set;
+  collect_siblings(e, first_reduction(e), &set);
+  start_accumulators(e, &set, 1);
+  hlo_vir_value_t* chunk =
+      hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, (int64_t)e->kernel->chunk_count),
+                        1, 0);
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    accumulator_t* a = &set.accumulators[i];
+    hlo_element_address_t at = partial_address(e, chunk, i);
+    hlo_vir_value_t* operands[] = {at.base};
+    hlo_vir_type_t type = a->vars[0]->type;
+    if (a->dtype == HLO_DTYPE_PRED) type.elem = (uint8_t)lane_integer(e, e->kernel->lanes);
+    hlo_vir_value_t* value = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
+    if (type.elem != a->vars[0]->type.elem) {
+      value = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)a->vars[0]->type.elem, value);
+    }
+    hlo_vir_set(b, a->vars[0], combine(e, a, a->vars[0], value));
+  }
+  hlo_vir_end(b);
+  close_block(e);
+  finish_accumulators(e, &set);
+  emit_point(e);
+  return hlo_ok();
+}
+
+static emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                              hlo_vir_value_t* const* addresses,
+                              uint32_t (*site_of)(void* context, const hlo_node_t* node),
+                              void* context) {
+  hlo_vir_fence(b);
+  return (emitter_t){.kernel = kernel,
+                     .b = b,
+                     .addresses = addresses,
+                     .site_of = site_of,
+                     .context = context,
+                     .lane_digit = NO_DIGIT,
+                     .lanes = 1};
+}
+
+// What cannot be emitted is out of memory, or a fault of the kernel's creation: the module is unusable.
+static void give_up(hlo_vir_builder_t* b, hlo_status_t status) {
+  if (hlo_status_is_ok(status)) return;
+  hlo_status_release(status);
+  b->module->arena.failed = true;
 }
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
                      uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
-  emitter_t e = {.kernel = kernel,
-                 .b = b,
-                 .addresses = addresses,
-                 .site_of = site_of,
-                 .context = context,
-                 .lanes = 1};
+  emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  hlo_vir_fence(b);
-  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
-    hlo_status_t status = emit_segment(kernel, &scratch, &e, i, chunk);
-    if (!hlo_status_is_ok(status)) {
-      hlo_status_release(status);
-      b->module->arena.failed = true;
-      break;
+  if (kernel->split_space) {
+    give_up(b, emit_partials(&e, &scratch, chunk));
+  } else {
+    for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+      give_up(b, emit_segment(&e, &scratch, i, chunk));
     }
   }
+  hlo_arena_deinit(&scratch);
+}
+
+void hlo_kernel_emit_finish(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                            hlo_vir_value_t* const* addresses,
+                            uint32_t (*site_of)(void* context, const hlo_node_t* node),
+                            void* context) {
+  if (!kernel->split_space) return;
+  emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  give_up(b, emit_finish(&e, &scratch));
   hlo_arena_deinit(&scratch);
 }

@@ -6,7 +6,7 @@
 #include "codegen/fusion.h"
 #include "codegen/tiled.h"
 
-enum { HLO_KERNEL_MAX_SEGMENTS = 128 };
+enum { HLO_KERNEL_MAX_SEGMENTS = 128, HLO_KERNEL_MAX_PARTIALS = 8 };
 
 /// Ranges of the output's digits, [low, end) each.
 typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_DIGITS][2];
@@ -28,6 +28,9 @@ struct hlo_kernel {
   int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
   bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]
   uint64_t parts_per_outer;   // chunks per value of loops[0] then
+  uint32_t split_space;       // not 0: the output is one element, chunks are parts of this reduction
+  uint32_t split_digit;       // number in that space of the digit that is cut
+  uint32_t partial_count;     // accumulators that a chunk leaves behind, 8 bytes each
   double cost_ns;
 };
 

@@ -63,8 +63,18 @@ static hlo_vir_func_t* make_chunk(hlo_vir_module_t* module, const hlo_kernel_t* 
   for (uint32_t i = 0; i < count; ++i) {
     addresses[i] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * i, HLO_VIR_INVARIANT);
   }
+  size_t scratch = hlo_kernel_scratch_bytes(kernel);
+  if (scratch) {
+    addresses[count] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * count, HLO_VIR_INVARIANT);
+  }
   bool is_cut = hlo_kernel_chunk_count(kernel) > 1;
   hlo_kernel_emit(kernel, &b, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL, NULL, NULL);
+  if (scratch) {  // the test runs the chunks in order: the last one finishes
+    hlo_vir_value_t* last = hlo_vir_iconst(&b, (int64_t)hlo_kernel_chunk_count(kernel) - 1);
+    hlo_vir_begin_if(&b, hlo_vir_icmp(&b, HLO_VIR_EQ, hlo_vir_param(&b, 2), last));
+    hlo_kernel_emit_finish(kernel, &b, addresses, NULL, NULL);
+    hlo_vir_end(&b);
+  }
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   return func;
@@ -92,9 +102,12 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
   hlo_vir_func_t* func = make_chunk(module, kernel, fusion);
   expect_ok(hlo_vir_module_status(module), text, NULL);
   expect_ok(hlo_vir_verify(module, target->vector_bytes), text, module);
-  void* table[128];
-  hlo_vir_range_t ranges[129] = {{table, sizeof table, false}};
+  void* table[129];
+  hlo_vir_range_t ranges[130] = {{table, sizeof table, false}};
   uint32_t count = fusion->input_count + fusion->output_count;
+  size_t scratch_bytes = hlo_kernel_scratch_bytes(kernel);
+  void* scratch = hlo_mem_alloc_zeroed(scratch_bytes);
+  table[count] = scratch;
   for (uint32_t i = 0; i < count; ++i) {
     bool is_output = i >= fusion->input_count;
     const hlo_value_t* value =
@@ -104,7 +117,8 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
     assert_non_null(table[i]);
     ranges[i + 1] = (hlo_vir_range_t){table[i], memory->sizes[value->index], is_output};
   }
-  hlo_vir_interp_options_t options = {true, count + 1, ranges};
+  ranges[count + 1] = (hlo_vir_range_t){scratch, scratch_bytes, true};
+  hlo_vir_interp_options_t options = {true, count + 2, ranges};
   hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION};
   for (uint64_t chunk = 0; chunk < hlo_kernel_chunk_count(kernel); ++chunk) {
     uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)table, chunk};
@@ -112,6 +126,7 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
     expect_ok(hlo_vir_interp_run(func, params, &options, &answer), text, module);
     assert_int_equal(answer, 0);
   }
+  hlo_mem_free(scratch);
   hlo_vir_module_release(module);
 }
 
@@ -337,6 +352,15 @@ static void test_chunks(void** state) {
         "%0 = stablehlo.exponential %a : tensor<3x40001xf32>\n"
         "%1 = stablehlo.log %0 : tensor<3x40001xf32>\n"
         "return %1 : tensor<3x40001xf32>\n}", 1, 1e-4);
+  check("func.func @main(%a: tensor<600x2003xf32>) -> (tensor<f32>, tensor<f32>) {\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%n = stablehlo.constant dense<1201800.0> : tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
+        "%1 = stablehlo.divide %0, %n : tensor<f32>\n"
+        "%2 = stablehlo.abs %a : tensor<600x2003xf32>\n"
+        "%3 = stablehlo.reduce(%2 init: %i) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<600x2003xf32>, tensor<f32>) -> tensor<f32>\n"
+        "return %1, %3 : tensor<f32>, tensor<f32>\n}", 2, 1e-4);
 }
 
 int main(void) {

@@ -516,6 +516,35 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   return hlo_arena_status(t->arena);
 }
 
+static void mark_atoms(const hlo_expr_t* expr, bool* marks) {
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_atom_t* atom = expr->terms[i].atom;
+    if (atom->kind == HLO_EXPR_VALUE) marks[atom->number] = true;
+    if (atom->argument) mark_atoms(atom->argument, marks);
+  }
+}
+
+// Operands have smaller numbers than their users.
+void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks) {
+  marks[tiled->number] = true;
+  for (uint32_t i = tiled->number + 1; i-- > 0;) {
+    const hlo_tiled_t* user = tiling->instances[i];
+    if (!marks[i]) continue;
+    for (uint32_t k = 0; k < user->operand_count; ++k) marks[user->operands[k]->number] = true;
+    if (user->offset) mark_atoms(user->offset, marks);
+  }
+  marks[tiled->number] = false;
+}
+
+bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  bool marks[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_needed(tiling, tiled, marks);
+  for (uint32_t i = 0; i < tiled->number; ++i) {
+    if (marks[i] && tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
+  }
+  return false;
+}
+
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* end = hlo_region_terminator(body);

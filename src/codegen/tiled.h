@@ -86,6 +86,11 @@ typedef struct hlo_tiling {
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
 
+/// Marks what `tiled` needs, itself not, by number; marks: instance_count flags, cleared.
+void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);
+/// Whether a reduction is among what `tiled` needs.
+bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
+
 /// Whether a node can be a member of a fusion at all (element types, op, reducer).
 bool hlo_tiled_supports(const hlo_node_t* node);
 /// The binary op that reduces each result on its own; HLO_OP_COUNT when the body is something else.
