@@ -89,11 +89,20 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
   return node;
 }
 
+// The buffer that dynamic_update_slice overwrites is memory, whoever made it.
+static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
+  return user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0];
+}
+
 static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
   users_t users = {.group = NONE};
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const hlo_node_t* user = use->user;
+      if (user->parent == node->parent && needs_memory(user, use)) {
+        add_outside(&users, place_of(f, user)->position);
+        continue;
+      }
       if (user->parent != node->parent) {
         const hlo_node_t* outer = enclosing(node->parent, user);
         add_outside(&users, outer ? place_of(f, outer)->position : UINT32_MAX);
@@ -131,6 +140,7 @@ static bool add_cheap(const fuser_t* f, member_list_t* list) {
     for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
       hlo_node_t* def = hlo_node_operand(list->nodes[i], k)->def;
       if (!def || list_has(list, def)) continue;
+      if (needs_memory(list->nodes[i], &list->nodes[i]->operands[k])) continue;
       const placing_t* place = place_of(f, def);
       bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
       bool is_here = def->parent == list->nodes[0]->parent;
@@ -154,7 +164,8 @@ static bool collect_inputs(const member_list_t* list, hlo_value_t** inputs, uint
   for (uint32_t i = 0; i < list->count; ++i) {
     for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
       hlo_value_t* value = hlo_node_operand(list->nodes[i], k);
-      if (value->def && list_has(list, value->def)) continue;
+      bool is_memory = needs_memory(list->nodes[i], &list->nodes[i]->operands[k]);
+      if (value->def && list_has(list, value->def) && !is_memory) continue;
       uint32_t at = 0;
       while (at < *count && inputs[at] != value) ++at;
       if (at < *count) continue;
@@ -225,7 +236,8 @@ static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
     f->group_capacity = capacity;
   }
   f->groups[f->group_count] =
-      (group_t){.element_count = hlo_type_element_count(node->results[0].type),
+      (group_t){.element_count =
+                    hlo_type_element_count(hlo_tiled_written(&node->results[0])->type),
                 .last_position = place_of(f, node)->position,
                 .output_count = node->result_count};
   return join(f, (int32_t)f->group_count++, node);
@@ -263,14 +275,14 @@ static bool changes_elements(const hlo_node_t* node) {
 
 // Joining is safe without a trial when the node and all its users just go along with the elements.
 static bool needs_trial(const hlo_node_t* node) {
-  if (node->op == HLO_OP_reduce || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
+  if (node->op == HLO_OP_reduce || node->op == HLO_OP_reduce_window || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
       node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
     return true;
   }
   if (is_cheap_op(node)) return false;
   for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
     if (changes_elements(use->user) || use->user->op == HLO_OP_reshape ||
-        use->user->op == HLO_OP_reduce) {
+        use->user->op == HLO_OP_reduce || use->user->op == HLO_OP_reduce_window) {
       return true;
     }
   }
@@ -279,7 +291,7 @@ static bool needs_trial(const hlo_node_t* node) {
 
 static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users, bool* out_joins) {
   *out_joins = false;
-  if (users->group < 0) return hlo_ok();
+  if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
   const group_t* group = &f->groups[users->group];
   if (group->member_count >= MAX_MEMBERS) return hlo_ok();
   if (users->has_outside) {

@@ -66,6 +66,9 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
 /// Whether an output may be the very memory of an input: every element of the input is read before, or
 /// in the same step as, the same element of the output is written, and by the same chunk.
 bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input);
+/// The input that an output must be a copy of, or the very memory of, before the kernel runs, because it
+/// writes only a slice of it (dynamic_update_slice); -1: none.
+int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output);
 /// Emits the loops at the builder's place. addresses: INDEX base addresses of the fusion's inputs, then
 /// outputs, then the scratch memory if there is any, different ones never overlapping but as hlo_kernel_may_share() allowed; chunk: INDEX, NULL
 /// when there is one. site_of(context, node): the site number of a member.

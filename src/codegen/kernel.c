@@ -135,7 +135,7 @@ static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t l
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     if (digit == HLO_TILED_MAX_DIGITS) {
       cost += stores;
-    } else if (hlo_expr_coefficient(tiling->output_offsets[i], digit) == 1) {
+    } else if (lane_cost(tiling->output_offsets[i], digit, 1) == 1) {
       cost += stores / lanes;
     } else {
       return -1;
@@ -279,8 +279,14 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
     if (cost < 4) continue;
     uint32_t at = 0;
     while (at < kernel->fusion->node_count && kernel->fusion->nodes[at] != node) ++at;
-    const hlo_type_t* type = is_reduce ? hlo_node_operand_type(node, 0) : node->results[0].type;
-    totals[at] += evaluation_count(kernel, tiling, tiled) / (double)hlo_type_element_count(type);
+    // A window visits its operand many times by its nature.
+    const hlo_type_t* type = node->op == HLO_OP_reduce ? hlo_node_operand_type(node, 0)
+                                                       : node->results[0].type;
+    double wanted = (double)hlo_type_element_count(type);
+    if (node->op == HLO_OP_reduce_window) {
+      wanted *= (double)tiling->spaces[tiled->reduction].element_count;
+    }
+    totals[at] += evaluation_count(kernel, tiling, tiled) / wanted;
     // The loops of one reduction may run its operands again: softmax needs its exponentials twice.
     if (totals[at] > (is_reduce ? 1.5 : 3.5)) {
       return refused(kernel->fusion, "it would be computed again and again");
@@ -335,6 +341,15 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel) { return kernel->chu
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
   return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;
+}
+
+int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  const hlo_value_t* value = fusion->outputs[output];
+  if (hlo_tiled_written(value) == value) return -1;
+  int32_t input = 0;
+  while (fusion->inputs[input] != hlo_node_operand(value->def, 0)) ++input;
+  return input;
 }
 
 bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input) {

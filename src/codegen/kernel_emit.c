@@ -8,7 +8,7 @@
 #include "codegen/kernel_impl.h"
 #include "codegen/math/math.h"
 
-enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8 };
+enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8, UNROLLED_ELEMENTS = 16 };
 
 /// Range of a loop in this segment and chunk.
 typedef struct range {
@@ -331,9 +331,9 @@ static hlo_vir_value_t* emit_wide(emitter_t* e, const hlo_tiled_t* tiled, uint32
 typedef struct accumulator {
   const hlo_tiled_t* tiled;
   uint32_t result;
+  bool is_pair;  // a value whose index is in the next accumulator
   hlo_op_t op;
   hlo_dtype_t dtype;
-  uint32_t lanes;
   hlo_vir_value_t* vars[ACCUMULATORS];
 } accumulator_t;
 
@@ -396,15 +396,56 @@ static void collect_siblings(const emitter_t* e, const hlo_tiled_t* first, sibli
 }
 
 // Truth values are reduced as integers 0 and -1.
-static hlo_vir_value_t* combine(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* x,
-                                hlo_vir_value_t* y) {
+static hlo_vir_value_t* combine_one(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* x,
+                                    hlo_vir_value_t* y) {
   if (a->dtype != HLO_DTYPE_PRED) return hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
   bool is_any = a->op == HLO_OP_or || a->op == HLO_OP_add || a->op == HLO_OP_maximum;
   return hlo_vir_binary(e->b, a->op == HLO_OP_xor ? HLO_VIR_xor : is_any ? HLO_VIR_or : HLO_VIR_and,
                         x, y);
 }
 
+// The better value (NaN is best) and of equal ones the smaller index, as the body says.
+static void combine_pair(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* const* x,
+                         hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  hlo_vir_builder_t* b = e->b;
+  hlo_dtype_t index_dtype = a[1].dtype;
+  int64_t better = a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GT
+                                           : HLO_COMPARISON_DIRECTION_LT;
+  hlo_vir_value_t* pick = hlo_vmath_compare(b, a->dtype, better, false, x[0], y[0]);
+  if (hlo_dtype_is_float(a->dtype)) {
+    hlo_vir_value_t* is_nan =
+        hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_NE, false, x[0], x[0]);
+    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
+  }
+  hlo_vir_value_t* is_equal =
+      hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x[0], y[0]);
+  hlo_vir_value_t* is_first =
+      hlo_vmath_compare(b, index_dtype, HLO_COMPARISON_DIRECTION_LT, false, x[1], y[1]);
+  hlo_vir_value_t* pick_index = hlo_vir_binary(
+      b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_and, is_equal, is_first));
+  out[0] = hlo_vmath_select(b, pick, x[0], y[0]);
+  out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
+}
+
+// x op y for all accumulators; the arrays have a value for each.
+static void combine_all(emitter_t* e, const sibling_set_t* set, hlo_vir_value_t* const* x,
+                        hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    const accumulator_t* a = &set->accumulators[i];
+    if (a->is_pair) {
+      combine_pair(e, a, x + i, y + i, out + i);
+      ++i;
+    } else {
+      out[i] = combine_one(e, a, x[i], y[i]);
+    }
+  }
+}
+
 static hlo_vir_value_t* identity(emitter_t* e, const accumulator_t* a, uint32_t lanes) {
+  // The index beside an argmax's identity is larger than any.
+  if (a->op == HLO_OP_COUNT) {
+    return hlo_elementwise_identity(e->b, HLO_OP_minimum, a->dtype, lanes);
+  }
   if (a->dtype != HLO_DTYPE_PRED) {
     return hlo_elementwise_identity(e->b, a->op, a->dtype, lanes);
   }
@@ -417,16 +458,20 @@ static void start_accumulators(emitter_t* e, sibling_set_t* set, uint32_t lanes)
   set->accumulator_count = 0;
   for (uint32_t m = 0; m < set->count; ++m) {
     const hlo_tiled_t* tiled = set->members[m];
+    const hlo_node_t* node = tiled->value->def;
+    hlo_op_t arg = hlo_tiled_arg_reducer(node);
     for (uint32_t r = 0; r < result_count(tiled); ++r) {
       accumulator_t* a = &set->accumulators[set->accumulator_count++];
-      *a = (accumulator_t){.tiled = tiled, .result = r, .lanes = lanes};
-      a->op = hlo_tiled_reducer(tiled->value->def, r);
-      a->dtype = tiled->value->def->results[r].type->dtype;
-      for (uint32_t u = 0; u < set->unroll; ++u) {
-        a->vars[u] = hlo_vir_var(e->b, identity(e, a, lanes));
-      }
+      *a = (accumulator_t){.tiled = tiled, .result = r, .dtype = node->results[r].type->dtype};
+      a->is_pair = arg != HLO_OP_COUNT && r == 0;
+      a->op = arg == HLO_OP_COUNT ? hlo_tiled_reducer(node, r) : r == 0 ? arg : HLO_OP_COUNT;
+      for (uint32_t u = 0; u < set->unroll; ++u) a->vars[u] = hlo_vir_var(e->b, identity(e, a, lanes));
     }
   }
+}
+
+static void get_vars(const sibling_set_t* set, uint32_t u, hlo_vir_value_t** out) {
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) out[i] = set->accumulators[i].vars[u];
 }
 
 // One step of all accumulators with number `u`; inactive lanes contribute nothing.
@@ -442,50 +487,56 @@ static void accumulate(emitter_t* e, sibling_set_t* set, uint32_t u, bool is_mas
           hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, values[i], identity(e, a, lanes));
     }
   }
-  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
-    accumulator_t* a = &set->accumulators[i];
-    hlo_vir_set(e->b, a->vars[u], combine(e, a, a->vars[u], values[i]));
+  hlo_vir_value_t *vars[MAX_ACCUMULATED], *sums[MAX_ACCUMULATED];
+  get_vars(set, u, vars);
+  combine_all(e, set, vars, values, sums);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) hlo_vir_set(e->b, vars[i], sums[i]);
+}
+
+// All lanes of the values to one.
+static void fold_lanes(emitter_t* e, const sibling_set_t* set, hlo_vir_value_t** values) {
+  hlo_vir_builder_t* b = e->b;
+  while (values[0]->type.lanes > 1) {
+    hlo_vir_value_t *low[MAX_ACCUMULATED], *high[MAX_ACCUMULATED];
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      hlo_vir_type_t half =
+          hlo_vir_type((hlo_vir_elem_t)values[i]->type.elem, values[i]->type.lanes / 2);
+      low[i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &values[i]);
+      high[i] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &values[i]);
+    }
+    combine_all(e, set, low, high, values);
   }
 }
 
-// All lanes of a value to one.
-static hlo_vir_value_t* fold_lanes(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* value) {
-  hlo_vir_builder_t* b = e->b;
-  while (value->type.lanes > 1) {
-    hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)value->type.elem, value->type.lanes / 2);
-    hlo_vir_value_t* low = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &value);
-    hlo_vir_value_t* high = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &value);
-    value = combine(e, a, low, high);
+static void set_result(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* value) {
+  if (a->result == 0) e->done[a->tiled->number] = value;
+  for (uint32_t k = a->tiled->number + 1; a->result > 0 && k < e->tiling->instance_count; ++k) {
+    const hlo_tiled_t* other = e->tiling->instances[k];
+    if (other->kind == HLO_TILED_RESULT && other->operands[0] == a->tiled &&
+        other->value->number == a->result) {
+      e->done[k] = value;
+    }
   }
-  return value;
 }
 
 // The finished values: with the initial value, rounded, as masks where they are truth values.
 static void finish_accumulators(emitter_t* e, sibling_set_t* set) {
+  hlo_vir_value_t *values[MAX_ACCUMULATED], *first[MAX_ACCUMULATED];
+  get_vars(set, 0, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
-    accumulator_t* a = &set->accumulators[i];
-    hlo_vir_value_t* value = a->vars[0];
-    hlo_vir_value_t* first =
-        emit_wide(e, a->tiled->operands[result_count(a->tiled) + a->result], value->type.lanes);
-    if (a->dtype == HLO_DTYPE_PRED) {
-      hlo_vir_elem_t elem = (hlo_vir_elem_t)value->type.elem;
-      first = mask_to_integer(e, first);
-      if (first->type.elem != elem) first = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, first);
-      value = integer_to_mask(e, combine(e, a, first, value));
-    } else {
-      value = hlo_vmath_round_to(e->b, a->dtype, combine(e, a, first, value));
-    }
-    if (a->result == 0) {
-      e->done[a->tiled->number] = value;
-      continue;
-    }
-    for (uint32_t k = a->tiled->number + 1; k < e->tiling->instance_count; ++k) {
-      const hlo_tiled_t* other = e->tiling->instances[k];
-      if (other->kind == HLO_TILED_RESULT && other->operands[0] == a->tiled &&
-          other->value->number == a->result) {
-        e->done[k] = value;
-      }
-    }
+    const accumulator_t* a = &set->accumulators[i];
+    first[i] = emit_wide(e, a->tiled->operands[result_count(a->tiled) + a->result],
+                         values[i]->type.lanes);
+    if (a->dtype != HLO_DTYPE_PRED) continue;
+    hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
+    first[i] = mask_to_integer(e, first[i]);
+    if (first[i]->type.elem != elem) first[i] = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, first[i]);
+  }
+  combine_all(e, set, first, values, values);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    const accumulator_t* a = &set->accumulators[i];
+    set_result(e, a, a->dtype == HLO_DTYPE_PRED ? integer_to_mask(e, values[i])
+                                                : hlo_vmath_round_to(e->b, a->dtype, values[i]));
   }
 }
 
@@ -639,10 +690,30 @@ static void close_reduction_loops(emitter_t* e, uint32_t space_number, uint32_t 
   }
 }
 
+// All points of a small space one after the other, without loops, from digit `i` on.
+static void accumulate_each(emitter_t* e, sibling_set_t* set, uint32_t space_number, uint32_t i) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  if (i == space->digit_count) {
+    accumulate(e, set, 0, false);
+    return;
+  }
+  uint32_t digit = space->first_digit + i;
+  for (int64_t k = 0; k < space->extents[i]; ++k) {
+    e->digits[digit] = hlo_vir_iconst(e->b, k);
+    e->bound |= (uint64_t)1 << digit;
+    accumulate_each(e, set, space_number, i + 1);
+    forget_digit(e, digit);
+  }
+}
+
 // The lanes are the user's: every lane reduces on its own.
 static void reduce_lanes_apart(emitter_t* e, sibling_set_t* set, uint32_t lanes) {
   uint32_t space = set->members[0]->reduction;
   start_accumulators(e, set, lanes);
+  if (e->tiling->spaces[space].element_count <= UNROLLED_ELEMENTS) {
+    accumulate_each(e, set, space, 0);
+    return;
+  }
   open_reduction_loops(e, space, NO_DIGIT);
   accumulate(e, set, 0, false);
   close_reduction_loops(e, space, NO_DIGIT);
@@ -650,19 +721,22 @@ static void reduce_lanes_apart(emitter_t* e, sibling_set_t* set, uint32_t lanes)
 
 // Accumulators over lanes and unrolled steps to one lane of the first.
 static void fold_accumulators(emitter_t* e, sibling_set_t* set, const sibling_set_t* rest) {
-  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
-    accumulator_t* a = &set->accumulators[i];
-    hlo_vir_value_t* value = a->vars[0];
-    for (uint32_t u = 1; u < set->unroll; ++u) value = combine(e, a, value, a->vars[u]);
-    value = fold_lanes(e, a, value);
-    if (rest) {
-      hlo_vir_value_t* one = rest->accumulators[i].vars[0];
-      hlo_vir_elem_t elem = (hlo_vir_elem_t)value->type.elem;
-      if (one->type.elem != elem) one = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, one);
-      value = combine(e, a, value, one);
-    }
-    a->vars[0] = value;
+  hlo_vir_value_t *values[MAX_ACCUMULATED], *more[MAX_ACCUMULATED];
+  get_vars(set, 0, values);
+  for (uint32_t u = 1; u < set->unroll; ++u) {
+    get_vars(set, u, more);
+    combine_all(e, set, values, more, values);
   }
+  fold_lanes(e, set, values);
+  if (rest) {
+    get_vars(rest, 0, more);
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
+      if (more[i]->type.elem != elem) more[i] = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, more[i]);
+    }
+    combine_all(e, set, values, more, values);
+  }
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
 }
 
 static void reduce_over_lanes(emitter_t* e, sibling_set_t* set, uint32_t digit) {
@@ -943,18 +1017,20 @@ static hlo_status_t emit_finish(emitter_t* e, hlo_arena_t* scratch) {
   hlo_vir_value_t* chunk =
       hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, (int64_t)e->kernel->chunk_count),
                         1, 0);
+  hlo_vir_value_t *vars[MAX_ACCUMULATED] = {0}, *values[MAX_ACCUMULATED] = {0};
+  get_vars(&set, 0, vars);
   for (uint32_t i = 0; i < set.accumulator_count; ++i) {
-    accumulator_t* a = &set.accumulators[i];
     hlo_element_address_t at = partial_address(e, chunk, i);
     hlo_vir_value_t* operands[] = {at.base};
-    hlo_vir_type_t type = a->vars[0]->type;
-    if (a->dtype == HLO_DTYPE_PRED) type.elem = (uint8_t)lane_integer(e, e->kernel->lanes);
-    hlo_vir_value_t* value = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
-    if (type.elem != a->vars[0]->type.elem) {
-      value = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)a->vars[0]->type.elem, value);
-    }
-    hlo_vir_set(b, a->vars[0], combine(e, a, a->vars[0], value));
+    hlo_vir_type_t type = vars[i]->type;
+    bool is_mask = set.accumulators[i].dtype == HLO_DTYPE_PRED;
+    if (is_mask) type.elem = (uint8_t)lane_integer(e, e->kernel->lanes);
+    values[i] = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
+    if (type.elem == vars[i]->type.elem) continue;
+    values[i] = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)vars[i]->type.elem, values[i]);
   }
+  combine_all(e, &set, vars, values, values);
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) hlo_vir_set(b, vars[i], values[i]);
   hlo_vir_end(b);
   close_block(e);
   finish_accumulators(e, &set);

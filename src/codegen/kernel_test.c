@@ -9,6 +9,7 @@
 #include <cmocka.h>
 // clang-format on
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/kernel_abi.h"
@@ -113,6 +114,11 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
     const hlo_value_t* value =
         is_output ? fusion->outputs[i - fusion->input_count] : fusion->inputs[i];
     if (is_output) allocate(memory, value);
+    if (is_output && hlo_kernel_updates(kernel, i - fusion->input_count) >= 0) {
+      const hlo_value_t* old =
+          fusion->inputs[hlo_kernel_updates(kernel, i - fusion->input_count)];
+      memcpy(memory->of[value->index], memory->of[old->index], memory->sizes[old->index]);
+    }
     table[i] = memory->of[value->index];
     assert_non_null(table[i]);
     ranges[i + 1] = (hlo_vir_range_t){table[i], memory->sizes[value->index], is_output};
@@ -331,6 +337,63 @@ static void test_reduce(void** state) {
         "return %0 : tensor<bf16>\n}", 1, 1e-2);
 }
 
+static void test_arg_reduce(void** state) {
+  (void)state;
+  static const char body[] =
+      "%%0:2 = stablehlo.reduce(%%a init: %%z), (%%i init: %%j) across dimensions = [%d] : (tensor<23x41xf32>, tensor<23x41xi32>, tensor<f32>, tensor<i32>) -> (tensor<%sxf32>, tensor<%sxi32>)\n"
+      "reducer(%%x: tensor<f32>, %%y: tensor<f32>) (%%k: tensor<i32>, %%l: tensor<i32>) {\n"
+      "%%1 = stablehlo.compare GT, %%x, %%y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%%2 = stablehlo.compare NE, %%x, %%x, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%%3 = stablehlo.or %%1, %%2 : tensor<i1>\n"
+      "%%4 = stablehlo.compare EQ, %%x, %%y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%%5 = stablehlo.compare LT, %%k, %%l, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "%%6 = stablehlo.and %%4, %%5 : tensor<i1>\n"
+      "%%7 = stablehlo.or %%3, %%6 : tensor<i1>\n"
+      "%%8 = stablehlo.select %%3, %%x, %%y : tensor<i1>, tensor<f32>\n"
+      "%%9 = stablehlo.select %%7, %%k, %%l : tensor<i1>, tensor<i32>\n"
+      "stablehlo.return %%8, %%9 : tensor<f32>, tensor<i32>\n}\n";
+  for (int dim = 0; dim < 2; ++dim) {
+    char reduce[2048], text[4096];
+    const char* left = dim ? "23" : "41";
+    snprintf(reduce, sizeof reduce, body, dim, left, left);
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<23x41xf32>) -> tensor<%sxi32> {\n"
+             "%%z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+             "%%j = stablehlo.constant dense<0> : tensor<i32>\n"
+             "%%i = stablehlo.iota dim = %d : tensor<23x41xi32>\n%s"
+             "return %%0#1 : tensor<%sxi32>\n}",
+             left, dim, reduce, left);
+    check(text, 1, 0);
+  }
+}
+
+static void test_windows(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<2x9x9x20xf32>) -> tensor<2x5x5x20xf32> {\n"
+        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%0 = \"stablehlo.reduce_window\"(%a, %i) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [0, 1], [1, 0], [0, 0]]> : tensor<4x2xi64>}> ({\n"
+        "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+        "%m = stablehlo.maximum %x, %y : tensor<f32>\n"
+        "stablehlo.return %m : tensor<f32>\n}) : (tensor<2x9x9x20xf32>, tensor<f32>) -> tensor<2x5x5x20xf32>\n"
+        "return %0 : tensor<2x5x5x20xf32>\n}", 1, 0);
+}
+
+static void test_updates(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<20x18xf32>, %u: tensor<3x11xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<20x18xf32> {\n"
+        "%0 = stablehlo.negate %u : tensor<3x11xf32>\n"
+        "%1 = stablehlo.dynamic_update_slice %a, %0, %i, %j : (tensor<20x18xf32>, tensor<3x11xf32>, tensor<i32>, tensor<i32>) -> tensor<20x18xf32>\n"
+        "return %1 : tensor<20x18xf32>\n}", 1, 0);
+  check("func.func @main(%u: tensor<3x11xf32>, %i: tensor<i32>) -> tensor<20x11xf32> {\n"
+        "%c = stablehlo.constant dense<1.5> : tensor<f32>\n"
+        "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+        "%a = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<20x11xf32>\n"
+        "%s = stablehlo.dynamic_slice %a, %i, %z, sizes = [3, 11] : (tensor<20x11xf32>, tensor<i32>, tensor<i32>) -> tensor<3x11xf32>\n"
+        "%0 = stablehlo.add %s, %u : tensor<3x11xf32>\n"
+        "%1 = stablehlo.dynamic_update_slice %a, %0, %i, %z : (tensor<20x11xf32>, tensor<3x11xf32>, tensor<i32>, tensor<i32>) -> tensor<20x11xf32>\n"
+        "return %1 : tensor<20x11xf32>\n}", 2, 0);
+}
+
 static void test_softmax(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<6x45xf32>) -> tensor<6x45xf32> {\n"
@@ -367,7 +430,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax),     cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates),    cmocka_unit_test(test_chunks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

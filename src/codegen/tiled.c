@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "codegen/elementwise.h"
 
-enum { TABLE_SIZE = 256, MAX_RANK = 32 };
+enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64 };
 
 typedef const hlo_expr_t* const* index_t;
 
@@ -385,21 +385,12 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, index_t
   return add(t, tiled, type->rank);
 }
 
-static hlo_tiled_t* reduce(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t depth) {
-  const hlo_node_t* node = value->def;
-  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = value->type;
-  uint32_t dim_count, half = node->operand_count / 2;
-  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &dim_count);
-  int64_t reduced_dims[MAX_RANK], count = 1;
-  for (uint32_t i = 0; i < dim_count; ++i) count *= reduced_dims[i] = from->dims[dims[i]];
-  uint32_t space = find_space(t, count, depth + 1);
-  if (t->refusal) return NULL;
-  const hlo_expr_t *reduced[MAX_RANK], *inner[MAX_RANK];
-  hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, dim_count, reduced_dims, reduced);
-  uint32_t kept = 0, at;
-  for (uint32_t i = 0; i < from->rank; ++i) {
-    inner[i] = contains(dims, dim_count, i, &at) ? reduced[at] : index[kept++];
-  }
+// A reduce instance over `space` of the operands at `inner`; what is read outside of them is the initial
+// value.
+static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t space,
+                              index_t inner, uint32_t depth) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  uint32_t half = node->operand_count / 2;
   hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_REDUCE,
                                               .value = &node->results[0],
                                               .index = copy_index(t, to->rank, index),
@@ -407,12 +398,63 @@ static hlo_tiled_t* reduce(hlo_tiling_t* t, const hlo_value_t* value, index_t in
                             2 * half);
   if (!tiled) return NULL;
   for (uint32_t i = 0; i < half; ++i) {
-    tiled->operands[i] = get(t, hlo_node_operand(node, i), inner, depth + 1);
-    if (!tiled->operands[i]) return NULL;
-    tiled->operands[half + i] = get(t, hlo_node_operand(node, half + i), NULL, depth);
-    if (!tiled->operands[half + i]) return NULL;
+    hlo_tiled_t* first = get(t, hlo_node_operand(node, half + i), NULL, depth);
+    hlo_tiled_t* operand = get(t, hlo_node_operand(node, i), inner, depth + 1);
+    for (uint32_t d = 0; d < from->rank && first && operand; ++d) {
+      if (inner[d]->low >= 0 && inner[d]->high < from->dims[d]) continue;
+      operand = guard(t, hlo_node_operand(node, i), inner, from->rank, inner[d], 0, from->dims[d],
+                      operand, first);
+    }
+    tiled->operands[i] = operand;
+    tiled->operands[half + i] = first;
+    if (!operand || !first) return NULL;
   }
   return add(t, tiled, to->rank);
+}
+
+static hlo_tiled_t* reduce(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t depth) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  uint32_t dim_count, kept = 0, at;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &dim_count);
+  int64_t reduced_dims[MAX_RANK], count = 1;
+  for (uint32_t i = 0; i < dim_count; ++i) count *= reduced_dims[i] = from->dims[dims[i]];
+  uint32_t space = find_space(t, count, depth + 1);
+  if (t->refusal) return NULL;
+  const hlo_expr_t *reduced[MAX_RANK], *inner[MAX_RANK];
+  hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, dim_count, reduced_dims, reduced);
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    inner[i] = contains(dims, dim_count, i, &at) ? reduced[at] : index[kept++];
+  }
+  return reduce_at(t, node, index, space, inner, depth);
+}
+
+// Attribute `id` of a window at dimension `i`; `fallback` when absent.
+static int64_t window_attr(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
+  uint32_t count;
+  const int64_t* list = hlo_node_attr_ints(node, id, &count);
+  return list && i < count ? list[i] : fallback;
+}
+
+static hlo_tiled_t* reduce_window(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                  uint32_t depth) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  uint32_t rank;
+  const int64_t* window = hlo_node_attr_ints(node, HLO_ATTR_window_dimensions, &rank);
+  int64_t count = 1;
+  for (uint32_t i = 0; i < rank; ++i) count *= window[i];
+  uint32_t space = find_space(t, count, depth + 1);
+  if (t->refusal) return NULL;
+  const hlo_expr_t *place[MAX_RANK], *inner[MAX_RANK];
+  hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, rank, window, place);
+  for (uint32_t i = 0; i < from->rank; ++i) {
+    const hlo_expr_t* start =
+        hlo_expr_mul(&t->exprs, index[i], window_attr(node, HLO_ATTR_window_strides, i, 1));
+    const hlo_expr_t* step =
+        hlo_expr_mul(&t->exprs, place[i], window_attr(node, HLO_ATTR_window_dilations, i, 1));
+    int64_t padding = window_attr(node, HLO_ATTR_padding, 2 * i, 0);
+    inner[i] = hlo_expr_add(&t->exprs, hlo_expr_add(&t->exprs, start, step), number(t, -padding));
+  }
+  return reduce_at(t, node, index, space, inner, depth);
 }
 
 static hlo_tiled_t* reduce_result(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
@@ -460,7 +502,8 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t 
       return leaf(t, value, index, HLO_TILED_INDEX, 0,
                   index[hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0)]);
     case HLO_OP_reduce:
-      return value->number ? reduce_result(t, value, index, depth) : reduce(t, value, index, depth);
+      return value->number ? reduce_result(t, value, index, depth) : reduce(t, node, index, depth);
+    case HLO_OP_reduce_window: return reduce_window(t, node, index, depth);
     default: return elementwise(t, node, index, depth);
   }
 }
@@ -482,6 +525,37 @@ static hlo_tiled_t* get(hlo_tiling_t* t, const hlo_value_t* value, index_t index
   return get_node(t, value, index, depth);
 }
 
+const hlo_value_t* hlo_tiled_written(const hlo_value_t* output) {
+  bool is_update = output->def && output->def->op == HLO_OP_dynamic_update_slice;
+  return is_update ? hlo_node_operand(output->def, 1) : output;
+}
+
+static void walk_output(hlo_tiling_t* t, uint32_t i) {
+  const hlo_value_t* output = t->fusion->outputs[i];
+  const hlo_value_t* value = hlo_tiled_written(output);
+  const hlo_expr_t* index[MAX_RANK];
+  const hlo_expr_t* linear = t->spaces[0].linear;
+  if (value->type->rank > MAX_RANK) {
+    refuse(t, "too many dimensions");
+    return;
+  }
+  hlo_expr_delinearize(&t->exprs, linear, value->type->rank, value->type->dims, index);
+  t->outputs[i] = get(t, value, index, 0);
+  t->output_offsets[i] = linear;
+  if (value == output) return;
+  // A slice of the output is written, at a place that only running can tell.
+  const hlo_expr_t* place[MAX_RANK];
+  for (uint32_t d = 0; d < value->type->rank; ++d) {
+    const hlo_expr_t* start =
+        runtime_value(t, hlo_node_operand(output->def, 2 + d), NULL, 0,
+                      output->type->dims[d] - value->type->dims[d], 0);
+    place[d] = hlo_expr_add(&t->exprs, start, index[d]);
+  }
+  t->output_offsets[i] =
+      hlo_expr_linearize(&t->exprs, value->type->rank, output->type->dims, place);
+  wish_split(t, t->output_offsets[i]);
+}
+
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
   hlo_expr_space_init(&t->exprs, t->arena);
   t->digit_count = t->instance_count = 0;
@@ -496,22 +570,12 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   for (uint32_t i = 0; i < t->space_count; ++i) t->spaces[i].linear = NULL;
   hlo_tiled_space_t* space = &t->spaces[0];
   if (t->space_count == 0) {
-    int64_t count = hlo_type_element_count(t->fusion->outputs[0]->type);
+    int64_t count = hlo_type_element_count(hlo_tiled_written(t->fusion->outputs[0])->type);
     *space = (hlo_tiled_space_t){.element_count = count, .digit_count = 1, .extents = {count}};
     t->space_count = 1;
   }
   space->linear = make_digits(t, space, 0, ranges);
-  for (uint32_t i = 0; i < outputs && !t->refusal; ++i) {
-    const hlo_value_t* value = t->fusion->outputs[i];
-    const hlo_expr_t* index[MAX_RANK];
-    if (value->type->rank > MAX_RANK) {
-      refuse(t, "too many dimensions");
-      break;
-    }
-    hlo_expr_delinearize(&t->exprs, space->linear, value->type->rank, value->type->dims, index);
-    t->output_offsets[i] = space->linear;
-    t->outputs[i] = get(t, value, index, 0);
-  }
+  for (uint32_t i = 0; i < outputs && !t->refusal; ++i) walk_output(t, i);
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
 }
@@ -543,6 +607,60 @@ bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* t
     if (marks[i] && tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
   }
   return false;
+}
+
+static bool is_compare(const hlo_value_t* value, int64_t direction, const hlo_value_t* x,
+                       const hlo_value_t* y) {
+  const hlo_node_t* node = value->def;
+  return node && node->op == HLO_OP_compare && hlo_node_operand(node, 0) == x &&
+         hlo_node_operand(node, 1) == y &&
+         hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1) == direction;
+}
+
+// `value` is a or b (in this order of operands).
+static bool is_binary(const hlo_value_t* value, hlo_op_t op, const hlo_value_t** a,
+                      const hlo_value_t** b) {
+  if (!value->def || value->def->op != op) return false;
+  *a = hlo_node_operand(value->def, 0);
+  *b = hlo_node_operand(value->def, 1);
+  return true;
+}
+
+static bool is_selection(const hlo_value_t* value, const hlo_value_t** condition,
+                         const hlo_value_t* x, const hlo_value_t* y) {
+  if (!value->def || value->def->op != HLO_OP_select) return false;
+  *condition = hlo_node_operand(value->def, 0);
+  return hlo_node_operand(value->def, 1) == x && hlo_node_operand(value->def, 2) == y;
+}
+
+// The body that frameworks emit for argmax and argmin: the better value (NaN is best), of equal ones that
+// with the smaller index; so the order of combination does not matter.
+hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
+  const hlo_region_t* body = node->op == HLO_OP_reduce ? node->regions[0] : NULL;
+  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
+  if (!end || node->result_count != 2 || body->arg_count != 4 || end->operand_count != 2 ||
+      !hlo_dtype_is_integer(node->results[1].type->dtype)) {
+    return HLO_OP_COUNT;
+  }
+  const hlo_value_t *x = body->args[0], *i = body->args[1], *y = body->args[2], *j = body->args[3];
+  const hlo_value_t *pick, *pick_index, *better, *again, *tie, *is_equal, *is_first;
+  if (!is_selection(hlo_node_operand(end, 0), &pick, x, y) ||
+      !is_selection(hlo_node_operand(end, 1), &pick_index, i, j) ||
+      !is_binary(pick_index, HLO_OP_or, &again, &tie) || again != pick ||
+      !is_binary(tie, HLO_OP_and, &is_equal, &is_first) ||
+      !is_compare(is_equal, HLO_COMPARISON_DIRECTION_EQ, x, y) ||
+      !is_compare(is_first, HLO_COMPARISON_DIRECTION_LT, i, j)) {
+    return HLO_OP_COUNT;
+  }
+  const hlo_value_t* is_nan;
+  better = pick;
+  if (is_binary(pick, HLO_OP_or, &better, &is_nan) &&
+      !is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x)) {
+    return HLO_OP_COUNT;
+  }
+  if (is_compare(better, HLO_COMPARISON_DIRECTION_GT, x, y)) return HLO_OP_maximum;
+  if (is_compare(better, HLO_COMPARISON_DIRECTION_LT, x, y)) return HLO_OP_minimum;
+  return HLO_OP_COUNT;
 }
 
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
@@ -584,11 +702,24 @@ static bool is_zero(const int64_t* list, uint32_t count) {
 }
 
 static bool supports_reduce(const hlo_node_t* node) {
+  if (hlo_tiled_arg_reducer(node) != HLO_OP_COUNT) return true;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (hlo_tiled_reducer(node, i) == HLO_OP_COUNT) return false;
     if (node->results[i].type->dtype != hlo_node_operand_type(node, i)->dtype) return false;
   }
   return true;
+}
+
+// Small windows without dilation of the operand: each output element reduces its own window.
+static bool supports_reduce_window(const hlo_node_t* node) {
+  uint32_t count;
+  const int64_t* window = hlo_node_attr_ints(node, HLO_ATTR_window_dimensions, &count);
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    elements *= window[i];
+    if (elements > MAX_WINDOW || window_attr(node, HLO_ATTR_base_dilations, i, 1) != 1) return false;
+  }
+  return node->result_count == 1 && supports_reduce(node);
 }
 
 bool hlo_tiled_supports(const hlo_node_t* node) {
@@ -604,7 +735,9 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_pad:
       list = hlo_node_attr_ints(node, HLO_ATTR_interior_padding, &count);
       return is_zero(list, count);
+    case HLO_OP_dynamic_update_slice: return true;
     case HLO_OP_reduce: return supports_reduce(node);
+    case HLO_OP_reduce_window: return supports_reduce_window(node);
     default: return hlo_elementwise_supports(node);
   }
 }

@@ -93,6 +93,11 @@ bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 
 /// Whether a node can be a member of a fusion at all (element types, op, reducer).
 bool hlo_tiled_supports(const hlo_node_t* node);
+/// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose other
+/// elements are there already.
+const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);
+/// maximum or minimum for the body of argmax and argmin over (values, indices); HLO_OP_COUNT otherwise.
+hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node);
 /// The binary op that reduces each result on its own; HLO_OP_COUNT when the body is something else.
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
 
