@@ -285,6 +285,17 @@ static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
   }
 }
 
+// A slice updated in place.
+static void join_updates(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
+    int32_t updated = hlo_kernel_updates(kernel, o);
+    if (updated < 0 || !hlo_kernel_may_share(kernel, o, (uint32_t)updated)) continue;
+    join(planner, hlo_planner_buffer(planner, fusion->outputs[o]),
+         hlo_planner_buffer(planner, fusion->inputs[updated]));
+  }
+}
+
 // An output over the first input that ends here.
 static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
@@ -305,15 +316,18 @@ static void join_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   }
 }
 
-static void join_steps(hlo_planner_t* planner, hlo_step_kind_t kind) {
+typedef enum join_phase { JOIN_IN_PLACE, JOIN_OUTPUTS } join_phase_t;
+
+static void join_steps(hlo_planner_t* planner, join_phase_t phase) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind != kind) continue;
-      if (kind == HLO_STEP_SITE) {
-        join_node(planner, step->node);
+      if (step->kind == HLO_STEP_SITE && phase == JOIN_IN_PLACE) join_node(planner, step->node);
+      if (step->kind != HLO_STEP_FUSION) continue;
+      if (phase == JOIN_IN_PLACE) {
+        join_updates(planner, step->fusion);
       } else {
         join_fusion(planner, step->fusion);
       }
@@ -341,9 +355,9 @@ static void join_results(hlo_planner_t* planner) {
 
 hlo_status_t hlo_planner_join(hlo_planner_t* planner) {
   HLO_TRY(join_control(planner, planner->plan->func->body));
-  join_steps(planner, HLO_STEP_SITE);
+  join_steps(planner, JOIN_IN_PLACE);
   join_results(planner);
-  join_steps(planner, HLO_STEP_FUSION);
+  join_steps(planner, JOIN_OUTPUTS);
   return hlo_arena_status(planner->arena);
 }
 

@@ -151,6 +151,10 @@ static hlo_status_t run_fusion(check_t* check, const hlo_step_t* step) {
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
     const hlo_value_t* output = fusion->outputs[o];
     hlo_place_t place = hlo_plan_place(plan, output);
+    int32_t updated = hlo_kernel_updates(plan->kernels[fusion->index], o);
+    if (updated >= 0 && !holds(check, fusion->inputs[updated], place)) {
+      return fault(check, step->node, "what is updated is not in the place of output", o);
+    }
     for (uint32_t i = 0; i < fusion->input_count; ++i) {
       hlo_place_t other = hlo_plan_place(plan, fusion->inputs[i]);
       if (overlap(check, place, size_of(output), other, size_of(fusion->inputs[i])) &&

@@ -172,6 +172,23 @@ static hlo_status_t move_site(finish_t* finish, const hlo_node_t* node) {
   return hlo_ok();
 }
 
+// What a kernel updates a slice of is first brought to where the output is.
+static hlo_status_t move_fusion(finish_t* finish, const hlo_step_t* step) {
+  hlo_planner_t* planner = finish->planner;
+  const hlo_fusion_t* fusion = step->fusion;
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  move_list_t* list = NULL;
+  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
+    int32_t updated = hlo_kernel_updates(kernel, o);
+    if (updated < 0) continue;
+    if (!list) HLO_TRY(begin_list(finish, step->node, &list));
+    const hlo_value_t* value = fusion->inputs[updated];
+    HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value),
+                     hlo_planner_buffer(planner, fusion->outputs[o]), value_bytes(finish, value)));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t find_results(finish_t* finish) {
   hlo_planner_t* planner = finish->planner;
   uint32_t count = planner->plan->result_count;
@@ -200,6 +217,7 @@ static hlo_status_t list_moves(finish_t* finish) {
       const hlo_step_t* step = &sequence->steps[i];
       if (step->kind == HLO_STEP_CONTROL) HLO_TRY(move_control(finish, step->node));
       if (step->kind == HLO_STEP_SITE) HLO_TRY(move_site(finish, step->node));
+      if (step->kind == HLO_STEP_FUSION) HLO_TRY(move_fusion(finish, step));
     }
   }
   return move_ends(finish, hlo_region_terminator(plan->func->body), NULL);
