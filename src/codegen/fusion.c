@@ -20,7 +20,7 @@ typedef struct group {
   hlo_node_t** members;  // last first
   int64_t element_count;
   uint32_t last_position;
-  bool has_reduce;
+  hlo_fusion_t* fusion;  // made at the end
 } group_t;
 
 /// What a node became.
@@ -221,7 +221,6 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
     group->member_capacity = capacity;
   }
   group->members[group->member_count++] = node;
-  group->has_reduce |= node->op == HLO_OP_reduce;
   place_of(f, node)->group = number;
   return hlo_ok();
 }
@@ -342,7 +341,7 @@ static bool is_view(const hlo_node_t* node) {
          node->op == HLO_OP_hlo_bitcast;
 }
 
-// A step for the group: its fusion, or when loops cannot do it each member on its own.
+// The group's fusion; NULL when loops cannot compute it.
 static hlo_status_t make_fusion(fuser_t* f, const group_t* group, hlo_fusion_t** out) {
   hlo_fusion_t* fusion;
   HLO_TRY(build(f, group, NULL, f->arena, &fusion));
@@ -359,35 +358,42 @@ static hlo_status_t make_fusion(fuser_t* f, const group_t* group, hlo_fusion_t**
   return hlo_ok();
 }
 
-static hlo_status_t make_group_step(fuser_t* f, const group_t* group, hlo_step_t* out_step) {
-  hlo_node_t* last = group->members[0];
-  *out_step = (hlo_step_t){HLO_STEP_SITE, last, NULL};
-  if (group->member_count == 1 && is_view(last)) {
-    out_step->kind = HLO_STEP_VIEW;
-    return hlo_ok();
-  }
-  hlo_fusion_t* fusion;
-  HLO_TRY(make_fusion(f, group, &fusion));
-  if (fusion) {
-    fusion->index = f->schedule->fusion_count++;
-    *out_step = (hlo_step_t){HLO_STEP_FUSION, last, fusion};
+static bool is_lone_view(const group_t* group) {
+  return group->member_count == 1 && is_view(group->members[0]);
+}
+
+// A node that becomes a call reads its operands from memory: cheap ones that were to be computed where
+// they are used get groups of their own.
+static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
+  placing_t* place = place_of(f, node);
+  place->is_fusible = place->is_cheap = place->is_everywhere = false;
+  place->group = NONE;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hlo_node_t* def = hlo_node_operand(node, i)->def;
+    if (!def || def->parent != node->parent || def->op == HLO_OP_constant) continue;
+    if (place_of(f, def)->is_fusible && place_of(f, def)->group == NONE) {
+      HLO_TRY(start_group(f, def));
+    }
   }
   return hlo_ok();
 }
 
-// A group that loops cannot compute falls apart: every member on its own.
-static hlo_status_t dissolve_refused(fuser_t* f) {
-  uint32_t count = f->group_count;
-  for (uint32_t g = 0; g < count; ++g) {
-    if (f->groups[g].member_count < 2) continue;
-    hlo_arena_mark_t mark = hlo_arena_mark(f->arena);
-    hlo_fusion_t* fusion;
-    HLO_TRY(make_fusion(f, &f->groups[g], &fusion));
-    hlo_arena_reset(f->arena, mark);
-    if (fusion) continue;
+// The fusions of all groups. A group that loops cannot compute falls apart into its members; a member
+// that they cannot compute by itself is called. Groups made on the way come last in the list.
+static hlo_status_t make_fusions(fuser_t* f) {
+  for (uint32_t g = 0; g < f->group_count; ++g) {
+    if (is_lone_view(&f->groups[g])) continue;
+    HLO_TRY(make_fusion(f, &f->groups[g], &f->groups[g].fusion));
+    if (f->groups[g].fusion) {
+      f->groups[g].fusion->index = f->schedule->fusion_count++;
+      continue;
+    }
     group_t whole = f->groups[g];
     f->groups[g].member_count = 0;
-    for (uint32_t i = 0; i < whole.member_count; ++i) HLO_TRY(start_group(f, whole.members[i]));
+    if (whole.member_count == 1) HLO_TRY(make_site(f, whole.members[0]));
+    for (uint32_t i = 0; whole.member_count > 1 && i < whole.member_count; ++i) {
+      HLO_TRY(start_group(f, whole.members[i]));
+    }
   }
   return hlo_ok();
 }
@@ -407,7 +413,7 @@ static hlo_status_t make_steps(fuser_t* f, hlo_sequence_t* sequence) {
     if (place->group != NONE) {
       const group_t* group = &f->groups[place->group];
       if (group->members[0] != node) continue;
-      HLO_TRY(make_group_step(f, group, step));
+      *step = (hlo_step_t){group->fusion ? HLO_STEP_FUSION : HLO_STEP_VIEW, node, group->fusion};
     } else if (place->is_fusible) {
       continue;  // computed where it is used, or dead
     } else {
@@ -438,7 +444,7 @@ static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
   f->group_count = f->group_capacity = 0;
   number_nodes(f, region);
   for (hlo_node_t* node = region->last; node; node = node->prev) HLO_TRY(place_node(f, node));
-  HLO_TRY(dissolve_refused(f));
+  HLO_TRY(make_fusions(f));
   HLO_TRY(make_steps(f, &f->schedule->sequences[at]));
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (!is_control(node)) continue;

@@ -90,7 +90,7 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      hlo_fusion_t* fusion = sequence->steps[i].fusion;
       if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
       HLO_TRY(hlo_kernel_create(fusion, target, arena, &kernels[fusion->index]));
     }
