@@ -358,8 +358,12 @@ static hlo_status_t make_fusion(fuser_t* f, const group_t* group, hlo_fusion_t**
   return hlo_ok();
 }
 
-static bool is_lone_view(const group_t* group) {
-  return group->member_count == 1 && is_view(group->members[0]);
+// A view of something that is in memory.
+static bool is_lone_view(const fuser_t* f, const group_t* group) {
+  if (group->member_count != 1 || !is_view(group->members[0])) return false;
+  const hlo_node_t* def = hlo_node_operand(group->members[0], 0)->def;
+  if (!def || def->parent != group->members[0]->parent) return true;
+  return !place_of(f, def)->is_fusible || place_of(f, def)->group != NONE;
 }
 
 // A node that becomes a call reads its operands from memory: cheap ones that were to be computed where
@@ -382,7 +386,7 @@ static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
 // that they cannot compute by itself is called. Groups made on the way come last in the list.
 static hlo_status_t make_fusions(fuser_t* f) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
-    if (is_lone_view(&f->groups[g])) continue;
+    if (is_lone_view(f, &f->groups[g])) continue;
     HLO_TRY(make_fusion(f, &f->groups[g], &f->groups[g].fusion));
     if (f->groups[g].fusion) {
       f->groups[g].fusion->index = f->schedule->fusion_count++;

@@ -144,10 +144,20 @@ static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t l
   return cost;
 }
 
+// Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
+static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
+  uint32_t bytes = hlo_elementwise_register_bytes(tiled->value->type->dtype);
+  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return bytes;
+  bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
+  if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;
+  bool may_gather = hlo_dtype_size_bytes(tiled->value->type->dtype) >= 4;
+  return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
+}
+
 static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    uint32_t bytes = hlo_elementwise_register_bytes(tiling->instances[i]->value->type->dtype);
+    uint32_t bytes = lane_bytes(tiling->instances[i]);
     if (bytes > widest) widest = bytes;
   }
   return widest;
