@@ -12,6 +12,7 @@ import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,22 @@ def run(tool, backend, path):
     done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
                           capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+FORMATS = {"f64": "d", "f32": "f", "f16": "e", "complex<f32>": "f", "complex<f64>": "d"}
+
+
+def packed_numbers(text, element):
+    """The values of a large result, printed as hexadecimal bytes; None when it is not."""
+    packed = re.search(r'"0x([0-9A-F]+)"', text)
+    if not packed:
+        return None
+    data = bytes.fromhex(packed.group(1))
+    if element == "bf16":
+        return [v for v, in struct.iter_unpack("<f", b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2)))]
+    if element not in FORMATS:
+        return list(data)
+    return [v for v, in struct.iter_unpack("<" + FORMATS[element], data)]
 
 
 def numbers(text):
@@ -56,8 +73,11 @@ def line_fault(mine, theirs):
     if mine == theirs:
         return None
     element = theirs.rsplit("x", 1)[-1] if "x" in theirs.rsplit(":", 1)[-1] else theirs.rsplit("<", 1)[-1]
-    tolerance = TOLERANCE.get(element.rstrip(">") + (">" if "complex" in element else ""))
-    mine_values, values = numbers(mine.rsplit(":", 1)[0]), numbers(theirs.rsplit(":", 1)[0])
+    name = element.rstrip(">") + (">" if "complex" in element else "")
+    tolerance = TOLERANCE.get(name)
+    mine_values, values = packed_numbers(mine, name), packed_numbers(theirs, name)
+    if mine_values is None or values is None:
+        mine_values, values = numbers(mine.rsplit(":", 1)[0]), numbers(theirs.rsplit(":", 1)[0])
     if tolerance is None or len(mine_values) != len(values):
         return f"found {mine[:200]}, expected {theirs[:200]}"
     bound = tolerance * max([abs(v) for v in values if math.isfinite(v)], default=1.0)
