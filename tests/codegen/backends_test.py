@@ -23,9 +23,9 @@ PROGRAMS = """add_100_args add_scalar chain_of_50_small_ops cholesky_256 cnn_sma
     gelu_layernorm_1e3 inv_256 lstm_scan_128 matmul_f32_256 mlp_train_digits qr_256 roll_elementwise_400
     scan_1e4_matvec16 scan_3x3_carry_1e4 unrolled_500_ops vmap_solve4_1e4 while_1e4_vec100""".split()
 # Chains that multiply rounding errors on random arguments; tests/jax runs them on arguments that do not.
-WILD = {"chain_of_50_small_ops", "unrolled_500_ops"}
+WILD = {"chain_of_50_small_ops", "lstm_scan_128", "unrolled_500_ops"}
 # Of the largest magnitude in the result: sums are taken in another order.
-TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4}
+TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4}
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|0x[0-9A-Fa-f]+|inf|nan)|true|false")
 
 
