@@ -9,6 +9,14 @@
 #define HLO_VMATH(op, ...) value_t* hlo_vmath_##op(builder_t* b, value_t* x, value_t* y);
 #include "codegen/math/math.def"
 
+/// x = 2^exponent (1 + fraction), 1 + fraction in [sqrt(1/2), sqrt(2)), of positive finite x.
+typedef struct log_parts {
+  value_t *exponent, *fraction;
+} log_parts_t;
+log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x);
+/// exp(x + low) for small low.
+value_t* hlo_vmath_exp_of_sum(builder_t* b, value_t* x, value_t* low);
+
 value_t* hlo_vmath_clamp_float(builder_t* b, value_t* low, value_t* x, value_t* high);
 value_t* hlo_vmath_compare_float(builder_t* b, hlo_vir_condition_t condition, bool is_total_order,
                                  value_t* x, value_t* y);

@@ -63,8 +63,7 @@ static value_t* log_edges(builder_t* b, value_t* x, value_t* value) {
   return vselect(b, vcmp(b, HLO_VIR_GT, x, zero), value, at_zero);
 }
 
-value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
+log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x) {
   const log_format_t* f = format_of(x);
   const double scale = ldexp(1, f->mantissa_bits);
   value_t* is_subnormal = vcmp_k(b, HLO_VIR_LT, x, f->smallest_normal);
@@ -72,7 +71,13 @@ value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {
   exponent_t e = exponent_of(b, normal);
   value_t* n = vselect(b, is_subnormal, vadd_k(b, e.n, -f->mantissa_bits), e.n);
   value_t* mantissa = vof_bits(b, visub(b, vbits(b, normal), e.bits));
-  return log_edges(b, x, log_of_parts(b, n, vadd_k(b, mantissa, -1)));
+  return (log_parts_t){n, vadd_k(b, mantissa, -1)};
+}
+
+value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  log_parts_t parts = hlo_vmath_log_parts(b, x);
+  return log_edges(b, x, log_of_parts(b, parts.exponent, parts.fraction));
 }
 
 // What 1 + x loses by rounding is added to f.

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sine, cosine and tangent: x = n pi + r (sine), (n + 1/2) pi + r (cosine) or n pi / 2 + r
+// (tangent). With the multiple in three parts for all but large x; for these, under an `if`, with
+// as many bits of 1 / pi as it takes.
+#include "codegen/math/coefficients.h"
+#include "codegen/math/functions.h"
+
+/// What differs between f32 and f64.
+typedef struct trig_format {
+  double rounder;   // adding it rounds to an integer, whose low bits are those of the sum
+  double largest;   // magnitude that the parts reduce
+  double parts[3];  // of pi, all positive; n times the first differs from x by a number that needs
+                    // no rounding
+  int sign_shift;   // from the lowest bit to the sign
+} trig_format_t;
+
+static const trig_format_t formats[2] = {
+    {0x1.8p23, 0x1p17, {0x1.921fb4p+1, 0x1.4442dp-23, 0x1.846988p-47}, 31},
+    {0x1.8p52, 0x1p30, {0x1.921fb54442d18p+1, 0x1.1a62633145c06p-53, 0x1.c1cd129024e08p-106}, 63},
+};
+
+static const double inverse = 0x1.45f306dc9c883p-2;  // 1 / pi
+
+static const trig_format_t* format_of(const value_t* x) {
+  return &formats[is_f64(x)];
+}
+
+// x with its sign changed where the integer in the low bits of `shifted` is odd.
+static value_t* negate_if_odd(builder_t* b, value_t* x, value_t* shifted) {
+  value_t* sign = vshl_k(b, vbits(b, shifted), format_of(x)->sign_shift);
+  return vxor(b, x, vof_bits(b, sign));
+}
+
+// sin(r) for |r| <= pi / 2. Rounding shall not take it beyond 1.
+static value_t* sine_of(builder_t* b, value_t* r) {
+  value_t* square = vmul(b, r, r);
+  value_t* sum = is_f64(r) ? POLYNOMIAL(b, square, sin_f64) : POLYNOMIAL(b, square, sin_f32);
+  value_t* sine = vfma(b, vmul(b, r, square), sum, r);
+  return vat_most(b, vat_least(b, sine, -1), 1);
+}
+
+// ---- large arguments ----------------------------------------------------------------------------
+
+/// The unevaluated sum of two floats.
+typedef struct pair {
+  value_t *high, *low;
+} pair_t;
+
+// high + x becomes high, what the sum loses goes to low.
+static pair_t accumulate(builder_t* b, pair_t sum, value_t* x) {
+  value_t* high = vadd(b, sum.high, x);
+  value_t* part = vsub(b, high, sum.high);
+  value_t* lost = vadd(b, vsub(b, sum.high, vsub(b, high, part)), vsub(b, x, part));
+  return (pair_t){high, vadd(b, sum.low, lost)};
+}
+
+// x less a multiple of 2, at most 1 in magnitude.
+static value_t* modulo_2(builder_t* b, value_t* x) {
+  value_t* half = vround(b, vmul_k(b, x, 0.5), HLO_VIR_NEAREST_EVEN);
+  return vfnma(b, half, vconst(b, x, 2), x);
+}
+
+// Row g of inverse_pi has 2^(16 g - 1075) / pi modulo 2 in four parts, so that x, scaled to an
+// integer below 2^69, times the row is x / pi modulo 2.
+enum { ROW_PARTS = 4, FIRST_ROW = 64, ROW_BITS = 4, MANTISSA = 52 };
+
+// The integer, and its row's parts.
+static value_t* load_row(builder_t* b, value_t* x, value_t* parts[ROW_PARTS]) {
+  value_t* bits = vbits(b, vabs(b, x));
+  value_t* group = vlshr_k(b, bits, MANTISSA + ROW_BITS);
+  group = hlo_vir_binary(b, HLO_VIR_smax, group, viconst(b, group, FIRST_ROW));
+  const uint32_t blob = hlo_vir_module_add_blob(b->module, inverse_pi, sizeof inverse_pi);
+  value_t* base = hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
+  value_t* address[] = {base, vshl_k(b, viadd_k(b, group, -FIRST_ROW), 2)};
+  enum { SCALE_8 = 3 };
+  for (int i = 0; i < ROW_PARTS; ++i) {
+    parts[i] = hlo_vir_emit(b, HLO_VIR_gather, x->type, SCALE_8 | HLO_VIR_INVARIANT,
+                            (int64_t)sizeof(double) * i, 2, address);
+  }
+  // The exponent is that of 2^52 plus its place in the group.
+  value_t* shift = viadd_k(b, vshl_k(b, group, MANTISSA + ROW_BITS), -((int64_t)1075 << MANTISSA));
+  return vof_bits(b, visub(b, bits, shift));
+}
+
+// sin(|x|) (shift 0) or cos(x) (shift 1/2), of F64
+static value_t* large_sine(builder_t* b, value_t* x, double shift) {
+  const trig_format_t* f = format_of(x);
+  value_t* part[ROW_PARTS];
+  value_t* integer = load_row(b, x, part);
+  value_t *product[3], *error[3];
+  for (int i = 0; i < 3; ++i) {
+    product[i] = vmul(b, integer, part[i]);
+    error[i] = vneg(b, vfnma(b, integer, part[i], product[i]));
+  }
+  pair_t sum = {modulo_2(b, product[0]), vconst(b, x, 0)};
+  sum = accumulate(b, sum, modulo_2(b, error[0]));
+  sum = accumulate(b, sum, modulo_2(b, product[1]));
+  if (shift != 0) sum = accumulate(b, sum, vconst(b, x, -shift));
+  value_t* rounder = vconst(b, x, f->rounder);
+  value_t* shifted = vadd(b, sum.high, rounder);
+  pair_t turn = {vsub(b, sum.high, vsub(b, shifted, rounder)), vconst(b, x, 0)};
+  value_t* rest[] = {sum.low, error[1], product[2], error[2], vmul(b, integer, part[3])};
+  for (size_t i = 0; i < COUNT(rest); ++i) turn = accumulate(b, turn, rest[i]);
+  value_t* high = vadd(b, turn.high, turn.low);
+  value_t* low = vadd(b, vsub(b, turn.high, high), turn.low);
+  value_t* r = vmul_k(b, high, f->parts[0]);
+  value_t* lost = vneg(b, vfnma(b, high, vconst(b, x, f->parts[0]), r));
+  lost = vfma(b, high, vconst(b, x, f->parts[1]), vfma(b, low, vconst(b, x, f->parts[0]), lost));
+  value_t* sine = sine_of(b, vadd(b, r, lost));
+  if (shift != 0) sine = vneg(b, sine);  // cos((n + 1/2) pi + r) = -(-1)^n sin(r)
+  sine = negate_if_odd(b, sine, shifted);
+  return vadd(b, sine, vsub(b, x, x));  // NaN for infinities
+}
+
+static value_t* large_sine_of(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  return vxor(b, large_sine(b, x, 0), vsign_bit(b, x));
+}
+static value_t* large_cosine_of(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  return large_sine(b, x, 0.5);
+}
+static value_t* large_tangent_of(builder_t* b, value_t* x, value_t* y) {
+  return vdiv(b, large_sine_of(b, x, y), large_cosine_of(b, x, y));
+}
+
+// `value` where x is not large, else large(x), which is computed only if there is any.
+static value_t* unless_large(builder_t* b, value_t* x, value_t* value, vector_fn_t large) {
+  value_t* is_large = vcmp_k(b, HLO_VIR_GT, vabs(b, x), format_of(x)->largest);
+  value_t* result = hlo_vir_var(b, value);
+  hlo_vir_begin_if(b, vany(b, is_large));
+  value_t* here = hlo_vir_var(b, x);  // keeps what follows inside
+  value_t* exact = is_f64(x) ? large(b, here, NULL) : hlo_vmath_in_f64(b, large, here, NULL);
+  hlo_vir_set(b, result, vselect(b, is_large, exact, value));
+  hlo_vir_end(b);
+  return result;
+}
+
+// ---- functions ----------------------------------------------------------------------------------
+
+/// size = n pi / parts_of_pi + rest, for sizes that are not negative; `shifted` holds n in its low
+/// bits.
+typedef struct reduced {
+  value_t *shifted, *rest;
+} reduced_t;
+
+static reduced_t reduce(builder_t* b, value_t* size, int parts_of_pi) {
+  const trig_format_t* f = format_of(size);
+  value_t* rounder = vconst(b, size, f->rounder);
+  value_t* shifted = vfma(b, size, vconst(b, size, parts_of_pi * inverse), rounder);
+  value_t* n = vsub(b, shifted, rounder);
+  value_t* rest = size;
+  for (size_t i = 0; i < COUNT(f->parts); ++i) {
+    rest = vfnma(b, n, vconst(b, size, f->parts[i] / parts_of_pi), rest);
+  }
+  return (reduced_t){shifted, rest};
+}
+
+value_t* hlo_vmath_sine(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  reduced_t reduced = reduce(b, vabs(b, x), 1);
+  value_t* sine = negate_if_odd(b, sine_of(b, reduced.rest), reduced.shifted);
+  return unless_large(b, x, vxor(b, sine, vsign_bit(b, x)), large_sine_of);
+}
+
+// The sine of h pi - x with h = n + 1/2, times (-1)^n.
+value_t* hlo_vmath_cosine(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  const trig_format_t* f = format_of(x);
+  value_t* rounder = vconst(b, x, f->rounder);
+  value_t* turns = vfma(b, x, vconst(b, x, inverse), vconst(b, x, -0.5));
+  value_t* shifted = vadd(b, turns, rounder);
+  value_t* h = vadd_k(b, vsub(b, shifted, rounder), 0.5);
+  value_t* rest = vneg(b, x);
+  for (size_t i = 0; i < COUNT(f->parts); ++i) rest = vfma(b, h, vconst(b, x, f->parts[i]), rest);
+  return unless_large(b, x, negate_if_odd(b, sine_of(b, rest), shifted), large_cosine_of);
+}
+
+// tan(rest), or -1 / tan(rest) for odd n.
+value_t* hlo_vmath_tan(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  value_t* one = vconst(b, x, 1);
+  reduced_t reduced = reduce(b, vabs(b, x), 2);
+  value_t* r = reduced.rest;
+  value_t* square = vmul(b, r, r);
+  value_t* tangent = vfma(b, vmul(b, r, square), POLYNOMIAL(b, square, tan_f64), r);
+  value_t* odd_bit = vshl_k(b, vbits(b, reduced.shifted), format_of(x)->sign_shift);
+  value_t* is_odd = vscmp_k(b, HLO_VIR_LT, odd_bit, 0);
+  value_t* bottom = vselect(b, is_odd, vneg(b, tangent), one);
+  value_t* value = vdiv(b, vselect(b, is_odd, one, tangent), bottom);
+  return unless_large(b, x, vxor(b, value, vsign_bit(b, x)), large_tangent_of);
+}
+
+value_t* hlo_vmath_chlo_tan(builder_t* b, value_t* x, value_t* y) {
+  return hlo_vmath_tan(b, x, y);
+}
