@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "codegen/c/emit.h"
 #include "codegen/vir/interp.h"
+#include "codegen/vir/lane_cases.inl"
 #include "codegen/vir/random_vir.inl"
 
 enum { FUNC_COUNT = 24, STATEMENTS = 40, SAVED_BYTES = 1 << 16 };
@@ -126,6 +127,55 @@ static void test_random_generic(void** state) {
   compare_random(*state, NULL, 2000);
 }
 
+// ---- single ops --------------------------------------------------------------------------------
+
+typedef struct op_cases {
+  hlo_vir_module_t* module;
+  const hlo_c_program_t* program;  // NULL while the functions are made
+  const hlo_vir_func_t* next;
+  uint8_t *by_interp, *by_code;
+} op_cases_t;
+
+static void visit_case(const lane_case_t* c, void* context) {
+  op_cases_t* cases = context;
+  if (!cases->program) {
+    lane_cases_func(cases->module, c, 32);
+    return;
+  }
+  const hlo_vir_func_t* func = cases->next;
+  cases->next = func->next;
+  lane_cases_fill(c, cases->by_interp);
+  lane_cases_fill(c, cases->by_code);
+  int32_t answer = -1;
+  hlo_vir_interp_options_t options = {0};
+  uint64_t params[] = {0, (uintptr_t)cases->by_interp, 0};
+  assert_true(hlo_status_is_ok(hlo_vir_interp_run(func, params, &options, &answer)));
+  hlo_kernel_chunk_t code = (hlo_kernel_chunk_t)hlo_c_program_address(cases->program, func->index);
+  assert_int_equal(code(NULL, cases->by_code, 0), HLO_KERNEL_DONE);
+  for (size_t i = 0; i < LANE_CASES_MEMORY_BYTES; ++i) {
+    if (cases->by_interp[i] == cases->by_code[i]) continue;
+    fail_msg("%s of element %d to %d, imm %d: byte %zu", func->name, c->operand, c->result,
+             (int)c->imm, i - 3 * LANE_CASES_ROOM_BYTES);
+  }
+}
+
+static void test_each_op(void** state) {
+  fixture_t* t = *state;
+  op_cases_t cases = {.module = t->module};
+  lane_cases_each(visit_case, &cases);
+  cases.program = build(t, NULL);
+  cases.next = t->module->first_func;
+  cases.by_interp = malloc(LANE_CASES_MEMORY_BYTES);
+  cases.by_code = malloc(LANE_CASES_MEMORY_BYTES);
+  hlo_fp_state_t before = hlo_fp_enter();
+  lane_cases_each(visit_case, &cases);
+  hlo_fp_leave(before);
+  assert_null(cases.next);
+  hlo_c_program_release((hlo_c_program_t*)cases.program);
+  free(cases.by_interp);
+  free(cases.by_code);
+}
+
 // ---- single functions --------------------------------------------------------------------------
 
 // memory[0] = the first word of a constant.
@@ -233,6 +283,7 @@ static void test_memory_failures(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_source),        TEST(test_memory_failures),
                                      TEST(test_cache),         TEST(test_no_compiler),
-                                     TEST(test_random_native), TEST(test_random_generic)};
+                                     TEST(test_each_op),       TEST(test_random_native),
+                                     TEST(test_random_generic)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
