@@ -75,6 +75,35 @@ static void test_window_long(void** state) {
       "check.expect_eq_const %max, dense<[0, 11, 26, 39]> : tensor<4xi32>\n");
 }
 
+#define CHOOSE(padding, sizes)                                                       \
+  "= \"stablehlo.reduce_window\"(%a, %z) ({\n"                                       \
+  "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"                                        \
+  "  %c = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>\n" \
+  "  %s = stablehlo.select %c, %x, %y : tensor<i1>, tensor<i32>\n"                   \
+  "  stablehlo.return %s : tensor<i32>\n"                                            \
+  "}) {window_dimensions = array<i64: " sizes ">, padding = dense<" padding          \
+  "> : tensor<2x2xi64>} : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>\n"
+
+// Running maxima by a body that is no single op, along either dimension, from either end.
+static void test_window_scan(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<[[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]]> : tensor<3x4xi32>\n"
+      "%z = stablehlo.constant dense<2> : tensor<i32>\n"
+      "%rows " CHOOSE("[[0, 0], [3, 0]]", "1, 4")
+      "check.expect_eq_const %rows, dense<[[3, 3, 4, 4], [5, 9, 9, 9], [5, 5, 5, 8]]> : "
+      "tensor<3x4xi32>\n"
+      "%cols " CHOOSE("[[2, 0], [0, 0]]", "3, 1")
+      "check.expect_eq_const %cols, dense<[[3, 2, 4, 2], [5, 9, 4, 6], [5, 9, 5, 8]]> : "
+      "tensor<3x4xi32>\n"
+      "%back " CHOOSE("[[0, 0], [0, 3]]", "1, 4")
+      "check.expect_eq_const %back, dense<[[4, 4, 4, 2], [9, 9, 6, 6], [8, 8, 8, 8]]> : "
+      "tensor<3x4xi32>\n"
+      "%longer " CHOOSE("[[0, 0], [6, 0]]", "1, 7")
+      "check.expect_eq_const %longer, dense<[[3, 3, 4, 4], [5, 9, 9, 9], [5, 5, 5, 8]]> : "
+      "tensor<3x4xi32>\n");
+}
+
 static void test_window_longer_than_memory(void** state) {
   (void)state;
   expect_runs(
@@ -156,10 +185,15 @@ static void test_sort_any_comparator(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reduce_dims),         cmocka_unit_test(test_reduce_short_rows),
-      cmocka_unit_test(test_reduce_nan_wins),     cmocka_unit_test(test_window_long),
-      cmocka_unit_test(test_window_any_body),     cmocka_unit_test(test_window_longer_than_memory),
-      cmocka_unit_test(test_select_and_scatter),  cmocka_unit_test(test_sort_by_two_keys),
+      cmocka_unit_test(test_reduce_dims),
+      cmocka_unit_test(test_reduce_short_rows),
+      cmocka_unit_test(test_reduce_nan_wins),
+      cmocka_unit_test(test_window_long),
+      cmocka_unit_test(test_window_scan),
+      cmocka_unit_test(test_window_any_body),
+      cmocka_unit_test(test_window_longer_than_memory),
+      cmocka_unit_test(test_select_and_scatter),
+      cmocka_unit_test(test_sort_by_two_keys),
       cmocka_unit_test(test_sort_any_comparator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interp/ref_fold.h"
+#include "interp/ref_window_scan.h"
 
 hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim) {
   int64_t padded = 0, extent = 0;
@@ -294,9 +295,18 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   if (results[0]->element_count == 0) return hlo_ok();
   const hlo_fold_op_t op = hlo_fold_op_of(operands->binary);
   const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
-  if (operands->count == 1 && fold && results[0]->dtype == input->dtype && !results[0]->quant &&
-      input->element_count > 0 && init_is_neutral(op, operands->inits[0]) &&
-      !rounds_in_order(op, results[0], windows)) {
+  const bool is_folded = operands->count == 1 && fold && results[0]->dtype == input->dtype &&
+                         !results[0]->quant && input->element_count > 0 &&
+                         init_is_neutral(op, operands->inits[0]) &&
+                         !rounds_in_order(op, results[0], windows);
+  hlo_window_scan_t scan = {.parallel = hlo_eval_parallel(eval), .operands = operands};
+  if (hlo_window_is_scan(input->rank, windows, &scan)) {
+    bool is_done = false;
+    HLO_TRY(is_folded ? hlo_window_scan_folded(&scan, op, results[0], &is_done)
+                      : hlo_window_scan_any(&scan, results, &is_done));
+    if (is_done) return hlo_ok();
+  }
+  if (is_folded) {
     return window_recognised(fold, hlo_fold_find(op, fold->acc), input, operands->inits[0], windows,
                              results[0]);
   }

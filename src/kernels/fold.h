@@ -18,6 +18,9 @@ typedef enum hlo_fold_op {
   HLO_FOLD_OP_COUNT
 } hlo_fold_op_t;
 
+/// How many lines a scan takes at once: as many steps are under way while one waits for its sum.
+enum { HLO_FOLD_LINES = 4 };
+
 /// Loops for one operation and element type. Sums and products of floats accumulate in double, so
 /// that long reductions lose nothing; integers wrap.
 typedef struct hlo_fold {
@@ -29,6 +32,11 @@ typedef struct hlo_fold {
   void (*rows)(int64_t count, const void* in, void* acc);
   /// out[i] = op(out[i], in[i]), both of type `in`, rounded as one operation
   void (*into)(int64_t count, const void* in, void* out);
+  /// HLO_FOLD_LINES scans side by side, each in order: out[l][i] = acc[l] = op(acc[l], in[l][i]),
+  /// i going from 0 by `step` (1 or -1); `out` rounded to type `in`
+  void (*scan)(int64_t count, int64_t step, const void* const* in, void* const* out, void* acc);
+  /// acc[i] = op(acc[i], in[i]); out[i] = acc[i] rounded to type `in`
+  void (*scan_rows)(int64_t count, const void* in, void* acc, void* out);
 } hlo_fold_t;
 
 /// Loops for elements of `dtype`, or NULL if there are none (complex products, odd operations).

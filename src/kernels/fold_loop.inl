@@ -33,5 +33,37 @@ static void NAME(into)(int64_t count, const void* in, void* out) {
   for (int64_t i = 0; i < count; i++) o[i] = (IN)(OP((ACC)o[i], (ACC)v[i]));
 }
 
+static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void* const* out,
+                       void* acc) {
+  const IN *a = in[0], *b = in[1], *c = in[2], *d = in[3];
+  IN *p = out[0], *q = out[1], *r = out[2], *s = out[3];
+  ACC* totals = acc;
+  ACC w = totals[0], x = totals[1], y = totals[2], z = totals[3];
+  for (int64_t i = 0; i != count * step; i += step) {
+    w = OP(w, (ACC)a[i]);
+    x = OP(x, (ACC)b[i]);
+    y = OP(y, (ACC)c[i]);
+    z = OP(z, (ACC)d[i]);
+    p[i] = (IN)w;
+    q[i] = (IN)x;
+    r[i] = (IN)y;
+    s[i] = (IN)z;
+  }
+  totals[0] = w;
+  totals[1] = x;
+  totals[2] = y;
+  totals[3] = z;
+}
+
+static void NAME(scan_rows)(int64_t count, const void* in, void* acc, void* out) {
+  const IN* restrict v = in;
+  ACC* restrict a = acc;
+  IN* restrict o = out;
+  for (int64_t i = 0; i < count; i++) {
+    a[i] = OP(a[i], (ACC)v[i]);
+    o[i] = (IN)a[i];
+  }
+}
+
 #undef OP
 #undef NAME

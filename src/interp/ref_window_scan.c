@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans written as windows (see ref_window_scan.h): linear instead of quadratic.
+#include "interp/ref_window_scan.h"
+
+#include <string.h>
+
+#include "kernels/scan.h"
+
+bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan) {
+  uint32_t found = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    const hlo_window_dim_t* dim = &windows[d];
+    if (dim->stride != 1 || dim->base_dilation != 1) return false;
+    if (dim->size == 1 && dim->low == 0 && dim->high == 0) continue;
+    const bool is_prefix = dim->low == dim->size - 1 && dim->high == 0;
+    const bool is_suffix = dim->high == dim->size - 1 && dim->low == 0;
+    if (dim->window_dilation != 1 || dim->size < dim->in_size || found++ ||
+        !(is_prefix || is_suffix)) {
+      return false;
+    }
+    scan->axis = d;
+    scan->is_reverse = !is_prefix;
+  }
+  return found == 1;
+}
+
+static hlo_scan_t shape_of(const hlo_window_scan_t* scan) {
+  const hlo_tensor_t* input = scan->operands->inputs[0];
+  hlo_scan_t shape = {.is_reverse = scan->is_reverse, .outer = 1, .inner = 1};
+  for (uint32_t d = 0; d < scan->axis; d++) shape.outer *= input->dims[d];
+  shape.length = input->dims[scan->axis];
+  for (uint32_t d = scan->axis + 1; d < input->rank; d++) shape.inner *= input->dims[d];
+  return shape;
+}
+
+hlo_status_t hlo_window_scan_folded(const hlo_window_scan_t* scan, hlo_fold_op_t op,
+                                    hlo_tensor_t* result, bool* out_is_done) {
+  const hlo_tensor_t* init = scan->operands->inits[0];
+  hlo_tensor_t *input = scan->operands->inputs[0], *from = NULL, *to = NULL, *scratch = NULL;
+  const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
+  hlo_scan_t shape = shape_of(scan);
+  shape.op = op;
+  shape.dtype = fold->in;
+  _Alignas(16) char acc_init[16];
+  hlo_dtype_convert(init->dtype, init->data, fold->acc, acc_init, 1);
+  hlo_status_t status = hlo_tensor_as(input, fold->in, &from);
+  if (hlo_status_is_ok(status)) status = hlo_tensor_as(result, fold->in, &to);
+  if (hlo_status_is_ok(status))
+    status = hlo_scratch_create(hlo_scan_scratch_bytes(&shape), &scratch);
+  if (hlo_status_is_ok(status)) {
+    hlo_scan_run(scan->parallel, &shape, acc_init, from->data, to->data, scratch->data);
+    if (to != result) {
+      hlo_dtype_convert(fold->in, to->data, result->dtype, result->data,
+                        (size_t)result->element_count);
+    }
+    *out_is_done = true;
+  }
+  hlo_tensor_release(from);
+  hlo_tensor_release(to);
+  hlo_tensor_release(scratch);
+  return status;
+}
+
+// ---- any body
+
+// The body on `count` elements of each operand: result = body(before, input), in reverse
+// body(input, before).
+static hlo_status_t step(const hlo_window_scan_t* scan, size_t count, int64_t before, int64_t at,
+                         hlo_tensor_t** results, const void** args, void** outs) {
+  const hlo_fold_operands_t* operands = scan->operands;
+  for (uint32_t k = 0; k < operands->count; k++) {
+    const hlo_tensor_t* input = operands->inputs[k];
+    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(results[k]);
+    outs[k] = (char*)results[k]->data + at * bytes;
+    const uint32_t first = scan->is_reverse ? operands->count + k : k;
+    args[first] = (const char*)results[k]->data + before * bytes;
+    args[scan->is_reverse ? k : operands->count + k] =
+        (const char*)input->data + at * (int64_t)hlo_tensor_element_bytes(input);
+  }
+  return count == 1 ? hlo_region_fn_call(operands->fn, args, outs)
+                    : hlo_region_fn_call_many(operands->fn, count, args, outs);
+}
+
+// Whether body(init, init) is init, to the bit.
+static hlo_status_t init_is_fixed(const hlo_fold_operands_t* operands, const void** args,
+                                  void** outs, bool* out_is_fixed) {
+  enum { ELEMENT_MAX = 16 };
+  char* found = hlo_mem_alloc_aligned((size_t)operands->count * ELEMENT_MAX, 64);
+  if (!found) return hlo_status_out_of_memory((size_t)operands->count * ELEMENT_MAX);
+  for (uint32_t k = 0; k < operands->count; k++) {
+    args[k] = args[operands->count + k] = operands->inits[k]->data;
+    outs[k] = found + k * ELEMENT_MAX;
+  }
+  hlo_status_t status = hlo_region_fn_call(operands->fn, args, outs);
+  *out_is_fixed = hlo_status_is_ok(status);
+  for (uint32_t k = 0; k < operands->count && *out_is_fixed; k++) {
+    *out_is_fixed = memcmp(outs[k], operands->inits[k]->data,
+                           hlo_tensor_element_bytes(operands->inits[k])) == 0;
+  }
+  hlo_mem_free(found);
+  return status;
+}
+
+static hlo_status_t scan_in_order(const hlo_window_scan_t* scan, hlo_tensor_t** results,
+                                  const void** args, void** outs) {
+  const hlo_scan_t shape = shape_of(scan);
+  for (int64_t o = 0; o < shape.outer; o++) {
+    for (int64_t i = 0; i < shape.length; i++) {
+      const int64_t row = scan->is_reverse ? shape.length - 1 - i : i;
+      const int64_t at = (o * shape.length + row) * shape.inner;
+      const int64_t back = scan->is_reverse ? -shape.inner : shape.inner;
+      // The first row finds the initial values in place.
+      HLO_TRY(step(scan, (size_t)shape.inner, i ? at - back : at, at, results, args, outs));
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_window_scan_any(const hlo_window_scan_t* scan, hlo_tensor_t** results,
+                                 bool* out_is_done) {
+  const uint32_t count = scan->operands->count;
+  enum { REORDER_MIN = 1 << 18 };  // elements of all windows
+  int64_t work = 0;
+  if (__builtin_mul_overflow(results[0]->element_count, shape_of(scan).length, &work)) {
+    work = INT64_MAX;
+  }
+  if (scan->is_reverse && work <= REORDER_MIN) return hlo_ok();
+  const void** args = hlo_mem_alloc(3 * (size_t)count * sizeof(void*));
+  if (!args) return hlo_status_out_of_memory(3 * (size_t)count * sizeof(void*));
+  void** outs = (void**)(args + 2 * count);
+  bool is_fixed = false;
+  hlo_status_t status = init_is_fixed(scan->operands, args, outs, &is_fixed);
+  if (hlo_status_is_ok(status) && is_fixed) {
+    status = scan_in_order(scan, results, args, outs);
+    *out_is_done = true;
+  }
+  hlo_mem_free(args);
+  return status;
+}
