@@ -197,15 +197,19 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
   unsigned moves = 0;
   const hlo_x86_life_t* lives[HLO_VIR_MAX_OPERANDS];
   for (uint32_t i = 0; i < call->operand_count; ++i) {
-    lives[i] = hlo_x86_life(f, call->operands[i]);
-    lives[i] = &f->lives[lives[i]->home];
-    if (lives[i]->place != HLO_X86_IN_REGISTER) continue;
+    lives[i] = call->operands[i] ? hlo_x86_life(f, call->operands[i]) : NULL;
+    if (lives[i]) lives[i] = &f->lives[lives[i]->home];
+    if (!lives[i] || lives[i]->place != HLO_X86_IN_REGISTER) continue;
     to[moves] = arguments[i];
     from[moves++] = lives[i]->reg;
   }
   move_together(f, to, from, moves);
   for (uint32_t i = 0; i < call->operand_count; ++i) {
-    if (lives[i]->place != HLO_X86_IN_REGISTER) hlo_x86_load_life(f, lives[i], arguments[i]);
+    if (!lives[i]) {
+      hlo_x86_mov_imm(f->as, arguments[i], 0);
+    } else if (lives[i]->place != HLO_X86_IN_REGISTER) {
+      hlo_x86_load_life(f, lives[i], arguments[i]);
+    }
   }
   if (f->uses_wide) hlo_x86_bare(f->as, HLO_X86_vzeroupper);
   hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RDI, hlo_x86_reg(HLO_X86_RBX));

@@ -49,12 +49,11 @@ static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life)
   uint32_t first = life->start ? (life->start >> 1) + 1 : 0, last = life->end >> 1;
   if (first > last) return (crossing_t){0};
   const hlo_x86_item_t *begin = &f->items[first], *end = &f->items[last];
-  uint32_t divisions = end->divisions_before - begin->divisions_before;
-  if (end->kind == HLO_X86_ITEM_INSN && hlo_x86_is_long_division(end->value)) ++divisions;
+  const hlo_x86_item_t* behind = end < all ? end + 1 : end;
   return (crossing_t){
       .call = end->calls_before != begin->calls_before,
       .suspend = end->suspends_before != begin->suspends_before,
-      .division = divisions != 0,
+      .division = behind->divisions_before != begin->divisions_before,
   };
 }
 
@@ -116,7 +115,6 @@ static uint32_t align_up(uint32_t x, uint32_t alignment) {
   return (x + alignment - 1) & ~(alignment - 1);
 }
 
-// A slot that was never used before: the life has been going on for a while.
 static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   hlo_x86_fn_t* f = s->f;
   unsigned bytes = slot_bytes(life);
@@ -125,19 +123,24 @@ static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   life->slot = (int32_t)*room;
   *room += bytes;
   f->needs_alignment |= !saved && bytes > 8;
-  life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
 }
 
+// A slot for the whole life, which may have been going on for a while: one that nothing was in
+// since then, if such a one is among the first that are free.
 static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
-  uint32_t* free_list = &s->free_slots[saved][size_class(slot_bytes(life))];
-  if (*free_list == HLO_X86_NONE) {
-    take_new_slot(s, life, saved);
-    return;
-  }
-  const hlo_x86_life_t* last = &s->f->lives[*free_list];
-  life->slot = last->slot;
+  enum { MAX_TRIES = 16 };
   life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
-  *free_list = last->next_free;
+  uint32_t* link = &s->free_slots[saved][size_class(slot_bytes(life))];
+  for (uint32_t tries = 0; tries < MAX_TRIES && *link != HLO_X86_NONE; ++tries) {
+    hlo_x86_life_t* last = &s->f->lives[*link];
+    if (last->end <= life->start) {
+      life->slot = last->slot;
+      *link = last->next_free;
+      return;
+    }
+    link = &last->next_free;
+  }
+  take_new_slot(s, life, saved);
 }
 
 // ---- registers
@@ -158,7 +161,7 @@ static void leave_register(scan_t* s, hlo_x86_life_t* life) {
   } else if (is_cheap(f, life)) {
     life->place = HLO_X86_REMADE;
   } else {
-    take_new_slot(s, life, false);
+    take_slot(s, life, false);
   }
   life->reg = HLO_X86_NO_REG;
 }

@@ -271,6 +271,7 @@ static void build_calls(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
     hlo_vir_value_t *words[4], *arguments[4];
     for (int64_t i = 0; i < 4; ++i) words[i] = hlo_vir_iload(b, memory, 8 * (order + i), 0);
     for (int64_t i = 0; i < 4; ++i) arguments[i] = words[order >> (2 * i) & 3];
+    if (order == 57) arguments[1] = NULL;
     hlo_vir_istore(b, hlo_vir_call(b, offsetof(hlo_runtime_table_t, call_kernel), 4, arguments),
                    memory, OUT + 8 * order, 0);
   }
