@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compiler/signature.h"
 #include "interp/custom_call.h"
 
 typedef struct interp_data {
@@ -137,24 +138,6 @@ static void interp_destroy(hlo_program_t* program) {
   interp_data_t* data = (interp_data_t*)program;
   hlo_interp_program_release(data->program);
   hlo_mem_free(data);
-}
-
-bool hlo_func_is_cheap(const hlo_func_t* func) {
-  enum { MAX_NODES = 256, MAX_ELEMENTS = 4096 };
-  uint32_t nodes = 0;
-  int64_t elements = 0;
-  for (const hlo_node_t* node = func->body->first; node; node = node->next) {
-    bool simple = (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) ||
-                  node->op == HLO_OP_constant || node->op == HLO_OP_broadcast_in_dim ||
-                  node->op == HLO_OP_reshape || node->op == HLO_OP_iota;
-    if (!simple || ++nodes > MAX_NODES) return false;
-    for (uint32_t i = 0; i < node->result_count; ++i) {
-      if (node->results[i].type->kind != HLO_TYPE_TENSOR) continue;
-      int64_t count = hlo_type_element_count(node->results[i].type);
-      if (count < 0 || (elements += count) > MAX_ELEMENTS) return false;
-    }
-  }
-  return true;
 }
 
 static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_config_t* config,

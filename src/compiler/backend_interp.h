@@ -15,7 +15,4 @@ typedef struct hlo_interp_runtime {
 
 extern const hlo_backend_t hlo_backend_interp;
 
-/// Few nodes on few elements and no loop: running it takes less than waking a worker.
-bool hlo_func_is_cheap(const hlo_func_t* func);
-
 #endif  // HLO_COMPILER_BACKEND_INTERP_H_

@@ -6,6 +6,7 @@
 #include "codegen/prepare.h"
 #include "codegen/program.h"
 #include "compiler/backend_interp.h"
+#include "compiler/signature.h"
 
 typedef struct native_data {
   hlo_program_t base;

@@ -180,3 +180,52 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
   *out_cost = (hlo_cost_t){0};
   hlo_status_release(hlo_module_walk(module, false, count_node, out_cost));
 }
+
+// Whether the work of an op shows in its elements, or in those of a dot or reduction.
+static bool is_plain(const hlo_node_t* node) {
+  if (node->result_count && !hlo_type_is_static(node->results[0].type)) return false;
+  if (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) return true;
+  switch (node->op) {
+    case HLO_OP_constant:
+    case HLO_OP_iota:
+    case HLO_OP_bitcast_convert:
+    case HLO_OP_broadcast:
+    case HLO_OP_broadcast_in_dim:
+    case HLO_OP_concatenate:
+    case HLO_OP_dynamic_slice:
+    case HLO_OP_dynamic_update_slice:
+    case HLO_OP_gather:
+    case HLO_OP_pad:
+    case HLO_OP_reshape:
+    case HLO_OP_reverse:
+    case HLO_OP_slice:
+    case HLO_OP_transpose:
+    case HLO_OP_reduce:
+    case HLO_OP_dot_general:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// About as many simple operations as running the node takes.
+static double work_of(const hlo_node_t* node) {
+  enum { TRANSCENDENTAL_WORK = 4, REDUCE_WORK = 16 };  // the region of a reduction may be anything
+  if (node->op == HLO_OP_constant || node->result_count == 0) return 0;
+  if (node->op == HLO_OP_dot_general) return dot_flops(node);
+  if (node->op == HLO_OP_reduce) return REDUCE_WORK * elements_of(hlo_node_operand_type(node, 0));
+  double elements = elements_of(node->results[0].type);
+  return is_transcendental(node->op) ? TRANSCENDENTAL_WORK * elements : elements;
+}
+
+bool hlo_func_is_cheap(const hlo_func_t* func) {
+  enum { NODE_LIMIT = 256, WORK_LIMIT = 16384 };
+  uint32_t nodes = 0;
+  double work = 0;
+  for (const hlo_node_t* node = func->body->first; node; node = node->next) {
+    if (!is_plain(node) || ++nodes > NODE_LIMIT || (work += work_of(node)) > WORK_LIMIT) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which programs are cheap enough to run where they are launched.
+#include "compiler/signature.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/frontend.h"
+
+// Of a program @main whose lines are `body`, with arguments a: 64x64, b: 1024x1024, i: index.
+static bool is_cheap(const char* body, const char* result) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<64x64xf32>, %%b: tensor<1024x1024xf32>, %%i: tensor<i32>) "
+           "-> tensor<%s> {\n%s\n  return %%r : tensor<%s>\n}\n",
+           result, body, result);
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_frontend_load(text, strlen(text), NULL, NULL, NULL, &module);
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  bool cheap = hlo_func_is_cheap(hlo_module_entry(module));
+  hlo_module_release(module);
+  return cheap;
+}
+
+static void little_work_is_cheap(void** state) {
+  (void)state;
+  assert_true(is_cheap("%r = stablehlo.add %a, %a : tensor<64x64xf32>", "64x64xf32"));
+  assert_true(
+      is_cheap("%r = stablehlo.transpose %a, dims = [1, 0] : "
+               "(tensor<64x64xf32>) -> tensor<64x64xf32>",
+               "64x64xf32"));
+  // A piece of something large costs what the piece is.
+  assert_true(
+      is_cheap("%r = stablehlo.dynamic_slice %b, %i, %i, sizes = [1, 64] : "
+               "(tensor<1024x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>",
+               "1x64xf32"));
+  assert_true(
+      is_cheap("%v = stablehlo.slice %a [0:1, 0:64] : "
+               "(tensor<64x64xf32>) -> tensor<1x64xf32>\n"
+               "%r = stablehlo.dot_general %v, %a, contracting_dims = [1] x [0] : "
+               "(tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>",
+               "1x64xf32"));
+}
+
+static void much_work_and_loops_are_not(void** state) {
+  (void)state;
+  assert_false(is_cheap("%r = stablehlo.add %b, %b : tensor<1024x1024xf32>", "1024x1024xf32"));
+  assert_false(
+      is_cheap("%e = stablehlo.exponential %a : tensor<64x64xf32>\n"
+               "%r = stablehlo.tanh %e : tensor<64x64xf32>",
+               "64x64xf32"));
+  assert_false(
+      is_cheap("%r = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : "
+               "(tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>",
+               "64x64xf32"));
+  assert_false(
+      is_cheap("%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+               "%r = stablehlo.reduce(%b init: %c) applies stablehlo.add across "
+               "dimensions = [0, 1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<f32>",
+               "f32"));
+  assert_false(
+      is_cheap("%r = stablehlo.while(%x = %i) : tensor<i32> cond {\n"
+               "  %p = stablehlo.compare LT, %x, %x : (tensor<i32>, tensor<i32>) -> "
+               "tensor<i1>\n  stablehlo.return %p : tensor<i1>\n} do {\n"
+               "  stablehlo.return %x : tensor<i32>\n}",
+               "i32"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(little_work_is_cheap),
+      cmocka_unit_test(much_work_and_loops_are_not),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
