@@ -103,6 +103,17 @@ hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t 
                            value);
 }
 
+// Ops that give one of their operands' values, or a neighbour in any format.
+static bool is_exact(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_abs: case HLO_OP_negate: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_sign:
+    case HLO_OP_floor: case HLO_OP_ceil: case HLO_OP_round_nearest_even:
+    case HLO_OP_round_nearest_afz: case HLO_OP_is_finite:
+      return true;
+    default: return false;
+  }
+}
+
 hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
                                       hlo_vir_value_t* const* operands) {
   hlo_dtype_t dtype = operand_dtype(node);
@@ -116,9 +127,12 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
       return hlo_vmath_compare(b, dtype, direction, kind == HLO_COMPARISON_TYPE_TOTALORDER,
                                operands[0], operands[1]);
     }
-    default:
-      return hlo_vmath_emit(b, node->op, dtype, operands[0],
-                            node->operand_count > 1 ? operands[1] : NULL);
+    default: {
+      hlo_vir_value_t* value = hlo_vmath_emit(b, node->op, dtype, operands[0],
+                                              node->operand_count > 1 ? operands[1] : NULL);
+      return is_exact(node->op) ? value
+                                : hlo_vmath_round_to(b, node->results[0].type->dtype, value);
+    }
   }
 }
 

@@ -398,7 +398,12 @@ static void collect_siblings(const emitter_t* e, const hlo_tiled_t* first, sibli
 // Truth values are reduced as integers 0 and -1.
 static hlo_vir_value_t* combine_one(emitter_t* e, const accumulator_t* a, hlo_vir_value_t* x,
                                     hlo_vir_value_t* y) {
-  if (a->dtype != HLO_DTYPE_PRED) return hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
+  if (a->dtype != HLO_DTYPE_PRED) {
+    hlo_vir_value_t* value = hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
+    // Windows are folded step by step, as the reference does; long sums of narrow floats stay wide.
+    bool is_window = a->tiled->value->def->op == HLO_OP_reduce_window;
+    return is_window ? hlo_vmath_round_to(e->b, a->dtype, value) : value;
+  }
   bool is_any = a->op == HLO_OP_or || a->op == HLO_OP_add || a->op == HLO_OP_maximum;
   return hlo_vir_binary(e->b, a->op == HLO_OP_xor ? HLO_VIR_xor : is_any ? HLO_VIR_or : HLO_VIR_and,
                         x, y);
@@ -871,36 +876,37 @@ static void emit_point(emitter_t* e) {
   }
 }
 
-// The innermost loop over lanes: whole vectors, then what is left.
-static void emit_lane_loop(emitter_t* e, uint32_t digit, hlo_vir_value_t* low, hlo_vir_value_t* end) {
+// The lanes behind the last whole vector: masked, or one by one.
+static void emit_rest(emitter_t* e, uint32_t digit, range_t rest) {
   hlo_vir_builder_t* b = e->b;
-  e->lane_digit = digit;
-  e->lanes = e->kernel->lanes;
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
-  hlo_vir_value_t* whole =
-      hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -(int64_t)e->lanes));
-  hlo_vir_value_t* main_end = hlo_vir_index(b, HLO_VIR_iadd, low, whole);
-  open_loop(e, digit, low, main_end, e->lanes);
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
+  bool is_known = count->op == HLO_VIR_iconst;
+  if (!is_known) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
+  if (e->kernel->target->has_masks) {
+    e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
+                           &count);
+    open_loop(e, digit, rest.low, rest.end, e->lanes);
+  } else {
+    e->lane_digit = NO_DIGIT;
+    open_loop(e, digit, rest.low, rest.end, 1);
+  }
   emit_point(e);
   close_loop(e, digit);
-  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_isub, end, main_end);
-  bool is_known = rest->op == HLO_VIR_iconst;
-  if (!is_known || rest->imm > 0) {
-    hlo_vir_begin_if(b, is_known ? hlo_vir_iconst(b, 1)
-                                 : hlo_vir_icmp(b, HLO_VIR_GT, rest, hlo_vir_iconst(b, 0)));
-    if (e->kernel->target->has_masks) {
-      e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
-                             &rest);
-      open_loop(e, digit, main_end, end, e->lanes);
-    } else {
-      e->lane_digit = NO_DIGIT;
-      open_loop(e, digit, main_end, end, 1);
-    }
+  if (!is_known) close_if(e);
+}
+
+// The innermost loop over lanes: whole vectors, then what is left.
+static void emit_lane_loop(emitter_t* e, uint32_t digit, range_t range) {
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  range_t whole = {range.low, whole_end(e->b, range, e->lanes)};
+  range_t rest = {whole.end, range.end};
+  if (!is_empty(whole)) {
+    open_loop(e, digit, whole.low, whole.end, e->lanes);
     emit_point(e);
     close_loop(e, digit);
-    hlo_vir_end(b);
-    close_block(e);
   }
+  if (!is_empty(rest)) emit_rest(e, digit, rest);
   e->lane_digit = NO_DIGIT;
   e->mask = NULL;
 }
@@ -915,7 +921,7 @@ static void emit_loops(emitter_t* e, uint32_t level, const range_t* ranges) {
   }
   uint32_t digit = kernel->loops[level];
   if (kernel->is_vector && level + 1 == kernel->loop_count) {
-    emit_lane_loop(e, digit, ranges[level].low, ranges[level].end);
+    emit_lane_loop(e, digit, ranges[level]);
     return;
   }
   open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
