@@ -19,8 +19,8 @@ static void native_destroy(hlo_program_t* program) {
   hlo_mem_free(data);
 }
 
-static hlo_status_t wrap(const hlo_backend_t* backend, const hlo_func_t* func,
-                         hlo_code_program_t* program, hlo_program_t** out_program) {
+static hlo_status_t wrap(const hlo_backend_t* backend, bool is_cheap, hlo_code_program_t* program,
+                         hlo_program_t** out_program) {
   native_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) {
     hlo_code_program_release(program);
@@ -34,14 +34,18 @@ static hlo_status_t wrap(const hlo_backend_t* backend, const hlo_func_t* func,
                                .temporary_bytes = hlo_code_program_temporary_bytes(program),
                                .saved_bytes = hlo_code_program_saved_bytes(program),
                                .code_bytes = hlo_code_program_code_bytes(program),
-                               .is_cheap = hlo_func_is_cheap(func)};
+                               .is_cheap = is_cheap};
   *out_program = &data->base;
   return hlo_ok();
 }
 
+// A program that cannot be compiled is worth a line; a machine that forbids it, a warning.
 static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
-                                         const char* cause, hlo_program_t** out_program) {
-  if (config->observer) {
+                                         bool is_forbidden, const char* cause,
+                                         hlo_program_t** out_program) {
+  if (config->observer && is_forbidden) {
+    HLO_LOG(&config->observer->log, WARN, "interpreted, not compiled: %s", cause);
+  } else if (config->observer) {
     HLO_LOG(&config->observer->log, INFO, "interpreted, not compiled: %s", cause);
   }
   return hlo_backend_interp.compile(module, config, out_program);
@@ -67,8 +71,9 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   }
   hlo_code_program_t* program = NULL;
   const hlo_func_t* entry = hlo_module_find_func(prepared, func->name);
+  bool is_cheap = hlo_func_is_cheap(entry);
   HLO_TRY(hlo_code_program_create(prepared, entry, &options, &program));
-  return wrap(backend, func, program, out_program);
+  return wrap(backend, is_cheap, program, out_program);
 }
 
 static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
@@ -83,10 +88,11 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
     if (code == HLO_STATUS_UNIMPLEMENTED || code == HLO_STATUS_PERMISSION_DENIED) {
       hlo_strbuf_puts(&cause, hlo_status_message(status));
       hlo_status_release(status);
-      status = leave_to_interpreter(module, config, hlo_strbuf_text(&cause), out_program);
+      status = leave_to_interpreter(module, config, code == HLO_STATUS_PERMISSION_DENIED,
+                                    hlo_strbuf_text(&cause), out_program);
     }
   } else if (hlo_status_is_ok(status)) {
-    status = leave_to_interpreter(module, config, hlo_strbuf_text(&cause), out_program);
+    status = leave_to_interpreter(module, config, false, hlo_strbuf_text(&cause), out_program);
   }
   hlo_strbuf_deinit(&cause);
   return status;
