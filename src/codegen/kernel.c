@@ -10,7 +10,8 @@
 // Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
 // 512 bits and a half, memory bandwidth that of one core.
 static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0;
-enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16 };
+enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
+enum { TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -181,6 +182,69 @@ static void choose_loops(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best;
 }
 
+// A digit that some load runs over with stride 1 while the lanes jump: a transposition.
+static uint32_t crossing_digit(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                               uint32_t lane_digit) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || hlo_expr_coefficient(tiled->offset, lane_digit) < 2) continue;
+    for (uint32_t k = 0; k + 1 < kernel->loop_count; ++k) {
+      if (hlo_expr_coefficient(tiled->offset, kernel->loops[k]) == 1) return kernel->loops[k];
+    }
+  }
+  return HLO_TILED_MAX_DIGITS;
+}
+
+// Transpositions run in square blocks, so that what a strided load brings into the cache is used before
+// it leaves: both digits are split, and the loops inside blocks come last.
+static void block_transposition(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  hlo_tiled_space_t* space = &kernel->spaces[0];
+  if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count < 2) return;
+  uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  uint32_t cross = crossing_digit(kernel, tiling, lane);
+  if (cross == HLO_TILED_MAX_DIGITS || space->digit_count + 2 >= HLO_TILED_MAX_DIGITS) return;
+  int64_t lanes = kernel->lanes;
+  int64_t edge = space->extents[cross] % TRANSPOSED_ROWS == 0 ? TRANSPOSED_ROWS : lanes;
+  if (space->extents[lane] % lanes || space->extents[lane] < 2 * lanes ||
+      space->extents[cross] % edge || space->extents[cross] < 2 * edge) {
+    return;
+  }
+  uint32_t order[HLO_TILED_MAX_DIGITS], count = 0;
+  for (uint32_t i = 0; i + 1 < kernel->loop_count; ++i) {
+    if (kernel->loops[i] != cross) order[count++] = kernel->loops[i];
+  }
+  uint32_t late = cross > lane ? cross : lane, early = cross > lane ? lane : cross;
+  split_digit(space, late, late == lane ? lanes : edge);
+  split_digit(space, early, early == lane ? lanes : edge);
+  // Digits behind the split ones have moved by one or two.
+  for (uint32_t i = 0; i < count; ++i) order[i] += (order[i] > early) + (order[i] > late);
+  cross += cross > early;
+  lane += lane > early;
+  order[count++] = cross, order[count++] = lane;
+  order[count++] = cross + 1, order[count++] = lane + 1;
+  memcpy(kernel->loops, order, count * sizeof *order);
+  kernel->loop_count = count;
+  whole_segment(space, &kernel->segments[0]);
+}
+
+// Whether every output is a plain sum (or such) down columns of more data than a core's caches hold.
+static bool is_column_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count != 1) return false;
+  uint32_t lane = kernel->loops[0];
+  for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
+    const hlo_tiled_t* root = tiling->outputs[i];
+    hlo_dtype_t dtype = kernel->fusion->outputs[i]->type->dtype;
+    if (root->kind != HLO_TILED_REDUCE || root->operand_count != 2 ||
+        root->reduction != tiling->outputs[0]->reduction || !(root->digits >> lane & 1) ||
+        dtype == HLO_DTYPE_PRED || hlo_tiling_needs_reduction(tiling, root) ||
+        hlo_elementwise_register_bytes(dtype) != hlo_dtype_size_bytes(dtype)) {
+      return false;
+    }
+  }
+  const hlo_tiled_space_t* rows = &tiling->spaces[tiling->outputs[0]->reduction];
+  return rows->element_count >= SWEPT_ROWS && kernel->cost_ns >= SERIAL_NS;
+}
+
 static double estimate_ns(const hlo_tiling_t* tiling, uint32_t lanes) {
   double vectors = 0, bytes = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -209,7 +273,8 @@ static void choose_chunks(hlo_kernel_t* kernel) {
   if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
   const int64_t* extents = kernel->spaces[0].extents;
   int64_t outer = extents[kernel->loops[0]];
-  int64_t strip = kernel->is_vector ? (int64_t)kernel->lanes * STRIP_VECTORS : 1;
+  int64_t vectors = kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS;
+  int64_t strip = kernel->is_vector ? (int64_t)kernel->lanes * vectors : 1;
   if (outer < wanted && kernel->loop_count > 1) {
     bool is_last = kernel->loop_count == 2;
     int64_t inner = extents[kernel->loops[1]], step = is_last ? strip : 1;
@@ -325,7 +390,9 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->space_count = tiling->space_count;
   choose_loops(kernel, tiling);
   kernel->cost_ns = estimate_ns(tiling, kernel->lanes);
+  kernel->is_sweep = is_column_reduction(kernel, tiling);
   HLO_TRY(check_redundancy(kernel, tiling, scratch));
+  block_transposition(kernel, tiling);
   choose_chunks(kernel);
   return choose_split(kernel, tiling);
 }

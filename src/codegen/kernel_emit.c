@@ -8,7 +8,8 @@
 #include "codegen/kernel_impl.h"
 #include "codegen/math/math.h"
 
-enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8, UNROLLED_ELEMENTS = 16 };
+enum { NO_DIGIT = HLO_TILED_MAX_DIGITS, ACCUMULATORS = 4, MAX_SIBLINGS = 8, UNROLLED_ELEMENTS = 16,
+       SWEPT_ROWS = 8 };
 
 /// Range of a loop in this segment and chunk.
 typedef struct range {
@@ -911,15 +912,147 @@ static void emit_lane_loop(emitter_t* e, uint32_t digit, range_t range) {
   e->mask = NULL;
 }
 
+// ---- sums down columns: blocks of rows, so that memory is read in long pieces
+
+typedef struct sweep {
+  sibling_set_t set;
+  uint32_t space, row_digit;
+} sweep_t;
+
+static hlo_element_address_t accumulator_address(emitter_t* e, uint32_t output) {
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  hlo_element_address_t address =
+      address_of(e, e->addresses[fusion->input_count + output], e->tiling->output_offsets[output],
+                 fusion->outputs[output]->type->dtype);
+  address.mask = e->mask;
+  return address;
+}
+
+static void store_accumulators(emitter_t* e, hlo_vir_value_t* const* values) {
+  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+    hlo_element_address_t address = accumulator_address(e, i);
+    hlo_elementwise_store(e->b, e->kernel->fusion->outputs[i]->type->dtype, values[i], &address);
+  }
+}
+
+static void load_accumulators(emitter_t* e, uint32_t lanes, hlo_vir_value_t** out_values) {
+  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+    hlo_element_address_t address = accumulator_address(e, i);
+    out_values[i] = hlo_elementwise_load(e->b, e->kernel->fusion->outputs[i]->type->dtype, lanes,
+                                         &address);
+  }
+}
+
+static uint32_t point_lanes(const emitter_t* e) { return e->lane_digit == NO_DIGIT ? 1 : e->lanes; }
+
+static void sweep_clear(emitter_t* e, sweep_t* sweep, uint32_t rows) {
+  (void)rows;
+  hlo_vir_value_t* values[MAX_ACCUMULATED];
+  for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
+    values[i] = identity(e, &sweep->set.accumulators[i], point_lanes(e));
+  }
+  store_accumulators(e, values);
+}
+
+static void sweep_rows(emitter_t* e, sweep_t* sweep, uint32_t rows) {
+  hlo_vir_value_t *sums[MAX_ACCUMULATED], *values[MAX_ACCUMULATED];
+  load_accumulators(e, point_lanes(e), sums);
+  hlo_vir_value_t* first = e->digits[sweep->row_digit];
+  for (uint32_t row = 0; row < rows; ++row) {
+    forget_digit(e, sweep->row_digit);
+    e->digits[sweep->row_digit] =
+        hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, row));
+    e->bound |= (uint64_t)1 << sweep->row_digit;
+    for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
+      values[i] = emit_wide(e, sweep->set.accumulators[i].tiled->operands[0], point_lanes(e));
+    }
+    combine_all(e, &sweep->set, sums, values, sums);
+  }
+  e->digits[sweep->row_digit] = first;
+  store_accumulators(e, sums);
+}
+
+static void sweep_finish(emitter_t* e, sweep_t* sweep, uint32_t rows) {
+  (void)rows;
+  hlo_vir_value_t *sums[MAX_ACCUMULATED], *first[MAX_ACCUMULATED];
+  load_accumulators(e, point_lanes(e), sums);
+  for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
+    first[i] = emit_wide(e, sweep->set.accumulators[i].tiled->operands[1], point_lanes(e));
+  }
+  combine_all(e, &sweep->set, first, sums, sums);
+  store_accumulators(e, sums);
+}
+
+// `point` for all columns of the range, in vectors, then for the rest.
+static void sweep_columns(emitter_t* e, sweep_t* sweep, range_t range, uint32_t rows,
+                          void (*point)(emitter_t* e, sweep_t* sweep, uint32_t rows)) {
+  hlo_vir_builder_t* b = e->b;
+  uint32_t digit = e->kernel->loops[0];
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  range_t whole = {range.low, whole_end(b, range, e->lanes)};
+  range_t rest = {whole.end, range.end};
+  open_loop(e, digit, whole.low, whole.end, e->lanes);
+  point(e, sweep, rows);
+  close_loop(e, digit);
+  if (!is_empty(rest)) {
+    hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
+    bool has_masks = e->kernel->target->has_masks;
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
+    if (has_masks) {
+      e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
+                             &count);
+    } else {
+      e->lane_digit = NO_DIGIT;
+    }
+    open_loop(e, digit, rest.low, rest.end, has_masks ? e->lanes : 1);
+    point(e, sweep, rows);
+    close_loop(e, digit);
+    close_if(e);
+  }
+  e->lane_digit = NO_DIGIT;
+  e->mask = NULL;
+}
+
+static void emit_sweep(emitter_t* e, range_t range) {
+  sweep_t sweep = {.set = {.unroll = 0}};
+  sweep.space = e->tiling->outputs[0]->reduction;
+  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+    sweep.set.members[sweep.set.count++] = e->tiling->outputs[i];
+  }
+  start_accumulators(e, &sweep.set, 1);
+  const hlo_tiled_space_t* space = &e->tiling->spaces[sweep.space];
+  sweep.row_digit = space->first_digit + space->digit_count - 1;
+  int64_t rows = space->extents[space->digit_count - 1], blocks = rows / SWEPT_ROWS * SWEPT_ROWS;
+  sweep_columns(e, &sweep, range, 0, sweep_clear);
+  open_reduction_loops(e, sweep.space, sweep.row_digit);
+  if (blocks > 0) {
+    open_loop(e, sweep.row_digit, hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, blocks), SWEPT_ROWS);
+    sweep_columns(e, &sweep, range, SWEPT_ROWS, sweep_rows);
+    close_loop(e, sweep.row_digit);
+  }
+  if (rows > blocks) {
+    open_loop(e, sweep.row_digit, hlo_vir_iconst(e->b, blocks), hlo_vir_iconst(e->b, rows), 1);
+    sweep_columns(e, &sweep, range, 1, sweep_rows);
+    close_loop(e, sweep.row_digit);
+  }
+  close_reduction_loops(e, sweep.space, sweep.row_digit);
+  sweep_columns(e, &sweep, range, 0, sweep_finish);
+}
+
 // Loops from `level` on. Reductions come before the outermost loop they do not depend on.
 static void emit_loops(emitter_t* e, uint32_t level, const range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
-  emit_ready_reductions(e);
+  if (!kernel->is_sweep) emit_ready_reductions(e);
   if (level == kernel->loop_count) {
     emit_point(e);
     return;
   }
   uint32_t digit = kernel->loops[level];
+  if (kernel->is_sweep) {
+    emit_sweep(e, ranges[level]);
+    return;
+  }
   if (kernel->is_vector && level + 1 == kernel->loop_count) {
     emit_lane_loop(e, digit, ranges[level]);
     return;

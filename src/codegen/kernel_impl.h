@@ -24,6 +24,7 @@ struct hlo_kernel {
   uint32_t loops[HLO_TILED_MAX_DIGITS];
   bool is_vector;             // the last loop runs over lanes
   uint32_t lanes;             // of the widest element in a register
+  bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory
   uint64_t chunk_count;
   int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
   bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]

@@ -409,6 +409,27 @@ static void test_softmax(void** state) {
         "return %6 : tensor<6x45xf32>\n}", 1, 1e-5);
 }
 
+static void test_sweeps(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<700x1037xf32>, %b: tensor<700x1037xf32>) -> tensor<1037xf32> {\n"
+        "%z = stablehlo.constant dense<2.0> : tensor<f32>\n"
+        "%m = stablehlo.multiply %a, %b : tensor<700x1037xf32>\n"
+        "%0 = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0] : (tensor<700x1037xf32>, tensor<f32>) -> tensor<1037xf32>\n"
+        "return %0 : tensor<1037xf32>\n}", 1, 1e-4);
+}
+
+static void test_blocks(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<64x96xf32>) -> tensor<96x64xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>\n"
+        "%1 = stablehlo.negate %0 : tensor<96x64xf32>\n"
+        "return %1 : tensor<96x64xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [0, 3, 2, 1] : (tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32>\n"
+        "%1 = stablehlo.negate %0 : tensor<3x64x5x64xf32>\n"
+        "return %1 : tensor<3x64x5x64xf32>\n}", 1, 0);
+}
+
 static void test_chunks(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
@@ -430,7 +451,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates),    cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks),    cmocka_unit_test(test_chunks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
