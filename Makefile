@@ -75,6 +75,7 @@ check-ci:
 
 check-full: check-ci check-ubsan check-tsan fuzz
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
+	HLO_MATH_TEST_STRIDE=997 $(BUILD)/test/test_codegen_math_math
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden

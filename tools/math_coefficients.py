@@ -97,7 +97,7 @@ def remez(f, weight, low, high, powers):
 def fit(f, weight, low, high, count, rounded):
     """Rounded coefficients and the largest error they leave."""
     known = []
-    for sequential in range(min(3, count - 1)):
+    for sequential in range(count - 1 if rounded is to_f32 else min(3, count - 1)):
         rest = list(range(sequential, count))
         coefficients, _ = remez(lambda x: f(x) - mp.polyval(known[::-1], x), weight, low, high, rest)
         known.append(rounded(coefficients[0]))
@@ -236,10 +236,16 @@ def all_fits():
          to_f64, 1, []),
         ("atan_f64", "(atan(t) - t) / t^3 in t^2, |t| <= tan(pi / 8)", atan, atan_weight, 0,
          (root - 1)**2 * mp.mpf("1.0001"), 11, to_f64, 1, []),
-        ("erf_inv_central", "erfinv(x) / x in w - 25/8, w = -log(1 - x^2) <= 25/4", central, central,
+        ("erf_inv_central", "erfinv(x) / x - 1 in w - 25/8, w = -log(1 - x^2) <= 25/4", lambda t: central(t) - 1, central,
          -mp.mpf("3.125"), mp.mpf("3.13"), 13, to_f64, 1, []),
-        ("erf_inv_tail", "erfinv(x) / x in sqrt(w) - 4, 5/2 <= sqrt(w) <= 6.2", tail, tail, -1.5, 2.2,
+        ("erf_inv_tail", "erfinv(x) / x - 1 in sqrt(w) - 4, 5/2 <= sqrt(w) <= 6.2", lambda t: tail(t) - 1, tail, -1.5, 2.2,
          14, to_f64, 1, []),
+        ("erf_inv_central_f32", "erfinv(x) / x - 1 in w - 5/2, w = -log(1 - x^2) <= 5",
+         lambda t: erf_inverse(t + 2.5) - 1, lambda t: erf_inverse(t + 2.5), -mp.mpf("2.5"),
+         mp.mpf("2.51"), 11, to_f32, 1, []),
+        ("erf_inv_tail_f32", "erfinv(x) / x - 1 in sqrt(w) - 3, sqrt(5) <= sqrt(w) <= 4.1",
+         lambda t: erf_inverse((t + 3)**2) - 1, lambda t: erf_inverse((t + 3)**2), -mp.mpf("0.77"),
+         mp.mpf("1.1"), 11, to_f32, 1, []),
         ("erf_f32", "erf(x) / x - 1 in x^2, |x| <= 1.1; the error is that of erf(x) / x",
          lambda z: erf(z) - 1, erf, 0, mp.mpf("1.1")**2, 7, to_f32, 1, []),
         ("erfc_root_f32", "(1 / erfc(x))^(1/8), 1.1 <= x <= 4; the error is that of erf(x)", erfc_root,

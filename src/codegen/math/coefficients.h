@@ -9,7 +9,7 @@
 
 // 2 exp(r), |r| <= log(2) / 2: 2^-28.2
 static const double exp_f32[] = {
-    0x1p+1, 0x1p+1, 0x1.fffffcp-1, 0x1.55548cp-2, 0x1.55585ap-4, 0x1.123d5cp-6, 0x1.6ab6ccp-9};
+    0x1p+1, 0x1p+1, 0x1.fffffcp-1, 0x1.55548cp-2, 0x1.55585ap-4, 0x1.123d5cp-6, 0x1.6ab6cap-9};
 
 // 2 exp(r), |r| <= log(2) / 2: 2^-57.2
 static const double exp_f64[] = {
@@ -19,8 +19,8 @@ static const double exp_f64[] = {
 
 // (log(1 + f) - f + f^2 / 2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1]: 2^-27.3
 static const double log_f32[] = {
-    0x1.555554p-2, -0x1.000228p-2, 0x1.99a036p-3, -0x1.547226p-3, 0x1.22d5dep-3, -0x1.0d81aap-3,
-    0x1.05778ep-3, -0x1.39105p-4};
+    0x1.555554p-2, -0x1.000228p-2, 0x1.99a036p-3, -0x1.547226p-3, 0x1.22d5dcp-3, -0x1.0d81ep-3,
+    0x1.05765cp-3, -0x1.390746p-4};
 
 // (2 artanh(s) - 2 s) / s^3 in s^2; log(1 + f) = 2 artanh(f / (2 + f)): 2^-59.5
 static const double log_f64[] = {
@@ -55,29 +55,40 @@ static const double atan_f64[] = {
     -0x1.745cf8d86eeb4p-4, 0x1.3b1118d10f1dfp-4, -0x1.10ebb4d8c185bp-4, 0x1.df0f18e67eabap-5,
     -0x1.9cd1dac1244a3p-5, 0x1.37d36a7622be3p-5, -0x1.2565862e7ee85p-6};
 
-// erfinv(x) / x in w - 25/8, w = -log(1 - x^2) <= 25/4: 2^-30.8
+// erfinv(x) / x - 1 in w - 25/8, w = -log(1 - x^2) <= 25/4: 2^-30.8
 static const double erf_inv_central[] = {
-    0x1.a755e7c8a7db4p+0, 0x1.ebd80d1daf6f2p-3, -0x1.8b6c2cdf3c4fep-8, -0x1.8455f496e4248p-11,
+    0x1.4eabcf914fb68p-1, 0x1.ebd80d1daf6f2p-3, -0x1.8b6c2cdf3c4fep-8, -0x1.8455f496e4248p-11,
     0x1.879b64cec793cp-13, -0x1.d221729bf8ffdp-17, -0x1.6e6a9c6b44156p-20, 0x1.ca61eee8d8688p-22,
     -0x1.f43d21166e9d5p-26, -0x1.46099b7445962p-28, 0x1.20ce0d0a1d3eep-30, 0x1.7b32e40bf1d3bp-38,
     -0x1.cb3e192b5ccb3p-37};
 
-// erfinv(x) / x in sqrt(w) - 4, 5/2 <= sqrt(w) <= 6.2: 2^-28.2
+// erfinv(x) / x - 1 in sqrt(w) - 4, 5/2 <= sqrt(w) <= 6.2: 2^-28.2
 static const double erf_inv_tail[] = {
-    0x1.eb7e09247f86ap+1, 0x1.026e250490fcep+0, 0x1.4a327289ffc0ep-10, -0x1.c72aef11f02f9p-11,
+    0x1.6b7e09247f86ap+1, 0x1.026e250490fcep+0, 0x1.4a327289ffc0ep-10, -0x1.c72aef11f02f9p-11,
     0x1.51d48c28f305dp-12, -0x1.f95b497099933p-14, 0x1.c1cd710d47258p-15, -0x1.e214a3f6fc76ep-16,
     0x1.4ee5e4a4534dfp-16, -0x1.8a8376b870e69p-17, 0x1.8d6d75edff2cep-19, 0x1.6e6ef9470fcfap-21,
     -0x1.2086496644345p-21, 0x1.635fdc363d603p-24};
 
-// erf(x) / x - 1 in x^2, |x| <= 1.1; the error is that of erf(x) / x: 2^-27.4
-static const double erf_f32[] = {
-    0x1.06eba8p-3, -0x1.812734p-2, 0x1.ce2aa6p-4, -0x1.b7cdep-6, 0x1.52ac2cp-8, -0x1.9a3e3p-11,
-    0x1.2f81a6p-14};
+// erfinv(x) / x - 1 in w - 5/2, w = -log(1 - x^2) <= 5: 2^-26.1
+static const double erf_inv_central_f32[] = {
+    0x1.00b8bap-1, 0x1.f91e8cp-3, -0x1.11c3d4p-8, -0x1.486766p-10, 0x1.c9ba4ep-13,
+    -0x1.4c550cp-18, -0x1.cc1c34p-19, 0x1.f1ed78p-22, 0x1.29d644p-26, -0x1.27e818p-27,
+    0x1.88042ap-32};
 
-// (1 / erfc(x))^(1/8), 1.1 <= x <= 4; the error is that of erf(x): 2^-26.5
+// erfinv(x) / x - 1 in sqrt(w) - 3, sqrt(5) <= sqrt(w) <= 4.1: 2^-24.6
+static const double erf_inv_tail_f32[] = {
+    0x1.d53df8p+0, 0x1.006ddcp+0, 0x1.357b5ep-7, -0x1.f641fcp-8, 0x1.754752p-8, -0x1.c4e7b6p-9,
+    0x1.75be22p-10, -0x1.682a9ep-12, -0x1.409516p-13, 0x1.47ff94p-12, -0x1.16269p-13};
+
+// erf(x) / x - 1 in x^2, |x| <= 1.1; the error is that of erf(x) / x: 2^-27.6
+static const double erf_f32[] = {
+    0x1.06eba8p-3, -0x1.812734p-2, 0x1.ce2aa6p-4, -0x1.b7cdep-6, 0x1.52ac24p-8, -0x1.9a3dep-11,
+    0x1.2f80b2p-14};
+
+// (1 / erfc(x))^(1/8), 1.1 <= x <= 4; the error is that of erf(x): 2^-26.9
 static const double erfc_root_f32[] = {
-    0x1.fcfcfep-1, 0x1.5b8718p-3, 0x1.e92a7ap-6, 0x1.7fc1b8p-4, -0x1.70f816p-5, 0x1.68a664p-6,
-    -0x1.3c5e5ep-8, 0x1.404b24p-11};
+    0x1.fcfcfep-1, 0x1.5b8718p-3, 0x1.e92a7ap-6, 0x1.7fc1b8p-4, -0x1.70f814p-5, 0x1.68a66p-6,
+    -0x1.3c5e54p-8, 0x1.404b14p-11};
 
 // erf(x) / x in x^2, |x| <= 1: 2^-55.9
 static const double erf_f64[] = {

@@ -58,26 +58,31 @@ value_t* hlo_vmath_chlo_erfc(builder_t* b, value_t* x, value_t* y) {
 
 // ---- inverse ------------------------------------------------------------------------------------
 
-// Good to 2^-28: x times a function of w = -log(1 - x^2), in the tail of sqrt(w).
+// x times a function of w = -log(1 - x^2), in the tail of sqrt(w): for f64 good to 2^-28.
 // source: Giles, "Approximating the erfinv function", with fits of our own
-static value_t* rough_inverse(builder_t* b, value_t* x, value_t* y) {
-  (void)y;
-  const double start_of_tail = 6.25;
+static value_t* rough_inverse(builder_t* b, value_t* x) {
+  const bool is_wide = is_f64(x);
+  const double start_of_tail = is_wide ? 6.25 : 5;
   value_t* one = vconst(b, x, 1);
-  value_t* w = vneg(b, hlo_vmath_log_plus_one(b, vneg(b, vmul(b, x, x)), NULL));
-  value_t* central = POLYNOMIAL(b, vadd_k(b, w, -start_of_tail / 2), erf_inv_central);
-  value_t* tail = POLYNOMIAL(b, vadd_k(b, vsqrt(b, w), -4), erf_inv_tail);
-  value_t* result = vmul(b, x, vselect(b, vcmp_k(b, HLO_VIR_LT, w, start_of_tail), central, tail));
-  value_t* edge = vselect(b, vcmp(b, HLO_VIR_EQ, vabs(b, x), one),
-                          vwith_sign(b, vconst(b, x, INFINITY), x), vconst(b, x, NAN));
-  return vselect(b, vcmp(b, HLO_VIR_LT, vabs(b, x), one), result, edge);
+  value_t* size = vabs(b, x);
+  value_t* w = vneg(b, hlo_vmath_log_of_normal(b, vfnma(b, x, x, one)));
+  value_t* middle = vadd_k(b, w, -start_of_tail / 2);
+  value_t* end = vadd_k(b, vsqrt(b, w), is_wide ? -4 : -3);
+  value_t* central =
+      is_wide ? POLYNOMIAL(b, middle, erf_inv_central) : POLYNOMIAL(b, middle, erf_inv_central_f32);
+  value_t* tail = is_wide ? POLYNOMIAL(b, end, erf_inv_tail) : POLYNOMIAL(b, end, erf_inv_tail_f32);
+  value_t* less_one = vselect(b, vcmp_k(b, HLO_VIR_LT, w, start_of_tail), central, tail);
+  value_t* result = vwith_sign(b, vfma(b, size, less_one, size), x);
+  value_t* infinite = vwith_sign(b, vconst(b, x, INFINITY), x);
+  value_t* edge = vselect(b, vcmp(b, HLO_VIR_EQ, size, one), infinite, vconst(b, x, NAN));
+  return vselect(b, vcmp(b, HLO_VIR_LT, size, one), result, edge);
 }
 
 // One Halley step on erf(y) = x, or erfc(y) = 1 - x, which triples the digits.
 static value_t* exact_inverse(builder_t* b, value_t* x) {
   const double two_over_root_pi = 0x1.20dd750429b6dp+0;
   value_t* size = vabs(b, x);
-  value_t* y = rough_inverse(b, size, NULL);
+  value_t* y = rough_inverse(b, size);
   value_t* of_complement = vsub(b, vsub(b, vconst(b, x, 1), size), hlo_vmath_chlo_erfc(b, y, NULL));
   value_t* of_function = vsub(b, erf_of_small(b, y), size);
   value_t* error = vselect(b, vcmp_k(b, HLO_VIR_LT, size, 0.5), of_function, of_complement);
@@ -90,5 +95,5 @@ static value_t* exact_inverse(builder_t* b, value_t* x) {
 
 value_t* hlo_vmath_chlo_erf_inv(builder_t* b, value_t* x, value_t* y) {
   (void)y;
-  return is_f64(x) ? exact_inverse(b, x) : hlo_vmath_in_f64(b, rough_inverse, x, NULL);
+  return is_f64(x) ? exact_inverse(b, x) : rough_inverse(b, x);
 }

@@ -14,6 +14,8 @@ typedef struct log_parts {
   value_t *exponent, *fraction;
 } log_parts_t;
 log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x);
+/// Of positive normal numbers.
+value_t* hlo_vmath_log_of_normal(builder_t* b, value_t* x);
 /// exp(x + low) for small low.
 value_t* hlo_vmath_exp_of_sum(builder_t* b, value_t* x, value_t* low);
 

@@ -63,15 +63,25 @@ static value_t* log_edges(builder_t* b, value_t* x, value_t* value) {
   return vselect(b, vcmp(b, HLO_VIR_GT, x, zero), value, at_zero);
 }
 
+static log_parts_t normal_parts(builder_t* b, value_t* x) {
+  exponent_t e = exponent_of(b, x);
+  value_t* mantissa = vof_bits(b, visub(b, vbits(b, x), e.bits));
+  return (log_parts_t){e.n, vadd_k(b, mantissa, -1)};
+}
+
 log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x) {
   const log_format_t* f = format_of(x);
   const double scale = ldexp(1, f->mantissa_bits);
   value_t* is_subnormal = vcmp_k(b, HLO_VIR_LT, x, f->smallest_normal);
-  value_t* normal = vselect(b, is_subnormal, vmul_k(b, x, scale), x);
-  exponent_t e = exponent_of(b, normal);
-  value_t* n = vselect(b, is_subnormal, vadd_k(b, e.n, -f->mantissa_bits), e.n);
-  value_t* mantissa = vof_bits(b, visub(b, vbits(b, normal), e.bits));
-  return (log_parts_t){n, vadd_k(b, mantissa, -1)};
+  log_parts_t parts = normal_parts(b, vselect(b, is_subnormal, vmul_k(b, x, scale), x));
+  value_t* scaled_back = vadd_k(b, parts.exponent, -f->mantissa_bits);
+  parts.exponent = vselect(b, is_subnormal, scaled_back, parts.exponent);
+  return parts;
+}
+
+value_t* hlo_vmath_log_of_normal(builder_t* b, value_t* x) {
+  log_parts_t parts = normal_parts(b, x);
+  return log_of_parts(b, parts.exponent, parts.fraction);
 }
 
 value_t* hlo_vmath_log(builder_t* b, value_t* x, value_t* y) {

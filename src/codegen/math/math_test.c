@@ -7,16 +7,20 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 // after the above, which it needs
 #include <cmocka.h>
 
+#include "codegen/jit/jit.h"
 #include "codegen/math/math.h"
+#include "codegen/target.h"
 #include "codegen/vir/interp.h"
+#include "codegen/x86/x86.h"
 #include "interp/ref_math.h"
 #include "interp/scalar.h"
 
-enum { COUNT = 4096, WIDEST = 64 };
+enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
 
 typedef hlo_vir_value_t* (*body_t)(hlo_vir_builder_t* b, const void* context, hlo_vir_value_t* x,
                                    hlo_vir_value_t* y);
@@ -43,12 +47,13 @@ static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t l
 static hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes) {
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
-  hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", 4, false);
+  hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", PARAMS, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
-  hlo_vir_value_t* p[4];
-  for (uint32_t i = 0; i < 4; ++i) p[i] = hlo_vir_param(&b, i);
-  hlo_vir_value_t* index = hlo_vir_begin_for(&b, hlo_vir_iconst(&b, 0), p[3], lanes, 0);
+  hlo_vir_value_t* p[PARAMS];
+  for (uint32_t i = 0; i < PARAMS; ++i) p[i] = hlo_vir_param(&b, i);
+  hlo_vir_value_t* count = hlo_vir_iconst(&b, COUNT);
+  hlo_vir_value_t* index = hlo_vir_begin_for(&b, hlo_vir_iconst(&b, 0), count, lanes, 0);
   hlo_vir_value_t* x = load(&b, kernel->from, lanes, p[0], index);
   hlo_vir_value_t* y = load(&b, kernel->from, lanes, p[1], index);
   hlo_vir_value_t* result = kernel->body(&b, kernel->context, x, y);
@@ -75,20 +80,76 @@ static uint32_t lanes_of(const kernel_t* kernel, uint32_t vector_bytes) {
   return bits == 0 ? 8 : 8 * vector_bytes / bits;
 }
 
-// vector_bytes 0: one lane.
-static void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
-                void* out) {
-  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
-  hlo_vir_module_t* module = build(kernel, lanes);
-  hlo_status_t status = hlo_vir_verify(module, max_u32(vector_bytes, 8));
+static void check_status(hlo_status_t status) {
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-  const uint64_t params[] = {(uint64_t)(uintptr_t)x, (uint64_t)(uintptr_t)y,
-                             (uint64_t)(uintptr_t)out, COUNT};
+}
+
+static void interpret(const hlo_vir_module_t* module, const void* x, const void* y, void* out) {
+  const uint64_t params[PARAMS] = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)out};
   const hlo_vir_interp_options_t options = {.check_memory = false};
   int32_t answer = -1;
-  status = hlo_vir_interp_run(module->first_func, params, &options, &answer);
-  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  check_status(hlo_vir_interp_run(module->first_func, params, &options, &answer));
   assert_int_equal(answer, 0);
+}
+
+typedef int32_t (*code_t)(const void* x, const void* y, void* out);
+
+static void execute(const hlo_vir_module_t* module, const hlo_target_t* target, const void* x,
+                    const void* y, void* out) {
+  hlo_code_t code = {0};
+  hlo_jit_t* jit = NULL;
+  check_status(hlo_x86_compile(module, target, &code));
+  check_status(hlo_jit_load(&code, "math", &jit));
+  assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
+  hlo_jit_release(jit);
+  hlo_code_deinit(&code);
+}
+
+static bool is_nan(hlo_dtype_t dtype, const void* element) {
+  return hlo_dtype_is_float(dtype) && isnan(hlo_dtype_load_double(dtype, element));
+}
+
+static void assert_same(const char* what, hlo_dtype_t from, const uint8_t* x, hlo_dtype_t to,
+                        const uint8_t* got, const uint8_t* want) {
+  const size_t width = hlo_dtype_size_bytes(to);
+  for (size_t i = 0; i < COUNT; ++i, got += width, want += width) {
+    if (memcmp(got, want, width) == 0 || (is_nan(to, got) && is_nan(to, want))) continue;
+    fail_msg("%s of %s %a: %a, not %a", what, hlo_dtype_info(from)->name,
+             hlo_dtype_load_double(from, x + i * hlo_dtype_size_bytes(from)),
+             hlo_dtype_load_double(to, got), hlo_dtype_load_double(to, want));
+  }
+}
+
+// The machines that this one can be, widest last.
+static hlo_target_t targets[2];
+static size_t target_count;
+
+static int find_targets(void** state) {
+  static const char* const names[] = {"avx2", "avx512"};
+  (void)state;
+  for (size_t i = 0; i < 2; ++i) {
+    hlo_cpu_t cpu;
+    hlo_status_t status = hlo_cpu_detect(names[i], &cpu);
+    if (hlo_status_is_ok(status)) hlo_target_init(&cpu, &targets[target_count]);
+    target_count += hlo_status_is_ok(status) && targets[target_count].has_encoder;
+    hlo_status_release(status);
+  }
+  return 0;
+}
+
+// In the interpreter, and the same bits as machine code. vector_bytes 0: one lane.
+static void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
+                void* out) {
+  static _Alignas(64) uint8_t code_out[8 * COUNT];
+  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
+  hlo_vir_module_t* module = build(kernel, lanes);
+  check_status(hlo_vir_verify(module, max_u32(vector_bytes, 8)));
+  interpret(module, x, y, out);
+  for (size_t i = 0; i < target_count; ++i) {
+    if (targets[i].vector_bytes < vector_bytes) continue;
+    execute(module, &targets[i], x, y, code_out);
+    assert_same("machine code", kernel->from, x, kernel->to, code_out, out);
+  }
   hlo_vir_module_release(module);
 }
 
@@ -222,23 +283,19 @@ static void fill(hlo_dtype_t dtype, uint64_t seed, void* out) {
   }
 }
 
-static bool is_nan(hlo_dtype_t dtype, const void* element) {
-  return hlo_dtype_is_float(dtype) && isnan(hlo_dtype_load_double(dtype, element));
-}
-
-static void assert_same(const char* what, hlo_dtype_t from, const uint8_t* x, hlo_dtype_t to,
-                        const uint8_t* got, const uint8_t* want) {
-  const size_t width = hlo_dtype_size_bytes(to);
-  for (size_t i = 0; i < COUNT; ++i, got += width, want += width) {
-    if (memcmp(got, want, width) == 0 || (is_nan(to, got) && is_nan(to, want))) continue;
-    fail_msg("%s of %s %a: %a, not %a", what, hlo_dtype_info(from)->name,
-             hlo_dtype_load_double(from, x + i * hlo_dtype_size_bytes(from)),
-             hlo_dtype_load_double(to, got), hlo_dtype_load_double(to, want));
-  }
-}
-
 static _Alignas(64) uint8_t x_data[8 * COUNT], y_data[8 * COUNT], out_data[8 * COUNT],
     want_data[8 * COUNT];
+
+// The second operand: any of the first ones, often special ones or the same.
+static void fill_second(hlo_dtype_t dtype) {
+  const size_t width = hlo_dtype_size_bytes(dtype);
+  uint64_t state = 7;
+  for (size_t i = 0; i < COUNT; ++i) {
+    const uint64_t random = next_random(&state);
+    const size_t j = random & 1 ? random >> 8 & 127 : random >> 8 & (COUNT - 1);
+    memcpy(y_data + i * width, x_data + (random & 6 ? j : i) * width, width);
+  }
+}
 
 static const uint32_t widths[] = {0, 16, 32, 64};
 
@@ -302,15 +359,8 @@ static hlo_dtype_t result_of(hlo_op_t op, hlo_dtype_t dtype) {
 static void exact_op(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
   const op_case_t c = {op, dtype};
   const kernel_t kernel = {dtype, result_of(op, dtype), op_body, &c};
-  const size_t width = hlo_dtype_size_bytes(dtype);
   fill(dtype, 3, x_data);
-  uint64_t state = 7;
-  for (size_t i = 0; i < COUNT;
-       ++i) {  // the second operand: any of the first ones, often special ones
-    const uint64_t random = next_random(&state);
-    const size_t j = random & 1 ? random >> 8 & 127 : random >> 8 & (COUNT - 1);
-    memcpy(y_data + i * width, x_data + (random & 6 ? j : i) * width, width);
-  }
+  fill_second(dtype);
   const hlo_loop_fn_t reference = hlo_ref_loop(op, dtype);
   assert_non_null(reference);
   reference((const void*[]){x_data, y_data}, want_data, COUNT);
@@ -420,22 +470,14 @@ static bool is_function(int op, hlo_dtype_t dtype) {
   return f32_ulps[op] > 0 && hlo_vmath_has((hlo_op_t)op, dtype) && (plain[op] || plain_2[op]);
 }
 
-static void check_function(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
-  const op_case_t c = {op, dtype};
-  const kernel_t kernel = {dtype, dtype, op_body, &c};
+static void check_results(hlo_op_t op, hlo_dtype_t dtype) {
   const bool is_f64 = dtype == HLO_DTYPE_F64;
   const double bound = is_f64 ? f64_ulps[op] : f32_ulps[op];
   const size_t width = hlo_dtype_size_bytes(dtype);
-  uint64_t state = 5;
-  for (size_t i = 0; i < COUNT; ++i) {  // edges with edges, and any with any
-    const size_t j = i < EDGES * EDGES ? i / EDGES : next_random(&state) % COUNT;
-    memcpy(y_data + i * width, x_data + j * width, width);
-  }
-  run(&kernel, vector_bytes, x_data, y_data, out_data);
   for (size_t i = 0; i < COUNT; ++i) {
     const double x = hlo_dtype_load_double(dtype, x_data + i * width);
-    const double got = hlo_dtype_load_double(dtype, out_data + i * width);
     const double y = hlo_dtype_load_double(dtype, y_data + i * width);
+    const double got = hlo_dtype_load_double(dtype, out_data + i * width);
     const long double want = plain[op] ? plain[op]((long double)x) : plain_2[op](x, y);
     const double error = ulps(got, want, is_f64 ? &f64_format : &f32_format);
     if (!(error <= bound)) {
@@ -443,6 +485,14 @@ static void check_function(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes
                hlo_op_info(op)->name, x, y, got, want, error);
     }
   }
+}
+
+static void check_function(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
+  const op_case_t c = {op, dtype};
+  const kernel_t kernel = {dtype, dtype, op_body, &c};
+  fill_second(dtype);
+  run(&kernel, vector_bytes, x_data, y_data, out_data);
+  check_results(op, dtype);
 }
 
 // Arguments of every size, and more of a size near 1.
@@ -489,12 +539,44 @@ static void narrow_arguments_are_accurate(void** state) {
   }
 }
 
+// f32 arguments over all bit patterns, each some steps after the one before: HLO_MATH_TEST_STRIDE,
+// 1 for all of them.
+static void swept_arguments_are_accurate(void** state) {
+  (void)state;
+  const char* text = getenv("HLO_MATH_TEST_STRIDE");
+  const uint64_t stride = text ? strtoull(text, NULL, 10) : 130000;
+  if (target_count == 0 || stride == 0) return;
+  const hlo_target_t* target = &targets[target_count - 1];
+  for (int op = 0; op < HLO_OP_COUNT; ++op) {
+    if (!is_function(op, HLO_DTYPE_F32) || !plain[op]) continue;
+    const op_case_t c = {(hlo_op_t)op, HLO_DTYPE_F32};
+    const kernel_t kernel = {HLO_DTYPE_F32, HLO_DTYPE_F32, op_body, &c};
+    hlo_vir_module_t* module = build(&kernel, lanes_of(&kernel, target->vector_bytes));
+    hlo_code_t code = {0};
+    hlo_jit_t* jit = NULL;
+    check_status(hlo_x86_compile(module, target, &code));
+    check_status(hlo_jit_load(&code, "math", &jit));
+    const code_t function = (code_t)(uintptr_t)hlo_jit_address(jit, 0);
+    for (uint64_t pattern = 0; pattern <= UINT32_MAX;) {
+      for (size_t i = 0; i < COUNT; ++i, pattern += stride) {  // wraps in the last block
+        memcpy(x_data + 4 * i, &pattern, sizeof(float));
+      }
+      assert_int_equal(function(x_data, x_data, out_data), 0);
+      check_results((hlo_op_t)op, HLO_DTYPE_F32);
+    }
+    hlo_jit_release(jit);
+    hlo_code_deinit(&code);
+    hlo_vir_module_release(module);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
       cmocka_unit_test(functions_are_accurate),
       cmocka_unit_test(narrow_arguments_are_accurate),
+      cmocka_unit_test(swept_arguments_are_accurate),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, find_targets, NULL);
 }

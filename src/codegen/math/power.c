@@ -78,10 +78,13 @@ static value_t* finish(builder_t* b, value_t* x, value_t* y, value_t* power) {
   return vselect(b, vmask_or(b, is_unit, is_one), one, power);
 }
 
-// Of f32 operands: the simple logarithm is good enough.
+// x^y of f32 numbers that are not negative: the simple logarithm is good enough, and none of them
+// is subnormal in f64.
 static value_t* rough_power(builder_t* b, value_t* x, value_t* y) {
-  value_t* log = hlo_vmath_log(b, vabs(b, x), NULL);
-  return finish(b, x, y, hlo_vmath_exponential(b, vmul(b, y, log), NULL));
+  value_t* log = hlo_vmath_log_of_normal(b, x);
+  log = vreplace_k(b, log, vcmp_k(b, HLO_VIR_EQ, x, 0), -INFINITY);
+  log = vselect(b, vcmp_k(b, HLO_VIR_LT, x, INFINITY), log, x);
+  return hlo_vmath_exponential(b, vmul(b, y, log), NULL);
 }
 
 static value_t* exact_power(builder_t* b, value_t* x, value_t* y) {
@@ -104,7 +107,8 @@ static value_t* exact_power(builder_t* b, value_t* x, value_t* y) {
 }
 
 value_t* hlo_vmath_power(builder_t* b, value_t* x, value_t* y) {
-  return is_f64(x) ? exact_power(b, x, y) : hlo_vmath_in_f64(b, rough_power, x, y);
+  if (is_f64(x)) return exact_power(b, x, y);
+  return finish(b, x, y, hlo_vmath_in_f64(b, rough_power, vabs(b, x), y));
 }
 
 // ---- cubic root ---------------------------------------------------------------------------------
