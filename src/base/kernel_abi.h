@@ -54,6 +54,10 @@ typedef struct hlo_runtime_table {
   int32_t (*call_kernel)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
   /// A check of the program failed (bounds, assertion): sets the error slot, returns ERROR.
   int32_t (*check_failed)(hlo_frame_t* frame, uint32_t site_index, int64_t found, int64_t limit);
+  /// Loops inside kernels of the library (base/parallel.h): as parallel_for, but every chunk runs,
+  /// also of a cancelled frame. NULL: kernels run on the calling thread.
+  void (*kernel_for)(hlo_frame_t* frame, uint64_t chunk_count,
+                     void (*chunk)(void* argument, uint64_t chunk_index), void* argument);
 } hlo_runtime_table_t;
 
 /// The first error wins: code is set by compare-and-swap from 0, then op by the winner.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops of kernels on a pool (see parallel.h).
+// Parallel loops of kernels: on a pool, or as the runtime of a frame has them (see parallel.h).
 #include "base/parallel.h"
 
 typedef struct pool_loop {
@@ -20,4 +20,14 @@ static void run_on_pool(void* context, uint64_t count, hlo_parallel_chunk_t chun
 
 hlo_parallel_t hlo_parallel_on_pool(hlo_pool_t* pool) {
   return (hlo_parallel_t){run_on_pool, pool};
+}
+
+static void run_in_frame(void* context, uint64_t count, hlo_parallel_chunk_t chunk, void* arg) {
+  hlo_frame_t* frame = context;
+  frame->runtime->kernel_for(frame, count, chunk, arg);
+}
+
+hlo_parallel_t hlo_frame_parallel(hlo_frame_t* frame) {
+  const bool has_loops = frame->runtime && frame->runtime->kernel_for;
+  return (hlo_parallel_t){has_loops ? run_in_frame : NULL, frame};
 }

@@ -146,6 +146,7 @@ uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan
 // The state of calls under way; one call at a time.
 struct hlo_site_caller {
   hlo_eval_t* eval;
+  hlo_parallel_t parallel;  // of the frame that calls
   void* addresses[];
 };
 
@@ -158,8 +159,9 @@ static hlo_status_t caller_create(const hlo_site_table_t* table, hlo_site_caller
   size_t bytes = sizeof(hlo_site_caller_t) + table->value_limit * sizeof(void*);
   hlo_site_caller_t* caller = hlo_mem_alloc_zeroed(bytes);
   if (!caller) return hlo_status_out_of_memory(bytes);
+  const hlo_interp_options_t options = {.parallel = &caller->parallel};
   hlo_status_t status =
-      hlo_node_calls_begin(table->interp, table->func, table->value_limit, NULL, &caller->eval);
+      hlo_node_calls_begin(table->interp, table->func, table->value_limit, &options, &caller->eval);
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(caller);
     return status;
@@ -250,6 +252,7 @@ static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const 
   uint32_t count = node->operand_count + node->result_count + site->capture_count;
   hlo_site_caller_t* caller = NULL;
   HLO_TRY(take_caller(table, &caller));
+  caller->parallel = hlo_frame_parallel(frame);
   if (!buffers) {
     for (uint32_t i = 0; i < count; ++i) {
       caller->addresses[i] = address_of(frame, table, &site->places[i]);

@@ -15,6 +15,12 @@ typedef struct interp_data {
   const hlo_func_t* entry;
 } interp_data_t;
 
+// What frame->saved holds between suspensions.
+typedef struct saved {
+  hlo_eval_t* eval;
+  hlo_parallel_t parallel;
+} saved_t;
+
 static int32_t fail(hlo_frame_t* frame, hlo_status_t status) {
   atomic_store(&frame->error.code, (int)hlo_status_code(status));
   frame->error.status = status;
@@ -53,7 +59,7 @@ static void release_all(uint32_t count, hlo_tensor_t** tensors) {
   hlo_mem_free(tensors);
 }
 
-static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, hlo_eval_t** out_eval) {
+static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, saved_t* saved) {
   uint32_t count = data->entry->type->input_count;
   hlo_tensor_t** inputs = hlo_mem_alloc_zeroed((count + 1) * sizeof *inputs);
   if (!inputs) return hlo_status_out_of_memory(count * sizeof *inputs);
@@ -64,13 +70,15 @@ static hlo_status_t begin(hlo_frame_t* frame, const interp_data_t* data, hlo_eva
   const hlo_interp_runtime_t* runtime = (const hlo_interp_runtime_t*)frame->runtime;
   hlo_interp_options_t options = {
       .grid = runtime && runtime->table.size_bytes >= sizeof *runtime ? runtime->grid : NULL,
-      .cancelled = &frame->cancelled};
+      .cancelled = &frame->cancelled,
+      .parallel = &saved->parallel};
+  saved->parallel = hlo_frame_parallel(frame);
   if (options.grid) {
     options.process = (uint32_t)frame->replica_id * options.grid->partition_count +
                       (uint32_t)frame->partition_id;
   }
   if (hlo_status_is_ok(status)) {
-    status = hlo_interp_begin(data->program, data->entry, count, inputs, &options, out_eval);
+    status = hlo_interp_begin(data->program, data->entry, count, inputs, &options, &saved->eval);
   }
   release_all(count, inputs);
   return status;
@@ -115,16 +123,16 @@ static hlo_status_t deliver(hlo_frame_t* frame, const interp_data_t* data, hlo_e
   return status;
 }
 
-// frame->saved holds the evaluation between suspensions; resume_point 1 says that there is one.
+// resume_point 1 says that frame->saved holds an evaluation.
 static int32_t interp_entry(hlo_frame_t* frame) {
   const interp_data_t* data = frame->program;
-  hlo_eval_t** saved = (hlo_eval_t**)frame->saved;
+  saved_t* saved = (saved_t*)frame->saved;
   if (frame->resume_point == 0) {
     hlo_status_t status = begin(frame, data, saved);
     if (!hlo_status_is_ok(status)) return fail(frame, status);
     frame->resume_point = 1;
   }
-  hlo_eval_t* eval = *saved;
+  hlo_eval_t* eval = saved->eval;
   bool suspended = false;
   hlo_status_t status = hlo_interp_run(eval, &suspended);
   if (hlo_status_is_ok(status) && suspended) return HLO_KERNEL_SUSPENDED;
@@ -155,7 +163,7 @@ static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_confi
                                .entry = interp_entry,
                                .data = data,
                                .destroy = interp_destroy,
-                               .saved_bytes = sizeof(hlo_eval_t*),
+                               .saved_bytes = sizeof(saved_t),
                                .is_cheap = hlo_func_is_cheap(data->entry)};
   *out_program = &data->base;
   return hlo_ok();

@@ -34,11 +34,23 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel
   return hlo_execute_parallel_for(frame->owner, frame, chunk_count, chunk, context);
 }
 
+void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                            void* argument) {
+  const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
+  hlo_parallel_for(&parallel, chunk_count, chunk, argument);
+}
+
+static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                       void* argument) {
+  hlo_execute_kernel_for(frame->owner, chunk_count, chunk, argument);
+}
+
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
                                                .size_bytes = sizeof(hlo_runtime_table_t),
                                                .parallel_for = parallel_for,
                                                .call_kernel = hlo_site_call,
-                                               .check_failed = hlo_site_check_failed};
+                                               .check_failed = hlo_site_check_failed,
+                                               .kernel_for = kernel_for};
 
 // ---- one run
 

@@ -3,7 +3,7 @@
 #ifndef HLO_COMPILER_EXECUTE_H_
 #define HLO_COMPILER_EXECUTE_H_
 
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "compiler/compiler.h"
 #include "interp/eval.h"
 
@@ -19,5 +19,8 @@ extern const hlo_runtime_table_t hlo_execute_table;
 /// parallel_for on a pool (NULL: on the caller), for tables of the runtime.
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
                                  hlo_kernel_chunk_t chunk, void* context);
+/// kernel_for likewise.
+void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                            void* argument);
 
 #endif  // HLO_COMPILER_EXECUTE_H_

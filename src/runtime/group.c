@@ -208,12 +208,19 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel
                                   context);
 }
 
+static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                       void* argument) {
+  const hlo_run_t* run = frame->owner;
+  hlo_execute_kernel_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
+}
+
 static const hlo_interp_runtime_t kAlone = {
     .table = {.abi_version = HLO_KERNEL_ABI_VERSION,
               .size_bytes = sizeof(hlo_interp_runtime_t),
               .parallel_for = parallel_for,
               .call_kernel = hlo_site_call,
-              .check_failed = hlo_site_check_failed}};
+              .check_failed = hlo_site_check_failed,
+              .kernel_for = kernel_for}};
 
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                               hlo_run_t* const* runs, hlo_run_group_t** out_group) {
