@@ -2,6 +2,7 @@
 // fft: one axis after the other in complex double, one batch at a time.
 #include <string.h>
 
+#include "interp/ref_fft32.h"
 #include "interp/ref_util.h"
 #include "kernels/fft.h"
 
@@ -13,6 +14,7 @@ typedef struct {
   uint32_t axes;
   int64_t length[AXES_MAX];  // of the transforms
   int64_t half;              // kept elements of the last axis for RFFT and IRFFT, else its length
+  int64_t count, longest;    // elements of a batch, of the longest line
   hlo_fft_t* plans[AXES_MAX];
   double complex* data;  // the axes, the last of size `half`
   double complex *line, *image;
@@ -23,40 +25,48 @@ static void fft_deinit(fft_t* fft) {
   hlo_mem_free(fft->data);
 }
 
+// Lengths, checked.
 static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tensor_t* operand) {
   const hlo_ints_t lengths = hlo_node_ints(node, HLO_ATTR_fft_length);
   fft->type = hlo_node_attr(node, HLO_ATTR_fft_type)->i;
   if (lengths.count < 1 || lengths.count > AXES_MAX || lengths.count > operand->rank) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %u dimensions", lengths.count);
   }
-  int64_t count = 1, longest = 1;
   const bool is_half = fft->type == HLO_FFT_TYPE_RFFT || fft->type == HLO_FFT_TYPE_IRFFT;
+  fft->count = 1;
   for (uint32_t a = 0; a < lengths.count; a++) {
     const bool is_last = a + 1 == lengths.count;
     const int64_t n = lengths.values[a];
     const int64_t kept = is_last && is_half ? n / 2 + 1 : n;
     const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? kept : n;
     const int64_t size = operand->dims[operand->rank - lengths.count + a];
-    if (n < 1 || size != expected || __builtin_mul_overflow(count, kept, &count)) {
+    if (n < 1 || size != expected || __builtin_mul_overflow(fft->count, kept, &fft->count)) {
       return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "transform of length %lld does not fit a dimension of size %lld",
                             (long long)n, (long long)size);
     }
     if (is_last) fft->half = kept;
     fft->length[a] = n;
-    if (n > longest) longest = n;
-    HLO_TRY(hlo_fft_create(n, &fft->plans[a]));
+    if (n > fft->longest) fft->longest = n;
     fft->axes++;
   }
+  return hlo_ok();
+}
+
+// Plans and memory of the transforms in double.
+static hlo_status_t fft_prepare(fft_t* fft) {
+  for (uint32_t a = 0; a < fft->axes; a++) {
+    HLO_TRY(hlo_fft_create(fft->length[a], &fft->plans[a]));
+  }
   size_t elements = 0, bytes = 0;
-  if (!hlo_size_add((size_t)count, 2 * (size_t)longest, &elements) ||
+  if (!hlo_size_add((size_t)fft->count, 2 * (size_t)fft->longest, &elements) ||
       !hlo_size_mul(elements, sizeof(double complex), &bytes)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
   fft->data = hlo_mem_alloc(bytes);
   if (!fft->data) return hlo_status_out_of_memory(bytes);
-  fft->line = fft->data + count;
-  fft->image = fft->line + longest;
+  fft->line = fft->data + fft->count;
+  fft->image = fft->line + fft->longest;
   return hlo_ok();
 }
 
@@ -120,6 +130,36 @@ static void backward(fft_t* fft, hlo_dtype_t from, const char* in, hlo_dtype_t t
   }
 }
 
+// Batch after batch in double.
+static hlo_status_t run_batches(fft_t* fft, const hlo_tensor_t* operand, hlo_tensor_t* result,
+                                int64_t batch_count) {
+  const bool inverse = fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
+  const size_t in_bytes = operand->size_bytes / (size_t)batch_count;
+  const size_t out_bytes = result->size_bytes / (size_t)batch_count;
+  HLO_TRY(fft_prepare(fft));
+  for (size_t b = 0; b < (size_t)batch_count; b++) {
+    (inverse ? backward : forward)(fft, operand->dtype, (const char*)operand->data + b * in_bytes,
+                                   result->dtype, (char*)result->data + b * out_bytes);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t run(hlo_eval_t* eval, fft_t* fft, const hlo_tensor_t* operand,
+                        hlo_tensor_t* result) {
+  int64_t batch_elements = 1;
+  for (uint32_t d = operand->rank - fft->axes; d < operand->rank; d++) {
+    batch_elements *= operand->dims[d];
+  }
+  const hlo_fft32_node_t narrow = {.type = fft->type,
+                                   .axes = fft->axes,
+                                   .lengths = fft->length,
+                                   .batch_count = operand->element_count / batch_elements};
+  if (hlo_fft32_node_supports(&narrow, operand->dtype, result->dtype)) {
+    return hlo_fft32_node_run(hlo_eval_parallel(eval), &narrow, operand->data, result->data);
+  }
+  return run_batches(fft, operand, result, narrow.batch_count);
+}
+
 hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                          hlo_tensor_t** results) {
   const hlo_tensor_t* operand = operands[0];
@@ -127,29 +167,16 @@ hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   hlo_tensor_t* result = NULL;
   int64_t dims[HLO_RANK_MAX];
   memcpy(dims, operand->dims, operand->rank * sizeof(dims[0]));
-  hlo_status_t status = hlo_ok();
   if (operand->element_count == 0) return hlo_eval_result(eval, node, 0, &results[0]);
-  status = fft_init(&fft, node, operand);
+  HLO_TRY(fft_init(&fft, node, operand));
+  if (fft.type == HLO_FFT_TYPE_RFFT) dims[operand->rank - 1] = fft.half;
+  if (fft.type == HLO_FFT_TYPE_IRFFT) dims[operand->rank - 1] = fft.length[fft.axes - 1];
+  hlo_status_t status = hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result);
+  if (hlo_status_is_ok(status)) status = run(eval, &fft, operand, result);
   if (hlo_status_is_ok(status)) {
-    if (fft.type == HLO_FFT_TYPE_RFFT) dims[operand->rank - 1] = fft.half;
-    if (fft.type == HLO_FFT_TYPE_IRFFT) dims[operand->rank - 1] = fft.length[fft.axes - 1];
-    status = hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result);
-  }
-  if (hlo_status_is_ok(status)) {
-    const bool inverse = fft.type == HLO_FFT_TYPE_IFFT || fft.type == HLO_FFT_TYPE_IRFFT;
-    int64_t in_count = 1, out_count = 1;
-    for (uint32_t d = operand->rank - fft.axes; d < operand->rank; d++) {
-      in_count *= operand->dims[d];
-      out_count *= dims[d];
-    }
-    const size_t in_bytes = (size_t)in_count * hlo_tensor_element_bytes(operand);
-    const size_t out_bytes = (size_t)out_count * hlo_tensor_element_bytes(result);
-    for (int64_t b = 0; b < operand->element_count / in_count; b++) {
-      (inverse ? backward : forward)(&fft, operand->dtype,
-                                     (const char*)operand->data + (size_t)b * in_bytes,
-                                     result->dtype, (char*)result->data + (size_t)b * out_bytes);
-    }
     results[0] = result;
+  } else {
+    hlo_tensor_release(result);
   }
   fft_deinit(&fft);
   return status;
