@@ -506,6 +506,23 @@ static void fill_arguments(hlo_dtype_t dtype, unsigned part) {
   }
 }
 
+// Where the errors found by sweeping all of f32 were largest.
+static const float worst_arguments[] = {
+    -0x1.0a111ap+2f, -0x1.b976fp+1f, 0x1.08f028p-1f,  0x1.21090ap+0f,   0x1.fffdp-1f,
+    0x1.ab85cep+4f,  0x1.8996aap-2f, 0x1.90809ep+0f,  0x1.a92e2ep-2f,   -0x1.d1ee6cp+16f,
+    -0x1.2be134p-2f, 0x1.24f974p-2f, -0x1.1abf98p+0f, 0x1.038c3ap-126f, -0x1.1e978ap-6f};
+
+static void worst_errors_stay_within(void** state) {
+  (void)state;
+  const size_t count = sizeof worst_arguments / sizeof *worst_arguments;
+  for (size_t i = 0; i < COUNT; ++i) {
+    memcpy(x_data + i * sizeof(float), &worst_arguments[i % count], sizeof(float));
+  }
+  for (int op = 0; op < HLO_OP_COUNT; ++op) {
+    if (is_function(op, HLO_DTYPE_F32)) check_function((hlo_op_t)op, HLO_DTYPE_F32, WIDEST);
+  }
+}
+
 static void functions_are_accurate(void** state) {
   (void)state;
   enum { PARTS = 3 };
@@ -574,6 +591,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
+      cmocka_unit_test(worst_errors_stay_within),
       cmocka_unit_test(functions_are_accurate),
       cmocka_unit_test(narrow_arguments_are_accurate),
       cmocka_unit_test(swept_arguments_are_accurate),
