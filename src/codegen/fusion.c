@@ -272,16 +272,24 @@ static bool changes_elements(const hlo_node_t* node) {
   }
 }
 
+static bool is_reduction(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
+      return true;
+    default: return false;
+  }
+}
+
 // Joining is safe without a trial when the node and all its users just go along with the elements.
 static bool needs_trial(const hlo_node_t* node) {
-  if (node->op == HLO_OP_reduce || node->op == HLO_OP_reduce_window || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
+  if (is_reduction(node) || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
       node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
     return true;
   }
   if (is_cheap_op(node)) return false;
   for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
     if (changes_elements(use->user) || use->user->op == HLO_OP_reshape ||
-        use->user->op == HLO_OP_reduce || use->user->op == HLO_OP_reduce_window) {
+        is_reduction(use->user)) {
       return true;
     }
   }

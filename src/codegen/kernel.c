@@ -300,7 +300,7 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
       return refused(kernel->fusion, "reductions to one element follow each other");
     }
     kernel->split_space = tiled->reduction;
-    partials += tiled->operand_count / 2;
+    partials += hlo_tiled_result_count(tiled);
   }
   // An operand that needs a finished reduction would need a second round of chunks.
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -354,11 +354,11 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
     if (cost < 4) continue;
     uint32_t at = 0;
     while (at < kernel->fusion->node_count && kernel->fusion->nodes[at] != node) ++at;
-    // A window visits its operand many times by its nature.
+    // Windows and products visit their operands many times by their nature.
     const hlo_type_t* type = node->op == HLO_OP_reduce ? hlo_node_operand_type(node, 0)
                                                        : node->results[0].type;
     double wanted = (double)hlo_type_element_count(type);
-    if (node->op == HLO_OP_reduce_window) {
+    if (node->op != HLO_OP_reduce && is_reduce) {
       wanted *= (double)tiling->spaces[tiled->reduction].element_count;
     }
     totals[at] += evaluation_count(kernel, tiling, tiled) / wanted;

@@ -347,8 +347,6 @@ typedef struct sibling_set {
   accumulator_t accumulators[MAX_ACCUMULATED];
 } sibling_set_t;
 
-static uint32_t result_count(const hlo_tiled_t* tiled) { return tiled->operand_count / 2; }
-
 static bool* mark_needed(const emitter_t* e, const hlo_tiled_t* tiled) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
   if (marks) {
@@ -380,19 +378,24 @@ static bool needs_pending(const emitter_t* e, const hlo_tiled_t* tiled) {
   return found;
 }
 
+static bool is_dot(const hlo_tiled_t* reduction) {
+  return reduction->operands[0]->kind == HLO_TILED_PRODUCT;
+}
+
 // The reductions over the same space that can be computed here too.
 static void collect_siblings(const emitter_t* e, const hlo_tiled_t* first, sibling_set_t* set) {
   *set = (sibling_set_t){.unroll = 1, .count = 1, .members = {first}};
-  uint32_t results = result_count(first);
+  uint32_t results = hlo_tiled_result_count(first);
   for (uint32_t i = 0; i < e->tiling->instance_count && set->count < MAX_SIBLINGS; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (tiled == first || !is_pending(e, i) || tiled->reduction != first->reduction ||
+    if (tiled == first || !is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
+        tiled->reduction != first->reduction ||
         has_lanes(e, tiled->digits) != has_lanes(e, first->digits) ||
-        results + result_count(tiled) > MAX_ACCUMULATED || needs_pending(e, tiled)) {
+        results + hlo_tiled_result_count(tiled) > MAX_ACCUMULATED || needs_pending(e, tiled)) {
       continue;
     }
     set->members[set->count++] = tiled;
-    results += result_count(tiled);
+    results += hlo_tiled_result_count(tiled);
   }
 }
 
@@ -466,9 +469,10 @@ static void start_accumulators(emitter_t* e, sibling_set_t* set, uint32_t lanes)
     const hlo_tiled_t* tiled = set->members[m];
     const hlo_node_t* node = tiled->value->def;
     hlo_op_t arg = hlo_tiled_arg_reducer(node);
-    for (uint32_t r = 0; r < result_count(tiled); ++r) {
+    for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r) {
       accumulator_t* a = &set->accumulators[set->accumulator_count++];
       *a = (accumulator_t){.tiled = tiled, .result = r, .dtype = node->results[r].type->dtype};
+      if (is_dot(tiled)) a->dtype = hlo_tiled_sum_dtype(node);
       a->is_pair = arg != HLO_OP_COUNT && r == 0;
       a->op = arg == HLO_OP_COUNT ? hlo_tiled_reducer(node, r) : r == 0 ? arg : HLO_OP_COUNT;
       for (uint32_t u = 0; u < set->unroll; ++u) a->vars[u] = hlo_vir_var(e->b, identity(e, a, lanes));
@@ -480,9 +484,39 @@ static void get_vars(const sibling_set_t* set, uint32_t u, hlo_vir_value_t** out
   for (uint32_t i = 0; i < set->accumulator_count; ++i) out[i] = set->accumulators[i].vars[u];
 }
 
+// The operands of a product in the form that sums have.
+static void emit_factors(emitter_t* e, const hlo_tiled_t* product, hlo_dtype_t dtype, uint32_t lanes,
+                         hlo_vir_value_t** out) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_tiled_t* operand = product->operands[i];
+    out[i] = hlo_vmath_convert(e->b, operand->value->type->dtype, dtype, emit_wide(e, operand, lanes));
+  }
+}
+
+// sum + a * b, in one rounding where it is one instruction.
+static void accumulate_product(emitter_t* e, const accumulator_t* a, uint32_t u, bool is_masked) {
+  hlo_vir_value_t *var = a->vars[u], *factors[2];
+  emit_factors(e, a->tiled->operands[0], a->dtype, var->type.lanes, factors);
+  hlo_vir_value_t* sum;
+  if (var->type.elem == HLO_VIR_F32 || var->type.elem == HLO_VIR_F64) {
+    sum = hlo_vir_ternary(e->b, HLO_VIR_fma, factors[0], factors[1], var);
+  } else {
+    sum = hlo_vir_binary(e->b, HLO_VIR_add, var,
+                         hlo_vir_binary(e->b, HLO_VIR_mul, factors[0], factors[1]));
+  }
+  if (is_masked) sum = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, sum, var);
+  hlo_vir_set(e->b, var, sum);
+}
+
 // One step of all accumulators with number `u`; inactive lanes contribute nothing.
 static void accumulate(emitter_t* e, sibling_set_t* set, uint32_t u, bool is_masked) {
   hlo_vir_value_t* values[MAX_ACCUMULATED];
+  if (is_dot(set->members[0])) {
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      accumulate_product(e, &set->accumulators[i], u, is_masked);
+    }
+    return;
+  }
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     accumulator_t* a = &set->accumulators[i];
     uint32_t lanes = a->vars[u]->type.lanes;
@@ -531,7 +565,11 @@ static void finish_accumulators(emitter_t* e, sibling_set_t* set) {
   get_vars(set, 0, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     const accumulator_t* a = &set->accumulators[i];
-    first[i] = emit_wide(e, a->tiled->operands[result_count(a->tiled) + a->result],
+    if (is_dot(a->tiled)) {
+      first[i] = hlo_vir_const_bits(e->b, values[i]->type, 0);
+      continue;
+    }
+    first[i] = emit_wide(e, a->tiled->operands[hlo_tiled_result_count(a->tiled) + a->result],
                          values[i]->type.lanes);
     if (a->dtype != HLO_DTYPE_PRED) continue;
     hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
@@ -541,8 +579,13 @@ static void finish_accumulators(emitter_t* e, sibling_set_t* set) {
   combine_all(e, set, first, values, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     const accumulator_t* a = &set->accumulators[i];
-    set_result(e, a, a->dtype == HLO_DTYPE_PRED ? integer_to_mask(e, values[i])
-                                                : hlo_vmath_round_to(e->b, a->dtype, values[i]));
+    if (is_dot(a->tiled)) {
+      hlo_dtype_t dtype = a->tiled->value->type->dtype;
+      set_result(e, a, hlo_vmath_convert(e->b, a->dtype, dtype, values[i]));
+    } else {
+      set_result(e, a, a->dtype == HLO_DTYPE_PRED ? integer_to_mask(e, values[i])
+                                                  : hlo_vmath_round_to(e->b, a->dtype, values[i]));
+    }
   }
 }
 
@@ -837,6 +880,7 @@ static hlo_vir_value_t* emit(emitter_t* e, const hlo_tiled_t* tiled) {
     case HLO_TILED_INDEX: value = emit_iota(e, tiled); break;
     case HLO_TILED_COMPUTE: value = emit_compute(e, tiled); break;
     case HLO_TILED_GUARD: value = emit_guard(e, tiled); break;
+    case HLO_TILED_PRODUCT: case HLO_TILED_DOT: break;  // never asked for
     case HLO_TILED_REDUCE:
       emit_reduce(e, tiled);
       value = e->done[tiled->number];

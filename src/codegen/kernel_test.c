@@ -428,6 +428,36 @@ static void test_blocks(void** state) {
         "%0 = stablehlo.transpose %a, dims = [0, 3, 2, 1] : (tensor<3x64x5x64xf32>) -> tensor<3x64x5x64xf32>\n"
         "%1 = stablehlo.negate %0 : tensor<3x64x5x64xf32>\n"
         "return %1 : tensor<3x64x5x64xf32>\n}", 1, 0);
+
+/// One dot_general of random operands; dims as text "2x3", numbers "[0], [1]".
+static void check_dot(const char* lhs, const char* rhs, const char* result, const char* batch,
+                      const char* depth, double tolerance) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<%s>, %%b: tensor<%s>) -> tensor<%s> {\n"
+           "%%0 = stablehlo.dot_general %%a, %%b, batching_dims = %s, contracting_dims = %s : "
+           "(tensor<%s>, tensor<%s>) -> tensor<%s>\n"
+           "return %%0 : tensor<%s>\n}",
+           lhs, rhs, result, batch, depth, lhs, rhs, result, result);
+  check(text, 1, tolerance);
+}
+
+static void test_small_dots(void** state) {
+  (void)state;
+  check_dot("9x3xf32", "3x3xf32", "9x3xf32", "[] x []", "[1] x [0]", 1e-6);
+  check_dot("5x8x8xf32", "5x8x8xf32", "5x8x8xf32", "[0] x [0]", "[2] x [1]", 1e-6);
+  check_dot("4x5x2xf64", "7x4x2xf64", "5x7xf64", "[] x []", "[0, 2] x [1, 2]", 1e-12);
+  check_dot("300xf32", "300xf32", "f32", "[] x []", "[0] x [0]", 1e-4);
+  check_dot("8x6xbf16", "6x5xbf16", "8x5xbf16", "[] x []", "[1] x [0]", 1e-2);
+  check_dot("8x6xi8", "6x5xi8", "8x5xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("6x8xi32", "6x5xi32", "8x5xi32", "[] x []", "[0] x [0]", 0);
+  check_dot("8x6xi64", "5x6xi64", "8x5xi64", "[] x []", "[1] x [1]", 0);
+  check("func.func @main(%a: tensor<9x4xf32>, %b: tensor<4x6xf32>, %c: tensor<6xf32>) -> tensor<9x6xf32> {\n"
+        "%0 = stablehlo.add %a, %a : tensor<9x4xf32>\n"
+        "%1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<9x4xf32>, tensor<4x6xf32>) -> tensor<9x6xf32>\n"
+        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<6xf32>) -> tensor<9x6xf32>\n"
+        "%3 = stablehlo.add %1, %2 : tensor<9x6xf32>\n"
+        "return %3 : tensor<9x6xf32>\n}", 1, 1e-5);
 }
 
 static void test_chunks(void** state) {
@@ -451,7 +481,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks),    cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

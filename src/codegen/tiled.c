@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codegen/dot/contraction.h"
 #include "codegen/elementwise.h"
 
 enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64 };
@@ -471,6 +472,46 @@ static hlo_tiled_t* reduce_result(hlo_tiling_t* t, const hlo_value_t* value, ind
   return add(t, tiled, value->type->rank);
 }
 
+// An operand's element at places of the batch, free and contracting dimensions of `side`.
+static hlo_tiled_t* dot_operand(hlo_tiling_t* t, const hlo_contraction_t* c, uint32_t side,
+                                index_t batch, index_t free, index_t deep, uint32_t depth) {
+  const hlo_expr_t* inner[MAX_RANK];
+  for (uint32_t i = 0; i < c->batch[side].count; ++i) inner[c->batch[side].dims[i]] = batch[i];
+  for (uint32_t i = 0; i < c->free[side].count; ++i) inner[c->free[side].dims[i]] = free[i];
+  for (uint32_t i = 0; i < c->depth[side].count; ++i) inner[c->depth[side].dims[i]] = deep[i];
+  return get(t, hlo_node_operand(c->node, side), inner, depth);
+}
+
+// A dot_general as the sum of products over its contracting dimensions.
+static hlo_tiled_t* dot(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t depth) {
+  hlo_contraction_t c;
+  if (!hlo_contraction_init(node, &c)) return refuse(t, "a product of other elements");
+  int64_t dims[MAX_RANK];
+  for (uint32_t i = 0; i < c.depth[0].count; ++i) {
+    dims[i] = hlo_node_operand_type(node, 0)->dims[c.depth[0].dims[i]];
+  }
+  uint32_t space = find_space(t, hlo_contraction_extent(&c, &c.depth[0], 0), depth + 1);
+  if (t->refusal) return NULL;
+  const hlo_expr_t* deep[MAX_RANK];
+  hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, c.depth[0].count, dims, deep);
+  uint32_t rank = node->results[0].type->rank;
+  hlo_tiled_t fields = {.kind = HLO_TILED_PRODUCT,
+                        .value = &node->results[0],
+                        .index = copy_index(t, rank, index)};
+  hlo_tiled_t* product = make(t, &fields, 2);
+  fields.kind = HLO_TILED_REDUCE;
+  fields.reduction = space;
+  hlo_tiled_t* sum = make(t, &fields, 1);
+  if (!product || !sum) return NULL;
+  index_t free = index + c.batch[0].count;
+  product->operands[0] = dot_operand(t, &c, 0, index, free, deep, depth + 1);
+  product->operands[1] =
+      dot_operand(t, &c, 1, index, free + c.free[0].count, deep, depth + 1);
+  // Found again under its result's name only as the finished sum, which is added later.
+  sum->operands[0] = add(t, product, rank);
+  return sum->operands[0] ? add(t, sum, rank) : NULL;
+}
+
 // A leaf without operands.
 static hlo_tiled_t* leaf(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
                          hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
@@ -504,6 +545,10 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t 
     case HLO_OP_reduce:
       return value->number ? reduce_result(t, value, index, depth) : reduce(t, node, index, depth);
     case HLO_OP_reduce_window: return reduce_window(t, node, index, depth);
+    case HLO_OP_dot: case HLO_OP_dot_general:
+      if (t->dot != node) return dot(t, node, index, depth);
+      return leaf(t, value, index, HLO_TILED_DOT, 0,
+                  hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index));
     default: return elementwise(t, node, index, depth);
   }
 }
@@ -664,7 +709,13 @@ hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
   return HLO_OP_COUNT;
 }
 
+hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {
+  hlo_contraction_t c;
+  return hlo_contraction_init(node, &c) ? c.dtype : HLO_DTYPE_F32;
+}
+
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
+  if (node->region_count == 0) return HLO_OP_add;  // dot_general
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* end = hlo_region_terminator(body);
   uint32_t count = node->result_count;
@@ -723,6 +774,11 @@ static bool supports_reduce_window(const hlo_node_t* node) {
   return node->result_count == 1 && supports_reduce(node);
 }
 
+static bool supports_dot(const hlo_node_t* node) {
+  hlo_contraction_t c;
+  return hlo_contraction_init(node, &c) && hlo_contraction_is_loop(&c);
+}
+
 bool hlo_tiled_supports(const hlo_node_t* node) {
   if (!supports_types(node)) return false;
   uint32_t count;
@@ -739,6 +795,7 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_dynamic_update_slice: return true;
     case HLO_OP_reduce: return supports_reduce(node);
     case HLO_OP_reduce_window: return supports_reduce_window(node);
+    case HLO_OP_dot: case HLO_OP_dot_general: return supports_dot(node);
     default: return hlo_elementwise_supports(node);
   }
 }

@@ -20,7 +20,10 @@ typedef enum hlo_tiled_kind {
   HLO_TILED_CONSTANT,  // splat constant
   HLO_TILED_INDEX,     // iota: `offset` as a number
   HLO_TILED_COMPUTE,   // elementwise `value->def` of the operands
-  HLO_TILED_REDUCE,    // reduce node: operands, then initial values; loops over `reduction`
+  HLO_TILED_REDUCE,    // reduce node: operands, then initial values; loops over `reduction`. A
+                       // dot_general: the PRODUCT, without initial value
+  HLO_TILED_PRODUCT,   // operands[0] * operands[1] of a dot_general, to be added up
+  HLO_TILED_DOT,       // the result of a dot_general that a matrix kernel computes, at `offset`
   HLO_TILED_RESULT,    // result `value->number` of the reduce operands[0]
   HLO_TILED_GUARD,     // operands[0] where low <= offset < end, else operands[1]
 } hlo_tiled_kind_t;
@@ -65,6 +68,7 @@ typedef enum hlo_tiled_wish { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT 
 typedef struct hlo_tiling {
   hlo_arena_t* arena;
   const hlo_fusion_t* fusion;
+  const hlo_node_t* dot;  // a member that something else computes; NULL: none
   hlo_expr_space_t exprs;
   uint32_t space_count, digit_count, instance_count;
   hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
@@ -98,6 +102,12 @@ bool hlo_tiled_supports(const hlo_node_t* node);
 const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);
 /// maximum or minimum for the body of argmax and argmin over (values, indices); HLO_OP_COUNT otherwise.
 hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node);
+/// How many values reduction `tiled` accumulates.
+static inline uint32_t hlo_tiled_result_count(const hlo_tiled_t* tiled) {
+  return (tiled->operand_count + 1) / 2;
+}
+/// The type that the products of a dot_general are added up in.
+hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node);
 /// The binary op that reduces each result on its own; HLO_OP_COUNT when the body is something else.
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
 

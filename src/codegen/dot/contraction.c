@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dimension numbers of dot_general (see contraction.h).
+#include "codegen/dot/contraction.h"
+
+#include "codegen/elementwise.h"
+#include "interp/ref_dot.h"
+
+enum { SHALLOW = 8, FEW_PRODUCTS = 512 };
+
+static bool contains(const hlo_contraction_group_t* group, uint32_t dim) {
+  for (uint32_t i = 0; i < group->count; ++i) {
+    if (group->dims[i] == dim) return true;
+  }
+  return false;
+}
+
+static void read_group(const hlo_node_t* node, hlo_attr_id_t id, hlo_contraction_group_t* out) {
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, id, &count);
+  *out = (hlo_contraction_group_t){.count = dims ? count : 0};
+  for (uint32_t i = 0; i < out->count; ++i) out->dims[i] = (uint32_t)dims[i];
+}
+
+static bool supports_types(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < 3; ++i) {
+    const hlo_type_t* type = i < 2 ? hlo_node_operand_type(node, i) : node->results[0].type;
+    if (type->kind != HLO_TYPE_TENSOR || type->quant || type->rank > HLO_CONTRACTION_MAX_RANK ||
+        !hlo_elementwise_supports_dtype(type->dtype) || type->dtype == HLO_DTYPE_PRED ||
+        hlo_type_element_count(type) <= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out) {
+  if ((node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) || !supports_types(node)) {
+    return false;
+  }
+  *out = (hlo_contraction_t){.node = node};
+  const hlo_type_t* types[2] = {hlo_node_operand_type(node, 0), hlo_node_operand_type(node, 1)};
+  if (node->op == HLO_OP_dot_general) {
+    read_group(node, HLO_ATTR_lhs_batching_dimensions, &out->batch[0]);
+    read_group(node, HLO_ATTR_rhs_batching_dimensions, &out->batch[1]);
+    read_group(node, HLO_ATTR_lhs_contracting_dimensions, &out->depth[0]);
+    read_group(node, HLO_ATTR_rhs_contracting_dimensions, &out->depth[1]);
+  } else {
+    if (types[0]->rank == 0 || types[1]->rank == 0) return false;
+    out->depth[0] = (hlo_contraction_group_t){1, {types[0]->rank - 1}};
+    out->depth[1] = (hlo_contraction_group_t){1, {0}};
+  }
+  for (uint32_t side = 0; side < 2; ++side) {
+    for (uint32_t i = 0; i < types[side]->rank; ++i) {
+      if (contains(&out->batch[side], i) || contains(&out->depth[side], i)) continue;
+      out->free[side].dims[out->free[side].count++] = i;
+    }
+  }
+  out->dtype =
+      hlo_dot_compute_dtype(types[0]->dtype, types[1]->dtype, node->results[0].type->dtype);
+  return hlo_elementwise_supports_dtype(out->dtype);
+}
+
+int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
+                               const hlo_contraction_group_t* group, uint32_t side) {
+  const hlo_type_t* type = hlo_node_operand_type(contraction->node, side);
+  int64_t extent = 1;
+  for (uint32_t i = 0; i < group->count; ++i) extent *= type->dims[group->dims[i]];
+  return extent;
+}
+
+bool hlo_contraction_is_loop(const hlo_contraction_t* c) {
+  int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
+  int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
+  int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
+  if (depth <= SHALLOW || (rows == 1 && columns == 1)) return true;
+  return (double)rows * (double)columns * (double)depth <= FEW_PRODUCTS;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dimensions of a dot_general in order: those of the batch, the free ones of each operand, and the
+// contracting ones. The result has the batch, then lhs's free ones, then rhs's. Private to codegen.
+#ifndef HLO_CODEGEN_DOT_CONTRACTION_H_
+#define HLO_CODEGEN_DOT_CONTRACTION_H_
+
+#include "ir/module.h"
+
+enum { HLO_CONTRACTION_MAX_RANK = 32 };
+
+/// dims[0] of lhs, dims[1] of rhs: numbers of their dimensions.
+typedef struct hlo_contraction_group {
+  uint32_t count;
+  uint32_t dims[HLO_CONTRACTION_MAX_RANK];
+} hlo_contraction_group_t;
+
+typedef struct hlo_contraction {
+  const hlo_node_t* node;
+  hlo_contraction_group_t batch[2], free[2], depth[2];  // of lhs, of rhs
+  hlo_dtype_t dtype;  // of products and sums, as the reference computes them
+} hlo_contraction_t;
+
+/// Whether `node` is a dot or dot_general of elements that code is made for.
+bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out_contraction);
+/// Elements of a group of operand `side`'s dimensions.
+int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
+                               const hlo_contraction_group_t* group, uint32_t side);
+/// Whether loops over the result's elements are a good way: little to reuse.
+bool hlo_contraction_is_loop(const hlo_contraction_t* contraction);
+
+#endif  // HLO_CODEGEN_DOT_CONTRACTION_H_
