@@ -133,7 +133,7 @@ static uint32_t site_of(void* context, const hlo_node_t* node) {
 
 // Addresses of inputs, outputs and scratch memory; NULL when memory is out, which the arena reports.
 static hlo_vir_value_t** kernel_addresses(const entry_t* entry, hlo_vir_builder_t* b,
-                                          const hlo_fusion_t* fusion, hlo_vir_value_t* scratch) {
+                                          const hlo_fusion_t* fusion) {
   uint32_t count = fusion->input_count + fusion->output_count;
   hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count + 1, sizeof(*addresses));
   if (!addresses) return NULL;
@@ -143,28 +143,31 @@ static hlo_vir_value_t** kernel_addresses(const entry_t* entry, hlo_vir_builder_
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     addresses[fusion->input_count + i] = value_address(entry, b, fusion->outputs[i]);
   }
-  addresses[count] = scratch;
+  hlo_place_t scratch = entry->plan->scratch[fusion->index];
+  if (scratch.kind != HLO_PLACE_NONE) addresses[count] = place_address(entry, b, scratch);
   return addresses;
 }
 
-static void emit_kernel_body(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
-                             hlo_vir_value_t* scratch, hlo_vir_value_t* chunk) {
-  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion, scratch);
+static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
+                       uint32_t phase, hlo_vir_value_t* chunk) {
+  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion);
   if (!addresses) return;
-  hlo_kernel_emit(entry->plan->kernels[fusion->index], b, addresses, chunk, site_of, NULL);
+  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, addresses, chunk, site_of, NULL);
 }
 
-// A function of its own, which finds its addresses in the frame as the entry does; its context is the
-// scratch memory.
-static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t site) {
-  const char* name = hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
+// A function of its own, which finds its addresses in the frame as the entry does.
+static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase,
+                                uint32_t site) {
+  const char* name =
+      phase ? hlo_arena_printf(&entry->module->arena, "chunk%u_%u", fusion->index, phase)
+            : hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
   hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "chunk", 3, false);
   entry_t own = *entry;
   own.load_flags = HLO_VIR_INVARIANT;
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   b.site = site;
-  emit_kernel_body(&own, &b, fusion, hlo_vir_param(&b, 1), hlo_vir_param(&b, 2));
+  emit_phase(&own, &b, fusion, phase, hlo_vir_param(&b, 2));
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);
   return func->index;
@@ -172,24 +175,18 @@ static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion
 
 static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-  uint64_t chunks = hlo_kernel_chunk_count(kernel);
-  if (chunks <= 1) {
-    emit_kernel_body(entry, b, fusion, NULL, NULL);
-    return;
+  for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
+    uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
+    if (chunks <= 1) {
+      emit_phase(entry, b, fusion, phase, NULL);
+      continue;
+    }
+    uint32_t func = emit_chunk_func(entry, fusion, phase, b->site);
+    hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)chunks),
+                                    hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
+                                    hlo_vir_iconst(b, 0)};
+    checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
   }
-  size_t scratch_bytes = hlo_kernel_scratch_bytes(kernel);
-  hlo_vir_value_t* scratch =
-      scratch_bytes
-          ? hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, (int64_t)scratch_bytes, 0, NULL)
-          : hlo_vir_iconst(b, 0);
-  uint32_t func = emit_chunk_func(entry, fusion, b->site);
-  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)chunks),
-                                  hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
-                                  scratch};
-  checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
-  if (!scratch_bytes) return;
-  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion, scratch);
-  if (addresses) hlo_kernel_emit_finish(kernel, b, addresses, site_of, NULL);
 }
 
 // ---- nodes

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/dot/contraction.h"
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
@@ -17,6 +18,7 @@ enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMO
 /// A fusion being grown.
 typedef struct group {
   uint32_t member_count, member_capacity, output_count;
+  bool has_product;      // a matrix product
   hlo_node_t** members;  // last first
   int64_t element_count;
   uint32_t last_position;
@@ -89,9 +91,11 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
   return node;
 }
 
-// The buffer that dynamic_update_slice overwrites is memory, whoever made it.
+// The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices that are
+// multiplied.
 static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
-  return user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0];
+  return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
+         hlo_contraction_is_matrix(user);
 }
 
 static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
@@ -221,6 +225,7 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
     group->member_capacity = capacity;
   }
   group->members[group->member_count++] = node;
+  group->has_product |= hlo_contraction_is_matrix(node);
   place_of(f, node)->group = number;
   return hlo_ok();
 }
@@ -308,7 +313,7 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
       return hlo_ok();
     }
   }
-  if (users->has_outside || needs_trial(node)) return try_member(f, group, node, out_joins);
+  if (users->has_outside || group->has_product || needs_trial(node)) return try_member(f, group, node, out_joins);
   *out_joins = true;
   return hlo_ok();
 }

@@ -58,10 +58,11 @@ typedef struct hlo_kernel hlo_kernel_t;
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
+/// A kernel is one or more phases, each finished before the next begins.
+uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
-uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel);
-/// Memory beside the buffers that all chunks of one run share, 64-byte aligned; 0 for most. A kernel with
-/// scratch memory is finished by hlo_kernel_emit_finish() after all chunks.
+uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
+/// Memory beside the buffers that all phases and chunks of one run share, 64-byte aligned; 0 for most.
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
 /// Whether an output may be the very memory of an input: every element of the input is read before, or
 /// in the same step as, the same element of the output is written, and by the same chunk.
@@ -69,17 +70,13 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
 /// The input that an output must be a copy of, or the very memory of, before the kernel runs, because it
 /// writes only a slice of it (dynamic_update_slice); -1: none.
 int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output);
-/// Emits the loops at the builder's place. addresses: INDEX base addresses of the fusion's inputs, then
-/// outputs, then the scratch memory if there is any, different ones never overlapping but as hlo_kernel_may_share() allowed; chunk: INDEX, NULL
-/// when there is one. site_of(context, node): the site number of a member.
+/// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the fusion's
+/// inputs, then outputs, then the scratch memory if there is any, different ones never overlapping but as
+/// hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one. site_of(context, node): the site
+/// number of a member.
 /// errors: sticky in the module
-void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
                      uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context);
-/// What is left when all chunks are done: partial results put together.
-void hlo_kernel_emit_finish(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                            hlo_vir_value_t* const* addresses,
-                            uint32_t (*site_of)(void* context, const hlo_node_t* node),
-                            void* context);
 
 #endif  // HLO_CODEGEN_FUSION_H_

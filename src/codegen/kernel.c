@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
 
@@ -19,6 +20,7 @@ hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   if (!tiling) return hlo_arena_status(arena);
   tiling->arena = arena;
   tiling->fusion = kernel->fusion;
+  tiling->dot = kernel->matmul ? kernel->matmul->contraction.node : NULL;
   tiling->space_count = kernel->space_count;
   memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
   HLO_TRY(hlo_tiling_walk(tiling, *segment, true));
@@ -397,6 +399,65 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   return choose_split(kernel, tiling);
 }
 
+// ---- matrix products
+
+// What may follow a product: computations of the same elements, from others read in vectors or one for
+// all lanes.
+static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_digit) {
+  uint32_t products = 0;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) return "a reduction follows";
+    if (tiled->kind == HLO_TILED_DOT) {
+      ++products;
+      if (tiled->offset != tiling->spaces[0].linear) return "its elements are moved";
+    } else if (tiled->kind == HLO_TILED_LOAD) {
+      if (hlo_expr_unresolved(tiled->offset)) return "an operand that follows it is not affine";
+      double cost = lane_cost(tiled->offset, lane_digit,
+                              hlo_dtype_size_bytes(tiled->value->type->dtype));
+      if (cost < 0 || cost > 1) return "an operand that follows it is strided";
+    }
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    if (tiling->output_offsets[i] != tiling->spaces[0].linear) return "a slice is updated";
+  }
+  return products == 1 ? NULL : "it is used in several places";
+}
+
+static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
+                                   hlo_arena_t* scratch) {
+  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
+  HLO_TRY(hlo_arena_status(scratch));
+  tiling->arena = scratch;
+  tiling->fusion = kernel->fusion;
+  tiling->dot = node;
+  tiling->space_count = 1;
+  hlo_matmul_t* matmul;
+  HLO_TRY(hlo_matmul_create(kernel, node, kernel->arena, &tiling->spaces[0], &matmul));
+  const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[0]);
+  if (hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
+    return refused(kernel->fusion, "other elements than the product's");
+  }
+  HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
+  const char* refusal = tiling->refusal;
+  if (!refusal && tiling->wish) refusal = "what follows a product is cut differently";
+  if (!refusal) refusal = unfit_for_product(tiling, (uint32_t)matmul->columns.digit);
+  if (refusal) return refused(kernel->fusion, refusal);
+  kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);
+  kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
+  HLO_TRY(hlo_arena_status(kernel->arena));
+  kernel->spaces[0] = tiling->spaces[0];
+  kernel->space_count = kernel->segment_count = 1;
+  whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+  uint32_t widest = widest_bytes(tiling);
+  if (widest < matmul->element_bytes) widest = matmul->element_bytes;
+  kernel->lanes = kernel->target->vector_bytes / widest;
+  HLO_TRY(hlo_matmul_finish(matmul, kernel->target, kernel->lanes));
+  kernel->chunk_count = matmul->chunk_count;
+  kernel->matmul = matmul;
+  return hlo_ok();
+}
+
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
   if (fusion->kernel) {
@@ -408,15 +469,28 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
   *kernel = (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena};
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  hlo_status_t status = create(kernel, &scratch);
+  uint32_t products;
+  const hlo_node_t* product = hlo_matmul_find(fusion, &products);
+  hlo_status_t status = products > 1 ? refused(fusion, "several matrix products")
+                        : product    ? create_product(kernel, product, &scratch)
+                                     : create(kernel, &scratch);
   hlo_arena_deinit(&scratch);
   if (hlo_status_is_ok(status)) *out_kernel = fusion->kernel = kernel;
   return status;
 }
 
-uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel) { return kernel->chunk_count; }
+uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
+  if (kernel->matmul) return hlo_matmul_phase_count(kernel->matmul);
+  return kernel->split_space ? 2 : 1;
+}
+
+uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
+  if (kernel->matmul) return hlo_matmul_chunk_count(kernel->matmul, phase);
+  return phase == 0 ? kernel->chunk_count : 1;
+}
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
+  if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
   return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;
 }
 
@@ -434,6 +508,9 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
   if (hlo_dtype_size_bytes(fusion->outputs[output]->type->dtype) !=
       hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
     return false;
+  }
+  for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {
+    if (kernel->matmul->operands[side].input == input) return false;
   }
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);

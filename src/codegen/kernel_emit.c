@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
 #include "codegen/math/math.h"
@@ -1221,6 +1222,27 @@ static hlo_status_t emit_finish(emitter_t* e, hlo_arena_t* scratch) {
   return hlo_ok();
 }
 
+// ---- points of a kernel with loops of its own
+
+void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point) {
+  emitter_t* e = points->emitter;
+  const hlo_tiling_t* tiling = e->tiling;
+  memset(e->done, 0, tiling->instance_count * sizeof *e->done);
+  e->bound = 0;
+  for (uint32_t i = 0; i < tiling->spaces[0].digit_count; ++i) {
+    e->digits[i] = point->digits[i];
+    e->bound |= (uint64_t)1 << i;
+  }
+  e->lanes = point->lanes;
+  e->lane_digit = point->lanes > 1 ? point->lane_digit : NO_DIGIT;
+  e->mask = point->mask;
+  e->guard_depth = 1;  // nothing is read before its time
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (tiling->instances[i]->kind == HLO_TILED_DOT) e->done[i] = point->value;
+  }
+  emit_point(e);
+}
+
 static emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                               hlo_vir_value_t* const* addresses,
                               uint32_t (*site_of)(void* context, const hlo_node_t* node),
@@ -1242,30 +1264,22 @@ static void give_up(hlo_vir_builder_t* b, hlo_status_t status) {
   b->module->arena.failed = true;
 }
 
-void hlo_kernel_emit(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
                      uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
   emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  if (kernel->split_space) {
-    give_up(b, emit_partials(&e, &scratch, chunk));
+  if (kernel->matmul) {
+    hlo_point_emitter_t points = {.emitter = &e};
+    give_up(b, start_segment(&e, &scratch, &kernel->segments[0]));
+    if (!b->module->arena.failed) hlo_matmul_emit(kernel, phase, &points, b, addresses, chunk);
+  } else if (kernel->split_space) {
+    give_up(b, phase == 0 ? emit_partials(&e, &scratch, chunk) : emit_finish(&e, &scratch));
   } else {
     for (uint32_t i = 0; i < kernel->segment_count; ++i) {
       give_up(b, emit_segment(&e, &scratch, i, chunk));
     }
   }
-  hlo_arena_deinit(&scratch);
-}
-
-void hlo_kernel_emit_finish(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                            hlo_vir_value_t* const* addresses,
-                            uint32_t (*site_of)(void* context, const hlo_node_t* node),
-                            void* context) {
-  if (!kernel->split_space) return;
-  emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
-  give_up(b, emit_finish(&e, &scratch));
   hlo_arena_deinit(&scratch);
 }

@@ -6,6 +6,8 @@
 #include "codegen/fusion.h"
 #include "codegen/tiled.h"
 
+typedef struct hlo_matmul hlo_matmul_t;
+
 enum { HLO_KERNEL_MAX_SEGMENTS = 128, HLO_KERNEL_MAX_PARTIALS = 8 };
 
 /// Ranges of the output's digits, [low, end) each.
@@ -33,7 +35,23 @@ struct hlo_kernel {
   uint32_t split_digit;       // number in that space of the digit that is cut
   uint32_t partial_count;     // accumulators that a chunk leaves behind, 8 bytes each
   double cost_ns;
+  const hlo_matmul_t* matmul;  // a matrix product has loops of its own; NULL: none
 };
+
+/// One element, or lanes along one digit, of a kernel whose loops are made elsewhere: what follows the
+/// product, and the stores.
+typedef struct hlo_point {
+  hlo_vir_value_t* const* digits;  // of the output
+  uint32_t lane_digit, lanes;
+  hlo_vir_value_t* mask;   // active lanes; NULL: all
+  hlo_vir_value_t* value;  // of the product there, as its element type is in registers
+} hlo_point_t;
+
+typedef struct hlo_point_emitter {
+  struct emitter* emitter;
+} hlo_point_emitter_t;
+
+void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
 
 /// A tiling of the kernel for one segment, digits as chosen.
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,

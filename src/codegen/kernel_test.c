@@ -53,29 +53,20 @@ static void fill(const hlo_type_t* type, void* data) {
   }
 }
 
-// The chunk function of a fusion: context is a table of addresses.
+// The chunk function of a phase of a fusion: context is a table of addresses.
 static hlo_vir_func_t* make_chunk(hlo_vir_module_t* module, const hlo_kernel_t* kernel,
-                                  const hlo_fusion_t* fusion) {
+                                  uint32_t phase, const hlo_fusion_t* fusion) {
   hlo_vir_func_t* func = hlo_vir_func_create(module, "chunk", 3, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   hlo_vir_value_t* addresses[128];
   uint32_t count = fusion->input_count + fusion->output_count;
+  if (hlo_kernel_scratch_bytes(kernel)) ++count;
   for (uint32_t i = 0; i < count; ++i) {
     addresses[i] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * i, HLO_VIR_INVARIANT);
   }
-  size_t scratch = hlo_kernel_scratch_bytes(kernel);
-  if (scratch) {
-    addresses[count] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * count, HLO_VIR_INVARIANT);
-  }
-  bool is_cut = hlo_kernel_chunk_count(kernel) > 1;
-  hlo_kernel_emit(kernel, &b, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL, NULL, NULL);
-  if (scratch) {  // the test runs the chunks in order: the last one finishes
-    hlo_vir_value_t* last = hlo_vir_iconst(&b, (int64_t)hlo_kernel_chunk_count(kernel) - 1);
-    hlo_vir_begin_if(&b, hlo_vir_icmp(&b, HLO_VIR_EQ, hlo_vir_param(&b, 2), last));
-    hlo_kernel_emit_finish(kernel, &b, addresses, NULL, NULL);
-    hlo_vir_end(&b);
-  }
+  bool is_cut = hlo_kernel_chunk_count(kernel, phase) > 1;
+  hlo_kernel_emit(kernel, phase, &b, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL, NULL, NULL);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   return func;
@@ -100,7 +91,10 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
   expect_ok(hlo_kernel_create(fusion, target, arena, &kernel), text, NULL);
   hlo_vir_module_t* module;
   expect_ok(hlo_vir_module_create(&module), text, NULL);
-  hlo_vir_func_t* func = make_chunk(module, kernel, fusion);
+  hlo_vir_func_t* funcs[4];
+  uint32_t phases = hlo_kernel_phase_count(kernel);
+  assert_true(phases <= 4);
+  for (uint32_t i = 0; i < phases; ++i) funcs[i] = make_chunk(module, kernel, i, fusion);
   expect_ok(hlo_vir_module_status(module), text, NULL);
   expect_ok(hlo_vir_verify(module, target->vector_bytes), text, module);
   void* table[129];
@@ -126,11 +120,13 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
   ranges[count + 1] = (hlo_vir_range_t){scratch, scratch_bytes, true};
   hlo_vir_interp_options_t options = {true, count + 2, ranges};
   hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION};
-  for (uint64_t chunk = 0; chunk < hlo_kernel_chunk_count(kernel); ++chunk) {
-    uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)table, chunk};
-    int32_t answer;
-    expect_ok(hlo_vir_interp_run(func, params, &options, &answer), text, module);
-    assert_int_equal(answer, 0);
+  for (uint32_t phase = 0; phase < phases; ++phase) {
+    for (uint64_t chunk = 0; chunk < hlo_kernel_chunk_count(kernel, phase); ++chunk) {
+      uint64_t params[3] = {(uintptr_t)&frame, (uintptr_t)table, chunk};
+      int32_t answer;
+      expect_ok(hlo_vir_interp_run(funcs[phase], params, &options, &answer), text, module);
+      assert_int_equal(answer, 0);
+    }
   }
   hlo_mem_free(scratch);
   hlo_vir_module_release(module);
@@ -199,6 +195,7 @@ static void check_on(const char* text, const hlo_target_t* target, uint32_t fusi
   hlo_arena_init(&arena, 0);
   hlo_schedule_t* schedule;
   expect_ok(hlo_schedule_create(func, target, &arena, &schedule), text, NULL);
+  if (fusions && schedule->fusion_count != fusions) print_error("%s\n", text);
   if (fusions) assert_int_equal(schedule->fusion_count, fusions);
   memory_t memory = {0};
   hlo_tensor_t *inputs[16], *outputs[16];
@@ -460,6 +457,50 @@ static void test_small_dots(void** state) {
         "return %3 : tensor<9x6xf32>\n}", 1, 1e-5);
 }
 
+static void test_matrix_products(void** state) {
+  (void)state;
+  check_dot("9x17xf32", "17x70xf32", "9x70xf32", "[] x []", "[1] x [0]", 1e-4);
+  check_dot("70x9xf32", "9x1xf32", "70x1xf32", "[] x []", "[1] x [0]", 1e-4);
+  check_dot("1x33xf32", "33x101xf32", "1x101xf32", "[] x []", "[1] x [0]", 1e-4);
+  check_dot("33x1xf32", "33x101xf32", "1x101xf32", "[] x []", "[0] x [0]", 1e-4);
+  check_dot("40x19xf32", "19x37xf32", "40x37xf32", "[] x []", "[1] x [0]", 1e-4);
+  check_dot("19x40xf32", "37x19xf32", "40x37xf32", "[] x []", "[0] x [1]", 1e-4);
+  check_dot("67x21xf64", "21x67xf64", "67x67xf64", "[] x []", "[1] x [0]", 1e-12);
+  check_dot("3x20x12xf32", "3x12x25xf32", "3x20x25xf32", "[0] x [0]", "[2] x [1]", 1e-4);
+  check_dot("2x20x3x12xf32", "2x25x3x12xf32", "2x3x20x25xf32", "[0, 2] x [0, 2]", "[3] x [3]",
+            1e-4);
+  check_dot("5x12x20xf32", "20x12x9xf32", "5x9xf32", "[] x []", "[2, 1] x [0, 1]", 1e-3);
+  check_dot("5x12x20xf32", "20x7x9xf32", "5x12x7x9xf32", "[] x []", "[2] x [0]", 1e-4);
+  check_dot("20x12x5xf32", "7x20x9xf32", "12x5x7x9xf32", "[] x []", "[0] x [1]", 1e-4);
+  check_dot("30x64xbf16", "64x40xbf16", "30x40xf32", "[] x []", "[1] x [0]", 1e-3);
+  check_dot("30x64xbf16", "40x64xbf16", "30x40xbf16", "[] x []", "[1] x [1]", 2e-2);
+  check_dot("2x64xbf16", "64x40xbf16", "2x40xbf16", "[] x []", "[1] x [0]", 2e-2);
+  check_dot("30x20xi8", "20x40xi8", "30x40xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("30x20xi64", "20x40xi64", "30x40xi64", "[] x []", "[1] x [0]", 0);
+  check_dot("7x512xf32", "512x19xf32", "7x19xf32", "[] x []", "[1] x [0]", 1e-3);
+  check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
+}
+
+static void test_products_and_more(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>, %c: tensor<46xf32>, %d: tensor<19x46xf32>) -> tensor<19x46xf32> {\n"
+        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<46xf32>) -> tensor<19x46xf32>\n"
+        "%3 = stablehlo.add %1, %2 : tensor<19x46xf32>\n"
+        "%4 = stablehlo.exponential %d : tensor<19x46xf32>\n"
+        "%5 = stablehlo.add %3, %4 : tensor<19x46xf32>\n"
+        "return %5 : tensor<19x46xf32>\n}", 1, 1e-3);
+  check("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> (tensor<19x46xf32>, tensor<19x46xbf16>) {\n"
+        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+        "%2 = stablehlo.convert %1 : (tensor<19x46xf32>) -> tensor<19x46xbf16>\n"
+        "return %1, %2 : tensor<19x46xf32>, tensor<19x46xbf16>\n}", 1, 2e-2);
+  check("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> tensor<19xf32> {\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
+        "%2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<19x46xf32>, tensor<f32>) -> tensor<19xf32>\n"
+        "return %2 : tensor<19xf32>\n}", 2, 1e-3);
+}
+
 static void test_chunks(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
@@ -481,7 +522,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_products_and_more),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,7 +376,11 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
   planner->ends = hlo_arena_array(arena, nodes, sizeof *planner->ends);
   plan->places = hlo_arena_array(arena, values, sizeof *plan->places);
   plan->copies = hlo_arena_array(arena, nodes, sizeof *plan->copies);
+  uint32_t fusions = plan->schedule->fusion_count;
+  planner->scratch_buffers = hlo_arena_array(arena, fusions, sizeof *planner->scratch_buffers);
+  plan->scratch = hlo_arena_array(arena, fusions, sizeof *plan->scratch);
   HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t i = 0; i < fusions; ++i) planner->scratch_buffers[i] = HLO_PLAN_NONE;
   for (uint32_t i = 0; i < values; ++i) {
     planner->parents[i] = i;
     planner->buffer_of[i] = HLO_PLAN_NONE;

@@ -57,6 +57,7 @@ typedef struct hlo_plan {
   hlo_kernel_t* const* kernels;  // by index of the fusion; NULL: none
   uint32_t argument_count, result_count, constant_count;
   hlo_place_t* places;      // by index of the value
+  hlo_place_t* scratch;     // by index of the fusion: its kernel's scratch memory
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region
   hlo_plan_constant_t* constants;

@@ -40,6 +40,7 @@ typedef struct hlo_planner {
   uint64_t* sizes;
   uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
   const hlo_value_t** values;
+  uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
   // by node index
   uint32_t* begins;  // position of a step; of a terminator: that of its uses
   uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes

@@ -329,6 +329,10 @@ static void give_places(const hlo_planner_t* planner) {
     uint32_t buffer = hlo_planner_buffer(planner, value);
     if (buffer != HLO_PLAN_NONE) planner->plan->places[i] = buffer_place(planner, buffer);
   }
+  for (uint32_t i = 0; i < planner->plan->schedule->fusion_count; ++i) {
+    uint32_t buffer = planner->scratch_buffers[i];
+    if (buffer != HLO_PLAN_NONE) planner->plan->scratch[i] = buffer_place(planner, buffer);
+  }
 }
 
 static hlo_status_t give_copies(const finish_t* finish) {

@@ -289,6 +289,30 @@ static hlo_status_t make_buffers(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
+// Memory that a kernel has for the time of its step.
+static hlo_status_t make_scratch(hlo_planner_t* planner) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_step_t* step = &sequence->steps[i];
+      if (step->kind != HLO_STEP_FUSION) continue;
+      const hlo_kernel_t* kernel = planner->plan->kernels[step->fusion->index];
+      size_t bytes = kernel ? hlo_kernel_scratch_bytes(kernel) : 0;
+      if (!bytes) continue;
+      uint32_t position = planner->begins[step->node->index];
+      uint32_t buffer = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
+      if (buffer == HLO_PLAN_NONE ||
+          !hlo_planner_add_stay(planner, buffer, (hlo_plan_range_t){position, position},
+                                HLO_PLAN_NONE)) {
+        return hlo_arena_status(planner->arena);
+      }
+      planner->scratch_buffers[step->fusion->index] = buffer;
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t read_donation(hlo_planner_t* planner) {
   const hlo_plan_t* plan = planner->plan;
   const hlo_func_t* func = plan->func;
@@ -327,5 +351,6 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
   }
   unite_region(planner, body);
   HLO_TRY(make_buffers(planner));
+  HLO_TRY(make_scratch(planner));
   return read_donation(planner);
 }

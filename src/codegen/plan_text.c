@@ -41,9 +41,16 @@ static void print_copies(const hlo_plan_t* plan, const hlo_node_t* node, uint32_
 }
 
 static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo_strbuf_t* out) {
-  uint64_t chunks = hlo_kernel_chunk_count(plan->kernels[fusion->index]);
+  const hlo_kernel_t* kernel = plan->kernels[fusion->index];
   hlo_strbuf_printf(out, "fusion %u", fusion->index);
-  if (chunks > 1) hlo_strbuf_printf(out, " in %" PRIu64 " chunks", chunks);
+  for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
+    uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
+    if (chunks > 1) hlo_strbuf_printf(out, " in %" PRIu64 " chunks", chunks);
+  }
+  if (plan->scratch[fusion->index].kind != HLO_PLACE_NONE) {
+    hlo_strbuf_puts(out, " with ");
+    print_place(&plan->scratch[fusion->index], out);
+  }
   hlo_strbuf_puts(out, " {");
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     hlo_strbuf_printf(out, "%s%s", i ? " " : "", hlo_op_info(fusion->nodes[i]->op)->name);

@@ -776,7 +776,7 @@ static bool supports_reduce_window(const hlo_node_t* node) {
 
 static bool supports_dot(const hlo_node_t* node) {
   hlo_contraction_t c;
-  return hlo_contraction_init(node, &c) && hlo_contraction_is_loop(&c);
+  return hlo_contraction_init(node, &c);
 }
 
 bool hlo_tiled_supports(const hlo_node_t* node) {

@@ -384,11 +384,11 @@ const hlo_expr_t* hlo_expr_linearize(hlo_expr_space_t* space, uint32_t rank, con
 
 void hlo_expr_delinearize(hlo_expr_space_t* space, const hlo_expr_t* offset, uint32_t rank,
                           const int64_t* dims, const hlo_expr_t** out_index) {
-  int64_t stride = 1;
-  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) {
-    const hlo_expr_t* from = hlo_expr_div(space, offset, stride);
-    out_index[i] = i == 0 ? from : hlo_expr_mod(space, from, dims[i]);
+  const hlo_expr_t* rest = offset;
+  for (uint32_t i = rank; i-- > 0;) {
+    out_index[i] = i == 0 ? rest : hlo_expr_mod(space, rest, dims[i]);
     if (dims[i] == 1) out_index[i] = hlo_expr_const(space, 0);
+    rest = hlo_expr_div(space, rest, dims[i]);
   }
 }
 

@@ -68,10 +68,23 @@ int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
   return extent;
 }
 
+// A matrix times a vector whose matrix is contiguous along the contraction.
+static bool is_row_sum(const hlo_contraction_t* c, uint32_t side) {
+  const hlo_type_t* type = hlo_node_operand_type(c->node, side);
+  return type->rank && contains(&c->depth[side], type->rank - 1);
+}
+
 bool hlo_contraction_is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
   if (depth <= SHALLOW || (rows == 1 && columns == 1)) return true;
+  if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
   return (double)rows * (double)columns * (double)depth <= FEW_PRODUCTS;
+}
+
+bool hlo_contraction_is_matrix(const hlo_node_t* node) {
+  if (node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) return false;
+  hlo_contraction_t c;
+  return hlo_contraction_init(node, &c) && !hlo_contraction_is_loop(&c);
 }

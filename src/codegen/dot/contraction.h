@@ -27,5 +27,7 @@ int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
                                const hlo_contraction_group_t* group, uint32_t side);
 /// Whether loops over the result's elements are a good way: little to reuse.
 bool hlo_contraction_is_loop(const hlo_contraction_t* contraction);
+/// Whether `node` is a product that matrix kernels compute.
+bool hlo_contraction_is_matrix(const hlo_node_t* node);
 
 #endif  // HLO_CODEGEN_DOT_CONTRACTION_H_

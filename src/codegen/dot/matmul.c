@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
+#include "codegen/dot/matmul.h"
+
+#include <string.h>
+
+#include "codegen/elementwise.h"
+
+// Costs decide what is cut and packed, never results.
+static const double CHUNK_NS = 25000.0, SERIAL_NS = 50000.0, FMA_PER_NS = 6.0;  // vectors
+enum {
+  MAX_CHUNKS = 64,
+  CACHE_LINE = 64,
+  CONFLICT_BYTES = 2048,       // rows so far apart share sets of the first cache
+  DIRECT_BYTES = 384 << 10,    // a B of at most so many is read in place
+  MIN_PACKED_TILES = 4,        // packing pays when a panel is used for so many tiles
+  MAX_PANEL_PIECES = 16,
+};
+static const size_t MAX_SCRATCH = (size_t)1 << 31;
+
+const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count) {
+  const hlo_node_t* found = NULL;
+  *out_count = 0;
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    if (!hlo_contraction_is_matrix(fusion->nodes[i])) continue;
+    found = fusion->nodes[i];
+    ++*out_count;
+  }
+  return found;
+}
+
+static hlo_status_t refused(const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a matrix product: %s", why);
+}
+
+// ---- loops
+
+typedef struct loop_list {
+  uint32_t count;
+  hlo_matmul_dim_t dims[HLO_CONTRACTION_MAX_RANK];
+} loop_list_t;
+
+static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
+  int64_t stride = 1;
+  for (uint32_t i = dim + 1; i < type->rank; ++i) stride *= type->dims[i];
+  return stride;
+}
+
+// Appends a loop, or lets the last one run on over it; loops of one step are none.
+static void add_loop(loop_list_t* list, uint32_t first, hlo_matmul_dim_t dim) {
+  if (dim.extent == 1) return;
+  hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
+  if (last && last->from[0] == dim.from[0] * dim.extent &&
+      last->from[1] == dim.from[1] * dim.extent) {
+    last->extent *= dim.extent;
+    last->from[0] = dim.from[0];
+    last->from[1] = dim.from[1];
+    return;
+  }
+  list->dims[list->count++] = dim;
+}
+
+// The loops of a group of dimensions; lhs, rhs: which operand's dimensions they are.
+static void add_group(loop_list_t* list, const hlo_contraction_t* c,
+                      const hlo_contraction_group_t* lhs, const hlo_contraction_group_t* rhs) {
+  const hlo_type_t *a = hlo_node_operand_type(c->node, 0), *b = hlo_node_operand_type(c->node, 1);
+  uint32_t first = list->count;
+  for (uint32_t i = 0; i < (lhs ? lhs : rhs)->count; ++i) {
+    hlo_matmul_dim_t dim = {.extent = lhs ? a->dims[lhs->dims[i]] : b->dims[rhs->dims[i]]};
+    if (lhs) dim.from[0] = stride_of(a, lhs->dims[i]);
+    if (rhs) dim.from[1] = stride_of(b, rhs->dims[i]);
+    add_loop(list, first, dim);
+  }
+}
+
+static void swap_operands(hlo_matmul_dim_t* dim) {
+  int64_t t = dim->from[0];
+  dim->from[0] = dim->from[1];
+  dim->from[1] = t;
+}
+
+// The last loop of a group, if there is one, is the tile's; the others are outer loops.
+static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const loop_list_t* list, uint32_t first,
+                                  uint32_t end) {
+  for (uint32_t i = first; i + 1 < end; ++i) m->outer[m->outer_count++] = list->dims[i];
+  return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .digit = -1};
+}
+
+static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
+  const hlo_contraction_t* c = &m->contraction;
+  loop_list_t output = {0}, depth = {0};
+  add_group(&output, c, &c->batch[0], &c->batch[1]);
+  uint32_t batch_end = output.count;
+  add_group(&output, c, &c->free[0], NULL);
+  uint32_t rows_end = output.count;
+  add_group(&output, c, NULL, &c->free[1]);
+  add_group(&depth, c, &c->depth[0], &c->depth[1]);
+  if (output.count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
+    return refused("too many loops");
+  }
+  bool is_swapped = rows_end == output.count;  // one column
+  if (is_swapped) rows_end = batch_end;
+  space->digit_count = output.count;
+  space->element_count = hlo_type_element_count(c->node->results[0].type);
+  for (uint32_t i = 0; i < output.count; ++i) {
+    output.dims[i].digit = (int32_t)i;
+    space->extents[i] = output.dims[i].extent;
+    if (is_swapped) swap_operands(&output.dims[i]);
+  }
+  for (uint32_t i = 0; i < batch_end; ++i) m->outer[m->outer_count++] = output.dims[i];
+  m->rows = take_last(m, &output, batch_end, rows_end);
+  m->columns = take_last(m, &output, rows_end, output.count);
+  m->depth_count = depth.count;
+  for (uint32_t i = 0; i < depth.count; ++i) {
+    m->depth[i] = depth.dims[i];
+    if (is_swapped) swap_operands(&m->depth[i]);
+  }
+  if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
+  m->outer_extent = m->depth_extent = 1;
+  for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
+  for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
+  for (uint32_t side = 0; side < 2; ++side) {
+    const hlo_value_t* value = hlo_node_operand(c->node, side ^ is_swapped);
+    m->operands[side].dtype = value->type->dtype;
+    m->operands[side].input = side ^ is_swapped;  // of the node, for now
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+  for (uint32_t side = 0; side < 2; ++side) {
+    const hlo_value_t* value = hlo_node_operand(m->contraction.node, m->operands[side].input);
+    uint32_t i = 0;
+    while (i < fusion->input_count && fusion->inputs[i] != value) ++i;
+    if (i == fusion->input_count) return refused("an operand is not in memory");
+    m->operands[side].input = i;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
+                               hlo_arena_t* arena, hlo_tiled_space_t* out_space,
+                               hlo_matmul_t** out_matmul) {
+  hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
+  if (!m) return hlo_arena_status(arena);
+  if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
+  m->dtype = m->contraction.dtype;
+  m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
+  HLO_TRY(make_loops(m, out_space));
+  HLO_TRY(find_inputs(m, kernel->fusion));
+  *out_matmul = m;
+  return hlo_ok();
+}
+
+// ---- tiles
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Rows of a tile so wide: sums, a row of B, and an element of A fit the registers.
+static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
+  int64_t registers = target->vector_registers;
+  if (pieces == 1) return registers - registers / 4;  // A's elements are operands in memory
+  int64_t height = (registers - 1 - pieces) / pieces;
+  return height > 1 ? height : 1;
+}
+
+// Vectors side by side in a panel: more when there are few rows.
+static int64_t panel_pieces(const hlo_target_t* target, int64_t rows) {
+  int64_t usual = target->vector_registers == 32 ? 4 : 2, pieces = usual;
+  while (pieces < MAX_PANEL_PIECES && tile_height(target, pieces + 1) >= rows) ++pieces;
+  return pieces;
+}
+
+static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
+                        hlo_matmul_panel_t* panel) {
+  uint32_t lanes = m->lanes;
+  for (int64_t at = 0; at < columns;) {
+    if (!target->has_masks) {
+      while ((int64_t)lanes > columns - at) lanes /= 2;
+    }
+    hlo_matmul_piece_t* piece = &panel->pieces[panel->piece_count++];
+    *piece = (hlo_matmul_piece_t){(uint32_t)at, lanes, (uint32_t)min(lanes, columns - at)};
+    at += lanes;
+  }
+}
+
+static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_panel_t* panel) {
+  if (!panel->piece_count) return;
+  int64_t rows = m->rows.extent;
+  panel->tile_count = divide_up(rows, tile_height(target, panel->piece_count));
+  panel->height = divide_up(rows, panel->tile_count);
+  panel->tall_count = rows - panel->tile_count * (panel->height - 1);
+}
+
+static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
+  int64_t pieces = panel_pieces(target, m->rows.extent);
+  int64_t wanted = divide_up(m->columns.extent, m->lanes);
+  m->panel_width = min(pieces, wanted) * m->lanes;
+  m->full_panels = m->columns.extent / m->panel_width;
+  m->panel_count = divide_up(m->columns.extent, m->panel_width);
+  if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
+  cut_columns(m, target, m->columns.extent - m->full_panels * m->panel_width, &m->edge);
+  cut_rows(m, target, &m->full);
+  cut_rows(m, target, &m->edge);
+}
+
+// ---- packing
+
+static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
+  hlo_dtype_t from = m->operands[side].dtype;
+  return hlo_dtype_size_bytes(from) != m->element_bytes ||
+         hlo_dtype_is_float(from) != hlo_dtype_is_float(m->dtype);
+}
+
+// Elements so far apart that the caches hold few of them.
+static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
+  int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
+  return bytes && bytes % CONFLICT_BYTES == 0 && dim->extent * CACHE_LINE > CONFLICT_BYTES * 4;
+}
+
+static bool packs_b(const hlo_matmul_t* m) {
+  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  if (m->columns.from[HLO_MATMUL_B] != 1) return true;
+  if (tiles < MIN_PACKED_TILES) return false;
+  int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  return is_converted(m, HLO_MATMUL_B) || bytes > DIRECT_BYTES || conflicts(m, HLO_MATMUL_B, inner);
+}
+
+static bool packs_a(const hlo_matmul_t* m) {
+  if (m->panel_count < MIN_PACKED_TILES) {
+    return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
+  }
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  return is_converted(m, HLO_MATMUL_A) || conflicts(m, HLO_MATMUL_A, &m->rows) ||
+         conflicts(m, HLO_MATMUL_A, inner);
+}
+
+static int64_t round_up(int64_t value, int64_t step) { return divide_up(value, step) * step; }
+
+// Gives the next loop outwards its stride in packed memory.
+static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
+  if (!dim->from[side]) return;
+  dim->strides[side] = *stride;
+  *stride *= dim->extent;
+}
+
+// A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
+static int64_t lay_out_a(hlo_matmul_t* m) {
+  hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  bool is_by_rows = inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
+                    !m->rows.from[HLO_MATMUL_A];
+  int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
+  nest(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
+  stride = round_up(stride, line) + line;
+  m->pack_counts[HLO_MATMUL_A] = 1;
+  for (uint32_t i = m->depth_count - 1; i-- > 0;) {
+    nest(&m->depth[i], HLO_MATMUL_A, &stride);
+    m->pack_counts[HLO_MATMUL_A] *= m->depth[i].extent;
+  }
+  nest(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
+  m->pack_counts[HLO_MATMUL_A] *= (is_by_rows ? &m->rows : inner)->extent;
+  for (uint32_t i = m->outer_count; i-- > 0;) {
+    nest(&m->outer[i], HLO_MATMUL_A, &stride);
+    if (m->outer[i].from[HLO_MATMUL_A]) m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
+  }
+  return stride;
+}
+
+static int64_t lay_out_b(hlo_matmul_t* m) {
+  int64_t stride = m->panel_width;
+  m->columns.strides[HLO_MATMUL_B] = 1;
+  for (uint32_t i = m->depth_count; i-- > 0;) nest(&m->depth[i], HLO_MATMUL_B, &stride);
+  m->panel_stride = stride;
+  stride *= m->panel_count;
+  m->pack_counts[HLO_MATMUL_B] = m->panel_count;
+  for (uint32_t i = m->outer_count; i-- > 0;) {
+    nest(&m->outer[i], HLO_MATMUL_B, &stride);
+    if (m->outer[i].from[HLO_MATMUL_B]) m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
+  }
+  return stride;
+}
+
+static void read_in_place(hlo_matmul_t* m, uint32_t side) {
+  for (uint32_t i = 0; i < m->outer_count; ++i) m->outer[i].strides[side] = m->outer[i].from[side];
+  for (uint32_t i = 0; i < m->depth_count; ++i) m->depth[i].strides[side] = m->depth[i].from[side];
+  m->rows.strides[side] = m->rows.from[side];
+  m->columns.strides[side] = m->columns.from[side];
+  if (side == HLO_MATMUL_B) m->panel_stride = m->panel_width * m->columns.from[side];
+}
+
+static hlo_status_t make_packing(hlo_matmul_t* m) {
+  m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
+  m->operands[HLO_MATMUL_B].is_packed = packs_b(m);
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!m->operands[side].is_packed) {
+      read_in_place(m, side);
+      continue;
+    }
+    double elements = (double)m->outer_extent * (double)m->depth_extent *
+                      (double)(side == HLO_MATMUL_A ? m->rows.extent : m->columns.extent);
+    if (elements * 2 * m->element_bytes > (double)MAX_SCRATCH) return refused("too large to pack");
+    int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
+    m->operands[side].offset_bytes = m->scratch_bytes;
+    m->scratch_bytes += (size_t)round_up(size * m->element_bytes, CACHE_LINE);
+  }
+  return hlo_ok();
+}
+
+// ---- chunks
+
+static void make_chunks(hlo_matmul_t* m) {
+  double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
+                ((double)m->columns.extent / m->lanes) / FMA_PER_NS;
+  m->block_count = 1;
+  m->unit_count = m->outer_extent * m->panel_count;
+  int64_t wanted = work < SERIAL_NS ? 1 : (int64_t)(work / CHUNK_NS);
+  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
+  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  if (m->unit_count < wanted) m->block_count = min(tiles, divide_up(wanted, m->unit_count));
+  m->unit_count *= m->block_count;
+  m->units_per_chunk = divide_up(m->unit_count, wanted);
+  m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!m->pack_counts[side]) continue;
+    int64_t chunks = min(wanted, MAX_CHUNKS / 4);
+    m->pack_per_chunk[side] = divide_up(m->pack_counts[side], chunks);
+    m->pack_chunks[side] = (uint64_t)divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
+  }
+}
+
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
+  m->lanes = lanes;
+  make_tiles(m, target);
+  HLO_TRY(make_packing(m));
+  make_chunks(m);
+  return hlo_ok();
+}
+
+uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) { return m->scratch_bytes ? 2 : 1; }
+
+uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
+  bool is_packing = phase + 1 < hlo_matmul_phase_count(m);
+  if (!is_packing) return m->chunk_count;
+  return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
+}

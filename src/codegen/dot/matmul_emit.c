@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR of matrix products: units of panels and blocks of rows, register tiles, the loop of fused
+// multiply-adds (see matmul.h).
+#include "codegen/dot/matmul.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+enum { UNROLL = 4, STRAIGHT_STEPS = 16, MAX_SUMS = 64 };
+
+typedef struct product {
+  const hlo_kernel_t* kernel;
+  const hlo_matmul_t* m;
+  const hlo_point_emitter_t* points;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* bases[2];  // of the operands where the product reads them
+  hlo_dtype_t dtypes[2];      // there
+  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
+} product_t;
+
+/// Where a tile is: its operands' first elements and its first row and column.
+typedef struct tile {
+  const hlo_matmul_panel_t* panel;
+  int64_t height;
+  hlo_vir_value_t *a, *b;
+  hlo_vir_value_t *row, *column;
+  hlo_vir_value_t* sums[MAX_SUMS];
+} tile_t;
+
+static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
+  return hlo_vir_iconst(b, value);
+}
+
+static hlo_vir_value_t* plus(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  return hlo_vir_index(b, HLO_VIR_iadd, x, y);
+}
+
+static hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
+  return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
+}
+
+static int64_t bytes_of(const product_t* p, uint32_t side) {
+  return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
+}
+
+static uint32_t scale_of(int64_t bytes) { return (uint32_t)__builtin_ctzll((uint64_t)bytes); }
+
+// ---- one step along the contraction
+
+/// Positions of both operands along the innermost contracting loop: an index, and elements beyond it.
+typedef struct step {
+  hlo_vir_value_t* index[2];  // NULL: none
+  int64_t beyond[2];
+} step_t;
+
+static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const step_t* step,
+                               const hlo_matmul_piece_t* piece) {
+  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
+  hlo_element_address_t address = {
+      .base = tile->b,
+      .index = step->index[HLO_MATMUL_B],
+      .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) * bytes_of(p, HLO_MATMUL_B)};
+  if (piece->active < piece->lanes && !p->m->operands[HLO_MATMUL_B].is_packed) {
+    hlo_vir_value_t* active = number(p->b, piece->active);
+    address.mask = hlo_vir_emit(p->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
+                                0, 0, 1, &active);
+  }
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
+  return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
+}
+
+static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const step_t* step,
+                               int64_t row, uint32_t lanes) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
+  int64_t offset =
+      (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) * bytes_of(p, 0);
+  hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
+  hlo_vir_type_t memory = hlo_vmath_memory_type(dtype, lanes);
+  if (hlo_vir_type_equal(type, memory)) {
+    hlo_vir_value_t* operands[] = {tile->a, step->index[HLO_MATMUL_A]};
+    return hlo_vir_emit(b, HLO_VIR_load_splat, type, scale_of(bytes_of(p, 0)), offset, 2, operands);
+  }
+  hlo_element_address_t address = {
+      .base = tile->a, .index = step->index[HLO_MATMUL_A], .offset_bytes = offset};
+  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, 1, &address);
+  value = hlo_vmath_convert(b, dtype, p->m->dtype, value);
+  return hlo_vir_emit(b, HLO_VIR_splat, type, 0, 0, 1, &value);
+}
+
+static void add_product(hlo_vir_builder_t* b, hlo_vir_value_t* sum, hlo_vir_value_t* x,
+                        hlo_vir_value_t* y) {
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  hlo_vir_value_t* next =
+      is_float ? hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum)
+               : hlo_vir_binary(b, HLO_VIR_add, sum, hlo_vir_binary(b, HLO_VIR_mul, x, y));
+  hlo_vir_set(b, sum, next);
+}
+
+static void emit_step(const product_t* p, const tile_t* tile, const step_t* step) {
+  const hlo_matmul_panel_t* panel = tile->panel;
+  hlo_vir_value_t* rows[HLO_MATMUL_MAX_PIECES];
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    rows[i] = load_b(p, tile, step, &panel->pieces[i]);
+  }
+  for (int64_t r = 0; r < tile->height; ++r) {
+    hlo_vir_value_t* splat = NULL;
+    for (uint32_t i = 0; i < panel->piece_count; ++i) {
+      uint32_t lanes = panel->pieces[i].lanes;
+      if (!splat || splat->type.lanes != lanes) splat = load_a(p, tile, step, r, lanes);
+      add_product(p->b, tile->sums[r * panel->piece_count + i], splat, rows[i]);
+    }
+  }
+}
+
+// `steps` steps from `counter` (NULL: from 0) on.
+static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
+                       int64_t first, int64_t steps) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
+  for (int64_t u = 0; u < steps; ++u) {
+    step_t step = {0};
+    for (uint32_t side = 0; side < 2; ++side) {
+      int64_t stride = dim->strides[side];
+      if (counter) step.index[side] = times(p->b, counter, stride);
+      step.beyond[side] = (first + u) * stride;
+    }
+    emit_step(p, tile, &step);
+  }
+}
+
+static void emit_innermost(const product_t* p, const tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t extent = p->m->depth[p->m->depth_count - 1].extent;
+  if (extent <= STRAIGHT_STEPS) {
+    emit_steps(p, tile, NULL, 0, extent);
+    return;
+  }
+  int64_t whole = extent / UNROLL * UNROLL;
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, number(b, 0), number(b, whole), UNROLL, 0);
+  emit_steps(p, tile, counter, 0, UNROLL);
+  hlo_vir_end(b);
+  emit_steps(p, tile, NULL, whole, extent - whole);
+}
+
+// The loops along the contraction from `level` on.
+static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  if (level + 1 == m->depth_count) {
+    emit_innermost(p, tile);
+    return;
+  }
+  hlo_vir_value_t *a = tile->a, *rows = tile->b;
+  hlo_vir_value_t* counter =
+      hlo_vir_begin_for(b, number(b, 0), number(b, m->depth[level].extent), 1, 0);
+  tile->a = plus(b, a, times(b, counter, m->depth[level].strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+  tile->b =
+      plus(b, rows, times(b, counter, m->depth[level].strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+  emit_depth(p, tile, level + 1);
+  hlo_vir_end(b);
+  tile->a = a;
+  tile->b = rows;
+}
+
+// ---- tiles
+
+static void start_sums(const product_t* p, tile_t* tile) {
+  for (int64_t i = 0; i < tile->height * tile->panel->piece_count; ++i) {
+    uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
+    hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
+    tile->sums[i] = hlo_vir_var(p->b, hlo_vir_const_bits(p->b, type, 0));
+  }
+}
+
+static void store_tile(product_t* p, const tile_t* tile) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_dtype_t dtype = m->contraction.node->results[0].type->dtype;
+  for (int64_t r = 0; r < tile->height; ++r) {
+    if (m->rows.digit >= 0) p->digits[m->rows.digit] = plus(b, tile->row, number(b, r));
+    for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
+      const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
+      p->digits[m->columns.digit] = plus(b, tile->column, number(b, piece->offset));
+      hlo_vir_value_t* sum = tile->sums[r * tile->panel->piece_count + i];
+      hlo_point_t point = {.digits = p->digits,
+                           .lane_digit = (uint32_t)m->columns.digit,
+                           .lanes = piece->lanes,
+                           .value = hlo_vmath_convert(b, m->dtype, dtype, sum)};
+      if (piece->active < piece->lanes) {
+        hlo_vir_value_t* active = number(b, piece->active);
+        point.mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
+                                  0, 0, 1, &active);
+      }
+      hlo_point_emit(p->points, &point);
+    }
+  }
+}
+
+// The tiles low <= number < end of one height; `first` is the row of tile number `offset`.
+static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset,
+                       hlo_vir_value_t* low, hlo_vir_value_t* end) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
+  hlo_vir_value_t* row = plus(b, times(b, counter, tile->height),
+                              number(b, first - offset * tile->height));
+  hlo_vir_value_t* base = tile->a;
+  tile->row = row;
+  tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+  start_sums(p, tile);
+  emit_depth(p, tile, 0);
+  store_tile(p, tile);
+  tile->a = base;
+  hlo_vir_end(b);
+}
+
+// A panel's tiles in a block of rows.
+static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
+  const hlo_matmul_panel_t* panel = tile->panel;
+  hlo_vir_builder_t* b = p->b;
+  int64_t tiles = panel->tile_count, tall = panel->tall_count;
+  int64_t per_block = (tiles + p->m->block_count - 1) / p->m->block_count;
+  hlo_vir_value_t* low = times(b, block, per_block);
+  hlo_vir_value_t* end =
+      hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_block)), number(b, tiles));
+  hlo_vir_value_t* limit = number(b, tall);
+  tile->height = panel->height;
+  emit_tiles(p, tile, 0, 0, low, hlo_vir_index(b, HLO_VIR_imin, end, limit));
+  if (tall == tiles) return;
+  tile->height = panel->height - 1;
+  emit_tiles(p, tile, tall * panel->height, tall, hlo_vir_index(b, HLO_VIR_imax, low, limit), end);
+}
+
+// ---- units
+
+static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* panels = number(b, m->panel_count);
+  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, unit, panels);
+  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, panels);
+  hlo_vir_value_t* blocks = number(b, m->block_count);
+  hlo_vir_value_t* block = hlo_vir_index(b, HLO_VIR_irem, rest, blocks);
+  rest = hlo_vir_index(b, HLO_VIR_idiv, rest, blocks);
+  tile_t tile = {.a = p->bases[HLO_MATMUL_A], .b = p->bases[HLO_MATMUL_B]};
+  for (uint32_t i = m->outer_count; i-- > 0;) {
+    const hlo_matmul_dim_t* dim = &m->outer[i];
+    hlo_vir_value_t* extent = number(b, dim->extent);
+    hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, rest, extent);
+    rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
+    p->digits[dim->digit] = at;
+    tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+    tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+  }
+  tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * bytes_of(p, 1)));
+  tile.column = times(b, panel, m->panel_width);
+  bool has_both = m->full_panels && m->edge.piece_count;
+  if (has_both) {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+  }
+  tile.panel = m->full_panels ? &m->full : &m->edge;
+  emit_panel(p, &tile, block);
+  if (!has_both) return;
+  hlo_vir_begin_else(b);
+  tile.panel = &m->edge;
+  emit_panel(p, &tile, block);
+  hlo_vir_end(b);
+}
+
+static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
+                         hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                         hlo_vir_value_t* chunk) {
+  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_fusion_t* fusion = kernel->fusion;
+  product_t p = {.kernel = kernel, .m = m, .points = points, .b = b};
+  for (uint32_t side = 0; side < 2; ++side) {
+    const hlo_matmul_operand_t* operand = &m->operands[side];
+    p.bases[side] = addresses[operand->input];
+    p.dtypes[side] = operand->dtype;
+    if (!operand->is_packed) continue;
+    p.bases[side] = plus(b, addresses[fusion->input_count + fusion->output_count],
+                         number(b, (int64_t)operand->offset_bytes));
+    p.dtypes[side] = m->dtype;
+  }
+  hlo_vir_value_t* low = chunk ? times(b, chunk, m->units_per_chunk) : number(b, 0);
+  hlo_vir_value_t* end = number(b, m->unit_count);
+  if (chunk) {
+    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
+  }
+  emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
+  hlo_vir_end(b);
+}
+
+void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
+                     hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                     hlo_vir_value_t* chunk) {
+  if (phase + 1 < hlo_matmul_phase_count(kernel->matmul)) {
+    hlo_matmul_emit_packing(kernel, b, addresses, chunk);
+  } else {
+    emit_product(kernel, points, b, addresses, chunk);
+  }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR that copies the operands of matrix products into scratch memory: A as lines a little apart,
+// B as panels whose rows are side by side (see matmul.h).
+#include "codegen/dot/matmul.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+enum { GATHERED_BYTES = 4 };  // narrower elements cannot be gathered
+
+typedef struct packing {
+  const hlo_kernel_t* kernel;
+  const hlo_matmul_t* m;
+  hlo_vir_builder_t* b;
+  uint32_t side;
+  hlo_dtype_t from_dtype;
+  hlo_vir_value_t *from, *to;
+} packing_t;
+
+static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
+  return hlo_vir_iconst(b, value);
+}
+
+static hlo_vir_value_t* plus(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  return hlo_vir_index(b, HLO_VIR_iadd, x, y);
+}
+
+static hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
+  return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
+}
+
+// Both addresses moved by `count` steps of a loop.
+static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* count) {
+  int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  p->from = plus(p->b, p->from, times(p->b, count, dim->from[p->side] * from_bytes));
+  p->to = plus(p->b, p->to, times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
+}
+
+// Takes the position along a loop off a number that has them all, the last loop's first.
+static void take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** rest) {
+  if (!dim->from[p->side]) return;
+  hlo_vir_value_t* extent = number(p->b, dim->extent);
+  move(p, dim, hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent));
+  *rest = hlo_vir_index(p->b, HLO_VIR_idiv, *rest, extent);
+}
+
+// `lanes` elements `stride` apart in place, from element `at` (NULL: the first) plus `offset` on, to
+// neighbours. `active`: how many there are; the others become zero.
+static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset, int64_t stride,
+                        uint32_t lanes, uint32_t active) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_element_address_t address = {.base = p->from, .offset_bytes = offset * stride * bytes};
+  if (active < lanes) {
+    hlo_vir_value_t* count = number(b, active);
+    address.mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1,
+                                &count);
+  }
+  hlo_vir_value_t* value;
+  if (stride == 1 || lanes == 1) {
+    address.index = at ? times(b, at, stride) : NULL;
+    value = hlo_elementwise_load(b, p->from_dtype, lanes, &address);
+  } else {
+    if (at) address.base = plus(b, address.base, times(b, at, stride * bytes));
+    bool is_far = stride * lanes > INT32_MAX;
+    hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
+    hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+    index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
+    value = hlo_elementwise_gather(b, p->from_dtype, lanes, &address, index);
+  }
+  value = hlo_vmath_convert(b, p->from_dtype, p->m->dtype, value);
+  hlo_element_address_t target = {
+      .base = p->to, .index = at, .offset_bytes = offset * p->m->element_bytes};
+  hlo_elementwise_store(b, p->m->dtype, value, &target);
+}
+
+static bool is_vector(const packing_t* p, int64_t stride) {
+  return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
+}
+
+// ---- A
+
+static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t stride = dim->from[p->side], lanes = is_vector(p, stride) ? p->m->lanes : 1;
+  int64_t whole = dim->extent / lanes * lanes;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, whole), lanes, 0);
+  copy_vector(p, at, 0, stride, (uint32_t)lanes, (uint32_t)lanes);
+  hlo_vir_end(b);
+  if (whole == dim->extent) return;
+  at = hlo_vir_begin_for(b, number(b, whole), number(b, dim->extent), 1, 0);
+  copy_vector(p, at, 0, stride, 1, 1);
+  hlo_vir_end(b);
+}
+
+static void pack_a(packing_t* p, hlo_vir_value_t* line) {
+  const hlo_matmul_t* m = p->m;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
+  hlo_vir_value_t *rest = line, *from = p->from, *to = p->to;
+  for (uint32_t i = m->depth_count - 1; i-- > 0;) take(p, &m->depth[i], &rest);
+  take(p, is_by_rows ? &m->rows : inner, &rest);
+  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
+  copy_line(p, is_by_rows ? inner : &m->rows);
+  p->from = from;
+  p->to = to;
+}
+
+// ---- B
+
+static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  if (level < m->depth_count) {
+    hlo_vir_value_t *from = p->from, *to = p->to;
+    move(p, &m->depth[level],
+         hlo_vir_begin_for(b, number(b, 0), number(b, m->depth[level].extent), 1, 0));
+    copy_rows(p, panel, level + 1);
+    hlo_vir_end(b);
+    p->from = from;
+    p->to = to;
+    return;
+  }
+  int64_t stride = m->columns.from[HLO_MATMUL_B];
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    const hlo_matmul_piece_t* piece = &panel->pieces[i];
+    if (is_vector(p, stride)) {
+      copy_vector(p, NULL, piece->offset, stride, piece->lanes, piece->active);
+      continue;
+    }
+    hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, piece->offset),
+                                            number(b, piece->offset + piece->active), 1, 0);
+    copy_vector(p, at, 0, stride, 1, 1);
+    hlo_vir_end(b);
+  }
+}
+
+static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t *from = p->from, *to = p->to, *rest = number_of_panel;
+  hlo_matmul_dim_t panels = {.extent = m->panel_count};
+  panels.from[HLO_MATMUL_B] = m->panel_width * m->columns.from[HLO_MATMUL_B];
+  panels.strides[HLO_MATMUL_B] = m->panel_stride;
+  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, number(b, m->panel_count));
+  take(p, &panels, &rest);
+  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
+  bool has_both = m->full_panels && m->edge.piece_count;
+  if (has_both) {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+  }
+  copy_rows(p, m->full_panels ? &m->full : &m->edge, 0);
+  if (has_both) {
+    hlo_vir_begin_else(b);
+    copy_rows(p, &m->edge, 0);
+    hlo_vir_end(b);
+  }
+  p->from = from;
+  p->to = to;
+}
+
+// ---- chunks
+
+// The lines or panels of one chunk (NULL: all).
+static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t *low = number(b, 0), *end = number(b, m->pack_counts[p->side]);
+  if (chunk) {
+    low = times(b, chunk, m->pack_per_chunk[p->side]);
+    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->pack_per_chunk[p->side])), end);
+  }
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, low, end, 1, 0);
+  if (p->side == HLO_MATMUL_A) {
+    pack_a(p, at);
+  } else {
+    pack_b(p, at);
+  }
+  hlo_vir_end(b);
+}
+
+void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_fusion_t* fusion = kernel->fusion;
+  hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
+  hlo_vir_value_t* chunks_of_a = number(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);
+  bool is_split = chunk && m->operands[0].is_packed && m->operands[1].is_packed;
+  if (is_split) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, chunks_of_a));
+  for (uint32_t side = 0; side < 2; ++side) {
+    const hlo_matmul_operand_t* operand = &m->operands[side];
+    if (!operand->is_packed) continue;
+    packing_t p = {.kernel = kernel,
+                   .m = m,
+                   .b = b,
+                   .side = side,
+                   .from_dtype = operand->dtype,
+                   .from = addresses[operand->input],
+                   .to = plus(b, scratch, number(b, (int64_t)operand->offset_bytes))};
+    bool is_second = is_split && side == HLO_MATMUL_B;
+    if (is_second) hlo_vir_begin_else(b);
+    pack_range(&p, is_second ? hlo_vir_index(b, HLO_VIR_isub, chunk, chunks_of_a) : chunk);
+  }
+  if (is_split) hlo_vir_end(b);
+}
