@@ -149,7 +149,9 @@ static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t l
 
 // Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
 static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
-  uint32_t bytes = hlo_elementwise_register_bytes(tiled->value->type->dtype);
+  hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
+                                                       : tiled->value->type->dtype;
+  uint32_t bytes = hlo_elementwise_register_bytes(dtype);
   if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return bytes;
   bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
   if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;

@@ -449,6 +449,7 @@ static void test_small_dots(void** state) {
   check_dot("8x6xbf16", "6x5xbf16", "8x5xbf16", "[] x []", "[1] x [0]", 1e-2);
   check_dot("8x6xi8", "6x5xi8", "8x5xi32", "[] x []", "[1] x [0]", 0);
   check_dot("6x8xi32", "6x5xi32", "8x5xi32", "[] x []", "[0] x [0]", 0);
+  check_dot("8x6xi8", "6x40xi8", "8x40xi8", "[] x []", "[1] x [0]", 0);
   check_dot("8x6xi64", "5x6xi64", "8x5xi64", "[] x []", "[1] x [1]", 0);
   check("func.func @main(%a: tensor<9x4xf32>, %b: tensor<4x6xf32>, %c: tensor<6xf32>) -> tensor<9x6xf32> {\n"
         "%0 = stablehlo.add %a, %a : tensor<9x4xf32>\n"
