@@ -130,8 +130,12 @@ static uint32_t term_depth(const emitter_t* e, const hlo_expr_term_t* term) {
   return depth;
 }
 
-// Terms of an expression without its constant, but those of `skip`, outermost first.
-static hlo_vir_value_t* emit_terms(emitter_t* e, const hlo_expr_t* expr, uint64_t skip) {
+typedef enum skip_kind { SKIP_DIGIT, SKIP_DEPENDENT } skip_kind_t;
+
+// Terms of an expression without its constant, outermost first, but those that are a digit of `skip`, or
+// depend on one.
+static hlo_vir_value_t* emit_terms(emitter_t* e, const hlo_expr_t* expr, uint64_t skip,
+                                   skip_kind_t kind) {
   hlo_vir_value_t* sum = NULL;
   uint32_t deepest = 0;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
@@ -141,7 +145,9 @@ static hlo_vir_value_t* emit_terms(emitter_t* e, const hlo_expr_t* expr, uint64_
   for (uint32_t depth = 0; depth <= deepest; ++depth) {
     for (uint32_t i = 0; i < expr->term_count; ++i) {
       const hlo_expr_term_t* term = &expr->terms[i];
-      if ((term->atom->digits & skip) || term_depth(e, term) != depth) continue;
+      bool is_skipped = (term->atom->digits & skip) &&
+                        (kind == SKIP_DEPENDENT || term->atom->kind == HLO_EXPR_DIGIT);
+      if (is_skipped || term_depth(e, term) != depth) continue;
       hlo_vir_value_t* value = scaled_index(e, term);
       sum = sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, value) : value;
     }
@@ -150,7 +156,7 @@ static hlo_vir_value_t* emit_terms(emitter_t* e, const hlo_expr_t* expr, uint64_
 }
 
 static hlo_vir_value_t* emit_index(emitter_t* e, const hlo_expr_t* expr) {
-  hlo_vir_value_t* sum = emit_terms(e, expr, 0);
+  hlo_vir_value_t* sum = emit_terms(e, expr, 0, SKIP_DIGIT);
   hlo_vir_value_t* constant = hlo_vir_iconst(e->b, expr->constant);
   return sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, constant) : constant;
 }
@@ -190,7 +196,7 @@ static hlo_vir_value_t* vector_value(emitter_t* e, hlo_vir_elem_t elem, const hl
 static hlo_vir_value_t* emit_vector_index(emitter_t* e, hlo_vir_elem_t elem, const hlo_expr_t* expr) {
   hlo_vir_builder_t* b = e->b;
   uint64_t lane_bit = (uint64_t)1 << e->lane_digit;
-  hlo_vir_value_t* scalar = emit_terms(e, expr, lane_bit);
+  hlo_vir_value_t* scalar = emit_terms(e, expr, lane_bit, SKIP_DEPENDENT);
   int64_t stride = hlo_expr_coefficient(expr, e->lane_digit);
   if (stride) {
     hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, e->digits[e->lane_digit],
@@ -234,7 +240,7 @@ static hlo_element_address_t address_of(emitter_t* e, hlo_vir_value_t* base, con
     }
   }
   uint64_t skip = index_digit == NO_DIGIT ? 0 : (uint64_t)1 << index_digit;
-  hlo_vir_value_t* rest = emit_terms(e, offset, skip);
+  hlo_vir_value_t* rest = emit_terms(e, offset, skip, SKIP_DIGIT);
   if (rest) {
     rest = hlo_vir_index(e->b, HLO_VIR_imul, rest, hlo_vir_iconst(e->b, (int64_t)bytes));
     address.base = hlo_vir_index(e->b, HLO_VIR_iadd, base, rest);

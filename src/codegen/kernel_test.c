@@ -283,6 +283,20 @@ static void test_movement(void** state) {
         "%0 = stablehlo.concatenate %b, %a, %b, dim = 1 : (tensor<5x3xf32>, tensor<5x18xf32>, tensor<5x3xf32>) -> tensor<5x24xf32>\n"
         "%1 = stablehlo.add %0, %0 : tensor<5x24xf32>\n"
         "return %1 : tensor<5x24xf32>\n}", 1, 0);
+  // Five is no multiple of two: positions are divided when running.
+  check("func.func @main(%a: tensor<2x2x7xf32>, %b: tensor<1x7xf32>) -> tensor<7x5xf32> {\n"
+        "%0 = stablehlo.reshape %a : (tensor<2x2x7xf32>) -> tensor<4x7xf32>\n"
+        "%1 = stablehlo.concatenate %0, %b, dim = 0 : (tensor<4x7xf32>, tensor<1x7xf32>) -> tensor<5x7xf32>\n"
+        "%2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>\n"
+        "%3 = stablehlo.negate %2 : tensor<7x5xf32>\n"
+        "return %3 : tensor<7x5xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<2x2x7xf32>, %b: tensor<1x7xf32>) -> tensor<7x5xf32> {\n"
+        "%t = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<2x2x7xf32>) -> tensor<2x2x7xf32>\n"
+        "%0 = stablehlo.reshape %t : (tensor<2x2x7xf32>) -> tensor<4x7xf32>\n"
+        "%1 = stablehlo.concatenate %0, %b, dim = 0 : (tensor<4x7xf32>, tensor<1x7xf32>) -> tensor<5x7xf32>\n"
+        "%2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>\n"
+        "%3 = stablehlo.negate %2 : tensor<7x5xf32>\n"
+        "return %3 : tensor<7x5xf32>\n}", 1, 0);
   check("func.func @main(%a: tensor<5x18xf32>) -> tensor<5x18xf32> {\n"
         "%0 = stablehlo.reverse %a, dims = [0, 1] : tensor<5x18xf32>\n"
         "return %0 : tensor<5x18xf32>\n}", 1, 0);
