@@ -107,6 +107,50 @@ static void test_grouped_convolution(void** state) {
       "check.expect_eq_const %b, dense<[[[201.0, 4030.0]]]> : tensor<1x1x2xf32>\n");
 }
 
+// Narrow transforms of powers of two against the same in double.
+#define NARROW_FFT(type, in_narrow, in_wide, out_narrow, out_wide)                                \
+  "%wide_in = stablehlo.convert %x : (" in_narrow ") -> " in_wide                                 \
+  "\n"                                                                                            \
+  "%wide = stablehlo.fft %wide_in, type = " type ", length = [4, 8] : (" in_wide ") -> " out_wide \
+  "\n"                                                                                            \
+  "%narrow = stablehlo.fft %x, type = " type ", length = [4, 8] : (" in_narrow ") -> " out_narrow \
+  "\n"                                                                                            \
+  "%want = stablehlo.convert %wide : (" out_wide ") -> " out_narrow                               \
+  "\n"                                                                                            \
+  "check.expect_almost_eq %narrow, %want : " out_narrow "\n"
+
+static void test_fft_narrow(void** state) {
+  (void)state;
+#define REAL_INPUT(dims)                           \
+  "%i = stablehlo.iota dim = 0 : tensor<96xf32>\n" \
+  "%s = stablehlo.sine %i : tensor<96xf32>\n"      \
+  "%part = stablehlo.slice %s [0:" dims "] : (tensor<96xf32>) -> tensor<" dims "xf32>\n"
+  expect_runs(
+      REAL_INPUT(
+          "64") "%x = stablehlo.reshape %part : (tensor<64xf32>) -> tensor<2x4x8xf32>\n" NARROW_FFT("RFFT",
+                                                                                                    "tensor<2x4x8xf32>",
+                                                                                                    "tensor<2x4x8xf64>",
+                                                                                                    "tensor<2x4x5xcomplex<f32>>",
+                                                                                                    "tensor<2x4x5xcomplex<f64>>"));
+#define COMPLEX_INPUT(dims, shape)                                                  \
+  REAL_INPUT(dims)                                                                  \
+  "%back = stablehlo.reverse %part, dims = [0] : tensor<" dims                      \
+  "xf32>\n"                                                                         \
+  "%flat = stablehlo.complex %part, %back : tensor<" dims                           \
+  "xcomplex<f32>>\n"                                                                \
+  "%x = stablehlo.reshape %flat : (tensor<" dims "xcomplex<f32>>) -> tensor<" shape \
+  "xcomplex<f32>>\n"
+  expect_runs(COMPLEX_INPUT("64", "2x4x8")
+                  NARROW_FFT("FFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
+                             "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
+  expect_runs(COMPLEX_INPUT("64", "2x4x8")
+                  NARROW_FFT("IFFT", "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>",
+                             "tensor<2x4x8xcomplex<f32>>", "tensor<2x4x8xcomplex<f64>>"));
+  expect_runs(COMPLEX_INPUT("60", "3x4x5")
+                  NARROW_FFT("IRFFT", "tensor<3x4x5xcomplex<f32>>", "tensor<3x4x5xcomplex<f64>>",
+                             "tensor<3x4x8xf32>", "tensor<3x4x8xf64>"));
+}
+
 static void test_fft(void** state) {
   (void)state;
   expect_runs(
@@ -181,6 +225,7 @@ int main(void) {
       cmocka_unit_test(test_convolution),
       cmocka_unit_test(test_grouped_convolution),
       cmocka_unit_test(test_fft),
+      cmocka_unit_test(test_fft_narrow),
       cmocka_unit_test(test_factorisations),
       cmocka_unit_test(test_batch_norm),
       cmocka_unit_test(test_top_k),
