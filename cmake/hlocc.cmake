@@ -84,7 +84,7 @@ function(hlo_layer layer)
   endif()
   if(layer MATCHES "^(base|interp)$")
     # Elementwise loops, for the vectoriser. Exceptions are masked, so comparisons may be speculated.
-    list(FILTER files INCLUDE REGEX "/(base/dtype|base/copy|ref_(int|float|complex|select))\\.c$")
+    list(FILTER files INCLUDE REGEX "/(base/dtype|base/copy|ref_(int|float|complex|select|index_rows))\\.c$")
     set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
     hlo_sources(${layer} files)
   endif()

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "interp/ref_gather.h"
+#include "interp/ref_index_rows.h"
 
 // Start indices as data say it; unsigned values beyond int64 are "too large".
 static int64_t index_at(const hlo_tensor_t* indices, int64_t i) {
@@ -61,6 +62,52 @@ hlo_index_dims_t hlo_index_dims_gather(const hlo_node_t* node) {
   };
 }
 
+// A gather of runs.
+typedef struct {
+  const hlo_index_rows_t* rows;
+  size_t bytes;  // of an element
+  int64_t chunk;
+  const char* in;
+  char* out;
+} copy_rows_t;
+
+static void copy_rows(void* arg, uint64_t index) {
+  const copy_rows_t* copy = arg;
+  const hlo_index_rows_t* rows = copy->rows;
+  const size_t row_bytes = (size_t)rows->row * copy->bytes;
+  int64_t at = (int64_t)index * copy->chunk;
+  const int64_t end = rows->count - at < copy->chunk ? rows->count : at + copy->chunk;
+  const int64_t step = hlo_index_rows_step(rows);
+  for (; at < end; at += step) {
+    int64_t starts[HLO_INDEX_ROWS_BLOCK];
+    const int64_t count = end - at < step ? end - at : step;
+    char* out = copy->out + (size_t)at * row_bytes;
+    hlo_index_rows_read(rows, at, count, false, starts);
+    if (row_bytes == 4) {
+      for (int64_t i = 0; i < count; i++) {
+        ((uint32_t*)out)[i] = ((const uint32_t*)copy->in)[starts[i]];
+      }
+      continue;
+    }
+    for (int64_t i = 0; i < count; i++) {
+      memcpy(out + (size_t)i * row_bytes, copy->in + (size_t)starts[i] * copy->bytes, row_bytes);
+    }
+  }
+}
+
+static void gather_rows(hlo_eval_t* eval, const hlo_index_rows_t* rows, const hlo_tensor_t* operand,
+                        hlo_tensor_t* result) {
+  enum { CHUNK_BYTES = 1 << 18 };
+  copy_rows_t copy = {.rows = rows,
+                      .bytes = hlo_tensor_element_bytes(operand),
+                      .in = operand->data,
+                      .out = result->data};
+  copy.chunk = CHUNK_BYTES / (rows->row * (int64_t)copy.bytes);
+  if (copy.chunk < 1) copy.chunk = 1;
+  hlo_parallel_for(hlo_eval_parallel(eval),
+                   hlo_chunk_count((size_t)rows->count, (size_t)copy.chunk), copy_rows, &copy);
+}
+
 // Dims of the result, and its strides for the window's dims (in operand order) and the batch dims.
 static void gather_dims(const hlo_node_t* node, const hlo_index_vectors_t* vectors,
                         const int64_t* sizes, const bool* collapsed, uint32_t* out_rank,
@@ -111,6 +158,14 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_t
   *out_tensor = result;
   if (result->element_count == 0) return hlo_ok();
 
+  hlo_index_rows_t rows;
+  int64_t position_strides[HLO_RANK_MAX];
+  hlo_strided_dense(1, rank, dims, strides);
+  for (uint32_t b = 0; b < vectors.batch_rank; b++) position_strides[b] = strides[batch_dims[b]];
+  if (hlo_index_rows_init(&rows, &vectors, operand->rank, operand->dims, sizes, position_strides)) {
+    gather_rows(eval, &rows, operand, result);
+    return hlo_ok();
+  }
   hlo_tensor_strides(result, strides);
   hlo_tensor_strides(operand, in);
   const size_t bytes = hlo_tensor_element_bytes(operand);

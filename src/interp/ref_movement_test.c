@@ -101,6 +101,75 @@ static void test_scatter_drops_what_is_outside(void** state) {
       "check.expect_eq_const %a, dense<[1, 2, 3, 4]> : tensor<4xi32>\n");
 }
 
+#define BODY(op)                              \
+  "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n" \
+  "  %r = stablehlo." op                      \
+  " %x, %y : tensor<f32>\n"                   \
+  "  stablehlo.return %r : tensor<f32>\n"
+#define KEEP                                  \
+  "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n" \
+  "  stablehlo.return %y : tensor<f32>\n"
+#define SCATTER(body, window, operand, updates)                \
+  "\"stablehlo.scatter\"(%a, %i, %u) ({\n" body                \
+  "}) {scatter_dimension_numbers = #stablehlo.scatter<" window \
+  "index_vector_dim = 1>} : (" operand ", tensor<4x2xi32>, " updates ") -> " operand "\n"
+
+// Index vectors of two components, single elements, repeated and outside.
+static void test_scatter_elements(void** state) {
+  (void)state;
+#define ELEMENTS                                                                            \
+  "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>\n" \
+  "%i = stablehlo.constant dense<[[1, 1], [0, 2], [1, 1], [-1, 0]]> : tensor<4x2xi32>\n"    \
+  "%u = stablehlo.constant dense<[10.0, 20.0, 0.5, 40.0]> : tensor<4xf32>\n"
+#define SINGLE "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], "
+  expect_runs(ELEMENTS "%s = " SCATTER(BODY("add"), SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
+                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 14.5], [5.0, 6.0]]> : "
+                  "tensor<3x2xf32>\n");
+  expect_runs(ELEMENTS "%s = " SCATTER(BODY("maximum"), SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
+                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 10.0], [5.0, 6.0]]> : "
+                  "tensor<3x2xf32>\n");
+  expect_runs(ELEMENTS "%s = " SCATTER(KEEP, SINGLE, "tensor<3x2xf32>", "tensor<4xf32>")
+                  "check.expect_eq_const %s, dense<[[1.0, 2.0], [3.0, 0.5], [5.0, 6.0]]> : "
+                  "tensor<3x2xf32>\n");
+}
+
+// Runs of two elements that begin at [row, column]; what sticks out is dropped.
+static void test_scatter_runs(void** state) {
+  (void)state;
+#define RUNS                                                                             \
+  "%a = stablehlo.constant dense<0.0> : tensor<2x3xf32>\n"                               \
+  "%i = stablehlo.constant dense<[[0, 1], [1, 2], [1, -1], [0, 1]]> : tensor<4x2xi32>\n" \
+  "%u = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : "   \
+  "tensor<4x2xf32>\n"
+#define RUN \
+  "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], "
+  expect_runs(RUNS "%s = " SCATTER(BODY("add"), RUN, "tensor<2x3xf32>", "tensor<4x2xf32>")
+                  "check.expect_eq_const %s, dense<[[0.0, 8.0, 10.0], [6.0, 0.0, 3.0]]> : "
+                  "tensor<2x3xf32>\n");
+  expect_runs(RUNS "%s = " SCATTER(KEEP, RUN, "tensor<2x3xf32>", "tensor<4x2xf32>")
+                  "check.expect_eq_const %s, dense<[[0.0, 7.0, 8.0], [6.0, 0.0, 3.0]]> : "
+                  "tensor<2x3xf32>\n");
+}
+
+static void test_gather_elements(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.iota dim = 0 : tensor<12xi32>\n"
+      "%m = stablehlo.reshape %a : (tensor<12xi32>) -> tensor<4x3xi32>\n"
+      "%i = stablehlo.constant dense<[[2, 1], [-7, 2], [9, 9], [0, 0]]> : tensor<4x2xi8>\n"
+      "%g = \"stablehlo.gather\"(%m, %i) {dimension_numbers = #stablehlo.gather<"
+      "collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, "
+      "slice_sizes = array<i64: 1, 1>} : (tensor<4x3xi32>, tensor<4x2xi8>) -> tensor<4xi32>\n"
+      "check.expect_eq_const %g, dense<[7, 2, 11, 0]> : tensor<4xi32>\n"
+      "%j = stablehlo.constant dense<[1, 250, 3]> : tensor<3xui8>\n"
+      "%h = \"stablehlo.gather\"(%m, %j) {dimension_numbers = #stablehlo.gather<"
+      "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = "
+      "1>, "
+      "slice_sizes = array<i64: 1, 3>} : (tensor<4x3xi32>, tensor<3xui8>) -> tensor<3x3xi32>\n"
+      "check.expect_eq_const %h, dense<[[3, 4, 5], [9, 10, 11], [9, 10, 11]]> : "
+      "tensor<3x3xi32>\n");
+}
+
 static void test_dynamic_shapes(void** state) {
   (void)state;
   expect_runs(
@@ -137,6 +206,9 @@ int main(void) {
       cmocka_unit_test(test_dynamic_slices_clamp),
       cmocka_unit_test(test_gather_clamps),
       cmocka_unit_test(test_scatter_drops_what_is_outside),
+      cmocka_unit_test(test_scatter_elements),
+      cmocka_unit_test(test_scatter_runs),
+      cmocka_unit_test(test_gather_elements),
       cmocka_unit_test(test_dynamic_shapes),
       cmocka_unit_test(test_empty_tensors),
   };

@@ -6,6 +6,7 @@
 
 #include "interp/ref_fold.h"
 #include "interp/ref_gather.h"
+#include "interp/ref_index_rows.h"
 
 // A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
 typedef struct {
@@ -181,6 +182,83 @@ static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* bo
   return hlo_ok();
 }
 
+// One position; its window may lie partly outside.
+static hlo_status_t scatter_window(const scatter_t* scatter, const int64_t* position,
+                                   const hlo_fold_t* fold) {
+  clipped_t box;
+  if (!clip_window(scatter, position, &box)) return hlo_ok();
+  if (!scatter->is_overwrite) return combine_window(scatter, &box, fold);
+  overwrite_window(scatter, &box);
+  return hlo_ok();
+}
+
+// ---- windows that are runs of elements
+
+static bool rows_of(const scatter_t* scatter, hlo_index_rows_t* out_rows) {
+  const hlo_tensor_t* result = scatter->results[0];
+  int64_t sizes[HLO_RANK_MAX], row = 1;
+  uint32_t w = scatter->window_rank;
+  for (uint32_t d = result->rank; d > 0; d--) {
+    const bool in_window = w > 0 && scatter->window_dims[w - 1] == d - 1;
+    sizes[d - 1] = 1;
+    if (!in_window) continue;
+    sizes[d - 1] = scatter->window_sizes[--w];
+    if (sizes[d - 1] != 1 && scatter->update_window[w] != row) return false;
+    row *= sizes[d - 1];
+  }
+  return hlo_index_rows_init(out_rows, &scatter->vectors, result->rank, result->dims, sizes,
+                             scatter->update_batch);
+}
+
+static void position_of(const hlo_index_vectors_t* vectors, int64_t number, int64_t* out) {
+  for (uint32_t b = vectors->batch_rank; b > 0; b--) {
+    out[b - 1] = number % vectors->dims[b - 1];
+    number /= vectors->dims[b - 1];
+  }
+}
+
+// Overwrites or combines one run of every operand.
+static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int64_t row,
+                           int64_t start, int64_t position) {
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->results[k]);
+    char* to = (char*)scatter->results[k]->data + start * bytes;
+    const char* from = (const char*)scatter->updates[k]->data + position * row * bytes;
+    if (fold) {
+      fold->into(row, from, to);
+    } else {
+      memcpy(to, from, (size_t)(row * bytes));
+    }
+  }
+}
+
+// In the order of the positions, on one thread: runs may meet.
+static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_t* rows,
+                                 const hlo_fold_t* fold) {
+  const int64_t step = hlo_index_rows_step(rows);
+  const size_t bytes = hlo_tensor_element_bytes(scatter->updates[0]);
+  for (int64_t first = 0; first < rows->count; first += step) {
+    int64_t starts[HLO_INDEX_ROWS_BLOCK];
+    const int64_t count = rows->count - first < step ? rows->count - first : step;
+    hlo_index_rows_read(rows, first, count, true, starts);
+    if (fold && rows->row == 1) {  // a run of one is inside or outside
+      fold->at(count, starts, (const char*)scatter->updates[0]->data + (size_t)first * bytes,
+               scatter->results[0]->data);
+      continue;
+    }
+    for (int64_t i = 0; i < count; i++) {
+      if (starts[i] >= 0) {
+        scatter_run_at(scatter, fold, rows->row, starts[i], first + i);
+        continue;
+      }
+      int64_t position[HLO_RANK_MAX];
+      position_of(&scatter->vectors, first + i, position);
+      HLO_TRY(scatter_window(scatter, position, fold));
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t scatter_run(const scatter_t* scatter) {
   const hlo_fold_t* fold = NULL;
   if (scatter->updates[0]->element_count == 0) return hlo_ok();
@@ -188,15 +266,14 @@ static hlo_status_t scatter_run(const scatter_t* scatter) {
       scatter->results[0]->dtype == scatter->updates[0]->dtype) {
     fold = hlo_fold_find(hlo_fold_op_of(scatter->binary), scatter->results[0]->dtype);
   }
+  hlo_index_rows_t rows;
+  if ((scatter->is_overwrite || (fold && fold->in == scatter->results[0]->dtype)) &&
+      rows_of(scatter, &rows)) {
+    return scatter_rows(scatter, &rows, fold);
+  }
   int64_t position[HLO_RANK_MAX] = {0};
   do {
-    clipped_t box;
-    if (!clip_window(scatter, position, &box)) continue;
-    if (scatter->is_overwrite) {
-      overwrite_window(scatter, &box);
-    } else {
-      HLO_TRY(combine_window(scatter, &box, fold));
-    }
+    HLO_TRY(scatter_window(scatter, position, fold));
   } while (hlo_index_next(scatter->vectors.batch_rank, scatter->vectors.dims, position));
   return hlo_ok();
 }

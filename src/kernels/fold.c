@@ -130,9 +130,9 @@
 #undef IN
 #undef ACC
 
-#define FOLD(op, in, acc, name)                                                     \
-  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row,      name##_rows, \
-                     name##_into,    name##_scan,     name##_scan_rows}
+#define FOLD(op, in, acc, name)                                                 \
+  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row,  name##_rows, \
+                     name##_into,    name##_at,       name##_scan, name##_scan_rows}
 
 static const hlo_fold_t pred_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(ADD, PRED, PRED, or_8),     FOLD(MULTIPLY, PRED, PRED, and_8),

@@ -30,7 +30,15 @@ static void NAME(rows)(int64_t count, const void* in, void* acc) {
 static void NAME(into)(int64_t count, const void* in, void* out) {
   const IN* restrict v = in;
   IN* restrict o = out;
-  for (int64_t i = 0; i < count; i++) o[i] = (IN)(OP((ACC)o[i], (ACC)v[i]));
+  for (int64_t i = 0; i < count; i++) o[i] = (IN)OP(o[i], v[i]);
+}
+
+static void NAME(at)(int64_t count, const int64_t* places, const void* in, void* out) {
+  const IN* v = in;
+  IN* o = out;
+  for (int64_t i = 0; i < count; i++) {
+    if (places[i] >= 0) o[places[i]] = (IN)OP(o[places[i]], v[i]);
+  }
 }
 
 static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void* const* out,

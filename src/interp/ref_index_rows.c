@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index vectors as starts of runs (see ref_index_rows.h).
+#include "interp/ref_index_rows.h"
+
+// A window is a run if it has one place in the outer dims, any size in the next, and all of the
+// rest.
+static bool is_run(uint32_t rank, const int64_t* dims, const int64_t* sizes) {
+  uint32_t d = 0;
+  while (d < rank && sizes[d] == 1) d++;
+  for (d++; d < rank; d++) {
+    if (sizes[d] != dims[d]) return false;
+  }
+  return true;
+}
+
+bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vectors,
+                         uint32_t operand_rank, const int64_t* operand_dims, const int64_t* sizes,
+                         const int64_t* position_strides) {
+  *out = (hlo_index_rows_t){.indices = vectors->indices, .count = 1, .row = 1};
+  out->component_count = vectors->map.count;
+  if (vectors->map.count == 0 || vectors->map.count > HLO_RANK_MAX ||
+      (vectors->map.count > 1 && vectors->component_stride != 1) ||
+      hlo_dtype_info(vectors->indices->dtype)->bits < 8 ||
+      !is_run(operand_rank, operand_dims, sizes)) {
+    return false;
+  }
+  int64_t strides[HLO_RANK_MAX];
+  hlo_strided_dense(1, operand_rank, operand_dims, strides);
+  for (uint32_t d = 0; d < operand_rank; d++) {
+    if (vectors->batch_of[d] >= 0 || sizes[d] > operand_dims[d]) return false;
+    out->row *= sizes[d];
+  }
+  for (uint32_t c = 0; c < vectors->map.count; c++) {
+    const int64_t d = vectors->map.values[c];
+    out->strides[c] = strides[d];
+    out->limits[c] = operand_dims[d] - sizes[d];
+  }
+  for (uint32_t b = vectors->batch_rank; b > 0; b--) {
+    const int64_t size = vectors->dims[b - 1];
+    if (size != 1 && (vectors->strides[b - 1] != out->count * (int64_t)vectors->map.count ||
+                      position_strides[b - 1] != out->count * out->row)) {
+      return false;
+    }
+    out->count *= size;
+  }
+  return true;
+}
+
+// One component: without branches. Unsigned comparison finds both ends.
+static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_unsigned, bool drops,
+                        const int64_t* values, int64_t* out) {
+  for (int64_t i = 0; i < count; i++) {
+    const bool fits = (uint64_t)values[i] <= (uint64_t)limit;
+    const int64_t moved = values[i] < 0 && !is_unsigned ? 0 : limit * stride;
+    out[i] = fits ? values[i] * stride : drops ? -1 : moved;
+  }
+}
+
+void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
+                         int64_t* out_starts) {
+  int64_t values[HLO_INDEX_ROWS_BLOCK];
+  const hlo_dtype_t dtype = rows->indices->dtype;
+  const uint32_t components = rows->component_count;
+  const size_t width = hlo_dtype_size_bytes(dtype);
+  hlo_dtype_convert(dtype, (const char*)rows->indices->data + (size_t)(first * components) * width,
+                    HLO_DTYPE_S64, values, (size_t)(count * components));
+  const bool is_unsigned = hlo_dtype_is_unsigned(dtype);
+  if (components == 1) {
+    read_single(count, rows->strides[0], rows->limits[0], is_unsigned, drops, values, out_starts);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t start = 0;
+    for (uint32_t c = 0; c < components; c++) {
+      int64_t at = values[i * components + c];
+      const int64_t limit = rows->limits[c];
+      if (at < 0 || at > limit) {
+        if (drops) {
+          start = -1;
+          break;
+        }
+        at = at < 0 && !is_unsigned ? 0 : limit;
+      }
+      start += at * rows->strides[c];
+    }
+    out_starts[i] = start;
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathers and scatters whose windows are runs of elements, one after the other on the side of the
+// results or updates: what is left of an index vector is where its run starts.
+#ifndef HLO_INTERP_REF_INDEX_ROWS_H_
+#define HLO_INTERP_REF_INDEX_ROWS_H_
+
+#include "interp/ref_gather.h"
+
+enum { HLO_INDEX_ROWS_BLOCK = 512 };  // index components read at a time
+
+typedef struct hlo_index_rows {
+  const hlo_tensor_t* indices;
+  int64_t count;  // of positions
+  int64_t row;    // elements of a window
+  uint32_t component_count;
+  int64_t strides[HLO_RANK_MAX];  // by component: in the operand, in elements
+  int64_t limits[HLO_RANK_MAX];   // by component: last start whose window fits
+} hlo_index_rows_t;
+
+/// sizes: of the window, for every dim of the operand; position_strides: of the dense side, in
+/// elements, by position dim. False if windows are no runs or positions not in order.
+bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vectors,
+                         uint32_t operand_rank, const int64_t* operand_dims, const int64_t* sizes,
+                         const int64_t* position_strides);
+
+/// Positions that one call of the next function may read.
+static inline int64_t hlo_index_rows_step(const hlo_index_rows_t* rows) {
+  return HLO_INDEX_ROWS_BLOCK / rows->component_count;
+}
+/// Where the windows of positions first .. first + count - 1 start in the operand; windows that do
+/// not fit are moved, or with `drops` answered with -1.
+void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
+                         int64_t* out_starts);
+
+#endif  // HLO_INTERP_REF_INDEX_ROWS_H_
