@@ -22,13 +22,13 @@ def faults(tool, program, folder, with_run):
     call("translate", "--to=hlo", program, "-o", text)
     call("translate", "--to=hlo-proto", program, "-o", proto)
     one_device = program.parent.name == "one-device"  # a proto does not say how many there are
+    run = ("run", "--random", "--seed=3", "--print")
+    wanted = call(*run, program) if with_run and one_device else None
     for source in (text, proto) if one_device else (text,):
         if call("translate", "--to=hlo", source) != text.read_bytes():
             yield f"{source.suffix} is written as another text"
-        if with_run and one_device:
-            wanted = call("run", "--random", "--seed=3", "--print", program)
-            if call("run", "--random", "--seed=3", "--print", source) != wanted:
-                yield f"{source.suffix} gives other results"
+        if wanted is not None and call(*run, source) != wanted:
+            yield f"{source.suffix} gives other results"
 
 
 def main():
@@ -43,7 +43,7 @@ def main():
     for program in programs:
         with tempfile.TemporaryDirectory() as folder:
             for fault in faults(args.tool, program, pathlib.Path(folder), args.run):
-                print(f"{program.stem}: {fault}")
+                print(f"{program.stem}: {fault}", flush=True)
                 failed = True
     print(f"hlo_roundtrip: {len(programs)} programs")
     return 1 if failed else 0
