@@ -17,7 +17,7 @@
 #include "kernels/gemm.h"
 #include "kernels/gemm_impl.h"
 #include "kernels/isa.h"
-#include "kernels/lapack_ref.h"
+#include "kernels/lapack_impl.h"
 
 // Small whole numbers make every sum exact. A linear congruential generator: the same everywhere.
 static uint32_t random_state = 1;
@@ -205,11 +205,58 @@ static void test_qr_and_lu(void** state) {
   assert_int_equal(hlo_lapack_getrf(2, 2, (hlo_matrix_t){a, 2, 1}, pivots), 1);
 }
 
+// Every factorisation on one matrix, results one after the other.
+static void factorise_all(const hlo_lapack_t* lapack, const double* a, double* out) {
+  enum { ORDER = 37, COUNT = ORDER * ORDER };
+  double tau[ORDER], w[ORDER], work[ORDER];
+  int32_t pivots[ORDER];
+  for (int form = 0; form < 10; form++, out += COUNT) {
+    const bool turned = form >= 5;
+    const hlo_matrix_t view = {out, turned ? 1 : ORDER, turned ? ORDER : 1};
+    memcpy(out, a, COUNT * sizeof(*out));
+    switch (form % 5) {
+      case 0: assert_int_equal(lapack->potrf(true, ORDER, view), 0); break;
+      case 1: assert_int_equal(lapack->getrf(ORDER, ORDER, view, pivots), 0); break;
+      case 2:
+        lapack->geqrf(ORDER, ORDER, view, tau);
+        lapack->orgqr(ORDER, ORDER, ORDER, view, tau);
+        break;
+      case 3: assert_int_equal(lapack->syevd(true, turned, ORDER, view, w, work), 0); break;
+      default:
+        lapack->trsm(true, true, HLO_LAPACK_PLAIN, false, ORDER, ORDER,
+                     (hlo_matrix_t){(double*)(uintptr_t)a, ORDER, 1}, view);
+    }
+  }
+}
+
+static void test_lapack_variants(void** state) {
+  (void)state;
+  enum { ORDER = 37, COUNT = ORDER * ORDER };
+  const hlo_lapack_t* variants[3] = {&hlo_lapack_generic};
+  int count = 1;
+#if defined(__x86_64__)
+  if (hlo_isa() >= HLO_ISA_AVX2) variants[count++] = &hlo_lapack_avx2;
+  if (hlo_isa() >= HLO_ISA_AVX512) variants[count++] = &hlo_lapack_avx512;
+#endif
+  double* a = hlo_mem_alloc(21 * COUNT * sizeof(*a));
+  for (int i = 0; i < ORDER; i++) {  // symmetric, heavy on the diagonal
+    for (int j = 0; j <= i; j++) {
+      a[i * ORDER + j] = a[j * ORDER + i] = small_number() + (i == j ? 1000 + i : 0);
+    }
+  }
+  factorise_all(variants[0], a, a + COUNT);
+  for (int v = 1; v < count; v++) {
+    factorise_all(variants[v], a, a + 11 * COUNT);
+    assert_memory_equal(a + COUNT, a + 11 * COUNT, 10 * COUNT * sizeof(*a));
+  }
+  hlo_mem_free(a);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_gemm_variants),       cmocka_unit_test(test_gemm_integers_wrap),
-      cmocka_unit_test(test_fft_lengths),         cmocka_unit_test(test_eigenvectors),
-      cmocka_unit_test(test_qr_and_lu),
+      cmocka_unit_test(test_gemm_variants), cmocka_unit_test(test_gemm_integers_wrap),
+      cmocka_unit_test(test_fft_lengths),   cmocka_unit_test(test_eigenvectors),
+      cmocka_unit_test(test_qr_and_lu),     cmocka_unit_test(test_lapack_variants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static int64_t NAME(factor)(int64_t n, T* a, int64_t row, int64_t col) {
 }
 
 // The upper factor is the lower one of the transposed view: there the matrix is its own conjugate.
-int64_t NAME(potrf)(bool lower, int64_t n, MATRIX a) {
+static int64_t NAME(potrf)(bool lower, int64_t n, MATRIX a) {
   return lower ? NAME(factor)(n, a.data, a.row, a.col) : NAME(factor)(n, a.data, a.col, a.row);
 }
 
@@ -59,7 +59,7 @@ static void NAME(substitute)(bool lower, bool conjugate, bool unit, int64_t m, i
   }
 }
 
-void NAME(trsm)(bool left, bool lower, hlo_transpose_t transpose, bool unit_diagonal, int64_t m,
+static void NAME(trsm)(bool left, bool lower, hlo_transpose_t transpose, bool unit_diagonal, int64_t m,
                 int64_t n, MATRIX a, MATRIX b) {
   const bool conjugate = transpose == HLO_LAPACK_ADJOINT;
   bool transposed = transpose != HLO_LAPACK_PLAIN;

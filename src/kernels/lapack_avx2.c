@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// Factorisations for AVX2.
+#define LAPACK hlo_lapack_avx2
+#include "kernels/lapack_ref.inl"

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// Factorisations for AVX-512.
+#define LAPACK hlo_lapack_avx512
+#include "kernels/lapack_ref.inl"
