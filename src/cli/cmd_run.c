@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hlocc run: one function of a program in the interpreter, on one process or on several simulated
+// hlocc run: one function of a program, on one process or on several simulated
 // ones.
 #include <stdlib.h>
 #include <string.h>
@@ -241,11 +241,9 @@ static void drop_compiled(run_t* run) {
 static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   const hlo_cli_t* cli = run->cli;
   drop_compiled(run);
-  if (!*cli->config.backend || strcmp(cli->config.backend, "interp") == 0 ||
-      run->process_count > 1) {
-    return hlo_ok();
-  }
-  const hlo_backend_t* backend = hlo_backend_find(cli->config.backend);
+  if (strcmp(cli->config.backend, "interp") == 0 || run->process_count > 1) return hlo_ok();
+  const hlo_backend_t* backend =
+      hlo_backend_find(*cli->config.backend ? cli->config.backend : NULL);
   if (!backend) {
     return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
                              cli->config.backend);

@@ -49,13 +49,17 @@ static const char* refuse_op(const hlo_node_t* node) {
   }
 }
 
+static const int64_t MAX_ELEMENTS = (int64_t)1 << 44;
+
 static const char* refuse_type(const hlo_type_t* type) {
   if (type->kind == HLO_TYPE_TOKEN) return NULL;
   if (type->quant && hlo_dtype_info(type->dtype)->bits < 8) {
     return "quantized elements are smaller than a byte";
   }
   if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
-  return hlo_type_is_static(type) ? NULL : "a shape is known only when running";
+  if (!hlo_type_is_static(type)) return "a shape is known only when running";
+  // The reference says where such a program fails.
+  return hlo_type_element_count(type) > MAX_ELEMENTS ? "a value is too large for any memory" : NULL;
 }
 
 // The one list of what compiled code leaves to the interpreter: this and what it calls.

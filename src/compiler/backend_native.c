@@ -66,8 +66,11 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                 .name = func->name,
                                 .dumper = config->dumper};
   hlo_target_init(&cpu, &options.target);
-  if (backend == &hlo_backend_vir || !options.target.has_encoder) {
+  if (backend == &hlo_backend_vir) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
+  } else if (!options.target.has_encoder) {
+    hlo_module_release(prepared);
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
   }
   hlo_code_program_t* program = NULL;
   const hlo_func_t* entry = hlo_module_find_func(prepared, func->name);
