@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "interp/custom_call.h"
+#include "interp/ref_batches.h"
 #include "kernels/lapack_ref.h"
 
 #define REF_ARGUMENTS \
@@ -112,6 +113,25 @@ hlo_status_t hlo_custom_lapack_potrf(REF_ARGUMENTS) {
   return status;
 }
 
+typedef struct triangle {
+  bool is_left, is_lower, is_unit;
+  hlo_transpose_t transpose;
+  int64_t k, m, n;  // order of a; rows and columns of b
+  const hlo_tensor_t *a, *b;
+  hlo_tensor_t** results;
+} triangle_t;
+
+static void solve_one(const void* arg, int64_t i, void* scratch) {
+  const triangle_t* t = arg;
+  int64_t k = t->k, m = t->m, n = t->n;
+  double *a = scratch, *x = a + k * k;
+  load(t->a, i * k * k, k * k, a);
+  load(t->b, i * m * n, m * n, x);
+  hlo_lapack_trsm(t->is_left, t->is_lower, t->transpose, t->is_unit, m, n, row_major(a, k),
+                  row_major(x, n));
+  store(t->results[0], i * m * n, m * n, x);
+}
+
 // (a triangular, b) -> x
 hlo_status_t hlo_custom_lapack_trsm(REF_ARGUMENTS) {
   if (node->operand_count != 2 || !is_matrix_batch(operands[0]) || !is_matrix_batch(operands[1]) ||
@@ -119,55 +139,64 @@ hlo_status_t hlo_custom_lapack_trsm(REF_ARGUMENTS) {
     return bad_call(node);
   }
   const hlo_tensor_t *a = operands[0], *b = operands[1];
-  int64_t m = b->dims[b->rank - 2], n = b->dims[b->rank - 1];
-  bool is_left = letter(node, "side", 'L') == 'L', is_lower = letter(node, "uplo", 'L') == 'L';
-  bool is_unit = letter(node, "diag", 'N') == 'U';
   char form = letter(node, "trans_x", 'N');
-  hlo_transpose_t transpose = form == 'N'   ? HLO_LAPACK_PLAIN
-                              : form == 'T' ? HLO_LAPACK_TRANSPOSED
-                                            : HLO_LAPACK_ADJOINT;
-  size_t extra_count;
-  if (!hlo_size_mul((size_t)m, (size_t)n, &extra_count)) return bad_call(node);
-  batch_t batch;
-  HLO_TRY(batch_init(node, a, extra_count, &batch));
-  int64_t k = batch.rows;
-  hlo_status_t status = k == batch.cols && k == (is_left ? m : n) &&
-                                b->element_count == batch.count * m * n
-                            ? hlo_ok()
-                            : bad_call(node);
-  if (hlo_status_is_ok(status)) {
-    status = make_results(eval, node, 1, (int64_t[]){b->element_count}, results);
+  triangle_t t = {.is_left = letter(node, "side", 'L') == 'L',
+                  .is_lower = letter(node, "uplo", 'L') == 'L',
+                  .is_unit = letter(node, "diag", 'N') == 'U',
+                  .transpose = form == 'N'   ? HLO_LAPACK_PLAIN
+                               : form == 'T' ? HLO_LAPACK_TRANSPOSED
+                                             : HLO_LAPACK_ADJOINT,
+                  .k = a->dims[a->rank - 1],
+                  .m = b->dims[b->rank - 2],
+                  .n = b->dims[b->rank - 1],
+                  .a = a,
+                  .b = b,
+                  .results = results};
+  hlo_batches_t batches = {.run = solve_one, .arg = &t};
+  int64_t a_count, b_count;
+  if (!hlo_dims_element_count(a->rank - 2, a->dims, &batches.count) ||
+      __builtin_mul_overflow(t.k, t.k, &a_count) || __builtin_mul_overflow(t.m, t.n, &b_count) ||
+      __builtin_add_overflow(a_count, b_count, &batches.elements) ||
+      !hlo_size_mul((size_t)batches.elements, sizeof(double), &batches.scratch_bytes) ||
+      t.k != a->dims[a->rank - 2] || t.k != (t.is_left ? t.m : t.n) ||
+      b->element_count != batches.count * b_count) {
+    return bad_call(node);
   }
-  double* x = batch.work + k * k;
-  for (int64_t i = 0; hlo_status_is_ok(status) && i < batch.count; ++i) {
-    load(a, i * k * k, k * k, batch.work);
-    load(b, i * m * n, m * n, x);
-    hlo_lapack_trsm(is_left, is_lower, transpose, is_unit, m, n, row_major(batch.work, k),
-                    row_major(x, n));
-    store(results[0], i * m * n, m * n, x);
-  }
-  hlo_mem_free(batch.work);
-  return status;
+  HLO_TRY(make_results(eval, node, 1, (int64_t[]){b->element_count}, results));
+  return hlo_batches_run(hlo_eval_parallel(eval), &batches);
+}
+
+typedef struct lu {
+  int64_t m, n;
+  const hlo_tensor_t* a;
+  hlo_tensor_t** results;
+} lu_t;
+
+static void lu_one(const void* arg, int64_t b, void* scratch) {
+  const lu_t* lu = arg;
+  int64_t m = lu->m, n = lu->n;
+  int32_t* pivots = (int32_t*)lu->results[1]->data + b * smaller(m, n);
+  load(lu->a, b * m * n, m * n, scratch);
+  store_info(lu->results[2], b, hlo_lapack_getrf(m, n, row_major(scratch, n), pivots));
+  store(lu->results[0], b * m * n, m * n, scratch);
 }
 
 // (a) -> lu, pivots (1-based), info
 hlo_status_t hlo_custom_lapack_getrf(REF_ARGUMENTS) {
   if (node->operand_count != 1 || !is_matrix_batch(operands[0])) return bad_call(node);
   const hlo_tensor_t* a = operands[0];
-  batch_t batch;
-  HLO_TRY(batch_init(node, a, 0, &batch));
-  int64_t m = batch.rows, n = batch.cols, k = smaller(m, n);
-  hlo_status_t status = make_results(
-      eval, node, 3, (int64_t[]){a->element_count, batch.count * k, batch.count}, results);
-  if (hlo_status_is_ok(status) && results[1]->dtype != HLO_DTYPE_S32) status = bad_call(node);
-  for (int64_t b = 0; hlo_status_is_ok(status) && b < batch.count; ++b) {
-    load(a, b * m * n, m * n, batch.work);
-    int32_t* pivots = (int32_t*)results[1]->data + b * k;
-    store_info(results[2], b, hlo_lapack_getrf(m, n, row_major(batch.work, n), pivots));
-    store(results[0], b * m * n, m * n, batch.work);
+  lu_t lu = {a->dims[a->rank - 2], a->dims[a->rank - 1], a, results};
+  hlo_batches_t batches = {.run = lu_one, .arg = &lu};
+  if (!hlo_dims_element_count(a->rank - 2, a->dims, &batches.count) ||
+      __builtin_mul_overflow(lu.m, lu.n, &batches.elements) ||
+      !hlo_size_mul((size_t)batches.elements, sizeof(double), &batches.scratch_bytes)) {
+    return bad_call(node);
   }
-  hlo_mem_free(batch.work);
-  return status;
+  int64_t k = smaller(lu.m, lu.n);
+  HLO_TRY(make_results(eval, node, 3,
+                       (int64_t[]){a->element_count, batches.count * k, batches.count}, results));
+  if (results[1]->dtype != HLO_DTYPE_S32) return bad_call(node);
+  return hlo_batches_run(hlo_eval_parallel(eval), &batches);
 }
 
 // (a) -> reflectors and R, tau

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "interp/ref_batches.h"
 #include "interp/ref_util.h"
 #include "kernels/lapack_ref.h"
 
@@ -110,33 +111,48 @@ static hlo_status_t solve_init(solve_t* s, const hlo_node_t* node, const hlo_ten
               : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the matrices do not fit");
 }
 
+typedef struct {
+  solve_t solve;
+  hlo_dtype_t dtype, wide;
+  const char *a, *b;
+  char* x;
+} solve_batch_t;
+
+static void solve_one(const void* arg, int64_t index, void* scratch) {
+  const solve_batch_t* batch = arg;
+  const size_t a_count = (size_t)(batch->solve.order * batch->solve.order);
+  const size_t b_count = (size_t)(batch->solve.m * batch->solve.n);
+  const size_t bytes = hlo_dtype_size_bytes(batch->dtype), at = (size_t)index * bytes;
+  char* wide_b = (char*)scratch + a_count * hlo_dtype_size_bytes(batch->wide);
+  hlo_dtype_convert(batch->dtype, batch->a + at * a_count, batch->wide, scratch, a_count);
+  hlo_dtype_convert(batch->dtype, batch->b + at * b_count, batch->wide, wide_b, b_count);
+  solve_matrix(&batch->solve, batch->wide == HLO_DTYPE_C128, scratch, wide_b);
+  hlo_dtype_convert(batch->wide, wide_b, batch->dtype, batch->x + at * b_count, b_count);
+}
+
 hlo_status_t hlo_ref_triangular_solve(hlo_eval_t* eval, const hlo_node_t* node,
                                       hlo_tensor_t** operands, hlo_tensor_t** results) {
   const hlo_tensor_t *a = operands[0], *b = operands[1];
-  solve_t solve = {0};
-  HLO_TRY(solve_init(&solve, node, a, b));
-  const hlo_dtype_t wide = wide_type(a->dtype);
-  const int64_t a_count = solve.order * solve.order, b_count = solve.m * solve.n;
+  solve_batch_t batch = {
+      .dtype = a->dtype, .wide = wide_type(a->dtype), .a = a->data, .b = b->data};
+  HLO_TRY(solve_init(&batch.solve, node, a, b));
+  const int64_t a_count = batch.solve.order * batch.solve.order;
+  const int64_t b_count = batch.solve.m * batch.solve.n;
+  hlo_batches_t batches = {
+      .count = b_count ? b->element_count / b_count : 0, .run = solve_one, .arg = &batch};
+  if (__builtin_add_overflow(a_count, b_count, &batches.elements) ||
+      !hlo_size_mul((size_t)batches.elements, hlo_dtype_size_bytes(batch.wide),
+                    &batches.scratch_bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
   hlo_tensor_t* result = NULL;
-  void *wide_a = NULL, *wide_b = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, b->rank, b->dims, &result));
-  hlo_status_t status = work_alloc(wide, a_count, &wide_a);
-  if (hlo_status_is_ok(status)) status = work_alloc(wide, b_count, &wide_b);
+  batch.x = result->data;
+  hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), &batches);
   if (hlo_status_is_ok(status)) {
-    const size_t bytes = hlo_tensor_element_bytes(a);
-    const char* from_a = a->data;
-    for (size_t at = 0; at < b->size_bytes; at += (size_t)b_count * bytes) {
-      hlo_dtype_convert(a->dtype, from_a, wide, wide_a, (size_t)a_count);
-      hlo_dtype_convert(b->dtype, (const char*)b->data + at, wide, wide_b, (size_t)b_count);
-      solve_matrix(&solve, wide == HLO_DTYPE_C128, wide_a, wide_b);
-      hlo_dtype_convert(wide, wide_b, result->dtype, (char*)result->data + at, (size_t)b_count);
-      from_a += (size_t)a_count * bytes;
-    }
     results[0] = result;
   } else {
     hlo_tensor_release(result);
   }
-  hlo_mem_free(wide_a);
-  hlo_mem_free(wide_b);
   return status;
 }

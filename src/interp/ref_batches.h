@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work on many small matrices, some of them at a time on every thread.
+#ifndef HLO_INTERP_REF_BATCHES_H_
+#define HLO_INTERP_REF_BATCHES_H_
+
+#include "base/parallel.h"
+#include "interp/eval.h"
+
+typedef struct hlo_batches {
+  int64_t count;         // of matrices
+  int64_t elements;      // of one, all operands together: how much work it is
+  size_t scratch_bytes;  // one at a time
+  void (*run)(const void* arg, int64_t index, void* scratch);  // 64-byte aligned scratch
+  const void* arg;
+} hlo_batches_t;
+
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_batches_run(const hlo_parallel_t* parallel,
+                             const hlo_batches_t* batches) HLO_MUST_USE;
+
+#endif  // HLO_INTERP_REF_BATCHES_H_
