@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/dot/contraction.h"
+#include "codegen/dot/matmul.h"
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
@@ -95,7 +95,7 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
 // multiplied.
 static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
-         hlo_contraction_is_matrix(user);
+         hlo_matmul_supports(user);
 }
 
 static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
@@ -225,7 +225,7 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
     group->member_capacity = capacity;
   }
   group->members[group->member_count++] = node;
-  group->has_product |= hlo_contraction_is_matrix(node);
+  group->has_product |= hlo_matmul_supports(node);
   place_of(f, node)->group = number;
   return hlo_ok();
 }
@@ -280,6 +280,7 @@ static bool changes_elements(const hlo_node_t* node) {
 static bool is_reduction(const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
+    case HLO_OP_convolution:
       return true;
     default: return false;
   }

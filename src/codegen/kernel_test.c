@@ -497,6 +497,36 @@ static void test_matrix_products(void** state) {
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
 }
 
+static void check_convolution(const char* lhs, const char* rhs, const char* result,
+                              const char* numbers, const char* window, int groups, int batch_groups) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<%s>, %%b: tensor<%s>) -> tensor<%s> {\n"
+           "%%0 = stablehlo.convolution(%%a, %%b) dim_numbers = %s, window = {%s} "
+           "{feature_group_count = %d : i64, batch_group_count = %d : i64} : "
+           "(tensor<%s>, tensor<%s>) -> tensor<%s>\n"
+           "return %%0 : tensor<%s>\n}",
+           lhs, rhs, result, numbers, window, groups, batch_groups, lhs, rhs, result, result);
+  check(text, 1, 1e-3);
+}
+
+static void test_convolutions(void** state) {
+  (void)state;
+  check_convolution("2x7x9x5xf32", "3x3x5x18xf32", "2x7x9x18xf32",
+                    "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "pad = [[1, 1], [1, 1]]", 1, 1);
+  check_convolution("2x5x7x9xf32", "6x5x3x2xf32", "2x6x3x5xf32",
+                    "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+                    "stride = [2, 2], pad = [[0, 1], [2, -1]]", 1, 1);
+  check_convolution("2x9x4xf32", "3x4x20xf32", "2x21x20xf32", "[b, 0, f]x[0, i, o]->[b, 0, f]",
+                    "pad = [[3, 3]], lhs_dilate = [2], rhs_dilate = [1], reverse = [true]", 1, 1);
+  check_convolution("3x6x6x4xf32", "3x3x2x16xf32", "3x2x2x16xf32",
+                    "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "rhs_dilate = [2, 2]", 2, 1);
+  check_convolution("4x6x6x3xf32", "3x3x3x16xf32", "2x4x4x16xf32",
+                    "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "", 1, 2);
+  check_convolution("5x8x8x2xbf16", "5x6x6x24xbf16", "5x5x2x24xbf16",
+                    "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]", "pad = [[1, 1], [1, 1]]", 1, 1);
+}
+
 static void test_products_and_more(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>, %c: tensor<46xf32>, %d: tensor<19x46xf32>) -> tensor<19x46xf32> {\n"
@@ -538,7 +568,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_products_and_more),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "codegen/dot/contraction.h"
+#include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 
 enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64 };
@@ -545,7 +545,7 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t 
     case HLO_OP_reduce:
       return value->number ? reduce_result(t, value, index, depth) : reduce(t, node, index, depth);
     case HLO_OP_reduce_window: return reduce_window(t, node, index, depth);
-    case HLO_OP_dot: case HLO_OP_dot_general:
+    case HLO_OP_dot: case HLO_OP_dot_general: case HLO_OP_convolution:
       if (t->dot != node) return dot(t, node, index, depth);
       return leaf(t, value, index, HLO_TILED_DOT, 0,
                   hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index));
@@ -796,6 +796,7 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_reduce: return supports_reduce(node);
     case HLO_OP_reduce_window: return supports_reduce_window(node);
     case HLO_OP_dot: case HLO_OP_dot_general: return supports_dot(node);
+    case HLO_OP_convolution: return hlo_matmul_supports(node);
     default: return hlo_elementwise_supports(node);
   }
 }

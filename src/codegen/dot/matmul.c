@@ -15,14 +15,19 @@ enum {
   DIRECT_BYTES = 384 << 10,    // a B of at most so many is read in place
   MIN_PACKED_TILES = 4,        // packing pays when a panel is used for so many tiles
   MAX_PANEL_PIECES = 16,
+  STREAMED_BYTES = 1 << 20,    // a larger panel of B does not stay in the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
+
+bool hlo_matmul_supports(const hlo_node_t* node) {
+  return hlo_contraction_is_matrix(node) || hlo_convolution_supports(node);
+}
 
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count) {
   const hlo_node_t* found = NULL;
   *out_count = 0;
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
-    if (!hlo_contraction_is_matrix(fusion->nodes[i])) continue;
+    if (!hlo_matmul_supports(fusion->nodes[i])) continue;
     found = fusion->nodes[i];
     ++*out_count;
   }
@@ -35,19 +40,13 @@ static hlo_status_t refused(const char* why) {
 
 // ---- loops
 
-typedef struct loop_list {
-  uint32_t count;
-  hlo_matmul_dim_t dims[HLO_CONTRACTION_MAX_RANK];
-} loop_list_t;
-
 static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
   int64_t stride = 1;
   for (uint32_t i = dim + 1; i < type->rank; ++i) stride *= type->dims[i];
   return stride;
 }
 
-// Appends a loop, or lets the last one run on over it; loops of one step are none.
-static void add_loop(loop_list_t* list, uint32_t first, hlo_matmul_dim_t dim) {
+void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
   if (dim.extent == 1) return;
   hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
   if (last && last->from[0] == dim.from[0] * dim.extent &&
@@ -61,7 +60,7 @@ static void add_loop(loop_list_t* list, uint32_t first, hlo_matmul_dim_t dim) {
 }
 
 // The loops of a group of dimensions; lhs, rhs: which operand's dimensions they are.
-static void add_group(loop_list_t* list, const hlo_contraction_t* c,
+static void add_group(hlo_matmul_loops_t* list, const hlo_contraction_t* c,
                       const hlo_contraction_group_t* lhs, const hlo_contraction_group_t* rhs) {
   const hlo_type_t *a = hlo_node_operand_type(c->node, 0), *b = hlo_node_operand_type(c->node, 1);
   uint32_t first = list->count;
@@ -69,18 +68,18 @@ static void add_group(loop_list_t* list, const hlo_contraction_t* c,
     hlo_matmul_dim_t dim = {.extent = lhs ? a->dims[lhs->dims[i]] : b->dims[rhs->dims[i]]};
     if (lhs) dim.from[0] = stride_of(a, lhs->dims[i]);
     if (rhs) dim.from[1] = stride_of(b, rhs->dims[i]);
-    add_loop(list, first, dim);
+    hlo_matmul_add_loop(list, first, dim);
   }
 }
 
-static void swap_operands(hlo_matmul_dim_t* dim) {
+void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
   int64_t t = dim->from[0];
   dim->from[0] = dim->from[1];
   dim->from[1] = t;
 }
 
 // The last loop of a group, if there is one, is the tile's; the others are outer loops.
-static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const loop_list_t* list, uint32_t first,
+static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const hlo_matmul_loops_t* list, uint32_t first,
                                   uint32_t end) {
   for (uint32_t i = first; i + 1 < end; ++i) m->outer[m->outer_count++] = list->dims[i];
   return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .digit = -1};
@@ -88,7 +87,7 @@ static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const loop_list_t* list, uint
 
 static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
   const hlo_contraction_t* c = &m->contraction;
-  loop_list_t output = {0}, depth = {0};
+  hlo_matmul_loops_t output = {0}, depth = {0};
   add_group(&output, c, &c->batch[0], &c->batch[1]);
   uint32_t batch_end = output.count;
   add_group(&output, c, &c->free[0], NULL);
@@ -105,7 +104,7 @@ static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
   for (uint32_t i = 0; i < output.count; ++i) {
     output.dims[i].digit = (int32_t)i;
     space->extents[i] = output.dims[i].extent;
-    if (is_swapped) swap_operands(&output.dims[i]);
+    if (is_swapped) hlo_matmul_swap_operands(&output.dims[i]);
   }
   for (uint32_t i = 0; i < batch_end; ++i) m->outer[m->outer_count++] = output.dims[i];
   m->rows = take_last(m, &output, batch_end, rows_end);
@@ -113,12 +112,8 @@ static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
   m->depth_count = depth.count;
   for (uint32_t i = 0; i < depth.count; ++i) {
     m->depth[i] = depth.dims[i];
-    if (is_swapped) swap_operands(&m->depth[i]);
+    if (is_swapped) hlo_matmul_swap_operands(&m->depth[i]);
   }
-  if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
-  m->outer_extent = m->depth_extent = 1;
-  for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
-  for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_value_t* value = hlo_node_operand(c->node, side ^ is_swapped);
     m->operands[side].dtype = value->type->dtype;
@@ -143,10 +138,20 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
                                hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
-  if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
+  m->contraction.node = node;
+  m->is_convolution = node->op == HLO_OP_convolution;
+  if (m->is_convolution) {
+    HLO_TRY(hlo_convolution_make_loops(m, out_space));
+  } else {
+    if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
+    HLO_TRY(make_loops(m, out_space));
+  }
   m->dtype = m->contraction.dtype;
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
-  HLO_TRY(make_loops(m, out_space));
+  if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
+  m->outer_extent = m->depth_extent = 1;
+  for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
+  for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   HLO_TRY(find_inputs(m, kernel->fusion));
   *out_matmul = m;
   return hlo_ok();
@@ -166,10 +171,11 @@ static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
 }
 
 // Vectors side by side in a panel: more when there are few rows.
-static int64_t panel_pieces(const hlo_target_t* target, int64_t rows) {
-  int64_t usual = target->vector_registers == 32 ? 4 : 2, pieces = usual;
+static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
+  int64_t pieces = target->vector_registers == 32 ? 4 : 2, rows = m->rows.extent;
   while (pieces < MAX_PANEL_PIECES && tile_height(target, pieces + 1) >= rows) ++pieces;
-  return pieces;
+  int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
+  return bytes > STREAMED_BYTES && tile_height(target, pieces) < rows ? pieces / 2 : pieces;
 }
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
@@ -194,7 +200,7 @@ static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matm
 }
 
 static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t pieces = panel_pieces(target, m->rows.extent);
+  int64_t pieces = panel_pieces(m, target);
   int64_t wanted = divide_up(m->columns.extent, m->lanes);
   m->panel_width = min(pieces, wanted) * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
@@ -220,6 +226,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 }
 
 static bool packs_b(const hlo_matmul_t* m) {
+  if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1) return true;
   if (tiles < MIN_PACKED_TILES) return false;
@@ -229,6 +236,7 @@ static bool packs_b(const hlo_matmul_t* m) {
 }
 
 static bool packs_a(const hlo_matmul_t* m) {
+  if (m->is_convolution) return false;  // windows overlap
   if (m->panel_count < MIN_PACKED_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
@@ -290,6 +298,22 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
   if (side == HLO_MATMUL_B) m->panel_stride = m->panel_width * m->columns.from[side];
 }
 
+// Memory of the padded copy.
+static hlo_status_t make_padding(hlo_matmul_t* m) {
+  hlo_matmul_padding_t* padding = &m->padding;
+  if (!padding->is_used) return hlo_ok();
+  double elements = 1;
+  padding->line_count = 1;
+  for (uint32_t i = 0; i < padding->rank; ++i) {
+    elements *= (double)padding->to[i];
+    if (i + 1 < padding->rank) padding->line_count *= padding->to[i];
+  }
+  if (elements * m->element_bytes > (double)MAX_SCRATCH) return refused("too large to pad");
+  padding->offset_bytes = m->scratch_bytes;
+  m->scratch_bytes += (size_t)round_up((int64_t)elements * m->element_bytes, CACHE_LINE);
+  return hlo_ok();
+}
+
 static hlo_status_t make_packing(hlo_matmul_t* m) {
   m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
   m->operands[HLO_MATMUL_B].is_packed = packs_b(m);
@@ -322,9 +346,14 @@ static void make_chunks(hlo_matmul_t* m) {
   m->unit_count *= m->block_count;
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
+  int64_t chunks = min(wanted, MAX_CHUNKS / 4);
+  if (m->padding.is_used) {
+    m->padding.lines_per_chunk = divide_up(m->padding.line_count, chunks);
+    m->padding.chunk_count =
+        (uint64_t)divide_up(m->padding.line_count, m->padding.lines_per_chunk);
+  }
   for (uint32_t side = 0; side < 2; ++side) {
     if (!m->pack_counts[side]) continue;
-    int64_t chunks = min(wanted, MAX_CHUNKS / 4);
     m->pack_per_chunk[side] = divide_up(m->pack_counts[side], chunks);
     m->pack_chunks[side] = (uint64_t)divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
   }
@@ -333,15 +362,29 @@ static void make_chunks(hlo_matmul_t* m) {
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
   m->lanes = lanes;
   make_tiles(m, target);
+  HLO_TRY(make_padding(m));
   HLO_TRY(make_packing(m));
   make_chunks(m);
   return hlo_ok();
 }
 
-uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) { return m->scratch_bytes ? 2 : 1; }
+static bool is_packing(const hlo_matmul_t* m) {
+  return m->operands[0].is_packed || m->operands[1].is_packed;
+}
+
+uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
+  return 1 + m->padding.is_used + is_packing(m);
+}
+
+hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
+  if (number + 1 == hlo_matmul_phase_count(m)) return HLO_MATMUL_MULTIPLY;
+  return number == 0 && m->padding.is_used ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
+}
 
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
-  bool is_packing = phase + 1 < hlo_matmul_phase_count(m);
-  if (!is_packing) return m->chunk_count;
-  return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
+  switch (hlo_matmul_phase(m, phase)) {
+    case HLO_MATMUL_PAD: return m->padding.chunk_count;
+    case HLO_MATMUL_PACK: return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
+    default: return m->chunk_count;
+  }
 }

@@ -24,10 +24,24 @@ typedef struct hlo_matmul_dim {
 
 typedef struct hlo_matmul_operand {
   uint32_t input;     // number among the fusion's inputs
-  hlo_dtype_t dtype;  // in memory
+  hlo_dtype_t dtype;  // where it is read from, in place or padded
+  int64_t first;      // element that the loops start from
   bool is_packed;     // converted and copied to `offset_bytes` of the scratch memory
   size_t offset_bytes;
 } hlo_matmul_operand_t;
+
+/// A copy of a convolution's operand in the type of the sums, with zeros around and between its
+/// elements, so that no place of the window is outside.
+typedef struct hlo_matmul_padding {
+  bool is_used;
+  uint32_t side, rank;
+  hlo_dtype_t from_dtype;
+  int64_t from[HLO_CONTRACTION_MAX_RANK], to[HLO_CONTRACTION_MAX_RANK];  // extents
+  int64_t low[HLO_CONTRACTION_MAX_RANK], dilation[HLO_CONTRACTION_MAX_RANK];
+  int64_t line_count, lines_per_chunk;
+  uint64_t chunk_count;
+  size_t offset_bytes;
+} hlo_matmul_padding_t;
 
 /// One vector of a panel's columns.
 typedef struct hlo_matmul_piece {
@@ -48,6 +62,8 @@ struct hlo_matmul {
   hlo_dtype_t dtype;  // of products and sums
   uint32_t element_bytes, lanes;
   hlo_matmul_operand_t operands[2];
+  bool is_convolution, is_window_in_lanes;
+  hlo_matmul_padding_t padding;
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
   int64_t outer_extent, depth_extent;
@@ -61,7 +77,23 @@ struct hlo_matmul {
   size_t scratch_bytes;
 };
 
-/// The matrix product among the members that loops over elements would be slow for; NULL: none.
+/// A list of loops, outermost first.
+typedef struct hlo_matmul_loops {
+  uint32_t count;
+  hlo_matmul_dim_t dims[2 * HLO_CONTRACTION_MAX_RANK];
+} hlo_matmul_loops_t;
+
+/// Appends a loop, or lets the last one from `first` on run on over it; loops of one step are none.
+void hlo_matmul_add_loop(hlo_matmul_loops_t* loops, uint32_t first, hlo_matmul_dim_t dim);
+void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
+
+/// Whether a node is a product that these kernels are for: one that loops over elements would be slow for.
+bool hlo_matmul_supports(const hlo_node_t* node);
+bool hlo_convolution_supports(const hlo_node_t* node);
+/// The loops of a convolution: output places and features, and those along window and input features.
+/// errors: UNIMPLEMENTED
+hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, hlo_tiled_space_t* space) HLO_MUST_USE;
+/// The matrix product among the members; NULL: none.
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
 /// Decides how it is computed, and the digits of the output.
 /// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
@@ -75,13 +107,24 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* matmul, uint32_t phase);
+typedef enum hlo_matmul_phase {
+  HLO_MATMUL_PAD,
+  HLO_MATMUL_PACK,
+  HLO_MATMUL_MULTIPLY,
+} hlo_matmul_phase_t;
+hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
+/// Where an operand's loops start, before packing.
+hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
+                                   hlo_vir_value_t* const* addresses);
 static inline size_t hlo_matmul_scratch_bytes(const hlo_matmul_t* matmul) {
   return matmul->scratch_bytes;
 }
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk);
-/// The packing phase.
+/// What comes before the product: the padded copy, packing.
+void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
 void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
 

@@ -273,7 +273,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   product_t p = {.kernel = kernel, .m = m, .points = points, .b = b};
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
-    p.bases[side] = addresses[operand->input];
+    p.bases[side] = hlo_matmul_source(kernel, side, b, addresses);
     p.dtypes[side] = operand->dtype;
     if (!operand->is_packed) continue;
     p.bases[side] = plus(b, addresses[fusion->input_count + fusion->output_count],
@@ -289,12 +289,26 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   hlo_vir_end(b);
 }
 
+hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
+                                   hlo_vir_value_t* const* addresses) {
+  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_fusion_t* fusion = kernel->fusion;
+  const hlo_matmul_operand_t* operand = &m->operands[side];
+  int64_t offset = operand->first * (int64_t)hlo_dtype_size_bytes(operand->dtype);
+  hlo_vir_value_t* base = addresses[operand->input];
+  if (m->padding.is_used && m->padding.side == side) {
+    base = addresses[fusion->input_count + fusion->output_count];
+    offset += (int64_t)m->padding.offset_bytes;
+  }
+  return plus(b, base, number(b, offset));
+}
+
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk) {
-  if (phase + 1 < hlo_matmul_phase_count(kernel->matmul)) {
-    hlo_matmul_emit_packing(kernel, b, addresses, chunk);
-  } else {
-    emit_product(kernel, points, b, addresses, chunk);
+  switch (hlo_matmul_phase(kernel->matmul, phase)) {
+    case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
+    case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, b, addresses, chunk); break;
+    case HLO_MATMUL_MULTIPLY: emit_product(kernel, points, b, addresses, chunk); break;
   }
 }

@@ -194,7 +194,7 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                    .b = b,
                    .side = side,
                    .from_dtype = operand->dtype,
-                   .from = addresses[operand->input],
+                   .from = hlo_matmul_source(kernel, side, b, addresses),
                    .to = plus(b, scratch, number(b, (int64_t)operand->offset_bytes))};
     bool is_second = is_split && side == HLO_MATMUL_B;
     if (is_second) hlo_vir_begin_else(b);

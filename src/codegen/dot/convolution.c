@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions as matrix products: every place of the output and of the window is a loop that moves
+// through the (padded) input by a constant, so the register tiles of products compute them in place.
+#include <string.h>
+
+#include "codegen/dot/matmul.h"
+#include "codegen/elementwise.h"
+#include "interp/ref_dot.h"
+
+enum { MAX_SPACE = 8, SHALLOW = 4, FEW_COLUMNS = 4 };
+
+typedef struct convolution {
+  const hlo_node_t* node;
+  const hlo_type_t *lhs, *rhs, *out;
+  uint32_t space;
+  uint32_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
+  uint32_t lhs_space[MAX_SPACE], rhs_space[MAX_SPACE], out_space[MAX_SPACE];
+  int64_t strides[MAX_SPACE], low[MAX_SPACE], high[MAX_SPACE];
+  int64_t lhs_dilation[MAX_SPACE], rhs_dilation[MAX_SPACE];
+  bool is_reversed[MAX_SPACE];
+  int64_t feature_groups, batch_groups, groups;
+  hlo_dtype_t dtype;
+} convolution_t;
+
+static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
+  uint32_t count;
+  const int64_t* list = hlo_node_attr_ints(node, id, &count);
+  return list && i < count ? list[i] : fallback;
+}
+
+static uint32_t dim_number(const hlo_node_t* node, hlo_attr_id_t id) {
+  return (uint32_t)hlo_node_attr_int(node, id, 0);
+}
+
+static bool has_code(const hlo_type_t* type) {
+  return type->kind == HLO_TYPE_TENSOR && !type->quant && type->dtype != HLO_DTYPE_PRED &&
+         hlo_elementwise_supports_dtype(type->dtype) && hlo_type_element_count(type) > 0;
+}
+
+static void read_space(convolution_t* c, uint32_t s) {
+  const hlo_node_t* node = c->node;
+  c->lhs_space[s] = (uint32_t)item(node, HLO_ATTR_input_spatial_dimensions, s, 0);
+  c->rhs_space[s] = (uint32_t)item(node, HLO_ATTR_kernel_spatial_dimensions, s, 0);
+  c->out_space[s] = (uint32_t)item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
+  c->strides[s] = item(node, HLO_ATTR_window_strides, s, 1);
+  c->low[s] = item(node, HLO_ATTR_padding, 2 * s, 0);
+  c->high[s] = item(node, HLO_ATTR_padding, 2 * s + 1, 0);
+  c->lhs_dilation[s] = item(node, HLO_ATTR_lhs_dilation, s, 1);
+  c->rhs_dilation[s] = item(node, HLO_ATTR_rhs_dilation, s, 1);
+  c->is_reversed[s] = item(node, HLO_ATTR_window_reversal, s, 0) != 0;
+}
+
+static bool read(const hlo_node_t* node, convolution_t* c) {
+  if (node->op != HLO_OP_convolution) return false;
+  *c = (convolution_t){.node = node,
+                       .lhs = hlo_node_operand_type(node, 0),
+                       .rhs = hlo_node_operand_type(node, 1),
+                       .out = node->results[0].type};
+  if (!has_code(c->lhs) || !has_code(c->rhs) || !has_code(c->out)) return false;
+  c->space = c->lhs->rank - 2;
+  if (c->space > MAX_SPACE) return false;
+  c->lhs_batch = dim_number(node, HLO_ATTR_input_batch_dimension);
+  c->lhs_feature = dim_number(node, HLO_ATTR_input_feature_dimension);
+  c->rhs_in = dim_number(node, HLO_ATTR_kernel_input_feature_dimension);
+  c->rhs_out = dim_number(node, HLO_ATTR_kernel_output_feature_dimension);
+  c->out_batch = dim_number(node, HLO_ATTR_output_batch_dimension);
+  c->out_feature = dim_number(node, HLO_ATTR_output_feature_dimension);
+  for (uint32_t s = 0; s < c->space; ++s) read_space(c, s);
+  c->feature_groups = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
+  c->batch_groups = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
+  c->groups = c->feature_groups * c->batch_groups;
+  c->dtype = hlo_dot_compute_dtype(c->lhs->dtype, c->rhs->dtype, c->out->dtype);
+  return hlo_elementwise_supports_dtype(c->dtype);
+}
+
+// ---- padding
+
+// The extents of the input with zeros around and between its elements; whether there are any. A negative
+// padding cuts elements off.
+static bool pad_input(const convolution_t* c, hlo_matmul_padding_t* padding) {
+  *padding = (hlo_matmul_padding_t){.rank = c->lhs->rank, .from_dtype = c->lhs->dtype};
+  for (uint32_t i = 0; i < c->lhs->rank; ++i) {
+    padding->from[i] = padding->to[i] = c->lhs->dims[i];
+    padding->dilation[i] = 1;
+  }
+  bool is_padded = false;
+  for (uint32_t s = 0; s < c->space; ++s) {
+    uint32_t i = c->lhs_space[s];
+    padding->low[i] = c->low[s];
+    padding->dilation[i] = c->lhs_dilation[s];
+    padding->to[i] = (c->lhs->dims[i] - 1) * c->lhs_dilation[s] + 1 + c->low[s] + c->high[s];
+    is_padded |= c->low[s] || c->high[s] || c->lhs_dilation[s] != 1;
+  }
+  return is_padded;
+}
+
+static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
+  int64_t stride = 1;
+  for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
+  return stride;
+}
+
+// ---- loops
+
+typedef struct strides {
+  int64_t lhs[HLO_CONTRACTION_MAX_RANK], rhs[HLO_CONTRACTION_MAX_RANK];  // by dimension
+} strides_t;
+
+static void add_output_dim(const convolution_t* c, const strides_t* strides, uint32_t dim,
+                           hlo_matmul_loops_t* list) {
+  int64_t extent = c->out->dims[dim];
+  if (dim == c->out_batch) {
+    hlo_matmul_add_loop(
+        list, 0, (hlo_matmul_dim_t){.extent = extent, .from = {strides->lhs[c->lhs_batch], 0}});
+    return;
+  }
+  if (dim == c->out_feature) {
+    int64_t size = extent / c->groups, stride = strides->rhs[c->rhs_out], group;
+    if (c->feature_groups > 1) {
+      group = c->lhs->dims[c->lhs_feature] / c->groups * strides->lhs[c->lhs_feature];
+    } else {
+      group = c->lhs->dims[c->lhs_batch] / c->groups * strides->lhs[c->lhs_batch];
+    }
+    hlo_matmul_add_loop(list, 0,
+                        (hlo_matmul_dim_t){.extent = c->groups, .from = {group, size * stride}});
+    hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = size, .from = {0, stride}});
+    return;
+  }
+  for (uint32_t s = 0; s < c->space; ++s) {
+    if (c->out_space[s] != dim) continue;
+    int64_t stride = c->strides[s] * strides->lhs[c->lhs_space[s]];
+    hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = extent, .from = {stride, 0}});
+  }
+}
+
+// Loops along the window and the input features, those of large steps in the input outside.
+static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matmul_loops_t* list,
+                      int64_t* first_of_rhs) {
+  hlo_matmul_dim_t dims[MAX_SPACE + 1];
+  uint32_t count = 0;
+  for (uint32_t s = 0; s < c->space; ++s) {
+    int64_t extent = c->rhs->dims[c->rhs_space[s]], stride = strides->rhs[c->rhs_space[s]];
+    if (c->is_reversed[s]) {
+      *first_of_rhs += (extent - 1) * stride;
+      stride = -stride;
+    }
+    dims[count++] = (hlo_matmul_dim_t){
+        .extent = extent, .from = {c->rhs_dilation[s] * strides->lhs[c->lhs_space[s]], stride}};
+  }
+  dims[count++] =
+      (hlo_matmul_dim_t){.extent = c->rhs->dims[c->rhs_in],
+                         .from = {strides->lhs[c->lhs_feature], strides->rhs[c->rhs_in]}};
+  for (uint32_t n = count; n-- > 0;) {
+    uint32_t largest = 0;
+    for (uint32_t i = 1; i <= n; ++i) {
+      if (dims[i].from[0] > dims[largest].from[0]) largest = i;
+    }
+    hlo_matmul_add_loop(list, 0, dims[largest]);
+    memmove(&dims[largest], &dims[largest + 1], (n - largest) * sizeof *dims);
+  }
+}
+
+// The last loop of the output runs over lanes, of the operand that it moves; rows are the innermost loop
+// of those that move only the other one.
+static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
+  if (!output->count) return false;
+  const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
+  if (last->from[0] && last->from[1]) return false;
+  m->is_window_in_lanes = last->from[0] != 0;
+  int32_t rows = -1;
+  for (uint32_t i = 0; i < output->count; ++i) {
+    hlo_matmul_dim_t* dim = &output->dims[i];
+    dim->digit = (int32_t)i;
+    if (m->is_window_in_lanes) hlo_matmul_swap_operands(dim);
+    bool is_row = i + 1 < output->count && dim->from[HLO_MATMUL_A] && !dim->from[HLO_MATMUL_B];
+    if (is_row) rows = (int32_t)i;
+  }
+  m->columns = *last;
+  m->rows = rows < 0 ? (hlo_matmul_dim_t){.extent = 1, .digit = -1} : output->dims[rows];
+  for (uint32_t i = 0; i + 1 < output->count; ++i) {
+    if ((int32_t)i != rows) m->outer[m->outer_count++] = output->dims[i];
+  }
+  return true;
+}
+
+static void find_strides(const convolution_t* c, const int64_t* lhs_dims, strides_t* out) {
+  for (uint32_t i = 0; i < c->lhs->rank; ++i) {
+    out->lhs[i] = stride_in(lhs_dims, c->lhs->rank, i);
+    out->rhs[i] = stride_in(c->rhs->dims, c->rhs->rank, i);
+  }
+}
+
+static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops_t* output) {
+  m->padding.is_used = pad_input(c, &m->padding) || c->lhs->dtype != c->dtype;
+  strides_t strides;
+  find_strides(c, m->padding.to, &strides);
+  hlo_matmul_loops_t depth = {0};
+  *output = (hlo_matmul_loops_t){0};
+  int64_t first_of_rhs = 0;
+  for (uint32_t i = 0; i < c->out->rank; ++i) add_output_dim(c, &strides, i, output);
+  add_depth(c, &strides, &depth, &first_of_rhs);
+  if (output->count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS ||
+      !assign_loops(m, output)) {
+    return false;
+  }
+  m->depth_count = depth.count;
+  for (uint32_t i = 0; i < depth.count; ++i) {
+    m->depth[i] = depth.dims[i];
+    if (m->is_window_in_lanes) hlo_matmul_swap_operands(&m->depth[i]);
+  }
+  uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
+  m->padding.side = lhs;
+  m->operands[lhs] = (hlo_matmul_operand_t){
+      .input = 0, .dtype = m->padding.is_used ? c->dtype : c->lhs->dtype};
+  m->operands[rhs] =
+      (hlo_matmul_operand_t){.input = 1, .dtype = c->rhs->dtype, .first = first_of_rhs};
+  return true;
+}
+
+bool hlo_convolution_supports(const hlo_node_t* node) {
+  convolution_t c;
+  if (!read(node, &c)) return false;
+  hlo_matmul_t m = {0};
+  hlo_matmul_loops_t output;
+  if (!make_loops(&c, &m, &output)) return false;
+  int64_t depth = 1;
+  for (uint32_t i = 0; i < m.depth_count; ++i) depth *= m.depth[i].extent;
+  return depth > SHALLOW && m.columns.extent > FEW_COLUMNS;
+}
+
+hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
+  convolution_t c;
+  hlo_matmul_loops_t output;
+  if (!read(m->contraction.node, &c) || !make_loops(&c, m, &output)) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a convolution of this form");
+  }
+  m->contraction.dtype = c.dtype;
+  space->digit_count = output.count;
+  space->element_count = hlo_type_element_count(c.out);
+  for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;
+  return hlo_ok();
+}

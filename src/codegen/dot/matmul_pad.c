@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR that copies a convolution's input into scratch memory with zeros around and between its
+// elements (see matmul.h).
+#include "codegen/dot/matmul.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+typedef struct padder {
+  const hlo_matmul_t* m;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t *from, *to;  // of a line
+} padder_t;
+
+static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
+  return hlo_vir_iconst(b, value);
+}
+
+static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
+                                 int64_t y) {
+  return hlo_vir_index(b, op, x, number(b, y));
+}
+
+static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at) {
+  hlo_element_address_t target = {.base = p->to, .index = at};
+  hlo_elementwise_store(p->b, p->m->dtype, value, &target);
+}
+
+// Zeros to elements low <= at < end of the line, in vectors as long as they fit.
+static void clear(const padder_t* p, int64_t low, int64_t end) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t lanes = p->m->lanes, whole = end > low ? low + (end - low) / lanes * lanes : low;
+  for (int pass = 0; pass < 2; ++pass) {
+    int64_t from = pass ? whole : low, to = pass ? end : whole;
+    if (from >= to) continue;
+    hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, pass ? 1 : (uint32_t)lanes);
+    hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, from), number(b, to), pass ? 1 : lanes, 0);
+    store(p, hlo_vir_const_bits(b, type, 0), at);
+    hlo_vir_end(b);
+  }
+}
+
+static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, int64_t low,
+                 int64_t dilation) {
+  hlo_vir_builder_t* b = p->b;
+  if (first >= end) return;
+  hlo_dtype_t dtype = p->m->padding.from_dtype;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
+  hlo_element_address_t source = {.base = p->from, .index = at};
+  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, (uint32_t)lanes, &source);
+  hlo_vir_value_t* place = index_op(b, HLO_VIR_iadd, index_op(b, HLO_VIR_imul, at, dilation), low);
+  store(p, hlo_vmath_convert(b, dtype, p->m->dtype, value), place);
+  hlo_vir_end(b);
+}
+
+// Elements of a line in place: number i goes to low + i * dilation, where that is inside.
+static void copy_line(const padder_t* p) {
+  const hlo_matmul_padding_t* padding = &p->m->padding;
+  uint32_t last = padding->rank - 1;
+  int64_t low = padding->low[last], dilation = padding->dilation[last], to = padding->to[last];
+  int64_t first = low < 0 ? (-low + dilation - 1) / dilation : 0;
+  int64_t end = padding->from[last];
+  while (end > first && low + (end - 1) * dilation >= to) --end;
+  if (dilation > 1) {
+    clear(p, 0, to);
+    copy(p, first, end, 1, low, dilation);
+    return;
+  }
+  int64_t lanes = p->m->lanes, whole = end > first ? first + (end - first) / lanes * lanes : first;
+  clear(p, 0, first < end ? first + low : to);
+  copy(p, first, whole, lanes, low, 1);
+  copy(p, whole, end, 1, low, 1);
+  if (first < end) clear(p, end + low, to);
+}
+
+// The line with that number of the padded input: a line of the input or zeros.
+static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
+  const hlo_matmul_padding_t* padding = &p->m->padding;
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = number(b, 0);
+  int64_t stride = padding->from[padding->rank - 1];
+  for (uint32_t i = padding->rank - 1; i-- > 0;) {
+    hlo_vir_value_t* at = index_op(b, HLO_VIR_irem, rest, padding->to[i]);
+    rest = index_op(b, HLO_VIR_idiv, rest, padding->to[i]);
+    if (padding->low[i] || padding->dilation[i] != 1 || padding->to[i] != padding->from[i]) {
+      at = index_op(b, HLO_VIR_isub, at, padding->low[i]);
+      int64_t extent = (padding->from[i] - 1) * padding->dilation[i] + 1;
+      hlo_vir_value_t* low = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, 0));
+      hlo_vir_value_t* high = hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, extent));
+      hlo_vir_value_t* inside = hlo_vir_index(b, HLO_VIR_iand, low, high);
+      at = index_op(b, HLO_VIR_imax, at, 0);
+      if (padding->dilation[i] > 1) {
+        hlo_vir_value_t* between = index_op(b, HLO_VIR_irem, at, padding->dilation[i]);
+        inside = hlo_vir_index(b, HLO_VIR_iand, inside,
+                               hlo_vir_icmp(b, HLO_VIR_EQ, between, number(b, 0)));
+        at = index_op(b, HLO_VIR_idiv, at, padding->dilation[i]);
+      }
+      is_inside = is_inside ? hlo_vir_index(b, HLO_VIR_iand, is_inside, inside) : inside;
+    }
+    offset = hlo_vir_index(b, HLO_VIR_iadd, offset, index_op(b, HLO_VIR_imul, at, stride));
+    stride *= padding->from[i];
+  }
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(padding->from_dtype);
+  p->from = hlo_vir_index(b, HLO_VIR_iadd, source, index_op(b, HLO_VIR_imul, offset, bytes));
+  if (!is_inside) {
+    copy_line(p);
+    return;
+  }
+  hlo_vir_begin_if(b, is_inside);
+  copy_line(p);
+  hlo_vir_begin_else(b);
+  clear(p, 0, padding->to[padding->rank - 1]);
+  hlo_vir_end(b);
+}
+
+void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_padding_t* padding = &m->padding;
+  const hlo_fusion_t* fusion = kernel->fusion;
+  hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
+  hlo_vir_value_t* copy_at = index_op(b, HLO_VIR_iadd, scratch, (int64_t)padding->offset_bytes);
+  hlo_vir_value_t *low = number(b, 0), *end = number(b, padding->line_count);
+  if (chunk) {
+    low = index_op(b, HLO_VIR_imul, chunk, padding->lines_per_chunk);
+    end = hlo_vir_index(b, HLO_VIR_imin, index_op(b, HLO_VIR_iadd, low, padding->lines_per_chunk),
+                        end);
+  }
+  hlo_vir_value_t* line = hlo_vir_begin_for(b, low, end, 1, 0);
+  int64_t line_bytes = padding->to[padding->rank - 1] * m->element_bytes;
+  padder_t p = {.m = m, .b = b};
+  p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
+  pad_line(&p, line, addresses[m->operands[padding->side].input]);
+  hlo_vir_end(b);
+}
