@@ -48,7 +48,7 @@ typedef struct hlo_point {
 } hlo_point_t;
 
 typedef struct hlo_point_emitter {
-  struct emitter* emitter;
+  struct hlo_emitter* emitter;
 } hlo_point_emitter_t;
 
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);

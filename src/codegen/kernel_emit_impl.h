@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files that make vector IR of a kernel share. kernel_emit.c walks the loops and the
+// values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
+// kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions.
+#ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
+#define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
+
+#include "codegen/elementwise.h"
+#include "codegen/kernel_impl.h"
+
+enum {
+  HLO_NO_DIGIT = HLO_TILED_MAX_DIGITS,
+  HLO_MAX_UNROLL = 4,    // accumulators of one reduction
+  HLO_MAX_SIBLINGS = 8,  // reductions in the same loops
+  HLO_MAX_ACCUMULATORS = 2 * HLO_MAX_SIBLINGS,
+};
+
+/// Where emission is: digits with values, which one runs over lanes, what is computed already.
+typedef struct hlo_emitter {
+  const hlo_kernel_t* kernel;
+  const hlo_tiling_t* tiling;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* const* addresses;
+  uint32_t (*site_of)(void* context, const hlo_node_t* node);
+  void* context;
+  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];  // NULL: not in a loop over it
+  uint64_t bound;                                 // digits with a value
+  uint32_t lane_digit;                            // HLO_NO_DIGIT: one lane
+  uint32_t lanes;                                 // of values that depend on lane_digit
+  hlo_vir_value_t* mask;                          // active lanes; NULL: all
+  uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
+  hlo_arena_t* scratch;  // until the segment ends
+  hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
+  hlo_vir_value_t** done;  // by instance; NULL: not computed
+} hlo_emitter_t;
+
+/// Whether a value that depends on these digits differs between lanes.
+static inline bool hlo_emitter_has_lanes(const hlo_emitter_t* e, uint64_t digits) {
+  return e->lane_digit != HLO_NO_DIGIT && (digits >> e->lane_digit & 1);
+}
+
+/// How many elements of the output are computed at once here.
+static inline uint32_t hlo_emitter_point_lanes(const hlo_emitter_t* e) {
+  return e->lane_digit == HLO_NO_DIGIT ? 1 : e->lanes;
+}
+
+/// Starts anew with the tiling of a segment.
+hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
+                                       const hlo_kernel_segment_t* segment) HLO_MUST_USE;
+
+// ---- loops (kernel_loop.c)
+
+/// Range of a loop in this segment and chunk.
+typedef struct hlo_range {
+  hlo_vir_value_t *low, *end;
+} hlo_range_t;
+
+/// A loop whose counter is the digit's value.
+hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* low,
+                                       hlo_vir_value_t* end, int64_t step);
+/// The digit has no value any more, nor has what depends on it.
+void hlo_emitter_forget_digit(hlo_emitter_t* e, uint32_t digit);
+void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t digit);
+/// Forgets what was computed in blocks that are closed now.
+void hlo_emitter_close_block(hlo_emitter_t* e);
+void hlo_emitter_close_if(hlo_emitter_t* e);
+
+/// The part of a range that chunk number `chunk` of this size covers.
+hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,
+                               hlo_range_t all);
+/// The end of the part of a range that is a multiple of `step`, a power of two, long.
+hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step);
+/// Whether it is known to be empty.
+bool hlo_range_is_empty(hlo_range_t range);
+
+// ---- positions (kernel_index.c)
+
+/// An expression as an INDEX value.
+hlo_vir_value_t* hlo_emit_index(hlo_emitter_t* e, const hlo_expr_t* expr);
+/// The lanes' values of an expression that is affine in the lane digit.
+hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
+                                       const hlo_expr_t* expr);
+/// The address of element `offset`, for one lane or lanes with stride 1.
+hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
+                                       const hlo_expr_t* offset, hlo_dtype_t dtype);
+
+// ---- values (kernel_emit.c)
+
+/// The value of an instance here: computed at most once per block. Lanes only where it depends on
+/// the lane digit.
+hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled);
+/// The value with as many lanes as its user has.
+hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
+/// All outputs at the digits' values, and their stores.
+void hlo_emit_point(hlo_emitter_t* e);
+
+/// The integer that fills a register with so many lanes.
+hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes);
+/// Truth values as 0 and -1, and back.
+hlo_vir_value_t* hlo_emit_mask_to_integer(hlo_emitter_t* e, hlo_vir_value_t* mask);
+hlo_vir_value_t* hlo_emit_integer_to_mask(hlo_emitter_t* e, hlo_vir_value_t* value);
+
+// ---- reductions (kernel_reduce.c)
+
+typedef struct hlo_accumulator {
+  const hlo_tiled_t* tiled;
+  uint32_t result;
+  bool is_pair;  // a value whose index is in the next accumulator
+  hlo_op_t op;
+  hlo_dtype_t dtype;
+  hlo_vir_value_t* vars[HLO_MAX_UNROLL];
+} hlo_accumulator_t;
+
+/// Reductions that run in the same loops.
+typedef struct hlo_sibling_set {
+  uint32_t count, accumulator_count, unroll;
+  const hlo_tiled_t* members[HLO_MAX_SIBLINGS];
+  hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];
+} hlo_sibling_set_t;
+
+/// A reduction and those that run along with it, complete: their results are in `done`.
+void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
+
+// Its steps, for the forms that run some of them elsewhere.
+void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_sibling_set_t* set);
+/// Accumulators with their identities, `unroll` of each.
+void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes);
+/// The loops; one lane or the user's in vars[0] of each accumulator then.
+void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_sibling_set_t* set);
+/// The finished values: with the initial value, rounded, as masks where they are truth values.
+void hlo_reduce_finish(hlo_emitter_t* e, hlo_sibling_set_t* set);
+void hlo_reduce_vars(const hlo_sibling_set_t* set, uint32_t u, hlo_vir_value_t** out);
+hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes);
+/// x op y for all accumulators; the arrays have a value for each.
+void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t* const* x,
+                        hlo_vir_value_t* const* y, hlo_vir_value_t** out);
+/// Loops over all digits of a reduction but one; HLO_NO_DIGIT: over all.
+void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+
+// ---- sums down columns (kernel_sweep.c)
+
+void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range);
+
+// ---- reductions cut into chunks (kernel_partial.c)
+
+/// What one chunk leaves in scratch memory.
+hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch,
+                               hlo_vir_value_t* chunk) HLO_MUST_USE;
+/// All of it to the outputs.
+hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
