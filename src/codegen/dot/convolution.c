@@ -160,13 +160,14 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   }
 }
 
-// The last loop of the output runs over lanes, of the operand that it moves; rows are the innermost loop
-// of those that move only the other one.
+// The last loop of the output runs over lanes, of the operand that it moves (depthwise: of both); rows are
+// the innermost loop of those that move only the other one.
 static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   if (!output->count) return false;
   const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
-  if (last->from[0] && last->from[1]) return false;
-  m->is_window_in_lanes = last->from[0] != 0;
+  m->is_by_channel = last->from[0] && last->from[1];
+  if (m->is_by_channel && (last->from[0] != 1 || last->from[1] != 1)) return false;
+  m->is_window_in_lanes = last->from[0] != 0 && !m->is_by_channel;
   int32_t rows = -1;
   for (uint32_t i = 0; i < output->count; ++i) {
     hlo_matmul_dim_t* dim = &output->dims[i];
@@ -225,7 +226,7 @@ bool hlo_convolution_supports(const hlo_node_t* node) {
   if (!make_loops(&c, &m, &output)) return false;
   int64_t depth = 1;
   for (uint32_t i = 0; i < m.depth_count; ++i) depth *= m.depth[i].extent;
-  return depth > SHALLOW && m.columns.extent > FEW_COLUMNS;
+  return (depth > SHALLOW || m.is_by_channel) && m.columns.extent > FEW_COLUMNS;
 }
 
 hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {

@@ -63,6 +63,7 @@ struct hlo_matmul {
   uint32_t element_bytes, lanes;
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
+  bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
   hlo_matmul_padding_t padding;
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];

@@ -52,14 +52,16 @@ typedef struct step {
   int64_t beyond[2];
 } step_t;
 
-static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const step_t* step,
-                               const hlo_matmul_piece_t* piece) {
-  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
+// A vector of an operand, `beyond` elements behind where the step is.
+static hlo_vir_value_t* load_vector(const product_t* p, const tile_t* tile, const step_t* step,
+                                    uint32_t side, int64_t beyond,
+                                    const hlo_matmul_piece_t* piece) {
+  hlo_dtype_t dtype = p->dtypes[side];
   hlo_element_address_t address = {
-      .base = tile->b,
-      .index = step->index[HLO_MATMUL_B],
-      .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) * bytes_of(p, HLO_MATMUL_B)};
-  if (piece->active < piece->lanes && !p->m->operands[HLO_MATMUL_B].is_packed) {
+      .base = side == HLO_MATMUL_A ? tile->a : tile->b,
+      .index = step->index[side],
+      .offset_bytes = (step->beyond[side] + beyond + piece->offset) * bytes_of(p, side)};
+  if (piece->active < piece->lanes && !p->m->operands[side].is_packed) {
     hlo_vir_value_t* active = number(p->b, piece->active);
     address.mask = hlo_vir_emit(p->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
                                 0, 0, 1, &active);
@@ -100,14 +102,19 @@ static void emit_step(const product_t* p, const tile_t* tile, const step_t* step
   const hlo_matmul_panel_t* panel = tile->panel;
   hlo_vir_value_t* rows[HLO_MATMUL_MAX_PIECES];
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
-    rows[i] = load_b(p, tile, step, &panel->pieces[i]);
+    rows[i] = load_vector(p, tile, step, HLO_MATMUL_B, 0, &panel->pieces[i]);
   }
   for (int64_t r = 0; r < tile->height; ++r) {
-    hlo_vir_value_t* splat = NULL;
+    hlo_vir_value_t* factor = NULL;
     for (uint32_t i = 0; i < panel->piece_count; ++i) {
       uint32_t lanes = panel->pieces[i].lanes;
-      if (!splat || splat->type.lanes != lanes) splat = load_a(p, tile, step, r, lanes);
-      add_product(p->b, tile->sums[r * panel->piece_count + i], splat, rows[i]);
+      if (p->m->is_by_channel) {
+        factor = load_vector(p, tile, step, HLO_MATMUL_A, r * p->m->rows.strides[HLO_MATMUL_A],
+                             &panel->pieces[i]);
+      } else if (!factor || factor->type.lanes != lanes) {
+        factor = load_a(p, tile, step, r, lanes);
+      }
+      add_product(p->b, tile->sums[r * panel->piece_count + i], factor, rows[i]);
     }
   }
 }
@@ -251,6 +258,9 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
   }
   tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * bytes_of(p, 1)));
+  if (m->is_by_channel) {
+    tile.a = plus(b, tile.a, times(b, panel, m->panel_width * bytes_of(p, 0)));
+  }
   tile.column = times(b, panel, m->panel_width);
   bool has_both = m->full_panels && m->edge.piece_count;
   if (has_both) {
