@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "cli/cli.h"
+#include "codegen/listing.h"
 #include "compiler/compiler.h"
 
 static void print_entry(const char* what, uint32_t number, const hlo_signature_entry_t* entry,
@@ -45,7 +46,28 @@ static void print_executable(const hlo_executable_t* executable, double millisec
                     executable->cost.bytes_accessed);
 }
 
+// Reads --emit into `listing`; *out_listing is NULL when it is not given.
+static hlo_status_t choose_listing(const hlo_cli_t* cli, hlo_listing_t* listing,
+                                   const hlo_listing_t** out_listing) {
+  *out_listing = NULL;
+  if (!cli->emit) return hlo_ok();
+  if (!hlo_listing_find(cli->emit, &listing->form)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "--emit=%s: the forms are plan, vir, c and asm", cli->emit);
+  }
+  *out_listing = listing;
+  return hlo_ok();
+}
+
+static hlo_status_t check_listing(const hlo_cli_t* cli, const hlo_executable_t* executable,
+                                  const hlo_strbuf_t* out) {
+  if (out->length) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "--emit=%s: back end %s makes no code",
+                           cli->emit, executable->program->backend->name);
+}
+
 hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_listing_t listing = {.out = out};
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.verify_each = cli->verify_each;
@@ -53,6 +75,7 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (*cli->config.backend) config.backend = cli->config.backend;
   config.cpu = cli->config.cpu;
+  HLO_TRY(choose_listing(cli, &listing, &config.listing));
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;
   uint64_t start = hlo_os_now_ns();
@@ -62,7 +85,11 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
                          &source.diag, &executable);
   }
   if (hlo_status_is_ok(status)) {
-    print_executable(executable, (double)(hlo_os_now_ns() - start) / 1e6, out);
+    if (cli->emit) {
+      status = check_listing(cli, executable, out);
+    } else {
+      print_executable(executable, (double)(hlo_os_now_ns() - start) / 1e6, out);
+    }
     hlo_executable_release(executable);
   } else {
     status = hlo_cli_reported(&source, status);

@@ -61,6 +61,10 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
 
 // ---- stages
 
+static bool is_listed(const hlo_code_options_t* options, hlo_listing_form_t form) {
+  return options->listing && options->listing->form == form;
+}
+
 static void dump_plan(const hlo_plan_t* plan, hlo_dumper_t* dumper) {
   if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
   hlo_strbuf_t text = {0};
@@ -108,6 +112,7 @@ static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* 
   HLO_TRY(make_kernels(schedule, &options->target, arena, &kernels));
   HLO_TRY(hlo_plan_create(func, schedule, kernels, arena, out_plan));
   dump_plan(*out_plan, options->dumper);
+  if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
 }
 
@@ -124,7 +129,11 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
       hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
   if (hlo_status_is_ok(status)) {
     dump_vector(vir, options->dumper);
+    if (is_listed(options, HLO_LISTING_VIR)) hlo_vir_print(vir, options->listing->out);
     status = hlo_vir_verify(vir, options->target.vector_bytes);
+  }
+  if (hlo_status_is_ok(status) && options->listing) {
+    status = hlo_listing_print_code(options->listing, vir, func, &options->target);
   }
   if (!hlo_status_is_ok(status)) {
     hlo_vir_module_release(vir);

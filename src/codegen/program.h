@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
+#include "codegen/listing.h"
 #include "codegen/sites.h"
 #include "codegen/target.h"
 #include "ir/dump.h"
@@ -17,10 +18,11 @@ typedef enum hlo_executor {
 typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
-  bool is_plain;         // no fusions: every node by its reference function
-  bool check_plan;       // prove the plan right (hlo_plan_check())
-  const char* name;      // for profilers; lent for the call
-  hlo_dumper_t* dumper;  // gets plan and vector IR; may be NULL
+  bool is_plain;                 // no fusions: every node by its reference function
+  bool check_plan;               // prove the plan right (hlo_plan_check())
+  const char* name;              // for profilers; lent for the call
+  hlo_dumper_t* dumper;          // gets plan and vector IR; may be NULL
+  const hlo_listing_t* listing;  // printed on the way; may be NULL
 } hlo_code_options_t;
 
 /// threads: immutable; frames of one program may run at once.

@@ -43,6 +43,7 @@ static hlo_status_t wrap(const hlo_backend_t* backend, bool is_cheap, hlo_code_p
 static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
                                          bool is_forbidden, const char* cause,
                                          hlo_program_t** out_program) {
+  if (config->listing) return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "no code: %s", cause);
   if (config->observer && is_forbidden) {
     HLO_LOG(&config->observer->log, WARN, "interpreted, not compiled: %s", cause);
   } else if (config->observer) {
@@ -64,9 +65,10 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                 .is_plain = backend == &hlo_backend_plain,
                                 .check_plan = config->verify_each,
                                 .name = func->name,
-                                .dumper = config->dumper};
+                                .dumper = config->dumper,
+                                .listing = config->listing};
   hlo_target_init(&cpu, &options.target);
-  if (backend == &hlo_backend_vir) {
+  if (backend == &hlo_backend_vir || config->listing) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
   } else if (!options.target.has_encoder) {
     hlo_module_release(prepared);

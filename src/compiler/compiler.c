@@ -139,6 +139,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_end(trace, begin, "compile", "compile", executable->name);
   hlo_trace_flush(trace);
   executable->config.observer = NULL;
+  executable->config.listing = NULL;
   if (!hlo_status_is_ok(status)) {
     hlo_executable_release(executable);
     return status;

@@ -17,12 +17,14 @@
 typedef struct hlo_compile_config {
   int32_t replica_count;
   int32_t partition_count;
-  const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
-  const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
-  const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
-  bool verify_each;     // verify after every pass, check what code generation plans
+  const char* backend;             // as hlo_backend_find() knows them; NULL: the best there is
+  const char* entry;               // name of the function to compile; NULL: hlo_module_entry()
+  const char* cpu;                 // as hlo_cpu_detect() takes it; NULL: this machine
+  bool verify_each;                // verify after every pass, check what code generation plans
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
-  hlo_dumper_t* dumper;  // for the back end, set by hlo_compile(); NULL: writes nothing
+  hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
+  const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/listing.h),
+                                      // then none is loaded; lent for the call; NULL: not at all
 } hlo_compile_config_t;
 
 void hlo_compile_config_init(hlo_compile_config_t* config);
@@ -53,7 +55,7 @@ typedef struct hlo_program {
   size_t temporary_bytes;  // arena that a frame needs
   size_t saved_bytes;      // room for live scalars
   size_t code_bytes;
-  bool is_cheap;           // quicker to run inline than to hand to a worker
+  bool is_cheap;  // quicker to run inline than to hand to a worker
 } hlo_program_t;
 
 struct hlo_backend {
@@ -107,8 +109,8 @@ void hlo_executable_release(hlo_executable_t* executable);
 /// owner: caller frees *out_bytes with hlo_mem_free().
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) HLO_MUST_USE;
-/// The pieces of serialized bytes, lent from them. errors: INVALID_ARGUMENT, FAILED_PRECONDITION for
-/// bytes of another program or version, DATA_LOSS for damaged ones.
+/// The pieces of serialized bytes, lent from them. errors: INVALID_ARGUMENT, FAILED_PRECONDITION
+/// for bytes of another program or version, DATA_LOSS for damaged ones.
 typedef struct hlo_serialized {
   const uint8_t* source;
   size_t source_bytes;

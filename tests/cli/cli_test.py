@@ -195,6 +195,41 @@ class CliTest(unittest.TestCase):
             self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))
         self.assertIn("flops", self.good("compile", PROGRAMS / "mlp_train_digits.mlirbc"))
 
+    def test_emit(self):
+        path = self.write("add.mlir", ADD)
+        for form, parts in [("plan", ["plan of @main", "fusion 0 {stablehlo.add} arg0 arg1 -> result0"]),
+                            ("vir", ["entry", "load"]),
+                            ("c", ["hlo_functions", "hlo_saved_bytes"])]:
+            text = self.good("compile", f"--emit={form}", path)
+            for part in parts:
+                self.assertIn(part, text)
+            self.good("compile", "--emit", form, "-o", self.folder / "text", path)
+            self.assertEqual((self.folder / "text").read_text(), text)
+        self.assertIn("the forms are", self.bad(1, "compile", "--emit=elf", path))
+        self.assertIn("makes no code", self.bad(1, "compile", "--emit=c", "--backend=interp", path))
+        self.assertIn("custom_call", self.bad(
+            1, "compile", "--emit=plan",
+            stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
+            .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
+
+    def test_emit_asm(self):
+        if not re.search(" avx2 .*| avx512f", self.good("info")):
+            self.assertIn("AVX2", self.bad(1, "compile", "--emit=asm", stdin=ADD))
+            return
+        path = self.write("add.mlir", ADD)
+        text = self.good("compile", "--emit=asm", path)
+        bare = subprocess.run([TOOL, "compile", "--emit=asm", path], capture_output=True, text=True,
+                              env={"PATH": str(self.folder)}, timeout=60).stdout
+        self.assertIn("no objdump", bare.splitlines()[0])
+        place = f"  // stablehlo.add {path}:2:8"
+        for listing in (text, bare):
+            self.assertRegex(listing, r"\A// machine code of @main: \d+ functions?, \d+ bytes")
+            self.assertIn(place, listing)
+            self.assertIn("\nentry: // ", listing)
+        if "no objdump" not in text:
+            self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +vaddps ")
+        self.assertEqual(self.good("compile", "--emit=asm", path), text)
+
     def test_passes(self):
         self.assertIn("drop_shardy", self.good("passes"))
         self.good("opt", "--passes=drop_shardy", "--verify-each", stdin=ADD)

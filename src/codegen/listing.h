@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What code generation makes of a program, as text for people and for other compilers.
+#ifndef HLO_CODEGEN_LISTING_H_
+#define HLO_CODEGEN_LISTING_H_
+
+#include "base/strbuf.h"
+#include "codegen/code.h"
+#include "codegen/target.h"
+#include "codegen/vir/vir.h"
+#include "ir/module.h"
+
+typedef enum hlo_listing_form {
+  HLO_LISTING_PLAN,  // steps and where values lie
+  HLO_LISTING_VIR,   // vector IR
+  HLO_LISTING_C,     // C source that stands on its own (codegen/c/emit.h)
+  HLO_LISTING_ASM,   // machine code, disassembled if objdump is there
+} hlo_listing_form_t;
+
+/// A wish for one text. The same program, target and form give the same text.
+typedef struct hlo_listing {
+  hlo_listing_form_t form;
+  hlo_strbuf_t* out;  // appended to; lent
+} hlo_listing_t;
+
+/// The form called plan, vir, c or asm; false: there is none of that name.
+bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
+
+/// C source or machine code of a verified module made from `func`; nothing for the other forms.
+/// errors: UNIMPLEMENTED (ASM for a target without encoder), RESOURCE_EXHAUSTED
+hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_module_t* vir,
+                                    const hlo_func_t* func,
+                                    const hlo_target_t* target) HLO_MUST_USE;
+
+/// Machine code, function by function: offset, bytes, instruction; in lines of their own the
+/// operations that it came from. Without objdump bytes only, as the first line says then.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_code_print(const hlo_code_t* code, const hlo_func_t* func,
+                            hlo_strbuf_t* out) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_LISTING_H_
