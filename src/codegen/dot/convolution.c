@@ -75,23 +75,57 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
 
 // ---- padding
 
-// The extents of the input with zeros around and between its elements; whether there are any. A negative
-// padding cuts elements off.
-static bool pad_input(const convolution_t* c, hlo_matmul_padding_t* padding) {
-  *padding = (hlo_matmul_padding_t){.rank = c->lhs->rank, .from_dtype = c->lhs->dtype};
-  for (uint32_t i = 0; i < c->lhs->rank; ++i) {
-    padding->from[i] = padding->to[i] = c->lhs->dims[i];
-    padding->dilation[i] = 1;
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+// A dilated input's zeros need not be multiplied: the output's places with one remainder of the dilation
+// meet only every so many places of the window. Possible where all remainders have equally many places.
+static bool is_by_phase(const convolution_t* c, uint32_t s) {
+  return c->lhs_dilation[s] > 1 && c->strides[s] == 1 && c->rhs_dilation[s] == 1 &&
+         c->out->dims[c->out_space[s]] % c->lhs_dilation[s] == 0;
+}
+
+// Window places of each phase, those behind the window's end included.
+static int64_t phase_taps(const convolution_t* c, uint32_t s) {
+  int64_t taps = c->rhs->dims[c->rhs_space[s]];
+  return (taps + c->lhs_dilation[s] - 1) / c->lhs_dilation[s];
+}
+
+static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
+  return c->low[s] - floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
+}
+
+static void start_padding(const hlo_type_t* type, hlo_dtype_t dtype, hlo_matmul_padding_t* out) {
+  *out = (hlo_matmul_padding_t){
+      .rank = type->rank, .from_dtype = type->dtype, .is_used = type->dtype != dtype};
+  for (uint32_t i = 0; i < type->rank; ++i) {
+    out->from[i] = out->to[i] = type->dims[i];
+    out->dilation[i] = 1;
   }
-  bool is_padded = false;
+}
+
+// The extents of the operands with zeros around and between their elements. A negative padding cuts
+// elements off.
+static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
+                         hlo_matmul_padding_t* rhs) {
+  start_padding(c->lhs, c->dtype, lhs);
+  start_padding(c->rhs, c->rhs->dtype, rhs);
   for (uint32_t s = 0; s < c->space; ++s) {
-    uint32_t i = c->lhs_space[s];
-    padding->low[i] = c->low[s];
-    padding->dilation[i] = c->lhs_dilation[s];
-    padding->to[i] = (c->lhs->dims[i] - 1) * c->lhs_dilation[s] + 1 + c->low[s] + c->high[s];
-    is_padded |= c->low[s] || c->high[s] || c->lhs_dilation[s] != 1;
+    uint32_t i = c->lhs_space[s], k = c->rhs_space[s];
+    int64_t dilation = c->lhs_dilation[s];
+    if (is_by_phase(c, s)) {
+      bool wraps = phase_of_low(c, s) + 1 < dilation;
+      lhs->low[i] = floor_div(c->low[s], dilation);
+      lhs->to[i] = c->out->dims[c->out_space[s]] / dilation + phase_taps(c, s) - 1 + wraps;
+      rhs->to[k] = phase_taps(c, s) * dilation;
+      if (c->is_reversed[s]) rhs->low[k] = rhs->to[k] - rhs->from[k];
+    } else {
+      lhs->low[i] = c->low[s];
+      lhs->dilation[i] = dilation;
+      lhs->to[i] = (c->lhs->dims[i] - 1) * dilation + 1 + c->low[s] + c->high[s];
+    }
+    lhs->is_used |= lhs->low[i] || lhs->dilation[i] != 1 || lhs->to[i] != lhs->from[i];
+    rhs->is_used |= rhs->to[k] != rhs->from[k];
   }
-  return is_padded;
 }
 
 static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
@@ -105,6 +139,27 @@ static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
 typedef struct strides {
   int64_t lhs[HLO_CONTRACTION_MAX_RANK], rhs[HLO_CONTRACTION_MAX_RANK];  // by dimension
 } strides_t;
+
+// The step of a window place in the kernel.
+static int64_t tap_stride(const convolution_t* c, const strides_t* strides, uint32_t s) {
+  int64_t stride = strides->rhs[c->rhs_space[s]];
+  return c->is_reversed[s] ? -stride : stride;
+}
+
+// Places of the output by quotient and remainder of the dilation: the remainder says which window place
+// is the first, and whether it meets the next element of the input.
+static void add_phases(const convolution_t* c, const strides_t* strides, uint32_t s,
+                       hlo_matmul_loops_t* list) {
+  int64_t dilation = c->lhs_dilation[s], tap = tap_stride(c, strides, s);
+  int64_t step = strides->lhs[c->lhs_space[s]];
+  hlo_matmul_add_loop(list, 0,
+                      (hlo_matmul_dim_t){.extent = c->out->dims[c->out_space[s]] / dilation,
+                                         .from = {step, 0}});
+  hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = dilation,
+                                                  .from = {0, -tap},
+                                                  .wrap_at = phase_of_low(c, s) + 1,
+                                                  .wrap = {step, dilation * tap}});
+}
 
 static void add_output_dim(const convolution_t* c, const strides_t* strides, uint32_t dim,
                            hlo_matmul_loops_t* list) {
@@ -128,6 +183,10 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
   }
   for (uint32_t s = 0; s < c->space; ++s) {
     if (c->out_space[s] != dim) continue;
+    if (is_by_phase(c, s)) {
+      add_phases(c, strides, s, list);
+      return;
+    }
     int64_t stride = c->strides[s] * strides->lhs[c->lhs_space[s]];
     hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = extent, .from = {stride, 0}});
   }
@@ -139,13 +198,19 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   hlo_matmul_dim_t dims[MAX_SPACE + 1];
   uint32_t count = 0;
   for (uint32_t s = 0; s < c->space; ++s) {
-    int64_t extent = c->rhs->dims[c->rhs_space[s]], stride = strides->rhs[c->rhs_space[s]];
-    if (c->is_reversed[s]) {
-      *first_of_rhs += (extent - 1) * stride;
-      stride = -stride;
+    int64_t extent = c->rhs->dims[c->rhs_space[s]], tap = tap_stride(c, strides, s);
+    int64_t step = strides->lhs[c->lhs_space[s]];
+    if (is_by_phase(c, s)) {
+      int64_t dilation = c->lhs_dilation[s];
+      extent = phase_taps(c, s);
+      if (tap < 0) *first_of_rhs -= (extent * dilation - 1) * tap;
+      *first_of_rhs += phase_of_low(c, s) * tap;
+      dims[count++] = (hlo_matmul_dim_t){.extent = extent, .from = {step, dilation * tap}};
+      continue;
     }
-    dims[count++] = (hlo_matmul_dim_t){
-        .extent = extent, .from = {c->rhs_dilation[s] * strides->lhs[c->lhs_space[s]], stride}};
+    if (tap < 0) *first_of_rhs -= (extent - 1) * tap;
+    dims[count++] =
+        (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
   }
   dims[count++] =
       (hlo_matmul_dim_t){.extent = c->rhs->dims[c->rhs_in],
@@ -184,17 +249,14 @@ static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   return true;
 }
 
-static void find_strides(const convolution_t* c, const int64_t* lhs_dims, strides_t* out) {
-  for (uint32_t i = 0; i < c->lhs->rank; ++i) {
-    out->lhs[i] = stride_in(lhs_dims, c->lhs->rank, i);
-    out->rhs[i] = stride_in(c->rhs->dims, c->rhs->rank, i);
-  }
-}
-
 static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops_t* output) {
-  m->padding.is_used = pad_input(c, &m->padding) || c->lhs->dtype != c->dtype;
+  hlo_matmul_padding_t lhs_padding, rhs_padding;
+  pad_operands(c, &lhs_padding, &rhs_padding);
   strides_t strides;
-  find_strides(c, m->padding.to, &strides);
+  for (uint32_t i = 0; i < c->lhs->rank; ++i) {
+    strides.lhs[i] = stride_in(lhs_padding.to, c->lhs->rank, i);
+    strides.rhs[i] = stride_in(rhs_padding.to, c->lhs->rank, i);
+  }
   hlo_matmul_loops_t depth = {0};
   *output = (hlo_matmul_loops_t){0};
   int64_t first_of_rhs = 0;
@@ -210,11 +272,14 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
     if (m->is_window_in_lanes) hlo_matmul_swap_operands(&m->depth[i]);
   }
   uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
-  m->padding.side = lhs;
+  m->padding[lhs] = lhs_padding;
+  m->padding[rhs] = rhs_padding;
   m->operands[lhs] = (hlo_matmul_operand_t){
-      .input = 0, .dtype = m->padding.is_used ? c->dtype : c->lhs->dtype};
+      .input = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
   m->operands[rhs] =
-      (hlo_matmul_operand_t){.input = 1, .dtype = c->rhs->dtype, .first = first_of_rhs};
+      (hlo_matmul_operand_t){.input = 1,
+                             .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype,
+                             .first = first_of_rhs};
   return true;
 }
 

@@ -49,7 +49,7 @@ static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
   if (dim.extent == 1) return;
   hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
-  if (last && last->from[0] == dim.from[0] * dim.extent &&
+  if (last && !last->wrap_at && !dim.wrap_at && last->from[0] == dim.from[0] * dim.extent &&
       last->from[1] == dim.from[1] * dim.extent) {
     last->extent *= dim.extent;
     last->from[0] = dim.from[0];
@@ -73,9 +73,11 @@ static void add_group(hlo_matmul_loops_t* list, const hlo_contraction_t* c,
 }
 
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
-  int64_t t = dim->from[0];
+  int64_t from = dim->from[0], wrap = dim->wrap[0];
   dim->from[0] = dim->from[1];
-  dim->from[1] = t;
+  dim->from[1] = from;
+  dim->wrap[0] = dim->wrap[1];
+  dim->wrap[1] = wrap;
 }
 
 // The last loop of a group, if there is one, is the tile's; the others are outer loops.
@@ -298,9 +300,9 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
   if (side == HLO_MATMUL_B) m->panel_stride = m->panel_width * m->columns.from[side];
 }
 
-// Memory of the padded copy.
-static hlo_status_t make_padding(hlo_matmul_t* m) {
-  hlo_matmul_padding_t* padding = &m->padding;
+// Memory of a padded copy.
+static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
+  hlo_matmul_padding_t* padding = &m->padding[side];
   if (!padding->is_used) return hlo_ok();
   double elements = 1;
   padding->line_count = 1;
@@ -347,12 +349,12 @@ static void make_chunks(hlo_matmul_t* m) {
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
   int64_t chunks = min(wanted, MAX_CHUNKS / 4);
-  if (m->padding.is_used) {
-    m->padding.lines_per_chunk = divide_up(m->padding.line_count, chunks);
-    m->padding.chunk_count =
-        (uint64_t)divide_up(m->padding.line_count, m->padding.lines_per_chunk);
-  }
   for (uint32_t side = 0; side < 2; ++side) {
+    hlo_matmul_padding_t* padding = &m->padding[side];
+    if (padding->is_used) {
+      padding->lines_per_chunk = divide_up(padding->line_count, chunks);
+      padding->chunk_count = (uint64_t)divide_up(padding->line_count, padding->lines_per_chunk);
+    }
     if (!m->pack_counts[side]) continue;
     m->pack_per_chunk[side] = divide_up(m->pack_counts[side], chunks);
     m->pack_chunks[side] = (uint64_t)divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
@@ -362,7 +364,7 @@ static void make_chunks(hlo_matmul_t* m) {
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
   m->lanes = lanes;
   make_tiles(m, target);
-  HLO_TRY(make_padding(m));
+  for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m));
   make_chunks(m);
   return hlo_ok();
@@ -372,18 +374,23 @@ static bool is_packing(const hlo_matmul_t* m) {
   return m->operands[0].is_packed || m->operands[1].is_packed;
 }
 
+static bool is_padding(const hlo_matmul_t* m) {
+  return m->padding[0].is_used || m->padding[1].is_used;
+}
+
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
-  return 1 + m->padding.is_used + is_packing(m);
+  return 1 + is_padding(m) + is_packing(m);
 }
 
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
   if (number + 1 == hlo_matmul_phase_count(m)) return HLO_MATMUL_MULTIPLY;
-  return number == 0 && m->padding.is_used ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
+  return number == 0 && is_padding(m) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
 }
 
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
   switch (hlo_matmul_phase(m, phase)) {
-    case HLO_MATMUL_PAD: return m->padding.chunk_count;
+    case HLO_MATMUL_PAD:
+      return m->chunk_count == 1 ? 1 : m->padding[0].chunk_count + m->padding[1].chunk_count;
     case HLO_MATMUL_PACK: return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
     default: return m->chunk_count;
   }

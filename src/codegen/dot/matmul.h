@@ -19,7 +19,9 @@ enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_PIE
 typedef struct hlo_matmul_dim {
   int64_t extent;
   int64_t from[2], strides[2];
-  int32_t digit;  // of the output; -1: none
+  int32_t digit;    // of the output; -1: none
+  int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
+  int64_t wrap[2];
 } hlo_matmul_dim_t;
 
 typedef struct hlo_matmul_operand {
@@ -34,7 +36,7 @@ typedef struct hlo_matmul_operand {
 /// elements, so that no place of the window is outside.
 typedef struct hlo_matmul_padding {
   bool is_used;
-  uint32_t side, rank;
+  uint32_t rank;
   hlo_dtype_t from_dtype;
   int64_t from[HLO_CONTRACTION_MAX_RANK], to[HLO_CONTRACTION_MAX_RANK];  // extents
   int64_t low[HLO_CONTRACTION_MAX_RANK], dilation[HLO_CONTRACTION_MAX_RANK];
@@ -64,7 +66,7 @@ struct hlo_matmul {
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
-  hlo_matmul_padding_t padding;
+  hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];
   int64_t outer_extent, depth_extent;

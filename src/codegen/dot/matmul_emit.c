@@ -256,6 +256,11 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     p->digits[dim->digit] = at;
     tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
     tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+    if (!dim->wrap_at) continue;
+    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, dim->wrap_at));
+    tile.a = plus(b, tile.a, times(b, is_wrapped, dim->wrap[HLO_MATMUL_A] * bytes_of(p, 0)));
+    if (m->operands[HLO_MATMUL_B].is_packed) continue;  // was regarded then
+    tile.b = plus(b, tile.b, times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * bytes_of(p, 1)));
   }
   tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * bytes_of(p, 1)));
   if (m->is_by_channel) {
@@ -306,9 +311,9 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hl
   const hlo_matmul_operand_t* operand = &m->operands[side];
   int64_t offset = operand->first * (int64_t)hlo_dtype_size_bytes(operand->dtype);
   hlo_vir_value_t* base = addresses[operand->input];
-  if (m->padding.is_used && m->padding.side == side) {
+  if (m->padding[side].is_used) {
     base = addresses[fusion->input_count + fusion->output_count];
-    offset += (int64_t)m->padding.offset_bytes;
+    offset += (int64_t)m->padding[side].offset_bytes;
   }
   return plus(b, base, number(b, offset));
 }

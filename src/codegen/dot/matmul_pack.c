@@ -33,6 +33,9 @@ static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* cou
   int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   p->from = plus(p->b, p->from, times(p->b, count, dim->from[p->side] * from_bytes));
   p->to = plus(p->b, p->to, times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
+  if (!dim->wrap_at) return;
+  hlo_vir_value_t* is_wrapped = hlo_vir_icmp(p->b, HLO_VIR_GE, count, number(p->b, dim->wrap_at));
+  p->from = plus(p->b, p->from, times(p->b, is_wrapped, dim->wrap[p->side] * from_bytes));
 }
 
 // Takes the position along a loop off a number that has them all, the last loop's first.

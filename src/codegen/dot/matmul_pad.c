@@ -7,6 +7,7 @@
 
 typedef struct padder {
   const hlo_matmul_t* m;
+  const hlo_matmul_padding_t* padding;
   hlo_vir_builder_t* b;
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
@@ -43,7 +44,7 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
                  int64_t dilation) {
   hlo_vir_builder_t* b = p->b;
   if (first >= end) return;
-  hlo_dtype_t dtype = p->m->padding.from_dtype;
+  hlo_dtype_t dtype = p->padding->from_dtype;
   hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
   hlo_element_address_t source = {.base = p->from, .index = at};
   hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, (uint32_t)lanes, &source);
@@ -54,7 +55,7 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
 
 // Elements of a line in place: number i goes to low + i * dilation, where that is inside.
 static void copy_line(const padder_t* p) {
-  const hlo_matmul_padding_t* padding = &p->m->padding;
+  const hlo_matmul_padding_t* padding = p->padding;
   uint32_t last = padding->rank - 1;
   int64_t low = padding->low[last], dilation = padding->dilation[last], to = padding->to[last];
   int64_t first = low < 0 ? (-low + dilation - 1) / dilation : 0;
@@ -74,7 +75,7 @@ static void copy_line(const padder_t* p) {
 
 // The line with that number of the padded input: a line of the input or zeros.
 static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
-  const hlo_matmul_padding_t* padding = &p->m->padding;
+  const hlo_matmul_padding_t* padding = p->padding;
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = number(b, 0);
   int64_t stride = padding->from[padding->rank - 1];
@@ -112,10 +113,11 @@ static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source
   hlo_vir_end(b);
 }
 
-void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+// The lines of one chunk (NULL: all) of an operand.
+static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
+                        hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = kernel->matmul;
-  const hlo_matmul_padding_t* padding = &m->padding;
+  const hlo_matmul_padding_t* padding = &m->padding[side];
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
   hlo_vir_value_t* copy_at = index_op(b, HLO_VIR_iadd, scratch, (int64_t)padding->offset_bytes);
@@ -127,8 +129,25 @@ void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
   }
   hlo_vir_value_t* line = hlo_vir_begin_for(b, low, end, 1, 0);
   int64_t line_bytes = padding->to[padding->rank - 1] * m->element_bytes;
-  padder_t p = {.m = m, .b = b};
+  padder_t p = {.m = m, .padding = padding, .b = b};
   p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
-  pad_line(&p, line, addresses[m->operands[padding->side].input]);
+  pad_line(&p, line, addresses[m->operands[side].input]);
+  hlo_vir_end(b);
+}
+
+void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
+                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+  const hlo_matmul_padding_t* padding = kernel->matmul->padding;
+  if (!chunk || !padding[0].is_used || !padding[1].is_used) {
+    for (uint32_t side = 0; side < 2; ++side) {
+      if (padding[side].is_used) pad_operand(kernel, side, b, addresses, chunk);
+    }
+    return;
+  }
+  int64_t count = (int64_t)padding[0].chunk_count;
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, number(b, count)));
+  pad_operand(kernel, 0, b, addresses, chunk);
+  hlo_vir_begin_else(b);
+  pad_operand(kernel, 1, b, addresses, index_op(b, HLO_VIR_isub, chunk, count));
   hlo_vir_end(b);
 }
