@@ -151,6 +151,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
   if (*client->config.backend) config.backend = client->config.backend;
   config.cpu = client->config.cpu;
+  config.cc = client->config.cc;
   config.verify_each = client->config.check;
   config.observer = &client->observer;
   const char* name = options.file_name ? options.file_name : path;

@@ -75,6 +75,7 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (*cli->config.backend) config.backend = cli->config.backend;
   config.cpu = cli->config.cpu;
+  config.cc = cli->config.cc;
   HLO_TRY(choose_listing(cli, &listing, &config.listing));
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;

@@ -254,6 +254,7 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   hlo_compile_config_init(&config);
   config.entry = run->func->name;
   config.cpu = cli->config.cpu;
+  config.cc = cli->config.cc;
   config.verify_each = cli->config.check;
   config.observer = &cli->observer;
   config.dumper = &dumper;

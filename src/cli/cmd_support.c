@@ -124,8 +124,9 @@ static void print_head(hlo_strbuf_t* out) {
       "every "
       "operation (`src/cli/support.def`) on every element type in every back end. What is not "
       "named "
-      "is refused, by the verifier or as unimplemented, with the operation and its place. An empty "
-      "column is a back end that this version does not have.\n\n"
+      "is refused, by the verifier or as unimplemented, with the operation and its place. For back "
+      "end c the source is written but not compiled; the vector IR that it was written from is "
+      "run.\n\n"
       "Types are those of the data that the operation works on; of operands such as indices, any "
       "integer type that StableHLO allows. Functions of reductions add, comparators order by LT. "
       "**yes** and **no**: the operation has no such type, or none runs.\n\n");

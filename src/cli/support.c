@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "codegen/listing.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
 #include "runtime/executable.h"
@@ -246,13 +247,18 @@ static hlo_status_t compile_and_run(hlo_client_t* client, const char* backend,
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.backend = backend;
+  hlo_strbuf_t source = {0};
+  const hlo_listing_t listing = {.form = HLO_LISTING_C, .out = &source};
+  if (strcmp(backend, "c") == 0) config.listing = &listing;  // a C compiler for each takes minutes
   hlo_executable_t* executable = NULL;
   hlo_loaded_t* loaded = NULL;
-  HLO_TRY(hlo_compile(text->data, text->length, "probe.mlir", &config, NULL, 0, NULL, &executable));
   hlo_status_t status =
-      executable->program->backend == hlo_backend_find(backend)
-          ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
-          : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "left to another back end");
+      hlo_compile(text->data, text->length, "probe.mlir", &config, NULL, 0, NULL, &executable);
+  hlo_strbuf_deinit(&source);
+  HLO_TRY(status);
+  status = executable->program->backend == hlo_backend_find(backend)
+               ? hlo_loaded_create(client, executable, 0, NULL, &loaded)
+               : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "left to another back end");
   hlo_executable_release(executable);
   if (hlo_status_is_ok(status)) status = run(loaded);
   hlo_loaded_release(loaded);

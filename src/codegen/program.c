@@ -3,6 +3,7 @@
 #include "codegen/program.h"
 
 #include "base/mem.h"
+#include "codegen/c/build.h"
 #include "codegen/entry.h"
 #include "codegen/jit/jit.h"
 #include "codegen/schedule_plain.h"
@@ -16,6 +17,7 @@ struct hlo_code_program {
   hlo_kernel_entry_t entry;
   size_t temporary_bytes, saved_bytes, code_bytes;
   hlo_jit_t* jit;         // machine code
+  hlo_c_program_t* c;     // compiled C source, with constants of `vir`
   hlo_vir_module_t* vir;  // what is interpreted
 };
 
@@ -46,6 +48,15 @@ static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_modu
   return status;
 }
 
+static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t* options) {
+  const hlo_c_build_options_t build = {.compiler = options->compiler, .target = &options->target};
+  HLO_TRY(hlo_c_build(program->vir, &build, &program->c));
+  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_c_program_address(program->c, 0);
+  size_t saved_bytes = hlo_c_program_saved_bytes(program->c, 0);
+  if (saved_bytes > program->saved_bytes) program->saved_bytes = saved_bytes;
+  return hlo_ok();
+}
+
 // Takes over `vir`.
 static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
                          const hlo_code_options_t* options) {
@@ -53,6 +64,10 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
     program->vir = vir;
     program->entry = interpreted_entry;
     return hlo_ok();
+  }
+  if (options->executor == HLO_EXECUTOR_C) {
+    program->vir = vir;
+    return load_c(program, options);
   }
   hlo_status_t status = load_machine(program, vir, options);
   hlo_vir_module_release(vir);
@@ -168,6 +183,7 @@ void hlo_code_program_release(hlo_code_program_t* program) {
   if (!program) return;
   hlo_site_table_deinit(&program->table);
   hlo_jit_release(program->jit);
+  hlo_c_program_release(program->c);
   hlo_vir_module_release(program->vir);
   hlo_arena_deinit(&program->arena);
   hlo_module_release(program->module);

@@ -13,6 +13,7 @@
 typedef enum hlo_executor {
   HLO_EXECUTOR_MACHINE,      // machine code
   HLO_EXECUTOR_INTERPRETER,  // the vector IR's own interpreter
+  HLO_EXECUTOR_C,            // C source, made into code by the system's compiler
 } hlo_executor_t;
 
 typedef struct hlo_code_options {
@@ -21,6 +22,7 @@ typedef struct hlo_code_options {
   bool is_plain;                 // no fusions: every node by its reference function
   bool check_plan;               // prove the plan right (hlo_plan_check())
   const char* name;              // for profilers; lent for the call
+  const char* compiler;          // of C: path or name; NULL or "": the first that is found
   hlo_dumper_t* dumper;          // gets plan and vector IR; may be NULL
   const hlo_listing_t* listing;  // printed on the way; may be NULL
 } hlo_code_options_t;
@@ -30,7 +32,7 @@ typedef struct hlo_code_program hlo_code_program_t;
 
 /// Takes over the module (as hlo_prepare_module() made it), also on failure; `func` is the entry.
 /// errors: UNIMPLEMENTED (what the executor cannot do), RESOURCE_EXHAUSTED, PERMISSION_DENIED (no
-/// executable memory), INTERNAL (a check failed)
+/// executable memory), INTERNAL (a check failed), those of hlo_c_build()
 hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
                                      const hlo_code_options_t* options,
                                      hlo_code_program_t** out_program) HLO_MUST_USE;

@@ -65,11 +65,14 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                 .is_plain = backend == &hlo_backend_plain,
                                 .check_plan = config->verify_each,
                                 .name = func->name,
+                                .compiler = config->cc,
                                 .dumper = config->dumper,
                                 .listing = config->listing};
   hlo_target_init(&cpu, &options.target);
   if (backend == &hlo_backend_vir || config->listing) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
+  } else if (backend == &hlo_backend_c) {
+    options.executor = HLO_EXECUTOR_C;
   } else if (!options.target.has_encoder) {
     hlo_module_release(prepared);
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
@@ -118,6 +121,12 @@ static hlo_status_t compile_plain(hlo_module_t* module, const hlo_compile_config
   return compile(&hlo_backend_plain, module, config, out_program);
 }
 
+static hlo_status_t compile_c(hlo_module_t* module, const hlo_compile_config_t* config,
+                              hlo_program_t** out_program) {
+  return compile(&hlo_backend_c, module, config, out_program);
+}
+
 const hlo_backend_t hlo_backend_native = {"native", compile_native};
 const hlo_backend_t hlo_backend_vir = {"vir", compile_vir};
 const hlo_backend_t hlo_backend_plain = {"plain", compile_plain};
+const hlo_backend_t hlo_backend_c = {"c", compile_c};

@@ -11,5 +11,8 @@ extern const hlo_backend_t hlo_backend_native;
 extern const hlo_backend_t hlo_backend_vir;
 /// Machine code that calls the reference function of every node: for tests.
 extern const hlo_backend_t hlo_backend_plain;
+/// The same code as C source, made into a shared object by the system's compiler: for processors
+/// without encoder, and to compare. A compilation fails where there is no compiler (NOT_FOUND).
+extern const hlo_backend_t hlo_backend_c;
 
 #endif  // HLO_COMPILER_BACKEND_NATIVE_H_

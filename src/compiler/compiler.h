@@ -20,6 +20,7 @@ typedef struct hlo_compile_config {
   const char* backend;             // as hlo_backend_find() knows them; NULL: the best there is
   const char* entry;               // name of the function to compile; NULL: hlo_module_entry()
   const char* cpu;                 // as hlo_cpu_detect() takes it; NULL: this machine
+  const char* cc;                  // C compiler of back end c; NULL or "": the first there is
   bool verify_each;                // verify after every pass, check what code generation plans
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing

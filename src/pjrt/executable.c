@@ -147,6 +147,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
     const char* backend = settings->config.backend;
     config.backend = backend[0] != '\0' ? backend : NULL;
     config.cpu = settings->config.cpu;
+    config.cc = settings->config.cc;
     config.verify_each = settings->config.check;
     config.observer = &settings->observer;
   }
