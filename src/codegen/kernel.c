@@ -12,7 +12,7 @@
 // 512 bits and a half, memory bandwidth that of one core.
 static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0;
 enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
-enum { TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32 };
+enum { TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -374,6 +374,24 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
   return hlo_ok();
 }
 
+// Lanes along short reductions leave what follows them to be computed one by one, which costs more than
+// memory between the two.
+static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes) return hlo_ok();
+  uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
+  bool is_short = false, is_costly = false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE) {
+      is_short |= tiling->spaces[tiled->reduction].element_count <= SHORT_REDUCTION;
+    } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->digits & ~output_digits)) {
+      is_costly |= hlo_elementwise_cost(tiled->value->def) >= COSTLY;
+    }
+  }
+  return is_short && is_costly ? refused(kernel->fusion, "it would be computed one by one")
+                               : hlo_ok();
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   kernel->segments = hlo_arena_array(scratch, HLO_KERNEL_MAX_SEGMENTS, sizeof *kernel->segments);
@@ -396,6 +414,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->cost_ns = estimate_ns(tiling, kernel->lanes);
   kernel->is_sweep = is_column_reduction(kernel, tiling);
   HLO_TRY(check_redundancy(kernel, tiling, scratch));
+  if (kernel->fusion->node_count > 1) HLO_TRY(check_lanes(kernel, tiling));
   block_transposition(kernel, tiling);
   choose_chunks(kernel);
   return choose_split(kernel, tiling);

@@ -492,6 +492,8 @@ static void test_matrix_products(void** state) {
   check_dot("30x64xbf16", "40x64xbf16", "30x40xbf16", "[] x []", "[1] x [1]", 2e-2);
   check_dot("2x64xbf16", "64x40xbf16", "2x40xbf16", "[] x []", "[1] x [0]", 2e-2);
   check_dot("30x20xi8", "20x40xi8", "30x40xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("12x1040xi8", "1040x20xi8", "12x20xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("12x40xui8", "40x20xi8", "12x20xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x20xi64", "20x40xi64", "30x40xi64", "[] x []", "[1] x [0]", 0);
   check_dot("7x512xf32", "512x19xf32", "7x19xf32", "[] x []", "[1] x [0]", 1e-3);
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
@@ -549,6 +551,10 @@ static void test_products_and_more(void** state) {
         "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"
         "%2 = stablehlo.convert %1 : (tensor<19x46xf32>) -> tensor<19x46xbf16>\n"
         "return %1, %2 : tensor<19x46xf32>, tensor<19x46xbf16>\n}", 1, 2e-2);
+  check("func.func @main(%a: tensor<40x24xf32>, %b: tensor<24xf32>) -> tensor<40xf32> {\n"
+        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x24xf32>, tensor<24xf32>) -> tensor<40xf32>\n"
+        "%2 = stablehlo.tanh %1 : tensor<40xf32>\n"
+        "return %2 : tensor<40xf32>\n}", 2, 1e-3);
   check("func.func @main(%a: tensor<19x24xf32>, %b: tensor<24x46xf32>) -> tensor<19xf32> {\n"
         "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x24xf32>, tensor<24x46xf32>) -> tensor<19x46xf32>\n"

@@ -5,7 +5,7 @@
 #include "codegen/elementwise.h"
 #include "interp/ref_dot.h"
 
-enum { SHALLOW = 8, FEW_PRODUCTS = 512 };
+enum { SHALLOW = 8, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };
 
 static bool contains(const hlo_contraction_group_t* group, uint32_t dim) {
   for (uint32_t i = 0; i < group->count; ++i) {
@@ -33,6 +33,20 @@ static bool supports_types(const hlo_node_t* node) {
   return true;
 }
 
+// Sums of products of bytes are exact as f32 while they are below its precision, and f32 has fused
+// multiply-adds.
+static bool is_exact_as_f32(const hlo_contraction_t* c) {
+  double largest = 1;
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_dtype_t dtype = hlo_node_operand_type(c->node, i)->dtype;
+    if (dtype != HLO_DTYPE_S8 && dtype != HLO_DTYPE_U8) return false;
+    largest *= dtype == HLO_DTYPE_S8 ? 128 : 255;
+  }
+  hlo_dtype_t result = c->node->results[0].type->dtype;
+  if (result != HLO_DTYPE_S32 && result != HLO_DTYPE_S64) return false;
+  return largest * (double)hlo_contraction_extent(c, &c->depth[0], 0) <= EXACT_IN_F32;
+}
+
 bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out) {
   if ((node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) || !supports_types(node)) {
     return false;
@@ -57,6 +71,7 @@ bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out) {
   }
   out->dtype =
       hlo_dot_compute_dtype(types[0]->dtype, types[1]->dtype, node->results[0].type->dtype);
+  if (is_exact_as_f32(out)) out->dtype = HLO_DTYPE_F32;
   return hlo_elementwise_supports_dtype(out->dtype);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dimensions of a dot_general in order: those of the batch, the free ones of each operand, and the
-// contracting ones. The result has the batch, then lhs's free ones, then rhs's. Private to codegen.
+// The dimensions of a dot_general in order: those of the batch, the free ones of each operand, and
+// the contracting ones. The result has the batch, then lhs's free ones, then rhs's. Private to
+// codegen.
 #ifndef HLO_CODEGEN_DOT_CONTRACTION_H_
 #define HLO_CODEGEN_DOT_CONTRACTION_H_
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as matrix products: every place of the output and of the window is a loop that moves
-// through the (padded) input by a constant, so the register tiles of products compute them in place.
+// through the (padded) input by a constant, so the register tiles of products compute them in
+// place.
 #include <string.h>
 
 #include "codegen/dot/matmul.h"
@@ -75,10 +76,13 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
 
 // ---- padding
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
 
-// A dilated input's zeros need not be multiplied: the output's places with one remainder of the dilation
-// meet only every so many places of the window. Possible where all remainders have equally many places.
+// A dilated input's zeros need not be multiplied: the output's places with one remainder of the
+// dilation meet only every so many places of the window. Possible where all remainders have equally
+// many places.
 static bool is_by_phase(const convolution_t* c, uint32_t s) {
   return c->lhs_dilation[s] > 1 && c->strides[s] == 1 && c->rhs_dilation[s] == 1 &&
          c->out->dims[c->out_space[s]] % c->lhs_dilation[s] == 0;
@@ -146,19 +150,20 @@ static int64_t tap_stride(const convolution_t* c, const strides_t* strides, uint
   return c->is_reversed[s] ? -stride : stride;
 }
 
-// Places of the output by quotient and remainder of the dilation: the remainder says which window place
-// is the first, and whether it meets the next element of the input.
+// Places of the output by quotient and remainder of the dilation: the remainder says which window
+// place is the first, and whether it meets the next element of the input.
 static void add_phases(const convolution_t* c, const strides_t* strides, uint32_t s,
                        hlo_matmul_loops_t* list) {
   int64_t dilation = c->lhs_dilation[s], tap = tap_stride(c, strides, s);
   int64_t step = strides->lhs[c->lhs_space[s]];
+  hlo_matmul_add_loop(
+      list, 0,
+      (hlo_matmul_dim_t){.extent = c->out->dims[c->out_space[s]] / dilation, .from = {step, 0}});
   hlo_matmul_add_loop(list, 0,
-                      (hlo_matmul_dim_t){.extent = c->out->dims[c->out_space[s]] / dilation,
-                                         .from = {step, 0}});
-  hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = dilation,
-                                                  .from = {0, -tap},
-                                                  .wrap_at = phase_of_low(c, s) + 1,
-                                                  .wrap = {step, dilation * tap}});
+                      (hlo_matmul_dim_t){.extent = dilation,
+                                         .from = {0, -tap},
+                                         .wrap_at = phase_of_low(c, s) + 1,
+                                         .wrap = {step, dilation * tap}});
 }
 
 static void add_output_dim(const convolution_t* c, const strides_t* strides, uint32_t dim,
@@ -209,8 +214,7 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
       continue;
     }
     if (tap < 0) *first_of_rhs -= (extent - 1) * tap;
-    dims[count++] =
-        (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
+    dims[count++] = (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
   }
   dims[count++] =
       (hlo_matmul_dim_t){.extent = c->rhs->dims[c->rhs_in],
@@ -225,8 +229,8 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   }
 }
 
-// The last loop of the output runs over lanes, of the operand that it moves (depthwise: of both); rows are
-// the innermost loop of those that move only the other one.
+// The last loop of the output runs over lanes, of the operand that it moves (depthwise: of both);
+// rows are the innermost loop of those that move only the other one.
 static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   if (!output->count) return false;
   const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
@@ -274,12 +278,10 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
   uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
   m->padding[lhs] = lhs_padding;
   m->padding[rhs] = rhs_padding;
-  m->operands[lhs] = (hlo_matmul_operand_t){
-      .input = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
-  m->operands[rhs] =
-      (hlo_matmul_operand_t){.input = 1,
-                             .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype,
-                             .first = first_of_rhs};
+  m->operands[lhs] =
+      (hlo_matmul_operand_t){.input = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
+  m->operands[rhs] = (hlo_matmul_operand_t){
+      .input = 1, .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype, .first = first_of_rhs};
   return true;
 }
 

@@ -11,11 +11,11 @@ static const double CHUNK_NS = 25000.0, SERIAL_NS = 50000.0, FMA_PER_NS = 6.0;  
 enum {
   MAX_CHUNKS = 64,
   CACHE_LINE = 64,
-  CONFLICT_BYTES = 2048,       // rows so far apart share sets of the first cache
-  DIRECT_BYTES = 384 << 10,    // a B of at most so many is read in place
-  MIN_PACKED_TILES = 4,        // packing pays when a panel is used for so many tiles
+  CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
+  DIRECT_BYTES = 384 << 10,  // a B of at most so many is read in place
+  MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles
   MAX_PANEL_PIECES = 16,
-  STREAMED_BYTES = 1 << 20,    // a larger panel of B does not stay in the second cache
+  STREAMED_BYTES = 1 << 20,  // a larger panel of B does not stay in the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
@@ -161,8 +161,12 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 
 // ---- tiles
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static int64_t min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 // Rows of a tile so wide: sums, a row of B, and an element of A fit the registers.
 static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
@@ -247,7 +251,9 @@ static bool packs_a(const hlo_matmul_t* m) {
          conflicts(m, HLO_MATMUL_A, inner);
 }
 
-static int64_t round_up(int64_t value, int64_t step) { return divide_up(value, step) * step; }
+static int64_t round_up(int64_t value, int64_t step) {
+  return divide_up(value, step) * step;
+}
 
 // Gives the next loop outwards its stride in packed memory.
 static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
@@ -259,8 +265,8 @@ static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
-                    !m->rows.from[HLO_MATMUL_A];
+  bool is_by_rows =
+      inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] || !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
   nest(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of matrix products: register tiles of sums over loops of fused multiply-adds, operands read in
-// place where that is as fast, else copied ("packed") into scratch memory first. What follows the
-// product elementwise is computed before the tile is stored. Private to codegen.
+// Kernels of matrix products: register tiles of sums over loops of fused multiply-adds, operands
+// read in place where that is as fast, else copied ("packed") into scratch memory first. What
+// follows the product elementwise is computed before the tile is stored. Private to codegen.
 //
-// The result is rows x columns for every value of the outer loops; lanes run over columns. Operand A is
-// broadcast element by element, operand B read in vectors. Operands are swapped when the product is a
-// matrix times a vector.
+// The result is rows x columns for every value of the outer loops; lanes run over columns. Operand
+// A is broadcast element by element, operand B read in vectors. Operands are swapped when the
+// product is a matrix times a vector.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -14,8 +14,8 @@
 
 enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_PIECES = 24 };
 
-/// A loop: its extent, the elements that a step moves each operand by, in place (`from`) and where the
-/// product reads it.
+/// A loop: its extent, the elements that a step moves each operand by, in place (`from`) and where
+/// the product reads it.
 typedef struct hlo_matmul_dim {
   int64_t extent;
   int64_t from[2], strides[2];
@@ -50,8 +50,8 @@ typedef struct hlo_matmul_piece {
   uint32_t offset, lanes, active;
 } hlo_matmul_piece_t;
 
-/// A kind of panel, columns side by side in registers, and how its rows are cut: `tall_count` tiles of
-/// `height`, the others one lower.
+/// A kind of panel, columns side by side in registers, and how its rows are cut: `tall_count` tiles
+/// of `height`, the others one lower.
 typedef struct hlo_matmul_panel {
   uint32_t piece_count;
   hlo_matmul_piece_t pieces[HLO_MATMUL_MAX_PIECES];
@@ -72,9 +72,9 @@ struct hlo_matmul {
   int64_t outer_extent, depth_extent;
   int64_t panel_width, full_panels, panel_count;
   hlo_matmul_panel_t full, edge;
-  int64_t panel_stride;  // elements from a panel of B to the next
-  int64_t block_count;   // of rows
-  int64_t unit_count, units_per_chunk;  // unit: a panel of a block
+  int64_t panel_stride;                       // elements from a panel of B to the next
+  int64_t block_count;                        // of rows
+  int64_t unit_count, units_per_chunk;        // unit: a panel of a block
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   size_t scratch_bytes;
@@ -90,12 +90,14 @@ typedef struct hlo_matmul_loops {
 void hlo_matmul_add_loop(hlo_matmul_loops_t* loops, uint32_t first, hlo_matmul_dim_t dim);
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
 
-/// Whether a node is a product that these kernels are for: one that loops over elements would be slow for.
+/// Whether a node is a product that these kernels are for: one that loops over elements would be
+/// slow for.
 bool hlo_matmul_supports(const hlo_node_t* node);
 bool hlo_convolution_supports(const hlo_node_t* node);
-/// The loops of a convolution: output places and features, and those along window and input features.
-/// errors: UNIMPLEMENTED
-hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, hlo_tiled_space_t* space) HLO_MUST_USE;
+/// The loops of a convolution: output places and features, and those along window and input
+/// features. errors: UNIMPLEMENTED
+hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul,
+                                        hlo_tiled_space_t* space) HLO_MUST_USE;
 /// The matrix product among the members; NULL: none.
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
 /// Decides how it is computed, and the digits of the output.

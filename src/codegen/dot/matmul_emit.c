@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR of matrix products: units of panels and blocks of rows, register tiles, the loop of fused
-// multiply-adds (see matmul.h).
+// Vector IR of matrix products: units of panels and blocks of rows, register tiles, the loop of
+// fused multiply-adds (see matmul.h).
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
@@ -42,11 +42,14 @@ static int64_t bytes_of(const product_t* p, uint32_t side) {
   return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
 }
 
-static uint32_t scale_of(int64_t bytes) { return (uint32_t)__builtin_ctzll((uint64_t)bytes); }
+static uint32_t scale_of(int64_t bytes) {
+  return (uint32_t)__builtin_ctzll((uint64_t)bytes);
+}
 
 // ---- one step along the contraction
 
-/// Positions of both operands along the innermost contracting loop: an index, and elements beyond it.
+/// Positions of both operands along the innermost contracting loop: an index, and elements beyond
+/// it.
 typedef struct step {
   hlo_vir_value_t* index[2];  // NULL: none
   int64_t beyond[2];
@@ -207,8 +210,8 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset
                        hlo_vir_value_t* low, hlo_vir_value_t* end) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
-  hlo_vir_value_t* row = plus(b, times(b, counter, tile->height),
-                              number(b, first - offset * tile->height));
+  hlo_vir_value_t* row =
+      plus(b, times(b, counter, tile->height), number(b, first - offset * tile->height));
   hlo_vir_value_t* base = tile->a;
   tile->row = row;
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR that copies the operands of matrix products into scratch memory: A as lines a little apart,
-// B as panels whose rows are side by side (see matmul.h).
+// Vector IR that copies the operands of matrix products into scratch memory: A as lines a little
+// apart, B as panels whose rows are side by side (see matmul.h).
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
@@ -46,8 +46,8 @@ static void take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** re
   *rest = hlo_vir_index(p->b, HLO_VIR_idiv, *rest, extent);
 }
 
-// `lanes` elements `stride` apart in place, from element `at` (NULL: the first) plus `offset` on, to
-// neighbours. `active`: how many there are; the others become zero.
+// `lanes` elements `stride` apart in place, from element `at` (NULL: the first) plus `offset` on,
+// to neighbours. `active`: how many there are; the others become zero.
 static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset, int64_t stride,
                         uint32_t lanes, uint32_t active) {
   hlo_vir_builder_t* b = p->b;
@@ -55,8 +55,8 @@ static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
   hlo_element_address_t address = {.base = p->from, .offset_bytes = offset * stride * bytes};
   if (active < lanes) {
     hlo_vir_value_t* count = number(b, active);
-    address.mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1,
-                                &count);
+    address.mask =
+        hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &count);
   }
   hlo_vir_value_t* value;
   if (stride == 1 || lanes == 1) {
