@@ -74,7 +74,8 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                         x, y);
 }
 
-// The better value (NaN is best) and of equal ones the smaller index, as the body says.
+// The better value (NaN is best) and of equal ones the smaller index, as the body says; of several NaNs
+// the first, whose index is smaller.
 static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
                          hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
   hlo_vir_builder_t* b = e->b;
@@ -82,13 +83,16 @@ static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_v
   int64_t better =
       a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
   hlo_vir_value_t* pick = hlo_vmath_compare(b, a->dtype, better, false, x[0], y[0]);
-  if (hlo_dtype_is_float(a->dtype)) {
-    hlo_vir_value_t* is_nan =
-        hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_NE, false, x[0], x[0]);
-    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
-  }
   hlo_vir_value_t* is_equal =
       hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x[0], y[0]);
+  if (hlo_dtype_is_float(a->dtype)) {
+    const int64_t differs = HLO_COMPARISON_DIRECTION_NE;
+    hlo_vir_value_t* is_nan = hlo_vmath_compare(b, a->dtype, differs, false, x[0], x[0]);
+    hlo_vir_value_t* is_other = hlo_vmath_compare(b, a->dtype, differs, false, y[0], y[0]);
+    hlo_vir_value_t* is_both = hlo_vir_binary(b, HLO_VIR_mask_and, is_nan, is_other);
+    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both));
+    is_equal = hlo_vir_binary(b, HLO_VIR_mask_or, is_equal, is_both);
+  }
   hlo_vir_value_t* is_first =
       hlo_vmath_compare(b, index_dtype, HLO_COMPARISON_DIRECTION_LT, false, x[1], y[1]);
   hlo_vir_value_t* pick_index = hlo_vir_binary(

@@ -365,7 +365,7 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
                            tiled);
     if (!tiled) return NULL;
   }
-  return tiled;
+  return tiled ? tiled : refuse(t, "it is read outside");
 }
 
 // ---- computations
@@ -398,10 +398,15 @@ static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, index_t i
                                               .reduction = space},
                             2 * half);
   if (!tiled) return NULL;
+  bool is_outside = false;
+  for (uint32_t d = 0; d < from->rank; ++d) {
+    is_outside |= inner[d]->high < 0 || inner[d]->low >= from->dims[d];
+  }
   for (uint32_t i = 0; i < half; ++i) {
     hlo_tiled_t* first = get(t, hlo_node_operand(node, half + i), NULL, depth);
-    hlo_tiled_t* operand = get(t, hlo_node_operand(node, i), inner, depth + 1);
-    for (uint32_t d = 0; d < from->rank && first && operand; ++d) {
+    hlo_tiled_t* operand =
+        is_outside ? first : get(t, hlo_node_operand(node, i), inner, depth + 1);
+    for (uint32_t d = 0; d < from->rank && first && operand && !is_outside; ++d) {
       if (inner[d]->low >= 0 && inner[d]->high < from->dims[d]) continue;
       operand = guard(t, hlo_node_operand(node, i), inner, from->rank, inner[d], 0, from->dims[d],
                       operand, first);
@@ -700,9 +705,10 @@ hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
   }
   const hlo_value_t* is_nan;
   better = pick;
-  if (is_binary(pick, HLO_OP_or, &better, &is_nan) &&
-      !is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x)) {
-    return HLO_OP_COUNT;
+  if (is_binary(pick, HLO_OP_or, &better, &is_nan)) {
+    if (!is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x)) return HLO_OP_COUNT;
+  } else if (hlo_dtype_is_float(node->results[0].type->dtype)) {
+    return HLO_OP_COUNT;  // what NaN does depends on the order
   }
   if (is_compare(better, HLO_COMPARISON_DIRECTION_GT, x, y)) return HLO_OP_maximum;
   if (is_compare(better, HLO_COMPARISON_DIRECTION_LT, x, y)) return HLO_OP_minimum;

@@ -181,6 +181,13 @@ static bool window_is_trivial(const hlo_window_dim_t* dim) {
          dim->high == 0;
 }
 
+// No pass would fold the initial value in.
+static bool windows_are_trivial(uint32_t rank, const hlo_window_dim_t* windows) {
+  uint32_t d = 0;
+  while (d < rank && window_is_trivial(&windows[d])) d++;
+  return d == rank;
+}
+
 // True when folding the initial value in once more changes nothing: padding then does not matter.
 static bool init_is_neutral(hlo_fold_op_t op, const hlo_tensor_t* init) {
   const double value = hlo_dtype_load_double(init->dtype, init->data);
@@ -298,6 +305,7 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   const bool is_folded = operands->count == 1 && fold && results[0]->dtype == input->dtype &&
                          !results[0]->quant && input->element_count > 0 &&
                          init_is_neutral(op, operands->inits[0]) &&
+                         !windows_are_trivial(input->rank, windows) &&
                          !rounds_in_order(op, results[0], windows);
   hlo_window_scan_t scan = {.parallel = hlo_eval_parallel(eval), .operands = operands};
   if (hlo_window_is_scan(input->rank, windows, &scan)) {
