@@ -16,6 +16,10 @@ static hlo_vir_value_t* emit_index_atom(hlo_emitter_t* e, const hlo_expr_atom_t*
       const hlo_tiled_t* tiled = e->tiling->instances[atom->number];
       hlo_vir_value_t* value = hlo_emit_value(e, tiled);
       uint32_t flags = hlo_dtype_is_unsigned(tiled->value->type->dtype) ? HLO_VIR_UNSIGNED : 0;
+      if (flags && value->type.elem == HLO_VIR_I64) {  // larger ones would be negative indices
+        value = hlo_vir_binary(b, HLO_VIR_umin, value,
+                               hlo_vir_const_bits(b, value->type, (uint64_t)atom->high));
+      }
       value =
           hlo_vir_emit(b, HLO_VIR_to_index, hlo_vir_type(HLO_VIR_INDEX, 1), flags, 0, 1, &value);
       return clamp_index(b, value, atom->low, atom->high);
@@ -101,7 +105,7 @@ static hlo_vir_value_t* vector_value(hlo_emitter_t* e, hlo_vir_elem_t elem,
   // Clamped in its own width first: what is cut off later is 0 then.
   hlo_vir_type_t type = value->type;
   if (bits < 64 || !is_unsigned) {
-    int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+    int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - !is_unsigned)) - 1;
     int64_t high = atom->high < top ? atom->high : top;
     hlo_vir_value_t* limit = hlo_vir_const_bits(b, type, (uint64_t)high);
     if (is_unsigned) {

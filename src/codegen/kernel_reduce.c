@@ -90,7 +90,8 @@ static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_v
     hlo_vir_value_t* is_nan = hlo_vmath_compare(b, a->dtype, differs, false, x[0], x[0]);
     hlo_vir_value_t* is_other = hlo_vmath_compare(b, a->dtype, differs, false, y[0], y[0]);
     hlo_vir_value_t* is_both = hlo_vir_binary(b, HLO_VIR_mask_and, is_nan, is_other);
-    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both));
+    is_nan = hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both);  // only x
+    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
     is_equal = hlo_vir_binary(b, HLO_VIR_mask_or, is_equal, is_both);
   }
   hlo_vir_value_t* is_first =

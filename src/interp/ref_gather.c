@@ -83,7 +83,7 @@ static void copy_rows(void* arg, uint64_t index) {
     const int64_t count = end - at < step ? end - at : step;
     char* out = copy->out + (size_t)at * row_bytes;
     hlo_index_rows_read(rows, at, count, false, starts);
-    if (row_bytes == 4) {
+    if (row_bytes == 4 && copy->bytes == 4) {
       for (int64_t i = 0; i < count; i++) {
         ((uint32_t*)out)[i] = ((const uint32_t*)copy->in)[starts[i]];
       }
