@@ -10,6 +10,7 @@
 static const double CHUNK_NS = 25000.0, SERIAL_NS = 50000.0, FMA_PER_NS = 6.0;  // vectors
 enum {
   MAX_CHUNKS = 64,
+  FEW_CHUNKS = 16,  // enough to share out
   CACHE_LINE = 64,
   CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
   DIRECT_BYTES = 384 << 10,  // a B of at most so many is read in place
@@ -350,7 +351,9 @@ static void make_chunks(hlo_matmul_t* m) {
   int64_t wanted = work < SERIAL_NS ? 1 : (int64_t)(work / CHUNK_NS);
   if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
-  if (m->unit_count < wanted) m->block_count = min(tiles, divide_up(wanted, m->unit_count));
+  // A packed panel is best used for all rows while it is in the second cache.
+  int64_t least = m->operands[HLO_MATMUL_B].is_packed ? min(wanted, FEW_CHUNKS) : wanted;
+  if (m->unit_count < least) m->block_count = min(tiles, divide_up(least, m->unit_count));
   m->unit_count *= m->block_count;
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
