@@ -77,6 +77,7 @@ check-ci:
 
 check-full: check-ci check-ubsan check-tsan fuzz
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
+	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_MATH_TEST_STRIDE=997 $(BUILD)/test/test_codegen_math_math
 
 golden-update: all

@@ -102,13 +102,9 @@ void hlo_verify_composite(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_callee(verify, node, HLO_ATTR_decomposition);
 }
 
+// What a target calls is its own affair, as upstream: the names need not be functions of the module.
 void hlo_verify_custom_call(hlo_verify_t* verify, const hlo_node_t* node) {
-  const hlo_attr_t* called = hlo_node_attr(node, HLO_ATTR_called_computations);
-  for (uint32_t i = 0; called && i < called->count; ++i) {
-    if (!hlo_module_find_func(verify->module, called->items[i]->text)) {
-      hlo_verify_fault(verify, node, "there is no function @%s", called->items[i]->text);
-    }
-  }
+  (void)verify, (void)node;
 }
 
 void hlo_verify_sdy_manual_computation(hlo_verify_t* verify, const hlo_node_t* node) {

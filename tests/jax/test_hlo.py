@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jaxlib import _hlo, _jax
-from test_programs import FOLDER, argument_types, lapack_for_xla, random_argument, run  # noqa: F401
+from test_programs import lapack_for_xla, programs, run  # noqa: F401
 
-TOOL = pathlib.Path(os.environ.get("HLOCC_TOOL", FOLDER.parents[2] / "build" / "bin" / "hlocc"))
+TOOL = pathlib.Path(os.environ.get("HLOCC_TOOL", programs.FOLDER.parents[2] / "build" / "bin" / "hlocc"))
 
 
 def translate(form, path):
@@ -38,7 +38,7 @@ def test_compiled_text_of_ops_without_hlo():
     assert "HloModule" in text
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.parent.glob("*/*.mlirbc")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted(programs.FOLDER.parent.glob("*/*.mlirbc")), ids=lambda p: p.stem)
 def test_xla_reads(path):
     text = translate("hlo", path).decode()
     module = _hlo.hlo_module_from_text(text)
@@ -50,9 +50,9 @@ def test_xla_reads(path):
                                   "sort_rows_1000x1000", "mlp_train_digits", "lstm_scan_128",
                                   "scatter_add_1e6_scalars", "gather_rows_1e5x64"])
 def test_xla_runs(name, xla):
-    path = FOLDER / f"{name}.mlirbc"
-    program, random = path.read_bytes(), np.random.default_rng(1)
-    arguments = [random_argument(random, *t, name) for t in argument_types(program)]
+    path = programs.FOLDER / f"{name}.mlirbc"
+    program = path.read_bytes()
+    arguments = programs.arguments(program, name)
     module = _hlo.hlo_module_from_text(translate("hlo", path).decode())
     computation = _hlo.XlaComputation(module.as_serialized_hlo_module_proto())
     from_hlo = _jax.mlir.xla_computation_to_mlir_module(computation)
