@@ -153,6 +153,8 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   config.cpu = client->config.cpu;
   config.cc = client->config.cc;
   config.verify_each = client->config.check;
+  config.perf = client->config.perf;
+  config.gdb = client->config.gdb;
   config.observer = &client->observer;
   const char* name = options.file_name ? options.file_name : path;
   hlo_executable_t* compiled = NULL;

@@ -70,7 +70,9 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_listing_t listing = {.out = out};
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
-  config.verify_each = cli->verify_each;
+  config.verify_each = cli->verify_each || cli->config.check;
+  config.perf = cli->config.perf;
+  config.gdb = cli->config.gdb;
   config.observer = &cli->observer;
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (*cli->config.backend) config.backend = cli->config.backend;

@@ -256,6 +256,8 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   config.cpu = cli->config.cpu;
   config.cc = cli->config.cc;
   config.verify_each = cli->config.check;
+  config.perf = cli->config.perf;
+  config.gdb = cli->config.gdb;
   config.observer = &cli->observer;
   config.dumper = &dumper;
   HLO_TRY(backend->compile(module, &config, &run->compiled));

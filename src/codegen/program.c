@@ -36,7 +36,7 @@ static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_modu
                                  const hlo_code_options_t* options) {
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, &options->target, &code));
-  hlo_status_t status = hlo_jit_load(&code, options->name, &program->jit);
+  hlo_status_t status = hlo_jit_load(&code, options->name, &options->jit, &program->jit);
   if (hlo_status_is_ok(status)) {
     program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
     program->code_bytes = code.size_bytes;

@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
+#include "codegen/jit/jit.h"
 #include "codegen/listing.h"
 #include "codegen/sites.h"
 #include "codegen/target.h"
@@ -22,6 +23,7 @@ typedef struct hlo_code_options {
   bool is_plain;                 // no fusions: every node by its reference function
   bool check_plan;               // prove the plan right (hlo_plan_check())
   const char* name;              // for profilers; lent for the call
+  hlo_jit_options_t jit;         // who is told of machine code
   const char* compiler;          // of C: path or name; NULL or "": the first that is found
   hlo_dumper_t* dumper;          // gets plan and vector IR; may be NULL
   const hlo_listing_t* listing;  // printed on the way; may be NULL

@@ -65,6 +65,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                 .is_plain = backend == &hlo_backend_plain,
                                 .check_plan = config->verify_each,
                                 .name = func->name,
+                                .jit = {.perf = config->perf, .gdb = config->gdb},
                                 .compiler = config->cc,
                                 .dumper = config->dumper,
                                 .listing = config->listing};

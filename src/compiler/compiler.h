@@ -22,6 +22,7 @@ typedef struct hlo_compile_config {
   const char* cpu;                 // as hlo_cpu_detect() takes it; NULL: this machine
   const char* cc;                  // C compiler of back end c; NULL or "": the first there is
   bool verify_each;                // verify after every pass, check what code generation plans
+  bool perf, gdb;                  // names of generated code for perf, for debuggers
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
   const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/listing.h),

@@ -149,6 +149,8 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
     config.cpu = settings->config.cpu;
     config.cc = settings->config.cc;
     config.verify_each = settings->config.check;
+    config.perf = settings->config.perf;
+    config.gdb = settings->config.gdb;
     config.observer = &settings->observer;
   }
   return hlo_compile(code, code_size, NULL, &config, options->serialized, options->serialized_bytes,

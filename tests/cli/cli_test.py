@@ -83,6 +83,19 @@ class CliTest(unittest.TestCase):
         self.assertIn("1.100000e+01", out)
         self.assertIn("tensor<2x3xf32>", out)
 
+    def test_perf_finds_the_names_of_generated_code(self):
+        with subprocess.Popen([TOOL, "run", "--random", "--perf=1", "--backend=native"], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            error = process.communicate(ADD, timeout=60)[1]
+        self.assertEqual(process.returncode, 0, error)
+        path = pathlib.Path(f"/tmp/perf-{process.pid}.map")
+        if "avx2" not in self.good("info"):
+            return  # interpreted
+        names = path.read_text(encoding="utf-8")
+        path.unlink()
+        self.assertIn("main::entry", names)
+
     def test_run_nested_and_other_types(self):
         text = ADD.replace("2x3xf32", "2x2xcomplex<f32>")
         out = self.good("run", "--input=2x2xc64=[[(1,2) 3][(0,-1) 1e3]]",

@@ -166,9 +166,10 @@ hlo_status_t hlo_jit_pool_load(hlo_jit_pool_t* pool, const hlo_code_t* code, con
   return hlo_ok();
 }
 
-hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name, hlo_jit_t** out_jit) {
+hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name,
+                          const hlo_jit_options_t* options, hlo_jit_t** out_jit) {
   hlo_jit_pool_t* pool = NULL;
-  HLO_TRY(create_pool(NULL, false, &pool));
+  HLO_TRY(create_pool(options, false, &pool));
   hlo_status_t status = hlo_jit_pool_load(pool, code, name, out_jit);
   hlo_jit_pool_release(pool);
   return status;

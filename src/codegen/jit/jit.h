@@ -33,9 +33,9 @@ void hlo_jit_pool_release(hlo_jit_pool_t* pool);
 hlo_status_t hlo_jit_pool_load(hlo_jit_pool_t* pool, const hlo_code_t* code, const char* name,
                                hlo_jit_t** out_jit) HLO_MUST_USE;
 
-/// As above, for a program alone, in pages of its own.
+/// As above, for a program alone, in pages of its own. options: NULL for none.
 hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name,
-                          hlo_jit_t** out_jit) HLO_MUST_USE;
+                          const hlo_jit_options_t* options, hlo_jit_t** out_jit) HLO_MUST_USE;
 void hlo_jit_release(hlo_jit_t* jit);
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index);
 /// The site of a program counter inside the code; 0: none.

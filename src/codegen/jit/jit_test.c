@@ -113,7 +113,7 @@ static hlo_jit_t* load_adding(hlo_jit_pool_t* pool, int64_t number, size_t paddi
   program_t p;
   const hlo_code_t* code = program_adding(&p, number, padding);
   hlo_jit_t* jit = NULL;
-  expect(pool ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", &jit),
+  expect(pool ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", NULL, &jit),
          HLO_STATUS_OK, "");
   program_deinit(&p);
   return jit;
@@ -259,7 +259,7 @@ static void hardened_systems_get_the_other_way_or_an_error(void** state) {
       hlo_jit_t* jit = NULL;
       hlo_os_refuse_executable(ways);
       hlo_status_t status =
-          shared ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", &jit);
+          shared ? hlo_jit_pool_load(pool, code, "test", &jit) : hlo_jit_load(code, "test", NULL, &jit);
       hlo_os_refuse_executable(0);
       if (ways == both) {
         expect(status, HLO_STATUS_PERMISSION_DENIED, "no executable memory: cannot change");
@@ -304,7 +304,7 @@ static void whatever_fails_is_a_status(void** state) {
   }
   p.funcs[0].size_bytes += 4096;
   hlo_jit_t* jit = NULL;
-  expect(hlo_jit_load(code, "test", &jit), HLO_STATUS_INTERNAL, "function add ends at byte");
+  expect(hlo_jit_load(code, "test", NULL, &jit), HLO_STATUS_INTERNAL, "function add ends at byte");
   program_deinit(&p);
 }
 
@@ -319,7 +319,7 @@ static void program_counters_have_sites(void** state) {
   memcpy(p.sites, sites, sizeof sites);
   p.code.site_count = 3;
   hlo_jit_t* jit = NULL;
-  expect(hlo_jit_load(&p.code, "test", &jit), HLO_STATUS_OK, "");
+  expect(hlo_jit_load(&p.code, "test", NULL, &jit), HLO_STATUS_OK, "");
   const uint8_t* code = hlo_jit_address(jit, 0);
   const uint32_t expected[] = {0, 0, 0, 0, 11, 11, 11, 11, 0, 0, 0, 0, 13, 13};
   for (unsigned i = 0; i < 14; i++) assert_int_equal(hlo_jit_site(jit, code + i), expected[i]);

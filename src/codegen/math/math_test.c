@@ -99,7 +99,7 @@ static void execute(const hlo_vir_module_t* module, const hlo_target_t* target, 
   hlo_code_t code = {0};
   hlo_jit_t* jit = NULL;
   check_status(hlo_x86_compile(module, target, &code));
-  check_status(hlo_jit_load(&code, "math", &jit));
+  check_status(hlo_jit_load(&code, "math", NULL, &jit));
   assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
   hlo_jit_release(jit);
   hlo_code_deinit(&code);
@@ -572,7 +572,7 @@ static void swept_arguments_are_accurate(void** state) {
     hlo_code_t code = {0};
     hlo_jit_t* jit = NULL;
     check_status(hlo_x86_compile(module, target, &code));
-    check_status(hlo_jit_load(&code, "math", &jit));
+    check_status(hlo_jit_load(&code, "math", NULL, &jit));
     const code_t function = (code_t)(uintptr_t)hlo_jit_address(jit, 0);
     for (uint64_t pattern = 0; pattern <= UINT32_MAX;) {
       for (size_t i = 0; i < COUNT; ++i, pattern += stride) {  // wraps in the last block

@@ -107,7 +107,7 @@ static void interpret(fixture_t* t, const hlo_vir_func_t* func, uint8_t* memory)
 static void execute(fixture_t* t, const hlo_vir_func_t* func, const hlo_code_t* code,
                     uint8_t* memory) {
   hlo_jit_t* jit = NULL;
-  hlo_status_t status = hlo_jit_load(code, "test", &jit);
+  hlo_status_t status = hlo_jit_load(code, "test", NULL, &jit);
   assert_string_equal(hlo_status_message(status), "");
   void* buffers[] = {memory};
   hlo_runtime_table_t runtime = make_runtime();
