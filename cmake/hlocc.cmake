@@ -141,12 +141,37 @@ function(hlo_products)
   endif()
 endfunction()
 
-# Every examples/**/*.c is a program of its own, built against the public library and run by ctest.
+# examples/standalone: a program as plain C, written by the tool, and a caller of it.
+function(hlo_standalone_example)
+  set(source ${CMAKE_SOURCE_DIR}/examples/c/softmax.mlir)
+  set(folder ${CMAKE_BINARY_DIR}/standalone)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${folder}/softmax.c ${folder}/softmax.h
+    COMMAND hlocc_cli compile --backend=native --emit=c --header=${folder}/softmax.h
+            -o ${folder}/softmax.c ${source}
+    DEPENDS hlocc_cli ${source} VERBATIM)
+  set_source_files_properties(${folder}/softmax.c PROPERTIES COMPILE_OPTIONS
+    "-std=gnu17;-ffp-contract=off;-fno-math-errno;-fno-trapping-math;-fno-strict-aliasing;-fwrapv;-w")
+  add_executable(example_standalone
+    ${CMAKE_SOURCE_DIR}/examples/standalone/main.c ${folder}/softmax.c ${folder}/softmax.h)
+  target_include_directories(example_standalone PRIVATE ${folder})
+  target_link_libraries(example_standalone PRIVATE m)
+  set_target_properties(example_standalone PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+  add_test(NAME example_standalone COMMAND example_standalone)
+  set_tests_properties(example_standalone PROPERTIES LABELS "example;unit" TIMEOUT 60)
+endfunction()
+
+# Every other examples/**/*.c is a program of its own, built against the public library and run by ctest.
 function(hlo_examples)
   if(NOT TARGET hlocc)
     return()
   endif()
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
+  list(FILTER files EXCLUDE REGEX /standalone/)
+  if(TARGET hlocc_cli)
+    hlo_standalone_example()
+  endif()
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)
     add_executable(example_${name} ${file})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hlocc compile: through the compiler as a PJRT client goes, and what came out.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "cli/cli.h"
@@ -46,28 +47,43 @@ static void print_executable(const hlo_executable_t* executable, double millisec
                     executable->cost.bytes_accessed);
 }
 
-// Reads --emit into `listing`; *out_listing is NULL when it is not given.
-static hlo_status_t choose_listing(const hlo_cli_t* cli, hlo_listing_t* listing,
+// "dir/model.h": model.
+static const char* base_name(hlo_cli_t* cli, const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* name = slash ? slash + 1 : path;
+  return hlo_arena_strndup(&cli->arena, name, strcspn(name, "."));
+}
+
+// Reads --emit and --header into `listing`; *out_listing is NULL when it is not given.
+static hlo_status_t choose_listing(hlo_cli_t* cli, hlo_listing_t* listing,
                                    const hlo_listing_t** out_listing) {
   *out_listing = NULL;
+  if (cli->header && (!cli->emit || strcmp(cli->emit, "c") != 0)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "--header wants --emit=c");
+  }
   if (!cli->emit) return hlo_ok();
   if (!hlo_listing_find(cli->emit, &listing->form)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "--emit=%s: the forms are plan, vir, c and asm", cli->emit);
   }
+  if (cli->header) listing->name = base_name(cli, cli->header);
   *out_listing = listing;
-  return hlo_ok();
+  return hlo_arena_status(&cli->arena);
 }
 
-static hlo_status_t check_listing(const hlo_cli_t* cli, const hlo_executable_t* executable,
-                                  const hlo_strbuf_t* out) {
-  if (out->length) return hlo_ok();
+static hlo_status_t finish_listing(const hlo_cli_t* cli, const hlo_executable_t* executable,
+                                   const hlo_strbuf_t* out, const hlo_strbuf_t* header) {
+  if (out->length && !cli->header) return hlo_ok();
+  if (out->length) {
+    return hlo_os_file_write(cli->header, hlo_strbuf_text(header), header->length);
+  }
   return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "--emit=%s: back end %s makes no code",
                            cli->emit, executable->program->backend->name);
 }
 
 hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  hlo_listing_t listing = {.out = out};
+  hlo_strbuf_t header = {0};
+  hlo_listing_t listing = {.out = out, .header = cli->header ? &header : NULL};
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.verify_each = cli->verify_each || cli->config.check;
@@ -89,7 +105,7 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   }
   if (hlo_status_is_ok(status)) {
     if (cli->emit) {
-      status = check_listing(cli, executable, out);
+      status = finish_listing(cli, executable, out, &header);
     } else {
       print_executable(executable, (double)(hlo_os_now_ns() - start) / 1e6, out);
     }
@@ -98,5 +114,6 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
     status = hlo_cli_reported(&source, status);
   }
   hlo_cli_close(&source);
+  hlo_strbuf_deinit(&header);
   return status;
 }

@@ -19,7 +19,9 @@ typedef enum hlo_listing_form {
 /// A wish for one text. The same program, target and form give the same text.
 typedef struct hlo_listing {
   hlo_listing_form_t form;
-  hlo_strbuf_t* out;  // appended to; lent
+  hlo_strbuf_t* out;     // appended to; lent
+  hlo_strbuf_t* header;  // of C source that needs nothing else (standalone.h); NULL: not wanted
+  const char* name;      // what that source's function is called by
 } hlo_listing_t;
 
 /// The form called plan, vir, c or asm; false: there is none of that name.

@@ -7,6 +7,7 @@
 #include "codegen/entry.h"
 #include "codegen/jit/jit.h"
 #include "codegen/schedule_plain.h"
+#include "codegen/standalone.h"
 #include "codegen/vir/interp.h"
 #include "codegen/x86/x86.h"
 
@@ -131,6 +132,16 @@ static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* 
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
 }
 
+static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_t* plan,
+                              hlo_vir_module_t* vir, const hlo_code_options_t* options) {
+  const hlo_listing_t* listing = options->listing;
+  if (listing->form == HLO_LISTING_C && listing->header) {
+    return hlo_standalone_print(plan, &program->table, vir, listing->name, listing->out,
+                                listing->header);
+  }
+  return hlo_listing_print_code(listing, vir, plan->func, &options->target);
+}
+
 static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
                                  const hlo_code_options_t* options, hlo_arena_t* arena) {
   hlo_plan_t* plan = NULL;
@@ -148,7 +159,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
     status = hlo_vir_verify(vir, options->target.vector_bytes);
   }
   if (hlo_status_is_ok(status) && options->listing) {
-    status = hlo_listing_print_code(options->listing, vir, func, &options->target);
+    status = list_code(program, plan, vir, options);
   }
   if (!hlo_status_is_ok(status)) {
     hlo_vir_module_release(vir);

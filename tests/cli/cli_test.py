@@ -21,6 +21,16 @@ ADD = """func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x3
 }
 """
 
+SORT = """func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "stablehlo.sort"(%a) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
 # (name, text, exact place, part of the message)
 BAD_PROGRAMS = [
     ("wrong arity", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
@@ -224,6 +234,15 @@ class CliTest(unittest.TestCase):
             1, "compile", "--emit=plan",
             stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
+
+    def test_emit_standalone(self):
+        header = self.folder / "add-2.h"
+        source = self.good("compile", "--emit=c", f"--header={header}", stdin=ADD)
+        self.assertIn("int add_2_run(const void* const* arguments, void* const* results) {", source)
+        self.assertIn("arguments[1]: f32[2,3], 24 bytes", header.read_text())
+        self.assertIn("wants --emit=c", self.bad(1, "compile", f"--header={header}", stdin=ADD))
+        self.assertIn("2:8: stablehlo.sort: ", self.bad(
+            1, "compile", "--emit=c", f"--header={header}", self.write("sort.mlir", SORT)))
 
     def test_emit_asm(self):
         if not re.search(" avx2 .*| avx512f", self.good("info")):
