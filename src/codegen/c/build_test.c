@@ -44,7 +44,7 @@ static int teardown(void** state) {
 }
 
 static hlo_c_program_t* build(const fixture_t* t, const hlo_target_t* target) {
-  hlo_c_program_t* program;
+  hlo_c_program_t* program = NULL;
   hlo_c_build_options_t options = {.cache_directory = t->cache, .target = target};
   hlo_status_t status = hlo_vir_verify(t->module, 64);
   if (hlo_status_is_ok(status)) status = hlo_c_build(t->module, &options, &program);
