@@ -99,20 +99,35 @@ hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
 
 // ---- values
 
+// Sets `result` where the condition holds; nothing of the operand is read elsewhere.
+static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t* result,
+                   const hlo_tiled_t* operand) {
+  hlo_vir_begin_if(e->b, condition);
+  ++e->guard_depth;
+  hlo_vir_set(e->b, result, hlo_emit_wide(e, operand, result->type.lanes));
+  --e->guard_depth;
+  hlo_vir_end(e->b);
+  hlo_emitter_close_block(e);
+}
+
 static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  static const uint8_t zero[16];
   hlo_vir_builder_t* b = e->b;
   uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
+  const hlo_tiled_t* outside = tiled->operands[1];
   hlo_vir_value_t* offset = hlo_emit_index(e, tiled->offset);
   hlo_vir_value_t* is_inside = hlo_vir_index(
       b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
       hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
-  hlo_vir_value_t* result = hlo_vir_var(b, hlo_emit_wide(e, tiled->operands[1], lanes));
-  hlo_vir_begin_if(b, is_inside);
-  ++e->guard_depth;
-  hlo_vir_set(b, result, hlo_emit_wide(e, tiled->operands[0], lanes));
-  --e->guard_depth;
-  hlo_vir_end(b);
-  hlo_emitter_close_block(e);
+  // What does not depend on the place may be read anywhere; an operand of a concatenation may not.
+  bool is_everywhere = outside->digits == 0;
+  hlo_vir_value_t* result = hlo_vir_var(
+      b, is_everywhere ? hlo_emit_wide(e, outside, lanes)
+                       : hlo_elementwise_constant(b, tiled->value->type->dtype, lanes, zero));
+  set_if(e, is_inside, result, tiled->operands[0]);
+  if (!is_everywhere) {
+    set_if(e, hlo_vir_icmp(b, HLO_VIR_EQ, is_inside, hlo_vir_iconst(b, 0)), result, outside);
+  }
   return result;
 }
 
