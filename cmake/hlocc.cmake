@@ -302,6 +302,9 @@ function(hlo_text_tests)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
+    add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py $<TARGET_FILE:hlocc_cli> --count=120)
+    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 300)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     find_package(Python3 COMPONENTS Interpreter REQUIRED)

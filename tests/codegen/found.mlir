@@ -1,0 +1,133 @@
+// Modules that compiled programs once got wrong, found by random_modules.py and made small.
+
+// Sums down columns lie in the result while they run: not in the place of an operand.
+func.func @main(%x: tensor<400x1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = "stablehlo.sort"(%y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<1000xf32>) -> tensor<1000xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<1000xf32>) -> tensor<400x1000xf32>
+  %m = stablehlo.multiply %x, %b : tensor<400x1000xf32>
+  %r = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<400x1000xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %r : tensor<1000xf32>
+}
+// -----
+// Unsigned indices beyond what signed ones can be.
+func.func @main(%x: tensor<10xui16>, %w: tensor<300xui32>) -> (tensor<4xui16>, tensor<100xui32>, tensor<4xui16>) {
+  %i = stablehlo.constant dense<[[18446744073709551615], [9223372036854775808], [9], [3]]> : tensor<4x1xui64>
+  %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}
+      : (tensor<10xui16>, tensor<4x1xui64>) -> tensor<4xui16>
+  %1 = stablehlo.add %0, %0 : tensor<4xui16>
+  %j = stablehlo.iota dim = 0 : tensor<100xui8>
+  %c = stablehlo.constant dense<150> : tensor<100xui8>
+  %k = stablehlo.add %j, %c : tensor<100xui8>
+  %2 = "stablehlo.gather"(%w, %k) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}
+      : (tensor<300xui32>, tensor<100xui8>) -> tensor<100xui32>
+  %3 = stablehlo.add %2, %2 : tensor<100xui32>
+  %l = stablehlo.constant dense<18446744073709551615> : tensor<ui64>
+  %4 = stablehlo.dynamic_slice %x, %l, sizes = [4] : (tensor<10xui16>, tensor<ui64>) -> tensor<4xui16>
+  return %1, %3, %4 : tensor<4xui16>, tensor<100xui32>, tensor<4xui16>
+}
+// -----
+// Runs of two elements of two bytes.
+func.func @main(%x: tensor<5xi16>) -> tensor<4x2xi16> {
+  %i = stablehlo.constant dense<[3, 0, 9, -1]> : tensor<4xi32>
+  %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2>, indices_are_sorted = false}
+      : (tensor<5xi16>, tensor<4xi32>) -> tensor<4x2xi16>
+  return %0 : tensor<4x2xi16>
+}
+// -----
+// An update as large as what it updates does not lie there already.
+func.func @main(%x: tensor<3x8xbf16>, %y: tensor<3x8xbf16>, %u: tensor<3x2xbf16>, %i: tensor<i8>)
+    -> (tensor<3x8xbf16>, tensor<3x8xbf16>) {
+  %0 = stablehlo.dynamic_update_slice %y, %u, %i, %i
+      : (tensor<3x8xbf16>, tensor<3x2xbf16>, tensor<i8>, tensor<i8>) -> tensor<3x8xbf16>
+  %1 = stablehlo.multiply %x, %0 : tensor<3x8xbf16>
+  %2 = stablehlo.dynamic_update_slice %x, %1, %i, %i
+      : (tensor<3x8xbf16>, tensor<3x8xbf16>, tensor<i8>, tensor<i8>) -> tensor<3x8xbf16>
+  return %2, %x : tensor<3x8xbf16>, tensor<3x8xbf16>
+}
+// -----
+// Windows that lie outside of a concatenation as a whole, one window behind the other.
+func.func @main(%x: tensor<1xf32>, %y: tensor<3xf32>, %i: tensor<f32>) -> tensor<6xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>
+  %1 = "stablehlo.reduce_window"(%0, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) {window_dimensions = array<i64: 1>, padding = dense<[[2, 0]]> : tensor<1x2xi64>}
+      : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  %2 = "stablehlo.reduce_window"(%1, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) {window_dimensions = array<i64: 2>, padding = dense<[[0, 1]]> : tensor<1x2xi64>}
+      : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
+// -----
+// A window of one element has the initial value in it.
+func.func @main(%x: tensor<9xf64>) -> tensor<9xf64> {
+  %i = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%x, %i) ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %m = stablehlo.minimum %a, %b : tensor<f64>
+    stablehlo.return %m : tensor<f64>
+  }) {window_dimensions = array<i64: 1>} : (tensor<9xf64>, tensor<f64>) -> tensor<9xf64>
+  return %0 : tensor<9xf64>
+}
+// -----
+// The parts of a concatenation inside a sum are told apart at run time.
+func.func @main(%x: tensor<17x33x100xf64>, %i: tensor<f64>) -> tensor<15x100xf64> {
+  %0 = stablehlo.concatenate %x, %x, %x, %x, dim = 0 : (tensor<17x33x100xf64>, tensor<17x33x100xf64>,
+      tensor<17x33x100xf64>, tensor<17x33x100xf64>) -> tensor<68x33x100xf64>
+  %1 = stablehlo.cosine %0 : tensor<68x33x100xf64>
+  %2 = stablehlo.reduce(%1 init: %i) applies stablehlo.add across dimensions = [0, 1]
+      : (tensor<68x33x100xf64>, tensor<f64>) -> tensor<100xf64>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [1] : (tensor<100xf64>) -> tensor<15x100xf64>
+  return %3 : tensor<15x100xf64>
+}
+// -----
+// The first of several NaNs; NaN that loses because the body does not ask for it.
+func.func @main(%x: tensor<257xf32>) -> (tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<257xf32>
+  %more = stablehlo.add %x, %one : tensor<257xf32>
+  %0 = stablehlo.sqrt %more : tensor<257xf32>
+  %i = stablehlo.iota dim = 0 : tensor<257xi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %1:2 = "stablehlo.reduce"(%0, %i, %low, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<i32>):
+    %g = stablehlo.compare GT, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %h = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %p = stablehlo.or %g, %h : tensor<i1>
+    %q = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %r = stablehlo.compare LT, %b, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %s = stablehlo.and %q, %r : tensor<i1>
+    %t = stablehlo.or %p, %s : tensor<i1>
+    %u = stablehlo.select %p, %a, %c : tensor<i1>, tensor<f32>
+    %v = stablehlo.select %t, %b, %d : tensor<i1>, tensor<i32>
+    stablehlo.return %u, %v : tensor<f32>, tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<257xf32>, tensor<257xi32>, tensor<f32>, tensor<i32>)
+      -> (tensor<f32>, tensor<i32>)
+  %2:2 = "stablehlo.reduce"(%x, %i, %nan, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %q = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %r = stablehlo.compare LT, %b, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %s = stablehlo.and %q, %r : tensor<i1>
+    %t = stablehlo.or %p, %s : tensor<i1>
+    %u = stablehlo.select %p, %a, %c : tensor<i1>, tensor<f32>
+    %v = stablehlo.select %t, %b, %d : tensor<i1>, tensor<i32>
+    stablehlo.return %u, %v : tensor<f32>, tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<257xf32>, tensor<257xi32>, tensor<f32>, tensor<i32>)
+      -> (tensor<f32>, tensor<i32>)
+  return %1#0, %1#1, %2#0, %2#1 : tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>
+}
