@@ -36,7 +36,8 @@ static void fill(hlo_dtype_t dtype, int64_t count, uint8_t* out) {
     } else if (hlo_dtype_is_float(dtype)) {
       for (size_t b = 0; b < bytes; b++) element[b] = (uint8_t)next_random();
     } else {
-      hlo_dtype_store_int64(dtype, element, (int64_t)next_random() << 40 ^ next_random() << 3);
+      const uint64_t high = next_random(), low = next_random();
+      hlo_dtype_store_int64(dtype, element, (int64_t)(high << 40 ^ low << 3));
       if (dtype == HLO_DTYPE_PRED) *element &= 1;
     }
   }

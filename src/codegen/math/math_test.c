@@ -251,11 +251,11 @@ static double random_float(uint64_t* state, bool is_f64) {
 
 static int64_t random_integer(uint64_t* state) {
   const uint64_t random = next_random(state);
-  const int64_t power = (int64_t)(1ull << (random >> 8 & 63)) + (int64_t)(random >> 16 & 3) - 1;
+  const int64_t power = (int64_t)((1ull << (random >> 8 & 63)) + (random >> 16 & 3) - 1);
   switch (random % 4) {
     case 0: return (int64_t)next_random(state);
     case 1: return (int64_t)(next_random(state)) >> (random >> 8 & 63);
-    case 2: return random & 4 ? -power : power;
+    case 2: return random & 4 ? (int64_t)(0 - (uint64_t)power) : power;
     default:
       return (int64_t)((random >> 20 & 0x1ff) << (random >> 8 & 31)) + (int64_t)(random >> 40 & 1);
   }
