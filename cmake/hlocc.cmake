@@ -323,7 +323,7 @@ function(hlo_pytest name marker labels)
   add_test(NAME ${name} COMMAND ${HLOCC_PYTHON} -m pytest -q -p no:cacheprovider -m ${marker}
            ${CMAKE_SOURCE_DIR}/tests/jax)
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1500 ENVIRONMENT
-    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;HLOCC_TOOL=${CMAKE_BINARY_DIR}/bin/hlocc")
+    "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;TOOL_OF_TESTS=${CMAKE_BINARY_DIR}/bin/hlocc")
 endfunction()
 
 # Headers, libraries, tool, man pages, pkg-config and CMake package files.

@@ -12,7 +12,7 @@ import pytest
 from jaxlib import _hlo, _jax
 from test_programs import lapack_for_xla, programs, run  # noqa: F401
 
-TOOL = pathlib.Path(os.environ.get("HLOCC_TOOL", programs.FOLDER.parents[2] / "build" / "bin" / "hlocc"))
+TOOL = pathlib.Path(os.environ.get("TOOL_OF_TESTS", programs.FOLDER.parents[2] / "build" / "bin" / "hlocc"))
 
 
 def translate(form, path):
