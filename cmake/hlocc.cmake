@@ -236,7 +236,6 @@ endfunction()
 
 # Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.
 function(hlo_pjrt_abi_checks target)
-  find_package(Python3 COMPONENTS Interpreter REQUIRED)
   set(table ${CMAKE_SOURCE_DIR}/tests/data/pjrt-abi.tsv)
   set(tool ${CMAKE_SOURCE_DIR}/tools/pjrt_abi_checks.py)
   set(checks ${CMAKE_BINARY_DIR}/generated/pjrt_abi_checks.inc)
@@ -288,7 +287,6 @@ endfunction()
 # (labels jax, smoke).
 function(hlo_text_tests)
   if(TARGET hlocc_cli)
-    find_package(Python3 COMPONENTS Interpreter REQUIRED)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
              $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(cli/tool PROPERTIES LABELS unit TIMEOUT 120)
@@ -297,8 +295,6 @@ function(hlo_text_tests)
              --run $<TARGET_FILE:hlocc_cli> add_scalar cholesky_256 topk32_1024x4096 maxpool2x2
              while_1e4_vec100 mlp_train_digits lstm_scan_128 partial_auto_shard_map all_to_all_8)
     set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit TIMEOUT 120)
-  endif()
-  if(TARGET hlocc_cli)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
@@ -307,7 +303,6 @@ function(hlo_text_tests)
     set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 300)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
-    find_package(Python3 COMPONENTS Interpreter REQUIRED)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py
              --tool $<TARGET_FILE:hlocc_cli> ${CMAKE_SOURCE_DIR}/tests/golden)
     set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 300)
