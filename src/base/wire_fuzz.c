@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/wire.h"
-#include "base/wire_mutator.inl"
+#include "base/wire_fuzz.inl"
 
 typedef struct node {
   bool flag, has_flag;
@@ -56,14 +56,4 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_strbuf_deinit(&once);
   hlo_strbuf_deinit(&twice);
   return 0;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  return mutate_wire(data, size, max_size, seed);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
-                                 size_t second_size, uint8_t* out, size_t max_size, unsigned seed) {
-  hlo_wire_bytes_t message = {first, first_size}, donor = {second, second_size};
-  return mutate_wire_from(message, donor, out, max_size, seed);
 }

@@ -146,16 +146,9 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   hlocc_compile_options_t options;
   HLO_TRY(copy_options(&options, sizeof options, given));
   hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
+  hlo_compile_config_read(&client->config, &client->observer, &config);
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
-  if (*client->config.backend) config.backend = client->config.backend;
-  config.cpu = client->config.cpu;
-  config.cc = client->config.cc;
-  config.verify_each = client->config.check;
-  config.perf = client->config.perf;
-  config.gdb = client->config.gdb;
-  config.observer = &client->observer;
   const char* name = options.file_name ? options.file_name : path;
   hlo_executable_t* compiled = NULL;
   HLO_TRY(compile(bytes, size_bytes, name, &config, &compiled));

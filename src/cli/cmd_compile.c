@@ -85,15 +85,9 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_strbuf_t header = {0};
   hlo_listing_t listing = {.out = out, .header = cli->header ? &header : NULL};
   hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
-  config.verify_each = cli->verify_each || cli->config.check;
-  config.perf = cli->config.perf;
-  config.gdb = cli->config.gdb;
-  config.observer = &cli->observer;
+  hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  config.verify_each |= cli->verify_each;
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
-  if (*cli->config.backend) config.backend = cli->config.backend;
-  config.cpu = cli->config.cpu;
-  config.cc = cli->config.cc;
   HLO_TRY(choose_listing(cli, &listing, &config.listing));
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;

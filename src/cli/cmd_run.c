@@ -242,25 +242,18 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   const hlo_cli_t* cli = run->cli;
   drop_compiled(run);
   if (strcmp(cli->config.backend, "interp") == 0 || run->process_count > 1) return hlo_ok();
-  const hlo_backend_t* backend =
-      hlo_backend_find(*cli->config.backend ? cli->config.backend : NULL);
+  hlo_compile_config_t config;
+  hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  const hlo_backend_t* backend = hlo_backend_find(config.backend);
   if (!backend) {
     return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
                              cli->config.backend);
   }
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &cli->observer, run->func->name, hlo_module_hash(module));
-  hlo_compile_config_t config;
-  hlo_compile_config_init(&config);
   config.entry = run->func->name;
-  config.cpu = cli->config.cpu;
-  config.cc = cli->config.cc;
-  config.verify_each = cli->config.check;
-  config.perf = cli->config.perf;
-  config.gdb = cli->config.gdb;
-  config.observer = &cli->observer;
   config.dumper = &dumper;
-  HLO_TRY(backend->compile(module, &config, &run->compiled));
+  HLO_TRY(backend->compile(backend, module, &config, &run->compiled));
   if (run->compiled->backend == hlo_backend_find("interp")) drop_compiled(run);
   if (!run->compiled || run->pool) return hlo_ok();
   hlo_pool_options_t options = {.worker_count = (uint32_t)cli->config.num_threads};

@@ -148,7 +148,8 @@ static void interp_destroy(hlo_program_t* program) {
   hlo_mem_free(data);
 }
 
-static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_config_t* config,
+static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* module,
+                                   const hlo_compile_config_t* config,
                                    hlo_program_t** out_program) {
   HLO_TRY(hlo_custom_call_check(module));
   interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
@@ -159,7 +160,7 @@ static hlo_status_t interp_compile(hlo_module_t* module, const hlo_compile_confi
     return status;
   }
   data->entry = hlo_backend_entry(module, config);
-  data->base = (hlo_program_t){.backend = &hlo_backend_interp,
+  data->base = (hlo_program_t){.backend = backend,
                                .entry = interp_entry,
                                .data = data,
                                .destroy = interp_destroy,

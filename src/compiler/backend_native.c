@@ -49,7 +49,7 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
   } else if (config->observer) {
     HLO_LOG(&config->observer->log, INFO, "interpreted, not compiled: %s", cause);
   }
-  return hlo_backend_interp.compile(module, config, out_program);
+  return hlo_backend_interp.compile(&hlo_backend_interp, module, config, out_program);
 }
 
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
@@ -107,27 +107,7 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
   return status;
 }
 
-static hlo_status_t compile_native(hlo_module_t* module, const hlo_compile_config_t* config,
-                                   hlo_program_t** out_program) {
-  return compile(&hlo_backend_native, module, config, out_program);
-}
-
-static hlo_status_t compile_vir(hlo_module_t* module, const hlo_compile_config_t* config,
-                                hlo_program_t** out_program) {
-  return compile(&hlo_backend_vir, module, config, out_program);
-}
-
-static hlo_status_t compile_plain(hlo_module_t* module, const hlo_compile_config_t* config,
-                                  hlo_program_t** out_program) {
-  return compile(&hlo_backend_plain, module, config, out_program);
-}
-
-static hlo_status_t compile_c(hlo_module_t* module, const hlo_compile_config_t* config,
-                              hlo_program_t** out_program) {
-  return compile(&hlo_backend_c, module, config, out_program);
-}
-
-const hlo_backend_t hlo_backend_native = {"native", compile_native};
-const hlo_backend_t hlo_backend_vir = {"vir", compile_vir};
-const hlo_backend_t hlo_backend_plain = {"plain", compile_plain};
-const hlo_backend_t hlo_backend_c = {"c", compile_c};
+const hlo_backend_t hlo_backend_native = {"native", compile};
+const hlo_backend_t hlo_backend_vir = {"vir", compile};
+const hlo_backend_t hlo_backend_plain = {"plain", compile};
+const hlo_backend_t hlo_backend_c = {"c", compile};

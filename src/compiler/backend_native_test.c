@@ -45,7 +45,7 @@ static hlo_status_t make_program(const hlo_backend_t* backend, fixture_t* f) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.verify_each = true;
-  return backend->compile(f->module, &config, &f->program);
+  return backend->compile(backend, f->module, &config, &f->program);
 }
 
 static void make(const char* text, const hlo_backend_t* backend, fixture_t* f) {

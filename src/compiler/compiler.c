@@ -18,6 +18,18 @@ void hlo_compile_config_init(hlo_compile_config_t* config) {
   *config = (hlo_compile_config_t){.replica_count = 1, .partition_count = 1};
 }
 
+void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
+                             hlo_compile_config_t* config) {
+  hlo_compile_config_init(config);
+  config->backend = *options->backend ? options->backend : NULL;
+  config->cpu = options->cpu;
+  config->cc = options->cc;
+  config->verify_each = options->check;
+  config->perf = options->perf;
+  config->gdb = options->gdb;
+  config->observer = observer;
+}
+
 const hlo_backend_t* hlo_backend_find(const char* name) {
   static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
                                                    &hlo_backend_vir, &hlo_backend_plain,
@@ -90,7 +102,7 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   }
   hlo_trace_t* trace = hlo_observer_trace(config.observer);
   uint64_t begin = hlo_trace_begin(trace);
-  hlo_status_t status = backend->compile(executable->module, &config, &executable->program);
+  hlo_status_t status = backend->compile(backend, executable->module, &config, &executable->program);
   hlo_trace_end(trace, begin, "compile", "back end", backend->name);
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/config.h"
 #include "base/diag.h"
 #include "base/kernel_abi.h"
 #include "base/observer.h"
@@ -30,6 +31,9 @@ typedef struct hlo_compile_config {
 } hlo_compile_config_t;
 
 void hlo_compile_config_init(hlo_compile_config_t* config);
+/// As above, then what the options of the library say (lent, as the observer is).
+void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
+                             hlo_compile_config_t* config);
 
 /// One argument or result of an executable. The type is static.
 typedef struct hlo_signature_entry {
@@ -64,8 +68,8 @@ struct hlo_backend {
   const char* name;
   /// Compiles the entry function of a verified module that the program may keep using (the
   /// executable owns it and outlives the program).
-  hlo_status_t (*compile)(hlo_module_t* module, const hlo_compile_config_t* config,
-                          hlo_program_t** out_program);
+  hlo_status_t (*compile)(const hlo_backend_t* backend, hlo_module_t* module,
+                          const hlo_compile_config_t* config, hlo_program_t** out_program);
 };
 
 /// NULL when unknown; name NULL: the default.

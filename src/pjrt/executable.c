@@ -136,23 +136,16 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
                                     hlo_executable_t** out_executable) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
-  config.replica_count = options->replica_count;
-  config.partition_count = options->partition_count;
   if (settings != NULL) {
+    hlo_compile_config_read(&settings->config, &settings->observer, &config);
     if (options->unknown_debug_option_count != 0) {
       HLO_LOG(&settings->observer.log, INFO,
               "compile options: %u debug options of a newer XLA ignored",
               options->unknown_debug_option_count);
     }
-    const char* backend = settings->config.backend;
-    config.backend = backend[0] != '\0' ? backend : NULL;
-    config.cpu = settings->config.cpu;
-    config.cc = settings->config.cc;
-    config.verify_each = settings->config.check;
-    config.perf = settings->config.perf;
-    config.gdb = settings->config.gdb;
-    config.observer = &settings->observer;
   }
+  config.replica_count = options->replica_count;
+  config.partition_count = options->partition_count;
   return hlo_compile(code, code_size, NULL, &config, options->serialized, options->serialized_bytes,
                      NULL, out_executable);
 }

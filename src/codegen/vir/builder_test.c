@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of building vector IR: places of pure instructions, merging, folding, memory failures.
-#include "codegen/vir/builder.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-static const hlo_vir_type_t f32x8 = {HLO_VIR_F32, 8};
-
-typedef struct fixture {
-  hlo_vir_module_t* module;
-  hlo_vir_func_t* func;
-  hlo_vir_builder_t b;
-} fixture_t;
-
-static int setup(void** state) {
-  static fixture_t fixture;
-  assert_true(hlo_status_is_ok(hlo_vir_module_create(&fixture.module)));
-  fixture.func = hlo_vir_func_create(fixture.module, "f", 3, false);
-  hlo_vir_builder_init(&fixture.b, fixture.func);
-  *state = &fixture;
-  return 0;
-}
-
-static int teardown(void** state) {
-  fixture_t* fixture = *state;
-  hlo_vir_builder_deinit(&fixture->b);
-  hlo_vir_module_release(fixture->module);
-  return 0;
-}
+#include "codegen/vir/test_util.h"
 
 static hlo_vir_value_t* iadd_const(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t c) {
   return hlo_vir_index(b, HLO_VIR_iadd, x, hlo_vir_iconst(b, c));

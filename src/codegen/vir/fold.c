@@ -31,17 +31,6 @@ static int64_t wrap_mul(int64_t x, int64_t y) {
 
 // ---- INDEX -------------------------------------------------------------------------------------
 
-static bool compare(hlo_vir_condition_t condition, int64_t x, int64_t y) {
-  switch (condition) {
-    case HLO_VIR_EQ: return x == y;
-    case HLO_VIR_NE: return x != y;
-    case HLO_VIR_LT: return x < y;
-    case HLO_VIR_LE: return x <= y;
-    case HLO_VIR_GT: return x > y;
-    default: return x >= y;
-  }
-}
-
 // op on two constants; false where it has no value.
 static bool evaluate(const hlo_vir_value_t* draft, int64_t x, int64_t y, int64_t* out) {
   switch (draft->op) {
@@ -58,7 +47,7 @@ static bool evaluate(const hlo_vir_value_t* draft, int64_t x, int64_t y, int64_t
     case HLO_VIR_iand: *out = x & y; return true;
     case HLO_VIR_ior: *out = x | y; return true;
     case HLO_VIR_ixor: *out = x ^ y; return true;
-    case HLO_VIR_icmp: *out = compare((hlo_vir_condition_t)draft->flags, x, y); return true;
+    case HLO_VIR_icmp: *out = hlo_vir_compare_index(draft->flags, x, y); return true;
     default: return false;
   }
 }
@@ -138,7 +127,7 @@ static hlo_vir_value_t* fold_index_pair(hlo_vir_builder_t* b, const hlo_vir_valu
     case HLO_VIR_ior: return x == y ? x : NULL;
     case HLO_VIR_ixor: return x == y ? hlo_vir_iconst(b, 0) : NULL;
     case HLO_VIR_icmp:
-      return x == y ? hlo_vir_iconst(b, compare((hlo_vir_condition_t)draft->flags, 0, 0)) : NULL;
+      return x == y ? hlo_vir_iconst(b, hlo_vir_compare_index(draft->flags, 0, 0)) : NULL;
     default: return NULL;
   }
 }

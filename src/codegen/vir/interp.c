@@ -190,17 +190,6 @@ static flow_t run_memory(run_t* run, const hlo_vir_value_t* value) {
 
 // ---- INDEX -------------------------------------------------------------------------------------
 
-static int64_t compare_index(uint32_t condition, int64_t x, int64_t y) {
-  switch (condition) {
-    case HLO_VIR_EQ: return x == y;
-    case HLO_VIR_NE: return x != y;
-    case HLO_VIR_LT: return x < y;
-    case HLO_VIR_LE: return x <= y;
-    case HLO_VIR_GT: return x > y;
-    default: return x >= y;
-  }
-}
-
 // Values without operands.
 static uint64_t index_leaf(run_t* run, const hlo_vir_value_t* value) {
   switch (value->op) {
@@ -245,7 +234,7 @@ static flow_t run_index(run_t* run, const hlo_vir_value_t* value) {
     case HLO_VIR_ixor: *out = x ^ y; break;
     case HLO_VIR_ishl: *out = x << value->imm; break;
     case HLO_VIR_ishr: *out = (uint64_t)(sx >> value->imm); break;
-    case HLO_VIR_icmp: *out = (uint64_t)compare_index(value->flags, sx, sy); break;
+    case HLO_VIR_icmp: *out = hlo_vir_compare_index(value->flags, sx, sy); break;
     default: *out = x ? y : (uint64_t)index_of(run, value->operands[2]); break;  // iselect
   }
   return FLOW_NEXT;

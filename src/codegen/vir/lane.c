@@ -144,3 +144,14 @@ bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t
     default: *out = lane_F64(value->op, value->imm, a, b, c); return true;
   }
 }
+
+bool hlo_vir_compare_index(uint32_t condition, int64_t x, int64_t y) {
+  switch (condition) {
+    case HLO_VIR_EQ: return x == y;
+    case HLO_VIR_NE: return x != y;
+    case HLO_VIR_LT: return x < y;
+    case HLO_VIR_LE: return x <= y;
+    case HLO_VIR_GT: return x > y;
+    default: return x >= y;
+  }
+}

@@ -15,4 +15,7 @@ hlo_vir_elem_t hlo_vir_lane_elem(const hlo_vir_value_t* value);
 /// overflow of sdiv and srem. To be called in the state of hlo_fp_enter().
 bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t c, uint64_t* out);
 
+/// What icmp with this hlo_vir_condition_t says of two INDEX values.
+bool hlo_vir_compare_index(uint32_t condition, int64_t x, int64_t y);
+
 #endif  // HLO_CODEGEN_VIR_LANE_H_

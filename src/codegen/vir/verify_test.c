@@ -6,33 +6,10 @@
 
 #include <cmocka.h>
 
-#include "codegen/vir/builder.h"
+#include "codegen/vir/test_util.h"
 
-static const hlo_vir_type_t f32x8 = {HLO_VIR_F32, 8};
 static const hlo_vir_type_t i32x8 = {HLO_VIR_I32, 8};
 static const hlo_vir_type_t index_type = {HLO_VIR_INDEX, 1};
-
-typedef struct fixture {
-  hlo_vir_module_t* module;
-  hlo_vir_func_t* func;
-  hlo_vir_builder_t b;
-} fixture_t;
-
-static int setup(void** state) {
-  static fixture_t fixture;
-  assert_true(hlo_status_is_ok(hlo_vir_module_create(&fixture.module)));
-  fixture.func = hlo_vir_func_create(fixture.module, "f", 3, false);
-  hlo_vir_builder_init(&fixture.b, fixture.func);
-  *state = &fixture;
-  return 0;
-}
-
-static int teardown(void** state) {
-  fixture_t* fixture = *state;
-  hlo_vir_builder_deinit(&fixture->b);
-  hlo_vir_module_release(fixture->module);
-  return 0;
-}
 
 static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_type_t type) {
   return hlo_vir_emit(b, HLO_VIR_load, type, 0, 0, 1, (hlo_vir_value_t*[]){hlo_vir_param(b, 1)});
