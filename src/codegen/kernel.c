@@ -94,8 +94,7 @@ static double extent_product(const hlo_tiling_t* tiling, uint64_t digits) {
 static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t digits = tiled->digits;
   if (tiled->kind == HLO_TILED_REDUCE) {
-    const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
-    digits |= (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;
+    digits |= hlo_tiled_space_mask(&tiling->spaces[tiled->reduction]);
   }
   return digits;
 }
@@ -103,22 +102,20 @@ static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 // What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes), 1 a
 // plain vector, more for strides, -1 when it cannot be done.
 static double lane_cost(const hlo_expr_t* offset, uint32_t digit, size_t element_bytes) {
-  if (!(offset->digits >> digit & 1)) return 0;
-  int64_t coefficient = hlo_expr_coefficient(offset, digit);
-  for (uint32_t i = 0; i < offset->term_count; ++i) {
-    const hlo_expr_atom_t* atom = offset->terms[i].atom;
-    if (!(atom->digits >> digit & 1) || atom->kind == HLO_EXPR_DIGIT) continue;
-    if (atom->kind != HLO_EXPR_VALUE) return -1;
-    coefficient = 2;  // a gather
+  switch (hlo_tiled_lane_access(offset, digit)) {
+    case HLO_LANE_SAME: return 0;
+    case HLO_LANE_PLAIN: return 1;
+    case HLO_LANE_GATHERED: return element_bytes >= 4 ? 6 : -1;
+    case HLO_LANE_UNKNOWN: break;
   }
-  if (coefficient == 1) return 1;
-  return element_bytes >= 4 ? 6 : -1;
+  return -1;
 }
 
 // The cost of all loads and stores with lanes over `digit`; HLO_TILED_MAX_DIGITS: none, reductions have
 // their own lanes. Negative when impossible.
 static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
   double cost = 0;
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double weight = extent_product(tiling, tiled->digits);
@@ -130,11 +127,10 @@ static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t l
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;
     } else {
-      uint64_t reduced = tiled->digits & ~((((uint64_t)1) << tiling->spaces[0].digit_count) - 1);
-      cost += weight * (reduced ? 1.0 / lanes : 1.0);
+      cost += weight * (tiled->digits & ~output_digits ? 1.0 / lanes : 1.0);
     }
   }
-  double stores = extent_product(tiling, (((uint64_t)1) << tiling->spaces[0].digit_count) - 1);
+  double stores = extent_product(tiling, output_digits);
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     if (digit == HLO_TILED_MAX_DIGITS) {
       cost += stores;
@@ -270,26 +266,34 @@ static double estimate_ns(const hlo_tiling_t* tiling, uint32_t lanes) {
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// How many chunks the whole kernel's work is worth.
+static int64_t wanted_chunks(const hlo_kernel_t* kernel) {
+  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
+  return wanted < MAX_CHUNKS ? wanted : MAX_CHUNKS;
+}
+
+// Cuts `extent` into at most `wanted` chunks of a multiple of `step`; how many they are.
+static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted, int64_t step) {
+  kernel->chunk_size = divide_up(divide_up(extent, wanted), step) * step;
+  return (uint64_t)divide_up(extent, kernel->chunk_size);
+}
+
 static void choose_chunks(hlo_kernel_t* kernel) {
   kernel->chunk_count = 1;
   if (kernel->cost_ns < SERIAL_NS || kernel->loop_count == 0) return;
-  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
-  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
+  int64_t wanted = wanted_chunks(kernel);
   const int64_t* extents = kernel->spaces[0].extents;
   int64_t outer = extents[kernel->loops[0]];
   int64_t vectors = kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS;
   int64_t strip = kernel->is_vector ? (int64_t)kernel->lanes * vectors : 1;
-  if (outer < wanted && kernel->loop_count > 1) {
-    bool is_last = kernel->loop_count == 2;
-    int64_t inner = extents[kernel->loops[1]], step = is_last ? strip : 1;
-    kernel->is_split_twice = true;
-    kernel->chunk_size = divide_up(divide_up(inner, divide_up(wanted, outer)), step) * step;
-    kernel->parts_per_outer = (uint64_t)divide_up(inner, kernel->chunk_size);
+  kernel->is_split_twice = outer < wanted && kernel->loop_count > 1;
+  if (kernel->is_split_twice) {
+    int64_t step = kernel->loop_count == 2 ? strip : 1;
+    kernel->parts_per_outer =
+        cut_chunks(kernel, extents[kernel->loops[1]], divide_up(wanted, outer), step);
     kernel->chunk_count = (uint64_t)outer * kernel->parts_per_outer;
   } else {
-    int64_t step = kernel->loop_count == 1 ? strip : 1;
-    kernel->chunk_size = divide_up(divide_up(outer, wanted), step) * step;
-    kernel->chunk_count = (uint64_t)divide_up(outer, kernel->chunk_size);
+    kernel->chunk_count = cut_chunks(kernel, outer, wanted, kernel->loop_count == 1 ? strip : 1);
   }
 }
 
@@ -319,11 +323,8 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   const hlo_tiled_space_t* space = &tiling->spaces[kernel->split_space];
   while (space->extents[kernel->split_digit] < 2) ++kernel->split_digit;
   int64_t extent = space->extents[kernel->split_digit];
-  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
-  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
   int64_t step = space->digit_count == kernel->split_digit + 1 ? kernel->lanes * STRIP_VECTORS : 1;
-  kernel->chunk_size = divide_up(divide_up(extent, wanted), step) * step;
-  kernel->chunk_count = (uint64_t)divide_up(extent, kernel->chunk_size);
+  kernel->chunk_count = cut_chunks(kernel, extent, wanted_chunks(kernel), step);
   kernel->partial_count = partials;
   if (kernel->chunk_count < 2) kernel->split_space = kernel->partial_count = 0;
   return hlo_ok();
@@ -333,7 +334,7 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
 // it depends on.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
-  uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   double count = extent_product(tiling, computed_digits(tiling, tiled) & ~output_digits), outer = 1;
   double needed = 1;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
@@ -378,7 +379,7 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
 // memory between the two.
 static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes) return hlo_ok();
-  uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];

@@ -22,12 +22,7 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     address.flags = load_flags(e);
     return hlo_elementwise_load(e->b, dtype, 1, &address);
   }
-  bool is_plain = hlo_expr_coefficient(tiled->offset, e->lane_digit) == 1;
-  for (uint32_t i = 0; i < tiled->offset->term_count && is_plain; ++i) {
-    const hlo_expr_atom_t* atom = tiled->offset->terms[i].atom;
-    is_plain = atom->kind == HLO_EXPR_DIGIT || !(atom->digits >> e->lane_digit & 1);
-  }
-  if (is_plain) {
+  if (hlo_tiled_lane_access(tiled->offset, e->lane_digit) == HLO_LANE_PLAIN) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.mask = e->mask;
     address.flags = load_flags(e);
@@ -193,39 +188,9 @@ void hlo_emit_point(hlo_emitter_t* e) {
   }
 }
 
-// The lanes behind the last whole vector: masked, or one by one.
-static void emit_rest(hlo_emitter_t* e, uint32_t digit, hlo_range_t rest) {
-  hlo_vir_builder_t* b = e->b;
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
-  bool is_known = count->op == HLO_VIR_iconst;
-  if (!is_known) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
-  if (e->kernel->target->has_masks) {
-    e->mask =
-        hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1, &count);
-    hlo_emitter_open_loop(e, digit, rest.low, rest.end, e->lanes);
-  } else {
-    e->lane_digit = HLO_NO_DIGIT;
-    hlo_emitter_open_loop(e, digit, rest.low, rest.end, 1);
-  }
+static void emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
+  (void)copy, (void)context;
   hlo_emit_point(e);
-  hlo_emitter_close_loop(e, digit);
-  if (!is_known) hlo_emitter_close_if(e);
-}
-
-// The innermost loop over lanes: whole vectors, then what is left.
-static void emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
-  e->lane_digit = digit;
-  e->lanes = e->kernel->lanes;
-  hlo_range_t whole = {range.low, hlo_range_whole_end(e->b, range, e->lanes)};
-  hlo_range_t rest = {whole.end, range.end};
-  if (!hlo_range_is_empty(whole)) {
-    hlo_emitter_open_loop(e, digit, whole.low, whole.end, e->lanes);
-    hlo_emit_point(e);
-    hlo_emitter_close_loop(e, digit);
-  }
-  if (!hlo_range_is_empty(rest)) emit_rest(e, digit, rest);
-  e->lane_digit = HLO_NO_DIGIT;
-  e->mask = NULL;
 }
 
 // ---- loops
@@ -244,7 +209,7 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
     return;
   }
   if (kernel->is_vector && level + 1 == kernel->loop_count) {
-    emit_lane_loop(e, digit, ranges[level]);
+    hlo_emit_lane_loop(e, digit, ranges[level], 1, emit_lanes, NULL);
     return;
   }
   hlo_emitter_open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
@@ -336,12 +301,19 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
                          .lanes = 1};
 }
 
-// What cannot be emitted is out of memory, or a fault of the kernel's creation: the module is
-// unusable.
-static void give_up(hlo_vir_builder_t* b, hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return;
-  hlo_status_release(status);
-  b->module->arena.failed = true;
+static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                               hlo_vir_value_t* chunk) {
+  const hlo_kernel_t* kernel = e->kernel;
+  if (kernel->matmul) {
+    HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
+    hlo_matmul_emit(kernel, phase, &(hlo_point_emitter_t){.emitter = e}, e->b, e->addresses, chunk);
+    return hlo_ok();
+  }
+  if (kernel->split_space) {
+    return phase == 0 ? hlo_emit_partials(e, scratch, chunk) : hlo_emit_partials_finish(e, scratch);
+  }
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) HLO_TRY(emit_segment(e, scratch, i, chunk));
+  return hlo_ok();
 }
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
@@ -350,17 +322,7 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder
   hlo_emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  if (kernel->matmul) {
-    hlo_point_emitter_t points = {.emitter = &e};
-    give_up(b, hlo_emitter_start_segment(&e, &scratch, &kernel->segments[0]));
-    if (!b->module->arena.failed) hlo_matmul_emit(kernel, phase, &points, b, addresses, chunk);
-  } else if (kernel->split_space) {
-    give_up(b, phase == 0 ? hlo_emit_partials(&e, &scratch, chunk)
-                          : hlo_emit_partials_finish(&e, &scratch));
-  } else {
-    for (uint32_t i = 0; i < kernel->segment_count; ++i) {
-      give_up(b, emit_segment(&e, &scratch, i, chunk));
-    }
-  }
+  hlo_status_t status = emit_phase(&e, &scratch, phase, chunk);
+  if (!hlo_status_is_ok(status)) hlo_vir_module_fail(b->module, status);
   hlo_arena_deinit(&scratch);
 }

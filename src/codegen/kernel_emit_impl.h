@@ -73,6 +73,15 @@ hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, in
 /// Whether it is known to be empty.
 bool hlo_range_is_empty(hlo_range_t range);
 
+/// What is done at the digit's value: for a vector, for the active lanes of one (with a mask), or for
+/// one element (without lane digit). copy: which of the vectors of one iteration it is.
+typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
+
+/// `body` for all of a range in lanes: `unroll` vectors in each iteration, single vectors, and what is
+/// left, masked or, where there are no masks, element by element.
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
+                        hlo_lane_body_t body, void* context);
+
 // ---- positions (kernel_index.c)
 
 /// An expression as an INDEX value.

@@ -267,13 +267,8 @@ static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
     if (needed->kind == HLO_TILED_GUARD) return false;
     size_t bytes =
         needed->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(needed->value->type->dtype);
-    for (uint32_t k = 0; k < needed->offset->term_count; ++k) {
-      const hlo_expr_term_t* term = &needed->offset->terms[k];
-      if (!(term->atom->digits >> digit & 1)) continue;
-      bool is_known = term->atom->kind == HLO_EXPR_DIGIT || term->atom->kind == HLO_EXPR_VALUE;
-      bool is_plain = term->atom->kind == HLO_EXPR_DIGIT && term->coefficient == 1;
-      if (!is_known || (!is_plain && bytes < 4)) return false;
-    }
+    hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, digit);
+    if (access == HLO_LANE_UNKNOWN || (access == HLO_LANE_GATHERED && bytes < 4)) return false;
   }
   return marks != NULL;
 }
@@ -318,57 +313,15 @@ static hlo_range_t reduction_range(const hlo_emitter_t* e, uint32_t space_number
   return is_cut ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all) : all;
 }
 
-// The lanes behind the last whole vector.
-static void masked_rest(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit,
-                        hlo_range_t rest) {
-  hlo_vir_builder_t* b = e->b;
-  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
-  e->mask =
-      hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1, &count);
-  hlo_emitter_open_loop(e, digit, rest.low, rest.end, e->lanes);
-  accumulate(e, set, 0, true);
-  hlo_emitter_close_loop(e, digit);
-  e->mask = NULL;
-  hlo_emitter_close_if(e);
-}
+/// Accumulators of a loop over lanes, and those of one lane for its rest where there are no masks.
+typedef struct lane_sums {
+  hlo_sibling_set_t *set, *rest;
+} lane_sums_t;
 
-// The loop over the lanes of a reduction: unrolled vectors, single ones, the rest masked.
-static void lane_loop(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit, hlo_range_t range) {
-  hlo_vir_builder_t* b = e->b;
-  int64_t lanes = e->lanes, wide = lanes * set->unroll;
-  hlo_range_t unrolled = {range.low, hlo_range_whole_end(b, range, wide)};
-  hlo_range_t single = {unrolled.end,
-                        hlo_range_whole_end(b, (hlo_range_t){unrolled.end, range.end}, lanes)};
-  if (!hlo_range_is_empty(unrolled)) {
-    hlo_vir_value_t* counter = hlo_emitter_open_loop(e, digit, unrolled.low, unrolled.end, wide);
-    for (uint32_t u = 0; u < set->unroll; ++u) {
-      if (u > 0) hlo_emitter_forget_digit(e, digit);
-      e->digits[digit] = hlo_vir_index(b, HLO_VIR_iadd, counter, hlo_vir_iconst(b, u * lanes));
-      e->bound |= (uint64_t)1 << digit;
-      accumulate(e, set, u, false);
-    }
-    hlo_emitter_close_loop(e, digit);
-  }
-  if (set->unroll > 1 && !hlo_range_is_empty(single)) {
-    hlo_emitter_open_loop(e, digit, single.low, single.end, lanes);
-    accumulate(e, set, 0, false);
-    hlo_emitter_close_loop(e, digit);
-  }
-  hlo_range_t rest = {set->unroll > 1 ? single.end : unrolled.end, range.end};
-  if (e->kernel->target->has_masks && !hlo_range_is_empty(rest)) masked_rest(e, set, digit, rest);
-}
-
-// What the masked part is where there are no masks: one element at a time into accumulators of
-// their own.
-static void scalar_rest(hlo_emitter_t* e, hlo_sibling_set_t* rest, uint32_t digit,
-                        hlo_range_t range) {
-  uint32_t lane_digit = e->lane_digit;
-  e->lane_digit = HLO_NO_DIGIT;
-  hlo_emitter_open_loop(e, digit, hlo_range_whole_end(e->b, range, e->lanes), range.end, 1);
-  accumulate(e, rest, 0, false);
-  hlo_emitter_close_loop(e, digit);
-  e->lane_digit = lane_digit;
+static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
+  const lane_sums_t* sums = context;
+  bool is_single = e->lane_digit == HLO_NO_DIGIT;
+  accumulate(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
 }
 
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
@@ -442,26 +395,18 @@ static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t
   uint32_t space_number = set->members[0]->reduction;
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   int64_t extent = space->extents[digit - space->first_digit];
-  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
-  hlo_vir_value_t* saved_mask = e->mask;
-  e->lane_digit = digit;
-  e->lanes = e->kernel->lanes;
-  e->mask = NULL;
+  uint32_t lanes = e->kernel->lanes;
   bool needs_rest = !e->kernel->target->has_masks;
-  set->unroll =
-      extent >= (int64_t)e->lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
+  set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
   hlo_sibling_set_t rest = *set;
   rest.unroll = 1;
-  hlo_reduce_start(e, set, e->lanes);
+  hlo_reduce_start(e, set, lanes);
   if (needs_rest) hlo_reduce_start(e, &rest, 1);
   hlo_reduce_open_loops(e, space_number, digit);
   hlo_range_t range = reduction_range(e, space_number, digit - space->first_digit);
-  lane_loop(e, set, digit, range);
-  if (needs_rest) scalar_rest(e, &rest, digit, range);
+  lane_sums_t sums = {set, &rest};
+  hlo_emit_lane_loop(e, digit, range, set->unroll, accumulate_lanes, &sums);
   hlo_reduce_close_loops(e, space_number, digit);
-  e->lane_digit = saved_digit;
-  e->lanes = saved_lanes;
-  e->mask = saved_mask;
   fold_accumulators(e, set, needs_rest ? &rest : NULL);
 }
 

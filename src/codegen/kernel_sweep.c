@@ -8,6 +8,7 @@ enum { SWEPT_ROWS = 8 };
 typedef struct sweep {
   hlo_sibling_set_t set;
   uint32_t space, row_digit;
+  uint32_t rows;  // of one block
 } sweep_t;
 
 static hlo_element_address_t accumulator_address(hlo_emitter_t* e, uint32_t output) {
@@ -34,8 +35,9 @@ static void load_accumulators(hlo_emitter_t* e, uint32_t lanes, hlo_vir_value_t*
   }
 }
 
-static void sweep_clear(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
-  (void)rows;
+static void sweep_clear(hlo_emitter_t* e, uint32_t copy, void* context) {
+  (void)copy;
+  const sweep_t* sweep = context;
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
     values[i] = hlo_reduce_identity(e, &sweep->set.accumulators[i], hlo_emitter_point_lanes(e));
@@ -43,11 +45,13 @@ static void sweep_clear(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
   store_accumulators(e, values);
 }
 
-static void sweep_rows(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
+static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
+  (void)copy;
+  const sweep_t* sweep = context;
   hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *values[HLO_MAX_ACCUMULATORS];
   load_accumulators(e, hlo_emitter_point_lanes(e), sums);
   hlo_vir_value_t* first = e->digits[sweep->row_digit];
-  for (uint32_t row = 0; row < rows; ++row) {
+  for (uint32_t row = 0; row < sweep->rows; ++row) {
     hlo_emitter_forget_digit(e, sweep->row_digit);
     e->digits[sweep->row_digit] =
         hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, row));
@@ -62,8 +66,9 @@ static void sweep_rows(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
   store_accumulators(e, sums);
 }
 
-static void sweep_finish(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
-  (void)rows;
+static void sweep_finish(hlo_emitter_t* e, uint32_t copy, void* context) {
+  (void)copy;
+  const sweep_t* sweep = context;
   hlo_vir_value_t *sums[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
   load_accumulators(e, hlo_emitter_point_lanes(e), sums);
   for (uint32_t i = 0; i < sweep->set.accumulator_count; ++i) {
@@ -72,37 +77,6 @@ static void sweep_finish(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows) {
   }
   hlo_reduce_combine(e, &sweep->set, first, sums, sums);
   store_accumulators(e, sums);
-}
-
-// `point` for all columns of the range, in vectors, then for the rest.
-static void sweep_columns(hlo_emitter_t* e, sweep_t* sweep, hlo_range_t range, uint32_t rows,
-                          void (*point)(hlo_emitter_t* e, sweep_t* sweep, uint32_t rows)) {
-  hlo_vir_builder_t* b = e->b;
-  uint32_t digit = e->kernel->loops[0];
-  e->lane_digit = digit;
-  e->lanes = e->kernel->lanes;
-  hlo_range_t whole = {range.low, hlo_range_whole_end(b, range, e->lanes)};
-  hlo_range_t rest = {whole.end, range.end};
-  hlo_emitter_open_loop(e, digit, whole.low, whole.end, e->lanes);
-  point(e, sweep, rows);
-  hlo_emitter_close_loop(e, digit);
-  if (!hlo_range_is_empty(rest)) {
-    hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
-    bool has_masks = e->kernel->target->has_masks;
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
-    if (has_masks) {
-      e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0, 0, 1,
-                             &count);
-    } else {
-      e->lane_digit = HLO_NO_DIGIT;
-    }
-    hlo_emitter_open_loop(e, digit, rest.low, rest.end, has_masks ? e->lanes : 1);
-    point(e, sweep, rows);
-    hlo_emitter_close_loop(e, digit);
-    hlo_emitter_close_if(e);
-  }
-  e->lane_digit = HLO_NO_DIGIT;
-  e->mask = NULL;
 }
 
 void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
@@ -115,20 +89,23 @@ void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[sweep.space];
   sweep.row_digit = space->first_digit + space->digit_count - 1;
   int64_t rows = space->extents[space->digit_count - 1], blocks = rows / SWEPT_ROWS * SWEPT_ROWS;
-  sweep_columns(e, &sweep, range, 0, sweep_clear);
+  uint32_t columns = e->kernel->loops[0];
+  hlo_emit_lane_loop(e, columns, range, 1, sweep_clear, &sweep);
   hlo_reduce_open_loops(e, sweep.space, sweep.row_digit);
   if (blocks > 0) {
     hlo_emitter_open_loop(e, sweep.row_digit, hlo_vir_iconst(e->b, 0), hlo_vir_iconst(e->b, blocks),
                           SWEPT_ROWS);
-    sweep_columns(e, &sweep, range, SWEPT_ROWS, sweep_rows);
+    sweep.rows = SWEPT_ROWS;
+    hlo_emit_lane_loop(e, columns, range, 1, sweep_rows, &sweep);
     hlo_emitter_close_loop(e, sweep.row_digit);
   }
   if (rows > blocks) {
     hlo_emitter_open_loop(e, sweep.row_digit, hlo_vir_iconst(e->b, blocks),
                           hlo_vir_iconst(e->b, rows), 1);
-    sweep_columns(e, &sweep, range, 1, sweep_rows);
+    sweep.rows = 1;
+    hlo_emit_lane_loop(e, columns, range, 1, sweep_rows, &sweep);
     hlo_emitter_close_loop(e, sweep.row_digit);
   }
   hlo_reduce_close_loops(e, sweep.space, sweep.row_digit);
-  sweep_columns(e, &sweep, range, 0, sweep_finish);
+  hlo_emit_lane_loop(e, columns, range, 1, sweep_finish, &sweep);
 }

@@ -68,11 +68,6 @@ static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t dept
   return i;
 }
 
-static uint64_t space_mask(const hlo_tiling_t* t, uint32_t space) {
-  const hlo_tiled_space_t* s = &t->spaces[space];
-  return (((uint64_t)1 << s->digit_count) - 1) << s->first_digit;
-}
-
 // ---- wishes
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -149,7 +144,9 @@ static hlo_tiled_t* add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
     tiled->digits |= tiled->operands[i]->digits;
   }
   if (tiled->offset) tiled->digits |= tiled->offset->digits;
-  if (tiled->kind == HLO_TILED_REDUCE) tiled->digits &= ~space_mask(t, tiled->reduction);
+  if (tiled->kind == HLO_TILED_REDUCE) {
+    tiled->digits &= ~hlo_tiled_space_mask(&t->spaces[tiled->reduction]);
+  }
   tiled->number = t->instance_count;
   t->instances[t->instance_count++] = tiled;
   uint64_t slot = hash_key(tiled->value, tiled->index, rank);
@@ -628,6 +625,18 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   for (uint32_t i = 0; i < outputs && !t->refusal; ++i) walk_output(t, i);
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
+}
+
+hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit) {
+  if (!(offset->digits >> digit & 1)) return HLO_LANE_SAME;
+  bool is_plain = hlo_expr_coefficient(offset, digit) == 1;
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_atom_t* atom = offset->terms[i].atom;
+    if (!(atom->digits >> digit & 1) || atom->kind == HLO_EXPR_DIGIT) continue;
+    if (atom->kind != HLO_EXPR_VALUE) return HLO_LANE_UNKNOWN;
+    is_plain = false;
+  }
+  return is_plain ? HLO_LANE_PLAIN : HLO_LANE_GATHERED;
 }
 
 static void mark_atoms(const hlo_expr_t* expr, bool* marks) {

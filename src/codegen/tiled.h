@@ -90,6 +90,21 @@ typedef struct hlo_tiling {
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
 
+/// The digits of a space, as a mask.
+static inline uint64_t hlo_tiled_space_mask(const hlo_tiled_space_t* space) {
+  return (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;
+}
+
+/// What lanes along a digit find at an offset.
+typedef enum hlo_lane_access {
+  HLO_LANE_SAME,      // all the same element
+  HLO_LANE_PLAIN,     // neighbours in memory
+  HLO_LANE_GATHERED,  // elements some stride apart, or at places that a value says
+  HLO_LANE_UNKNOWN,   // a quotient or remainder is in the way
+} hlo_lane_access_t;
+
+hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit);
+
 /// Marks what `tiled` needs, itself not, by number; marks: instance_count flags, cleared.
 void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);
 /// Whether a reduction is among what `tiled` needs.

@@ -94,11 +94,22 @@ hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) {
 
 void hlo_vir_module_release(hlo_vir_module_t* module) {
   if (!module) return;
+  hlo_status_release(module->failure);
   hlo_arena_deinit(&module->arena);
   hlo_mem_free(module);
 }
 
+void hlo_vir_module_fail(hlo_vir_module_t* module, hlo_status_t status) {
+  if (hlo_status_is_ok(module->failure)) {
+    module->failure = status;
+  } else {
+    hlo_status_release(status);
+  }
+  module->arena.failed = true;
+}
+
 hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) {
+  if (!hlo_status_is_ok(module->failure)) return hlo_status_clone(module->failure);
   return hlo_arena_status(&module->arena);
 }
 

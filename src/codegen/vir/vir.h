@@ -141,13 +141,16 @@ struct hlo_vir_module {
   hlo_vir_func_t *first_func, *last_func;
   uint32_t func_count, blob_count, blob_capacity;
   hlo_vir_blob_t* blobs;
+  hlo_status_t failure;         // what stopped building other than memory
   hlo_vir_value_t* poison;      // answered when memory is out: an INDEX that is in no block
   hlo_vir_func_t* poison_func;  // its only user is a builder that cannot build
 };
 
 hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) HLO_MUST_USE;
 void hlo_vir_module_release(hlo_vir_module_t* module);
-/// The sticky memory error of building, if any.
+/// Makes the module unusable for a reason other than memory; the first one stays. Takes over `status`.
+void hlo_vir_module_fail(hlo_vir_module_t* module, hlo_status_t status);
+/// The sticky error of building, if any.
 hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) HLO_MUST_USE;
 /// Copies constant bytes into the module, once for equal ones; its number for `rodata`.
 uint32_t hlo_vir_module_add_blob(hlo_vir_module_t* module, const void* bytes, size_t size_bytes);
