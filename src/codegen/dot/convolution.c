@@ -278,10 +278,11 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
   uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
   m->padding[lhs] = lhs_padding;
   m->padding[rhs] = rhs_padding;
-  m->operands[lhs] =
-      (hlo_matmul_operand_t){.input = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
-  m->operands[rhs] = (hlo_matmul_operand_t){
-      .input = 1, .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype, .first = first_of_rhs};
+  m->operands[lhs] = (hlo_matmul_operand_t){
+      .node_operand = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
+  m->operands[rhs] = (hlo_matmul_operand_t){.node_operand = 1,
+                                            .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype,
+                                            .first = first_of_rhs};
   return true;
 }
 

@@ -118,16 +118,16 @@ static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
     if (is_swapped) hlo_matmul_swap_operands(&m->depth[i]);
   }
   for (uint32_t side = 0; side < 2; ++side) {
-    const hlo_value_t* value = hlo_node_operand(c->node, side ^ is_swapped);
-    m->operands[side].dtype = value->type->dtype;
-    m->operands[side].input = side ^ is_swapped;  // of the node, for now
+    m->operands[side].node_operand = side ^ is_swapped;
+    m->operands[side].dtype = hlo_node_operand_type(c->node, side ^ is_swapped)->dtype;
   }
   return hlo_ok();
 }
 
 static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   for (uint32_t side = 0; side < 2; ++side) {
-    const hlo_value_t* value = hlo_node_operand(m->contraction.node, m->operands[side].input);
+    const hlo_value_t* value =
+        hlo_node_operand(m->contraction.node, m->operands[side].node_operand);
     uint32_t i = 0;
     while (i < fusion->input_count && fusion->inputs[i] != value) ++i;
     if (i == fusion->input_count) return refused("an operand is not in memory");

@@ -25,10 +25,11 @@ typedef struct hlo_matmul_dim {
 } hlo_matmul_dim_t;
 
 typedef struct hlo_matmul_operand {
-  uint32_t input;     // number among the fusion's inputs
-  hlo_dtype_t dtype;  // where it is read from, in place or padded
-  int64_t first;      // element that the loops start from
-  bool is_packed;     // converted and copied to `offset_bytes` of the scratch memory
+  uint32_t node_operand;  // its number in the node
+  uint32_t input;         // and among the fusion's inputs
+  hlo_dtype_t dtype;      // where it is read from, in place or padded
+  int64_t first;          // element that the loops start from
+  bool is_packed;         // converted and copied to `offset_bytes` of the scratch memory
   size_t offset_bytes;
 } hlo_matmul_operand_t;
 

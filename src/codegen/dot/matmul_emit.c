@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR of matrix products: units of panels and blocks of rows, register tiles, the loop of
 // fused multiply-adds (see matmul.h).
-#include "codegen/dot/matmul.h"
+#include "codegen/dot/matmul_impl.h"
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
@@ -25,18 +25,6 @@ typedef struct tile {
   hlo_vir_value_t *row, *column;
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
-
-static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
-  return hlo_vir_iconst(b, value);
-}
-
-static hlo_vir_value_t* plus(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_iadd, x, y);
-}
-
-static hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
-  return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
-}
 
 static int64_t bytes_of(const product_t* p, uint32_t side) {
   return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);

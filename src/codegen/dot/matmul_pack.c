@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR that copies the operands of matrix products into scratch memory: A as lines a little
 // apart, B as panels whose rows are side by side (see matmul.h).
-#include "codegen/dot/matmul.h"
+#include "codegen/dot/matmul_impl.h"
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
@@ -15,18 +15,6 @@ typedef struct packing {
   hlo_dtype_t from_dtype;
   hlo_vir_value_t *from, *to;
 } packing_t;
-
-static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
-  return hlo_vir_iconst(b, value);
-}
-
-static hlo_vir_value_t* plus(hlo_vir_builder_t* b, hlo_vir_value_t* x, hlo_vir_value_t* y) {
-  return hlo_vir_index(b, HLO_VIR_iadd, x, y);
-}
-
-static hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
-  return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
-}
 
 // Both addresses moved by `count` steps of a loop.
 static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* count) {

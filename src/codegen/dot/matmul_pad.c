@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector IR that copies a convolution's input into scratch memory with zeros around and between its
 // elements (see matmul.h).
-#include "codegen/dot/matmul.h"
+#include "codegen/dot/matmul_impl.h"
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
@@ -11,10 +11,6 @@ typedef struct padder {
   hlo_vir_builder_t* b;
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
-
-static hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
-  return hlo_vir_iconst(b, value);
-}
 
 static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
                                  int64_t y) {
