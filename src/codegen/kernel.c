@@ -48,28 +48,51 @@ static hlo_status_t refused(const hlo_fusion_t* fusion, const char* why) {
                            fusion->index, why);
 }
 
+// The tilings of a kernel's segments, every guard decided where that could be done.
+typedef struct pieces {
+  uint32_t count, instance_count;
+  const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
+} pieces_t;
+
+static hlo_status_t keep_piece(pieces_t* pieces, const hlo_tiling_t* tiling, hlo_arena_t* scratch) {
+  hlo_tiling_t* kept = hlo_arena_alloc(scratch, sizeof *kept);
+  if (!kept) return hlo_arena_status(scratch);
+  *kept = *tiling;
+  pieces->tilings[pieces->count++] = kept;
+  pieces->instance_count += kept->instance_count;
+  return hlo_ok();
+}
+
 // Walks until no wish is left: digits are split (starting again), segments cut in two.
-static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch) {
+static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
+                            pieces_t* pieces) {
   hlo_kernel_segment_t* segments = kernel->segments;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, true));  // finds the spaces
   if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
-  uint32_t count = 1, done = 0;
+  hlo_arena_mark_t start = hlo_arena_mark(scratch);
+  uint32_t count = 1;
   whole_segment(&tiling->spaces[0], &segments[0]);
-  for (uint32_t round = 0; done < count; ++round) {
+  for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
-    hlo_status_t status = hlo_tiling_walk(tiling, segments[done], round >= MAX_ROUNDS);
-    hlo_arena_reset(scratch, mark);
-    if (!hlo_status_is_ok(status)) return status;
+    uint32_t done = pieces->count;
+    HLO_TRY(hlo_tiling_walk(tiling, segments[done], round >= MAX_ROUNDS));
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
     if (tiling->wish == HLO_TILED_NOTHING) {
-      ++done;
-    } else if (tiling->wish == HLO_TILED_SPLIT) {
+      HLO_TRY(keep_piece(pieces, tiling, scratch));
+      bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
+      if (is_large) return refused(kernel->fusion, "its pieces are too large");
+      continue;
+    }
+    hlo_arena_reset(scratch, mark);
+    if (tiling->wish == HLO_TILED_SPLIT) {
       if (tiling->digit_count + 1 >= HLO_TILED_MAX_DIGITS) {
         return refused(kernel->fusion, "too many loops");
       }
       split_digit(space, tiling->wish_digit, tiling->wish_at);
-      count = 1, done = 0;
+      hlo_arena_reset(scratch, start);
+      *pieces = (pieces_t){0};
+      count = 1;
       whole_segment(&tiling->spaces[0], &segments[0]);
     } else {
       if (count == HLO_KERNEL_MAX_SEGMENTS) return refused(kernel->fusion, "too many pieces");
@@ -155,6 +178,20 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
 }
 
+// The same in all pieces; one that has a single value of the digit is computed one by one.
+static double total_layout_cost(const pieces_t* pieces, uint32_t digit, uint32_t lanes) {
+  double total = 0;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    const hlo_tiling_t* tiling = pieces->tilings[i];
+    bool is_single = digit < HLO_TILED_MAX_DIGITS &&
+                     tiling->digits[digit].end - tiling->digits[digit].low == 1;
+    double cost = layout_cost(tiling, is_single ? HLO_TILED_MAX_DIGITS : digit, lanes);
+    if (cost < 0) return -1;
+    total += cost;
+  }
+  return total;
+}
+
 static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -164,15 +201,18 @@ static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   return widest;
 }
 
-static void choose_loops(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  const hlo_tiled_space_t* space = &tiling->spaces[0];
-  kernel->lanes = kernel->target->vector_bytes / widest_bytes(tiling);
-  if (kernel->lanes > 64) kernel->lanes = 64;
+static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &kernel->spaces[0];
+  kernel->lanes = 64;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    uint32_t lanes = kernel->target->vector_bytes / widest_bytes(pieces->tilings[i]);
+    if (lanes < kernel->lanes) kernel->lanes = lanes;
+  }
   uint32_t best = HLO_TILED_MAX_DIGITS;
-  double best_cost = layout_cost(tiling, best, kernel->lanes);
+  double best_cost = total_layout_cost(pieces, best, kernel->lanes);
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->extents[i] < 2) continue;
-    double cost = layout_cost(tiling, i, kernel->lanes);
+    double cost = total_layout_cost(pieces, i, kernel->lanes);
     if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = i, best_cost = cost;
   }
   for (uint32_t i = 0; i < space->digit_count; ++i) {
@@ -258,7 +298,8 @@ static double estimate_ns(const hlo_tiling_t* tiling, uint32_t lanes) {
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
-    bytes += (double)tiling->spaces[0].element_count * (double)hlo_dtype_size_bytes(type->dtype);
+    uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
+    bytes += extent_product(tiling, output_digits) * (double)hlo_dtype_size_bytes(type->dtype);
   }
   double compute_ns = vectors * LANE_NS, memory_ns = bytes / BYTES_PER_NS;
   return compute_ns > memory_ns ? compute_ns : memory_ns;
@@ -339,7 +380,7 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
   double needed = 1;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
     uint32_t digit = kernel->loops[i];
-    outer *= (double)tiling->spaces[0].extents[digit];
+    outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
     if (tiled->digits >> digit & 1) needed = outer;
   }
   return count * needed;
@@ -347,9 +388,7 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
 
 // Fused work that is done many times over would be cheaper through memory.
 static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                     hlo_arena_t* scratch) {
-  double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
-  if (!totals) return hlo_arena_status(scratch);
+                                     double* totals) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE && tiled->kind != HLO_TILED_COMPUTE) continue;
@@ -393,15 +432,25 @@ static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* 
                                : hlo_ok();
 }
 
+static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
+                                 hlo_arena_t* scratch) {
+  double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
+  if (!totals) return hlo_arena_status(scratch);
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals));
+    if (kernel->fusion->node_count > 1) HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
+  pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   kernel->segments = hlo_arena_array(scratch, HLO_KERNEL_MAX_SEGMENTS, sizeof *kernel->segments);
   HLO_TRY(hlo_arena_status(scratch));
   tiling->arena = scratch;
   tiling->fusion = kernel->fusion;
-  HLO_TRY(resolve(kernel, tiling, scratch));
-  HLO_TRY(hlo_tiling_walk(tiling, NULL, true));
-  if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+  HLO_TRY(resolve(kernel, tiling, scratch, pieces));
   size_t bytes = tiling->space_count * sizeof *kernel->spaces;
   kernel->spaces = hlo_arena_alloc(kernel->arena, bytes);
   hlo_kernel_segment_t* kept =
@@ -411,14 +460,16 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   memcpy(kept, kernel->segments, kernel->segment_count * sizeof *kept);
   kernel->segments = kept;
   kernel->space_count = tiling->space_count;
-  choose_loops(kernel, tiling);
-  kernel->cost_ns = estimate_ns(tiling, kernel->lanes);
-  kernel->is_sweep = is_column_reduction(kernel, tiling);
-  HLO_TRY(check_redundancy(kernel, tiling, scratch));
-  if (kernel->fusion->node_count > 1) HLO_TRY(check_lanes(kernel, tiling));
-  block_transposition(kernel, tiling);
+  choose_loops(kernel, pieces);
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    kernel->cost_ns += estimate_ns(pieces->tilings[i], kernel->lanes);
+  }
+  const hlo_tiling_t* first = pieces->tilings[0];
+  kernel->is_sweep = is_column_reduction(kernel, first);
+  HLO_TRY(check_pieces(kernel, pieces, scratch));
+  block_transposition(kernel, first);
   choose_chunks(kernel);
-  return choose_split(kernel, tiling);
+  return choose_split(kernel, first);
 }
 
 // ---- matrix products

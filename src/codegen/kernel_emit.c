@@ -208,7 +208,8 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
     hlo_emit_sweep(e, ranges[level]);
     return;
   }
-  if (kernel->is_vector && level + 1 == kernel->loop_count) {
+  bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
+  if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
     hlo_emit_lane_loop(e, digit, ranges[level], 1, emit_lanes, NULL);
     return;
   }

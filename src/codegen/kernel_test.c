@@ -310,6 +310,24 @@ static void test_movement(void** state) {
         "return %2 : tensor<6x9xi32>\n}", 1, 0);
 }
 
+// Neighbours around the edge, as jnp.roll is lowered: pieces without guards, and edges of one element.
+static void test_rolls(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<19x37xf32>) -> tensor<19x37xf32> {\n"
+        "%0 = stablehlo.slice %a [0:19, 36:37] : (tensor<19x37xf32>) -> tensor<19x1xf32>\n"
+        "%1 = stablehlo.slice %a [0:19, 0:36] : (tensor<19x37xf32>) -> tensor<19x36xf32>\n"
+        "%2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<19x1xf32>, tensor<19x36xf32>) -> tensor<19x37xf32>\n"
+        "%3 = stablehlo.slice %a [2:19, 0:37] : (tensor<19x37xf32>) -> tensor<17x37xf32>\n"
+        "%4 = stablehlo.slice %a [0:2, 0:37] : (tensor<19x37xf32>) -> tensor<2x37xf32>\n"
+        "%5 = stablehlo.concatenate %3, %4, dim = 0 : (tensor<17x37xf32>, tensor<2x37xf32>) -> tensor<19x37xf32>\n"
+        "%6 = stablehlo.subtract %2, %5 : tensor<19x37xf32>\n"
+        "%7 = stablehlo.slice %6 [0:19, 20:37] : (tensor<19x37xf32>) -> tensor<19x17xf32>\n"
+        "%8 = stablehlo.slice %6 [0:19, 0:20] : (tensor<19x37xf32>) -> tensor<19x20xf32>\n"
+        "%9 = stablehlo.concatenate %7, %8, dim = 1 : (tensor<19x17xf32>, tensor<19x20xf32>) -> tensor<19x37xf32>\n"
+        "%10 = stablehlo.add %9, %a : tensor<19x37xf32>\n"
+        "return %10 : tensor<19x37xf32>\n}", 1, 0);
+}
+
 static void test_gather(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<12x20xf32>, %i: tensor<5x1xi32>) -> tensor<5x20xf32> {\n"
@@ -582,7 +600,7 @@ static void test_chunks(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
