@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,9 +116,22 @@ static uint32_t cache_bytes(int name) {
   return size > 0 ? (uint32_t)size : 0;
 }
 
+// Read once: on virtual machines every CPUID is a trap of microseconds, and there are dozens.
+static hlo_cpu_t machine;
+
+static void read_machine(void) {
+  machine.features = read_features();
+  machine.level = level_of(machine.features);
+  machine.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
+  machine.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
+  machine.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  read_brand(machine.brand);
+}
+
 hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
-  hlo_cpu_t cpu = {.features = read_features()};
-  cpu.level = level_of(cpu.features);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_machine);
+  hlo_cpu_t cpu = machine;
   if (wanted_level && wanted_level[0]) {
     int wanted = 0;
     while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], wanted_level) != 0) ++wanted;
@@ -137,10 +151,6 @@ hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
     }
     cpu.level = (hlo_cpu_level_t)wanted;
   }
-  cpu.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  cpu.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  cpu.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
-  read_brand(cpu.brand);
   *out_cpu = cpu;
   return hlo_ok();
 }
