@@ -63,21 +63,31 @@ static hlo_status_t keep_piece(pieces_t* pieces, const hlo_tiling_t* tiling, hlo
   return hlo_ok();
 }
 
+// Room for one more segment.
+static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
+  if (count & (count - 1)) return hlo_ok();  // full whenever there is a power of two of them
+  hlo_kernel_segment_t* grown = hlo_arena_array(kernel->arena, 2 * (size_t)count, sizeof *grown);
+  if (!grown) return hlo_arena_status(kernel->arena);
+  memcpy(grown, kernel->segments, count * sizeof *grown);
+  kernel->segments = grown;
+  return hlo_ok();
+}
+
 // Walks until no wish is left: digits are split (starting again), segments cut in two.
 static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                             pieces_t* pieces) {
-  hlo_kernel_segment_t* segments = kernel->segments;
-  HLO_TRY(hlo_tiling_walk(tiling, NULL, true));  // finds the spaces
-  if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+  kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
+  HLO_TRY(hlo_arena_status(kernel->arena));
   hlo_arena_mark_t start = hlo_arena_mark(scratch);
   uint32_t count = 1;
-  whole_segment(&tiling->spaces[0], &segments[0]);
   for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
-    HLO_TRY(hlo_tiling_walk(tiling, segments[done], round >= MAX_ROUNDS));
+    // The very first walk finds the spaces; it is of everything.
+    HLO_TRY(hlo_tiling_walk(tiling, round ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
+    if (round == 0) whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     if (tiling->wish == HLO_TILED_NOTHING) {
       HLO_TRY(keep_piece(pieces, tiling, scratch));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
@@ -93,9 +103,11 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
       hlo_arena_reset(scratch, start);
       *pieces = (pieces_t){0};
       count = 1;
-      whole_segment(&tiling->spaces[0], &segments[0]);
+      whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     } else {
       if (count == HLO_KERNEL_MAX_SEGMENTS) return refused(kernel->fusion, "too many pieces");
+      HLO_TRY(grow_segments(kernel, count));
+      hlo_kernel_segment_t* segments = kernel->segments;
       memcpy(segments[count], segments[done], sizeof segments[0]);
       segments[done][tiling->wish_digit][1] = tiling->wish_at;
       segments[count++][tiling->wish_digit][0] = tiling->wish_at;
@@ -446,19 +458,14 @@ static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
-  kernel->segments = hlo_arena_array(scratch, HLO_KERNEL_MAX_SEGMENTS, sizeof *kernel->segments);
   HLO_TRY(hlo_arena_status(scratch));
   tiling->arena = scratch;
   tiling->fusion = kernel->fusion;
   HLO_TRY(resolve(kernel, tiling, scratch, pieces));
   size_t bytes = tiling->space_count * sizeof *kernel->spaces;
   kernel->spaces = hlo_arena_alloc(kernel->arena, bytes);
-  hlo_kernel_segment_t* kept =
-      hlo_arena_array(kernel->arena, kernel->segment_count, sizeof *kernel->segments);
   HLO_TRY(hlo_arena_status(kernel->arena));
   memcpy(kernel->spaces, tiling->spaces, bytes);
-  memcpy(kept, kernel->segments, kernel->segment_count * sizeof *kept);
-  kernel->segments = kept;
   kernel->space_count = tiling->space_count;
   choose_loops(kernel, pieces);
   for (uint32_t i = 0; i < pieces->count; ++i) {

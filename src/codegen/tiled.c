@@ -609,7 +609,7 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   t->refusal = NULL;
   t->wish = HLO_TILED_NOTHING;
   memset(t->table, 0, sizeof t->table);
-  t->instances = hlo_arena_array(t->arena, HLO_TILED_MAX_INSTANCES, sizeof *t->instances);
+  t->instances = hlo_arena_alloc(t->arena, HLO_TILED_MAX_INSTANCES * sizeof *t->instances);
   uint32_t outputs = t->fusion->output_count;
   t->outputs = hlo_arena_array(t->arena, outputs, sizeof *t->outputs);
   t->output_offsets = hlo_arena_array(t->arena, outputs, sizeof *t->output_offsets);

@@ -9,13 +9,13 @@
 
 typedef struct canonicalizer {
   hlo_pass_ctx_t* ctx;
-  hlo_rule_set_t rules;
+  const hlo_rule_set_t* rules;
 } canonicalizer_t;
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
   // Every rewrite leaves something lighter, so this ends.
-  for (hlo_node_t* next; node && hlo_rules_apply(&c->rules, node, &next); node = next) {
+  for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
   }
   return hlo_ok();
@@ -39,7 +39,7 @@ hlo_status_t hlo_pass_canonicalize(hlo_pass_ctx_t* ctx, hlo_module_t* module, bo
   canonicalizer_t c = {.ctx = ctx};
   hlo_rule_class_t exactness;
   HLO_TRY(read_class(ctx->argument, &exactness));
-  HLO_TRY(hlo_rules_compile(NULL, exactness, &ctx->scratch, &c.rules));
+  HLO_TRY(hlo_rules_shared(exactness, &c.rules));
   hlo_status_t status = hlo_module_walk(module, true, visit, &c);
   *out_changed = ctx->step_count > 0;
   return status;

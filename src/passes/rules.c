@@ -4,9 +4,11 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "passes/constants.h"
 
 // ---- guards
@@ -281,6 +283,41 @@ hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactnes
     compiled->next = out_set->by_op[compiled->pattern->op];
     out_set->by_op[compiled->pattern->op] = compiled;
   }
+  return hlo_ok();
+}
+
+typedef struct shared_set {
+  hlo_arena_t arena;
+  hlo_rule_set_t rules;
+} shared_set_t;
+
+static void destroy_shared(shared_set_t* set) {
+  hlo_arena_deinit(&set->arena);
+  hlo_mem_free(set);
+}
+
+hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness, const hlo_rule_set_t** out_set) {
+  static _Atomic(shared_set_t*) sets[HLO_RULE_FAST + 1];  // made once, kept to the end
+  // acquire: what the maker has written is seen
+  shared_set_t* set = atomic_load_explicit(&sets[exactness], memory_order_acquire);
+  if (!set) {
+    shared_set_t* made = hlo_mem_alloc_zeroed(sizeof *made);
+    if (!made) return hlo_status_out_of_memory(sizeof *made);
+    hlo_arena_init(&made->arena, 0);
+    hlo_status_t status = hlo_rules_compile(NULL, exactness, &made->arena, &made->rules);
+    if (!hlo_status_is_ok(status)) {
+      destroy_shared(made);
+      return status;
+    }
+    // acq_rel: as above, and the other way round; another thread may have been first
+    if (atomic_compare_exchange_strong_explicit(&sets[exactness], &set, made, memory_order_acq_rel,
+                                                memory_order_acquire)) {
+      set = made;
+    } else {
+      destroy_shared(made);
+    }
+  }
+  *out_set = &set->rules;
   return hlo_ok();
 }
 

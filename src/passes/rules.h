@@ -81,6 +81,11 @@ typedef struct hlo_rule_set {
 hlo_status_t hlo_rules_compile(const hlo_rule_t* rule, hlo_rule_class_t exactness,
                                hlo_arena_t* arena, hlo_rule_set_t* out_set) HLO_MUST_USE;
 
+/// All rules up to `exactness`, compiled once for the whole process. threads: safe
+/// errors: as above
+hlo_status_t hlo_rules_shared(hlo_rule_class_t exactness,
+                              const hlo_rule_set_t** out_set) HLO_MUST_USE;
+
 /// Applies the first rule that fits to the one result of `node`. True: a value of the same type
 /// stands for it now and the node is gone; *out_node is the new op, or NULL when there is none.
 bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** out_node);

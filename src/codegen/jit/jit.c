@@ -53,7 +53,6 @@ static hlo_status_t create_pool(const hlo_jit_options_t* options, bool has_slabs
   pool->has_slabs = has_slabs;
   atomic_init(&pool->reference_count, 1);
   hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_MEMORY + 1);
-  hlo_jit_unwinder_init(&pool->unwinder);
   *out_pool = pool;
   return hlo_ok();
 }
@@ -69,7 +68,6 @@ void hlo_jit_pool_release(hlo_jit_pool_t* pool) {
     return;
   }
   hlo_jit_memory_deinit(pool);
-  hlo_jit_unwinder_deinit(&pool->unwinder);
   hlo_os_stream_close(pool->perf_map);
   hlo_mutex_deinit(&pool->mutex);
   hlo_mem_free(pool);
@@ -142,8 +140,8 @@ static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char*
     HLO_TRY(hlo_jit_gdb_register(code, jit->memory.code, name, &jit->eh_frame, &jit->gdb_entry));
   }
   // A table without functions would be nothing that the unwinder finds again.
-  jit->is_unwindable = pool->unwinder.register_frame && code->func_count;
-  if (jit->is_unwindable) pool->unwinder.register_frame(jit->eh_frame.bytes);
+  jit->is_unwindable = hlo_jit_unwinder()->register_frame && code->func_count;
+  if (jit->is_unwindable) hlo_jit_unwinder()->register_frame(jit->eh_frame.bytes);
   if (pool->perf_map) write_perf_map(jit, code, name);
   return hlo_ok();
 }
@@ -178,7 +176,7 @@ hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name,
 void hlo_jit_release(hlo_jit_t* jit) {
   if (!jit) return;
   hlo_jit_pool_t* pool = jit->pool;
-  if (jit->is_unwindable) pool->unwinder.deregister_frame(jit->eh_frame.bytes);
+  if (jit->is_unwindable) hlo_jit_unwinder()->deregister_frame(jit->eh_frame.bytes);
   hlo_jit_gdb_unregister(jit->gdb_entry);
   hlo_jit_memory_release(pool, &jit->memory);
   hlo_mem_free(jit->eh_frame.bytes);

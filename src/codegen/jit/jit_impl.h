@@ -36,13 +36,12 @@ struct hlo_jit_slab {
 
 /// libgcc's registry of unwind tables; functions are NULL where there is none.
 typedef struct hlo_jit_unwinder {
-  void* library;
   void (*register_frame)(void* eh_frame);
   void (*deregister_frame)(void* eh_frame);
 } hlo_jit_unwinder_t;
 
-void hlo_jit_unwinder_init(hlo_jit_unwinder_t* unwinder);
-void hlo_jit_unwinder_deinit(hlo_jit_unwinder_t* unwinder);
+/// The process's; looked for once. threads: safe
+const hlo_jit_unwinder_t* hlo_jit_unwinder(void);
 
 typedef struct hlo_jit_eh_frame {
   uint8_t* bytes;  // hlo_mem
@@ -72,7 +71,6 @@ struct hlo_jit_pool {
   bool has_slabs;  // false: every program gets pages of its own
   bool gdb;
   hlo_os_stream_t* perf_map;  // NULL: none
-  hlo_jit_unwinder_t unwinder;
   hlo_mutex_t mutex;
   hlo_jit_slab_t* slabs;  // mutex
   bool is_slab_refused;   // mutex; the system refuses memory mapped twice

@@ -3,6 +3,7 @@
 // begins endbr64; push rbp; mov rbp, rsp; pushes of its saved registers, lowest number first. The
 // tables hold from there to the end: an asynchronous sample in an epilogue sees one frame less.
 // source: DWARF 5, section 6.4; System V ABI for AMD64, section 3.6.2 (register numbers, .eh_frame)
+#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -104,20 +105,25 @@ hlo_status_t hlo_jit_eh_frame_create(const hlo_code_t* code, const uint8_t* base
   return hlo_ok();
 }
 
-void hlo_jit_unwinder_init(hlo_jit_unwinder_t* unwinder) {
-  *unwinder = (hlo_jit_unwinder_t){0};
-  hlo_status_t status = hlo_os_library_open("libgcc_s.so.1", &unwinder->library);
+static hlo_jit_unwinder_t unwinder;
+
+static void find_unwinder(void) {
+  void* library;
+  hlo_status_t status = hlo_os_library_open("libgcc_s.so.1", &library);
   if (!hlo_status_is_ok(status)) {  // backtraces end at generated code then
     hlo_status_release(status);
     return;
   }
-  void* enter = hlo_os_library_symbol(unwinder->library, "__register_frame");
-  void* leave = hlo_os_library_symbol(unwinder->library, "__deregister_frame");
+  void* enter = hlo_os_library_symbol(library, "__register_frame");
+  void* leave = hlo_os_library_symbol(library, "__deregister_frame");
   if (!enter || !leave) return;
-  memcpy(&unwinder->register_frame, &enter, sizeof enter);
-  memcpy(&unwinder->deregister_frame, &leave, sizeof leave);
+  memcpy(&unwinder.register_frame, &enter, sizeof enter);
+  memcpy(&unwinder.deregister_frame, &leave, sizeof leave);
 }
 
-void hlo_jit_unwinder_deinit(hlo_jit_unwinder_t* unwinder) {
-  hlo_os_library_close(unwinder->library);
+// The library stays open: to load it again takes longer than many a program takes to compile.
+const hlo_jit_unwinder_t* hlo_jit_unwinder(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_unwinder);
+  return &unwinder;
 }
