@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts: canonical lists of digits, found again by hash, and what is where (see layout.h).
+#include "tile/layout.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "tile/layout_impl.h"
+
+static const int64_t MAX_POSITION = (int64_t)1 << 46;  // element counts of tensors end there
+
+static const char* const AXIS_NAMES[HLO_AXIS_COUNT] = {"time", "slot",   "lane",   "group",
+                                                       "core", "device", "address"};
+const char* hlo_axis_name(hlo_axis_t axis) {
+  return AXIS_NAMES[axis];
+}
+
+void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* arena) {
+  *space = (hlo_tile_layout_space_t){.arena = arena};
+}
+
+// ---- digits
+
+void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit) {
+  if (digit.extent == 1) return;
+  if (list->count == HLO_TILE_LAYOUT_MAX_DIGITS) {
+    list->failed = true;
+    return;
+  }
+  list->digits[list->count++] = digit;
+}
+
+// Replicated digits have no order of their own: the farther axis and the larger step come first.
+static bool comes_before(const hlo_digit_t* a, const hlo_digit_t* b) {
+  if (a->dim != b->dim) return (uint32_t)a->dim < (uint32_t)b->dim;
+  if (a->stride != b->stride) return a->stride > b->stride;
+  if (a->axis != b->axis) return a->axis > b->axis;
+  return a->position > b->position;
+}
+
+void hlo_digits_sort(hlo_digit_list_t* list) {
+  for (uint32_t i = 1; i < list->count; ++i) {
+    hlo_digit_t digit = list->digits[i];
+    uint32_t at = i;
+    for (; at > 0 && comes_before(&digit, &list->digits[at - 1]); --at) {
+      list->digits[at] = list->digits[at - 1];
+    }
+    list->digits[at] = digit;
+  }
+}
+
+bool hlo_digits_cut(hlo_digit_list_t* list, int32_t dim, int64_t stride) {
+  for (uint32_t i = 0; i < list->count; ++i) {
+    hlo_digit_t* digit = &list->digits[i];
+    if (digit->dim != dim || stride <= digit->stride || stride >= digit->stride * digit->extent) {
+      continue;
+    }
+    int64_t inner = stride / digit->stride;
+    if (stride % digit->stride || digit->extent % inner) return false;
+    hlo_digit_t outer = *digit;
+    outer.extent /= inner;
+    outer.stride = stride;
+    outer.position *= inner;
+    digit->extent = inner;
+    hlo_digits_add(list, outer);
+    return !list->failed;
+  }
+  return true;
+}
+
+void hlo_digits_of(const hlo_tile_layout_t* a, hlo_digit_list_t* out_list) {
+  out_list->count = a->digit_count;
+  out_list->failed = false;
+  memcpy(out_list->digits, a->digits, a->digit_count * sizeof *a->digits);
+}
+
+// Two neighbours that are one digit: the outer one goes on where the inner one ends.
+static bool join(hlo_digit_t* outer, const hlo_digit_t* inner) {
+  int64_t stride, position, extent;
+  if (outer->dim != inner->dim || outer->axis != inner->axis ||
+      __builtin_mul_overflow(inner->stride, inner->extent, &stride) || outer->stride != stride ||
+      __builtin_mul_overflow(inner->position, inner->extent, &position) ||
+      outer->position != position ||
+      __builtin_mul_overflow(outer->extent, inner->extent, &extent)) {
+    return false;
+  }
+  outer->extent = extent;
+  outer->stride = inner->stride;
+  outer->position = inner->position;
+  return true;
+}
+
+static void canonicalize(hlo_digit_list_t* list) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    hlo_digit_t* digit = &list->digits[i];
+    if (digit->position == 0) digit->axis = HLO_AXIS_SLOT;  // it moves on none
+    if (digit->position || digit->dim != HLO_DIGIT_REPLICATED) list->digits[kept++] = *digit;
+  }
+  list->count = kept;
+  hlo_digits_sort(list);
+  kept = 0;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    if (kept && join(&list->digits[kept - 1], &list->digits[i])) continue;
+    list->digits[kept++] = list->digits[i];
+  }
+  list->count = kept;
+}
+
+// Whether sorted digits are exactly the mixed radix of every dimension.
+static bool covers(const hlo_digit_list_t* list, uint32_t rank, const int64_t* dims) {
+  uint32_t at = 0;
+  for (uint32_t d = 0; d < rank; ++d) {
+    int64_t rest = dims[d];
+    for (; at < list->count && list->digits[at].dim == (int32_t)d; ++at) {
+      const hlo_digit_t* digit = &list->digits[at];
+      if (digit->extent < 2 || rest % digit->extent) return false;
+      rest /= digit->extent;
+      if (digit->stride != rest) return false;
+    }
+    if (rest != 1) return false;
+  }
+  for (; at < list->count; ++at) {
+    const hlo_digit_t* digit = &list->digits[at];
+    if (digit->dim != HLO_DIGIT_REPLICATED || digit->stride != 0 || digit->extent < 2) return false;
+  }
+  return true;
+}
+
+// ---- layouts
+
+static uint64_t hash_layout(const hlo_tile_layout_t* a) {
+  uint64_t hash = hlo_hash_word(a->rank, a->digit_count);
+  hash = hlo_hash_word(hash, a->swizzle.bits | a->swizzle.base << 8 | a->swizzle.shift << 16);
+  for (uint32_t i = 0; i < a->rank; ++i) hash = hlo_hash_word(hash, (uint64_t)a->dims[i]);
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    const hlo_digit_t* digit = &a->digits[i];
+    hash = hlo_hash_word(hash, (uint32_t)digit->dim);
+    hash = hlo_hash_word(hash, (uint64_t)digit->axis);
+    hash = hlo_hash_word(hash, (uint64_t)digit->extent);
+    hash = hlo_hash_word(hash, (uint64_t)digit->stride);
+    hash = hlo_hash_word(hash, (uint64_t)digit->position);
+  }
+  return hash;
+}
+
+static bool same_digit(const hlo_digit_t* a, const hlo_digit_t* b) {
+  return a->dim == b->dim && a->axis == b->axis && a->extent == b->extent &&
+         a->stride == b->stride && a->position == b->position;
+}
+
+static bool same_layout(const hlo_tile_layout_t* a, const hlo_tile_layout_t* b) {
+  if (a->rank != b->rank || a->digit_count != b->digit_count ||
+      memcmp(&a->swizzle, &b->swizzle, sizeof a->swizzle) != 0 ||
+      (a->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    if (!same_digit(&a->digits[i], &b->digits[i])) return false;
+  }
+  return true;
+}
+
+static bool grow(hlo_tile_layout_space_t* space) {
+  uint32_t wanted = space->capacity ? 2 * space->capacity : 32;
+  const hlo_tile_layout_t** fresh = hlo_arena_array(space->arena, wanted, sizeof *fresh);
+  if (!fresh) return false;
+  for (uint32_t i = 0; i < space->capacity; ++i) {
+    if (!space->table[i]) continue;
+    uint32_t at = (uint32_t)hash_layout(space->table[i]) & (wanted - 1);
+    while (fresh[at]) at = (at + 1) & (wanted - 1);
+    fresh[at] = space->table[i];
+  }
+  space->table = fresh;
+  space->capacity = wanted;
+  return true;
+}
+
+static bool is_swizzle(hlo_swizzle_t s) {
+  return s.bits == 0 ? s.base == 0 && s.shift == 0
+                     : s.shift >= s.bits && s.base + s.shift + s.bits < 62;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, uint32_t rank,
+                                              const int64_t* dims, uint32_t digit_count,
+                                              const hlo_digit_t* digits, hlo_swizzle_t swizzle) {
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK || digit_count > HLO_TILE_LAYOUT_MAX_DIGITS ||
+      !is_swizzle(swizzle)) {
+    return NULL;
+  }
+  hlo_digit_list_t list = {0};
+  for (uint32_t i = 0; i < digit_count; ++i) {
+    const hlo_digit_t* digit = &digits[i];
+    if (digit->dim < HLO_DIGIT_REPLICATED || digit->dim >= (int32_t)rank || digit->extent < 1 ||
+        digit->position < -MAX_POSITION || digit->position > MAX_POSITION) {
+      return NULL;
+    }
+    hlo_digits_add(&list, *digit);
+  }
+  canonicalize(&list);
+  if (!covers(&list, rank, dims)) return NULL;
+  if (2 * (space->count + 1) > space->capacity && !grow(space)) return NULL;
+  size_t bytes = list.count * sizeof *digits;
+  hlo_tile_layout_t* made = hlo_arena_alloc_zeroed(space->arena, sizeof *made + bytes);
+  if (!made) return NULL;
+  made->rank = rank;
+  made->digit_count = list.count;
+  made->swizzle = swizzle;
+  if (rank) memcpy(made->dims, dims, rank * sizeof *dims);
+  memcpy(made->digits, list.digits, bytes);
+  uint32_t mask = space->capacity - 1, at = (uint32_t)hash_layout(made) & mask;
+  for (; space->table[at]; at = (at + 1) & mask) {
+    if (same_layout(space->table[at], made)) return space->table[at];
+  }
+  made->number = space->count++;
+  return space->table[at] = made;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
+                                                   const int64_t* dims) {
+  return hlo_tile_layout_packed(space, rank, dims, dims);
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
+                                                const int64_t* dims, const int64_t* tile) {
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+  hlo_digit_list_t list = {0};
+  int64_t position = 1;
+  for (uint32_t i = rank; i-- > 0; position *= tile[i]) {
+    if (tile[i] < 1 || dims[i] % tile[i]) return NULL;
+    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, tile[i], 1, position});
+  }
+  for (uint32_t i = rank; i-- > 0;) {
+    int64_t count = dims[i] / tile[i];
+    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, count, tile[i], position});
+    position *= count;
+  }
+  if (list.failed) return NULL;
+  return hlo_tile_layout_make(space, rank, dims, list.count, list.digits, (hlo_swizzle_t){0});
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,
+                                               const int64_t* dims) {
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+  hlo_digit_list_t list = {0};
+  for (uint32_t i = 0; i < rank; ++i) {
+    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_SLOT, dims[i], 1, 0});
+  }
+  return hlo_tile_layout_make(space, rank, dims, list.count, list.digits, (hlo_swizzle_t){0});
+}
+
+// ---- ownership
+
+static int64_t swizzled(hlo_swizzle_t s, int64_t address) {
+  int64_t mask = ((int64_t)1 << s.bits) - 1;
+  return address ^ (address >> (s.base + s.shift) & mask) << s.base;
+}
+
+void hlo_tile_layout_locate(const hlo_tile_layout_t* a, const int64_t* index,
+                            int64_t out_position[HLO_AXIS_COUNT]) {
+  memset(out_position, 0, HLO_AXIS_COUNT * sizeof *out_position);
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    const hlo_digit_t* digit = &a->digits[i];
+    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
+    out_position[digit->axis] +=
+        index[digit->dim] / digit->stride % digit->extent * digit->position;
+  }
+  int64_t* address = &out_position[HLO_AXIS_ADDRESS];
+  if (a->swizzle.bits) *address = swizzled(a->swizzle, *address);
+}
+
+bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HLO_AXIS_COUNT],
+                           int64_t* out_index) {
+  int64_t rest[HLO_AXIS_COUNT];
+  memcpy(rest, position, sizeof rest);
+  if (a->swizzle.bits) rest[HLO_AXIS_ADDRESS] = swizzled(a->swizzle, rest[HLO_AXIS_ADDRESS]);
+  memset(out_index, 0, a->rank * sizeof *out_index);
+  bool is_used[HLO_TILE_LAYOUT_MAX_DIGITS] = {false};
+  // The largest step first: what it leaves is for the others on its axis.
+  for (;;) {
+    int32_t best = -1;
+    for (uint32_t i = 0; i < a->digit_count; ++i) {
+      const hlo_digit_t* digit = &a->digits[i];
+      if (is_used[i] || digit->position <= 0) continue;
+      if (best < 0 || digit->position > a->digits[best].position) best = (int32_t)i;
+    }
+    if (best < 0) break;
+    const hlo_digit_t* digit = &a->digits[best];
+    is_used[best] = true;
+    int64_t step = rest[digit->axis] / digit->position;
+    if (step < 0 || step >= digit->extent) return false;
+    rest[digit->axis] -= step * digit->position;
+    if (digit->dim != HLO_DIGIT_REPLICATED) out_index[digit->dim] += step * digit->stride;
+  }
+  for (uint32_t i = 0; i < HLO_AXIS_COUNT; ++i) {
+    if (rest[i]) return false;
+  }
+  return true;
+}
+
+int64_t hlo_tile_layout_owner_count(const hlo_tile_layout_t* a) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    if (a->digits[i].dim == HLO_DIGIT_REPLICATED) count *= a->digits[i].extent;
+  }
+  return count;
+}
+
+int64_t hlo_tile_layout_extent(const hlo_tile_layout_t* a, hlo_axis_t axis) {
+  int64_t extent = 1;
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    const hlo_digit_t* digit = &a->digits[i];
+    if (digit->axis == axis && digit->position) extent *= digit->extent;
+  }
+  return extent;
+}
+
+hlo_tile_layout_kind_t hlo_tile_layout_kind(const hlo_tile_layout_t* a) {
+  hlo_tile_layout_kind_t kind = HLO_TILE_LAYOUT_SPLAT;
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    const hlo_digit_t* digit = &a->digits[i];
+    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
+    if (i && a->digits[i - 1].dim == digit->dim) return HLO_TILE_LAYOUT_TILED;
+    if (digit->position) kind = HLO_TILE_LAYOUT_STRIDED;
+  }
+  return kind;
+}

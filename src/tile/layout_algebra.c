@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts of results from layouts of operands, and the cost of changing one (see layout.h): every
+// rule is about digits, so one rule serves registers, memory and devices.
+#include <string.h>
+
+#include "tile/layout_impl.h"
+
+static const hlo_tile_layout_t* make(hlo_tile_layout_space_t* space, uint32_t rank,
+                                     const int64_t* dims, const hlo_digit_list_t* list,
+                                     hlo_swizzle_t swizzle) {
+  if (list->failed) return NULL;
+  return hlo_tile_layout_make(space, rank, dims, list->count, list->digits, swizzle);
+}
+
+// Whether others than the owner would have to be told of a sum.
+static bool is_shared_out(hlo_axis_t axis) {
+  return axis == HLO_AXIS_LANE || axis == HLO_AXIS_GROUP || axis == HLO_AXIS_CORE ||
+         axis == HLO_AXIS_DEVICE;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_reduce(hlo_tile_layout_space_t* space,
+                                                const hlo_tile_layout_t* a, uint64_t dims) {
+  int64_t kept_dims[HLO_TILE_LAYOUT_MAX_RANK];
+  int32_t renamed[HLO_TILE_LAYOUT_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < a->rank; ++i) {
+    renamed[i] = HLO_DIGIT_REPLICATED;
+    if (dims >> i & 1) continue;
+    renamed[i] = (int32_t)rank;
+    kept_dims[rank++] = a->dims[i];
+  }
+  hlo_digit_list_t list = {0};
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    hlo_digit_t digit = a->digits[i];
+    if (digit.dim != HLO_DIGIT_REPLICATED) {
+      digit.dim = renamed[digit.dim];
+      if (digit.dim == HLO_DIGIT_REPLICATED) {
+        if (!is_shared_out(digit.axis) || !digit.position) continue;
+        digit.stride = 0;
+      }
+    }
+    hlo_digits_add(&list, digit);
+  }
+  return make(space, rank, kept_dims, &list, a->swizzle);
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_broadcast(hlo_tile_layout_space_t* space,
+                                                   const hlo_tile_layout_t* a, uint32_t rank,
+                                                   const int64_t* dims, const int64_t* mapping) {
+  hlo_digit_list_t list = {0};
+  uint64_t mapped = 0;
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+  for (uint32_t i = 0; i < a->rank; ++i) {
+    if (mapping[i] < 0 || mapping[i] >= rank) return NULL;
+    if (a->dims[i] == dims[mapping[i]]) mapped |= (uint64_t)1 << mapping[i];
+  }
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    hlo_digit_t digit = a->digits[i];
+    if (digit.dim != HLO_DIGIT_REPLICATED) digit.dim = (int32_t)mapping[digit.dim];
+    hlo_digits_add(&list, digit);
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (mapped >> i & 1) continue;
+    hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_SLOT, dims[i], 1, 0});
+  }
+  return make(space, rank, dims, &list, a->swizzle);
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_transpose(hlo_tile_layout_space_t* space,
+                                                   const hlo_tile_layout_t* a,
+                                                   const int64_t* permutation) {
+  int64_t dims[HLO_TILE_LAYOUT_MAX_RANK];
+  int32_t renamed[HLO_TILE_LAYOUT_MAX_RANK];
+  for (uint32_t i = 0; i < a->rank; ++i) {
+    dims[i] = a->dims[permutation[i]];
+    renamed[permutation[i]] = (int32_t)i;
+  }
+  hlo_digit_list_t list;
+  hlo_digits_of(a, &list);
+  for (uint32_t i = 0; i < list.count; ++i) {
+    if (list.digits[i].dim >= 0) list.digits[i].dim = renamed[list.digits[i].dim];
+  }
+  return make(space, a->rank, dims, &list, a->swizzle);
+}
+
+// Turns digits of `rank` dimensions into digits of one, in row-major order; false: too many.
+static bool flatten(hlo_digit_list_t* list, uint32_t rank, const int64_t* dims) {
+  int64_t strides[HLO_TILE_LAYOUT_MAX_RANK], stride = 1;
+  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    hlo_digit_t* digit = &list->digits[i];
+    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
+    digit->stride *= strides[digit->dim];
+    digit->dim = 0;
+  }
+  return !list->failed;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
+                                                 const hlo_tile_layout_t* a, uint32_t rank,
+                                                 const int64_t* dims) {
+  int64_t strides[HLO_TILE_LAYOUT_MAX_RANK], stride = 1, count = 1;
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+  for (uint32_t i = 0; i < a->rank; ++i) count *= a->dims[i];
+  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
+  hlo_digit_list_t list;
+  hlo_digits_of(a, &list);
+  if (stride != count || !flatten(&list, a->rank, a->dims)) return NULL;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (!hlo_digits_cut(&list, 0, strides[i])) return NULL;
+  }
+  for (uint32_t i = 0; i < list.count; ++i) {
+    hlo_digit_t* digit = &list.digits[i];
+    if (digit->dim == HLO_DIGIT_REPLICATED) continue;
+    uint32_t d = 0;
+    while (strides[d] > digit->stride || dims[d] == 1) ++d;
+    digit->dim = (int32_t)d;
+    if (digit->stride % strides[d]) return NULL;
+    digit->stride /= strides[d];
+  }
+  return make(space, rank, dims, &list, a->swizzle);
+}
+
+// Leaves of dimension `dim` the range [start, start + size), if that is a range of one digit and
+// all of those inside of it.
+static bool slice_dim(hlo_digit_list_t* list, int32_t dim, int64_t start, int64_t size) {
+  for (uint32_t i = 0; i < list->count; ++i) {
+    hlo_digit_t* digit = &list->digits[i];
+    if (digit->dim != dim) continue;
+    int64_t end = digit->stride * digit->extent;
+    if (digit->stride >= size) {
+      digit->extent = 1;  // one step of it; the rest is in the base
+    } else if (end > size) {
+      if (size % digit->stride || start % digit->stride || start % end + size > end) return false;
+      digit->extent = size / digit->stride;
+    } else if (start % end) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_slice(hlo_tile_layout_space_t* space,
+                                               const hlo_tile_layout_t* a, const int64_t* starts,
+                                               const int64_t* sizes,
+                                               int64_t out_base[HLO_AXIS_COUNT]) {
+  if (a->swizzle.bits) return NULL;  // positions would not be sums any more
+  hlo_digit_list_t list, kept = {0};
+  hlo_digits_of(a, &list);
+  for (uint32_t i = 0; i < a->rank; ++i) {
+    if (starts[i] < 0 || sizes[i] < 1 || sizes[i] > a->dims[i] - starts[i] ||
+        !slice_dim(&list, (int32_t)i, starts[i], sizes[i])) {
+      return NULL;
+    }
+  }
+  for (uint32_t i = 0; i < list.count; ++i) hlo_digits_add(&kept, list.digits[i]);
+  const hlo_tile_layout_t* sliced = make(space, a->rank, sizes, &kept, a->swizzle);
+  if (sliced) hlo_tile_layout_locate(a, starts, out_base);
+  return sliced;
+}
+
+static hlo_axis_t unit_axis(const hlo_tile_layout_t* a) {
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    if (a->digits[i].axis == HLO_AXIS_ADDRESS) return HLO_AXIS_ADDRESS;
+  }
+  return HLO_AXIS_LANE;
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_bitcast(hlo_tile_layout_space_t* space,
+                                                 const hlo_tile_layout_t* a, uint32_t from_bits,
+                                                 uint32_t to_bits) {
+  if (from_bits == to_bits) return a;
+  hlo_axis_t axis = unit_axis(a);
+  hlo_digit_list_t list;
+  hlo_digits_of(a, &list);
+  int64_t dims[HLO_TILE_LAYOUT_MAX_RANK];
+  memcpy(dims, a->dims, sizeof dims);
+  uint32_t last = a->rank - 1;
+  if (a->swizzle.bits) return NULL;
+  if (to_bits < from_bits) {
+    if (from_bits % to_bits || a->rank == HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+    int64_t ratio = from_bits / to_bits;
+    for (uint32_t i = 0; i < list.count; ++i) {
+      if (list.digits[i].axis == axis) list.digits[i].position *= ratio;
+    }
+    dims[a->rank] = ratio;
+    hlo_digits_add(&list, (hlo_digit_t){(int32_t)a->rank, axis, ratio, 1, 1});
+    return make(space, a->rank + 1, dims, &list, a->swizzle);
+  }
+  int64_t ratio = to_bits / from_bits;
+  if (to_bits % from_bits || a->rank == 0 || a->dims[last] != ratio) return NULL;
+  hlo_digit_list_t wide = {0};
+  for (uint32_t i = 0; i < list.count; ++i) {
+    hlo_digit_t digit = list.digits[i];
+    if (digit.dim == (int32_t)last) {
+      if (digit.axis != axis || digit.extent != ratio || digit.position != 1) return NULL;
+      continue;
+    }
+    if (digit.axis == axis && digit.position % ratio) return NULL;
+    if (digit.axis == axis) digit.position /= ratio;
+    hlo_digits_add(&wide, digit);
+  }
+  return make(space, last, dims, &wide, a->swizzle);
+}
+
+// ---- changing layouts
+
+static hlo_relayout_kind_t worse(hlo_relayout_kind_t a, hlo_relayout_kind_t b) {
+  return a > b ? a : b;
+}
+
+static bool is_in_registers(hlo_axis_t axis) {
+  return axis == HLO_AXIS_LANE || axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
+}
+
+// Both name vectors, not elements inside of them.
+static bool is_name(hlo_axis_t axis) {
+  return axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
+}
+
+// Whether `a` holds all its elements at every step that `digit` goes on its axis.
+static bool is_replicated_over(const hlo_tile_layout_t* a, const hlo_digit_t* digit) {
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    const hlo_digit_t* copy = &a->digits[i];
+    if (copy->dim == HLO_DIGIT_REPLICATED && copy->axis == digit->axis &&
+        copy->position <= digit->position &&
+        copy->position * copy->extent >= digit->position * digit->extent) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static hlo_relayout_kind_t digit_relayout(const hlo_tile_layout_t* source, const hlo_digit_t* from,
+                                          const hlo_digit_t* to) {
+  if (from->position == to->position && (from->axis == to->axis || !from->position)) {
+    return HLO_RELAYOUT_NONE;
+  }
+  if (!to->position) return HLO_RELAYOUT_IMPOSSIBLE;
+  if (!from->position) {
+    if (is_name(to->axis)) return HLO_RELAYOUT_RENAME;
+    return is_replicated_over(source, to) ? HLO_RELAYOUT_NONE : HLO_RELAYOUT_BROADCAST;
+  }
+  if (from->axis == HLO_AXIS_DEVICE || to->axis == HLO_AXIS_DEVICE) return HLO_RELAYOUT_EXCHANGE;
+  if (is_name(from->axis) && is_name(to->axis)) return HLO_RELAYOUT_RENAME;
+  if (is_in_registers(from->axis) && is_in_registers(to->axis)) return HLO_RELAYOUT_SHUFFLE;
+  return HLO_RELAYOUT_MEMORY;
+}
+
+bool hlo_digits_refine(hlo_digit_list_t* a, hlo_digit_list_t* b) {
+  for (uint32_t i = 0; i < a->count; ++i) {
+    if (!hlo_digits_cut(b, a->digits[i].dim, a->digits[i].stride)) return false;
+  }
+  for (uint32_t i = 0; i < b->count; ++i) {
+    if (!hlo_digits_cut(a, b->digits[i].dim, b->digits[i].stride)) return false;
+  }
+  hlo_digits_sort(a);
+  hlo_digits_sort(b);
+  return true;
+}
+
+// The copies that the target wants beside the digits.
+static hlo_relayout_kind_t copies_relayout(const hlo_tile_layout_t* from,
+                                           const hlo_tile_layout_t* to) {
+  hlo_relayout_kind_t kind = HLO_RELAYOUT_NONE;
+  for (uint32_t i = 0; i < to->digit_count; ++i) {
+    const hlo_digit_t* digit = &to->digits[i];
+    if (digit->dim != HLO_DIGIT_REPLICATED || is_replicated_over(from, digit)) continue;
+    kind = worse(kind, digit->axis == HLO_AXIS_DEVICE ? HLO_RELAYOUT_EXCHANGE
+                       : is_in_registers(digit->axis) ? HLO_RELAYOUT_BROADCAST
+                                                      : HLO_RELAYOUT_MEMORY);
+  }
+  return kind;
+}
+
+hlo_relayout_t hlo_tile_layout_relayout(const hlo_tile_layout_t* from,
+                                        const hlo_tile_layout_t* to) {
+  hlo_relayout_t relayout = {HLO_RELAYOUT_NONE, 1};
+  if (from == to) return relayout;
+  hlo_digit_list_t a, b;
+  hlo_digits_of(from, &a);
+  hlo_digits_of(to, &b);
+  bool is_same_shape =
+      from->rank == to->rank &&
+      (!from->rank || memcmp(from->dims, to->dims, from->rank * sizeof *from->dims) == 0);
+  if (!is_same_shape) return (hlo_relayout_t){HLO_RELAYOUT_IMPOSSIBLE, 1};
+  relayout.kind = copies_relayout(from, to);
+  if (!hlo_digits_refine(&a, &b)) {
+    relayout.kind = worse(relayout.kind, HLO_RELAYOUT_MEMORY);
+    return relayout;
+  }
+  if (memcmp(&from->swizzle, &to->swizzle, sizeof from->swizzle) != 0) {
+    relayout.kind = worse(relayout.kind, HLO_RELAYOUT_MEMORY);
+  }
+  for (uint32_t i = 0; i < a.count && a.digits[i].dim != HLO_DIGIT_REPLICATED; ++i) {
+    hlo_relayout_kind_t kind = digit_relayout(from, &a.digits[i], &b.digits[i]);
+    relayout.kind = worse(relayout.kind, kind);
+    if (kind == HLO_RELAYOUT_SHUFFLE) relayout.moved *= a.digits[i].extent;
+  }
+  return relayout;
+}
+
+static const char* const RELAYOUT_NAMES[] = {"none",   "rename",   "broadcast", "shuffle",
+                                             "memory", "exchange", "impossible"};
+const char* hlo_relayout_name(hlo_relayout_kind_t kind) {
+  return RELAYOUT_NAMES[kind];
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the text forms of this folder: words, numbers and marks with blanks between them.
+#ifndef HLO_TILE_TEXT_H_
+#define HLO_TILE_TEXT_H_
+
+#include "base/status.h"
+
+/// threads: confined
+typedef struct hlo_tile_text {
+  const char *start, *at;
+} hlo_tile_text_t;
+
+/// Takes the word or mark if it comes next (a word only whole).
+bool hlo_tile_text_take(hlo_tile_text_t* text, const char* token);
+/// Whether the word or mark comes next.
+bool hlo_tile_text_is_next(hlo_tile_text_t* text, const char* token);
+/// A letter, then letters, digits, `_` and `.`; copied, cut off at `capacity`. false: none comes
+/// next.
+bool hlo_tile_text_word(hlo_tile_text_t* text, char* out_word, size_t capacity);
+bool hlo_tile_text_number(hlo_tile_text_t* text, int64_t* out_number);
+/// Skips blanks, line ends and // comments.
+void hlo_tile_text_skip(hlo_tile_text_t* text);
+/// INVALID_ARGUMENT: "line 3: expected <what>, found ...".
+hlo_status_t hlo_tile_text_error(const hlo_tile_text_t* text, const char* expected) HLO_MUST_USE;
+
+#endif  // HLO_TILE_TEXT_H_
