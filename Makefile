@@ -101,14 +101,15 @@ fuzz-coverage:
 	@tools/fuzz_coverage.sh build-cov $(FUZZ_COVERAGE)
 
 # Compilation, dispatch and runs through the C interface, then the stored programs beside XLA's cpu
-# client (bench/suite.py). Results are of this machine: they stay in the build folder.
+# client (bench/suite.py) and of the other libraries that the Python environment has. Results are of
+# this machine: they stay in the build folder.
 bench: all
 	@$(DEPS) python
 	$(BUILD)/bench/pjrt_bench --plugin=$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so \
 	  | tee $(BUILD)/bench/pjrt.jsonl
 	rm -f $(BUILD)/bench/suite.jsonl
 	$(PY) bench/suite.py --out $(BUILD)/bench/suite.jsonl
-	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl
+	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl --chart $(BUILD)/bench/performance.svg
 
 # The reference pages that the tool writes about itself; the committed ones are checked.
 # Each is verb:page.

@@ -8,11 +8,29 @@
 
 #include "base/dtype.h"
 
-static bool begins_with_any(const char* name, const char* const* beginnings) {
-  for (; *beginnings; ++beginnings) {
-    if (strncmp(name, *beginnings, strlen(*beginnings)) == 0) return true;
+typedef enum input_kind { DEFINITE, POSITIVE, IN_ORDER, BELOW, BYTES } input_kind_t;
+
+typedef struct input_row {
+  const char* beginning;  // of program names
+  input_kind_t kind;
+  uint32_t limit;
+} input_row_t;
+
+static const input_row_t kRows[] = {
+#define INPUT(beginning, kind, limit) {beginning, kind, limit},
+#include "inputs.def"
+#undef INPUT
+};
+
+/// The program's row of a kind; NULL if it has none.
+static const input_row_t* find_row(const char* program, input_kind_t kind) {
+  for (size_t i = 0; i < sizeof kRows / sizeof *kRows; ++i) {
+    const input_row_t* row = &kRows[i];
+    if (row->kind == kind && strncmp(program, row->beginning, strlen(row->beginning)) == 0) {
+      return row;
+    }
   }
-  return false;
+  return NULL;
 }
 
 /// Uniform in [-1, 1), from a multiplicative congruential generator.
@@ -31,20 +49,35 @@ static void make_definite(float* values, int64_t size) {
 
 /// Normalised so that products of matrices keep their size.
 static void fill_floats(const hlo_type_t* type, const char* program, float* values, size_t count) {
-  static const char* const kDefinite[] = {"cholesky", "eigh", "inv", NULL};
-  static const char* const kPositive[] = {"log_", "mlp_train", "transformer_train", NULL};
   uint64_t state = count;
-  bool is_positive = begins_with_any(program, kPositive);
+  bool is_positive = find_row(program, POSITIVE);
   float scale = type->rank > 1 ? 1.0f / sqrtf((float)type->dims[type->rank - 2]) : 1.0f;
   for (size_t i = 0; i < count; ++i) {
     float value = next_value(&state) * scale;
     values[i] = is_positive ? fabsf(value) + 1e-3f : value;
   }
-  if (begins_with_any(program, kDefinite) && type->rank == 2) make_definite(values, type->dims[0]);
+  if (find_row(program, DEFINITE) && type->rank == 2) make_definite(values, type->dims[0]);
+}
+
+static void fill_integers(const hlo_type_t* type, const char* program, uint8_t* data,
+                          size_t count) {
+  const size_t size = hlo_dtype_size_bytes(type->dtype);
+  const input_row_t* below = find_row(program, BELOW);
+  bool in_order = find_row(program, IN_ORDER), bytes = find_row(program, BYTES);
+  float limit = below ? (float)below->limit : 10;
+  uint64_t state = count;
+  for (size_t i = 0; i < count; ++i) {
+    float noise = next_value(&state);
+    uint64_t value = in_order ? i
+                     : bytes  ? (uint64_t)(int64_t)(noise * 128)
+                              : (uint64_t)(fabsf(noise) * limit);
+    if (!in_order && !bytes && value >= (uint64_t)limit) value = 0;  // of a noise of exactly -1
+    if (type->dtype == HLO_DTYPE_PRED) value &= 1;
+    memcpy(data + i * size, &value, size);
+  }
 }
 
 static bool fill(const hlo_type_t* type, const char* program, size_t count, void* data) {
-  const size_t size = hlo_dtype_size_bytes(type->dtype);
   uint64_t state = count;
   switch (type->dtype) {
     case HLO_DTYPE_F32: fill_floats(type, program, data, count); return true;
@@ -68,17 +101,9 @@ static bool fill(const hlo_type_t* type, const char* program, size_t count, void
     case HLO_DTYPE_S32:
     case HLO_DTYPE_U32:
     case HLO_DTYPE_S64:
-    case HLO_DTYPE_U64: break;
+    case HLO_DTYPE_U64: fill_integers(type, program, data, count); return true;
     default: return false;
   }
-  // while_gather ends where it has met the largest index.
-  bool in_order = strcmp(program, "while_gather_1e6") == 0;
-  for (size_t i = 0; i < count; ++i) {
-    uint64_t value = in_order ? i : (uint64_t)(fabsf(next_value(&state)) * 9.99f);
-    if (type->dtype == HLO_DTYPE_PRED) value &= 1;
-    memcpy((uint8_t*)data + i * size, &value, size);
-  }
-  return true;
 }
 
 bool hlo_bench_input_make(const hlo_type_t* type, const char* program, hlo_bench_input_t* out) {

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "programs" / "one-device"
-SYMMETRIC = ("cholesky", "eigh", "inv")                # need symmetric, positive definite inputs
-POSITIVE = ("log_", "mlp_train", "transformer_train")  # logarithms, roots of second moments
+INPUT_ROWS = re.findall(r'^INPUT\("(\w+)", (\w+), (\d+)\)', (
+    pathlib.Path(__file__).with_name("inputs.def").read_text()), re.MULTILINE)
 TYPES = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16, "i8": np.int8,
          "i32": np.int32, "ui32": np.uint32, "i64": np.int64, "i1": np.bool_,
          "complex<f32>": np.complex64}
@@ -36,17 +36,24 @@ def argument_types(program):
     return [(tuple(int(d) for d in dims.split("x") if d), name) for dims, name in split]
 
 
+def traits(program_name):
+    """{kind: limit} of the program's rows in inputs.def."""
+    return {kind: int(limit) for start, kind, limit in INPUT_ROWS if program_name.startswith(start)}
+
+
 def argument(random, shape, type_name, program_name):
     """One input, as numpy array."""
-    dtype = TYPES[type_name]
-    if program_name == "while_gather_1e6":  # ends where it has met the largest index
-        return np.arange(*shape, dtype=dtype)
+    dtype, kinds = TYPES[type_name], traits(program_name)
     if np.issubdtype(dtype, np.integer):
-        return random.integers(0, 10, shape).astype(dtype)
+        if "IN_ORDER" in kinds:
+            return np.arange(*shape, dtype=dtype)
+        if "BYTES" in kinds:
+            return random.integers(-128, 128, shape).astype(dtype)
+        return random.integers(0, kinds.get("BELOW", 10), shape).astype(dtype)
     value = np.asarray(random.normal(size=shape), np.float32)
-    if program_name.startswith(POSITIVE):
+    if "POSITIVE" in kinds:
         value = np.abs(value)
-    if program_name.startswith(SYMMETRIC):
+    if "DEFINITE" in kinds:
         value = value @ value.T / shape[0] + np.eye(shape[0], dtype=np.float32)
     elif len(shape) > 1:
         value = value / np.sqrt(shape[-2])

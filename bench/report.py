@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes Markdown tables (docs/performance.md) of the JSON lines of bench/suite.py."""
+"""Makes docs/performance.md of the JSON lines of bench/suite.py and, if given, of pjrt_bench."""
 import argparse
 import json
 import math
 import sys
+
+import chart
 
 SIDES = ("hlocc", "xla")
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", help="JSON lines of bench/suite.py; later ones win")
+    parser.add_argument("files", nargs="+", help="JSON lines; later ones win")
     parser.add_argument("--worst", type=int, metavar="N", help="only the N worst ratios, as text")
+    parser.add_argument("--chart", metavar="SVG", help="write the ratios as a picture as well")
     return parser.parse_args()
 
 
@@ -22,8 +25,11 @@ def read(files):
     for file in files:
         with open(file) as lines:
             for row in map(json.loads, lines):
-                if "machine" in row:
+                if "machine" in row or "plugin" in row:
                     heads.append(row)
+                elif "kind" in row:  # of the C driver
+                    column = table.setdefault(row["program"], {}).setdefault("hlocc", {})
+                    column[f"driver_{row['kind']}_s"] = row["min_s"]
                 elif "error" in row:
                     errors[row["program"]] = row["error"]
                 else:
@@ -41,35 +47,78 @@ def shown(seconds):
     return f"{seconds * 1e9:.3g} ns"
 
 
-def ratio(rows, key):
+def ratio(rows, key, own_key=None):
     """How many times faster hlocc is than XLA; None where one is missing."""
-    values = [rows.get(side, {}).get(key) for side in SIDES]
-    return values[1] / values[0] if all(values) else None
+    own, xla = rows.get("hlocc", {}).get(own_key or key), rows.get("xla", {}).get(key)
+    return xla / own if own and xla else None
+
+
+def best_ratio(rows):
+    """How many times faster hlocc is than the fastest of all others."""
+    times = [row["min_s"] for column, row in rows.items() if column != "hlocc" and "min_s" in row]
+    own = rows.get("hlocc", {}).get("min_s")
+    return min(times) / own if own and times else None
+
+
+def number(value):
+    return f"{value:.3g}" if value else ""
 
 
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+def other_columns(table):
+    return sorted({c for rows in table.values() for c in rows} - set(SIDES))
+
+
 def run_table(table):
-    others = sorted({c for rows in table.values() for c in rows} - set(SIDES))
-    yield f"| program | hlocc | XLA:CPU | {''.join(f'{c} | ' for c in others)}XLA / hlocc | compile: hlocc | XLA:CPU | XLA / hlocc |"
-    yield "|---" * (7 + len(others)) + "|"
+    others = other_columns(table)
+    heads = ["program", "hlocc", "XLA:CPU", *others, "XLA / hlocc"] + ["best / hlocc"] * bool(others)
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
     for name, rows in sorted(table.items()):
-        cells = [shown(rows.get(c, {}).get("min_s")) for c in (*SIDES, *others)]
-        cells.append(f"{ratio(rows, 'min_s'):.3g}" if ratio(rows, "min_s") else "")
-        cells += [shown(rows.get(c, {}).get("compile_again_s")) for c in SIDES]
-        cells.append(f"{ratio(rows, 'compile_again_s'):.3g}" if ratio(rows, "compile_again_s") else "")
-        yield f"| {name} | {' | '.join(cells)} |"
+        if "min_s" in rows.get("hlocc", {}):
+            cells = [shown(rows.get(c, {}).get("min_s")) for c in (*SIDES, *others)]
+            cells += [number(ratio(rows, "min_s"))] + [number(best_ratio(rows))] * bool(others)
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def compile_table(table):
+    yield "| program | hlocc, C driver | hlocc, JAX | XLA:CPU, JAX | XLA / C driver | XLA / JAX |"
+    yield "|---|---|---|---|---|---|"
+    for name, rows in sorted(table.items()):
+        own, xla = rows.get("hlocc", {}), rows.get("xla", {})
+        if "compile_again_s" in xla:
+            cells = [shown(own.get("driver_compile_s")), shown(own.get("compile_again_s")),
+                     shown(xla["compile_again_s"]),
+                     number(ratio(rows, "compile_again_s", "driver_compile_s")),
+                     number(ratio(rows, "compile_again_s"))]
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def ratios_line(what, ratios, floor):
+    return (f"{what}: geometric mean {geometric_mean(ratios):.3g}x of XLA:CPU's speed over "
+            f"{len(ratios)} programs, worst {min(ratios):.3g}x, {sum(r < floor for r in ratios)} "
+            f"below {floor}x")
 
 
 def summary(table):
-    for key, what in (("min_s", "run"), ("compile_again_s", "compile")):
-        ratios = [r for r in (ratio(rows, key) for rows in table.values()) if r]
+    for what, key, own_key, floor in (("run", "min_s", None, 0.95),
+                                      ("compile through JAX", "compile_again_s", None, 1),
+                                      ("compile by the C driver", "compile_again_s",
+                                       "driver_compile_s", 15)):
+        ratios = [r for r in (ratio(rows, key, own_key) for rows in table.values()) if r]
         if ratios:
-            yield (f"{what}: geometric mean {geometric_mean(ratios):.3g}x of XLA:CPU's speed over "
-                   f"{len(ratios)} programs, worst {min(ratios):.3g}x, {sum(r < 0.95 for r in ratios)} "
-                   "below 0.95x")
+            yield ratios_line(what, ratios, floor)
+    bests = [r for r in map(best_ratio, table.values()) if r]
+    if bests and other_columns(table):
+        yield (f"run, against the fastest of XLA:CPU, {', '.join(other_columns(table))}: ahead in "
+               f"{sum(r > 1 for r in bests)} of {len(bests)}, geometric mean "
+               f"{geometric_mean(bests):.3g}x")
+    for name, rows in table.items():
+        if "driver_dispatch_s" in rows.get("hlocc", {}):
+            yield f"launch to end, {name}, by the C driver: {shown(rows['hlocc']['driver_dispatch_s'])}"
 
 
 def worst(table, count):
@@ -80,16 +129,23 @@ def worst(table, count):
         yield f"{value:10.4f}x  {name:32} hlocc {times[0]:>9}  XLA {times[1]:>9}"
 
 
-def page(heads, table, errors, files):
+def page(heads, table, errors, options):
     yield "# Performance\n"
-    yield f"Written by `bench/report.py {' '.join(files)}` from what `bench/suite.py` measured:"
-    yield "the minimum of interleaved rounds, through JAX, on the same module bytes and inputs.\n"
-    for head in heads[:1]:
+    yield f"Written by `bench/report.py {' '.join(options.files)}` from what `bench/suite.py` measured:"
+    yield "the minimum of interleaved rounds, through JAX, on the same module bytes and inputs;"
+    yield "other libraries run the same computation as their users write it (`bench/peers.py`)."
+    yield "`make bench` measures all of it again.\n"
+    for head in [head for head in heads if "machine" in head][:1]:
         versions = ", ".join(f"{n} {v}" for n, v in head["versions"].items())
         yield f"{head['cores']} cores; {head['client']}; {versions}.\n"
     yield from (f"- {line}" for line in summary(table))
-    yield ""
+    if options.chart:
+        yield f"\n![Speed beside XLA:CPU]({options.chart.rsplit('/', 1)[-1]})"
+    yield "\n## Run\n"
     yield from run_table(table)
+    yield "\n## Compile\n"
+    yield "The C driver (`pjrt_bench`) counts the time inside PJRT_Client_Compile; through JAX its own work adds to both.\n"
+    yield from compile_table(table)
     for name, error in sorted(errors.items()):
         yield f"\n`{name}` did not run: {error}"
 
@@ -98,8 +154,13 @@ def main():
     options = parse_arguments()
     heads, table, errors = read(options.files)
     lines = ([*worst(table, options.worst), *summary(table), *(f"{n}: {e}" for n, e in errors.items())]
-             if options.worst else page(heads, table, errors, options.files))
+             if options.worst else page(heads, table, errors, options))
     sys.stdout.write("\n".join(lines) + "\n")
+    if options.chart:
+        bars = sorted((ratio(rows, "min_s"), name) for name, rows in table.items()
+                      if ratio(rows, "min_s"))
+        with open(options.chart, "w") as out:
+            out.write(chart.draw(bars, "XLA:CPU's time / hlocc's time"))
 
 
 if __name__ == "__main__":

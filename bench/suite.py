@@ -4,8 +4,9 @@
 
 Both back ends compile the very same module bytes and options and run them on the same inputs. They
 take turns in every round, and the best of the rounds counts, so that a busy machine disturbs both
-alike. numpy and torch, where installed, join in for the programs that bench/peers.py has. One JSON
-line per program and column goes to standard output or to --out; bench/report.py makes tables of them.
+alike. NumPy, PyTorch, IREE and ONNX Runtime, where installed, join in for the programs that
+bench/peers.py has. One JSON line per program and column goes to standard output or to --out;
+bench/report.py makes tables of them.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ def parse_arguments():
     parser.add_argument("--out", help="file for the JSON lines (appended to)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of every column (3)")
     parser.add_argument("--seconds", type=float, default=0.3, help="of calls in a round (0.3)")
-    parser.add_argument("--columns", default="hlocc,xla,numpy,torch", help="what to run")
+    parser.add_argument("--columns", default="hlocc,xla,numpy,torch,iree,ort", help="what to run")
     parser.add_argument("--library", default=os.environ.get(
         "HLOCC_LIBRARY_PATH", str(ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
         help="the plugin (build/lib)")
@@ -93,7 +94,7 @@ def time_calls(run, seconds, before=lambda: None):
     return times
 
 
-def measure(path, jax, devices, libraries, options):
+def measure(path, jax, devices, others, options):
     """Rows of one program."""
     import peers
     import programs
@@ -106,8 +107,8 @@ def measure(path, jax, devices, libraries, options):
         rows[column] = {"compile_first_s": compile_s[0], "compile_again_s": min(compile_s[1:])}
         program.place()
         runs[column] = (program.run, program.place)
-    for column, library in libraries.items():
-        call = peers.call(library, path.stem, arguments)
+    for column in others if not options.compile_only else ():
+        call = peers.prepare(column, path, arguments)
         if call:
             rows[column], runs[column] = {}, (call, lambda: None)
     times = {column: [] for column in runs}
@@ -130,15 +131,15 @@ def main():
     import programs
 
     devices = {name: device for name, device in devices.items() if name in columns}
-    libraries = peers.installed([name for name in columns if name not in ("hlocc", "xla")])
+    others = peers.installed([name for name in columns if name not in ("hlocc", "xla")])
     out = open(options.out, "a") if options.out else sys.stdout
-    versions = {"jax": jax.__version__, **{n: m.__version__ for n, m in libraries.items()}}
+    versions = {"jax": jax.__version__, **others}
     print(json.dumps({"machine": platform.machine(), "cores": os.cpu_count(), "versions": versions,
                       "client": devices[columns[0]].client.platform_version,
                       "command": " ".join(sys.argv)}), file=out, flush=True)
     for path in programs.paths(options.only):
         try:
-            for row in measure(path, jax, devices, libraries, options):
+            for row in measure(path, jax, devices, others, options):
                 print(json.dumps(row), file=out, flush=True)
         except Exception as error:  # one program that fails must not end the others
             print(json.dumps({"program": path.stem, "error": str(error)[:300]}), file=out, flush=True)
