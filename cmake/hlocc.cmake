@@ -117,8 +117,15 @@ function(hlo_products)
     return()
   endif()
   hlo_sources(cli cli)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cli/link.c PROPERTIES COMPILE_DEFINITIONS
+                              HLOCC_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
   add_library(hlocc_all STATIC ${all} ${cli})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
+
+  # What programs that were compiled ahead of time are linked with.
+  hlo_sources(rt rt)
+  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> ${rt})
+  target_link_libraries(hlocc_rt PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   if(TARGET hlocc_capi)
     add_library(hlocc SHARED ${all})
@@ -298,6 +305,10 @@ function(hlo_text_tests)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
+    add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>
+             $<TARGET_FILE:hlocc_rt>)
+    set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit TIMEOUT 300)
     add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py $<TARGET_FILE:hlocc_cli> --count=120)
     set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 300)
@@ -341,6 +352,7 @@ function(hlo_install)
     install(TARGETS pjrt_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
   if(TARGET hlocc_cli)
+    install(TARGETS hlocc_rt ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(TARGETS hlocc_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
   foreach(section 1 3 7)

@@ -112,6 +112,9 @@ void hlo_os_stderr_write(const char* text, size_t length);
 hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_ns,
                                 hlo_strbuf_t* output, int* out_exit_code) HLO_MUST_USE;
 
+/// The path of the program that runs, all of it. errors: NOT_FOUND
+hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) HLO_MUST_USE;
+
 /// The environment as "NAME=value" strings ended by NULL; lent, do not keep across setenv().
 const char* const* hlo_os_environment(void);
 

@@ -633,6 +633,15 @@ hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_n
   return hlo_ok();
 }
 
+hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) {
+  ssize_t length = readlink("/proc/self/exe", out_path, capacity);
+  if (length <= 0 || (size_t)length >= capacity || out_path[0] != '/') {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "/proc/self/exe cannot be read");
+  }
+  out_path[length] = 0;
+  return hlo_ok();
+}
+
 const char* const* hlo_os_environment(void) {
   static const char* const kEmpty[] = {NULL};
   return environ ? (const char* const*)environ : kEmpty;

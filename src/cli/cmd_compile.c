@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/link.h"
 #include "codegen/listing.h"
 #include "compiler/compiler.h"
 
@@ -54,41 +55,67 @@ static const char* base_name(hlo_cli_t* cli, const char* path) {
   return hlo_arena_strndup(&cli->arena, name, strcspn(name, "."));
 }
 
-// Reads --emit and --header into `listing`; *out_listing is NULL when it is not given.
-static hlo_status_t choose_listing(hlo_cli_t* cli, hlo_listing_t* listing,
-                                   const hlo_listing_t** out_listing) {
-  *out_listing = NULL;
-  if (cli->header && (!cli->emit || strcmp(cli->emit, "c") != 0)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "--header wants --emit=c");
-  }
-  if (!cli->emit) return hlo_ok();
-  if (!hlo_listing_find(cli->emit, &listing->form)) {
+// One compilation for the tool, and what becomes of its code.
+typedef struct output {
+  hlo_listing_t listing;
+  hlo_strbuf_t header;
+  bool is_wanted;   // listing and header
+  bool is_program;  // a file that is called from C: source, object or shared object
+  bool is_shared;
+} output_t;
+
+static bool has_suffix(const char* path, const char* suffix) {
+  size_t length = path ? strlen(path) : 0, tail = strlen(suffix);
+  return length > tail && strcmp(path + length - tail, suffix) == 0;
+}
+
+// The form by the name of the file that is asked for, where --emit does not say it.
+static void choose_by_suffix(const hlo_cli_t* cli, output_t* output) {
+  output->is_shared = has_suffix(cli->save, ".so");
+  output->is_program =
+      output->is_shared || has_suffix(cli->save, ".o") || has_suffix(cli->save, ".c");
+  output->is_wanted = output->is_program;
+  output->listing.form = has_suffix(cli->save, ".c") ? HLO_LISTING_C : HLO_LISTING_OBJECT;
+}
+
+static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
+  if (!cli->emit) {
+    choose_by_suffix(cli, output);
+  } else if (hlo_listing_find(cli->emit, &output->listing.form)) {
+    output->is_wanted = true;
+    output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
+  } else {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "--emit=%s: the forms are plan, vir, c and asm", cli->emit);
   }
-  if (cli->header) listing->name = base_name(cli, cli->header);
-  *out_listing = listing;
+  if (cli->header && !output->is_program) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "--header wants -o FILE.c, FILE.o or FILE.so, or --emit=c");
+  }
+  if (output->is_program) {
+    output->listing.header = &output->header;
+    output->listing.name = base_name(cli, cli->header ? cli->header : cli->save);
+  }
   return hlo_arena_status(&cli->arena);
 }
 
-static hlo_status_t finish_listing(const hlo_cli_t* cli, const hlo_executable_t* executable,
-                                   const hlo_strbuf_t* out, const hlo_strbuf_t* header) {
-  if (out->length && !cli->header) return hlo_ok();
-  if (out->length) {
-    return hlo_os_file_write(cli->header, hlo_strbuf_text(header), header->length);
+static hlo_status_t finish_output(const hlo_cli_t* cli, const hlo_executable_t* executable,
+                                  output_t* output) {
+  if (!output->listing.out->length) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "back end %s makes no code",
+                             executable->program->backend->name);
   }
-  return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "--emit=%s: back end %s makes no code",
-                           cli->emit, executable->program->backend->name);
+  if (output->is_shared) HLO_TRY(hlo_link_shared(cli->config.cc, output->listing.out));
+  if (!cli->header) return hlo_ok();
+  return hlo_os_file_write(cli->header, hlo_strbuf_text(&output->header), output->header.length);
 }
 
-hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  hlo_strbuf_t header = {0};
-  hlo_listing_t listing = {.out = out, .header = cli->header ? &header : NULL};
+static hlo_status_t compile(hlo_cli_t* cli, output_t* output) {
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
   config.verify_each |= cli->verify_each;
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
-  HLO_TRY(choose_listing(cli, &listing, &config.listing));
+  if (output->is_wanted) config.listing = &output->listing;
   hlo_cli_source_t source;
   hlo_executable_t* executable = NULL;
   uint64_t start = hlo_os_now_ns();
@@ -97,17 +124,23 @@ hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
     status = hlo_compile(source.bytes, source.size_bytes, source.name, &config, NULL, 0,
                          &source.diag, &executable);
   }
-  if (hlo_status_is_ok(status)) {
-    if (cli->emit) {
-      status = finish_listing(cli, executable, out, &header);
-    } else {
-      print_executable(executable, (double)(hlo_os_now_ns() - start) / 1e6, out);
-    }
-    hlo_executable_release(executable);
-  } else {
+  if (!hlo_status_is_ok(status)) {
     status = hlo_cli_reported(&source, status);
+  } else if (output->is_wanted) {
+    status = finish_output(cli, executable, output);
+  } else {
+    double milliseconds = (double)(hlo_os_now_ns() - start) / 1e6;
+    print_executable(executable, milliseconds, output->listing.out);
   }
+  hlo_executable_release(executable);
   hlo_cli_close(&source);
-  hlo_strbuf_deinit(&header);
+  return status;
+}
+
+hlo_status_t hlo_cli_cmd_compile(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  output_t output = {.listing.out = out};
+  hlo_status_t status = choose_output(cli, &output);
+  if (hlo_status_is_ok(status)) status = compile(cli, &output);
+  hlo_strbuf_deinit(&output.header);
   return status;
 }

@@ -10,21 +10,23 @@
 #include "ir/module.h"
 
 typedef enum hlo_listing_form {
-  HLO_LISTING_PLAN,  // steps and where values lie
-  HLO_LISTING_VIR,   // vector IR
-  HLO_LISTING_C,     // C source that stands on its own (codegen/c/emit.h)
-  HLO_LISTING_ASM,   // machine code, disassembled if objdump is there
+  HLO_LISTING_PLAN,    // steps and where values lie
+  HLO_LISTING_VIR,     // vector IR
+  HLO_LISTING_C,       // C source that stands on its own (codegen/c/emit.h)
+  HLO_LISTING_ASM,     // machine code, disassembled if objdump is there
+  HLO_LISTING_OBJECT,  // no text but an object file (object.h)
 } hlo_listing_form_t;
 
 /// A wish for one text. The same program, target and form give the same text.
 typedef struct hlo_listing {
   hlo_listing_form_t form;
   hlo_strbuf_t* out;     // appended to; lent
-  hlo_strbuf_t* header;  // of C source that needs nothing else (standalone.h); NULL: not wanted
-  const char* name;      // what that source's function is called by
+  hlo_strbuf_t* header;  // of objects and of C source that needs nothing else (standalone.h); NULL:
+                         // such source is not wanted
+  const char* name;      // what the function of those is called by
 } hlo_listing_t;
 
-/// The form called plan, vir, c or asm; false: there is none of that name.
+/// The text called plan, vir, c or asm; false: there is none of that name.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// C source or machine code of a verified module made from `func`; nothing for the other forms.

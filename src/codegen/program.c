@@ -6,6 +6,7 @@
 #include "codegen/c/build.h"
 #include "codegen/entry.h"
 #include "codegen/jit/jit.h"
+#include "codegen/object.h"
 #include "codegen/schedule_plain.h"
 #include "codegen/standalone.h"
 #include "codegen/vir/interp.h"
@@ -138,6 +139,10 @@ static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_
   if (listing->form == HLO_LISTING_C && listing->header) {
     return hlo_standalone_print(plan, &program->table, vir, listing->name, listing->out,
                                 listing->header);
+  }
+  if (listing->form == HLO_LISTING_OBJECT) {
+    return hlo_object_print(plan, &program->table, vir, &options->target, listing->name,
+                            listing->out, listing->header);
   }
   return hlo_listing_print_code(listing, vir, plan->func, &options->target);
 }

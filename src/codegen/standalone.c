@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "codegen/c/emit.h"
+#include "codegen/standalone_impl.h"
 
 enum { WORD_BYTES = 8 };
 #define FRAME_WORD(member) (offsetof(hlo_frame_t, member) / WORD_BYTES)
@@ -34,21 +35,21 @@ static bool needs_library(const hlo_step_t* step) {
   }
 }
 
-static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node) {
+static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {
   hlo_strbuf_t place = {0};
   hlo_loc_format(plan->func->module, node->loc, &place);
   hlo_status_t status =
-      hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s: no C source that stands alone",
-                        hlo_strbuf_text(&place), hlo_op_info(node->op)->name);
+      hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s: no %s that stands alone",
+                        hlo_strbuf_text(&place), hlo_op_info(node->op)->name, form);
   hlo_strbuf_deinit(&place);
   return status;
 }
 
-static hlo_status_t check_steps(const hlo_plan_t* plan) {
+hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form) {
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      if (needs_library(&sequence->steps[i])) return refuse(plan, sequence->steps[i].node);
+      if (needs_library(&sequence->steps[i])) return refuse(plan, sequence->steps[i].node, form);
     }
   }
   return hlo_ok();
@@ -214,34 +215,34 @@ static void print_run(printer_t* printer) {
 
 // ---- the header --------------------------------------------------------------------------------
 
-static void print_types(const char* what, uint32_t count, hlo_value_t* const* values,
-                        hlo_strbuf_t* out) {
-  for (uint32_t i = 0; i < count; ++i) {
-    const hlo_type_t* type = values[i]->type;
-    hlo_strbuf_printf(out, "//   %s[%" PRIu32 "]: ", what, i);
-    if (type->kind == HLO_TYPE_TOKEN) {
-      hlo_strbuf_puts(out, "token, not looked at\n");
-      continue;
-    }
-    hlo_strbuf_printf(out, "%s[", hlo_dtype_info(type->dtype)->hlo_name);
-    for (uint32_t d = 0; d < type->rank; ++d) {
-      hlo_strbuf_printf(out, "%s%" PRId64, d ? "," : "", type->dims[d]);
-    }
-    hlo_strbuf_printf(out, "], %zu bytes\n", hlo_type_size_bytes(type));
+static void print_type(const char* what, uint32_t number, const hlo_type_t* type,
+                       hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "//   %s[%" PRIu32 "]: ", what, number);
+  if (type->kind == HLO_TYPE_TOKEN) {
+    hlo_strbuf_puts(out, "token, not looked at\n");
+    return;
   }
+  hlo_strbuf_printf(out, "%s[", hlo_dtype_info(type->dtype)->hlo_name);
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    hlo_strbuf_printf(out, "%s%" PRId64, d ? "," : "", type->dims[d]);
+  }
+  hlo_strbuf_printf(out, "], %zu bytes\n", hlo_type_size_bytes(type));
 }
 
-static void print_header(const printer_t* printer, hlo_value_t* const* results, hlo_strbuf_t* out) {
-  const hlo_plan_t* plan = printer->plan;
-  hlo_strbuf_printf(out, "// The program @%s. Its source is compiled with\n//  ", plan->func->name);
-  for (const char* const* flag = hlo_c_flags; *flag; ++flag) hlo_strbuf_printf(out, " %s", *flag);
+hlo_status_t hlo_standalone_print_header(const hlo_plan_t* plan, const char* name,
+                                         const char* usage, hlo_strbuf_t* out) {
+  const hlo_func_t* func = plan->func;
+  hlo_strbuf_printf(out, "// The program @%s. %s#pragma once\n\n", func->name, usage);
   hlo_strbuf_puts(out,
-                  "\n// (the bits of floats depend on them), -fopenmp for many threads, and linked "
-                  "with -lm.\n#pragma once\n\n"
                   "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
                   "// Runs it on dense tensors, the last dimension fastest:\n");
-  print_types("arguments", plan->argument_count, plan->func->body->args, out);
-  print_types("results", plan->result_count, results, out);
+  for (uint32_t i = 0; i < plan->argument_count; ++i) {
+    print_type("arguments", i, func->body->args[i]->type, out);
+  }
+  const hlo_node_t* end = hlo_region_terminator(func->body);
+  for (uint32_t i = 0; i < plan->result_count; ++i) {
+    print_type("results", i, hlo_node_operand(end, i)->type, out);
+  }
   hlo_strbuf_printf(
       out,
       "// Results are memory of their own. Answers 0; less when memory is out, more when "
@@ -249,10 +250,11 @@ static void print_header(const printer_t* printer, hlo_value_t* const* results, 
       "// Calls may run at once.\n"
       "int %s_run(const void* const* arguments, void* const* results);\n\n"
       "#ifdef __cplusplus\n}\n#endif\n",
-      printer->name);
+      name);
+  return hlo_strbuf_status(out);
 }
 
-static const char* identifier(const char* name, hlo_arena_t* arena) {
+const char* hlo_standalone_identifier(const char* name, hlo_arena_t* arena) {
   bool is_start = isalpha((unsigned char)*name) || *name == '_';
   char* copy = hlo_arena_printf(arena, "%s%s", is_start ? "" : "_", name);
   for (char* c = copy; c && *c; ++c) {
@@ -261,12 +263,25 @@ static const char* identifier(const char* name, hlo_arena_t* arena) {
   return copy;
 }
 
+static hlo_status_t print_source_header(const printer_t* printer, hlo_strbuf_t* out) {
+  hlo_strbuf_t usage = {0};
+  hlo_strbuf_puts(&usage, "Its source is compiled with\n//  ");
+  for (const char* const* flag = hlo_c_flags; *flag; ++flag) {
+    hlo_strbuf_printf(&usage, " %s", *flag);
+  }
+  hlo_strbuf_puts(&usage,
+                  "\n// (the bits of floats depend on them), -fopenmp for many threads, and linked "
+                  "with -lm.\n");
+  hlo_status_t status = hlo_strbuf_status(&usage);
+  if (hlo_status_is_ok(status)) {
+    status =
+        hlo_standalone_print_header(printer->plan, printer->name, hlo_strbuf_text(&usage), out);
+  }
+  hlo_strbuf_deinit(&usage);
+  return status;
+}
+
 static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf_t* out_header) {
-  const hlo_plan_t* plan = printer->plan;
-  const hlo_node_t* end = hlo_region_terminator(plan->func->body);
-  hlo_value_t** results = hlo_arena_array(arena, plan->result_count, sizeof(*results));
-  HLO_TRY(hlo_arena_status(arena));
-  for (uint32_t i = 0; i < plan->result_count; ++i) results[i] = hlo_node_operand(end, i);
   HLO_TRY(add_constants(printer, arena));
   print_head(printer);
   HLO_TRY(hlo_c_emit(printer->vir, HLO_C_BLOBS_EMBEDDED, printer->out));
@@ -274,21 +289,20 @@ static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf
   print_copies(printer);
   print_runtime(printer);
   print_run(printer);
-  print_header(printer, results, out_header);
   HLO_TRY(hlo_strbuf_status(printer->out));
-  return hlo_strbuf_status(out_header);
+  return print_source_header(printer, out_header);
 }
 
 hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) {
-  HLO_TRY(check_steps(plan));
+  HLO_TRY(hlo_standalone_check(plan, "C source"));
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   printer_t printer = {.plan = plan,
                        .table = table,
                        .vir = vir,
-                       .name = identifier(name, &arena),
+                       .name = hlo_standalone_identifier(name, &arena),
                        .out = out_source};
   hlo_status_t status = hlo_arena_status(&arena);
   if (hlo_status_is_ok(status)) status = print_all(&printer, &arena, out_header);

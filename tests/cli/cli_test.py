@@ -240,7 +240,7 @@ class CliTest(unittest.TestCase):
         source = self.good("compile", "--emit=c", f"--header={header}", stdin=ADD)
         self.assertIn("int add_2_run(const void* const* arguments, void* const* results) {", source)
         self.assertIn("arguments[1]: f32[2,3], 24 bytes", header.read_text())
-        self.assertIn("wants --emit=c", self.bad(1, "compile", f"--header={header}", stdin=ADD))
+        self.assertIn("--header wants -o FILE.c", self.bad(1, "compile", f"--header={header}", stdin=ADD))
         self.assertIn("2:8: stablehlo.sort: ", self.bad(
             1, "compile", "--emit=c", f"--header={header}", self.write("sort.mlir", SORT)))
 

@@ -14,10 +14,10 @@
 
 #include "base/hash.h"
 #include "base/os.h"
+#include "codegen/c/compiler.h"
 #include "codegen/c/emit.h"
 
 enum { MAX_FLAGS = 40, PATH_BYTES = 1024 };
-#define TIMEOUT_NS UINT64_C(300000000000)  // of one compiler run
 
 static const char trailer_magic[8] = "hloccso1";
 
@@ -142,41 +142,12 @@ static void remove_scratch(const build_t* build) {
 
 // ---- compiler ----------------------------------------------------------------------------------
 
-// One run of one compiler. errors: NOT_FOUND when there is none of that name
-static hlo_status_t run_compiler(build_t* build, const char* compiler) {
-  const char* arguments[MAX_FLAGS + 8];
-  size_t count = 0;
-  int exit_code = 0;
-  arguments[count++] = compiler;
-  for (const char* const* flag = build->flags; *flag; ++flag) arguments[count++] = *flag;
-  arguments[count++] = "-o";
-  arguments[count++] = build->object_path;
-  arguments[count++] = build->source_path;
-  arguments[count++] = "-lm";
-  arguments[count] = NULL;
-  hlo_strbuf_t output = {0};
-  hlo_status_t status = hlo_os_process_run(arguments, TIMEOUT_NS, &output, &exit_code);
-  if (hlo_status_is_ok(status) && exit_code != 0) {
-    status = hlo_status_create(HLO_STATUS_INTERNAL, "%s ended with %d: %.2000s", compiler,
-                               exit_code, hlo_strbuf_text(&output));
-  }
-  hlo_strbuf_deinit(&output);
-  return status;
-}
-
 static hlo_status_t compile(build_t* build) {
-  static const char* const names[] = {"cc", "gcc", "clang"};
   HLO_TRY(
       hlo_os_file_write(build->source_path, hlo_strbuf_text(&build->source), build->source.length));
-  const char* wanted = build->options->compiler;
-  if (wanted && *wanted) return run_compiler(build, wanted);
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    hlo_status_t status = run_compiler(build, names[i]);
-    if (hlo_status_code(status) != HLO_STATUS_NOT_FOUND) return status;
-    hlo_status_release(status);
-  }
-  return hlo_status_create(HLO_STATUS_NOT_FOUND,
-                           "no C compiler: neither cc nor gcc nor clang is in PATH");
+  add_flags(build,
+            (const char* const[]){"-o", build->object_path, build->source_path, "-lm", NULL});
+  return hlo_c_compiler_run(build->options->compiler, build->flags);
 }
 
 // ---- cache -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 struct hlo_jit {
   hlo_jit_pool_t* pool;
   hlo_jit_memory_t memory;
-  hlo_jit_eh_frame_t eh_frame;
+  hlo_eh_frame_t eh_frame;
   hlo_jit_gdb_entry_t* gdb_entry;  // NULL: none
   bool is_unwindable;              // the unwinder knows the table
   uint32_t func_count, site_count;
@@ -135,7 +135,7 @@ static void write_perf_map(const hlo_jit_t* jit, const hlo_code_t* code, const c
 
 static hlo_status_t announce(hlo_jit_t* jit, const hlo_code_t* code, const char* name) {
   hlo_jit_pool_t* pool = jit->pool;
-  HLO_TRY(hlo_jit_eh_frame_create(code, jit->memory.code, &jit->eh_frame));
+  HLO_TRY(hlo_eh_frame_create(code, jit->memory.code, NULL, &jit->eh_frame));
   if (pool->gdb) {
     HLO_TRY(hlo_jit_gdb_register(code, jit->memory.code, name, &jit->eh_frame, &jit->gdb_entry));
   }

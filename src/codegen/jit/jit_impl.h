@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/threads.h"
 #include "codegen/jit/jit.h"
+#include "codegen/unwind.h"
 
 // ---- memory (memory.c)
 // ---------------------------------------------------------------------------
@@ -43,15 +44,6 @@ typedef struct hlo_jit_unwinder {
 /// The process's; looked for once. threads: safe
 const hlo_jit_unwinder_t* hlo_jit_unwinder(void);
 
-typedef struct hlo_jit_eh_frame {
-  uint8_t* bytes;  // hlo_mem
-  size_t size_bytes;
-} hlo_jit_eh_frame_t;
-
-/// The .eh_frame section of code placed at `base`.
-hlo_status_t hlo_jit_eh_frame_create(const hlo_code_t* code, const uint8_t* base,
-                                     hlo_jit_eh_frame_t* out_eh_frame) HLO_MUST_USE;
-
 // ---- debuggers (gdb.c)
 // ---------------------------------------------------------------------------
 
@@ -59,7 +51,7 @@ typedef struct hlo_jit_gdb_entry hlo_jit_gdb_entry_t;
 
 /// Shows debuggers the functions as symbols of an object file in memory.
 hlo_status_t hlo_jit_gdb_register(const hlo_code_t* code, const uint8_t* base, const char* name,
-                                  const hlo_jit_eh_frame_t* eh_frame,
+                                  const hlo_eh_frame_t* eh_frame,
                                   hlo_jit_gdb_entry_t** out_entry) HLO_MUST_USE;
 void hlo_jit_gdb_unregister(hlo_jit_gdb_entry_t* entry);
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running programs that were compiled ahead of time (see rt.h): a frame, a runtime table, one pool
+// of threads for the process.
+#include "rt/rt.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/cpu.h"
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "base/threads.h"
+
+enum { ALIGNMENT = 64 };
+#define FEATURES_KNOWN (UINT64_C(1) << 63)
+
+// ---- what the process has once -----------------------------------------------------------------
+
+static _Atomic(hlo_pool_t*) g_pool;
+static _Atomic uint64_t g_features;  // 0: not looked yet
+
+static uint32_t wanted_threads(void) {
+  hlo_config_t config;
+  hlo_status_t status = hlo_config_init(&config, NULL, NULL);
+  uint32_t count = hlo_status_is_ok(status) ? (uint32_t)config.num_threads : 0;
+  hlo_status_release(status);
+  hlo_config_deinit(&config);
+  return count;
+}
+
+// NULL where threads cannot be had: loops run on the caller then.
+static hlo_pool_t* the_pool(void) {
+  hlo_pool_t* pool = atomic_load_explicit(&g_pool, memory_order_acquire);
+  if (!pool) {
+    hlo_pool_options_t options = {.worker_count = wanted_threads()};
+    hlo_status_t status = hlo_pool_create(&options, &pool);
+    if (!hlo_status_is_ok(status)) {
+      hlo_status_release(status);
+      return NULL;
+    }
+    hlo_pool_t* other = NULL;
+    if (!atomic_compare_exchange_strong(&g_pool, &other, pool)) {
+      hlo_pool_release(pool);
+      pool = other;
+    }
+  }
+  return hlo_pool_is_orphaned(pool) ? NULL : pool;
+}
+
+// A shared library with programs may be closed: its threads must not outlive its code.
+__attribute__((destructor)) static void release_pool(void) {
+  hlo_pool_t* pool = atomic_exchange(&g_pool, NULL);
+  if (pool) hlo_pool_release(pool);
+}
+
+static bool has_features(uint64_t wanted) {
+  uint64_t features = atomic_load_explicit(&g_features, memory_order_relaxed);
+  if (!features) {
+    hlo_cpu_t cpu = {0};
+    hlo_status_release(hlo_cpu_detect(NULL, &cpu));
+    features = cpu.features | FEATURES_KNOWN;
+    atomic_store_explicit(&g_features, features, memory_order_relaxed);
+  }
+  return (wanted & ~features) == 0;
+}
+
+// ---- the runtime table -------------------------------------------------------------------------
+
+typedef struct chunks {
+  hlo_frame_t* frame;
+  hlo_kernel_chunk_t chunk;
+  void* context;
+} chunks_t;
+
+static int32_t run_chunk(void* context, size_t index) {
+  const chunks_t* chunks = context;
+  return chunks->chunk(chunks->frame, chunks->context, index);
+}
+
+static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
+                            void* context) {
+  chunks_t chunks = {frame, chunk, context};
+  return hlo_pool_parallel_for(the_pool(), chunk_count, run_chunk, &chunks);
+}
+
+static void* address_of(const hlo_frame_t* frame, const hlo_rt_program_t* program,
+                        const hlo_rt_place_t* place) {
+  switch ((hlo_rt_place_kind_t)place->kind) {
+    case HLO_RT_BUFFER: return frame->buffers[place->index];
+    case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[place->index];
+    case HLO_RT_TEMPORARY: return frame->temporaries + place->offset_bytes;
+  }
+  return NULL;
+}
+
+static void fill(uint8_t* to, const uint8_t* element, uint64_t width, uint64_t size_bytes) {
+  for (uint64_t i = 0; i < size_bytes; i += width) memcpy(to + i, element, width);
+}
+
+static int32_t call_kernel(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+  (void)buffers;
+  const hlo_rt_program_t* program = frame->program;
+  if (site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
+  const hlo_rt_copy_t* copy = &program->copies[site - program->first_copy];
+  void* to = address_of(frame, program, &copy->to);
+  if (copy->element_bytes) {
+    fill(to, copy->element, copy->element_bytes, copy->size_bytes);
+  } else {
+    const void* from = address_of(frame, program, &copy->from);
+    if (from != to) memcpy(to, from, copy->size_bytes);
+  }
+  return HLO_KERNEL_DONE;
+}
+
+static int32_t check_failed(hlo_frame_t* frame, uint32_t site, int64_t found, int64_t limit) {
+  (void)frame, (void)site, (void)found, (void)limit;
+  return HLO_KERNEL_ERROR;
+}
+
+static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION,
+                                           .size_bytes = sizeof(hlo_runtime_table_t),
+                                           .parallel_for = parallel_for,
+                                           .call_kernel = call_kernel,
+                                           .check_failed = check_failed};
+
+// ---- one run -----------------------------------------------------------------------------------
+
+static int run(const hlo_rt_program_t* program, const void** buffers, uint8_t* temporaries,
+               uint8_t* saved) {
+  hlo_frame_t frame = {.abi_version = HLO_KERNEL_ABI_VERSION,
+                       .buffers = (void* const*)buffers,
+                       .temporaries = temporaries,
+                       .saved = saved,
+                       .runtime = &kTable,
+                       .buffer_count = program->argument_count + program->result_count,
+                       .saved_bytes = (uint32_t)program->saved_bytes,
+                       .program = program};
+  hlo_fp_state_t host = hlo_fp_enter();
+  int32_t answer = program->entry(&frame);
+  hlo_fp_leave(host);
+  return answer == HLO_KERNEL_DONE ? HLO_RT_DONE : HLO_RT_FAILED;
+}
+
+int hlo_rt_run(const void* const* arguments, void* const* results,
+               const hlo_rt_program_t* program) {
+  if (program->abi_version != HLO_RT_ABI_VERSION) return HLO_RT_OTHER_VERSION;
+  if (!has_features(program->features)) return HLO_RT_OTHER_PROCESSOR;
+  uint32_t count = program->argument_count;
+  size_t buffer_count = (size_t)count + program->result_count;
+  const void** buffers = hlo_mem_alloc((buffer_count + 1) * sizeof *buffers);
+  uint8_t* saved = hlo_mem_alloc_zeroed(program->saved_bytes);
+  uint8_t* temporaries = hlo_mem_alloc_aligned(program->temporary_bytes, ALIGNMENT);
+  int answer = HLO_RT_OUT_OF_MEMORY;
+  if (buffers && saved && temporaries) {
+    if (count) memcpy(buffers, arguments, count * sizeof *buffers);
+    if (program->result_count) {
+      memcpy(buffers + count, results, program->result_count * sizeof *buffers);
+    }
+    answer = run(program, buffers, temporaries, saved);
+  }
+  hlo_mem_free(temporaries);
+  hlo_mem_free(saved);
+  hlo_mem_free(buffers);
+  return answer;
+}
