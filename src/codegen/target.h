@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code is generated for: vector width, registers, instruction sets, caches. Made from the CPU or
-// described by hand, so that code for an absent machine can be made and tested.
+// What code is generated for: vector width, registers, instruction sets, caches. Made from the CPU
+// or described by hand, so that code for an absent machine can be made and tested.
 #ifndef HLO_CODEGEN_TARGET_H_
 #define HLO_CODEGEN_TARGET_H_
 
@@ -8,11 +8,12 @@
 
 /// threads: immutable
 typedef struct hlo_target {
-  hlo_cpu_t cpu;              // features that may be used, caches
-  uint32_t vector_bytes;      // 16, 32, 64
-  uint32_t vector_registers;  // 16, 32
-  bool has_masks;             // masked loads and stores of every element, faults suppressed
-  bool has_encoder;           // machine code can be made
+  hlo_cpu_t cpu;                    // features that may be used, caches
+  uint32_t vector_bytes;            // 16, 32, 64
+  uint32_t vector_registers;        // 16, 32
+  bool has_masks;                   // masked loads and stores of every element, faults suppressed
+  bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
+  bool has_encoder;                 // machine code can be made
 } hlo_target_t;
 
 /// The target of a CPU (hlo_cpu_detect()): AVX-512 or AVX2; else one without encoder.

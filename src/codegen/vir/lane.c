@@ -37,8 +37,41 @@ static uint64_t to_unsigned(double x, size_t bits) {
   return x > -1 && x < ldexp(1.0, (int)bits) ? (uint64_t)x : UINT64_MAX;
 }
 
+static int32_t dot_u8s8(int32_t a, int32_t b) {
+  int32_t sum = 0;  // of four products below 2^15
+  for (int i = 0; i < 4; ++i) sum += (uint8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i);
+  return sum;
+}
+
+static float bits_float(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static uint32_t float_bits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// Subnormal numbers become zeros.
+static float flushed(float x) {
+  uint32_t bits = float_bits(x);
+  return bits & 0x7f800000 ? x : bits_float(bits & 0x80000000);
+}
+
+static float dot_bf16(float a, float b, float c) {
+  uint32_t x = float_bits(a), y = float_bits(b);
+  float sum = flushed(c);
+  sum =
+      flushed(fmaf(flushed(bits_float(x & 0xffff0000)), flushed(bits_float(y & 0xffff0000)), sum));
+  return flushed(fmaf(flushed(bits_float(x << 16)), flushed(bits_float(y << 16)), sum));
+}
+
 #define CONVERT_ROW_FLOAT(id, expression)
 #define CONVERT_ROW_INT(id, expression)
+#define CONVERT_ROW_DOT(id, expression)
 #define CONVERT_ROW_BITS(id, expression)
 #define CONVERT_ROW_COMPARE(id, expression)
 #define CONVERT_ROW_MASK(id, expression)
@@ -85,6 +118,7 @@ static uint64_t to_unsigned(double x, size_t bits) {
     return (uint64_t)expression & 1;
 #define LANE_ROW_FLOAT(id, expression)
 #define LANE_ROW_INT(id, expression)
+#define LANE_ROW_DOT(id, expression)
 #define LANE_ROW_BITS(id, expression)
 #define LANE_ROW_COMPARE(id, expression)
 #define LANE_ROW_CONVERT(id, expression)

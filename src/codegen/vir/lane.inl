@@ -27,6 +27,9 @@ static inline uint64_t LANE_FN(to_bits_)(LANE_T value) {
 #define BITS_XOR(x, y) LANE_FN(from_bits_)(LANE_FN(to_bits_)(x) ^ LANE_FN(to_bits_)(y))
 #define BITS_ANDNOT(x, y) LANE_FN(from_bits_)(~LANE_FN(to_bits_)(x) & LANE_FN(to_bits_)(y))
 
+#define DOT_U8S8(x, y) (LANE_U)dot_u8s8((int32_t)(x), (int32_t)(y))
+#define DOT_BF16(x, y, z) dot_bf16((float)(x), (float)(y), (float)(z))
+#define LANE_ROW_DOT(id, expression) LANE_ROW(id, expression)
 #if LANE_IS_FLOAT
 #define FMA(x, y, z) LANE_FMA(x, y, z)
 #define SQRT(x) LANE_SQRT(x)
@@ -85,6 +88,9 @@ static uint64_t LANE_FN(lane_)(uint32_t op, int64_t imm, uint64_t a_bits, uint64
 #undef LANE_ROW
 #undef LANE_ROW_FLOAT
 #undef LANE_ROW_INT
+#undef DOT_U8S8
+#undef DOT_BF16
+#undef LANE_ROW_DOT
 #undef LANE_ROW_BITS
 #undef LANE_ROW_COMPARE
 #undef LANE_ROW_MASK

@@ -201,6 +201,7 @@ static bool lane_cases_converts(hlo_vir_opcode_t op, hlo_vir_elem_t to, hlo_vir_
 static bool lane_cases_takes(hlo_vir_opcode_t op, hlo_vir_elem_t elem) {
   switch (hlo_vir_opcode_class(op)) {
     case HLO_VIR_FLOAT: return lane_cases_is_float(elem);
+    case HLO_VIR_DOT: return elem == hlo_vir_dot_elem(op);
     case HLO_VIR_INT: return !lane_cases_is_float(elem);
     case HLO_VIR_COMPARE: return (op == HLO_VIR_fcmp) == lane_cases_is_float(elem);
     default: return true;

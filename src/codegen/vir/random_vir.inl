@@ -25,6 +25,7 @@ typedef struct random_vir_options {
   bool is_entry;
   bool has_calls;  // of the runtime's call_kernel, with any four words
   bool is_plain;   // hlo_vir_builder_t::is_plain
+  bool has_dots;   // DOT ops too
   /// NULL, or whether an op of this result and operand element may be used (for what a back end
   /// lacks).
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
@@ -440,6 +441,10 @@ static hlo_vir_value_t* random_vir_lane_op(random_vir_t* r) {
   switch (hlo_vir_opcode_class(op)) {
     case HLO_VIR_FLOAT: type = random_vir_vector_type(r, HLO_VIR_F32, HLO_VIR_F64); break;
     case HLO_VIR_INT: type = random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_I64); break;
+    case HLO_VIR_DOT:
+      if (!r->options.has_dots) return NULL;
+      type = random_vir_vector_type(r, hlo_vir_dot_elem(op), hlo_vir_dot_elem(op));
+      break;
     case HLO_VIR_CONVERT: return random_vir_convert(r, op);
     case HLO_VIR_COMPARE: return random_vir_compare(r, op);
     case HLO_VIR_MASK_OP:
@@ -450,6 +455,7 @@ static hlo_vir_value_t* random_vir_lane_op(random_vir_t* r) {
   }
   if (!random_vir_accepts(r, op, type, (hlo_vir_elem_t)type.elem)) return NULL;
   switch (hlo_vir_opcode_class(op)) {
+    case HLO_VIR_DOT:
     case HLO_VIR_FLOAT: return random_vir_float_op(r, op, type);
     case HLO_VIR_INT: return random_vir_int_op(r, op, type);
     default: return random_vir_bits_op(r, op, type);

@@ -30,6 +30,7 @@ typedef enum hlo_vir_class {
   HLO_VIR_CROSS,
   HLO_VIR_FLOAT,
   HLO_VIR_INT,
+  HLO_VIR_DOT,
   HLO_VIR_BITS,
   HLO_VIR_CONVERT,
   HLO_VIR_COMPARE,
@@ -163,6 +164,10 @@ const char* hlo_vir_opcode_name(hlo_vir_opcode_t op);
 uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op);
 bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op);
 hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op);
+/// The element of a DOT op.
+static inline hlo_vir_elem_t hlo_vir_dot_elem(hlo_vir_opcode_t op) {
+  return op == HLO_VIR_dot_bf16 ? HLO_VIR_F32 : HLO_VIR_I32;
+}
 /// Of a MEMORY op: the operand that is the base; the index (or vector of indices) is the next one.
 uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op);
 uint32_t hlo_vir_elem_bits(hlo_vir_elem_t elem);  // 0 for VOID and MASK

@@ -11,7 +11,8 @@ typedef enum form {
   FORM_BINARY,
   FORM_COMMUTING,
   FORM_SHIFT,
-  FORM_ROUND
+  FORM_ROUND,
+  FORM_SUM
 } form_t;
 
 typedef struct row {
@@ -30,7 +31,7 @@ static const row_t* row_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) 
   if (value->type.elem >= ELEM_COUNT) return NULL;
   const row_t* row = &rows[value->op][value->type.elem];
   if (row->form == FORM_NONE || row->insn[f->is_avx512] == HLO_X86_NONE) return NULL;
-  bool is_optional = value->op == HLO_VIR_popcount;
+  bool is_optional = value->op == HLO_VIR_popcount || row->form == FORM_SUM;
   if (is_optional && !hlo_x86_insn_is_available((hlo_x86_insn_t)row->insn[f->is_avx512],
                                                 f->target->cpu.features)) {
     return NULL;
@@ -69,6 +70,7 @@ static hlo_x86_fold_t may_fold_lanes(const hlo_x86_fn_t* f, const hlo_vir_value_
       case FORM_UNARY:
       case FORM_ROUND:
       case FORM_COMMUTING: allowed = true; break;
+      case FORM_SUM:
       case FORM_BINARY: allowed = operand == 1; break;
       default: allowed = f->is_avx512; break;
     }
@@ -85,6 +87,7 @@ hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* us
     case HLO_VIR_INDEX_OP: return may_fold_index(user, operand);
     case HLO_VIR_FLOAT:
     case HLO_VIR_INT:
+    case HLO_VIR_DOT:
     case HLO_VIR_BITS: fold = may_fold_lanes(f, user, operand); break;
     case HLO_VIR_COMPARE:
       fold.splat = f->is_avx512 && operand == 1;
@@ -106,6 +109,7 @@ bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
       return value->op == HLO_VIR_gather || hlo_x86_lanes_through_memory(f, value);
     case HLO_VIR_FLOAT:
     case HLO_VIR_INT:
+    case HLO_VIR_DOT:
     case HLO_VIR_BITS:
       return !row_of(f, value) && !is_fma(value) && value->op != HLO_VIR_select &&
              value->op != HLO_VIR_fabs && value->op != HLO_VIR_fneg;
@@ -281,10 +285,26 @@ static void emit_one(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t*
   hlo_x86_out_done(f, value, to);
 }
 
+// The sum is overwritten; what is neither it nor the result's register is copied there first.
+static void emit_sum(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t* row) {
+  unsigned width = hlo_x86_width(value->type), to = hlo_x86_out(f, value);
+  unsigned a = hlo_x86_in(f, value->operands[0]);
+  hlo_x86_rm_t b = hlo_x86_in_vec(f, value->operands[1], width, hlo_x86_elem_bits(value->type));
+  unsigned c = hlo_x86_in(f, value->operands[2]);
+  bool is_operand = a == to || (b.kind == HLO_X86_REGISTER && b.reg == to);
+  unsigned sum = c != to && is_operand ? hlo_x86_temp_vec(f) : to;
+  hlo_x86_move(f, HLO_X86_VECTORS, width, sum, c);
+  hlo_x86_vvv(f->as, (hlo_x86_insn_t)row->insn[f->is_avx512], width, sum, a, b, 0);
+  hlo_x86_move(f, HLO_X86_VECTORS, width, to, sum);
+  hlo_x86_out_done(f, value, to);
+}
+
 void hlo_x86_emit_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const row_t* row = row_of(f, value);
   if (row && (row->form == FORM_BINARY || row->form == FORM_COMMUTING)) {
     emit_two(f, value, row);
+  } else if (row && row->form == FORM_SUM) {
+    emit_sum(f, value, row);
   } else if (row) {
     emit_one(f, value, row);
   } else if (is_fma(value)) {

@@ -191,7 +191,8 @@ static hlo_x86_life_t* cheapest(const scan_t* s, const hlo_x86_life_t* life, uin
 static unsigned dying_register(const scan_t* s, const hlo_x86_life_t* life, uint32_t free) {
   const hlo_vir_value_t* value = life->value;
   if (is_copy(s->f, life)) return HLO_X86_NO_REG;
-  bool last_first = value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma;
+  bool last_first = value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma ||
+                    hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_DOT;
   for (uint32_t k = 0; k < value->operand_count; ++k) {
     const hlo_vir_value_t* operand = value->operands[last_first ? value->operand_count - 1 - k : k];
     if (!operand) continue;
