@@ -45,6 +45,8 @@ static void fill(const hlo_type_t* type, void* data) {
     uint8_t* element = (uint8_t*)data + (size_t)i * bytes;
     if (type->dtype == HLO_DTYPE_PRED) {
       *element = below(2);
+    } else if (bytes == 1 && !hlo_dtype_is_float(type->dtype)) {
+      *element = below(3) ? below(256) : below(2) ? 0x80 : 0x7f;  // the ends often
     } else if (hlo_dtype_is_float(type->dtype)) {
       hlo_dtype_store_double(type->dtype, element, ((double)below(4001) - 2000) / 500);
     } else {
@@ -232,7 +234,10 @@ static void check_on(const char* text, const hlo_target_t* target, uint32_t fusi
 static void check(const char* text, uint32_t fusions, double tolerance) {
   static const hlo_target_t targets[] = {
       {.vector_bytes = 64, .vector_registers = 32, .has_masks = true},
+      {.vector_bytes = 64, .vector_registers = 32, .has_masks = true, .has_dot_u8s8 = true,
+       .has_dot_bf16 = true},
       {.vector_bytes = 32, .vector_registers = 16},
+      {.vector_bytes = 32, .vector_registers = 16, .has_dot_u8s8 = true},
       {.vector_bytes = 16, .vector_registers = 16},
       {.vector_bytes = 16, .vector_registers = 16, .has_masks = true},
   };
@@ -472,6 +477,27 @@ static void check_dot(const char* lhs, const char* rhs, const char* result, cons
   check(text, 1, tolerance);
 }
 
+// Products of elements that are multiplied in groups: whole ones and parts, each operand along the
+// contraction and across, a panel and its edge, in place and packed.
+static void check_groups(const char* const types[3]) {
+  static const char* const shapes[][5] = {
+      {"9x16", "16x70", "9x70", "[] x []", "[1] x [0]"},
+      {"9x17", "17x70", "9x70", "[] x []", "[1] x [0]"},
+      {"17x21", "19x17", "21x19", "[] x []", "[0] x [1]"},
+      {"20x21", "20x130", "21x130", "[] x []", "[0] x [0]"},
+      {"10x18", "33x18", "10x33", "[] x []", "[1] x [1]"},
+      {"3x12x11", "3x11x20", "3x12x20", "[0] x [0]", "[2] x [1]"},
+      {"12x3x9", "9x3x20", "12x20", "[] x []", "[1, 2] x [1, 0]"},
+      {"9x11", "11x300", "9x300", "[] x []", "[1] x [0]"},
+      {"40x1", "1x20", "40x20", "[] x []", "[1] x [0]"},
+  };
+  for (uint32_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+    char text[3][32];
+    for (uint32_t k = 0; k < 3; ++k) snprintf(text[k], 32, "%s%s", shapes[i][k], types[k]);
+    check_dot(text[0], text[1], text[2], shapes[i][3], shapes[i][4], 2e-2);
+  }
+}
+
 static void test_small_dots(void** state) {
   (void)state;
   check_dot("9x3xf32", "3x3xf32", "9x3xf32", "[] x []", "[1] x [0]", 1e-5);
@@ -513,6 +539,13 @@ static void test_matrix_products(void** state) {
   check_dot("12x1040xi8", "1040x20xi8", "12x20xi32", "[] x []", "[1] x [0]", 0);
   check_dot("12x40xui8", "40x20xi8", "12x20xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x20xi64", "20x40xi64", "30x40xi64", "[] x []", "[1] x [0]", 0);
+  check_dot("8x1040xi8", "1040x20xi8", "8x20xi64", "[] x []", "[1] x [0]", 0);
+  static const char* const bytes[][3] = {{"xi8", "xi8", "xi32"},   {"xui8", "xui8", "xi32"},
+                                         {"xui8", "xi8", "xi32"},  {"xi8", "xui8", "xi32"},
+                                         {"xi8", "xi8", "xi8"},    {"xui8", "xui8", "xui32"},
+                                         {"xi8", "xi8", "xi64"},   {"xui8", "xui8", "xui8"},
+                                         {"xbf16", "xbf16", "xf32"}, {"xbf16", "xbf16", "xbf16"}};
+  for (uint32_t i = 0; i < sizeof bytes / sizeof *bytes; ++i) check_groups(bytes[i]);
   check_dot("7x512xf32", "512x19xf32", "7x19xf32", "[] x []", "[1] x [0]", 1e-3);
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
 }

@@ -150,8 +150,9 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
     HLO_TRY(make_loops(m, out_space));
   }
   m->dtype = m->contraction.dtype;
-  m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
+  hlo_matmul_choose_group(m, kernel->target);
+  m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = m->depth_extent = 1;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
@@ -221,6 +222,7 @@ static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
 // ---- packing
 
 static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
+  if (m->group > 1) return !hlo_matmul_reads_groups(m, side);
   hlo_dtype_t from = m->operands[side].dtype;
   return hlo_dtype_size_bytes(from) != m->element_bytes ||
          hlo_dtype_is_float(from) != hlo_dtype_is_float(m->dtype);
@@ -235,7 +237,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 static bool packs_b(const hlo_matmul_t* m) {
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
-  if (m->columns.from[HLO_MATMUL_B] != 1) return true;
+  if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   if (tiles < MIN_PACKED_TILES) return false;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
@@ -244,11 +246,12 @@ static bool packs_b(const hlo_matmul_t* m) {
 
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
+  if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->panel_count < MIN_PACKED_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return is_converted(m, HLO_MATMUL_A) || conflicts(m, HLO_MATMUL_A, &m->rows) ||
+  return is_converted(m, HLO_MATMUL_A) || m->is_flipped || conflicts(m, HLO_MATMUL_A, &m->rows) ||
          conflicts(m, HLO_MATMUL_A, inner);
 }
 
@@ -285,10 +288,12 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   return stride;
 }
 
+// B: panels, rows one after the other, perhaps with one for the corrections of sums before them.
 static int64_t lay_out_b(hlo_matmul_t* m) {
   int64_t stride = m->panel_width;
   m->columns.strides[HLO_MATMUL_B] = 1;
   for (uint32_t i = m->depth_count; i-- > 0;) nest(&m->depth[i], HLO_MATMUL_B, &stride);
+  stride += hlo_matmul_first_row(m);
   m->panel_stride = stride;
   stride *= m->panel_count;
   m->pack_counts[HLO_MATMUL_B] = m->panel_count;

@@ -6,6 +6,11 @@
 // The result is rows x columns for every value of the outer loops; lanes run over columns. Operand
 // A is broadcast element by element, operand B read in vectors. Operands are swapped when the
 // product is a matrix times a vector.
+//
+// Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
+// along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
+// equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
+// that adds to its columns' sums.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -64,6 +69,9 @@ struct hlo_matmul {
   hlo_contraction_t contraction;
   hlo_dtype_t dtype;  // of products and sums
   uint32_t element_bytes, lanes;
+  uint32_t group, last_group;  // elements in a lane, in the last one along the contraction
+  int64_t group_from[2];       // elements in place from one of them to the next
+  bool is_flipped;             // signs of A's bytes
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
@@ -80,6 +88,14 @@ struct hlo_matmul {
   uint64_t chunk_count, pack_chunks[2];
   size_t scratch_bytes;
 };
+
+/// Lanes to be packed: in place `stride` elements apart. Those behind the first `active` become
+/// zero, and so do all elements of their groups behind the first `parts`.
+typedef struct hlo_matmul_lanes {
+  hlo_vir_value_t* from;
+  int64_t stride;
+  uint32_t lanes, active, parts;
+} hlo_matmul_lanes_t;
 
 /// A list of loops, outermost first.
 typedef struct hlo_matmul_loops {
@@ -111,6 +127,26 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
                                uint32_t lanes) HLO_MUST_USE;
 
+/// Whether elements are multiplied in groups; the innermost contracting loop then runs over groups.
+void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
+/// Whether an operand's groups are whole in place.
+bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);
+/// sum + x y, x of A (flipped), y of B.
+hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                       hlo_vir_value_t* sum, hlo_vir_value_t* x,
+                                       hlo_vir_value_t* y);
+hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                 hlo_vir_value_t* value);
+/// What the sums of a column of B start from when A is flipped, by the sum of its elements.
+hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                       hlo_vir_value_t* sums_of_y);
+/// Lanes of groups as they are packed, 32 bits each, as a vector of any type.
+hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                                        uint32_t side, const hlo_matmul_lanes_t* at);
+/// Whether several at a time.
+bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
+                                  uint32_t parts);
+
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* matmul, uint32_t phase);
 typedef enum hlo_matmul_phase {
@@ -119,6 +155,10 @@ typedef enum hlo_matmul_phase {
   HLO_MATMUL_MULTIPLY,
 } hlo_matmul_phase_t;
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
+/// Elements of a packed panel of B before its first row.
+static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
+  return matmul->is_flipped ? matmul->panel_width : 0;
+}
 /// Where an operand's loops start, before packing.
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses);

@@ -69,9 +69,11 @@ static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const ste
       (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) * bytes_of(p, 0);
   hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
   hlo_vir_type_t memory = hlo_vmath_memory_type(dtype, lanes);
-  if (hlo_vir_type_equal(type, memory)) {
+  if (hlo_vir_type_equal(type, memory) || p->m->group > 1) {
     hlo_vir_value_t* operands[] = {tile->a, step->index[HLO_MATMUL_A]};
-    return hlo_vir_emit(b, HLO_VIR_load_splat, type, scale_of(bytes_of(p, 0)), offset, 2, operands);
+    hlo_vir_value_t* splat =
+        hlo_vir_emit(b, HLO_VIR_load_splat, type, scale_of(bytes_of(p, 0)), offset, 2, operands);
+    return p->m->operands[HLO_MATMUL_A].is_packed ? splat : hlo_matmul_flip(p->m, b, splat);
   }
   hlo_element_address_t address = {
       .base = tile->a, .index = step->index[HLO_MATMUL_A], .offset_bytes = offset};
@@ -80,8 +82,13 @@ static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const ste
   return hlo_vir_emit(b, HLO_VIR_splat, type, 0, 0, 1, &value);
 }
 
-static void add_product(hlo_vir_builder_t* b, hlo_vir_value_t* sum, hlo_vir_value_t* x,
+static void add_product(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
                         hlo_vir_value_t* y) {
+  hlo_vir_builder_t* b = p->b;
+  if (p->m->group > 1) {
+    hlo_vir_set(b, sum, hlo_matmul_add_groups(p->m, b, sum, x, y));
+    return;
+  }
   bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
   hlo_vir_value_t* next =
       is_float ? hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum)
@@ -105,7 +112,7 @@ static void emit_step(const product_t* p, const tile_t* tile, const step_t* step
       } else if (!factor || factor->type.lanes != lanes) {
         factor = load_a(p, tile, step, r, lanes);
       }
-      add_product(p->b, tile->sums[r * panel->piece_count + i], factor, rows[i]);
+      add_product(p, tile->sums[r * panel->piece_count + i], factor, rows[i]);
     }
   }
 }
@@ -162,10 +169,16 @@ static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
 // ---- tiles
 
 static void start_sums(const product_t* p, tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
   for (int64_t i = 0; i < tile->height * tile->panel->piece_count; ++i) {
-    uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
-    hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
-    tile->sums[i] = hlo_vir_var(p->b, hlo_vir_const_bits(p->b, type, 0));
+    const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
+    hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, piece->lanes), 0);
+    if (p->m->is_flipped) {
+      int64_t row = piece->offset - hlo_matmul_first_row(p->m);
+      hlo_element_address_t address = {.base = tile->b, .offset_bytes = row * bytes_of(p, 1)};
+      first = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
+    }
+    tile->sums[i] = hlo_vir_var(b, first);
   }
 }
 
@@ -285,6 +298,10 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     p.bases[side] = plus(b, addresses[fusion->input_count + fusion->output_count],
                          number(b, (int64_t)operand->offset_bytes));
     p.dtypes[side] = m->dtype;
+    if (side == HLO_MATMUL_B) {
+      p.bases[side] =
+          plus(b, p.bases[side], number(b, hlo_matmul_first_row(m) * bytes_of(&p, side)));
+    }
   }
   hlo_vir_value_t* low = chunk ? times(b, chunk, m->units_per_chunk) : number(b, 0);
   hlo_vir_value_t* end = number(b, m->unit_count);

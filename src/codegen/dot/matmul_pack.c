@@ -14,6 +14,7 @@ typedef struct packing {
   uint32_t side;
   hlo_dtype_t from_dtype;
   hlo_vir_value_t *from, *to;
+  hlo_vir_value_t* sums[HLO_MATMUL_MAX_PIECES];  // of columns, where A is flipped
 } packing_t;
 
 // Both addresses moved by `count` steps of a loop.
@@ -27,17 +28,19 @@ static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* cou
 }
 
 // Takes the position along a loop off a number that has them all, the last loop's first.
-static void take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** rest) {
-  if (!dim->from[p->side]) return;
+static hlo_vir_value_t* take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** rest) {
+  if (!dim->from[p->side]) return number(p->b, 0);
   hlo_vir_value_t* extent = number(p->b, dim->extent);
-  move(p, dim, hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent));
+  hlo_vir_value_t* at = hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent);
+  move(p, dim, at);
   *rest = hlo_vir_index(p->b, HLO_VIR_idiv, *rest, extent);
+  return at;
 }
 
 // `lanes` elements `stride` apart in place, from element `at` (NULL: the first) plus `offset` on,
 // to neighbours. `active`: how many there are; the others become zero.
-static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset, int64_t stride,
-                        uint32_t lanes, uint32_t active) {
+static void copy_elements(const packing_t* p, hlo_vir_value_t* at, int64_t offset, int64_t stride,
+                          uint32_t lanes, uint32_t active) {
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   hlo_element_address_t address = {.base = p->from, .offset_bytes = offset * stride * bytes};
@@ -64,64 +67,142 @@ static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
   hlo_elementwise_store(b, p->m->dtype, value, &target);
 }
 
-static bool is_vector(const packing_t* p, int64_t stride) {
+// The same with groups of elements, of which the first `parts` are there.
+static void copy_groups(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
+                        hlo_matmul_lanes_t lanes) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  lanes.from = plus(b, p->from, number(b, offset * step));
+  if (at) lanes.from = plus(b, lanes.from, times(b, at, step));
+  hlo_vir_value_t* value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
+  hlo_vir_value_t* operands[] = {value, p->to, at};
+  uint32_t bytes = p->m->element_bytes;
+  hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
+               offset * bytes, 3, operands);
+}
+
+static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
+                        hlo_matmul_lanes_t lanes) {
+  if (p->m->group > 1) {
+    copy_groups(p, at, offset, lanes);
+  } else {
+    copy_elements(p, at, offset, lanes.stride, lanes.lanes, lanes.active);
+  }
+}
+
+static bool is_vector(const packing_t* p, int64_t stride, uint32_t parts) {
+  if (p->m->group > 1) return hlo_matmul_has_vector_groups(p->m, p->side, stride, parts);
   return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
 }
 
 // ---- A
 
-static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim) {
-  hlo_vir_builder_t* b = p->b;
-  int64_t stride = dim->from[p->side], lanes = is_vector(p, stride) ? p->m->lanes : 1;
-  int64_t whole = dim->extent / lanes * lanes;
-  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, whole), lanes, 0);
-  copy_vector(p, at, 0, stride, (uint32_t)lanes, (uint32_t)lanes);
-  hlo_vir_end(b);
-  if (whole == dim->extent) return;
-  at = hlo_vir_begin_for(b, number(b, whole), number(b, dim->extent), 1, 0);
-  copy_vector(p, at, 0, stride, 1, 1);
-  hlo_vir_end(b);
+// Lanes low <= number < end of a line.
+static void copy_range(const packing_t* p, int64_t low, int64_t end, hlo_matmul_lanes_t lanes) {
+  if (low == end) return;
+  hlo_vir_value_t* at =
+      hlo_vir_begin_for(p->b, number(p->b, low), number(p->b, end), lanes.lanes, 0);
+  copy_vector(p, at, 0, lanes);
+  hlo_vir_end(p->b);
+}
+
+// All of a line but the last lane in vectors as long as they fit, then one by one.
+static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts,
+                      uint32_t last_parts) {
+  int64_t stride = dim->from[p->side], end = dim->extent - (last_parts < parts);
+  uint32_t lanes = is_vector(p, stride, parts) ? p->m->lanes : 1;
+  int64_t whole = end / lanes * lanes;
+  copy_range(p, 0, whole, (hlo_matmul_lanes_t){NULL, stride, lanes, lanes, parts});
+  copy_range(p, whole, end, (hlo_matmul_lanes_t){NULL, stride, 1, 1, parts});
+  copy_range(p, end, dim->extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, last_parts});
 }
 
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
   hlo_vir_value_t *rest = line, *from = p->from, *to = p->to;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take(p, &m->depth[i], &rest);
-  take(p, is_by_rows ? &m->rows : inner, &rest);
+  hlo_vir_value_t* at = take(p, is_by_rows ? &m->rows : inner, &rest);
   for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
-  copy_line(p, is_by_rows ? inner : &m->rows);
+  if (is_by_rows) {
+    copy_line(p, inner, m->group, m->last_group);
+  } else if (m->last_group == m->group) {
+    copy_line(p, &m->rows, m->group, m->group);
+  } else {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, inner->extent - 1)));
+    copy_line(p, &m->rows, m->group, m->group);
+    hlo_vir_begin_else(b);
+    copy_line(p, &m->rows, m->last_group, m->last_group);
+    hlo_vir_end(b);
+  }
   p->from = from;
   p->to = to;
 }
 
 // ---- B
 
+// A row of a panel, and its part in the sums of its columns.
+static void copy_row(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t parts) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t stride = p->m->columns.from[HLO_MATMUL_B];
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    const hlo_matmul_piece_t* piece = &panel->pieces[i];
+    if (is_vector(p, stride, parts)) {
+      copy_vector(p, NULL, piece->offset,
+                  (hlo_matmul_lanes_t){NULL, stride, piece->lanes, piece->active, parts});
+    } else {
+      copy_range(p, piece->offset, piece->offset + piece->active,
+                 (hlo_matmul_lanes_t){NULL, stride, 1, 1, parts});
+    }
+    if (!p->m->is_flipped) continue;
+    hlo_element_address_t address = {.base = p->to,
+                                     .offset_bytes = (int64_t)piece->offset * p->m->element_bytes};
+    hlo_vir_value_t* row = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
+    hlo_vir_value_t* ones = hlo_vir_const_bits(b, row->type, 0x01010101);
+    hlo_vir_set(b, p->sums[i], hlo_matmul_add_groups(p->m, b, p->sums[i], ones, row));
+  }
+}
+
 static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  if (level < m->depth_count) {
-    hlo_vir_value_t *from = p->from, *to = p->to;
-    move(p, &m->depth[level],
-         hlo_vir_begin_for(b, number(b, 0), number(b, m->depth[level].extent), 1, 0));
+  const hlo_matmul_dim_t* dim = &m->depth[level];
+  bool is_inner = level + 1 == m->depth_count;
+  int64_t whole = dim->extent - (is_inner && m->last_group < m->group);
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  move(p, dim, hlo_vir_begin_for(b, number(b, 0), number(b, whole), 1, 0));
+  if (is_inner) {
+    copy_row(p, panel, m->group);
+  } else {
     copy_rows(p, panel, level + 1);
-    hlo_vir_end(b);
-    p->from = from;
-    p->to = to;
-    return;
   }
-  int64_t stride = m->columns.from[HLO_MATMUL_B];
-  for (uint32_t i = 0; i < panel->piece_count; ++i) {
-    const hlo_matmul_piece_t* piece = &panel->pieces[i];
-    if (is_vector(p, stride)) {
-      copy_vector(p, NULL, piece->offset, stride, piece->lanes, piece->active);
-      continue;
-    }
-    hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, piece->offset),
-                                            number(b, piece->offset + piece->active), 1, 0);
-    copy_vector(p, at, 0, stride, 1, 1);
-    hlo_vir_end(b);
+  hlo_vir_end(b);
+  p->from = from;
+  p->to = to;
+  if (whole == dim->extent) return;
+  move(p, dim, number(b, whole));
+  copy_row(p, panel, m->last_group);
+  p->from = from;
+  p->to = to;
+}
+
+static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* to = p->to;
+  for (uint32_t i = 0; m->is_flipped && i < panel->piece_count; ++i) {
+    hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
+    p->sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
+  }
+  p->to = plus(b, to, number(b, hlo_matmul_first_row(m) * m->element_bytes));
+  copy_rows(p, panel, 0);
+  p->to = to;
+  for (uint32_t i = 0; m->is_flipped && i < panel->piece_count; ++i) {
+    hlo_element_address_t address = {
+        .base = to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
+    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, p->sums[i]), &address);
   }
 }
 
@@ -139,10 +220,10 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
   }
-  copy_rows(p, m->full_panels ? &m->full : &m->edge, 0);
+  copy_panel(p, m->full_panels ? &m->full : &m->edge);
   if (has_both) {
     hlo_vir_begin_else(b);
-    copy_rows(p, &m->edge, 0);
+    copy_panel(p, &m->edge);
     hlo_vir_end(b);
   }
   p->from = from;

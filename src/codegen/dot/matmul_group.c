@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of narrow elements several at a time: which ones, and how neighbours along the
+// contraction come to lie in one lane (see matmul.h).
+#include <string.h>
+
+#include "codegen/dot/matmul_impl.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+enum {
+  GROUP_BYTES = 4,
+  LEAST_GROUPS = 2,  // fewer are mostly zeros behind the last element
+  LEAST_ROWS = 8,    // B is packed, which pays when it is used for so many rows
+  SIGN_BIT = 0x80,
+};
+
+// ---- which products
+
+static bool is_usual_precision(const hlo_node_t* node) {
+  if (node->op == HLO_OP_dot_general && hlo_node_attr(node, HLO_ATTR_lhs_precision_type)) {
+    return false;  // an algorithm is given
+  }
+  const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
+  for (uint32_t i = 0; config && i < config->count; ++i) {
+    if (config->items[i]->i != HLO_PRECISION_DEFAULT) return false;
+  }
+  return true;
+}
+
+static bool is_byte(hlo_dtype_t dtype) {
+  return dtype == HLO_DTYPE_S8 || dtype == HLO_DTYPE_U8;
+}
+
+// Sums in 32 bits are those of the result's type: they wrap around alike, or never do.
+static bool is_exact_in_s32(const hlo_matmul_t* m) {
+  hlo_dtype_t result = m->contraction.node->results[0].type->dtype;
+  if (!hlo_dtype_is_integer(result)) return false;
+  if (hlo_dtype_size_bytes(result) <= sizeof(int32_t)) return true;
+  double largest = 1;
+  for (uint32_t i = 0; i < m->depth_count; ++i) largest *= (double)m->depth[i].extent;
+  for (uint32_t side = 0; side < 2; ++side) {
+    largest *= m->operands[side].dtype == HLO_DTYPE_S8 ? 128 : 255;
+  }
+  return largest <= INT32_MAX;
+}
+
+static uint32_t group_of(const hlo_matmul_t* m, const hlo_target_t* target) {
+  hlo_dtype_t a = m->operands[HLO_MATMUL_A].dtype, b = m->operands[HLO_MATMUL_B].dtype;
+  if (target->has_dot_u8s8 && is_byte(a) && is_byte(b) && is_exact_in_s32(m)) {
+    return GROUP_BYTES / sizeof(int8_t);
+  }
+  if (target->has_dot_bf16 && a == HLO_DTYPE_BF16 && b == HLO_DTYPE_BF16 &&
+      m->dtype == HLO_DTYPE_F32 && is_usual_precision(m->contraction.node)) {
+    return GROUP_BYTES / sizeof(int16_t);
+  }
+  return 1;
+}
+
+void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
+  hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  uint32_t group = group_of(m, target);
+  m->group = m->last_group = 1;
+  if (m->is_convolution || m->rows.extent < LEAST_ROWS || inner->extent < LEAST_GROUPS * group) {
+    return;
+  }
+  m->group = group;
+  if (group == 1) return;
+  for (uint32_t side = 0; side < 2; ++side) {
+    m->group_from[side] = inner->from[side];
+    inner->from[side] *= group;
+  }
+  m->last_group = (uint32_t)((inner->extent - 1) % group) + 1;
+  inner->extent = (inner->extent + group - 1) / group;
+  if (m->dtype == HLO_DTYPE_F32 && m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_BF16) return;
+  m->dtype = HLO_DTYPE_S32;
+  m->is_flipped = m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
+}
+
+bool hlo_matmul_reads_groups(const hlo_matmul_t* m, uint32_t side) {
+  return m->group_from[side] == 1 && m->last_group == m->group;
+}
+
+// ---- products
+
+hlo_vir_value_t* hlo_matmul_add_groups(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                                       hlo_vir_value_t* sum, hlo_vir_value_t* x,
+                                       hlo_vir_value_t* y) {
+  if (m->dtype == HLO_DTYPE_F32) return hlo_vir_ternary(b, HLO_VIR_dot_bf16, x, y, sum);
+  // x is the one without sign exactly when y, which is never flipped, has one.
+  bool is_x_first = m->operands[HLO_MATMUL_B].dtype == HLO_DTYPE_S8;
+  return hlo_vir_ternary(b, HLO_VIR_dot_u8s8, is_x_first ? x : y, is_x_first ? y : x, sum);
+}
+
+hlo_vir_value_t* hlo_matmul_flip(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                                 hlo_vir_value_t* value) {
+  if (!m->is_flipped) return value;
+  uint64_t signs = value->type.elem == HLO_VIR_I8 ? SIGN_BIT : SIGN_BIT * UINT64_C(0x01010101);
+  return hlo_vir_binary(b, HLO_VIR_xor, value, hlo_vir_const_bits(b, value->type, signs));
+}
+
+// With x flipped every product has 128 y too much (x had a sign) or too little.
+hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                                       hlo_vir_value_t* sums_of_y) {
+  bool is_signed = m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_S8;
+  hlo_vir_value_t* by = hlo_vir_const_bits(b, sums_of_y->type, is_signed ? -SIGN_BIT : SIGN_BIT);
+  return hlo_vir_binary(b, HLO_VIR_mul, sums_of_y, by);
+}
+
+// ---- packing
+
+// Rows of `lanes` elements, lanes of the result one element of each: their bytes in a register one
+// after the other, then permuted.
+static hlo_vir_value_t* interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
+                                   uint32_t count) {
+  hlo_vir_value_t* joined[GROUP_BYTES];
+  memcpy(joined, rows, count * sizeof *rows);
+  for (uint32_t left = count; left > 1; left /= 2) {
+    for (uint32_t i = 0; i < left / 2; ++i) {
+      hlo_vir_type_t type = joined[2 * i]->type;
+      type.lanes *= 2;
+      joined[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &joined[2 * i]);
+    }
+  }
+  hlo_vir_type_t type = joined[0]->type;
+  if (rows[0]->type.lanes == 1) return joined[0];
+  uint8_t order[HLO_VIR_MAX_LANES * sizeof(int16_t)] = {0};
+  uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8;
+  for (uint32_t i = 0; i < type.lanes; ++i) {
+    order[i * bytes] = (uint8_t)(i % count * rows[0]->type.lanes + i / count);
+  }
+  uint32_t blob = hlo_vir_module_add_blob(b->module, order, type.lanes * bytes);
+  hlo_vir_value_t* operands[] = {
+      joined[0], hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL)};
+  operands[1] = hlo_vir_emit(b, HLO_VIR_load, type, HLO_VIR_INVARIANT, 0, 1, &operands[1]);
+  return hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, operands);
+}
+
+// The first `count` lanes of a type; NULL: all of them.
+static hlo_vir_value_t* mask_of(hlo_vir_builder_t* b, hlo_vir_type_t type, uint32_t count) {
+  if (count == type.lanes) return NULL;
+  hlo_vir_value_t* active = number(b, count);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, type.lanes), 0, 0, 1,
+                      &active);
+}
+
+static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_type_t type,
+                             uint32_t active) {
+  hlo_vir_value_t* operands[] = {base, NULL, mask_of(b, type, active)};
+  return hlo_vir_emit(b, HLO_VIR_load, type, 0, 0, 3, operands);
+}
+
+// Whole groups whose elements are neighbours in place.
+static hlo_vir_value_t* load_whole(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                                   const hlo_matmul_lanes_t* at, hlo_vir_type_t element) {
+  if (at->stride == m->group || at->lanes == 1) {
+    hlo_vir_type_t type = {element.elem, (uint8_t)(at->lanes * m->group)};
+    return load(b, at->from, type, at->active * m->group);
+  }
+  int64_t bytes = GROUP_BYTES / m->group * at->stride;
+  hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, at->lanes);
+  hlo_vir_elem_t wide = bytes * at->lanes > INT32_MAX ? HLO_VIR_I64 : HLO_VIR_I32;
+  hlo_vir_type_t index_type = hlo_vir_type(wide, at->lanes);
+  hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, index_type, 0, 0, 0, NULL);
+  index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, index_type, (uint64_t)bytes));
+  hlo_vir_value_t* operands[] = {at->from, index, mask_of(b, type, at->active)};
+  return hlo_vir_emit(b, HLO_VIR_gather, type, 0, 0, 3, operands);
+}
+
+hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* m, hlo_vir_builder_t* b, uint32_t side,
+                                        const hlo_matmul_lanes_t* at) {
+  hlo_dtype_t dtype = m->operands[side].dtype;
+  hlo_vir_type_t element = hlo_vmath_memory_type(dtype, at->lanes);
+  int64_t step = m->group_from[side] * (int64_t)hlo_dtype_size_bytes(dtype);
+  hlo_vir_value_t* value;
+  if (m->group_from[side] == 1 && at->parts == m->group) {
+    value = load_whole(m, b, at, element);
+  } else {
+    hlo_vir_value_t* rows[GROUP_BYTES];
+    for (uint32_t i = 0; i < m->group; ++i) {
+      rows[i] = i < at->parts ? load(b, plus(b, at->from, number(b, i * step)), element, at->active)
+                              : hlo_vir_const_bits(b, element, 0);
+    }
+    value = interleave(b, rows, m->group);
+  }
+  return side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
+}
+
+bool hlo_matmul_has_vector_groups(const hlo_matmul_t* m, uint32_t side, int64_t stride,
+                                  uint32_t parts) {
+  return stride == 1 || (m->group_from[side] == 1 && parts == m->group);
+}

@@ -1,0 +1,37 @@
+// Bytes multiplied four at a time, bf16 two at a time; parts of groups, edges of panels, signs of all kinds.
+func.func @main(%a: tensor<40x131xi8>, %b: tensor<131x90xi8>) -> tensor<40x90xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x131xi8>, tensor<131x90xi8>) -> tensor<40x90xi32>
+  return %0 : tensor<40x90xi32>
+}
+// -----
+func.func @main(%a: tensor<40x128xui8>, %b: tensor<300x128xui8>) -> tensor<40x300xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<40x128xui8>, tensor<300x128xui8>) -> tensor<40x300xi32>
+  return %0 : tensor<40x300xi32>
+}
+// -----
+func.func @main(%a: tensor<130x40xui8>, %b: tensor<130x300xi8>) -> tensor<40x300xi64> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<130x40xui8>, tensor<130x300xi8>) -> tensor<40x300xi64>
+  return %0 : tensor<40x300xi64>
+}
+// -----
+func.func @main(%a: tensor<3x130x40xi8>, %b: tensor<3x30x130xui8>) -> tensor<3x40x30xi8> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [2] : (tensor<3x130x40xi8>, tensor<3x30x130xui8>) -> tensor<3x40x30xi8>
+  return %0 : tensor<3x40x30xi8>
+}
+// -----
+func.func @main(%a: tensor<40x131xbf16>, %b: tensor<131x90xbf16>, %c: tensor<90xbf16>) -> tensor<40x90xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x131xbf16>, tensor<131x90xbf16>) -> tensor<40x90xbf16>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<90xbf16>) -> tensor<40x90xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<40x90xbf16>
+  return %2 : tensor<40x90xbf16>
+}
+// -----
+func.func @main(%a: tensor<131x40xbf16>, %b: tensor<300x131xbf16>) -> tensor<40x300xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [1] : (tensor<131x40xbf16>, tensor<300x131xbf16>) -> tensor<40x300xf32>
+  return %0 : tensor<40x300xf32>
+}
+// -----
+func.func @main(%a: tensor<40x130xbf16>, %b: tensor<130x300xbf16>) -> tensor<40x300xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [HIGHEST, DEFAULT] : (tensor<40x130xbf16>, tensor<130x300xbf16>) -> tensor<40x300xf32>
+  return %0 : tensor<40x300xf32>
+}
