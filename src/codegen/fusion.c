@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "codegen/dot/matmul.h"
+#include "codegen/fusion_key.h"
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
@@ -38,7 +39,10 @@ typedef struct fuser {
   const hlo_target_t* target;
   hlo_arena_t* arena;       // of the schedule
   hlo_arena_t scratch;
+  hlo_arena_t trial;        // of one trial
   placing_t* placings;      // by node->index
+  uint32_t* numbers;        // by node->index, zeros
+  hlo_fusion_table_t known;  // what was tried, and what was made
   uint32_t group_count, group_capacity;
   group_t* groups;          // of the region at work
   hlo_schedule_t* schedule;
@@ -247,24 +251,41 @@ static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
   return join(f, (int32_t)f->group_count++, node);
 }
 
+// Whether loops can compute a fusion; `made`: it is one of the schedule, whose kernel stays, and shares
+// that of an earlier one.
+static hlo_status_t has_loops(fuser_t* f, hlo_fusion_t* fusion, bool is_made, bool* out_has) {
+  hlo_fusion_key_t key;
+  HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
+  hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
+  *out_has = known && !known->is_refused;
+  if (known && (known->is_refused || !is_made)) return hlo_ok();
+  if (known && known->fusion) {
+    fusion->kernel = known->fusion->kernel;
+    fusion->model = known->fusion->model = known->fusion;
+    return hlo_ok();
+  }
+  if (!known) known = hlo_fusion_table_add(&f->known, &key, &f->scratch);
+  if (!known) return hlo_arena_status(&f->scratch);
+  hlo_kernel_t* kernel;
+  hlo_status_t status =
+      hlo_kernel_create(fusion, f->target, is_made ? f->arena : &f->trial, &kernel);
+  known->is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
+  *out_has = hlo_status_is_ok(status);
+  if (*out_has && is_made) known->fusion = fusion;
+  if (!known->is_refused) return status;
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
 // Whether the loops of the group could compute the node too.
 static hlo_status_t try_member(fuser_t* f, const group_t* group, hlo_node_t* node, bool* out_fits) {
   *out_fits = false;
   if (group->member_count >= MAX_TRIAL_MEMBERS) return hlo_ok();
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_fusion_t* fusion;
-  hlo_status_t status = build(f, group, node, &arena, &fusion);
-  if (hlo_status_is_ok(status) && fusion) {
-    hlo_kernel_t* kernel;
-    status = hlo_kernel_create(fusion, f->target, &arena, &kernel);
-    if (hlo_status_is_ok(status)) *out_fits = true;
-    if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
-      hlo_status_release(status);
-      status = hlo_ok();
-    }
-  }
-  hlo_arena_deinit(&arena);
+  hlo_status_t status = build(f, group, node, &f->trial, &fusion);
+  if (hlo_status_is_ok(status) && fusion) status = has_loops(f, fusion, false, out_fits);
+  hlo_arena_reset(&f->trial, mark);
   return status;
 }
 
@@ -361,15 +382,12 @@ static hlo_status_t make_fusion(fuser_t* f, const group_t* group, hlo_fusion_t**
   HLO_TRY(build(f, group, NULL, f->arena, &fusion));
   *out = NULL;
   if (!fusion) return hlo_ok();
-  hlo_kernel_t* kernel;
-  hlo_status_t status = hlo_kernel_create(fusion, f->target, f->arena, &kernel);
-  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
-    hlo_status_release(status);
-    return hlo_ok();
-  }
-  HLO_TRY(status);
-  *out = fusion;
-  return hlo_ok();
+  bool has;
+  hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
+  hlo_status_t status = has_loops(f, fusion, true, &has);
+  hlo_arena_reset(&f->trial, mark);
+  if (hlo_status_is_ok(status) && has) *out = fusion;
+  return status;
 }
 
 // A view of something that is in memory.
@@ -475,12 +493,16 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
                                  hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
   fuser_t f = {.func = func, .target = target, .arena = arena};
   hlo_arena_init(&f.scratch, 0);
+  hlo_arena_init(&f.trial, 0);
   f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
   f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
+  (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
+  f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);
   hlo_status_t status = hlo_arena_status(arena);
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
   if (hlo_status_is_ok(status)) status = add_region(&f, func->body);
   hlo_arena_deinit(&f.scratch);
+  hlo_arena_deinit(&f.trial);
   if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
   return status;
 }

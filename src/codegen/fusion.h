@@ -15,7 +15,9 @@ typedef struct hlo_fusion {
   hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use
-  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it
+  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if there is one
+  const struct hlo_fusion* model;  // the first of several equal fusions, itself for that one: the same
+                                   // computation of other values, in the same order; NULL: the only one
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {

@@ -12,7 +12,7 @@
 // 512 bits and a half, memory bandwidth that of one core.
 static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0;
 enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
-enum { TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
+enum { SHARED_INPUTS = 64, TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -455,6 +455,18 @@ static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
   return hlo_ok();
 }
 
+// Inputs that are read elsewhere than where an output is written cannot share its memory.
+static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || tiled->input >= SHARED_INPUTS) continue;
+    for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
+      if (tiled->offset == tiling->output_offsets[o]) continue;
+      kernel->shareable[o] &= ~((uint64_t)1 << tiled->input);
+    }
+  }
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
@@ -470,6 +482,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   choose_loops(kernel, pieces);
   for (uint32_t i = 0; i < pieces->count; ++i) {
     kernel->cost_ns += estimate_ns(pieces->tilings[i], kernel->lanes);
+    find_shareable(kernel, pieces->tilings[i]);
   }
   const hlo_tiling_t* first = pieces->tilings[0];
   kernel->is_sweep = is_column_reduction(kernel, first);
@@ -523,6 +536,7 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   if (!refusal && tiling->wish) refusal = "what follows a product is cut differently";
   if (!refusal) refusal = unfit_for_product(tiling, (uint32_t)matmul->columns.digit);
   if (refusal) return refused(kernel->fusion, refusal);
+  find_shareable(kernel, tiling);
   kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);
   kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
   HLO_TRY(hlo_arena_status(kernel->arena));
@@ -546,7 +560,11 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
   }
   hlo_kernel_t* kernel = hlo_arena_alloc_zeroed(arena, sizeof *kernel);
   if (!kernel) return hlo_arena_status(arena);
-  *kernel = (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena};
+  uint64_t* shareable = hlo_arena_array(arena, fusion->output_count, sizeof *shareable);
+  if (!shareable) return hlo_arena_status(arena);
+  memset(shareable, 0xff, fusion->output_count * sizeof *shareable);
+  *kernel = (hlo_kernel_t){
+      .fusion = fusion, .target = target, .arena = arena, .shareable = shareable};
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   uint32_t products;
@@ -595,20 +613,5 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
   for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {
     if (kernel->matmul->operands[side].input == input) return false;
   }
-  hlo_arena_t scratch;
-  hlo_arena_init(&scratch, 0);
-  bool may_share = true;
-  for (uint32_t s = 0; s < kernel->segment_count && may_share; ++s) {
-    hlo_tiling_t* tiling;
-    hlo_status_t status = hlo_kernel_walk(kernel, &scratch, &kernel->segments[s], &tiling);
-    may_share = hlo_status_is_ok(status) && !tiling->refusal;
-    hlo_status_release(status);
-    for (uint32_t i = 0; may_share && i < tiling->instance_count; ++i) {
-      const hlo_tiled_t* tiled = tiling->instances[i];
-      if (tiled->kind != HLO_TILED_LOAD || tiled->input != input) continue;
-      may_share = tiled->offset == tiling->output_offsets[output];
-    }
-  }
-  hlo_arena_deinit(&scratch);
-  return may_share;
+  return input < SHARED_INPUTS && kernel->shareable[output] >> input & 1;
 }

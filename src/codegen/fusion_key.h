@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fusion is, whichever values it is about: programs repeat themselves (layers, unrolled loops),
+// and equal fusions have one kernel and one piece of code. For codegen only.
+#ifndef HLO_CODEGEN_FUSION_KEY_H_
+#define HLO_CODEGEN_FUSION_KEY_H_
+
+#include "codegen/fusion.h"
+
+/// The fusion as words: operations, attributes, types, which operand is what, what is written.
+typedef struct hlo_fusion_key {
+  uint64_t hash;
+  uint32_t word_count;
+  const uint64_t* words;
+} hlo_fusion_key_t;
+
+/// numbers: zeros for every node of the module (node->index), zeros again afterwards. Keys of one
+/// module may be compared. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
+                            hlo_fusion_key_t* out_key) HLO_MUST_USE;
+bool hlo_fusion_key_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b);
+
+/// Fusions by key. Zero is an empty table. owner: the arena. threads: confined
+typedef struct hlo_fusion_table {
+  struct hlo_fusion_known* buckets[256];
+} hlo_fusion_table_t;
+
+typedef struct hlo_fusion_known {
+  hlo_fusion_key_t key;
+  bool is_refused;       // loops cannot compute it
+  hlo_fusion_t* fusion;  // the first one of the schedule; NULL: it was only tried
+  struct hlo_fusion_known* next;
+} hlo_fusion_known_t;
+
+/// The entry of a key, NULL where there is none.
+hlo_fusion_known_t* hlo_fusion_table_find(const hlo_fusion_table_t* table,
+                                          const hlo_fusion_key_t* key);
+/// A new entry with a copy of the key; NULL when memory is out, which the arena reports.
+hlo_fusion_known_t* hlo_fusion_table_add(hlo_fusion_table_t* table, const hlo_fusion_key_t* key,
+                                         hlo_arena_t* arena);
+
+#endif  // HLO_CODEGEN_FUSION_KEY_H_
