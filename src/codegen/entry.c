@@ -19,7 +19,9 @@ typedef struct entry {
   hlo_site_table_t* table;
   hlo_arena_t* arena;
   hlo_vir_module_t* module;
-  uint32_t load_flags;  // INVARIANT when base addresses are kept over the whole function
+  uint32_t load_flags;    // INVARIANT when base addresses are kept over the whole function
+  uint32_t* shared_funcs;  // by index of the model of equal fusions: its first function; 0: none yet
+  uint32_t shared_words;   // most addresses that one of them takes
 } entry_t;
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
@@ -131,6 +133,11 @@ static uint32_t site_of(void* context, const hlo_node_t* node) {
   return hlo_site_number(node);
 }
 
+static uint32_t address_count(const entry_t* entry, const hlo_fusion_t* fusion) {
+  bool has_scratch = entry->plan->scratch[fusion->index].kind != HLO_PLACE_NONE;
+  return fusion->input_count + fusion->output_count + has_scratch;
+}
+
 // Addresses of inputs, outputs and scratch memory; NULL when memory is out, which the arena reports.
 static hlo_vir_value_t** kernel_addresses(const entry_t* entry, hlo_vir_builder_t* b,
                                           const hlo_fusion_t* fusion) {
@@ -148,16 +155,27 @@ static hlo_vir_value_t** kernel_addresses(const entry_t* entry, hlo_vir_builder_
   return addresses;
 }
 
+// The same from a table that is handed over.
+static hlo_vir_value_t** given_addresses(const entry_t* entry, hlo_vir_builder_t* b,
+                                         const hlo_fusion_t* fusion) {
+  uint32_t count = address_count(entry, fusion);
+  hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count, sizeof(*addresses));
+  for (uint32_t i = 0; addresses && i < count; ++i) {
+    addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * WORD_BYTES, HLO_VIR_INVARIANT);
+  }
+  return addresses;
+}
+
 static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
-                       uint32_t phase, hlo_vir_value_t* chunk) {
-  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion);
+                       uint32_t phase, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
   if (!addresses) return;
   hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, addresses, chunk, site_of, NULL);
 }
 
-// A function of its own, which finds its addresses in the frame as the entry does.
+// A function of its own, which finds its addresses in the frame as the entry does, or in the table that
+// is its context.
 static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase,
-                                uint32_t site) {
+                                bool is_shared, uint32_t site) {
   const char* name =
       phase ? hlo_arena_printf(&entry->module->arena, "chunk%u_%u", fusion->index, phase)
             : hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
@@ -167,25 +185,68 @@ static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   b.site = site;
-  emit_phase(&own, &b, fusion, phase, hlo_vir_param(&b, 2));
+  hlo_vir_value_t** addresses =
+      is_shared ? given_addresses(&own, &b, fusion) : kernel_addresses(&own, &b, fusion);
+  bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], phase) > 1;
+  emit_phase(&own, &b, fusion, phase, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL);
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);
   return func->index;
 }
 
+static void emit_chunks(hlo_vir_builder_t* b, uint64_t count, uint32_t func,
+                        hlo_vir_value_t* context) {
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)count),
+                                  hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
+                                  context};
+  checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
+}
+
+// Whether the fusion's code is made once for it and others.
+static bool is_shared(const entry_t* entry, const hlo_fusion_t* fusion) {
+  return fusion->model && hlo_kernel_is_worth_calling(entry->plan->kernels[fusion->index]);
+}
+
+static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
+                               const hlo_fusion_t* fusion) {
+  const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
+  uint32_t phases = hlo_kernel_phase_count(kernel), count = address_count(entry, fusion);
+  uint32_t* func = &entry->shared_funcs[fusion->model->index];
+  for (uint32_t phase = 0; phase < phases && !*func; ++phase) {
+    uint32_t made = emit_chunk_func(entry, fusion, phase, true, b->site);
+    if (phase + 1 == phases) *func = made + 1 - phases;  // one after the other
+  }
+  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion);
+  if (!addresses) return;
+  hlo_vir_value_t* table =
+      hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->shared_words * WORD_BYTES, 0, NULL);
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_vir_istore(b, addresses[i], table, (int64_t)i * WORD_BYTES, 0);
+  }
+  for (uint32_t phase = 0; phase < phases; ++phase) {
+    uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
+    if (chunks > 1) {
+      emit_chunks(b, chunks, *func + phase, table);
+    } else {
+      hlo_vir_call_chunk(b, *func + phase, table, hlo_vir_iconst(b, 0));
+    }
+  }
+}
+
 static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
+  if (is_shared(entry, fusion)) {
+    emit_shared_fusion(entry, b, fusion);
+    return;
+  }
   for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
-    if (chunks <= 1) {
-      emit_phase(entry, b, fusion, phase, NULL);
-      continue;
+    if (chunks > 1) {
+      emit_chunks(b, chunks, emit_chunk_func(entry, fusion, phase, false, b->site),
+                  hlo_vir_iconst(b, 0));
+    } else {
+      emit_phase(entry, b, fusion, phase, kernel_addresses(entry, b, fusion), NULL);
     }
-    uint32_t func = emit_chunk_func(entry, fusion, phase, b->site);
-    hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, (int64_t)chunks),
-                                    hlo_vir_emit(b, HLO_VIR_func_address, kIndex, 0, func, 0, NULL),
-                                    hlo_vir_iconst(b, 0)};
-    checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
   }
 }
 
@@ -287,16 +348,21 @@ static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_re
   emit_copies(entry, b, hlo_region_terminator(region));
 }
 
-// Places that kernels and copies address; sites find theirs by themselves.
-static uint32_t count_places(const hlo_plan_t* plan) {
+// Places that kernels and copies address; sites find theirs by themselves. On the way: the addresses that
+// shared code takes.
+static uint32_t count_places(entry_t* entry) {
+  const hlo_plan_t* plan = entry->plan;
   uint32_t count = 0;
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
       count += plan->copies[step->node->index].count;
-      if (step->kind == HLO_STEP_FUSION) {
-        count += step->fusion->input_count + step->fusion->output_count;
+      if (step->kind != HLO_STEP_FUSION) continue;
+      uint32_t words = address_count(entry, step->fusion);
+      count += words;
+      if (is_shared(entry, step->fusion) && words > entry->shared_words) {
+        entry->shared_words = words;
       }
     }
   }
@@ -308,7 +374,9 @@ hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
                              hlo_vir_module_t* module) {
   entry_t entry = {
       .plan = plan, .target = target, .table = table, .arena = arena, .module = module};
-  if (count_places(plan) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT;
+  entry.shared_funcs = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof(uint32_t));
+  HLO_TRY(hlo_arena_status(arena));
+  if (count_places(&entry) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT;
   hlo_vir_func_t* func = hlo_vir_func_create(module, "entry", 1, true);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);

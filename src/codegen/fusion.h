@@ -64,6 +64,8 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
+/// Whether a call is nothing beside what the loops take.
+bool hlo_kernel_is_worth_calling(const hlo_kernel_t* kernel);
 /// Memory beside the buffers that all phases and chunks of one run share, 64-byte aligned; 0 for most.
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
 /// Whether an output may be the very memory of an input: every element of the input is read before, or

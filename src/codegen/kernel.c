@@ -10,7 +10,8 @@
 
 // Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
 // 512 bits and a half, memory bandwidth that of one core.
-static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0;
+static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0,
+                    CALL_NS = 8.0;
 enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
 enum { SHARED_INPUTS = 64, TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
@@ -585,6 +586,10 @@ uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
   if (kernel->matmul) return hlo_matmul_chunk_count(kernel->matmul, phase);
   return phase == 0 ? kernel->chunk_count : 1;
+}
+
+bool hlo_kernel_is_worth_calling(const hlo_kernel_t* kernel) {
+  return kernel->matmul || kernel->cost_ns >= CALL_NS;
 }
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {

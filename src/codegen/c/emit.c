@@ -147,13 +147,17 @@ static void print_index(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_putc(out, ')');
 }
 
-// (*(function at this place of the runtime table))(frame, arguments...).
+// (*(function at this place of the runtime table))(frame, arguments...), or a function of the module.
 static void print_call(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_t* out = &e->body;
-  hlo_strbuf_puts(out, "((int32_t (*)(int64_t");
-  for (uint32_t i = 0; i < value->operand_count; ++i) hlo_strbuf_puts(out, ", int64_t");
-  hlo_strbuf_printf(out, "))READ(void*, READ(char*, at(p0, 0, 0, %zu)) + %" PRId64 "))(p0",
-                    offsetof(hlo_frame_t, runtime), value->imm);
+  if (value->flags & HLO_VIR_LOCAL) {
+    hlo_strbuf_printf(out, "func_%" PRId64 "(p0", value->imm);
+  } else {
+    hlo_strbuf_puts(out, "((int32_t (*)(int64_t");
+    for (uint32_t i = 0; i < value->operand_count; ++i) hlo_strbuf_puts(out, ", int64_t");
+    hlo_strbuf_printf(out, "))READ(void*, READ(char*, at(p0, 0, 0, %zu)) + %" PRId64 "))(p0",
+                      offsetof(hlo_frame_t, runtime), value->imm);
+  }
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     hlo_strbuf_puts(out, ", ");
     if (value->operands[i]) {

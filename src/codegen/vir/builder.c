@@ -329,6 +329,11 @@ hlo_vir_value_t* hlo_vir_call(hlo_vir_builder_t* b, size_t offset_bytes, uint32_
                       arguments);
 }
 
+hlo_vir_value_t* hlo_vir_call_chunk(hlo_vir_builder_t* b, uint32_t func, hlo_vir_value_t* context,
+                                    hlo_vir_value_t* chunk) {
+  return emit2(b, HLO_VIR_call, index_type, HLO_VIR_LOCAL, func, context, chunk);
+}
+
 void hlo_vir_suspend(hlo_vir_builder_t* b, int64_t resume_point) {
   hlo_vir_emit(b, HLO_VIR_suspend, void_type, 0, resume_point, 0, NULL);
 }

@@ -52,6 +52,9 @@ void hlo_vir_return(hlo_vir_builder_t* b, hlo_vir_value_t* code);
 /// `offset_bytes` of a function in hlo_runtime_table_t; arguments behind the frame, at most 4.
 hlo_vir_value_t* hlo_vir_call(hlo_vir_builder_t* b, size_t offset_bytes, uint32_t argument_count,
                               hlo_vir_value_t* const* arguments);
+/// A chunk function of this module, on the same frame.
+hlo_vir_value_t* hlo_vir_call_chunk(hlo_vir_builder_t* b, uint32_t func, hlo_vir_value_t* context,
+                                    hlo_vir_value_t* chunk);
 void hlo_vir_suspend(hlo_vir_builder_t* b, int64_t resume_point);
 
 hlo_vir_value_t* hlo_vir_iconst(hlo_vir_builder_t* b, int64_t value);

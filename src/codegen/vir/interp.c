@@ -190,16 +190,18 @@ static flow_t run_memory(run_t* run, const hlo_vir_value_t* value) {
 
 // ---- INDEX -------------------------------------------------------------------------------------
 
+static const hlo_vir_func_t* func_of(const run_t* run, int64_t number) {
+  const hlo_vir_func_t* func = run->func->module->first_func;
+  while (func->index != number) func = func->next;
+  return func;
+}
+
 // Values without operands.
 static uint64_t index_leaf(run_t* run, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_param: return run->params[value->imm];
     case HLO_VIR_rodata: return (uint64_t)(uintptr_t)run->func->module->blobs[value->imm].bytes;
-    case HLO_VIR_func_address: {
-      const hlo_vir_func_t* func = run->func->module->first_func;
-      for (int64_t i = 0; i < value->imm; ++i) func = func->next;
-      return (uint64_t)(uintptr_t)func;
-    }
+    case HLO_VIR_func_address: return (uint64_t)(uintptr_t)func_of(run, value->imm);
     case HLO_VIR_stack: {
       uint8_t* block = hlo_arena_alloc_zeroed(&run->arena, (size_t)value->imm + STACK_ALIGN);
       if (!block) return 0;
@@ -380,7 +382,14 @@ static flow_t run_call(run_t* run, const hlo_vir_value_t* value) {
     if (value->operands[i]) arguments[i] = (uint64_t)index_of(run, value->operands[i]);
   }
   int32_t answer;
-  if (value->imm == offsetof(hlo_runtime_table_t, parallel_for) && value->operand_count >= 2) {
+  if (value->flags & HLO_VIR_LOCAL) {
+    uint64_t params[HLO_VIR_MAX_PARAMS] = {(uint64_t)(uintptr_t)run->frame, arguments[0],
+                                           arguments[1], arguments[2]};
+    answer = HLO_KERNEL_ERROR;
+    run->status =
+        hlo_vir_interp_run(func_of(run, value->imm), params, run->options, &answer);
+  } else if (value->imm == offsetof(hlo_runtime_table_t, parallel_for) &&
+             value->operand_count >= 2) {
     answer = run_chunks(run, value);
   } else {
     runtime_function_t function;

@@ -182,6 +182,13 @@ static bool has_var_operand(const hlo_vir_value_t* value) {
   return false;
 }
 
+// A function of the module that needs no resuming.
+static bool is_callable(const hlo_vir_module_t* module, int64_t number) {
+  const hlo_vir_func_t* func = module->first_func;
+  while (func && func->index != number) func = func->next;
+  return func && !func->is_entry;
+}
+
 static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
   int64_t imm = value->imm;
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
@@ -190,7 +197,10 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_for: sound = imm > 0 && !has_var_operand(value); break;
     case HLO_VIR_suspend: sound = imm > 0 && imm <= INT32_MAX && c->func->is_entry; break;
-    case HLO_VIR_call: sound = imm >= 0 && imm % (int64_t)sizeof(void*) == 0; break;
+    case HLO_VIR_call:
+      sound = value->flags & HLO_VIR_LOCAL ? is_callable(module, imm)
+                                           : imm >= 0 && imm % (int64_t)sizeof(void*) == 0;
+      break;
     case HLO_VIR_break_if: sound = is_inside(value, HLO_VIR_loop); break;
     case HLO_VIR_set: sound = value->operand_count && value->operands[0]->op == HLO_VIR_var; break;
     case HLO_VIR_param: sound = imm >= 0 && imm < c->func->param_count; break;

@@ -213,9 +213,13 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
   }
   if (f->uses_wide) hlo_x86_bare(f->as, HLO_X86_vzeroupper);
   hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RDI, hlo_x86_reg(HLO_X86_RBX));
-  hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RAX,
-             hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, runtime)));
-  hlo_x86_m(f->as, HLO_X86_call, 4, hlo_x86_mem(HLO_X86_RAX, (int32_t)call->imm));
+  if (call->flags & HLO_VIR_LOCAL) {
+    hlo_x86_call(f->as, f->unit->func_labels[call->imm]);
+  } else {
+    hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RAX,
+               hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, runtime)));
+    hlo_x86_m(f->as, HLO_X86_call, 4, hlo_x86_mem(HLO_X86_RAX, (int32_t)call->imm));
+  }
   if (!hlo_x86_life(f, call)->uses) return;
   hlo_x86_rm(f->as, HLO_X86_movsxd, 8, HLO_X86_RAX, hlo_x86_reg(HLO_X86_RAX));
   hlo_x86_out_done(f, call, HLO_X86_RAX);
