@@ -17,8 +17,19 @@ static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
   return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
 }
 
+// Elements of one size, the operand's as they are in memory: no NaN has passed another format.
+static bool supports_bitcast(const hlo_node_t* node) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  size_t bytes = hlo_dtype_size_bytes(from->dtype);
+  return from->rank == to->rank && from->dtype != HLO_DTYPE_PRED && to->dtype != HLO_DTYPE_PRED &&
+         bytes == hlo_dtype_size_bytes(to->dtype) &&
+         bytes == hlo_elementwise_register_bytes(from->dtype) &&
+         hlo_vmath_memory_type(from->dtype, 1).elem != HLO_VIR_VOID;
+}
+
 bool hlo_elementwise_supports(const hlo_node_t* node) {
   switch (node->op) {
+    case HLO_OP_bitcast_convert: return supports_bitcast(node);
     case HLO_OP_select: case HLO_OP_clamp: case HLO_OP_convert: case HLO_OP_compare: return true;
     default: break;
   }
@@ -121,6 +132,13 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
     case HLO_OP_select: return hlo_vmath_select(b, operands[0], operands[1], operands[2]);
     case HLO_OP_clamp: return hlo_vmath_clamp(b, dtype, operands[0], operands[1], operands[2]);
     case HLO_OP_convert: return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
+    case HLO_OP_bitcast_convert: {
+      hlo_dtype_t to = node->results[0].type->dtype;
+      hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(to, 1).elem;
+      hlo_vir_value_t* bits = operands[0];
+      if (bits->type.elem != memory) bits = hlo_vir_convert(b, HLO_VIR_bitcast, memory, bits);
+      return hlo_vmath_from_memory(b, to, bits);
+    }
     case HLO_OP_compare: {
       int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
       int64_t kind = hlo_node_attr_int(node, HLO_ATTR_compare_type, -1);

@@ -14,7 +14,7 @@
 #include "codegen/fusion_key.h"
 #include "codegen/tiled.h"
 
-enum { NONE = -1, MANY = -2, MAX_MEMBERS = 160, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
+enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
 
 /// A fusion being grown.
 typedef struct group {
@@ -340,11 +340,22 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   return hlo_ok();
 }
 
+// A splat costs a register wherever it is used, and is never worth a member's place.
+static bool is_splat(const fuser_t* f, const hlo_node_t* node) {
+  if (node->op != HLO_OP_broadcast_in_dim) return false;
+  const hlo_node_t* def = hlo_node_operand(node, 0)->def;
+  return def && def->op == HLO_OP_constant && place_of(f, def)->is_fusible;
+}
+
 static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
   placing_t* place = place_of(f, node);
   if (!place->is_fusible || node->op == HLO_OP_constant) return hlo_ok();
   users_t users = find_users(f, node);
   if (users.group == NONE && !users.has_outside) return hlo_ok();  // dead
+  if (users.group != NONE && !users.has_outside && is_splat(f, node)) {
+    place->is_everywhere = true;
+    return hlo_ok();
+  }
   bool joins;
   HLO_TRY(can_join(f, node, &users, &joins));
   if (joins) {

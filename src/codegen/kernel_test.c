@@ -315,6 +315,75 @@ static void test_movement(void** state) {
         "return %2 : tensor<6x9xi32>\n}", 1, 0);
 }
 
+// Numbers of elements, as random number generators start from them: no 64-bit lane is computed.
+static void test_positions(void** state) {
+  (void)state;
+  check("func.func @main(%k: tensor<ui32>) -> tensor<7x19xui32> {\n"
+        "%0 = stablehlo.iota dim = 0 : tensor<7x19xui64>\n"
+        "%c = stablehlo.constant dense<19> : tensor<7x19xui64>\n"
+        "%1 = stablehlo.multiply %c, %0 : tensor<7x19xui64>\n"
+        "%2 = stablehlo.iota dim = 1 : tensor<7x19xui64>\n"
+        "%3 = stablehlo.add %1, %2 : tensor<7x19xui64>\n"
+        "%4 = stablehlo.constant dense<32> : tensor<7x19xui64>\n"
+        "%5 = stablehlo.shift_right_logical %3, %4 : tensor<7x19xui64>\n"
+        "%6 = stablehlo.convert %3 : (tensor<7x19xui64>) -> tensor<7x19xui32>\n"
+        "%7 = stablehlo.convert %5 : (tensor<7x19xui64>) -> tensor<7x19xui32>\n"
+        "%8 = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<ui32>) -> tensor<7x19xui32>\n"
+        "%9 = stablehlo.add %7, %8 : tensor<7x19xui32>\n"
+        "%10 = stablehlo.xor %9, %6 : tensor<7x19xui32>\n"
+        "return %10 : tensor<7x19xui32>\n}", 1, 0);
+  // These wrap around in their type, or divide: lanes compute them.
+  check("func.func @main() -> (tensor<300xui8>, tensor<300xi8>, tensor<300xui32>) {\n"
+        "%0 = stablehlo.iota dim = 0 : tensor<300xui32>\n"
+        "%1 = stablehlo.convert %0 : (tensor<300xui32>) -> tensor<300xui8>\n"
+        "%2 = stablehlo.convert %0 : (tensor<300xui32>) -> tensor<300xi8>\n"
+        "%c = stablehlo.constant dense<100000000> : tensor<300xui32>\n"
+        "%3 = stablehlo.multiply %0, %c : tensor<300xui32>\n"
+        "%4 = stablehlo.constant dense<3> : tensor<300xui32>\n"
+        "%5 = stablehlo.shift_right_logical %0, %4 : tensor<300xui32>\n"
+        "%6 = stablehlo.add %3, %5 : tensor<300xui32>\n"
+        "return %1, %2, %6 : tensor<300xui8>, tensor<300xi8>, tensor<300xui32>\n}", 3, 0);
+}
+
+static void check_bitcast(const char* from, const char* to) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<41x%s>) -> tensor<41x%s> {\n"
+           "%%0 = stablehlo.bitcast_convert %%a : (tensor<41x%s>) -> tensor<41x%s>\n"
+           "return %%0 : tensor<41x%s>\n}", from, to, from, to, to);
+  check(text, 1, 0);
+}
+
+// Every shift of all lanes by a constant, those that make rotations and those that leave nothing.
+static void test_shifts(void** state) {
+  (void)state;
+  static const char* const types[] = {"ui8", "i16", "ui32", "i64"};
+  for (int t = 0; t < 4; ++t) {
+    int bits = 8 << t;
+    const int counts[] = {1, 5, bits - 1, bits, bits + 9};
+    for (int i = 0; i < 5; ++i) {
+      char text[1024];
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: tensor<41x%s>) -> (tensor<41x%s>, tensor<41x%s>) {\n"
+               "%%n = stablehlo.constant dense<%d> : tensor<41x%s>\n"
+               "%%m = stablehlo.constant dense<%d> : tensor<41x%s>\n"
+               "%%0 = stablehlo.shift_left %%a, %%n : tensor<41x%s>\n"
+               "%%1 = stablehlo.shift_right_logical %%a, %%m : tensor<41x%s>\n"
+               "%%2 = stablehlo.or %%0, %%1 : tensor<41x%s>\n"
+               "%%3 = stablehlo.shift_right_arithmetic %%a, %%n : tensor<41x%s>\n"
+               "return %%2, %%3 : tensor<41x%s>, tensor<41x%s>\n}",
+               types[t], types[t], types[t], counts[i], types[t],
+               counts[i] < bits ? bits - counts[i] : 3, types[t], types[t], types[t], types[t], types[t],
+               types[t], types[t]);
+      check(text, 2, 0);
+    }
+  }
+  check_bitcast("f32", "ui32");
+  check_bitcast("ui32", "f32");
+  check_bitcast("i64", "f64");
+  check_bitcast("ui16", "bf16");
+}
+
 // Neighbours around the edge, as jnp.roll is lowered: pieces without guards, and edges of one element.
 static void test_rolls(void** state) {
   (void)state;
@@ -635,6 +704,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
+      cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

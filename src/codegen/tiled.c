@@ -8,8 +8,9 @@
 #include "base/hash.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
+#include "passes/constants.h"
 
-enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64 };
+enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64, MAX_POSITION_STEPS = 8 };
 
 typedef const hlo_expr_t* const* index_t;
 
@@ -163,6 +164,19 @@ static index_t copy_index(hlo_tiling_t* t, uint32_t rank, index_t index) {
   }
   if (rank) memcpy(copy, index, rank * sizeof *copy);
   return copy;
+}
+
+// A leaf without operands.
+static hlo_tiled_t* leaf(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                         hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
+  if (offset) wish_split(t, offset);
+  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = kind,
+                                              .value = value,
+                                              .index = copy_index(t, value->type->rank, index),
+                                              .input = input,
+                                              .offset = offset},
+                            0);
+  return tiled ? add(t, tiled, value->type->rank) : NULL;
 }
 
 // An operand that holds an integer, as an expression within inclusive bounds.
@@ -367,9 +381,49 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
 
 // ---- computations
 
+// An expression that the integers of a type hold without wrapping around, and that needs no division.
+static const hlo_expr_t* checked_position(const hlo_expr_t* expr, hlo_dtype_t dtype) {
+  uint32_t bits = hlo_dtype_info(dtype)->bits - hlo_dtype_is_signed(dtype);
+  int64_t highest = bits >= 62 ? (int64_t)1 << 61 : ((int64_t)1 << bits) - 1;
+  int64_t lowest = hlo_dtype_is_signed(dtype) ? -highest : 0;
+  return expr->low >= lowest && expr->high <= highest && !hlo_expr_unresolved(expr) ? expr : NULL;
+}
+
+// Integers made of iotas and constants alone, as an expression; NULL when they are made of more. JAX
+// numbers elements so, in 64 bits, to make random numbers of them.
+static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
+                                  uint32_t steps) {
+  const hlo_node_t* node = value->def;
+  hlo_dtype_t dtype = value->type->dtype;
+  if (!node || steps == 0 || !hlo_dtype_is_integer(dtype)) return NULL;
+  const void* element = hlo_constant_splat(value);
+  if (element) return checked_position(number(t, hlo_dtype_load_int64(dtype, element)), dtype);
+  if (node->op == HLO_OP_iota) {
+    int64_t dim = hlo_node_attr_int(node, HLO_ATTR_iota_dimension, 0);
+    return checked_position(index[dim], dtype);
+  }
+  bool is_known = node->op == HLO_OP_convert || node->op == HLO_OP_add ||
+                  node->op == HLO_OP_multiply || node->op == HLO_OP_shift_right_logical;
+  if (!is_known) return NULL;
+  const hlo_expr_t* x = position(t, hlo_node_operand(node, 0), index, steps - 1);
+  if (!x || node->op == HLO_OP_convert) return x ? checked_position(x, dtype) : NULL;
+  const hlo_expr_t* y = position(t, hlo_node_operand(node, 1), index, steps - 1);
+  if (!y) return NULL;
+  if (node->op == HLO_OP_add) return checked_position(hlo_expr_add(&t->exprs, x, y), dtype);
+  if (node->op == HLO_OP_multiply) {
+    if (hlo_expr_is_const(x)) return checked_position(hlo_expr_mul(&t->exprs, y, x->constant), dtype);
+    if (!hlo_expr_is_const(y)) return NULL;
+    return checked_position(hlo_expr_mul(&t->exprs, x, y->constant), dtype);
+  }
+  if (!hlo_expr_is_const(y) || x->low < 0 || y->constant < 0 || y->constant > 60) return NULL;
+  return checked_position(hlo_expr_div(&t->exprs, x, (int64_t)1 << y->constant), dtype);
+}
+
 static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
                                 uint32_t depth) {
   const hlo_type_t* type = node->results[0].type;
+  const hlo_expr_t* place = position(t, &node->results[0], index, MAX_POSITION_STEPS);
+  if (place) return leaf(t, &node->results[0], index, HLO_TILED_INDEX, 0, place);
   hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_COMPUTE,
                                               .value = &node->results[0],
                                               .index = copy_index(t, type->rank, index)},
@@ -512,19 +566,6 @@ static hlo_tiled_t* dot(hlo_tiling_t* t, const hlo_node_t* node, index_t index, 
   // Found again under its result's name only as the finished sum, which is added later.
   sum->operands[0] = add(t, product, rank);
   return sum->operands[0] ? add(t, sum, rank) : NULL;
-}
-
-// A leaf without operands.
-static hlo_tiled_t* leaf(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
-                         hlo_tiled_kind_t kind, uint32_t input, const hlo_expr_t* offset) {
-  if (offset) wish_split(t, offset);
-  hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = kind,
-                                              .value = value,
-                                              .index = copy_index(t, value->type->rank, index),
-                                              .input = input,
-                                              .offset = offset},
-                            0);
-  return tiled ? add(t, tiled, value->type->rank) : NULL;
 }
 
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
@@ -803,7 +844,10 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather: case HLO_OP_concatenate:
     case HLO_OP_iota:
       return true;
-    case HLO_OP_constant: return hlo_node_attr(node, HLO_ATTR_value)->literal->is_splat;
+    case HLO_OP_constant: {
+      const hlo_literal_t* literal = hlo_node_attr(node, HLO_ATTR_value)->literal;
+      return literal->is_splat || literal->element_count == 1;
+    }
     case HLO_OP_pad:
       list = hlo_node_attr_ints(node, HLO_ATTR_interior_padding, &count);
       return is_zero(list, count);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/hashmap.h"
-#include "ir/clone.h"
 #include "passes/passes.h"
+#include "passes/splice.h"
 
 enum { SIZE_LIMIT = 20000 };  // ops of a caller beyond which calls stay calls
 
@@ -27,9 +27,9 @@ typedef struct state {
 
 typedef struct inliner {
   hlo_pass_ctx_t* ctx;
-  hlo_map_t states;     // name -> state_t
-  hlo_value_map_t map;  // overwritten by every copy: values are defined before they are used
-  state_t* top;         // of the stack; while it is being looked through
+  hlo_map_t states;  // name -> state_t
+  hlo_splicer_t splicer;
+  state_t* top;  // of the stack; while it is being looked through
 } inliner_t;
 
 static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
@@ -38,19 +38,6 @@ static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
 }
 
 // ---- copying one body
-
-static hlo_status_t map_arg(inliner_t* inliner, const hlo_value_t* arg, hlo_value_t* operand) {
-  hlo_value_map_t* map = &inliner->map;
-  if (arg->index >= map->count) {
-    uint32_t count = 2 * arg->index + 64;
-    hlo_value_t** values = hlo_arena_array(&inliner->ctx->scratch, count, sizeof *values);
-    if (!values) return hlo_arena_status(&inliner->ctx->scratch);
-    if (map->count) memcpy(values, map->values, map->count * sizeof *values);
-    *map = (hlo_value_map_t){values, count};
-  }
-  map->values[arg->index] = operand;
-  return hlo_ok();
-}
 
 static hlo_status_t set_location(void* context, hlo_node_t* node) {
   const hlo_node_t* call = context;
@@ -61,30 +48,14 @@ static hlo_status_t set_location(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
-static hlo_value_t* mapped(const inliner_t* inliner, hlo_value_t* value) {
-  return inliner->map.values[value->index];
-}
-
 static hlo_status_t inline_call(inliner_t* inliner, hlo_node_t* call, const hlo_region_t* body) {
-  hlo_module_t* module = call->parent->module;
-  hlo_region_t* staging = hlo_region_create(module, call->parent->func, NULL);
-  if (!staging) return hlo_module_status(module);
-  for (uint32_t i = 0; i < body->arg_count; ++i) {
-    HLO_TRY(map_arg(inliner, body->args[i], hlo_node_operand(call, i)));
-  }
-  const hlo_node_t* end = body->last;
-  for (const hlo_node_t* n = body->first; n != end; n = n->next) {
-    if (hlo_node_is_poison(hlo_node_clone(staging, n, &inliner->map))) {
-      return hlo_status_out_of_memory(sizeof *n);
-    }
-  }
-  HLO_TRY(hlo_region_walk(staging, false, set_location, call));
-  for (hlo_node_t* n = staging->first; n; n = staging->first) {
-    hlo_node_unlink(n);
-    hlo_node_insert_before(call, n);
-  }
+  hlo_value_t** operands =
+      hlo_arena_array(&inliner->ctx->scratch, call->operand_count + 1, sizeof *operands);
+  if (!operands) return hlo_arena_status(&inliner->ctx->scratch);
+  for (uint32_t i = 0; i < call->operand_count; ++i) operands[i] = hlo_node_operand(call, i);
+  HLO_TRY(hlo_splice(&inliner->splicer, body, operands, call, set_location, call));
   for (uint32_t i = 0; i < call->result_count; ++i) {
-    hlo_value_replace_uses(&call->results[i], mapped(inliner, hlo_node_operand(end, i)));
+    hlo_value_replace_uses(&call->results[i], hlo_splice_result(&inliner->splicer, body, i));
   }
   hlo_node_erase(call);
   ++inliner->ctx->step_count;
@@ -185,7 +156,7 @@ static hlo_status_t run(inliner_t* inliner, hlo_module_t* module) {
 }
 
 hlo_status_t hlo_pass_inline(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  inliner_t inliner = {.ctx = ctx};
+  inliner_t inliner = {.ctx = ctx, .splicer.arena = &ctx->scratch};
   hlo_status_t status = run(&inliner, module);
   hlo_map_deinit(&inliner.states);
   *out_changed = ctx->step_count > 0;

@@ -253,6 +253,32 @@ static bool is_nan(hlo_vir_elem_t elem, uint64_t bits) {
   return elem == HLO_VIR_F64 && (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
 }
 
+// Shifts of all lanes by the same constant.
+static hlo_vir_value_t* fold_lane_shift(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  hlo_vir_value_t *x = draft->operands[0], *by = draft->operands[1];
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)draft->type.elem);
+  if (by->op != HLO_VIR_const || x->op == HLO_VIR_const) return NULL;
+  uint64_t count = (uint64_t)by->imm & (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
+  bool is_arithmetic = draft->op == HLO_VIR_ashr;
+  if (count >= bits && !is_arithmetic) return hlo_vir_const_bits(b, draft->type, 0);
+  hlo_vir_opcode_t op = is_arithmetic              ? HLO_VIR_ashri
+                        : draft->op == HLO_VIR_shl ? HLO_VIR_shli
+                                                   : HLO_VIR_lshri;
+  return hlo_vir_unary_imm(b, op, x, (int64_t)(count < bits ? count : bits - 1));
+}
+
+// x << n | x >> (width - n), as random number generators have it.
+static hlo_vir_value_t* fold_rotation(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  const hlo_vir_value_t *left = draft->operands[0], *right = draft->operands[1];
+  if (left->op == HLO_VIR_lshri) left = draft->operands[1], right = draft->operands[0];
+  if (left->op != HLO_VIR_shli || right->op != HLO_VIR_lshri) return NULL;
+  hlo_vir_value_t* x = left->operands[0];
+  int64_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)draft->type.elem);
+  bool is_rotation =
+      x == right->operands[0] && x->op != HLO_VIR_var && left->imm && left->imm + right->imm == bits;
+  return is_rotation ? hlo_vir_unary_imm(b, HLO_VIR_rotli, x, left->imm) : NULL;
+}
+
 static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   uint64_t bits[3] = {0}, result;
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
@@ -279,8 +305,14 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
     case HLO_VIR_INDEX_OP: return fold_index(b, draft);
     case HLO_VIR_CROSS: return fold_cross(b, draft);
     case HLO_VIR_MASK_OP: return fold_mask(b, draft);
-    case HLO_VIR_BITS:
-      return draft->op == HLO_VIR_select ? fold_select(draft) : fold_lanes(b, draft);
-    default: return fold_lanes(b, draft);
+    default: break;
   }
+  hlo_vir_value_t* folded = NULL;
+  switch (draft->op) {
+    case HLO_VIR_select: return fold_select(draft);
+    case HLO_VIR_shl: case HLO_VIR_lshr: case HLO_VIR_ashr: folded = fold_lane_shift(b, draft); break;
+    case HLO_VIR_or: case HLO_VIR_xor: folded = fold_rotation(b, draft); break;
+    default: break;
+  }
+  return folded ? folded : fold_lanes(b, draft);
 }

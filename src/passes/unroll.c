@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass unroll: a loop that runs a small number of times, known now, becomes its body as often, so that
+// the turns fuse with each other and what a counter selects is constant (the rounds of a random number
+// generator, for one). Inner loops come first; what an unrolled loop may grow to is limited.
+#include "passes/constants.h"
+#include "passes/passes.h"
+#include "passes/splice.h"
+
+enum { TURN_LIMIT = 8, SIZE_LIMIT = 512 };  // turns, and ops of all turns of one loop
+
+typedef struct unroller {
+  hlo_pass_ctx_t* ctx;
+  hlo_splicer_t splicer;
+} unroller_t;
+
+// counter `direction` limit, or the other way round, ends the loop when false.
+typedef struct counter {
+  uint32_t index;  // of the loop's operand
+  hlo_dtype_t dtype;
+  int64_t first, step, limit;
+  int64_t direction;
+  bool is_right;  // limit `direction` counter
+} counter_t;
+
+static bool scalar_integer(const hlo_value_t* value, int64_t* out) {
+  const hlo_literal_t* literal = hlo_constant_literal(value);
+  if (!literal || literal->rank != 0 || !hlo_dtype_is_integer(literal->dtype) ||
+      hlo_dtype_info(literal->dtype)->bits < 8) {
+    return false;
+  }
+  *out = hlo_dtype_load_int64(literal->dtype, literal->data);
+  return true;
+}
+
+static bool arg_index(const hlo_region_t* region, const hlo_value_t* value, uint32_t* out) {
+  for (uint32_t i = 0; i < region->arg_count; ++i) {
+    if (region->args[i] != value) continue;
+    *out = i;
+    return true;
+  }
+  return false;
+}
+
+// The condition compares an argument with a constant and does nothing else.
+static bool read_condition(const hlo_region_t* cond, counter_t* out) {
+  const hlo_node_t* end = hlo_region_terminator(cond);
+  const hlo_node_t* test = end && end->operand_count == 1 ? hlo_node_operand(end, 0)->def : NULL;
+  if (!test || test->op != HLO_OP_compare || test->parent != cond) return false;
+  for (const hlo_node_t* node = cond->first; node != end; node = node->next) {
+    if (node != test && node->op != HLO_OP_constant) return false;
+  }
+  const hlo_value_t *left = hlo_node_operand(test, 0), *right = hlo_node_operand(test, 1);
+  out->is_right = !arg_index(cond, left, &out->index);
+  if (out->is_right && !arg_index(cond, right, &out->index)) return false;
+  out->direction = hlo_node_attr_int(test, HLO_ATTR_comparison_direction, -1);
+  out->dtype = left->type->dtype;
+  return scalar_integer(out->is_right ? left : right, &out->limit);
+}
+
+// The body adds a constant to that argument.
+static bool read_step(const hlo_region_t* body, counter_t* out) {
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || out->index >= end->operand_count) return false;
+  const hlo_node_t* add = hlo_node_operand(end, out->index)->def;
+  if (!add || add->op != HLO_OP_add) return false;
+  uint32_t index;
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (arg_index(body, hlo_node_operand(add, side), &index) && index == out->index &&
+        scalar_integer(hlo_node_operand(add, 1 - side), &out->step)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool holds(const counter_t* c, int64_t value) {
+  int64_t a = c->is_right ? c->limit : value, b = c->is_right ? value : c->limit;
+  switch (c->direction) {
+    case HLO_COMPARISON_DIRECTION_EQ: return a == b;
+    case HLO_COMPARISON_DIRECTION_NE: return a != b;
+    case HLO_COMPARISON_DIRECTION_GE: return a >= b;
+    case HLO_COMPARISON_DIRECTION_GT: return a > b;
+    case HLO_COMPARISON_DIRECTION_LE: return a <= b;
+    default: return a < b;
+  }
+}
+
+// How often the loop runs; -1: not known, too often, or the counter would wrap around.
+static int32_t turn_count(const hlo_node_t* loop) {
+  counter_t c = {0};
+  if (!read_condition(loop->regions[0], &c) || !read_step(loop->regions[1], &c) ||
+      !scalar_integer(hlo_node_operand(loop, c.index), &c.first)) {
+    return -1;
+  }
+  uint32_t bits = hlo_dtype_info(c.dtype)->bits - 1;  // unsigned ones stay in the signed half too
+  int64_t highest = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+  int64_t lowest = hlo_dtype_is_unsigned(c.dtype) ? 0 : -highest;
+  if (c.limit < lowest || c.limit > highest) return -1;
+  int32_t turns = 0;
+  for (int64_t at = c.first; at >= lowest && at <= highest; ++turns) {
+    if (!holds(&c, at)) return turns;
+    if (turns == TURN_LIMIT || __builtin_add_overflow(at, c.step, &at)) return -1;
+  }
+  return -1;
+}
+
+static hlo_status_t count_op(void* context, hlo_node_t* node) {
+  (void)node;
+  ++*(uint32_t*)context;
+  return hlo_ok();
+}
+
+static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t turns) {
+  hlo_region_t* body = loop->regions[1];
+  uint32_t count = loop->operand_count;
+  hlo_value_t** values = hlo_arena_array(&unroller->ctx->scratch, count + 1, sizeof *values);
+  if (!values) return hlo_arena_status(&unroller->ctx->scratch);
+  for (uint32_t i = 0; i < count; ++i) values[i] = hlo_node_operand(loop, i);
+  for (int32_t turn = 0; turn < turns; ++turn) {
+    HLO_TRY(hlo_splice(&unroller->splicer, body, values, loop, NULL, NULL));
+    for (uint32_t i = 0; i < count; ++i) {
+      values[i] = hlo_splice_result(&unroller->splicer, body, i);
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) hlo_value_replace_uses(&loop->results[i], values[i]);
+  hlo_node_erase(loop);
+  ++unroller->ctx->step_count;
+  return hlo_ok();
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  if (node->op != HLO_OP_while || node->extra || node->region_count != 2) return hlo_ok();
+  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
+  if (!end || end->operand_count != node->operand_count ||
+      node->result_count != node->operand_count) {
+    return hlo_ok();
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_type_t* type = node->results[i].type;  // they may differ in what is known of dims
+    if (hlo_node_operand_type(node, i) != type || hlo_node_operand_type(end, i) != type) {
+      return hlo_ok();
+    }
+  }
+  int32_t turns = turn_count(node);
+  if (turns < 0) return hlo_ok();
+  uint32_t size = 0;
+  HLO_TRY(hlo_region_walk(node->regions[1], false, count_op, &size));
+  if (turns > 1 && size * (uint32_t)turns > SIZE_LIMIT) return hlo_ok();
+  return unroll(context, node, turns);
+}
+
+hlo_status_t hlo_pass_unroll(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  unroller_t unroller = {.ctx = ctx, .splicer.arena = &ctx->scratch};
+  hlo_status_t status = hlo_module_walk(module, true, visit, &unroller);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
