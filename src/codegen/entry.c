@@ -5,12 +5,13 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "codegen/entry_values.h"
 
 enum {
   WORD_BYTES = 8,
   INLINE_COPY_BYTES = 512,   // larger copies are calls
   SCALAR_COPY_BYTES = 64,    // smaller ones go through general registers
-  SHARED_PLACE_LIMIT = 192,  // more places than this are not worth keeping in registers
+  SHARED_PLACE_LIMIT = 192,  // more bases than this are not worth keeping in registers
 };
 
 typedef struct entry {
@@ -19,7 +20,8 @@ typedef struct entry {
   hlo_site_table_t* table;
   hlo_arena_t* arena;
   hlo_vir_module_t* module;
-  uint32_t load_flags;    // INVARIANT when base addresses are kept over the whole function
+  hlo_entry_values_t* values;  // NULL in a chunk
+  uint32_t load_flags;     // INVARIANT and FIXED when base addresses are kept over the whole function
   uint32_t* shared_funcs;  // by index of the model of equal fusions: its first function; 0: none yet
   uint32_t shared_words;   // most addresses that one of them takes
 } entry_t;
@@ -35,7 +37,8 @@ static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b
 static hlo_vir_value_t* place_address(const entry_t* entry, hlo_vir_builder_t* b,
                                       hlo_place_t place) {
   switch (place.kind) {
-    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_NONE:
+    case HLO_PLACE_REGISTER: break;
     case HLO_PLACE_ARGUMENT:
     case HLO_PLACE_RESULT: {
       uint64_t slot =
@@ -112,13 +115,36 @@ static void copy_inline(const entry_t* entry, hlo_vir_builder_t* b, const hlo_co
   }
 }
 
+// A copy from or to a register.
+static void copy_value(const entry_t* entry, hlo_vir_builder_t* b, const hlo_copy_t* copy) {
+  bool is_read = copy->from.kind == HLO_PLACE_REGISTER;
+  hlo_dtype_t dtype = entry->plan->registers[is_read ? copy->from.index : copy->to.index];
+  hlo_vir_value_t* value;
+  if (is_read) {
+    value = hlo_entry_values_read(entry->values, copy->from.index);
+  } else if (copy->from.kind == HLO_PLACE_CONSTANT) {
+    value = hlo_scalar_constant(b, dtype, entry->table->constants[copy->from.index]);
+  } else {
+    hlo_element_address_t address = {.base = place_address(entry, b, copy->from)};
+    value = hlo_scalar_load(b, dtype, &address);
+  }
+  if (copy->to.kind == HLO_PLACE_REGISTER) {
+    hlo_entry_values_write(entry->values, copy->to.index, value);
+  } else {
+    hlo_element_address_t address = {.base = place_address(entry, b, copy->to)};
+    hlo_scalar_store(b, dtype, value, &address);
+  }
+}
+
 static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
   const hlo_copy_list_t* list = &entry->plan->copies[node->index];
   for (uint32_t i = 0; i < list->count; ++i) {
     const hlo_copy_t* copy = &list->items[i];
     bool is_memory =
         copy->from.kind != HLO_PLACE_CONSTANT || entry->table->constants[copy->from.index] != NULL;
-    if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
+    if (copy->from.kind == HLO_PLACE_REGISTER || copy->to.kind == HLO_PLACE_REGISTER) {
+      copy_value(entry, b, copy);
+    } else if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
       copy_inline(entry, b, copy);
     } else {
       call_site(b, hlo_site_table_add_copy(entry->table, entry->plan, copy, entry->arena));
@@ -138,38 +164,59 @@ static uint32_t address_count(const entry_t* entry, const hlo_fusion_t* fusion) 
   return fusion->input_count + fusion->output_count + has_scratch;
 }
 
-// Addresses of inputs, outputs and scratch memory; NULL when memory is out, which the arena reports.
-static hlo_vir_value_t** kernel_addresses(const entry_t* entry, hlo_vir_builder_t* b,
+// Where a kernel finds inputs, outputs and scratch memory: addresses, or values of single elements.
+typedef struct kernel_places {
+  hlo_vir_value_t **addresses, **values;  // NULL when memory is out, which the arena reports
+} kernel_places_t;
+
+static kernel_places_t find_kernel_places(const entry_t* entry, hlo_vir_builder_t* b,
                                           const hlo_fusion_t* fusion) {
+  const hlo_plan_t* plan = entry->plan;
   uint32_t count = fusion->input_count + fusion->output_count;
-  hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count + 1, sizeof(*addresses));
-  if (!addresses) return NULL;
+  kernel_places_t places = {
+      .addresses = hlo_arena_array(entry->arena, count + 1, sizeof(*places.addresses)),
+      .values = hlo_arena_array(entry->arena, count + 1, sizeof(*places.values))};
+  if (!places.addresses || !places.values) return (kernel_places_t){0};
+  bool takes_values =
+      entry->values && hlo_kernel_reads_values(plan->kernels[fusion->index]);
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    addresses[i] = value_address(entry, b, fusion->inputs[i]);
+    if (takes_values) places.values[i] = hlo_entry_values_get(entry->values, fusion->inputs[i]);
+    if (!places.values[i]) places.addresses[i] = value_address(entry, b, fusion->inputs[i]);
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    addresses[fusion->input_count + i] = value_address(entry, b, fusion->outputs[i]);
+    if (hlo_plan_place(plan, fusion->outputs[i]).kind == HLO_PLACE_REGISTER) continue;
+    places.addresses[fusion->input_count + i] = value_address(entry, b, fusion->outputs[i]);
   }
-  hlo_place_t scratch = entry->plan->scratch[fusion->index];
-  if (scratch.kind != HLO_PLACE_NONE) addresses[count] = place_address(entry, b, scratch);
-  return addresses;
+  hlo_place_t scratch = plan->scratch[fusion->index];
+  if (scratch.kind != HLO_PLACE_NONE) places.addresses[count] = place_address(entry, b, scratch);
+  return places;
 }
 
 // The same from a table that is handed over.
-static hlo_vir_value_t** given_addresses(const entry_t* entry, hlo_vir_builder_t* b,
-                                         const hlo_fusion_t* fusion) {
+static kernel_places_t given_places(const entry_t* entry, hlo_vir_builder_t* b,
+                                    const hlo_fusion_t* fusion) {
   uint32_t count = address_count(entry, fusion);
-  hlo_vir_value_t** addresses = hlo_arena_array(entry->arena, count, sizeof(*addresses));
-  for (uint32_t i = 0; addresses && i < count; ++i) {
-    addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * WORD_BYTES, HLO_VIR_INVARIANT);
+  kernel_places_t places = {
+      .addresses = hlo_arena_array(entry->arena, count, sizeof(*places.addresses))};
+  for (uint32_t i = 0; places.addresses && i < count; ++i) {
+    places.addresses[i] = hlo_vir_iload(b, hlo_vir_param(b, 1), (int64_t)i * WORD_BYTES,
+                                        HLO_VIR_INVARIANT | HLO_VIR_FIXED);
   }
-  return addresses;
+  return places;
 }
 
 static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
-                       uint32_t phase, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
-  if (!addresses) return;
-  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, addresses, chunk, site_of, NULL);
+                       uint32_t phase, const kernel_places_t* places, hlo_vir_value_t* chunk) {
+  if (!places->addresses) return;
+  hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, places->addresses, places->values,
+                  chunk, site_of, NULL);
+  for (uint32_t i = 0; entry->values && i < fusion->output_count; ++i) {
+    hlo_place_t place = hlo_plan_place(entry->plan, fusion->outputs[i]);
+    hlo_vir_value_t* value = places->values[fusion->input_count + i];
+    if (place.kind == HLO_PLACE_REGISTER && value) {
+      hlo_entry_values_write(entry->values, place.index, value);
+    }
+  }
 }
 
 // A function of its own, which finds its addresses in the frame as the entry does, or in the table that
@@ -181,14 +228,15 @@ static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion
             : hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
   hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "chunk", 3, false);
   entry_t own = *entry;
-  own.load_flags = HLO_VIR_INVARIANT;
+  own.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
+  own.values = NULL;
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   b.site = site;
-  hlo_vir_value_t** addresses =
-      is_shared ? given_addresses(&own, &b, fusion) : kernel_addresses(&own, &b, fusion);
+  kernel_places_t places =
+      is_shared ? given_places(&own, &b, fusion) : find_kernel_places(&own, &b, fusion);
   bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], phase) > 1;
-  emit_phase(&own, &b, fusion, phase, addresses, is_cut ? hlo_vir_param(&b, 2) : NULL);
+  emit_phase(&own, &b, fusion, phase, &places, is_cut ? hlo_vir_param(&b, 2) : NULL);
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);
   return func->index;
@@ -202,11 +250,6 @@ static void emit_chunks(hlo_vir_builder_t* b, uint64_t count, uint32_t func,
   checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
 }
 
-// Whether the fusion's code is made once for it and others.
-static bool is_shared(const entry_t* entry, const hlo_fusion_t* fusion) {
-  return fusion->model && hlo_kernel_is_worth_calling(entry->plan->kernels[fusion->index]);
-}
-
 static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
                                const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
@@ -216,12 +259,12 @@ static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
     uint32_t made = emit_chunk_func(entry, fusion, phase, true, b->site);
     if (phase + 1 == phases) *func = made + 1 - phases;  // one after the other
   }
-  hlo_vir_value_t** addresses = kernel_addresses(entry, b, fusion);
-  if (!addresses) return;
+  kernel_places_t places = find_kernel_places(entry, b, fusion);
+  if (!places.addresses) return;
   hlo_vir_value_t* table =
       hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->shared_words * WORD_BYTES, 0, NULL);
   for (uint32_t i = 0; i < count; ++i) {
-    hlo_vir_istore(b, addresses[i], table, (int64_t)i * WORD_BYTES, 0);
+    hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * WORD_BYTES, 0);
   }
   for (uint32_t phase = 0; phase < phases; ++phase) {
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
@@ -235,7 +278,7 @@ static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
 
 static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-  if (is_shared(entry, fusion)) {
+  if (hlo_kernel_is_shared(entry->plan->kernels[fusion->index])) {
     emit_shared_fusion(entry, b, fusion);
     return;
   }
@@ -245,7 +288,8 @@ static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
       emit_chunks(b, chunks, emit_chunk_func(entry, fusion, phase, false, b->site),
                   hlo_vir_iconst(b, 0));
     } else {
-      emit_phase(entry, b, fusion, phase, kernel_addresses(entry, b, fusion), NULL);
+      kernel_places_t places = find_kernel_places(entry, b, fusion);
+      emit_phase(entry, b, fusion, phase, &places, NULL);
     }
   }
 }
@@ -288,40 +332,66 @@ static void poll_cancelled(hlo_vir_builder_t* b) {
   hlo_vir_end(b);
 }
 
+// The first element of what a loop or branch depends on, as INDEX.
+static hlo_vir_value_t* read_decision(const entry_t* entry, hlo_vir_builder_t* b,
+                                      const hlo_value_t* value) {
+  hlo_vir_value_t* known = hlo_entry_values_get(entry->values, value);
+  if (known) return known;
+  hlo_element_address_t address = {.base = value_address(entry, b, value)};
+  return hlo_scalar_load(b, value->type->dtype, &address);
+}
+
+static void emit_block(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region) {
+  uint32_t mark = hlo_entry_values_begin(entry->values);
+  emit_region(entry, b, region);
+  hlo_entry_values_end(entry->values, mark);
+}
+
 static void emit_while(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
   const hlo_node_t* condition = hlo_region_terminator(node->regions[0]);
+  hlo_entry_values_enter_loop(entry->values, node);
   hlo_vir_begin_loop(b);
+  uint32_t mark = hlo_entry_values_begin(entry->values);
   emit_region(entry, b, node->regions[0]);
-  hlo_vir_value_t* go_on = load_scalar(b, value_address(entry, b, hlo_node_operand(condition, 0)),
-                                       0, 0, HLO_VIR_UNSIGNED);
+  hlo_vir_value_t* go_on = read_decision(entry, b, hlo_node_operand(condition, 0));
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, go_on, hlo_vir_iconst(b, 0)));
   emit_region(entry, b, node->regions[1]);
   poll_cancelled(b);
+  hlo_entry_values_end(entry->values, mark);
   hlo_vir_end(b);
 }
 
 static void emit_if(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
-  hlo_vir_begin_if(b, load_scalar(b, value_address(entry, b, hlo_node_operand(node, 0)), 0, 0,
-                                  HLO_VIR_UNSIGNED));
-  emit_region(entry, b, node->regions[0]);
+  hlo_vir_begin_if(b, read_decision(entry, b, hlo_node_operand(node, 0)));
+  emit_block(entry, b, node->regions[0]);
   hlo_vir_begin_else(b);
-  emit_region(entry, b, node->regions[1]);
+  emit_block(entry, b, node->regions[1]);
   hlo_vir_end(b);
 }
 
 // Any number but those of the other branches runs the last one.
 static void emit_case(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
-  enum { WIDTH_LOG2 = 2 };
   uint32_t last = node->region_count - 1;
-  hlo_vir_value_t* number =
-      load_scalar(b, value_address(entry, b, hlo_node_operand(node, 0)), 0, WIDTH_LOG2, 0);
+  hlo_vir_value_t* number = read_decision(entry, b, hlo_node_operand(node, 0));
   for (uint32_t i = 0; i < last; ++i) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, number, hlo_vir_iconst(b, i)));
-    emit_region(entry, b, node->regions[i]);
+    emit_block(entry, b, node->regions[i]);
     hlo_vir_begin_else(b);
   }
-  emit_region(entry, b, node->regions[last]);
+  emit_block(entry, b, node->regions[last]);
   for (uint32_t i = 0; i < last; ++i) hlo_vir_end(b);
+}
+
+static void emit_control(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  bool* opened = hlo_entry_values_open(entry->values, node);
+  if (node->op == HLO_OP_while) {
+    emit_while(entry, b, node);
+  } else if (node->op == HLO_OP_if) {
+    emit_if(entry, b, node);
+  } else {
+    emit_case(entry, b, node);
+  }
+  hlo_entry_values_close(entry->values, node, opened);
 }
 
 static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step_t* step) {
@@ -331,14 +401,7 @@ static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step
     case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); return;
     case HLO_STEP_VIEW: return;
     case HLO_STEP_SITE: emit_site(entry, b, step->node); return;
-    case HLO_STEP_CONTROL:
-      if (step->node->op == HLO_OP_while) {
-        emit_while(entry, b, step->node);
-      } else if (step->node->op == HLO_OP_if) {
-        emit_if(entry, b, step->node);
-      } else {
-        emit_case(entry, b, step->node);
-      }
+    case HLO_STEP_CONTROL: emit_control(entry, b, step->node); return;
   }
 }
 
@@ -348,25 +411,30 @@ static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_re
   emit_copies(entry, b, hlo_region_terminator(region));
 }
 
-// Places that kernels and copies address; sites find theirs by themselves. On the way: the addresses that
-// shared code takes.
-static uint32_t count_places(entry_t* entry) {
+// Base addresses that kernels and copies use, but that of the temporaries; sites find theirs by
+// themselves.
+static uint32_t count_bases(const hlo_plan_t* plan) {
+  uint32_t count = plan->argument_count + plan->result_count;
+  for (uint32_t i = 0; i < plan->constant_count; ++i) {
+    count += hlo_type_element_count(plan->constants[i].value->type) != 1;
+  }
+  return count;
+}
+
+// The most addresses that shared code takes.
+static uint32_t most_words(const entry_t* entry) {
   const hlo_plan_t* plan = entry->plan;
-  uint32_t count = 0;
+  uint32_t most = 0;
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      count += plan->copies[step->node->index].count;
-      if (step->kind != HLO_STEP_FUSION) continue;
-      uint32_t words = address_count(entry, step->fusion);
-      count += words;
-      if (is_shared(entry, step->fusion) && words > entry->shared_words) {
-        entry->shared_words = words;
-      }
+      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (!fusion || !hlo_kernel_is_shared(plan->kernels[fusion->index])) continue;
+      uint32_t words = address_count(entry, fusion);
+      if (words > most) most = words;
     }
   }
-  return count;
+  return most;
 }
 
 hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
@@ -376,10 +444,15 @@ hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
       .plan = plan, .target = target, .table = table, .arena = arena, .module = module};
   entry.shared_funcs = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof(uint32_t));
   HLO_TRY(hlo_arena_status(arena));
-  if (count_places(&entry) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT;
+  entry.shared_words = most_words(&entry);
+  if (count_bases(plan) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
   hlo_vir_func_t* func = hlo_vir_func_create(module, "entry", 1, true);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
+  hlo_entry_values_t values;
+  hlo_entry_values_init(&values, plan, table, &b, arena);
+  HLO_TRY(hlo_arena_status(arena));
+  entry.values = &values;
   emit_region(&entry, &b, plan->func->body);
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);

@@ -64,8 +64,9 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
-/// Whether a call is nothing beside what the loops take.
-bool hlo_kernel_is_worth_calling(const hlo_kernel_t* kernel);
+/// Whether the code is made once for all equal fusions: there are several, and a call is nothing beside what
+/// the loops take.
+bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);
 /// Memory beside the buffers that all phases and chunks of one run share, 64-byte aligned; 0 for most.
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
 /// Whether an output may be the very memory of an input: every element of the input is read before, or
@@ -74,13 +75,20 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
 /// The input that an output must be a copy of, or the very memory of, before the kernel runs, because it
 /// writes only a slice of it (dynamic_update_slice); -1: none.
 int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output);
+/// Whether it is computed in line, so that single elements among its inputs may be values of the program
+/// around it instead of memory.
+bool hlo_kernel_reads_values(const hlo_kernel_t* kernel);
+/// Whether that goes for an output, too.
+bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output);
 /// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the fusion's
 /// inputs, then outputs, then the scratch memory if there is any, different ones never overlapping but as
 /// hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one. site_of(context, node): the site
-/// number of a member.
+/// number of a member. values: by the same numbers, the input instead of an address where not NULL, in the
+/// form of hlo_scalar_form(); outputs without an address are answered there. NULL: all is in memory.
 /// errors: sticky in the module
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
-                     hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
+                     hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
+                     hlo_vir_value_t* chunk,
                      uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context);
 
 #endif  // HLO_CODEGEN_FUSION_H_

@@ -11,7 +11,7 @@
 // Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
 // 512 bits and a half, memory bandwidth that of one core.
 static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0,
-                    CALL_NS = 8.0;
+                    CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
 enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
 enum { SHARED_INPUTS = 64, TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
@@ -588,13 +588,23 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
   return phase == 0 ? kernel->chunk_count : 1;
 }
 
-bool hlo_kernel_is_worth_calling(const hlo_kernel_t* kernel) {
-  return kernel->matmul || kernel->cost_ns >= CALL_NS;
+bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
+  if (!kernel->fusion->model) return false;
+  return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
 }
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
   return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;
+}
+
+bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
+  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->split_space && !kernel->is_sweep && kernel->chunk_count <= 1;
+}
+
+bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
+  return hlo_kernel_reads_values(kernel) && kernel->loop_count == 0 &&
+         kernel->segment_count == 1 && hlo_kernel_updates(kernel, output) < 0;
 }
 
 int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output) {

@@ -14,8 +14,15 @@ static uint32_t load_flags(const hlo_emitter_t* e) {
   return e->guard_depth ? 0 : HLO_VIR_INVARIANT;
 }
 
+// What the program around the kernel gives instead of memory; NULL: nothing.
+static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  return e->values ? e->values[tiled->input] : NULL;
+}
+
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_vir_value_t* given = given_value(e, tiled);
+  if (given) return hlo_scalar_is_index(dtype) ? hlo_scalar_to_lane(e->b, dtype, given) : given;
   hlo_vir_value_t* base = e->addresses[tiled->input];
   if (!hlo_emitter_has_lanes(e, tiled->digits)) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
@@ -126,7 +133,48 @@ static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return result;
 }
 
+static bool is_scalar_compute(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  return tiled->kind == HLO_TILED_COMPUTE && !hlo_emitter_has_lanes(e, tiled->digits) &&
+         hlo_scalar_supports(tiled->value->def);
+}
+
+static hlo_vir_value_t* emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  hlo_vir_value_t* operands[4];
+  if (is_scalar_compute(e, tiled)) {
+    for (uint32_t i = 0; i < tiled->operand_count; ++i) {
+      operands[i] = hlo_emit_scalar(e, tiled->operands[i]);
+    }
+    return hlo_scalar_emit(e->b, tiled->value->def, operands);
+  }
+  if (tiled->kind == HLO_TILED_CONSTANT) {
+    const hlo_literal_t* literal = hlo_node_attr(tiled->value->def, HLO_ATTR_value)->literal;
+    return hlo_scalar_constant(e->b, dtype, hlo_literal_element(literal, 0));
+  }
+  if (tiled->kind == HLO_TILED_LOAD && !e->done[tiled->number]) {
+    hlo_vir_value_t* given = given_value(e, tiled);
+    if (given) return given;
+    hlo_element_address_t address =
+        hlo_emit_address(e, e->addresses[tiled->input], tiled->offset, dtype);
+    address.flags = load_flags(e);
+    return hlo_scalar_load(e->b, dtype, &address);
+  }
+  return hlo_scalar_from_lane(e->b, dtype, hlo_emit_value(e, tiled));
+}
+
+hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  if (e->scalars[tiled->number]) return e->scalars[tiled->number];
+  uint32_t site = e->b->site;
+  if (tiled->value->def && e->site_of) e->b->site = e->site_of(e->context, tiled->value->def);
+  hlo_vir_value_t* value = emit_scalar(e, tiled);
+  e->b->site = site;
+  return e->scalars[tiled->number] = value;
+}
+
 static hlo_vir_value_t* emit_compute(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  if (is_scalar_compute(e, tiled)) {
+    return hlo_scalar_to_lane(e->b, tiled->value->type->dtype, hlo_emit_scalar(e, tiled));
+  }
   hlo_vir_value_t* operands[4];
   uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
@@ -172,20 +220,41 @@ static void emit_ready_reductions(hlo_emitter_t* e) {
   }
 }
 
+// Output `i` here: INDEX where it is one element that is so already.
+static hlo_vir_value_t* emit_output(hlo_emitter_t* e, uint32_t i) {
+  const hlo_tiled_t* tiled = e->tiling->outputs[i];
+  uint32_t lanes = hlo_emitter_point_lanes(e);
+  bool is_value = !e->addresses[e->kernel->fusion->input_count + i];
+  bool is_index = lanes == 1 && hlo_scalar_is_index(tiled->value->type->dtype);
+  if (is_index && (is_value || e->scalars[tiled->number] || is_scalar_compute(e, tiled))) {
+    return hlo_emit_scalar(e, tiled);
+  }
+  return hlo_emit_wide(e, tiled, lanes);
+}
+
+static void store_output(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  uint32_t number = fusion->input_count + i;
+  if (!e->addresses[number]) {
+    e->values[number] = value;
+    return;
+  }
+  hlo_dtype_t dtype = fusion->outputs[i]->type->dtype;
+  hlo_element_address_t address =
+      hlo_emit_address(e, e->addresses[number], e->tiling->output_offsets[i], dtype);
+  address.mask = e->lane_digit == HLO_NO_DIGIT ? NULL : e->mask;
+  if (value->type.elem == HLO_VIR_INDEX) {
+    hlo_scalar_store(e->b, dtype, value, &address);
+  } else {
+    hlo_elementwise_store(e->b, dtype, value, &address);
+  }
+}
+
 void hlo_emit_point(hlo_emitter_t* e) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
-  uint32_t lanes = hlo_emitter_point_lanes(e);
   hlo_vir_value_t* values[64];
-  for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    values[i] = hlo_emit_wide(e, e->tiling->outputs[i], lanes);
-  }
-  for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    hlo_dtype_t dtype = fusion->outputs[i]->type->dtype;
-    hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + i],
-                                                     e->tiling->output_offsets[i], dtype);
-    address.mask = e->lane_digit == HLO_NO_DIGIT ? NULL : e->mask;
-    hlo_elementwise_store(e->b, dtype, values[i], &address);
-  }
+  for (uint32_t i = 0; i < fusion->output_count; ++i) values[i] = emit_output(e, i);
+  for (uint32_t i = 0; i < fusion->output_count; ++i) store_output(e, i, values[i]);
 }
 
 static void emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
@@ -250,7 +319,8 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->tiling = tiling;
   e->scratch = scratch;
   e->done = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->done);
-  if (!e->done) return hlo_arena_status(scratch);
+  e->scalars = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->scalars);
+  if (!e->done || !e->scalars) return hlo_arena_status(scratch);
   e->bound = 0;
   e->lane_digit = HLO_NO_DIGIT;
   e->mask = NULL;
@@ -273,6 +343,7 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
   hlo_emitter_t* e = points->emitter;
   const hlo_tiling_t* tiling = e->tiling;
   memset(e->done, 0, tiling->instance_count * sizeof *e->done);
+  memset(e->scalars, 0, tiling->instance_count * sizeof *e->scalars);
   e->bound = 0;
   for (uint32_t i = 0; i < tiling->spaces[0].digit_count; ++i) {
     e->digits[i] = point->digits[i];
@@ -289,13 +360,14 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
 }
 
 static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                                  hlo_vir_value_t* const* addresses,
+                                  hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
                                   uint32_t (*site_of)(void* context, const hlo_node_t* node),
                                   void* context) {
   hlo_vir_fence(b);
   return (hlo_emitter_t){.kernel = kernel,
                          .b = b,
                          .addresses = addresses,
+                         .values = values,
                          .site_of = site_of,
                          .context = context,
                          .lane_digit = HLO_NO_DIGIT,
@@ -318,9 +390,10 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
 }
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
-                     hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk,
+                     hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
+                     hlo_vir_value_t* chunk,
                      uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
-  hlo_emitter_t e = make_emitter(kernel, b, addresses, site_of, context);
+  hlo_emitter_t e = make_emitter(kernel, b, addresses, values, site_of, context);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = emit_phase(&e, &scratch, phase, chunk);

@@ -7,6 +7,7 @@
 
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
+#include "codegen/scalar.h"
 
 enum {
   HLO_NO_DIGIT = HLO_TILED_MAX_DIGITS,
@@ -21,6 +22,7 @@ typedef struct hlo_emitter {
   const hlo_tiling_t* tiling;
   hlo_vir_builder_t* b;
   hlo_vir_value_t* const* addresses;
+  hlo_vir_value_t** values;  // instead of addresses, or NULL
   uint32_t (*site_of)(void* context, const hlo_node_t* node);
   void* context;
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];  // NULL: not in a loop over it
@@ -31,7 +33,8 @@ typedef struct hlo_emitter {
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
   hlo_arena_t* scratch;  // until the segment ends
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
-  hlo_vir_value_t** done;  // by instance; NULL: not computed
+  hlo_vir_value_t** done;     // by instance; NULL: not computed
+  hlo_vir_value_t** scalars;  // likewise, as INDEX
 } hlo_emitter_t;
 
 /// Whether a value that depends on these digits differs between lanes.
@@ -98,6 +101,8 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 /// The value of an instance here: computed at most once per block. Lanes only where it depends on
 /// the lane digit.
 hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled);
+/// An integer or truth value that does not differ between lanes, as INDEX.
+hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 /// The value with as many lanes as its user has.
 hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
 /// All outputs at the digits' values, and their stores.

@@ -14,14 +14,14 @@ static hlo_vir_value_t* emit_index_atom(hlo_emitter_t* e, const hlo_expr_atom_t*
     case HLO_EXPR_DIGIT: return e->digits[atom->number];
     case HLO_EXPR_VALUE: {
       const hlo_tiled_t* tiled = e->tiling->instances[atom->number];
-      hlo_vir_value_t* value = hlo_emit_value(e, tiled);
-      uint32_t flags = hlo_dtype_is_unsigned(tiled->value->type->dtype) ? HLO_VIR_UNSIGNED : 0;
-      if (flags && value->type.elem == HLO_VIR_I64) {  // larger ones would be negative indices
+      hlo_dtype_t dtype = tiled->value->type->dtype;
+      hlo_vir_value_t* value = hlo_emit_scalar(e, tiled);
+      if (dtype == HLO_DTYPE_U64) {  // larger ones would be negative indices
+        value = hlo_scalar_to_lane(b, dtype, value);
         value = hlo_vir_binary(b, HLO_VIR_umin, value,
                                hlo_vir_const_bits(b, value->type, (uint64_t)atom->high));
+        value = hlo_scalar_from_lane(b, dtype, value);
       }
-      value =
-          hlo_vir_emit(b, HLO_VIR_to_index, hlo_vir_type(HLO_VIR_INDEX, 1), flags, 0, 1, &value);
       return clamp_index(b, value, atom->low, atom->high);
     }
     default: {

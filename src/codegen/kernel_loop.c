@@ -2,11 +2,14 @@
 // The loops around what is emitted: which digits have values, what may be used again, ranges.
 #include "codegen/kernel_emit_impl.h"
 
+static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
+  return value && value->parent && value->parent->depth > block->depth;
+}
+
 void hlo_emitter_close_block(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
-    if (e->done[i] && e->done[i]->parent && e->done[i]->parent->depth > e->b->block->depth) {
-      e->done[i] = NULL;
-    }
+    if (is_deeper(e->done[i], e->b->block)) e->done[i] = NULL;
+    if (is_deeper(e->scalars[i], e->b->block)) e->scalars[i] = NULL;
   }
 }
 
@@ -22,7 +25,7 @@ void hlo_emitter_forget_digit(hlo_emitter_t* e, uint32_t digit) {
   e->digits[digit] = NULL;
   e->bound &= ~((uint64_t)1 << digit);
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
-    if (e->tiling->instances[i]->digits >> digit & 1) e->done[i] = NULL;
+    if (e->tiling->instances[i]->digits >> digit & 1) e->done[i] = e->scalars[i] = NULL;
   }
 }
 

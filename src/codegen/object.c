@@ -101,7 +101,8 @@ static uint64_t add_constants(writer_t* w) {
 
 static hlo_rt_place_t place_of(const writer_t* w, const hlo_place_t* place) {
   switch (place->kind) {
-    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_NONE:
+    case HLO_PLACE_REGISTER: break;
     case HLO_PLACE_ARGUMENT: return (hlo_rt_place_t){HLO_RT_BUFFER, place->index, 0};
     case HLO_PLACE_RESULT:
       return (hlo_rt_place_t){HLO_RT_BUFFER, w->plan->argument_count + place->index, 0};

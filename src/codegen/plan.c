@@ -208,6 +208,11 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
     y = t;
   }
   const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
+  if (a->kind == HLO_PLACE_REGISTER || b->kind == HLO_PLACE_REGISTER) {
+    if (a->kind != b->kind || a->dtype != b->dtype || buffers_conflict(planner, x, y)) return false;
+    append_buffer(planner, x, y);
+    return true;
+  }
   if (!is_writable(a->kind) || b->kind != HLO_PLACE_TEMPORARY) return false;
   bool is_result = a->kind == HLO_PLACE_RESULT;
   if (is_result && b->size_bytes > a->size_bytes) return false;

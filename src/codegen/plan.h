@@ -20,6 +20,7 @@ typedef enum hlo_place_kind {
   HLO_PLACE_RESULT,     // frame->buffers[argument_count + index]
   HLO_PLACE_CONSTANT,   // number `index` of the program's constants
   HLO_PLACE_TEMPORARY,  // frame->temporaries + offset_bytes
+  HLO_PLACE_REGISTER,   // no memory: a single element that the entry keeps as value `index`
 } hlo_place_kind_t;
 
 typedef struct hlo_place {
@@ -61,6 +62,8 @@ typedef struct hlo_plan {
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region
   hlo_plan_constant_t* constants;
+  uint32_t register_count;
+  hlo_dtype_t* registers;  // element types
   const bool* may_donate;  // [argument][result]: may be the same memory when running
   uint64_t temporary_bytes;
 } hlo_plan_t;
@@ -71,6 +74,11 @@ typedef struct hlo_plan {
 hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
                              hlo_kernel_t* const* kernels, hlo_arena_t* arena,
                              hlo_plan_t** out_plan) HLO_MUST_USE;
+
+static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
+  return value->def &&
+         (value->def->op == HLO_OP_constant || value->def->op == HLO_OP_chlo_constant);
+}
 
 static inline hlo_place_t hlo_plan_place(const hlo_plan_t* plan, const hlo_value_t* value) {
   return plan->places[value->index];

@@ -25,6 +25,7 @@ typedef struct hlo_plan_buffer {
   hlo_place_kind_t kind;
   uint32_t index;  // as in hlo_place_t
   uint32_t first_stay, last_stay, stay_count;
+  hlo_dtype_t dtype;  // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
   uint32_t joined;  // the buffer that it became part of; itself otherwise
@@ -39,6 +40,7 @@ typedef struct hlo_planner {
   hlo_plan_range_t* ranges;  // of a value; of the class at its root once classes are final
   uint64_t* sizes;
   uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
+  bool* in_register;    // by root
   const hlo_value_t** values;
   uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
   // by node index
@@ -58,6 +60,8 @@ typedef struct hlo_planner {
 /// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per
 /// class.
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
+/// Which classes are kept in registers; part of scanning.
+hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
 /// Lets buffers share memory.
 hlo_status_t hlo_planner_join(hlo_planner_t* planner) HLO_MUST_USE;
 /// Lists the copies that are left, lays out the arena, gives every value its place.

@@ -79,11 +79,15 @@ static hlo_status_t break_cycle(finish_t* finish, move_list_t* pending, move_lis
     const move_t* move = &pending->moves[k];
     if (move->from == victim && move->size_bytes > bytes) bytes = move->size_bytes;
   }
-  uint32_t saved = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
+  const hlo_plan_buffer_t from = planner->buffers[victim];
+  bool in_register = from.kind == HLO_PLACE_REGISTER;
+  uint32_t saved = hlo_planner_add_buffer(
+      planner, in_register ? HLO_PLACE_REGISTER : HLO_PLACE_TEMPORARY, 0, bytes);
   hlo_plan_range_t range = {position - 1, position};  // not over what is still to be moved
   if (saved == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, saved, range, HLO_PLAN_NONE)) {
     return hlo_arena_status(planner->arena);
   }
+  planner->buffers[saved].dtype = from.dtype;
   HLO_TRY(add_move(finish, ordered, victim, saved, bytes));
   for (uint32_t k = 0; k < pending->count; ++k) {
     if (pending->moves[k].from == victim) pending->moves[k].from = saved;
@@ -317,6 +321,19 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
 
 // ---- places
 
+static hlo_status_t number_registers(hlo_planner_t* planner) {
+  hlo_plan_t* plan = planner->plan;
+  plan->registers = hlo_arena_array(planner->arena, planner->buffer_count, sizeof(hlo_dtype_t));
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
+    hlo_plan_buffer_t* buffer = &planner->buffers[b];
+    if (buffer->kind != HLO_PLACE_REGISTER || buffer->joined != b) continue;
+    buffer->index = plan->register_count;
+    plan->registers[plan->register_count++] = buffer->dtype;
+  }
+  return hlo_ok();
+}
+
 static hlo_place_t buffer_place(const hlo_planner_t* planner, uint32_t buffer) {
   const hlo_plan_buffer_t* b = &planner->buffers[buffer];
   return (hlo_place_t){b->kind, b->index, b->offset_bytes};
@@ -412,6 +429,7 @@ hlo_status_t hlo_planner_finish(hlo_planner_t* planner) {
   finish_t finish = {.planner = planner};
   HLO_TRY(list_moves(&finish));
   HLO_TRY(lay_out(planner));
+  HLO_TRY(number_registers(planner));
   give_places(planner);
   HLO_TRY(give_copies(&finish));
   return list_constants(planner);

@@ -109,18 +109,13 @@ static void define(hlo_planner_t* planner, const hlo_value_t* value, uint32_t po
   planner->sizes[i] = has_memory ? hlo_type_size_bytes(value->type) : 0;
 }
 
-static bool is_constant(const hlo_value_t* value) {
-  return value->def &&
-         (value->def->op == HLO_OP_constant || value->def->op == HLO_OP_chlo_constant);
-}
-
 // A use at a place in `region`. What a loop's regions use from outside lives to the end of the
 // loop.
 static void use(hlo_planner_t* planner, const hlo_value_t* value, const hlo_region_t* region,
                 uint32_t position) {
   if (value->type->kind == HLO_TYPE_TOKEN) return;
   if (!planner->values[value->index]) {
-    if (!is_constant(value)) planner->undefined = value;
+    if (!hlo_plan_is_constant(value)) planner->undefined = value;
     define(planner, value, 0);
   }
   for (const hlo_region_t* r = region; r != value->region && r->parent; r = r->parent->parent) {
@@ -265,14 +260,17 @@ static hlo_status_t make_buffer(hlo_planner_t* planner, const hlo_value_t* value
   if (value->region == plan->func->body && !value->def) {
     kind = HLO_PLACE_ARGUMENT;
     index = value->number;
-  } else if (is_constant(value)) {
+  } else if (hlo_plan_is_constant(value)) {
     kind = HLO_PLACE_CONSTANT;
     index = planner->plan->constant_count++;
+  } else if (planner->in_register[i]) {
+    kind = HLO_PLACE_REGISTER;
   }
   uint32_t buffer = hlo_planner_add_buffer(planner, kind, index, planner->sizes[i]);
   if (buffer == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, buffer, planner->ranges[i], i)) {
     return hlo_arena_status(planner->arena);
   }
+  planner->buffers[buffer].dtype = value->type->dtype;
   planner->buffer_of[i] = buffer;
   return hlo_ok();
 }
@@ -350,6 +348,7 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
         planner->undefined->def ? hlo_op_info(planner->undefined->def->op)->name : "an argument");
   }
   unite_region(planner, body);
+  HLO_TRY(hlo_planner_choose_registers(planner));
   HLO_TRY(make_buffers(planner));
   HLO_TRY(make_scratch(planner));
   return read_donation(planner);

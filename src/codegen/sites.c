@@ -210,7 +210,8 @@ void hlo_site_table_deinit(hlo_site_table_t* table) {
 static void* address_of(const hlo_frame_t* frame, const hlo_site_table_t* table,
                         const hlo_place_t* place) {
   switch (place->kind) {
-    case HLO_PLACE_NONE: break;
+    case HLO_PLACE_NONE:
+    case HLO_PLACE_REGISTER: break;
     case HLO_PLACE_ARGUMENT: return frame->buffers[place->index];
     case HLO_PLACE_RESULT: return frame->buffers[table->argument_count + place->index];
     case HLO_PLACE_CONSTANT: return table->constants[place->index];

@@ -73,7 +73,8 @@ static hlo_status_t add_constants(printer_t* printer, hlo_arena_t* arena) {
 static void print_place(printer_t* printer, const hlo_place_t* place) {
   hlo_strbuf_t* out = printer->out;
   switch (place->kind) {
-    case HLO_PLACE_NONE: hlo_strbuf_puts(out, "0"); return;
+    case HLO_PLACE_NONE:
+    case HLO_PLACE_REGISTER: hlo_strbuf_puts(out, "0"); return;
     case HLO_PLACE_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", place->index); return;
     case HLO_PLACE_RESULT:
       hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", printer->plan->argument_count + place->index);

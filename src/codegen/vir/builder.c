@@ -35,11 +35,16 @@ static bool equal_content(const hlo_vir_value_t* a, const hlo_vir_value_t* b) {
          memcmp(a->operands, b->operands, a->operand_count * sizeof *a->operands) == 0;
 }
 
+// Whether the instruction reads memory that is invariant up to the next fence only.
+static bool is_fenced(const hlo_vir_value_t* draft) {
+  return (draft->flags & (HLO_VIR_INVARIANT | HLO_VIR_FIXED)) == HLO_VIR_INVARIANT;
+}
+
 static hlo_vir_value_t* find_equal(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
                                    const hlo_vir_block_t* block) {
   const struct hlo_vir_equal_table* table = b->equal;
   if (!table) return NULL;
-  uint32_t first = draft->flags & HLO_VIR_INVARIANT ? b->fence_number : 0;
+  uint32_t first = is_fenced(draft) ? b->fence_number : 0;
   uint32_t mask = table->slot_count - 1;
   for (uint32_t at = (uint32_t)content_hash(draft, block) & mask; table->slots[at];
        at = (at + 1) & mask) {
@@ -127,7 +132,7 @@ static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
 
 // The outermost open block where all operands are known.
 static hlo_vir_block_t* outermost_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
-  uint32_t depth = draft->flags & HLO_VIR_INVARIANT ? b->fence_depth : 0;
+  uint32_t depth = is_fenced(draft) ? b->fence_depth : 0;
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
     const hlo_vir_value_t* operand = draft->operands[i];
     if (!operand) continue;

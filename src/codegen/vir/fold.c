@@ -57,6 +57,22 @@ static bool is_commutative(uint32_t op) {
          op == HLO_VIR_iand || op == HLO_VIR_ior || op == HLO_VIR_ixor;
 }
 
+// (x < y) == 0 -> x >= y; (x < y) != 0 -> x < y.
+static hlo_vir_value_t* fold_truth(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
+                                   hlo_vir_value_t* x, int64_t c) {
+  static const uint8_t negated[] = {
+      [HLO_VIR_EQ] = HLO_VIR_NE, [HLO_VIR_NE] = HLO_VIR_EQ, [HLO_VIR_LT] = HLO_VIR_GE,
+      [HLO_VIR_LE] = HLO_VIR_GT, [HLO_VIR_GT] = HLO_VIR_LE, [HLO_VIR_GE] = HLO_VIR_LT,
+  };
+  if (x->op != HLO_VIR_icmp || c != 0) return NULL;
+  if (draft->flags == HLO_VIR_NE) return x;
+  if (draft->flags != HLO_VIR_EQ || x->operands[0]->op == HLO_VIR_var ||
+      x->operands[1]->op == HLO_VIR_var) {
+    return NULL;
+  }
+  return hlo_vir_icmp(b, (hlo_vir_condition_t)negated[x->flags], x->operands[0], x->operands[1]);
+}
+
 // x op y where y is constant.
 static hlo_vir_value_t* fold_right_const(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y) {
@@ -79,6 +95,7 @@ static hlo_vir_value_t* fold_right_const(hlo_vir_builder_t* b, const hlo_vir_val
                            hlo_vir_iconst(b, wrap_mul(term, c)));
     case HLO_VIR_idiv: return c == 1 ? x : NULL;
     case HLO_VIR_irem: return c == 1 ? hlo_vir_iconst(b, 0) : NULL;
+    case HLO_VIR_icmp: return fold_truth(b, draft, x, c);
     case HLO_VIR_iand: return c == 0 ? y : c == -1 ? x : NULL;
     case HLO_VIR_ior: return c == -1 ? y : c == 0 ? x : NULL;
     case HLO_VIR_ixor: return c == 0 ? x : NULL;
@@ -148,10 +165,20 @@ static hlo_vir_value_t* fold_shift(hlo_vir_builder_t* b, const hlo_vir_value_t* 
                        hlo_vir_iconst(b, (int64_t)((uint64_t)term << by)));
 }
 
+static hlo_vir_value_t* fold_extension(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  hlo_vir_value_t* x = draft->operands[0];
+  if (hlo_vir_is_const_index(x)) {
+    uint32_t above = INDEX_BITS - (uint32_t)draft->imm;
+    return hlo_vir_iconst(b, (int64_t)((uint64_t)x->imm << above) >> above);
+  }
+  return x->op == HLO_VIR_isext && x->imm <= draft->imm ? x : NULL;
+}
+
 static hlo_vir_value_t* fold_index(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   switch (draft->op) {
     case HLO_VIR_ishl:
     case HLO_VIR_ishr: return fold_shift(b, draft);
+    case HLO_VIR_isext: return fold_extension(b, draft);
     case HLO_VIR_iselect:
       if (hlo_vir_is_const_index(draft->operands[0])) {
         return draft->operands[is_const(draft->operands[0], 0) ? 2 : 1];

@@ -236,6 +236,7 @@ static flow_t run_index(run_t* run, const hlo_vir_value_t* value) {
     case HLO_VIR_ixor: *out = x ^ y; break;
     case HLO_VIR_ishl: *out = x << value->imm; break;
     case HLO_VIR_ishr: *out = (uint64_t)(sx >> value->imm); break;
+    case HLO_VIR_isext: *out = (uint64_t)sign_extend(x, (uint32_t)value->imm); break;
     case HLO_VIR_icmp: *out = hlo_vir_compare_index(value->flags, sx, sy); break;
     default: *out = x ? y : (uint64_t)index_of(run, value->operands[2]); break;  // iselect
   }

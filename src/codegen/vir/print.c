@@ -66,7 +66,9 @@ static void print_flags(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   if (value->op == HLO_VIR_icmp) return;
   if (value->flags & HLO_VIR_UNSIGNED) hlo_strbuf_puts(out, " unsigned");
   if (value->flags & HLO_VIR_INVARIANT) hlo_strbuf_puts(out, " invariant");
-  if (value->flags & HLO_VIR_STREAM) hlo_strbuf_puts(out, " stream");
+  if (value->flags & HLO_VIR_STREAM) {
+    hlo_strbuf_puts(out, value->op == HLO_VIR_iload ? " fixed" : " stream");
+  }
   if (value->op == HLO_VIR_call) {
     if (value->flags & HLO_VIR_LOCAL) hlo_strbuf_puts(out, " local");
   } else if (value->flags & HLO_VIR_PARALLEL_SAFE) {

@@ -259,6 +259,8 @@ static hlo_vir_value_t* random_vir_index_op(random_vir_t* r) {
     case HLO_VIR_ishl:
     case HLO_VIR_ishr:
       return hlo_vir_emit(b, op, random_vir_index, 0, random_vir_below(r, 64), 1, &x);
+    case HLO_VIR_isext:
+      return hlo_vir_emit(b, op, random_vir_index, 0, 8 << random_vir_below(r, 3), 1, &x);
     case HLO_VIR_icmp: return hlo_vir_icmp(b, random_vir_below(r, HLO_VIR_GE + 1), x, y);
     case HLO_VIR_iselect:
       return hlo_vir_emit(b, op, random_vir_index, 0, 0, 3,

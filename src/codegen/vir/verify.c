@@ -213,6 +213,7 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_lshri:
     case HLO_VIR_ashri: sound = imm >= 0 && imm < bits; break;
     case HLO_VIR_rotli: sound = imm > 0 && imm < bits; break;
+    case HLO_VIR_isext: sound = imm == 8 || imm == 16 || imm == 32; break;
     case HLO_VIR_icmp: sound = value->flags <= HLO_VIR_GE; break;
     case HLO_VIR_scmp:
     case HLO_VIR_ucmp: sound = imm >= 0 && imm <= HLO_VIR_GE; break;

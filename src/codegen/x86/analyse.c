@@ -98,6 +98,13 @@ static hlo_x86_class_t class_of(const hlo_x86_fn_t* f, hlo_vir_type_t type) {
   return HLO_X86_VECTORS;
 }
 
+// A call that the function returns from: nothing lives across it.
+static bool is_last_call(const hlo_vir_value_t* call) {
+  const hlo_vir_value_t* next = call->next;
+  return next && next->op == HLO_VIR_return &&
+         (next->operands[0] == call || is_iconst(next->operands[0]));
+}
+
 static void append_item(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_item_kind_t kind,
                         hlo_x86_item_t* totals) {
   hlo_x86_item_t* item = &f->items[f->item_count++];
@@ -105,7 +112,7 @@ static void append_item(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_i
   item->value = value;
   item->kind = (uint8_t)kind;
   if (kind != HLO_X86_ITEM_INSN) return;
-  totals->calls_before += value->op == HLO_VIR_call;
+  totals->calls_before += value->op == HLO_VIR_call && !is_last_call(value);
   totals->suspends_before += value->op == HLO_VIR_suspend;
   totals->divisions_before += hlo_x86_is_long_division(value);
 }

@@ -18,11 +18,20 @@ static void move(hlo_x86_fn_t* f, unsigned to, unsigned from) {
 // ---- arithmetic
 // ----------------------------------------------------------------------------------
 
+static bool is_low_word(const hlo_vir_value_t* value) {
+  return value->op == HLO_VIR_iconst && value->imm == UINT32_MAX;
+}
+
 // to = a op b for the two-operand instructions.
 static void emit_binary(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_scalar_t insn,
                         bool commutes) {
   int32_t imm;
   unsigned to = hlo_x86_out(f, value), a = hlo_x86_in(f, value->operands[0]);
+  if (insn == HLO_X86_and && is_low_word(value->operands[1])) {
+    hlo_x86_rm(f->as, HLO_X86_mov, 4, to, reg(a));
+    hlo_x86_out_done(f, value, to);
+    return;
+  }
   if (hlo_x86_in_imm(value->operands[1], &imm)) {
     move(f, to, a);
     hlo_x86_mi(f->as, insn, 8, reg(to), imm);
@@ -78,6 +87,15 @@ static void emit_shift(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_sc
   unsigned to = hlo_x86_out(f, value);
   move(f, to, hlo_x86_in(f, value->operands[0]));
   if (value->imm) hlo_x86_mi(f->as, insn, 8, reg(to), (int32_t)value->imm);
+  hlo_x86_out_done(f, value, to);
+}
+
+static void emit_extension(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+  hlo_x86_scalar_t insn = value->imm == 8    ? HLO_X86_movsx_8
+                          : value->imm == 16 ? HLO_X86_movsx_16
+                                             : HLO_X86_movsxd;
+  unsigned to = hlo_x86_out(f, value);
+  hlo_x86_rm(f->as, insn, 8, to, reg(hlo_x86_in(f, value->operands[0])));
   hlo_x86_out_done(f, value, to);
 }
 
@@ -258,6 +276,7 @@ void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_ixor: emit_binary(f, value, HLO_X86_xor, true); break;
     case HLO_VIR_ishl: emit_shift(f, value, HLO_X86_shl); break;
     case HLO_VIR_ishr: emit_shift(f, value, HLO_X86_sar); break;
+    case HLO_VIR_isext: emit_extension(f, value); break;
     case HLO_VIR_icmp: emit_compare_value(f, value); break;
     case HLO_VIR_iselect: emit_select(f, value); break;
     default: {  // rodata, func_address: constants kept in a register

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values never reach memory: single elements that only kernels in line, loops, branches and
+// copies deal with. All values of a class agree, and so do a loop's slot and what comes out of it,
+// which are one buffer.
+#include "codegen/elementwise.h"
+#include "codegen/plan_impl.h"
+
+static bool has_one_element(const hlo_value_t* value) {
+  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_element_count(value->type) == 1 &&
+         hlo_elementwise_supports_dtype(value->type->dtype);
+}
+
+static void keep_in_memory(hlo_planner_t* planner, const hlo_value_t* value) {
+  planner->in_register[hlo_planner_root(planner, value)] = false;
+}
+
+// A class of single elements of one type that the program makes itself.
+static void find_candidates(hlo_planner_t* planner) {
+  uint32_t count = planner->module->value_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_value_t* value = planner->values[i];
+    if (!value || planner->parents[i] != i) continue;
+    bool is_argument = value->region == planner->plan->func->body && !value->def;
+    planner->in_register[i] = has_one_element(value) && !is_argument && !hlo_plan_is_constant(value);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_value_t* value = planner->values[i];
+    if (!value) continue;
+    const hlo_value_t* root = planner->values[hlo_planner_root(planner, value)];
+    if (!has_one_element(value) || value->type->dtype != root->type->dtype) {
+      keep_in_memory(planner, value);
+    }
+  }
+}
+
+static void scan_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    if (!hlo_kernel_reads_values(kernel)) keep_in_memory(planner, fusion->inputs[i]);
+  }
+  for (uint32_t o = 0; o < fusion->output_count; ++o) {
+    if (!hlo_kernel_gives_value(kernel, o)) keep_in_memory(planner, fusion->outputs[o]);
+    int32_t updated = hlo_kernel_updates(kernel, o);
+    if (updated >= 0) keep_in_memory(planner, fusion->inputs[updated]);
+  }
+}
+
+static hlo_status_t scan_site(hlo_planner_t* planner, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    keep_in_memory(planner, hlo_node_operand(node, i));
+  }
+  for (uint32_t r = 0; r < node->result_count; ++r) keep_in_memory(planner, &node->results[r]);
+  uint32_t count = 0;
+  const hlo_value_t** captures = NULL;
+  HLO_TRY(hlo_node_captures(node, planner->arena, &count, &captures));
+  for (uint32_t i = 0; i < count; ++i) keep_in_memory(planner, captures[i]);
+  return hlo_ok();
+}
+
+static void agree_on_loop(hlo_planner_t* planner, const hlo_node_t* node, bool* changed) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    uint32_t slot = hlo_planner_root(planner, node->regions[0]->args[i]);
+    uint32_t result = hlo_planner_root(planner, &node->results[i]);
+    if (planner->in_register[slot] == planner->in_register[result]) continue;
+    planner->in_register[slot] = planner->in_register[result] = false;
+    *changed = true;
+  }
+}
+
+// One walk over all steps; `changed` when loops had to be made to agree.
+static hlo_status_t scan_steps(hlo_planner_t* planner, bool is_first, bool* changed) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_step_t* step = &sequence->steps[i];
+      if (is_first && step->kind == HLO_STEP_FUSION) scan_fusion(planner, step->fusion);
+      if (is_first && step->kind == HLO_STEP_SITE) HLO_TRY(scan_site(planner, step->node));
+      if (step->node->op == HLO_OP_while) agree_on_loop(planner, step->node, changed);
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) {
+  planner->in_register = hlo_arena_array(planner->arena, planner->module->value_count, sizeof(bool));
+  HLO_TRY(hlo_arena_status(planner->arena));
+  find_candidates(planner);
+  bool changed = true;
+  for (bool is_first = true; changed; is_first = false) {
+    changed = false;
+    HLO_TRY(scan_steps(planner, is_first, &changed));
+  }
+  return hlo_ok();
+}

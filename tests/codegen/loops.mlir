@@ -1,0 +1,196 @@
+// Loops as JAX makes them, with single elements that live in registers: every module runs on random arguments,
+// in every back end alike.
+
+// Nested loops: the outer counter is read inside the inner loop, sums of both levels.
+func.func @main(%x: tensor<8x16xf32>, %w: tensor<f32>) -> (tensor<f32>, tensor<8xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %rows = stablehlo.constant dense<8> : tensor<i32>
+  %columns = stablehlo.constant dense<16> : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %sums = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %total = %init, %out = %sums, %steps = %zero)
+      : tensor<i32>, tensor<f32>, tensor<8xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %rows : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %1:3 = stablehlo.while(%j = %zero, %s = %init, %n = %steps)
+          : tensor<i32>, tensor<f32>, tensor<i32>
+        cond {
+          %p = stablehlo.compare LE, %j, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %q = stablehlo.compare LT, %j, %columns : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %r = stablehlo.and %p, %q : tensor<i1>
+          stablehlo.return %r : tensor<i1>
+        } do {
+          %e = stablehlo.dynamic_slice %x, %i, %j, sizes = [1, 1]
+              : (tensor<8x16xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+          %f = stablehlo.reshape %e : (tensor<1x1xf32>) -> tensor<f32>
+          %g = stablehlo.multiply %f, %w : tensor<f32>
+          %s2 = stablehlo.add %s, %g : tensor<f32>
+          %j2 = stablehlo.add %j, %one : tensor<i32>
+          %n2 = stablehlo.add %n, %i : tensor<i32>
+          stablehlo.return %j2, %s2, %n2 : tensor<i32>, tensor<f32>, tensor<i32>
+        }
+      %t = stablehlo.add %total, %1#1 : tensor<f32>
+      %u = stablehlo.reshape %1#1 : (tensor<f32>) -> tensor<1xf32>
+      %o = stablehlo.dynamic_update_slice %out, %u, %i
+          : (tensor<8xf32>, tensor<1xf32>, tensor<i32>) -> tensor<8xf32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %t, %o, %1#2 : tensor<i32>, tensor<f32>, tensor<8xf32>, tensor<i32>
+    }
+  return %0#1, %0#2, %0#3 : tensor<f32>, tensor<8xf32>, tensor<i32>
+}
+// -----
+// An array carried along, and an early exit that depends on it.
+func.func @main(%x: tensor<32xf32>, %limit: tensor<f32>) -> (tensor<32xf32>, tensor<i64>, tensor<i1>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %most = stablehlo.constant dense<50> : tensor<i64>
+  %half = stablehlo.constant dense<0.5> : tensor<32xf32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %0:3 = stablehlo.while(%a = %x, %i = %zero, %done = %false)
+      : tensor<32xf32>, tensor<i64>, tensor<i1>
+    cond {
+      %p = stablehlo.compare LT, %i, %most : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %q = stablehlo.not %done : tensor<i1>
+      %r = stablehlo.and %p, %q : tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    } do {
+      %b = stablehlo.multiply %a, %half : tensor<32xf32>
+      %s = stablehlo.reduce(%b init: %init) applies stablehlo.maximum across dimensions = [0]
+          : (tensor<32xf32>, tensor<f32>) -> tensor<f32>
+      %d = stablehlo.compare LT, %s, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %i2 = stablehlo.add %i, %one : tensor<i64>
+      stablehlo.return %b, %i2, %d : tensor<32xf32>, tensor<i64>, tensor<i1>
+    }
+  return %0#0, %0#1, %0#2 : tensor<32xf32>, tensor<i64>, tensor<i1>
+}
+// -----
+// Rows times a small matrix, the result carried; the counter counts down and is unsigned.
+func.func @main(%x: tensor<20x6xf32>, %w: tensor<6x6xf32>) -> (tensor<6xf32>, tensor<20xf32>, tensor<ui8>) {
+  %start = stablehlo.constant dense<19> : tensor<ui8>
+  %zero = stablehlo.constant dense<0> : tensor<ui8>
+  %one = stablehlo.constant dense<1> : tensor<ui8>
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<6xf32>
+  %outs = stablehlo.constant dense<0.0> : tensor<20xf32>
+  %all = stablehlo.constant dense<255> : tensor<ui8>
+  %0:3 = stablehlo.while(%i = %start, %h = %init, %out = %outs) : tensor<ui8>, tensor<6xf32>, tensor<20xf32>
+    cond {
+      %p = stablehlo.compare NE, %i, %all : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %k = stablehlo.convert %i : (tensor<ui8>) -> tensor<i32>
+      %r = stablehlo.dynamic_slice %x, %k, %first, sizes = [1, 6]
+          : (tensor<20x6xf32>, tensor<i32>, tensor<i32>) -> tensor<1x6xf32>
+      %v = stablehlo.reshape %r : (tensor<1x6xf32>) -> tensor<6xf32>
+      %a = stablehlo.add %v, %h : tensor<6xf32>
+      %m = stablehlo.dot_general %w, %a, contracting_dims = [1] x [0]
+          : (tensor<6x6xf32>, tensor<6xf32>) -> tensor<6xf32>
+      %t = stablehlo.tanh %m : tensor<6xf32>
+      %e = stablehlo.slice %m [2:3] : (tensor<6xf32>) -> tensor<1xf32>
+      %o = stablehlo.dynamic_update_slice %out, %e, %k
+          : (tensor<20xf32>, tensor<1xf32>, tensor<i32>) -> tensor<20xf32>
+      %i2 = stablehlo.subtract %i, %one : tensor<ui8>
+      stablehlo.return %i2, %t, %o : tensor<ui8>, tensor<6xf32>, tensor<20xf32>
+    }
+  return %0#1, %0#2, %0#0 : tensor<6xf32>, tensor<20xf32>, tensor<ui8>
+}
+// -----
+// Elements gathered by a carried index, which wraps around in eight bits, and written back elsewhere.
+func.func @main(%x: tensor<64xi32>, %start: tensor<i8>) -> (tensor<64xi32>, tensor<i8>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %limit = stablehlo.constant dense<100> : tensor<i32>
+  %step = stablehlo.constant dense<77> : tensor<i8>
+  %none = stablehlo.constant dense<0> : tensor<i8>
+  %size = stablehlo.constant dense<64> : tensor<i8>
+  %0:4 = stablehlo.while(%i = %zero, %a = %x, %k = %start, %best = %zero)
+      : tensor<i32>, tensor<64xi32>, tensor<i8>, tensor<i32>
+    cond {
+      %p = stablehlo.compare GT, %limit, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %k2 = stablehlo.add %k, %step : tensor<i8>
+      %n = stablehlo.compare LT, %k2, %none : (tensor<i8>, tensor<i8>) -> tensor<i1>
+      %l = stablehlo.add %k2, %size : tensor<i8>
+      %at = stablehlo.select %n, %l, %k2 : tensor<i1>, tensor<i8>
+      %e = stablehlo.dynamic_slice %a, %at, sizes = [1] : (tensor<64xi32>, tensor<i8>) -> tensor<1xi32>
+      %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+      %m = stablehlo.maximum %f, %best : tensor<i32>
+      %c = stablehlo.clamp %zero, %m, %limit : tensor<i32>
+      %d = stablehlo.subtract %c, %i : tensor<i32>
+      %u = stablehlo.reshape %d : (tensor<i32>) -> tensor<1xi32>
+      %a2 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<64xi32>, tensor<1xi32>, tensor<i32>) -> tensor<64xi32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %a2, %k2, %m : tensor<i32>, tensor<64xi32>, tensor<i8>, tensor<i32>
+    }
+  return %0#1, %0#2, %0#3 : tensor<64xi32>, tensor<i8>, tensor<i32>
+}
+// -----
+// Branches inside a loop that change some carried values and leave others; two slots that change places.
+func.func @main(%x: tensor<40xf32>, %bias: tensor<f16>) -> (tensor<f32>, tensor<f16>, tensor<i32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %limit = stablehlo.constant dense<40> : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %0:5 = stablehlo.while(%i = %zero, %a = %init, %b = %two, %h = %bias, %n = %zero)
+      : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f16>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<40xf32>, tensor<i32>) -> tensor<1xf32>
+      %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+      %g = stablehlo.compare GT, %f, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %1:3 = "stablehlo.if"(%g) ({
+        %s = stablehlo.add %a, %f : tensor<f32>
+        %m = stablehlo.add %n, %one : tensor<i32>
+        "stablehlo.return"(%s, %h, %m) : (tensor<f32>, tensor<f16>, tensor<i32>) -> ()
+      }, {
+        %c = stablehlo.convert %f : (tensor<f32>) -> tensor<f16>
+        %d = stablehlo.add %h, %c : tensor<f16>
+        "stablehlo.return"(%b, %d, %n) : (tensor<f32>, tensor<f16>, tensor<i32>) -> ()
+      }) : (tensor<i1>) -> (tensor<f32>, tensor<f16>, tensor<i32>)
+      %v = stablehlo.and %i, %one : tensor<i32>
+      %2 = "stablehlo.case"(%v) ({
+        %t = stablehlo.multiply %1#0, %two : tensor<f32>
+        "stablehlo.return"(%t) : (tensor<f32>) -> ()
+      }, {
+        "stablehlo.return"(%a) : (tensor<f32>) -> ()
+      }) : (tensor<i32>) -> tensor<f32>
+      %q = stablehlo.divide %2, %two : tensor<f32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %b, %q, %1#1, %1#2 : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f16>, tensor<i32>
+    }
+  return %0#1, %0#3, %0#4, %0#2 : tensor<f32>, tensor<f16>, tensor<i32>, tensor<f32>
+}
+// -----
+// Truth values and large unsigned numbers as loop values.
+func.func @main(%x: tensor<16xui64>, %p: tensor<i1>) -> (tensor<ui64>, tensor<i1>, tensor<ui64>) {
+  %zero = stablehlo.constant dense<0> : tensor<ui64>
+  %one = stablehlo.constant dense<1> : tensor<ui64>
+  %limit = stablehlo.constant dense<16> : tensor<ui64>
+  %high = stablehlo.constant dense<9223372036854775808> : tensor<ui64>
+  %0:4 = stablehlo.while(%i = %zero, %t = %p, %s = %high, %m = %zero) : tensor<ui64>, tensor<i1>, tensor<ui64>, tensor<ui64>
+    cond {
+      %q = stablehlo.compare LT, %i, %limit : (tensor<ui64>, tensor<ui64>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %j = stablehlo.or %i, %high : tensor<ui64>
+      %k = stablehlo.select %t, %i, %j : tensor<i1>, tensor<ui64>
+      %e = stablehlo.dynamic_slice %x, %k, sizes = [1] : (tensor<16xui64>, tensor<ui64>) -> tensor<1xui64>
+      %f = stablehlo.reshape %e : (tensor<1xui64>) -> tensor<ui64>
+      %g = stablehlo.multiply %f, %s : tensor<ui64>
+      %h = stablehlo.subtract %g, %one : tensor<ui64>
+      %n = stablehlo.maximum %h, %m : tensor<ui64>
+      %c = stablehlo.compare GT, %h, %f : (tensor<ui64>, tensor<ui64>) -> tensor<i1>
+      %u = stablehlo.xor %c, %t : tensor<i1>
+      %i2 = stablehlo.add %i, %one : tensor<ui64>
+      stablehlo.return %i2, %u, %h, %n : tensor<ui64>, tensor<i1>, tensor<ui64>, tensor<ui64>
+    }
+  return %0#2, %0#1, %0#3 : tensor<ui64>, tensor<i1>, tensor<ui64>
+}
