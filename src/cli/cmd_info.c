@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/os.h"
 #include "cli/cli.h"
+#include "codegen/target.h"
 #include "frontend/stablehlo/schema.h"
 #include "ir/ops.h"
 
@@ -105,5 +106,9 @@ hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
   int64_t threads = cli->config.num_threads ? cli->config.num_threads : cores;
   hlo_strbuf_printf(out, "cores: %u\nthreads of a client: %lld\n", cores, (long long)threads);
   hlo_strbuf_printf(out, "memory: %llu MiB\n", (unsigned long long)(hlo_os_memory_bytes() >> 20));
+  hlo_target_t target;
+  hlo_target_init(&cpu, &target);
+  hlo_strbuf_puts(out, "code is made for\n");
+  hlo_tile_target_print(&target.tile, out);
   return hlo_ok();
 }

@@ -232,17 +232,21 @@ static void check_on(const char* text, const hlo_target_t* target, uint32_t fusi
 }
 
 static void check(const char* text, uint32_t fusions, double tolerance) {
-  static const hlo_target_t targets[] = {
-      {.vector_bytes = 64, .vector_registers = 32, .has_masks = true},
-      {.vector_bytes = 64, .vector_registers = 32, .has_masks = true, .has_dot_u8s8 = true,
-       .has_dot_bf16 = true},
-      {.vector_bytes = 32, .vector_registers = 16},
-      {.vector_bytes = 32, .vector_registers = 16, .has_dot_u8s8 = true},
-      {.vector_bytes = 16, .vector_registers = 16},
-      {.vector_bytes = 16, .vector_registers = 16, .has_masks = true},
+  const uint64_t vnni = (uint64_t)1 << HLO_CPU_AVX512VNNI, bf16 = (uint64_t)1 << HLO_CPU_AVX512BF16;
+  const hlo_cpu_t cpus[] = {
+      {.level = HLO_CPU_LEVEL_AVX512},
+      {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16},
+      {.level = HLO_CPU_LEVEL_AVX2},
+      {.level = HLO_CPU_LEVEL_AVX2, .features = (uint64_t)1 << HLO_CPU_AVX_VNNI},
+      {.level = HLO_CPU_LEVEL_GENERIC},
+      {.level = HLO_CPU_LEVEL_GENERIC},
   };
-  for (uint32_t i = 0; i < sizeof targets / sizeof targets[0]; ++i) {
-    check_on(text, &targets[i], fusions, tolerance);
+  const uint32_t count = sizeof cpus / sizeof cpus[0];
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_target_t target;
+    hlo_target_init(&cpus[i], &target);
+    target.has_masks |= i + 1 == count;  // no such machine, but a target like any other
+    check_on(text, &target, fusions, tolerance);
   }
 }
 

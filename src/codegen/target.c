@@ -1,18 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets from CPUs (see target.h).
+// Targets from CPUs (see target.h): one table of what their levels can do.
 #include "codegen/target.h"
 
-void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
-  *out_target = (hlo_target_t){.cpu = *cpu, .vector_bytes = 16, .vector_registers = 16};
-  out_target->has_dot_u8s8 = hlo_cpu_has(cpu, HLO_CPU_AVX_VNNI);
-  if (cpu->level >= HLO_CPU_LEVEL_AVX512) {
-    out_target->has_dot_u8s8 = hlo_cpu_has(cpu, HLO_CPU_AVX512VNNI);
-    out_target->has_dot_bf16 = hlo_cpu_has(cpu, HLO_CPU_AVX512BF16);
-    out_target->vector_bytes = 64;
-    out_target->vector_registers = 32;
-    out_target->has_masks = out_target->has_encoder = true;
-  } else if (cpu->level >= HLO_CPU_LEVEL_AVX2) {
-    out_target->vector_bytes = 32;
-    out_target->has_encoder = true;
+// At three cycles a nanosecond. Rates are those of one core when nothing else is in the way; what a
+// cache does not say about itself is what server processors of the last years have at least.
+static const double CYCLES_PER_NS = 3.0;
+
+typedef struct level {
+  int64_t vector_bytes, vector_count;
+  double operations, loads, gathers, shuffles;  // registers a cycle
+} level_t;
+
+// A gather is worth six loads: its lanes come one by one, but from lines that stay in the cache.
+static const level_t LEVELS[] = {
+    [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1. / 3, 1},
+};
+
+// Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes.
+typedef struct product {
+  const char* name;
+  hlo_dtype_t operand, result;
+  int64_t depth;  // elements that one lane takes in
+  uint32_t sum_bytes;
+  hlo_cpu_feature_t feature;
+  hlo_cpu_level_t level;
+  double per_cycle, latency_cycles;
+} product_t;
+
+static const product_t PRODUCTS[] = {
+    {"fma.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2, 2, 4},
+    {"fma.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2, 2, 4},
+    {"pairs.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 2, 4, HLO_CPU_AVX512BF16, HLO_CPU_LEVEL_AVX512, 2,
+     6},
+    {"quads.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 4, 4, HLO_CPU_AVX512VNNI, HLO_CPU_LEVEL_AVX512, 2, 5},
+};
+
+// Operands' layouts by lanes of the sum: of 4 (SSE, f64 of AVX2), 8, 16.
+typedef struct lanes_layout {
+  int64_t lanes, depth;
+  const char *a, *b, *sum;
+} lanes_layout_t;
+
+static const lanes_layout_t LAYOUTS[] = {
+    {4, 1, "<1x1 | *:4 lane 1>", "<1x4 | 1:4/1 lane 1>", "<1x4 | 1:4/1 lane 1>"},
+    {8, 1, "<1x1 | *:8 lane 1>", "<1x8 | 1:8/1 lane 1>", "<1x8 | 1:8/1 lane 1>"},
+    {16, 1, "<1x1 | *:16 lane 1>", "<1x16 | 1:16/1 lane 1>", "<1x16 | 1:16/1 lane 1>"},
+    {16, 2, "<1x2 | 1:2/1 lane 1, *:16 lane 2>", "<2x16 | 0:2/1 lane 1, 1:16/1 lane 2>",
+     "<1x16 | 1:16/1 lane 1>"},
+    {16, 4, "<1x4 | 1:4/1 lane 1, *:16 lane 4>", "<4x16 | 0:4/1 lane 1, 1:16/1 lane 4>",
+     "<1x16 | 1:16/1 lane 1>"},
+};
+
+static void add_atom(hlo_tile_target_t* tile, const hlo_tile_atom_t* atom) {
+  tile->atoms[tile->atom_count++] = *atom;
+}
+
+static void add_plain(hlo_tile_target_t* tile, const char* name, hlo_tile_atom_op_t op,
+                      double per_cycle, double latency_cycles) {
+  add_atom(tile, &(hlo_tile_atom_t){.name = name,
+                                    .op = op,
+                                    .per_ns = per_cycle * CYCLES_PER_NS,
+                                    .latency_ns = latency_cycles / CYCLES_PER_NS});
+}
+
+static void add_products(hlo_tile_target_t* tile, const hlo_cpu_t* cpu) {
+  for (uint32_t i = 0; i < sizeof PRODUCTS / sizeof *PRODUCTS; ++i) {
+    const product_t* product = &PRODUCTS[i];
+    if (cpu->level < product->level || !hlo_cpu_has(cpu, product->feature)) continue;
+    hlo_tile_atom_t atom = {.name = product->name,
+                            .op = HLO_TILE_ATOM_PRODUCT,
+                            .operand = product->operand,
+                            .result = product->result,
+                            .rows = 1,
+                            .columns = tile->vector_bytes / product->sum_bytes,
+                            .depth = product->depth,
+                            .per_ns = product->per_cycle * CYCLES_PER_NS,
+                            .latency_ns = product->latency_cycles / CYCLES_PER_NS};
+    for (uint32_t k = 0; k < sizeof LAYOUTS / sizeof *LAYOUTS; ++k) {
+      const lanes_layout_t* layout = &LAYOUTS[k];
+      if (layout->lanes != atom.columns || layout->depth != atom.depth) continue;
+      atom.a = layout->a, atom.b = layout->b, atom.sum = layout->sum;
+    }
+    add_atom(tile, &atom);
   }
+}
+
+static int64_t known_or(uint32_t bytes, int64_t otherwise) {
+  return bytes ? bytes : otherwise;
+}
+
+// Of the last level a core has a share, whatever the whole machine says.
+static int64_t share_of(uint32_t bytes) {
+  const int64_t most = 32 << 20;
+  return bytes < most ? known_or(bytes, 4 << 20) : most;
+}
+
+static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
+  const level_t* level = &LEVELS[cpu->level];
+  const int64_t line = 64, vector = level->vector_bytes;
+  *tile = (hlo_tile_target_t){
+      .vector_bytes = vector,
+      .vector_count = level->vector_count,
+      .memory_count = 5,
+      .memories = {{"registers", vector * level->vector_count, vector, 0},
+                   {"L1", known_or(cpu->l1_bytes, 32 << 10), line,
+                    (double)vector * 2 * CYCLES_PER_NS},
+                   {"L2", known_or(cpu->l2_bytes, 512 << 10), line, 64},
+                   {"L3", share_of(cpu->l3_bytes), line, 24},
+                   {"memory", INT64_MAX, line, 12}},
+      .serial_ns = 50000,
+      .chunk_ns = 25000,
+      .max_chunks = 64,
+  };
+  add_plain(tile, "operation", HLO_TILE_ATOM_VECTOR, level->operations, 4);
+  add_plain(tile, "load", HLO_TILE_ATOM_LOAD, level->loads, 5);
+  add_plain(tile, "gather", HLO_TILE_ATOM_GATHER, level->gathers, 20);
+  add_plain(tile, "shuffle", HLO_TILE_ATOM_SHUFFLE, level->shuffles, 3);
+  add_products(tile, cpu);
+}
+
+static bool has_quads(const hlo_cpu_t* cpu) {
+  return hlo_cpu_has(cpu,
+                     cpu->level >= HLO_CPU_LEVEL_AVX512 ? HLO_CPU_AVX512VNNI : HLO_CPU_AVX_VNNI);
+}
+
+void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
+  *out_target = (hlo_target_t){
+      .cpu = *cpu,
+      .has_dot_u8s8 = has_quads(cpu),
+      .has_dot_bf16 = hlo_cpu_has(cpu, HLO_CPU_AVX512BF16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
+      .has_masks = cpu->level >= HLO_CPU_LEVEL_AVX512,
+      .has_encoder = cpu->level >= HLO_CPU_LEVEL_AVX2};
+  describe(cpu, &out_target->tile);
+  out_target->vector_bytes = (uint32_t)out_target->tile.vector_bytes;
+  out_target->vector_registers = (uint32_t)out_target->tile.vector_count;
 }

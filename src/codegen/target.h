@@ -5,6 +5,7 @@
 #define HLO_CODEGEN_TARGET_H_
 
 #include "base/cpu.h"
+#include "tile/target.h"
 
 /// threads: immutable
 typedef struct hlo_target {
@@ -14,6 +15,7 @@ typedef struct hlo_target {
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
   bool has_encoder;                 // machine code can be made
+  hlo_tile_target_t tile;           // the same as data: memories, atoms, rates
 } hlo_target_t;
 
 /// The target of a CPU (hlo_cpu_detect()): AVX-512 or AVX2; else one without encoder.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each kind of constraint says once its variables are known, and what it says about those that
+// are not (see system.h).
+#include <string.h>
+
+#include "tile/system_impl.h"
+
+// ---- terms
+
+// The layout of a term; NULL while its variable is unknown, or (is_known) where there is none.
+static const hlo_tile_layout_t* evaluate(const hlo_tile_system_t* s, const hlo_tile_term_t* term,
+                                         bool* out_is_known) {
+  *out_is_known = true;
+  if (term->kind == HLO_TILE_TERM_LAYOUT) return term->layout;
+  if (term->kind == HLO_TILE_TERM_VAR) {
+    const hlo_tile_variable_t* var = hlo_tile_variable(s, term->var);
+    *out_is_known = var->is_known;
+    return var->is_known ? var->value.layout : NULL;
+  }
+  const hlo_tile_layout_t* operand = evaluate(s, term->operand, out_is_known);
+  if (!operand) return NULL;
+  switch (term->kind) {
+    case HLO_TILE_TERM_REDUCE: return hlo_tile_layout_reduce(s->space, operand, term->reduced);
+    case HLO_TILE_TERM_TRANSPOSE:
+      return operand->rank == term->rank
+                 ? hlo_tile_layout_transpose(s->space, operand, term->numbers)
+                 : NULL;
+    default: return hlo_tile_layout_reshape(s->space, operand, term->rank, term->numbers);
+  }
+}
+
+// The layout of the variable inside of a term whose layout is known; NULL: more than one may be.
+static const hlo_tile_layout_t* invert(const hlo_tile_system_t* s, const hlo_tile_term_t* term,
+                                       const hlo_tile_layout_t* layout) {
+  while (layout && term->kind != HLO_TILE_TERM_VAR) {
+    int64_t inverse[HLO_TILE_LAYOUT_MAX_RANK];
+    switch (term->kind) {
+      case HLO_TILE_TERM_TRANSPOSE:
+        for (uint32_t i = 0; i < term->rank; ++i) inverse[term->numbers[i]] = i;
+        layout = hlo_tile_layout_transpose(s->space, layout, inverse);
+        break;
+      case HLO_TILE_TERM_RESHAPE:
+        layout = hlo_tile_layout_reshape(s->space, layout, term->from_rank, term->from);
+        break;
+      default: return NULL;
+    }
+    term = term->operand;
+  }
+  return layout;
+}
+
+static hlo_tile_var_t var_of(const hlo_tile_term_t* term) {
+  while (term->operand) term = term->operand;
+  return term->var;
+}
+
+bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
+                      hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
+                      bool* out_is_forced) {
+  if (c->kind != HLO_TILE_EQUAL && c->kind != HLO_TILE_RELAYOUT) return false;
+  for (uint32_t side = 0; side < 2; ++side) {
+    bool is_known, is_other_known;
+    evaluate(s, c->terms[side], &is_known);
+    const hlo_tile_layout_t* other = evaluate(s, c->terms[1 - side], &is_other_known);
+    if (is_known || !other) continue;
+    const hlo_tile_layout_t* layout = invert(s, c->terms[side], other);
+    if (!layout) continue;
+    *out_var = hlo_tile_leader(s, var_of(c->terms[side]));
+    *out_layout = layout;
+    *out_is_forced = c->kind == HLO_TILE_EQUAL || c->worst == HLO_RELAYOUT_NONE;
+    return true;
+  }
+  return false;
+}
+
+// ---- verdicts
+
+static hlo_tile_verdict_t verdict(bool holds) {
+  return holds ? HLO_TILE_HOLDS : HLO_TILE_FAILS;
+}
+
+static hlo_tile_verdict_t decide_atom(const hlo_tile_constraint_t* c,
+                                      const hlo_tile_layout_t* const* layouts,
+                                      const bool* is_known) {
+  // One atom has to agree with all that are known.
+  for (uint32_t i = 0; i < c->item_count; ++i) {
+    uint32_t known = 0, same = 0;
+    for (uint32_t k = 0; k < 3; ++k) {
+      known += is_known[k];
+      same += is_known[k] && layouts[k] == c->layouts[3 * i + k];
+    }
+    if (same == known) return known == 3 ? HLO_TILE_HOLDS : HLO_TILE_OPEN;
+  }
+  return HLO_TILE_FAILS;
+}
+
+static hlo_tile_verdict_t decide_transfer(const hlo_tile_system_t* s,
+                                          const hlo_tile_constraint_t* c,
+                                          const hlo_tile_layout_t* memory,
+                                          const hlo_tile_layout_t* registers, double* out_cost) {
+  double ops = hlo_tile_transfer_ops(s->target, memory, registers, c->number);
+  if (ops < 0 || ops > c->most) return HLO_TILE_FAILS;
+  const hlo_tile_atom_t* load = hlo_tile_atom_find(s->target, HLO_TILE_ATOM_LOAD, 0, 0);
+  *out_cost = c->weight * ops / load->per_ns;
+  return HLO_TILE_HOLDS;
+}
+
+static hlo_tile_verdict_t decide_relayout(const hlo_tile_system_t* s,
+                                          const hlo_tile_constraint_t* c,
+                                          const hlo_tile_layout_t* from,
+                                          const hlo_tile_layout_t* to, double* out_cost) {
+  hlo_relayout_t relayout = hlo_tile_layout_relayout(from, to);
+  double ns = hlo_tile_relayout_ns(s->target, relayout, c->weight);
+  if (relayout.kind > c->worst || ns < 0) return HLO_TILE_FAILS;
+  *out_cost = ns;
+  return HLO_TILE_HOLDS;
+}
+
+static hlo_tile_verdict_t decide_layouts(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
+                                         double* out_cost) {
+  const hlo_tile_layout_t* layouts[3];
+  bool is_known[3], are_all_known = true;
+  for (uint32_t i = 0; i < c->term_count; ++i) {
+    layouts[i] = evaluate(s, c->terms[i], &is_known[i]);
+    if (is_known[i] && !layouts[i]) return HLO_TILE_FAILS;  // no such layout
+    are_all_known &= is_known[i];
+  }
+  if (c->kind == HLO_TILE_ATOM) return decide_atom(c, layouts, is_known);
+  if (!are_all_known) return HLO_TILE_OPEN;
+  switch (c->kind) {
+    case HLO_TILE_EQUAL: return verdict(layouts[0] == layouts[1]);
+    case HLO_TILE_RELAYOUT: return decide_relayout(s, c, layouts[0], layouts[1], out_cost);
+    case HLO_TILE_TRANSFER: return decide_transfer(s, c, layouts[0], layouts[1], out_cost);
+    case HLO_TILE_BROADCASTABLE:
+      return verdict(hlo_tile_layout_kind(layouts[0]) == HLO_TILE_LAYOUT_SPLAT ||
+                     layouts[0] == hlo_tile_layout_reduce(s->space, layouts[1], c->dims));
+    case HLO_TILE_NOT_KIND: return verdict(hlo_tile_layout_kind(layouts[0]) != c->layout_kind);
+    default:
+      for (uint32_t i = 0; i < c->item_count; ++i) {
+        if (layouts[0] == c->layouts[i]) return HLO_TILE_HOLDS;
+      }
+      return HLO_TILE_FAILS;
+  }
+}
+
+// The size, or while that is unknown the candidate with which a positive (negative) monomial is
+// least.
+static int64_t least_size(const hlo_tile_variable_t* var, bool is_positive) {
+  if (var->is_known || !var->candidate_count) return var->value.size;
+  int64_t size = var->candidates[0].size;
+  for (uint32_t i = 1; i < var->candidate_count; ++i) {
+    int64_t other = var->candidates[i].size;
+    if (is_positive ? other < size : other > size) size = other;
+  }
+  return size;
+}
+
+// What cannot fit with the best of what is unknown is known early. Sizes are not negative.
+static hlo_tile_verdict_t decide_at_most(const hlo_tile_system_t* s,
+                                         const hlo_tile_constraint_t* c) {
+  double sum = (double)c->number;
+  bool are_all_known = true;
+  for (uint32_t i = 0; i < c->item_count; ++i) {
+    const hlo_tile_monomial_t* m = &c->monomials[i];
+    double product = (double)m->coefficient;
+    for (uint32_t k = 0; k < m->var_count; ++k) {
+      const hlo_tile_variable_t* var = hlo_tile_variable(s, m->vars[k]);
+      are_all_known &= var->is_known;
+      product *= (double)least_size(var, m->coefficient > 0);
+    }
+    sum += product;
+  }
+  if (sum > (double)c->limit) return HLO_TILE_FAILS;
+  return are_all_known ? HLO_TILE_HOLDS : HLO_TILE_OPEN;
+}
+
+static hlo_tile_verdict_t decide_sizes(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
+                                       double* out_cost) {
+  int64_t sizes[HLO_TILE_MAX_COST_SIZES];
+  for (uint32_t i = 0; i < c->var_count; ++i) {
+    const hlo_tile_variable_t* var = hlo_tile_variable(s, c->vars[i]);
+    if (!var->is_known) return HLO_TILE_OPEN;
+    sizes[i] = var->value.size;
+  }
+  switch (c->kind) {
+    case HLO_TILE_DIVIDES: return verdict(sizes[0] && sizes[1] % sizes[0] == 0);
+    case HLO_TILE_MULTIPLE: return verdict(sizes[0] % c->number == 0);
+    default: *out_cost = c->cost(c->context, sizes); return HLO_TILE_HOLDS;
+  }
+}
+
+hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
+                                   double* out_cost) {
+  *out_cost = 0;
+  if (c->is_left_out) return HLO_TILE_HOLDS;
+  if (c->term_count) return decide_layouts(s, c, out_cost);
+  return c->kind == HLO_TILE_AT_MOST ? decide_at_most(s, c) : decide_sizes(s, c, out_cost);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// Solving systems of constraints: what is known spreads through a work-list until nothing new
+// follows, then candidates are tried depth first with a trail to go back along, and where nothing
+// holds the smallest contradiction is looked for by leaving constraints out (see system.h).
+#include <inttypes.h>
+#include <string.h>
+
+#include "tile/system_impl.h"
+
+typedef struct trail_entry {
+  uint32_t number;  // of a variable, or of a constraint that was decided
+  bool is_constraint;
+} trail_entry_t;
+
+// A variable being tried.
+typedef struct level {
+  hlo_tile_var_t var;
+  uint32_t next, count;  // candidates
+  const hlo_tile_value_t* candidates;
+  uint32_t trail;  // where to go back to
+  double cost;
+  hlo_arena_mark_t mark;
+} level_t;
+
+typedef struct search {
+  hlo_tile_system_t* s;
+  hlo_arena_t scratch;
+  uint64_t fuel, fuel_used;
+  bool is_first_enough;  // any solution will do
+  double cost, best_cost;
+  bool is_found, is_out_of_fuel;
+  const char* undetermined;  // a variable that nothing was said about
+  hlo_tile_value_t* best;
+  uint32_t trail_count, queue_count;
+  trail_entry_t* trail;
+  uint32_t* queue;  // constraints to look at again
+  bool *is_queued, *is_decided;
+  level_t* levels;
+} search_t;
+
+// ---- equal variables are one
+
+// Keeps candidates that both have, in the order of `a`.
+static bool meet(hlo_arena_t* arena, hlo_tile_variable_t* a, const hlo_tile_variable_t* b) {
+  if (!b->candidate_count) return true;
+  if (!a->candidate_count) {
+    a->candidates = b->candidates;
+    a->candidate_count = b->candidate_count;
+    return true;
+  }
+  hlo_tile_value_t* kept = hlo_arena_array(arena, a->candidate_count, sizeof *kept);
+  uint32_t count = 0;
+  for (uint32_t i = 0; kept && i < a->candidate_count; ++i) {
+    for (uint32_t k = 0; k < b->candidate_count; ++k) {
+      if (memcmp(&a->candidates[i], &b->candidates[k], sizeof *kept) != 0) continue;
+      kept[count++] = a->candidates[i];
+      break;
+    }
+  }
+  if (!count) return false;  // a contradiction, which the search then finds
+  a->candidates = kept;
+  a->candidate_count = count;
+  return true;
+}
+
+static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
+  for (uint32_t i = 0; i < s->var_count; ++i) {
+    hlo_tile_variable_t* var = &s->vars[i];
+    var->is_known = false;
+    var->leader = i;
+    var->candidate_count = var->own_count;
+    var->candidates = var->own_candidates;
+  }
+  for (uint32_t i = 0; i < s->constraint_count; ++i) {
+    const hlo_tile_constraint_t* c = &s->constraints[i];
+    if (c->is_left_out || c->kind != HLO_TILE_EQUAL || c->terms[0]->kind != HLO_TILE_TERM_VAR ||
+        c->terms[1]->kind != HLO_TILE_TERM_VAR) {
+      continue;
+    }
+    hlo_tile_var_t a = hlo_tile_leader(s, c->terms[0]->var);
+    hlo_tile_var_t b = hlo_tile_leader(s, c->terms[1]->var);
+    if (a > b) {
+      hlo_tile_var_t kept = a;
+      a = b, b = kept;
+    }
+    if (a != b && meet(scratch, &s->vars[a], &s->vars[b])) s->vars[b].leader = a;
+  }
+  for (uint32_t i = 0; i < s->var_count; ++i) s->vars[i].leader = hlo_tile_leader(s, i);
+}
+
+// ---- spreading what is known
+
+static void enqueue_uses(search_t* search, hlo_tile_var_t leader) {
+  const hlo_tile_system_t* s = search->s;
+  for (hlo_tile_var_t v = leader; v < s->var_count; ++v) {  // followers are behind their leader
+    if (s->vars[v].leader != leader) continue;
+    for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
+      uint32_t c = s->vars[v].uses[i];
+      if (search->is_queued[c] || search->is_decided[c]) continue;
+      search->is_queued[c] = true;
+      search->queue[search->queue_count++] = c;
+    }
+  }
+}
+
+static void assign(search_t* search, hlo_tile_var_t leader, hlo_tile_value_t value) {
+  hlo_tile_variable_t* var = &search->s->vars[leader];
+  var->is_known = true;
+  var->value = value;
+  search->trail[search->trail_count++] = (trail_entry_t){leader, false};
+  enqueue_uses(search, leader);
+}
+
+static bool is_candidate(const hlo_tile_variable_t* var, hlo_tile_value_t value) {
+  for (uint32_t i = 0; i < var->candidate_count; ++i) {
+    if (memcmp(&var->candidates[i], &value, sizeof value) == 0) return true;
+  }
+  return var->candidate_count == 0;
+}
+
+static void clear_queue(search_t* search) {
+  while (search->queue_count) search->is_queued[search->queue[--search->queue_count]] = false;
+}
+
+// Until nothing new follows; false: a contradiction, or not better than the best.
+static bool spread(search_t* search) {
+  hlo_tile_system_t* s = search->s;
+  while (search->queue_count) {
+    uint32_t number = search->queue[--search->queue_count];
+    search->is_queued[number] = false;
+    const hlo_tile_constraint_t* c = &s->constraints[number];
+    double cost;
+    hlo_tile_verdict_t verdict = hlo_tile_decide(s, c, &cost);
+    bool fails = verdict == HLO_TILE_FAILS;
+    if (verdict == HLO_TILE_HOLDS) {
+      search->is_decided[number] = true;
+      search->trail[search->trail_count++] = (trail_entry_t){number, true};
+      search->cost += cost;
+      fails = search->is_found && search->cost >= search->best_cost;
+    } else if (verdict == HLO_TILE_OPEN) {
+      hlo_tile_var_t var;
+      hlo_tile_value_t value = {0};
+      bool is_forced;
+      if (hlo_tile_suggest(s, c, &var, &value.layout, &is_forced) && is_forced) {
+        fails = !is_candidate(&s->vars[var], value);
+        if (!fails) assign(search, var, value);
+      }
+    }
+    if (fails) {
+      clear_queue(search);
+      return false;
+    }
+  }
+  return true;
+}
+
+static void go_back(search_t* search, const level_t* level) {
+  while (search->trail_count > level->trail) {
+    trail_entry_t entry = search->trail[--search->trail_count];
+    if (entry.is_constraint) {
+      search->is_decided[entry.number] = false;
+    } else {
+      search->s->vars[entry.number].is_known = false;
+    }
+  }
+  search->cost = level->cost;
+}
+
+// ---- search
+
+// Layouts that neighbours suggest come first: they need no change of layout.
+static bool make_candidates(search_t* search, level_t* level) {
+  hlo_tile_system_t* s = search->s;
+  const hlo_tile_variable_t* var = &s->vars[level->var];
+  level->candidates = var->candidates;
+  level->count = var->candidate_count;
+  if (!var->is_layout) return true;
+  uint32_t uses = 0;
+  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
+    if (s->vars[v].leader == level->var) uses += s->vars[v].use_count;
+  }
+  hlo_tile_value_t* all =
+      hlo_arena_array(&search->scratch, uses + var->candidate_count + 1, sizeof *all);
+  if (!all) return false;
+  uint32_t count = 0;
+  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
+    if (s->vars[v].leader != level->var) continue;
+    for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
+      hlo_tile_var_t wanted;
+      bool is_forced;
+      hlo_tile_value_t value = {0};
+      const hlo_tile_constraint_t* c = &s->constraints[s->vars[v].uses[i]];
+      if (c->is_left_out || !hlo_tile_suggest(s, c, &wanted, &value.layout, &is_forced)) continue;
+      if (wanted == level->var && is_candidate(var, value)) all[count++] = value;
+    }
+  }
+  if (var->candidate_count) {
+    memcpy(all + count, var->candidates, var->candidate_count * sizeof *all);
+    count += var->candidate_count;
+  }
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t k = 0;
+    while (k < kept && memcmp(&all[k], &all[i], sizeof *all) != 0) ++k;
+    if (k == kept) all[kept++] = all[i];
+  }
+  level->candidates = all;
+  level->count = kept;
+  return true;
+}
+
+// The next variable to try: the first that has candidates, else the first that is suggested some.
+static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
+  hlo_tile_system_t* s = search->s;
+  *out_is_done = true;
+  for (uint32_t pass = 0; pass < 2; ++pass) {
+    for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
+      if (s->vars[v].leader != v || s->vars[v].is_known) continue;
+      *out_is_done = false;
+      if (pass == 0 && !s->vars[v].candidate_count) continue;
+      *level = (level_t){.var = v,
+                         .trail = search->trail_count,
+                         .cost = search->cost,
+                         .mark = hlo_arena_mark(&search->scratch)};
+      if (!make_candidates(search, level)) return false;
+      if (level->count) return true;
+    }
+    if (*out_is_done) return true;
+  }
+  // None has a candidate: where any solution will do they may be anything, else this branch fails.
+  search->undetermined = s->vars[level->var].name;
+  *out_is_done = search->is_first_enough;
+  return true;
+}
+
+static void keep_best(search_t* search) {
+  hlo_tile_system_t* s = search->s;
+  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
+    search->best[v] = hlo_tile_variable(s, v)->value;
+  }
+  search->best_cost = search->cost;
+  search->is_found = true;
+}
+
+static void run(search_t* search) {
+  uint32_t depth = 0;
+  bool is_done;
+  for (uint32_t i = search->s->constraint_count; i-- > 0;) {
+    search->is_queued[i] = true;
+    search->queue[search->queue_count++] = i;
+  }
+  bool goes_on = spread(search);
+  for (;;) {
+    if (goes_on) {
+      if (!next_level(search, &search->levels[depth], &is_done)) break;
+      if (is_done) {
+        keep_best(search);
+        if (search->is_first_enough) break;
+      } else {
+        ++depth;
+      }
+    }
+    while (depth && search->levels[depth - 1].next == search->levels[depth - 1].count) {
+      go_back(search, &search->levels[--depth]);
+      hlo_arena_reset(&search->scratch, search->levels[depth].mark);
+    }
+    if (!depth) break;
+    level_t* level = &search->levels[depth - 1];
+    go_back(search, level);
+    if (search->fuel_used == search->fuel) {
+      search->is_out_of_fuel = true;
+      break;
+    }
+    ++search->fuel_used;
+    assign(search, level->var, level->candidates[level->next++]);
+    goes_on = spread(search);
+  }
+}
+
+// owner of the scratch memory: the caller, also after failure.
+static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_enough,
+                          search_t* search) {
+  *search = (search_t){.s = s, .fuel = fuel, .is_first_enough = is_first_enough};
+  hlo_arena_t* scratch = &search->scratch;
+  hlo_arena_init(scratch, 0);
+  join_equal(s, scratch);
+  uint32_t vars = s->var_count, constraints = s->constraint_count;
+  search->best = hlo_arena_array(scratch, vars + 1, sizeof *search->best);
+  search->trail = hlo_arena_array(scratch, vars + constraints + 1, sizeof *search->trail);
+  search->queue = hlo_arena_array(scratch, constraints + 1, sizeof *search->queue);
+  search->is_queued = hlo_arena_array(scratch, constraints + 1, sizeof *search->is_queued);
+  search->is_decided = hlo_arena_array(scratch, constraints + 1, sizeof *search->is_decided);
+  search->levels = hlo_arena_array(scratch, vars + 1, sizeof *search->levels);
+  HLO_TRY(hlo_arena_status(scratch));
+  run(search);
+  HLO_TRY(hlo_arena_status(scratch));
+  return hlo_arena_status(s->arena);
+}
+
+// ---- explanations
+
+// Leaves out, one after another, every constraint without which there still is no solution.
+static hlo_status_t leave_out(hlo_tile_system_t* s, uint64_t fuel, bool* out_is_minimal) {
+  *out_is_minimal = true;
+  for (uint32_t i = 0; i < s->constraint_count; ++i) {
+    search_t search;
+    s->constraints[i].is_left_out = true;
+    hlo_status_t status = solve(s, fuel, true, &search);
+    if (search.is_found || search.is_out_of_fuel) s->constraints[i].is_left_out = false;
+    *out_is_minimal &= !search.is_out_of_fuel;
+    hlo_arena_deinit(&search.scratch);
+    HLO_TRY(status);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t explain(hlo_tile_system_t* s, uint64_t fuel, const char* undetermined) {
+  bool is_minimal;
+  HLO_TRY(leave_out(s, fuel, &is_minimal));
+  hlo_strbuf_t text = {0};
+  const char* separator = "";
+  for (uint32_t i = 0; i < s->constraint_count; ++i) {
+    if (!s->constraints[i].is_left_out) {
+      hlo_strbuf_puts(&text, separator);
+      hlo_tile_constraint_print(s, &s->constraints[i], &text);
+      separator = "; ";
+    }
+    s->constraints[i].is_left_out = false;
+  }
+  hlo_status_t status =
+      text.length == 0 && undetermined
+          ? hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "nothing says what %s may be",
+                              undetermined)
+          : hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                              "no tile sizes and layouts satisfy all of these%s: %s",
+                              is_minimal ? ", of which none can be left out" : "",
+                              hlo_strbuf_text(&text));
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+static hlo_status_t copy_solution(hlo_tile_system_t* s, const search_t* search,
+                                  hlo_tile_solution_t* out_solution) {
+  hlo_tile_value_t* values = hlo_arena_array(s->arena, s->var_count + 1, sizeof *values);
+  if (!values) return hlo_arena_status(s->arena);
+  memcpy(values, search->best, s->var_count * sizeof *values);
+  *out_solution = (hlo_tile_solution_t){values, search->best_cost, search->fuel_used};
+  return hlo_ok();
+}
+
+hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* s, uint64_t fuel,
+                                   hlo_tile_solution_t* out_solution) {
+  HLO_TRY(hlo_arena_status(s->arena));
+  search_t search;
+  hlo_status_t status = solve(s, fuel, false, &search);
+  if (hlo_status_is_ok(status) && search.is_out_of_fuel) {
+    status =
+        hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                          "no end after %" PRIu64
+                          " tries for tile sizes and layouts of %u variables: fix some of them",
+                          search.fuel_used, s->var_count);
+  } else if (hlo_status_is_ok(status) && search.is_found) {
+    status = copy_solution(s, &search, out_solution);
+  } else if (hlo_status_is_ok(status)) {
+    status = explain(s, fuel, search.undetermined);
+  }
+  hlo_arena_deinit(&search.scratch);
+  return status;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What building, deciding and solving of constraint systems share. Private to tile.
+#ifndef HLO_TILE_SYSTEM_IMPL_H_
+#define HLO_TILE_SYSTEM_IMPL_H_
+
+#include "tile/system.h"
+
+enum { HLO_TILE_MAX_VARS = 1 << 16, HLO_TILE_MAX_CONSTRAINTS = 1 << 18 };
+
+typedef enum hlo_tile_term_kind {
+  HLO_TILE_TERM_VAR,
+  HLO_TILE_TERM_LAYOUT,
+  HLO_TILE_TERM_REDUCE,
+  HLO_TILE_TERM_TRANSPOSE,
+  HLO_TILE_TERM_RESHAPE,
+} hlo_tile_term_kind_t;
+
+struct hlo_tile_term {
+  hlo_tile_term_kind_t kind;
+  hlo_tile_var_t var;
+  const hlo_tile_layout_t* layout;
+  const hlo_tile_term_t* operand;
+  uint64_t reduced;
+  uint32_t from_rank, rank;
+  const int64_t *from, *numbers;  // of a reshape: dimensions; of a transpose: the permutation
+};
+
+typedef enum hlo_tile_constraint_kind {
+  HLO_TILE_EQUAL,
+  HLO_TILE_RELAYOUT,
+  HLO_TILE_TRANSFER,
+  HLO_TILE_BROADCASTABLE,
+  HLO_TILE_NOT_KIND,
+  HLO_TILE_ONE_OF,
+  HLO_TILE_ATOM,
+  HLO_TILE_DIVIDES,
+  HLO_TILE_MULTIPLE,
+  HLO_TILE_AT_MOST,
+  HLO_TILE_COST,
+} hlo_tile_constraint_kind_t;
+
+typedef struct hlo_tile_constraint {
+  hlo_tile_constraint_kind_t kind;
+  bool is_left_out;  // while a conflict is made smaller
+  const char *origin, *memory;
+  uint32_t term_count, var_count, item_count;
+  const hlo_tile_term_t* terms[3];
+  const hlo_tile_var_t* vars;  // all that occur
+  double weight, most;         // vectors or transfers; most operations
+  int64_t number, limit;       // element bytes, factor, constant
+  uint64_t dims;
+  hlo_dtype_t operand, result;
+  hlo_relayout_kind_t worst;
+  hlo_tile_layout_kind_t layout_kind;
+  const hlo_tile_monomial_t* monomials;
+  const hlo_tile_layout_t* const* layouts;
+  hlo_tile_cost_fn_t cost;
+  const void* context;
+} hlo_tile_constraint_t;
+
+typedef struct hlo_tile_variable {
+  const char* name;
+  bool is_layout, is_known;
+  hlo_tile_value_t value;
+  hlo_tile_var_t leader;  // of equal variables; itself
+  uint32_t own_count, candidate_count;
+  const hlo_tile_value_t *own_candidates, *candidates;  // the latter: met with those of equal ones
+  uint32_t use_count, use_capacity;                     // constraints it occurs in
+  uint32_t* uses;
+} hlo_tile_variable_t;
+
+struct hlo_tile_system {
+  hlo_arena_t* arena;
+  hlo_tile_layout_space_t* space;
+  const hlo_tile_target_t* target;
+  uint32_t var_count, var_capacity, constraint_count, constraint_capacity;
+  hlo_tile_variable_t* vars;
+  hlo_tile_constraint_t* constraints;
+};
+
+typedef enum hlo_tile_verdict {
+  HLO_TILE_OPEN,  // not all is known
+  HLO_TILE_HOLDS,
+  HLO_TILE_FAILS,
+} hlo_tile_verdict_t;
+
+hlo_tile_var_t hlo_tile_leader(const hlo_tile_system_t* system, hlo_tile_var_t var);
+const hlo_tile_variable_t* hlo_tile_variable(const hlo_tile_system_t* system, hlo_tile_var_t var);
+/// Decides what is decidable, with its cost.
+hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
+                                   const hlo_tile_constraint_t* constraint, double* out_cost);
+/// A value that the constraint forces on (is_forced) or would like for one of its unknown
+/// variables; false: none.
+bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
+                      hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
+                      bool* out_is_forced);
+void hlo_tile_constraint_print(const hlo_tile_system_t* system,
+                               const hlo_tile_constraint_t* constraint, hlo_strbuf_t* out);
+
+#endif  // HLO_TILE_SYSTEM_IMPL_H_

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constraint systems: what spreads, what is searched, what contradicts itself, and how that is
+// said.
+#include "tile/system.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static const hlo_tile_target_t MACHINE = {
+    .vector_bytes = 64,
+    .vector_count = 32,
+    .memory_count = 4,
+    .atom_count = 5,
+    .memories = {{"registers", 2048, 64, 0},
+                 {"near", 32 << 10, 64, 64},
+                 {"far", 1 << 20, 64, 32},
+                 {"main", INT64_MAX, 64, 8}},
+    .atoms = {{.name = "op", .op = HLO_TILE_ATOM_VECTOR, .per_ns = 2, .latency_ns = 2},
+              {.name = "load", .op = HLO_TILE_ATOM_LOAD, .per_ns = 4},
+              {.name = "gather", .op = HLO_TILE_ATOM_GATHER, .per_ns = 0.5},
+              {.name = "shuffle", .op = HLO_TILE_ATOM_SHUFFLE, .per_ns = 4},
+              {.name = "fma",
+               .op = HLO_TILE_ATOM_PRODUCT,
+               .operand = HLO_DTYPE_F32,
+               .result = HLO_DTYPE_F32,
+               .a = "<1x1 | *:16 lane 1>",
+               .b = "<1x16 | 1:16/1 lane 1>",
+               .sum = "<1x16 | 1:16/1 lane 1>",
+               .per_ns = 4}},
+};
+
+typedef struct fixture {
+  hlo_arena_t arena;
+  hlo_tile_layout_space_t space;
+  hlo_tile_system_t* system;
+} fixture_t;
+
+static hlo_tile_system_t* begin(fixture_t* f) {
+  hlo_arena_init(&f->arena, 0);
+  hlo_tile_layout_space_init(&f->space, &f->arena);
+  return f->system = hlo_tile_system_create(&f->arena, &f->space, &MACHINE);
+}
+static void end(fixture_t* f) {
+  hlo_arena_deinit(&f->arena);
+}
+
+static const hlo_tile_layout_t* parsed(fixture_t* f, const char* text) {
+  const hlo_tile_layout_t* layout = NULL;
+  assert_true(hlo_status_is_ok(hlo_tile_layout_parse(&f->space, &text, &layout)));
+  return layout;
+}
+
+static hlo_tile_solution_t solved(fixture_t* f) {
+  hlo_tile_solution_t solution = {0};
+  hlo_status_t status = hlo_tile_system_solve(f->system, 10000, &solution);
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  return solution;
+}
+
+// The constraints that a contradiction names, by their origins.
+static void check_conflict(fixture_t* f, const char* const* origins, uint32_t count) {
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(f->system, 10000, &solution);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
+  const char* at = strstr(hlo_status_message(status), "none can be left out: ");
+  assert_non_null(at);
+  at += strlen("none can be left out: ");
+  for (uint32_t i = 0; i < count; ++i) {
+    assert_memory_equal(at, origins[i], strlen(origins[i]));
+    const char* next = strstr(at, "; ");
+    assert_true((next != NULL) == (i + 1 < count));
+    if (next) at = next + 2;
+  }
+  hlo_status_release(status);
+}
+
+// ---- sizes
+
+static double rounds_of(const void* context, const int64_t* sizes) {
+  const int64_t* shape = context;
+  int64_t rows = (shape[0] + sizes[0] - 1) / sizes[0],
+          columns = (shape[1] + sizes[1] - 1) / sizes[1];
+  return (double)(rows * columns * (sizes[0] + sizes[1]));
+}
+
+static void test_register_tile(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  int64_t heights[28], widths[8];
+  for (int64_t i = 0; i < 28; ++i) heights[i] = i + 1;
+  for (int64_t i = 0; i < 8; ++i) widths[i] = i + 1;
+  hlo_tile_var_t vars[2] = {hlo_tile_system_size(s, "height", 28, heights),
+                            hlo_tile_system_size(s, "width", 8, widths)};
+  const hlo_tile_monomial_t sums[2] = {{64, 2, {vars[0], vars[1]}}, {64, 1, {vars[1]}}};
+  hlo_tile_system_fits(s, "register tile", 0, 64, 2, sums);
+  const int64_t shape[2] = {1024, 64};
+  hlo_tile_system_cost(s, "loads", 2, vars, rounds_of, shape);
+  hlo_tile_solution_t solution = solved(&f);
+  int64_t height = solution.values[vars[0]].size, width = solution.values[vars[1]].size;
+  assert_true(height * width + width + 1 <= 32);
+  for (int64_t h = 1; h <= 28; ++h) {
+    for (int64_t w = 1; w <= 8; ++w) {
+      if (h * w + w + 1 > 32) continue;
+      int64_t sizes[2] = {h, w};
+      assert_true(rounds_of(shape, sizes) >= solution.cost_ns);
+    }
+  }
+  end(&f);
+}
+
+static void test_divides(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  const int64_t whole[1] = {96}, sizes[] = {5, 7, 64, 24, 32, 48};
+  hlo_tile_var_t n = hlo_tile_system_size(s, "n", 1, whole);
+  hlo_tile_var_t tile = hlo_tile_system_size(s, "tile", 6, sizes);
+  hlo_tile_system_divides(s, "reshape", tile, n);
+  hlo_tile_system_multiple(s, "lanes", tile, 16);
+  assert_int_equal(solved(&f).values[tile].size, 32);
+  const hlo_tile_monomial_t one = {4, 1, {tile}};
+  hlo_tile_system_at_most(s, "stack", 0, 1, &one, 100);
+  static const char* const origins[] = {"lanes", "stack"};
+  check_conflict(&f, origins, 2);  // 32 and 48 are too large, 5, 7 and 24 no multiples
+  hlo_strbuf_t text = {0};
+  hlo_tile_system_print(s, &text);
+  assert_string_equal(hlo_strbuf_text(&text),
+                      "reshape: divides(tile, n)\nlanes: multiple(tile, 16)\n"
+                      "stack: at_most(0 + 4*tile <= 100)\n");
+  hlo_strbuf_deinit(&text);
+  end(&f);
+}
+
+// ---- layouts
+
+static const char* const ROWS = "<16x16 | 0:16/1 slot 1, 1:16/1 lane 1>";
+static const char* const COLUMNS = "<16x16 | 0:16/1 lane 1, 1:16/1 slot 1>";
+
+// load -> transpose -> add -> store: what the store needs is known to the load, and back.
+static void test_both_directions(void** unused) {
+  (void)unused;
+  static const int64_t permutation[2] = {1, 0};
+  for (int direction = 0; direction < 2; ++direction) {
+    fixture_t f;
+    hlo_tile_system_t* s = begin(&f);
+    hlo_tile_var_t loaded = hlo_tile_system_layout(s, "loaded", 0, NULL);
+    hlo_tile_var_t turned = hlo_tile_system_layout(s, "turned", 0, NULL);
+    hlo_tile_var_t sum = hlo_tile_system_layout(s, "sum", 0, NULL);
+    hlo_tile_system_equal(s, "transpose", hlo_tile_term_var(s, turned),
+                          hlo_tile_term_transpose(s, hlo_tile_term_var(s, loaded), 2, permutation));
+    hlo_tile_system_equal(s, "add", hlo_tile_term_var(s, turned), hlo_tile_term_var(s, sum));
+    const hlo_tile_layout_t* rows = parsed(&f, ROWS);
+    const hlo_tile_term_t* given = hlo_tile_term_layout(s, rows);
+    hlo_tile_system_equal(s, "hint", hlo_tile_term_var(s, direction ? sum : loaded), given);
+    hlo_tile_solution_t solution = solved(&f);
+    const hlo_tile_layout_t* columns = parsed(&f, COLUMNS);
+    assert_ptr_equal(solution.values[loaded].layout, direction ? columns : rows);
+    assert_ptr_equal(solution.values[turned].layout, direction ? rows : columns);
+    assert_ptr_equal(solution.values[sum].layout, solution.values[turned].layout);
+    assert_int_equal(solution.fuel_used, 0);
+    end(&f);
+  }
+}
+
+// Either the load or the store goes across lines, or the transposition is done in registers: that
+// is cheaper than a gather for each of 16 registers.
+static void test_relayout_is_chosen(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  const hlo_tile_layout_t* both[2] = {parsed(&f, ROWS), parsed(&f, COLUMNS)};
+  hlo_tile_var_t loaded = hlo_tile_system_layout(s, "loaded", 2, both);
+  hlo_tile_var_t stored = hlo_tile_system_layout(s, "stored", 2, both);
+  const hlo_tile_term_t* source =
+      hlo_tile_term_layout(s, parsed(&f, "<16x16 | 0:16/1 address 1, 1:16/1 address 500>"));
+  const hlo_tile_term_t* target =
+      hlo_tile_term_layout(s, parsed(&f, "<16x16 | 0:16/1 address 700, 1:16/1 address 1>"));
+  hlo_tile_system_transfer(s, "load", source, hlo_tile_term_var(s, loaded), 4, 16, 100);
+  hlo_tile_system_transfer(s, "store", target, hlo_tile_term_var(s, stored), 4, 16, 1);
+  hlo_tile_system_relayout(s, "between", hlo_tile_term_var(s, loaded), hlo_tile_term_var(s, stored),
+                           16, HLO_RELAYOUT_SHUFFLE);
+  hlo_tile_solution_t solution = solved(&f);
+  assert_ptr_equal(solution.values[loaded].layout, both[1]);
+  assert_ptr_equal(solution.values[stored].layout, both[0]);
+  hlo_tile_system_equal(s, "no shuffles", hlo_tile_term_var(s, loaded),
+                        hlo_tile_term_var(s, stored));
+  assert_ptr_equal(solved(&f).values[loaded].layout, both[0]);  // the load gathers then
+  end(&f);
+}
+
+static void test_reduce_and_broadcast(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  const hlo_tile_layout_t* both[2] = {parsed(&f, ROWS), parsed(&f, COLUMNS)};
+  hlo_tile_var_t wide = hlo_tile_system_layout(s, "wide", 2, both);
+  hlo_tile_var_t sums = hlo_tile_system_layout(s, "sums", 0, NULL);
+  hlo_tile_system_equal(s, "reduce", hlo_tile_term_var(s, sums),
+                        hlo_tile_term_reduce(s, hlo_tile_term_var(s, wide), 2));
+  hlo_tile_system_broadcastable(s, "subtract", hlo_tile_term_var(s, sums),
+                                hlo_tile_term_var(s, wide), 2);
+  const hlo_tile_layout_t* lanes = parsed(&f, "<16 | 0:16/1 lane 1>");
+  hlo_tile_system_one_of(s, "store", hlo_tile_term_var(s, sums), 1, &lanes);
+  hlo_tile_solution_t solution = solved(&f);
+  assert_ptr_equal(solution.values[wide].layout, both[1]);
+  assert_ptr_equal(solution.values[sums].layout, lanes);
+  hlo_tile_system_not_kind(s, "print", hlo_tile_term_var(s, sums), HLO_TILE_LAYOUT_STRIDED);
+  static const char* const origins[] = {"reduce", "store", "print"};
+  // The only candidates are strided, whether summed up or not: a subset explains it.
+  hlo_tile_solution_t none;
+  hlo_status_t status = hlo_tile_system_solve(s, 1000, &none);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
+  assert_non_null(strstr(hlo_status_message(status), origins[2]));
+  assert_null(strstr(hlo_status_message(status), "subtract"));
+  hlo_status_release(status);
+  end(&f);
+}
+
+static void test_atom(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  const hlo_tile_layout_t* a_layouts[2] = {parsed(&f, "<1x1 | *:8 lane 1>"),
+                                           parsed(&f, "<1x1 | *:16 lane 1>")};
+  const hlo_tile_layout_t* b_layouts[2] = {parsed(&f, "<1x16 | 1:16/1 slot 1>"),
+                                           parsed(&f, "<1x16 | 1:16/1 lane 1>")};
+  hlo_tile_var_t a = hlo_tile_system_layout(s, "a", 2, a_layouts);
+  hlo_tile_var_t b = hlo_tile_system_layout(s, "b", 2, b_layouts);
+  hlo_tile_var_t sum = hlo_tile_system_layout(s, "sum", 2, b_layouts);
+  hlo_tile_system_atom(s, "dot", HLO_DTYPE_F32, HLO_DTYPE_F32, hlo_tile_term_var(s, a),
+                       hlo_tile_term_var(s, b), hlo_tile_term_var(s, sum));
+  hlo_tile_solution_t solution = solved(&f);
+  assert_ptr_equal(solution.values[a].layout, a_layouts[1]);
+  assert_ptr_equal(solution.values[b].layout, b_layouts[1]);
+  assert_ptr_equal(solution.values[sum].layout, b_layouts[1]);
+  hlo_tile_system_atom(s, "dot of bytes", HLO_DTYPE_S8, HLO_DTYPE_S32, hlo_tile_term_var(s, a),
+                       hlo_tile_term_var(s, b), hlo_tile_term_var(s, sum));
+  static const char* const origins[] = {"dot of bytes: atom(a, b, sum, s8 to s32)"};
+  check_conflict(&f, origins, 1);
+  end(&f);
+}
+
+// ---- conflicts, fuel, order
+
+static void test_conflict_is_minimal(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  hlo_tile_var_t vars[6];
+  static const char* const names[] = {"a", "b", "c", "d", "e", "f"};
+  static const char* const adds[] = {"add 0", "add 1", "add 2", "add 3", "add 4"};
+  for (uint32_t i = 0; i < 6; ++i) vars[i] = hlo_tile_system_layout(s, names[i], 0, NULL);
+  for (uint32_t i = 0; i < 5; ++i) {
+    hlo_tile_system_equal(s, adds[i], hlo_tile_term_var(s, vars[i]),
+                          hlo_tile_term_var(s, vars[i + 1]));
+  }
+  hlo_tile_system_equal(s, "cast f", hlo_tile_term_var(s, vars[5]),
+                        hlo_tile_term_layout(s, parsed(&f, ROWS)));
+  hlo_tile_system_equal(s, "cast b", hlo_tile_term_var(s, vars[1]),
+                        hlo_tile_term_layout(s, parsed(&f, ROWS)));
+  hlo_tile_system_equal(s, "cast d", hlo_tile_term_var(s, vars[3]),
+                        hlo_tile_term_layout(s, parsed(&f, COLUMNS)));
+  static const char* const origins[] = {"add 3", "add 4", "cast f", "cast d"};
+  check_conflict(&f, origins, 4);
+  check_conflict(&f, origins, 4);  // nothing of it is left behind
+  end(&f);
+}
+
+static void test_undetermined(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  hlo_tile_system_layout(s, "lost", 0, NULL);
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(s, 10, &solution);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
+  assert_string_equal(hlo_status_message(status), "nothing says what lost may be");
+  hlo_status_release(status);
+  end(&f);
+}
+
+// n x n queens' rooks: sizes that differ, so that there is much to try.
+static void make_puzzle(fixture_t* f, uint32_t count) {
+  hlo_tile_system_t* s = begin(f);
+  int64_t sizes[12];
+  for (int64_t i = 0; i < 12; ++i) sizes[i] = i;
+  hlo_tile_var_t vars[12];
+  for (uint32_t i = 0; i < count; ++i) vars[i] = hlo_tile_system_size(s, "v", count, sizes);
+  for (uint32_t i = 0; i + 1 < count; ++i) {
+    const hlo_tile_monomial_t step[2] = {{1, 1, {vars[i]}}, {1, 1, {vars[i + 1]}}};
+    hlo_tile_system_at_most(s, "step", 0, 2, step, 2 * (int64_t)count);
+    hlo_tile_system_multiple(s, "even", vars[i + 1], i % 2 + 2);
+  }
+  const hlo_tile_monomial_t all[2] = {{-1, 1, {vars[0]}}, {-1, 1, {vars[count - 1]}}};
+  hlo_tile_system_at_most(s, "sum", 2 * (int64_t)count - 3, 2, all, 0);
+}
+
+static void test_fuel(void** unused) {
+  (void)unused;
+  fixture_t f;
+  make_puzzle(&f, 8);
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(f.system, 0, &solution);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(hlo_status_message(status), "fix some of them"));
+  hlo_status_release(status);
+  end(&f);
+}
+
+static void test_deterministic(void** unused) {
+  (void)unused;
+  int64_t first[6] = {0};
+  uint64_t fuel = 0;
+  for (int round = 0; round < 20; ++round) {
+    fixture_t f;
+    make_puzzle(&f, 6);
+    hlo_tile_solution_t solution;
+    hlo_status_t status = hlo_tile_system_solve(f.system, 1000000, &solution);
+    bool is_found = hlo_status_is_ok(status);
+    for (uint32_t i = 0; is_found && i < 6; ++i) {
+      if (round == 0) first[i] = solution.values[i].size;
+      assert_int_equal(solution.values[i].size, first[i]);
+    }
+    if (is_found && round == 0) fuel = solution.fuel_used;
+    if (is_found) assert_int_equal(solution.fuel_used, fuel);
+    hlo_status_release(status);
+    end(&f);
+  }
+}
+
+static void test_long_chain(void** unused) {
+  (void)unused;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  const hlo_tile_layout_t* both[2] = {parsed(&f, ROWS), parsed(&f, COLUMNS)};
+  static const int64_t permutation[2] = {1, 0};
+  hlo_tile_var_t vars[1001];
+  for (uint32_t i = 0; i < 1001; ++i) vars[i] = hlo_tile_system_layout(s, "v", i ? 0 : 2, both);
+  for (uint32_t i = 0; i < 1000; ++i) {
+    const hlo_tile_term_t* from = hlo_tile_term_var(s, vars[i]);
+    if (i % 10 == 9) from = hlo_tile_term_transpose(s, from, 2, permutation);
+    hlo_tile_system_equal(s, "op", hlo_tile_term_var(s, vars[i + 1]), from);
+  }
+  hlo_tile_system_transfer(
+      s, "store",
+      hlo_tile_term_layout(s, parsed(&f, "<16x16 | 0:16/1 address 16, 1:16/1 address 1>")),
+      hlo_tile_term_var(s, vars[1000]), 4, 16, 1);
+  struct timespec start, stop;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+  hlo_tile_solution_t solution = solved(&f);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &stop);
+  assert_ptr_equal(solution.values[vars[1000]].layout, both[0]);
+  assert_true(solution.fuel_used <= 2);
+  double ms =
+      (double)(stop.tv_sec - start.tv_sec) * 1e3 + (double)(stop.tv_nsec - start.tv_nsec) * 1e-6;
+  assert_true(ms < 50);
+  end(&f);
+}
+
+static void test_memory_failure(void** unused) {
+  (void)unused;
+  bool failed = true;
+  for (uint64_t n = 1; failed && n < 100; ++n) {
+    hlo_mem_fail_nth(n);
+    fixture_t f;
+    hlo_tile_system_t* s = begin(&f);
+    const int64_t sizes[3] = {1, 2, 3};
+    hlo_status_t status = hlo_ok();
+    if (s) {
+      hlo_tile_var_t size = hlo_tile_system_size(s, "size", 3, sizes);
+      if (!f.arena.failed) hlo_tile_system_multiple(s, "even", size, 2);
+      hlo_tile_solution_t solution;
+      status = hlo_tile_system_solve(s, 100, &solution);
+    }
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (failed && s) assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+    hlo_status_release(status);
+    end(&f);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_register_tile),
+      cmocka_unit_test(test_divides),
+      cmocka_unit_test(test_both_directions),
+      cmocka_unit_test(test_relayout_is_chosen),
+      cmocka_unit_test(test_reduce_and_broadcast),
+      cmocka_unit_test(test_atom),
+      cmocka_unit_test(test_conflict_is_minimal),
+      cmocka_unit_test(test_undetermined),
+      cmocka_unit_test(test_fuel),
+      cmocka_unit_test(test_deterministic),
+      cmocka_unit_test(test_long_chain),
+      cmocka_unit_test(test_memory_failure),
+  };
+  return cmocka_run_group_tests_name("tile/system", tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines as data, and the time of work on them (see target.h).
+#include "tile/target.h"
+
+#include <inttypes.h>
+
+#include "tile/layout_impl.h"
+
+static double largest(double a, double b) {
+  return a > b ? a : b;
+}
+
+const hlo_tile_atom_t* hlo_tile_atom_find(const hlo_tile_target_t* target, hlo_tile_atom_op_t op,
+                                          hlo_dtype_t operand, hlo_dtype_t result) {
+  for (uint32_t i = 0; i < target->atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &target->atoms[i];
+    if (atom->op != op) continue;
+    if (op != HLO_TILE_ATOM_PRODUCT || (atom->operand == operand && atom->result == result)) {
+      return atom;
+    }
+  }
+  return NULL;
+}
+
+const hlo_tile_memory_t* hlo_tile_home(const hlo_tile_target_t* target, double bytes) {
+  uint32_t i = 1;
+  while (i + 1 < target->memory_count && (double)target->memories[i].capacity_bytes < bytes) ++i;
+  return &target->memories[i];
+}
+
+static double atom_rate(const hlo_tile_target_t* target, hlo_tile_atom_op_t op) {
+  const hlo_tile_atom_t* atom = hlo_tile_atom_find(target, op, 0, 0);
+  return atom ? atom->per_ns : 1;
+}
+
+double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work) {
+  const hlo_tile_atom_t* vector = hlo_tile_atom_find(target, HLO_TILE_ATOM_VECTOR, 0, 0);
+  double ns = work->vector_ops / vector->per_ns;
+  if (work->products > 0) ns += work->products / work->atom->per_ns;
+  ns = largest(ns, work->chain_ops * vector->latency_ns);
+  ns = largest(ns, work->accessed_bytes / target->memories[1].bytes_per_ns);
+  return largest(ns,
+                 work->distinct_bytes / hlo_tile_home(target, work->distinct_bytes)->bytes_per_ns);
+}
+
+int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns) {
+  if (work_ns < target->serial_ns) return 1;
+  double wanted = work_ns / target->chunk_ns;
+  return wanted > (double)target->max_chunks ? target->max_chunks : (int64_t)wanted;
+}
+
+// The step in memory that neighbouring lanes are apart, in units of the lanes' own: 0 when all
+// lanes read one element, 1 when they read neighbours, else something in between or beyond (-1).
+static int64_t lane_step(const hlo_tile_layout_t* memory, const hlo_tile_layout_t* registers) {
+  int64_t step = 0;
+  bool is_first = true;
+  hlo_digit_list_t from, to;
+  hlo_digits_of(memory, &from);
+  hlo_digits_of(registers, &to);
+  if (!hlo_digits_refine(&from, &to)) return -1;
+  for (uint32_t i = 0; i < to.count && to.digits[i].dim != HLO_DIGIT_REPLICATED; ++i) {
+    if (to.digits[i].axis != HLO_AXIS_LANE) continue;
+    int64_t here = from.digits[i].position == to.digits[i].position ? 1
+                   : from.digits[i].position == 0                   ? 0
+                                                                    : -1;
+    if (!is_first && here != step) return -1;
+    step = here;
+    is_first = false;
+  }
+  return step;
+}
+
+double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,
+                             const hlo_tile_layout_t* registers, int64_t element_bytes) {
+  if (lane_step(memory, registers) >= 0) return 1;
+  const hlo_tile_atom_t* gather = hlo_tile_atom_find(target, HLO_TILE_ATOM_GATHER, 0, 0);
+  // Gathers exist for elements of four bytes and more.
+  if (!gather || element_bytes < 4) return -1;
+  return atom_rate(target, HLO_TILE_ATOM_LOAD) / gather->per_ns;
+}
+
+double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t relayout,
+                            double vectors) {
+  double stages = 1;
+  switch (relayout.kind) {
+    case HLO_RELAYOUT_NONE:
+    case HLO_RELAYOUT_RENAME: return 0;
+    case HLO_RELAYOUT_BROADCAST: return vectors / atom_rate(target, HLO_TILE_ATOM_SHUFFLE);
+    case HLO_RELAYOUT_SHUFFLE:
+      // n x n lanes and registers change places in log2(n) stages of n shuffles.
+      for (int64_t moved = relayout.moved; moved > 4; moved /= 4) ++stages;
+      return vectors * stages / atom_rate(target, HLO_TILE_ATOM_SHUFFLE);
+    case HLO_RELAYOUT_MEMORY:
+      return vectors * 2 * (double)target->vector_bytes / target->memories[1].bytes_per_ns +
+             1 / atom_rate(target, HLO_TILE_ATOM_LOAD);
+    default: return -1;
+  }
+}
+
+static const char* const ATOM_NAMES[] = {"vector", "load", "gather", "shuffle", "product"};
+
+void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,
+                    target->vector_bytes);
+  for (uint32_t i = 1; i < target->memory_count; ++i) {
+    const hlo_tile_memory_t* memory = &target->memories[i];
+    hlo_strbuf_printf(out, "memory %s: ", memory->name);
+    if (memory->capacity_bytes < INT64_MAX) {
+      hlo_strbuf_printf(out, "%" PRId64 " KiB, ", memory->capacity_bytes >> 10);
+    }
+    hlo_strbuf_printf(out, "%g bytes/ns\n", memory->bytes_per_ns);
+  }
+  for (uint32_t i = 0; i < target->atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &target->atoms[i];
+    hlo_strbuf_printf(out, "atom %s (%s): %g/ns, %g ns", atom->name, ATOM_NAMES[atom->op],
+                      atom->per_ns, atom->latency_ns);
+    if (atom->op == HLO_TILE_ATOM_PRODUCT) {
+      hlo_strbuf_printf(out, ", %s %" PRId64 "x%" PRId64 "x%" PRId64 " to %s, a %s b %s sum %s",
+                        hlo_dtype_info(atom->operand)->hlo_name, atom->rows, atom->columns,
+                        atom->depth, hlo_dtype_info(atom->result)->hlo_name, atom->a, atom->b,
+                        atom->sum);
+    }
+    hlo_strbuf_putc(out, '\n');
+  }
+  hlo_strbuf_printf(out, "chunks: from %g us on, of %g us, at most %" PRId64 "\n",
+                    target->serial_ns / 1000, target->chunk_ns / 1000, target->max_chunks);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine as data: axes and how far they go, memories from registers outwards, atoms (what one
+// instruction does, with its operands' layouts), what it costs to start parallel chunks. And the
+// roofline: the time of some work on it. Nothing here knows which machine it is; descriptions are
+// filled in by back ends.
+#ifndef HLO_TILE_TARGET_H_
+#define HLO_TILE_TARGET_H_
+
+#include "base/dtype.h"
+#include "tile/layout.h"
+
+enum { HLO_TILE_MAX_MEMORIES = 6, HLO_TILE_MAX_ATOMS = 12 };
+
+/// threads: immutable
+typedef struct hlo_tile_memory {
+  const char* name;
+  int64_t capacity_bytes;  // for one core; INT64_MAX: without end
+  int64_t line_bytes;      // what comes in at once
+  double bytes_per_ns;     // of one core, one after another
+} hlo_tile_memory_t;
+
+typedef enum hlo_tile_atom_op {
+  HLO_TILE_ATOM_VECTOR,   // an elementwise operation on a register
+  HLO_TILE_ATOM_LOAD,     // a register of neighbouring elements
+  HLO_TILE_ATOM_GATHER,   // a register of elements anywhere
+  HLO_TILE_ATOM_SHUFFLE,  // lanes of two registers
+  HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
+} hlo_tile_atom_op_t;
+
+/// threads: immutable
+typedef struct hlo_tile_atom {
+  const char* name;
+  hlo_tile_atom_op_t op;
+  hlo_dtype_t operand, result;   // of a product
+  int64_t rows, columns, depth;  // of a product: [rows, depth] x [depth, columns]
+  const char *a, *b, *sum;       // of a product: the operands' layouts, as text (layout.h)
+  double per_ns, latency_ns;
+} hlo_tile_atom_t;
+
+/// threads: immutable
+typedef struct hlo_tile_target {
+  int64_t vector_bytes, vector_count;  // of registers
+  uint32_t memory_count, atom_count;
+  hlo_tile_memory_t memories[HLO_TILE_MAX_MEMORIES];  // nearest first; 0: registers
+  hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  double serial_ns;  // work shorter than this is not cut
+  double chunk_ns;   // how long a chunk should be, for its start to cost nothing
+  int64_t max_chunks;
+} hlo_tile_target_t;
+
+/// The first atom of that kind; of products that of those types. NULL: there is none.
+const hlo_tile_atom_t* hlo_tile_atom_find(const hlo_tile_target_t* target, hlo_tile_atom_op_t op,
+                                          hlo_dtype_t operand, hlo_dtype_t result);
+/// The nearest memory beyond the registers that holds so many bytes.
+const hlo_tile_memory_t* hlo_tile_home(const hlo_tile_target_t* target, double bytes);
+
+/// Work, of one core if it is done by one.
+typedef struct hlo_tile_work {
+  double vector_ops;
+  double products;              // of `atom`
+  const hlo_tile_atom_t* atom;  // NULL without products
+  double accessed_bytes;        // loaded and stored, as often as that happens
+  double distinct_bytes;        // of memory: what has to come from where it lives
+  double chain_ops;             // of vector operations that wait for each other
+} hlo_tile_work_t;
+
+/// The roofline: the longest of computing, waiting, and each memory's traffic.
+double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work);
+/// Into how many chunks such work should be cut; a function of the work alone, never of how many
+/// threads there are.
+int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns);
+
+/// Vector operations to move one register between memory and registers: the lanes of `registers` at
+/// the addresses of `memory`, both of one tile. Negative: it cannot be done.
+double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,
+                             const hlo_tile_layout_t* registers, int64_t element_bytes);
+/// Nanoseconds to bring `vectors` registers from one layout to another; negative: it cannot be
+/// done.
+double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t relayout,
+                            double vectors);
+
+/// The description, a line for each part.
+void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
+
+#endif  // HLO_TILE_TARGET_H_
