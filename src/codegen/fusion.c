@@ -15,6 +15,7 @@
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
+enum { MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with cheap ones
 
 /// A fusion being grown.
 typedef struct group {
@@ -42,6 +43,9 @@ typedef struct fuser {
   hlo_arena_t trial;        // of one trial
   placing_t* placings;      // by node->index
   uint32_t* numbers;        // by node->index, zeros
+  uint32_t* listed;         // by node->index: the last list that it was in
+  uint32_t list_number, list_count;
+  hlo_node_t* list[MAX_NODES];  // members of the fusion that is being built
   hlo_fusion_table_t known;  // what was tried, and what was made
   uint32_t group_count, group_capacity;
   group_t* groups;          // of the region at work
@@ -130,50 +134,48 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
 
 // ---- building the fusion of a group
 
-typedef struct member_list {
-  uint32_t count;
-  hlo_node_t* nodes[4 * MAX_MEMBERS];
-} member_list_t;
+static bool is_listed(const fuser_t* f, const hlo_node_t* node) {
+  return f->listed[node->index] == f->list_number;
+}
 
-static bool list_has(const member_list_t* list, const hlo_node_t* node) {
-  for (uint32_t i = 0; i < list->count; ++i) {
-    if (list->nodes[i] == node) return true;
-  }
-  return false;
+static void list_node(fuser_t* f, hlo_node_t* node) {
+  f->list[f->list_count++] = node;
+  f->listed[node->index] = f->list_number;
 }
 
 // Adds the cheap nodes that members need and that are not members of their own.
-static bool add_cheap(const fuser_t* f, member_list_t* list) {
-  for (uint32_t i = 0; i < list->count; ++i) {
-    for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
-      hlo_node_t* def = hlo_node_operand(list->nodes[i], k)->def;
-      if (!def || list_has(list, def)) continue;
-      if (needs_memory(list->nodes[i], &list->nodes[i]->operands[k])) continue;
+static bool list_cheap(fuser_t* f) {
+  for (uint32_t i = 0; i < f->list_count; ++i) {
+    const hlo_node_t* node = f->list[i];
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      hlo_node_t* def = hlo_node_operand(node, k)->def;
+      if (!def || is_listed(f, def) || needs_memory(node, &node->operands[k])) continue;
       const placing_t* place = place_of(f, def);
       bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
-      bool is_here = def->parent == list->nodes[0]->parent;
+      bool is_here = def->parent == f->list[0]->parent;
       if (!place->is_fusible || !(is_splat || (place->is_cheap && is_here))) continue;
-      if (list->count == 4 * MAX_MEMBERS) return false;
-      list->nodes[list->count++] = def;
+      if (f->list_count == MAX_NODES) return false;
+      list_node(f, def);
     }
   }
   return true;
 }
 
-static bool is_used_outside(const hlo_value_t* value, const member_list_t* list) {
+static bool is_used_outside(const fuser_t* f, const hlo_value_t* value) {
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
-    if (!list_has(list, use->user)) return true;
+    if (!is_listed(f, use->user)) return true;
   }
   return false;
 }
 
-// Inputs of a member list: operands that no member computes.
-static bool collect_inputs(const member_list_t* list, hlo_value_t** inputs, uint32_t* count) {
-  for (uint32_t i = 0; i < list->count; ++i) {
-    for (uint32_t k = 0; k < list->nodes[i]->operand_count; ++k) {
-      hlo_value_t* value = hlo_node_operand(list->nodes[i], k);
-      bool is_memory = needs_memory(list->nodes[i], &list->nodes[i]->operands[k]);
-      if (value->def && list_has(list, value->def) && !is_memory) continue;
+// Inputs of the list: operands that no member computes.
+static bool collect_inputs(const fuser_t* f, hlo_value_t** inputs, uint32_t* count) {
+  for (uint32_t i = 0; i < f->list_count; ++i) {
+    const hlo_node_t* node = f->list[i];
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      hlo_value_t* value = hlo_node_operand(node, k);
+      bool is_memory = needs_memory(node, &node->operands[k]);
+      if (value->def && is_listed(f, value->def) && !is_memory) continue;
       uint32_t at = 0;
       while (at < *count && inputs[at] != value) ++at;
       if (at < *count) continue;
@@ -184,34 +186,42 @@ static bool collect_inputs(const member_list_t* list, hlo_value_t** inputs, uint
   return true;
 }
 
+static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
+  void* copy = hlo_arena_array(arena, count, sizeof(void*));
+  if (copy && count) memcpy(copy, items, count * sizeof(void*));
+  return copy;
+}
+
 // The fusion of members (the group's, and `extra` if not NULL); *out NULL when it has too much memory.
-static hlo_status_t build(const fuser_t* f, const group_t* group, hlo_node_t* extra,
-                          hlo_arena_t* arena, hlo_fusion_t** out) {
+static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, hlo_arena_t* arena,
+                          hlo_fusion_t** out) {
+  hlo_value_t *inputs[MAX_MEMORY], *outputs[MAX_MEMORY];
+  uint32_t input_count = 0, output_count = 0;
   *out = NULL;
-  member_list_t* list = hlo_arena_alloc_zeroed(arena, sizeof *list);
-  hlo_fusion_t* fusion = hlo_arena_alloc_zeroed(arena, sizeof *fusion);
-  hlo_value_t** values = hlo_arena_array(arena, 2 * MAX_MEMORY, sizeof *values);
-  HLO_TRY(hlo_arena_status(arena));
-  memcpy(list->nodes, group->members, group->member_count * sizeof *list->nodes);
-  list->count = group->member_count;
-  if (extra) list->nodes[list->count++] = extra;
-  uint32_t own = list->count;
-  for (uint32_t i = own; i-- > 0;) {  // in program order
-    for (uint32_t r = 0; r < list->nodes[i]->result_count; ++r) {
-      hlo_value_t* value = &list->nodes[i]->results[r];
-      if (!is_used_outside(value, list)) continue;
-      if (fusion->output_count == MAX_MEMORY) return hlo_ok();
-      values[MAX_MEMORY + fusion->output_count++] = value;
+  ++f->list_number;
+  f->list_count = 0;
+  for (uint32_t i = 0; i < group->member_count; ++i) list_node(f, group->members[i]);
+  if (extra) list_node(f, extra);
+  for (uint32_t i = f->list_count; i-- > 0;) {  // in program order
+    for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
+      hlo_value_t* value = &f->list[i]->results[r];
+      if (!is_used_outside(f, value)) continue;
+      if (output_count == MAX_MEMORY) return hlo_ok();
+      outputs[output_count++] = value;
     }
   }
-  if (fusion->output_count == 0 || !add_cheap(f, list)) return hlo_ok();
-  if (!collect_inputs(list, values, &fusion->input_count)) return hlo_ok();
-  fusion->nodes = list->nodes;
-  fusion->node_count = list->count;
-  fusion->inputs = values;
-  fusion->outputs = values + MAX_MEMORY;
+  if (output_count == 0 || !list_cheap(f)) return hlo_ok();
+  if (!collect_inputs(f, inputs, &input_count)) return hlo_ok();
+  hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
+  if (!fusion) return hlo_arena_status(arena);
+  *fusion = (hlo_fusion_t){.node_count = f->list_count,
+                           .input_count = input_count,
+                           .output_count = output_count,
+                           .nodes = copy_array(arena, f->list, f->list_count),
+                           .inputs = copy_array(arena, inputs, input_count),
+                           .outputs = copy_array(arena, outputs, output_count)};
   *out = fusion;
-  return hlo_ok();
+  return hlo_arena_status(arena);
 }
 
 // ---- growing
@@ -509,6 +519,7 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
   f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
   (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
   f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);
+  f.listed = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.listed);
   hlo_status_t status = hlo_arena_status(arena);
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
   if (hlo_status_is_ok(status)) status = add_region(&f, func->body);

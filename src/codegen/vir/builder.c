@@ -11,14 +11,20 @@ enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 
 // ---- equal instructions ------------------------------------------------------------------------
 
-// Open addressing; entries of closed blocks stay and are never equal to anything again.
+typedef struct slot {
+  uint64_t hash;
+  hlo_vir_value_t* value;  // NULL: free
+} slot_t;
+
+// Open addressing. Entries of closed blocks are never equal to anything again; they are dropped when
+// the table is full.
 struct hlo_vir_equal_table {
-  hlo_vir_value_t** slots;
+  slot_t* slots;
   uint32_t slot_count;  // a power of two
   uint32_t used;
 };
 
-static uint64_t content_hash(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
+static uint64_t content_hash(const hlo_vir_value_t* value) {
   uint64_t head = (uint64_t)value->op | (uint64_t)value->type.elem << 16 |
                   (uint64_t)value->type.lanes << 24 | (uint64_t)value->flags << 32 |
                   (uint64_t)value->operand_count << 40;
@@ -26,6 +32,10 @@ static uint64_t content_hash(const hlo_vir_value_t* value, const hlo_vir_block_t
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     hash = hlo_hash_word(hash, (uint64_t)(uintptr_t)value->operands[i]);
   }
+  return hash;
+}
+
+static uint64_t hash_in(uint64_t hash, const hlo_vir_block_t* block) {
   return hlo_hash_word(hash, (uint64_t)(uintptr_t)block);
 }
 
@@ -40,49 +50,70 @@ static bool is_fenced(const hlo_vir_value_t* draft) {
   return (draft->flags & (HLO_VIR_INVARIANT | HLO_VIR_FIXED)) == HLO_VIR_INVARIANT;
 }
 
-static hlo_vir_value_t* find_equal(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
-                                   const hlo_vir_block_t* block) {
-  const struct hlo_vir_equal_table* table = b->equal;
-  if (!table) return NULL;
-  uint32_t first = is_fenced(draft) ? b->fence_number : 0;
-  uint32_t mask = table->slot_count - 1;
-  for (uint32_t at = (uint32_t)content_hash(draft, block) & mask; table->slots[at];
-       at = (at + 1) & mask) {
-    hlo_vir_value_t* value = table->slots[at];
-    if (value->parent == block && value->number >= first && equal_content(value, draft)) {
-      return value;
+// Where an instruction like `value` is in `block`, or would be.
+static slot_t* find_slot(const struct hlo_vir_equal_table* table, uint64_t hash,
+                         const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
+  uint32_t mask = table->slot_count - 1, at = (uint32_t)hash & mask;
+  for (;; at = (at + 1) & mask) {
+    slot_t* slot = &table->slots[at];
+    if (!slot->value || (slot->hash == hash && slot->value->parent == block &&
+                         equal_content(slot->value, value))) {
+      return slot;
     }
   }
-  return NULL;
 }
 
-static void put_slot(struct hlo_vir_equal_table* table, hlo_vir_value_t* value) {
-  uint32_t mask = table->slot_count - 1;
-  uint32_t at = (uint32_t)content_hash(value, value->parent) & mask;
-  while (table->slots[at]) at = (at + 1) & mask;
-  table->slots[at] = value;
-  ++table->used;
+static hlo_vir_value_t* find_equal(const hlo_vir_builder_t* b, uint64_t hash,
+                                   const hlo_vir_value_t* draft, const hlo_vir_block_t* block) {
+  if (!b->equal) return NULL;
+  uint32_t first = is_fenced(draft) ? b->fence_number : 0;
+  hlo_vir_value_t* found = find_slot(b->equal, hash_in(hash, block), draft, block)->value;
+  return found && found->number >= first ? found : NULL;
 }
 
-static bool grow_table(struct hlo_vir_equal_table* table) {
-  uint32_t count = table->slot_count ? table->slot_count * 2 : FIRST_SLOTS;
-  struct hlo_vir_equal_table grown = {hlo_mem_alloc_zeroed(count * sizeof *grown.slots), count, 0};
-  if (!grown.slots) return false;
+static bool is_open(const hlo_vir_builder_t* b, const hlo_vir_block_t* block) {
+  const hlo_vir_block_t* at = b->block;
+  while (at->depth > block->depth) at = at->parent;
+  return at == block;
+}
+
+static void put_slot(struct hlo_vir_equal_table* table, uint64_t hash, hlo_vir_value_t* value) {
+  slot_t* slot = find_slot(table, hash, value, value->parent);
+  table->used += !slot->value;
+  *slot = (slot_t){hash, value};  // instead of a load from before a fence, perhaps
+}
+
+// Room for as many again as there are in open blocks.
+static bool renew_table(const hlo_vir_builder_t* b, struct hlo_vir_equal_table* table) {
+  uint32_t open_count = 0, count = FIRST_SLOTS;
   for (uint32_t i = 0; i < table->slot_count; ++i) {
-    if (table->slots[i]) put_slot(&grown, table->slots[i]);
+    slot_t* slot = &table->slots[i];
+    if (!slot->value) continue;
+    if (is_open(b, slot->value->parent)) {
+      ++open_count;
+    } else {
+      slot->value = NULL;
+    }
+  }
+  while (count < 4 * (uint64_t)open_count) count *= 2;
+  struct hlo_vir_equal_table renewed = {hlo_mem_alloc_zeroed(count * sizeof(slot_t)), count, 0};
+  if (!renewed.slots) return false;
+  for (uint32_t i = 0; i < table->slot_count; ++i) {
+    slot_t* slot = &table->slots[i];
+    if (slot->value) put_slot(&renewed, slot->hash, slot->value);
   }
   hlo_mem_free(table->slots);
-  *table = grown;
+  *table = renewed;
   return true;
 }
 
-static void remember(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
+static void remember(hlo_vir_builder_t* b, uint64_t hash, hlo_vir_value_t* value) {
   if (!b->equal) b->equal = hlo_mem_alloc_zeroed(sizeof *b->equal);
-  if (!b->equal || (b->equal->used * 2 >= b->equal->slot_count && !grow_table(b->equal))) {
+  if (!b->equal || (b->equal->used * 2 >= b->equal->slot_count && !renew_table(b, b->equal))) {
     b->module->arena.failed = true;
     return;
   }
-  put_slot(b->equal, value);
+  put_slot(b->equal, hash_in(hash, value->parent), value);
 }
 
 void hlo_vir_builder_init(hlo_vir_builder_t* b, hlo_vir_func_t* func) {
@@ -179,13 +210,14 @@ void hlo_vir_fence(hlo_vir_builder_t* b) {
 static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_block_t* block = outermost_block(b, draft);
   hlo_vir_block_t* innermost = may_trap(draft) ? b->block : block;
+  uint64_t hash = content_hash(draft);
   for (hlo_vir_block_t* at = innermost;; at = at->parent) {
-    hlo_vir_value_t* found = find_equal(b, draft, at);
+    hlo_vir_value_t* found = find_equal(b, hash, draft, at);
     if (found) return found;
     if (at == block) break;
   }
   hlo_vir_value_t* value = make(b, draft, innermost);
-  if (value != b->module->poison) remember(b, value);
+  if (value != b->module->poison) remember(b, hash, value);
   return value;
 }
 
