@@ -265,6 +265,15 @@ static void test_elementwise(void** state) {
         "%1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<11xf32>) -> tensor<5x11xf32>\n"
         "%2 = stablehlo.multiply %0, %1 : tensor<5x11xf32>\n"
         "return %2 : tensor<5x11xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<61xf32>, %b: tensor<61xi64>) -> (tensor<61xf32>, tensor<61xf64>, tensor<61xui8>) {\n"
+        "%c = stablehlo.constant dense<-2147483648> : tensor<61xi32>\n"
+        "%0 = stablehlo.bitcast_convert %a : (tensor<61xf32>) -> tensor<61xi32>\n"
+        "%1 = stablehlo.xor %0, %c : tensor<61xi32>\n"
+        "%2 = stablehlo.bitcast_convert %1 : (tensor<61xi32>) -> tensor<61xf32>\n"
+        "%3 = stablehlo.bitcast_convert %b : (tensor<61xi64>) -> tensor<61xf64>\n"
+        "%4 = stablehlo.convert %0 : (tensor<61xi32>) -> tensor<61xi8>\n"
+        "%5 = stablehlo.bitcast_convert %4 : (tensor<61xi8>) -> tensor<61xui8>\n"
+        "return %2, %3, %5 : tensor<61xf32>, tensor<61xf64>, tensor<61xui8>\n}", 0, 0);
   check("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n"
         "%c = stablehlo.constant dense<2.0> : tensor<f32>\n"
         "%0 = stablehlo.multiply %a, %c : tensor<f32>\n"
