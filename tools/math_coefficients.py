@@ -236,6 +236,8 @@ def all_fits():
          to_f64, 1, []),
         ("atan_f64", "(atan(t) - t) / t^3 in t^2, |t| <= tan(pi / 8)", atan, atan_weight, 0,
          (root - 1)**2 * mp.mpf("1.0001"), 11, to_f64, 1, []),
+        ("atan_f32", "(atan(t) - t) / t^3 in t^2, |t| <= 1", atan, atan_weight, 0, mp.mpf("1.0001"), 9,
+         to_f32, 1, []),
         ("erf_inv_central", "erfinv(x) / x - 1 in w - 25/8, w = -log(1 - x^2) <= 25/4", lambda t: central(t) - 1, central,
          -mp.mpf("3.125"), mp.mpf("3.13"), 13, to_f64, 1, []),
         ("erf_inv_tail", "erfinv(x) / x - 1 in sqrt(w) - 4, 5/2 <= sqrt(w) <= 6.2", lambda t: tail(t) - 1, tail, -1.5, 2.2,

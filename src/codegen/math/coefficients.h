@@ -55,6 +55,11 @@ static const double atan_f64[] = {
     -0x1.745cf8d86eeb4p-4, 0x1.3b1118d10f1dfp-4, -0x1.10ebb4d8c185bp-4, 0x1.df0f18e67eabap-5,
     -0x1.9cd1dac1244a3p-5, 0x1.37d36a7622be3p-5, -0x1.2565862e7ee85p-6};
 
+// (atan(t) - t) / t^3 in t^2, |t| <= 1: 2^-28.5
+static const double atan_f32[] = {
+    -0x1.55553ep-2, 0x1.9991e4p-3, -0x1.2420aap-3, 0x1.c08f7cp-4, -0x1.581742p-4, 0x1.da6a08p-5,
+    -0x1.fe1a3ap-6, 0x1.64e8fcp-7, -0x1.d4e85ap-10};
+
 // erfinv(x) / x - 1 in w - 25/8, w = -log(1 - x^2) <= 25/4: 2^-30.8
 static const double erf_inv_central[] = {
     0x1.4eabcf914fb68p-1, 0x1.ebd80d1daf6f2p-3, -0x1.8b6c2cdf3c4fep-8, -0x1.8455f496e4248p-11,

@@ -1,33 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inverse trigonometric functions, all from the angle of a point in the first quadrant; inverse
-// hyperbolic functions from log(1 + x). Of F64.
+// hyperbolic functions, of F64, from log(1 + x).
 #include "codegen/math/coefficients.h"
 #include "codegen/math/functions.h"
 
-static const double half_pi = 0x1.921fb54442d18p+0, half_pi_low = 0x1.1a62633145c07p-54;
+/// pi / 2 in two parts.
+typedef struct quarter {
+  double high, low;
+} quarter_t;
 
-// The angle of the point (x, y), in [0, pi / 2]; neither coordinate is negative, one is not 0 and
-// one is finite. The smaller over the larger one is brought below tan(pi / 8) by subtracting pi
-// / 4.
-static value_t* angle_of(builder_t* b, value_t* y, value_t* x) {
-  value_t* is_steep = vcmp(b, HLO_VIR_GT, y, x);
-  value_t* low = vselect(b, is_steep, x, y);
-  value_t* high = vselect(b, is_steep, y, x);
+static const quarter_t quarters[2] = {{0x1.921fb6p+0, -0x1.777a5cp-25},
+                                      {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54}};
+
+static const quarter_t* quarter_of(const value_t* x) {
+  return &quarters[is_f64(x)];
+}
+
+/// The smaller and the larger coordinate of a point.
+typedef struct legs {
+  value_t *low, *high;
+} legs_t;
+
+// atan(low / high) of F32.
+static value_t* narrow_angle(builder_t* b, legs_t legs) {
+  value_t* t = vdiv(b, legs.low, legs.high);
+  value_t* square = vmul(b, t, t);
+  return vfma(b, vmul(b, t, square), POLYNOMIAL(b, square, atan_f32), t);
+}
+
+/// start + rest, where start is 0 or pi / 4.
+typedef struct wide_angle {
+  value_t *start, *start_low, *rest;
+} wide_angle_t;
+
+// atan(low / high) of F64; the quotient is brought below tan(pi / 8) by subtracting pi / 4.
+static wide_angle_t wide_angle(builder_t* b, legs_t legs) {
+  value_t *low = legs.low, *high = legs.high, *zero = vconst(b, low, 0);
   value_t* is_middle = vcmp(b, HLO_VIR_GT, low, vmul_k(b, high, 0x1.a827999fcef32p-2));
   value_t* top = vselect(b, is_middle, vsub(b, low, high), low);
   value_t* bottom = vselect(b, is_middle, vadd(b, low, high), high);
   value_t* t = vdiv(b, top, bottom);
   value_t* square = vmul(b, t, t);
-  value_t* angle = vfma(b, vmul(b, t, square), POLYNOMIAL(b, square, atan_f64), t);
-  // start + angle, or pi / 2 - that
-  value_t* start = vselect(b, is_middle, vconst(b, x, half_pi / 2), vconst(b, x, 0));
-  value_t* start_low = vselect(b, is_middle, vconst(b, x, half_pi_low / 2), vconst(b, x, 0));
-  value_t* end = vsub(b, vconst(b, x, half_pi), start);
-  value_t* end_low = vsub(b, vconst(b, x, half_pi_low), start_low);
-  start = vselect(b, is_steep, end, start);
-  start_low = vselect(b, is_steep, end_low, start_low);
-  angle = vselect(b, is_steep, vneg(b, angle), angle);
-  return vadd(b, start, vadd(b, angle, start_low));
+  const quarter_t* quarter = quarter_of(low);
+  return (wide_angle_t){
+      .start = vselect(b, is_middle, vconst(b, low, quarter->high / 2), zero),
+      .start_low = vselect(b, is_middle, vconst(b, low, quarter->low / 2), zero),
+      .rest = vfma(b, vmul(b, t, square), POLYNOMIAL(b, square, atan_f64), t),
+  };
+}
+
+// The angle of the point (x, y), in [0, pi / 2]; neither coordinate is negative, one is not 0 and
+// one is finite. Beyond the diagonal it is pi / 2 less the angle of the point's mirror image.
+static value_t* angle_of(builder_t* b, value_t* y, value_t* x) {
+  value_t* is_steep = vcmp(b, HLO_VIR_GT, y, x);
+  legs_t legs = {vselect(b, is_steep, x, y), vselect(b, is_steep, y, x)};
+  value_t* high = vconst(b, x, quarter_of(x)->high);
+  value_t* low = vconst(b, x, quarter_of(x)->low);
+  if (!is_f64(x)) {
+    value_t* angle = narrow_angle(b, legs);
+    return vselect(b, is_steep, vadd(b, high, vsub(b, low, angle)), angle);
+  }
+  wide_angle_t a = wide_angle(b, legs);
+  value_t* start = vselect(b, is_steep, vsub(b, high, a.start), a.start);
+  value_t* start_low = vselect(b, is_steep, vsub(b, low, a.start_low), a.start_low);
+  value_t* rest = vselect(b, is_steep, vneg(b, a.rest), a.rest);
+  return vadd(b, start, vadd(b, rest, start_low));
 }
 
 value_t* hlo_vmath_chlo_atan(builder_t* b, value_t* x, value_t* y) {
@@ -38,8 +75,8 @@ value_t* hlo_vmath_chlo_atan(builder_t* b, value_t* x, value_t* y) {
 // pi - angle where x is negative.
 static value_t* mirror(builder_t* b, value_t* angle, value_t* x) {
   value_t* is_left = vscmp_k(b, HLO_VIR_LT, vbits(b, x), 0);
-  value_t* low = vsub(b, vconst(b, x, 2 * half_pi_low), angle);
-  return vselect(b, is_left, vadd_k(b, low, 2 * half_pi), angle);
+  value_t* low = vsub(b, vconst(b, x, 2 * quarter_of(x)->low), angle);
+  return vselect(b, is_left, vadd_k(b, low, 2 * quarter_of(x)->high), angle);
 }
 
 value_t* hlo_vmath_atan2(builder_t* b, value_t* y, value_t* x) {
@@ -48,11 +85,14 @@ value_t* hlo_vmath_atan2(builder_t* b, value_t* y, value_t* x) {
   // Points at infinity and zero stand for others at the same angle.
   value_t* are_infinite = vcmp_k(b, HLO_VIR_EQ, vmin(b, up, right), INFINITY);
   value_t* are_zero = vcmp_k(b, HLO_VIR_EQ, vmax(b, up, right), 0);
-  // Sums shall not overflow.
-  value_t* is_huge = vcmp_k(b, HLO_VIR_GT, vmax(b, up, right), 0x1p1000);
-  value_t* scale = vselect(b, is_huge, vconst(b, x, 0.25), one);
-  up = vselect(b, are_infinite, one, vmul(b, up, scale));
-  right = vselect(b, vmask_or(b, are_infinite, are_zero), one, vmul(b, right, scale));
+  if (is_f64(x)) {  // sums shall not overflow
+    value_t* is_huge = vcmp_k(b, HLO_VIR_GT, vmax(b, up, right), 0x1p1000);
+    value_t* scale = vselect(b, is_huge, vconst(b, x, 0.25), one);
+    up = vmul(b, up, scale);
+    right = vmul(b, right, scale);
+  }
+  up = vselect(b, are_infinite, one, up);
+  right = vselect(b, vmask_or(b, are_infinite, are_zero), one, right);
   value_t* angle = vwith_sign(b, mirror(b, angle_of(b, up, right), x), y);
   return vreplace_k(b, angle, vcmp(b, HLO_VIR_UNORDERED, x, y), NAN);
 }

@@ -25,6 +25,7 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_splat_index] = "ix", [HLO_VIR_to_index] = "xs",    [HLO_VIR_mask_first] = "mx",
     [HLO_VIR_mask_bits] = "xm",   [HLO_VIR_lower_half] = "td",  [HLO_VIR_upper_half] = "td",
     [HLO_VIR_join] = "thh",       [HLO_VIR_slide_up] = "tt",    [HLO_VIR_permute] = "ttp",
+    [HLO_VIR_zip_low] = "ttt",    [HLO_VIR_zip_high] = "ttt",
     [HLO_VIR_select] = "tmtt",    [HLO_VIR_fcmp] = "mff",       [HLO_VIR_scmp] = "mii",
     [HLO_VIR_ucmp] = "mii",
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations between lanes: splats, halves, joins, slides, permutations.
+// Operations between lanes: splats, halves, joins, slides, zips, permutations.
 #include "codegen/x86/x86_impl.h"
 
 static hlo_x86_rm_t reg(unsigned number) {
@@ -220,6 +220,62 @@ static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
   }
 }
 
+// ---- zips
+
+// Element i of a row of indices into two registers: the lanes of a and b in turn.
+static hlo_x86_rm_t zip_indices(hlo_x86_fn_t* f, unsigned elem_bytes, unsigned width,
+                                bool is_high) {
+  uint8_t bytes[64] = {0};
+  unsigned lanes = width / elem_bytes;
+  for (unsigned i = 0; i < lanes; ++i) {
+    bytes[i * elem_bytes] = (uint8_t)(i / 2 + i % 2 * lanes + (is_high ? lanes / 2 : 0));
+  }
+  return hlo_x86_pool_bytes(f, bytes, width);
+}
+
+// Lanes of 16-byte parts in turn; `to` holds the result of all parts.
+static void zip_parts(hlo_x86_fn_t* f, unsigned log2_bytes, unsigned width, bool is_high,
+                      unsigned to, unsigned a, unsigned b) {
+  static const hlo_x86_insn_t unpack[2][4] = {
+      {HLO_X86_vpunpcklbw, HLO_X86_vpunpcklwd, HLO_X86_vpunpckldq, HLO_X86_vpunpcklqdq},
+      {HLO_X86_vpunpckhbw, HLO_X86_vpunpckhwd, HLO_X86_vpunpckhdq, HLO_X86_vpunpckhqdq}};
+  hlo_x86_vvv(f->as, unpack[is_high][log2_bytes], width, to, a, reg(b), 0);
+}
+
+static void emit_zip(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  static const hlo_x86_insn_t lookup[] = {HLO_X86_vpermi2b, HLO_X86_vpermi2w, HLO_X86_vpermi2d,
+                                          HLO_X86_vpermi2q};
+  bool is_high = value->op == HLO_VIR_zip_high;
+  unsigned log2 = log2_bytes_of(value->type), width = hlo_x86_width(value->type);
+  unsigned bytes = hlo_x86_type_bytes(value->type);
+  unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  if (width == 16) {
+    zip_parts(f, log2, 16, is_high && bytes == 16, to, a, b);
+    if (is_high && bytes < 16) hlo_x86_vvi(f->as, HLO_X86_vpsrldq, 16, to, reg(to), bytes, 0);
+    return;
+  }
+  if (f->is_avx512 && log2 > 0) {
+    hlo_x86_vv(f->as, HLO_X86_vmovups, width, to, zip_indices(f, 1u << log2, width, is_high), 0);
+    hlo_x86_vvv(f->as, lookup[log2], width, to, a, reg(b), 0);
+    return;
+  }
+  // Zipped within parts of 16 bytes, then the parts in turn.
+  unsigned low = hlo_x86_temp_vec(f), high = hlo_x86_temp_vec(f);
+  zip_parts(f, log2, width, false, low, a, b);
+  zip_parts(f, log2, width, true, high, a, b);
+  if (!f->is_avx512) {
+    hlo_x86_vvvi(f->as, HLO_X86_vperm2i128, 32, to, low, reg(high), is_high ? 0x31 : 0x20, 0);
+    return;
+  }
+  uint64_t parts[8];
+  for (unsigned i = 0; i < width / 8; ++i) {
+    unsigned part = i / 2 + (is_high ? width / 16 : 0);  // of low and high in turn
+    parts[i] = (part % 2 ? width / 8 : 0) + part / 2 * 2 + i % 2;
+  }
+  hlo_x86_vv(f->as, HLO_X86_vmovups, width, to, hlo_x86_pool_bytes(f, parts, width), 0);
+  hlo_x86_vvv(f->as, HLO_X86_vpermi2q, width, to, low, reg(high), 0);
+}
+
 void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   bool of_masks = value->type.elem == HLO_VIR_MASK ||
                   (value->operand_count && value->operands[0]->type.elem == HLO_VIR_MASK);
@@ -247,6 +303,8 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
       break;
     }
     case HLO_VIR_slide_up: emit_slide(f, value, to); break;
+    case HLO_VIR_zip_low:
+    case HLO_VIR_zip_high: emit_zip(f, value, to); break;
     case HLO_VIR_permute: emit_permute(f, value, to); break;
     default: hlo_x86_remake(f, value, to); break;
   }
