@@ -250,8 +250,12 @@ static void emit_chunks(hlo_vir_builder_t* b, uint64_t count, uint32_t func,
   checked_call(b, offsetof(hlo_runtime_table_t, parallel_for), 3, arguments);
 }
 
+typedef struct phase_range {
+  uint32_t first, end;
+} phase_range_t;
+
 static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
-                               const hlo_fusion_t* fusion) {
+                               const hlo_fusion_t* fusion, phase_range_t range) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
   uint32_t phases = hlo_kernel_phase_count(kernel), count = address_count(entry, fusion);
   uint32_t* func = &entry->shared_funcs[fusion->model->index];
@@ -266,7 +270,7 @@ static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
   for (uint32_t i = 0; i < count; ++i) {
     hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * WORD_BYTES, 0);
   }
-  for (uint32_t phase = 0; phase < phases; ++phase) {
+  for (uint32_t phase = range.first; phase < range.end; ++phase) {
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
     if (chunks > 1) {
       emit_chunks(b, chunks, *func + phase, table);
@@ -276,13 +280,14 @@ static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
   }
 }
 
-static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
+static void emit_phases(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
+                        phase_range_t range) {
   const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-  if (hlo_kernel_is_shared(entry->plan->kernels[fusion->index])) {
-    emit_shared_fusion(entry, b, fusion);
+  if (hlo_kernel_is_shared(kernel)) {
+    emit_shared_fusion(entry, b, fusion, range);
     return;
   }
-  for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
+  for (uint32_t phase = range.first; phase < range.end; ++phase) {
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
     if (chunks > 1) {
       emit_chunks(b, chunks, emit_chunk_func(entry, fusion, phase, false, b->site),
@@ -290,6 +295,25 @@ static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
     } else {
       kernel_places_t places = find_kernel_places(entry, b, fusion);
       emit_phase(entry, b, fusion, phase, &places, NULL);
+    }
+  }
+}
+
+static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
+  uint32_t end = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
+  emit_phases(entry, b, fusion,
+              (phase_range_t){entry->plan->prepared[fusion->index] ? 1 : 0, end});
+}
+
+// The first phases that run once before a loop instead of in every turn of it.
+static void emit_preparations(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* loop) {
+  const hlo_schedule_t* schedule = entry->plan->schedule;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (!fusion || entry->plan->prepared[fusion->index] != loop) continue;
+      emit_phases(entry, b, fusion, (phase_range_t){0, 1});
     }
   }
 }
@@ -349,6 +373,7 @@ static void emit_block(const entry_t* entry, hlo_vir_builder_t* b, const hlo_reg
 
 static void emit_while(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
   const hlo_node_t* condition = hlo_region_terminator(node->regions[0]);
+  emit_preparations(entry, b, node);
   hlo_entry_values_enter_loop(entry->values, node);
   hlo_vir_begin_loop(b);
   uint32_t mark = hlo_entry_values_begin(entry->values);

@@ -67,6 +67,9 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
 /// Whether the code is made once for all equal fusions: there are several, and a call is nothing beside what
 /// the loops take.
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);
+/// Whether the first phase reads this input, and does nothing but bring such inputs into another form in the
+/// scratch memory: as long as they do not change, it need not run again.
+bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input);
 /// Memory beside the buffers that all phases and chunks of one run share, 64-byte aligned; 0 for most.
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
 /// Whether an output may be the very memory of an input: every element of the input is read before, or

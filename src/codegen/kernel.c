@@ -593,6 +593,10 @@ bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
   return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
 }
 
+bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
+  return kernel->matmul && hlo_matmul_prepares(kernel->matmul, input);
+}
+
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
   return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;

@@ -384,6 +384,7 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
   uint32_t fusions = plan->schedule->fusion_count;
   planner->scratch_buffers = hlo_arena_array(arena, fusions, sizeof *planner->scratch_buffers);
   plan->scratch = hlo_arena_array(arena, fusions, sizeof *plan->scratch);
+  plan->prepared = hlo_arena_array(arena, fusions, sizeof *plan->prepared);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t i = 0; i < fusions; ++i) planner->scratch_buffers[i] = HLO_PLAN_NONE;
   for (uint32_t i = 0; i < values; ++i) {

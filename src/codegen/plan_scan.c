@@ -287,7 +287,31 @@ static hlo_status_t make_buffers(hlo_planner_t* planner) {
   return hlo_ok();
 }
 
-// Memory that a kernel has for the time of its step.
+// Whether everything that the first phase of a fusion reads is there before the loop.
+static bool is_known_before(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
+                            const hlo_node_t* loop) {
+  bool found = false;
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    if (!hlo_kernel_prepares(planner->plan->kernels[fusion->index], i)) continue;
+    uint32_t root = hlo_planner_root(planner, fusion->inputs[i]);
+    if (planner->ranges[root].begin >= planner->begins[loop->index]) return false;
+    found = true;
+  }
+  return found;
+}
+
+// The outermost of the loops around a step that its first phase may run before; NULL: none.
+static const hlo_node_t* find_prepared(const hlo_planner_t* planner, const hlo_step_t* step) {
+  const hlo_node_t* found = NULL;
+  const hlo_node_t* loop = step->node->parent->parent;
+  while (loop && loop->op == HLO_OP_while && is_known_before(planner, step->fusion, loop)) {
+    found = loop;
+    loop = loop->parent->parent;
+  }
+  return found;
+}
+
+// Memory that a kernel has for the time of its step, or from before the loop that it prepares for.
 static hlo_status_t make_scratch(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
@@ -298,11 +322,13 @@ static hlo_status_t make_scratch(hlo_planner_t* planner) {
       const hlo_kernel_t* kernel = planner->plan->kernels[step->fusion->index];
       size_t bytes = kernel ? hlo_kernel_scratch_bytes(kernel) : 0;
       if (!bytes) continue;
-      uint32_t position = planner->begins[step->node->index];
+      const hlo_node_t* loop = find_prepared(planner, step);
+      planner->plan->prepared[step->fusion->index] = loop;
+      const hlo_node_t* user = loop ? loop : step->node;
+      hlo_plan_range_t range = {planner->begins[user->index], planner->ends[user->index]};
       uint32_t buffer = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
       if (buffer == HLO_PLAN_NONE ||
-          !hlo_planner_add_stay(planner, buffer, (hlo_plan_range_t){position, position},
-                                HLO_PLAN_NONE)) {
+          !hlo_planner_add_stay(planner, buffer, range, HLO_PLAN_NONE)) {
         return hlo_arena_status(planner->arena);
       }
       planner->scratch_buffers[step->fusion->index] = buffer;

@@ -51,6 +51,7 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
   if (plan->scratch[fusion->index].kind != HLO_PLACE_NONE) {
     hlo_strbuf_puts(out, " with ");
     print_place(&plan->scratch[fusion->index], out);
+    if (plan->prepared[fusion->index]) hlo_strbuf_puts(out, " prepared before the loop");
   }
   if (fusion->model && fusion->model != fusion) {
     hlo_strbuf_printf(out, " as %u", fusion->model->index);

@@ -3,6 +3,7 @@
 // elements of its operands an element needs.
 #include "codegen/tiled.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -100,15 +101,32 @@ static void wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
   }
 }
 
-// Asks for the range of the only digit of `expr` to be cut where `expr` reaches `bound`.
+// The first value of a term's digit for which the whole reaches `distance` with this much beside it, or,
+// when it falls, stays below.
+static int64_t first_beyond(int64_t coefficient, int64_t distance) {
+  return coefficient > 0 ? -floor_div(-distance, coefficient)
+                         : floor_div(-distance, -coefficient) + 1;
+}
+
+// Asks for the range of a digit to be cut where `expr` reaches `bound`, if all else in it does not matter:
+// the digit with the largest steps.
 static void wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
-  if (t->wish || expr->term_count != 1 || expr->terms[0].atom->kind != HLO_EXPR_DIGIT) return;
-  const hlo_expr_term_t* term = &expr->terms[0];
+  const hlo_expr_term_t* term = NULL;
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_term_t* other = &expr->terms[i];
+    if (!term || llabs(other->coefficient) > llabs(term->coefficient)) term = other;
+  }
+  if (t->wish || !term || term->atom->kind != HLO_EXPR_DIGIT) return;
   const hlo_tiled_digit_t* digit = &t->digits[term->atom->number];
   if (digit->space != 0) return;
-  // First digit value on the other side of the bound: expression >= bound, or for a falling one below.
-  int64_t k = term->coefficient, distance = bound - expr->constant;
-  int64_t at = k > 0 ? -floor_div(-distance, k) : floor_div(-distance, -k) + 1;
+  int64_t k = term->coefficient, distance = bound - expr->constant, rest_low = 0, rest_high = 0;
+  if (expr->term_count > 1) {
+    int64_t at_low = k * digit->low, at_high = k * (digit->end - 1);
+    rest_low = expr->low - expr->constant - (k > 0 ? at_low : at_high);
+    rest_high = expr->high - expr->constant - (k > 0 ? at_high : at_low);
+  }
+  int64_t at = first_beyond(k, distance - rest_low);
+  if (at != first_beyond(k, distance - rest_high)) return;
   if (at > digit->low && at < digit->end) wish(t, HLO_TILED_CUT, term->atom->number, at);
 }
 

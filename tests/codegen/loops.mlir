@@ -194,3 +194,40 @@ func.func @main(%x: tensor<16xui64>, %p: tensor<i1>) -> (tensor<ui64>, tensor<i1
     }
   return %0#2, %0#1, %0#3 : tensor<ui64>, tensor<i1>, tensor<ui64>
 }
+// -----
+// Products with weights that no turn changes: one is made in each turn of the outer loop, one is an argument.
+func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x256xf32>)
+    -> (tensor<32x256xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %small = stablehlo.constant dense<0.004> : tensor<256x512xf32>
+  %0:4 = stablehlo.while(%i = %zero, %a = %x, %m = %w, %n = %zero)
+      : tensor<i32>, tensor<32x256xf32>, tensor<256x512xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %scaled = stablehlo.multiply %m, %small : tensor<256x512xf32>
+      %1:3 = stablehlo.while(%j = %zero, %b = %a, %k = %n)
+          : tensor<i32>, tensor<32x256xf32>, tensor<i32>
+        cond {
+          %p = stablehlo.compare LT, %j, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        } do {
+          %c = stablehlo.dot_general %b, %scaled, contracting_dims = [1] x [0]
+              : (tensor<32x256xf32>, tensor<256x512xf32>) -> tensor<32x512xf32>
+          %d = stablehlo.dot_general %c, %v, contracting_dims = [1] x [0]
+              : (tensor<32x512xf32>, tensor<512x256xf32>) -> tensor<32x256xf32>
+          %e = stablehlo.tanh %d : tensor<32x256xf32>
+          %j2 = stablehlo.add %j, %one : tensor<i32>
+          %k2 = stablehlo.add %k, %i : tensor<i32>
+          stablehlo.return %j2, %e, %k2 : tensor<i32>, tensor<32x256xf32>, tensor<i32>
+        }
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %1#1, %scaled, %1#2
+          : tensor<i32>, tensor<32x256xf32>, tensor<256x512xf32>, tensor<i32>
+    }
+  return %0#1, %0#3 : tensor<32x256xf32>, tensor<i32>
+}

@@ -7,7 +7,7 @@
 #include "codegen/elementwise.h"
 
 // Costs decide what is cut and packed, never results.
-static const double CHUNK_NS = 25000.0, SERIAL_NS = 50000.0, FMA_PER_NS = 6.0;  // vectors
+static const double CHUNK_NS = 8000.0, SERIAL_NS = 20000.0, FMA_PER_NS = 6.0;  // vectors
 enum {
   MAX_CHUNKS = 64,
   FEW_CHUNKS = 16,  // enough to share out
@@ -399,6 +399,17 @@ uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
   if (number + 1 == hlo_matmul_phase_count(m)) return HLO_MATMUL_MULTIPLY;
   return number == 0 && is_padding(m) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
+}
+
+bool hlo_matmul_prepares(const hlo_matmul_t* m, uint32_t input) {
+  hlo_matmul_phase_t first = hlo_matmul_phase(m, 0);
+  for (uint32_t side = 0; side < 2; ++side) {
+    bool is_read = first == HLO_MATMUL_PAD    ? m->padding[side].is_used
+                   : first == HLO_MATMUL_PACK ? m->operands[side].is_packed
+                                              : false;
+    if (is_read && m->operands[side].input == input) return true;
+  }
+  return false;
 }
 
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {

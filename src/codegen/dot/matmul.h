@@ -148,6 +148,8 @@ bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int
                                   uint32_t parts);
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
+/// hlo_kernel_prepares().
+bool hlo_matmul_prepares(const hlo_matmul_t* matmul, uint32_t input);
 uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* matmul, uint32_t phase);
 typedef enum hlo_matmul_phase {
   HLO_MATMUL_PAD,
