@@ -136,6 +136,15 @@ typedef struct target {
   hlo_ref_fn_t run;
 } target_t;
 
+// LAPACK's names: a letter for the type, two for the matrix (others if it is complex), the rest.
+#define LAPACK_NAMED(real, complex, rest, function)                     \
+  {"lapack_s" real rest "_ffi", hlo_custom_lapack_##function},          \
+      {"lapack_d" real rest "_ffi", hlo_custom_lapack_##function},      \
+      {"lapack_c" complex rest "_ffi", hlo_custom_lapack_##function}, { \
+    "lapack_z" complex rest "_ffi", hlo_custom_lapack_##function        \
+  }
+#define LAPACK(matrix, rest, function) LAPACK_NAMED(matrix, matrix, rest, function)
+
 static const target_t targets[] = {
     {"check.eq", custom_check_eq},
     {"check.expect_eq", custom_check_expect_eq},
@@ -170,18 +179,12 @@ static const target_t targets[] = {
     {"mhlo.erf", hlo_ref_chlo_erf},
     {"mhlo.sinh", hlo_ref_chlo_sinh},
     {"mhlo.tan", hlo_ref_chlo_tan},
-    {"lapack_spotrf_ffi", hlo_custom_lapack_potrf},
-    {"lapack_dpotrf_ffi", hlo_custom_lapack_potrf},
-    {"lapack_strsm_ffi", hlo_custom_lapack_trsm},
-    {"lapack_dtrsm_ffi", hlo_custom_lapack_trsm},
-    {"lapack_sgetrf_ffi", hlo_custom_lapack_getrf},
-    {"lapack_dgetrf_ffi", hlo_custom_lapack_getrf},
-    {"lapack_sgeqrf_ffi", hlo_custom_lapack_geqrf},
-    {"lapack_dgeqrf_ffi", hlo_custom_lapack_geqrf},
-    {"lapack_sorgqr_ffi", hlo_custom_lapack_orgqr},
-    {"lapack_dorgqr_ffi", hlo_custom_lapack_orgqr},
-    {"lapack_ssyevd_ffi", hlo_custom_lapack_syevd},
-    {"lapack_dsyevd_ffi", hlo_custom_lapack_syevd},
+    LAPACK("po", "trf", potrf),
+    LAPACK("tr", "sm", trsm),
+    LAPACK("ge", "trf", getrf),
+    LAPACK("ge", "qrf", geqrf),
+    LAPACK_NAMED("or", "un", "gqr", orgqr),
+    LAPACK_NAMED("sy", "he", "evd", syevd),
 };
 
 uint32_t hlo_custom_call_count(void) {

@@ -1,153 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
-// cholesky and triangular_solve: batches of matrices, each converted to double (or complex double),
-// factorised or solved by kernels/lapack_ref.h, and rounded once.
+// cholesky and triangular_solve: batches of matrices, by kernels/lapack.h in their own type; narrow
+// floats are converted to double and rounded once.
 #include <math.h>
 #include <string.h>
 
 #include "interp/ref_batches.h"
 #include "interp/ref_util.h"
-#include "kernels/lapack_ref.h"
+#include "kernels/lapack.h"
 
-// Working memory for matrices of `count` elements in F64 or C128.
-static hlo_status_t work_alloc(hlo_dtype_t wide, int64_t count, void** out_work) {
-  size_t bytes = 0;
-  if (!hlo_size_mul((size_t)count, hlo_dtype_size_bytes(wide), &bytes)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
-  }
-  *out_work = hlo_mem_alloc_aligned(bytes, 64);
-  return *out_work ? hlo_ok() : hlo_status_out_of_memory(bytes);
+// What a batch works in.
+typedef struct {
+  hlo_dtype_t dtype, wide;
+  const hlo_parallel_t* parallel;  // inside of a matrix, if there is only one
+  int64_t elements;                // of one element of the batch, all matrices
+  size_t wide_bytes, lapack_bytes;
+} batch_t;
+
+static hlo_status_t batch_init(hlo_eval_t* eval, hlo_dtype_t dtype, int64_t count, int64_t elements,
+                               int64_t m, int64_t n, batch_t* batch, hlo_batches_t* batches) {
+  *batch = (batch_t){.dtype = dtype, .wide = HLO_DTYPE_F64, .elements = elements};
+  if (hlo_lapack_supports(dtype)) batch->wide = dtype;
+  if (count == 1) batch->parallel = hlo_eval_parallel(eval);
+  batches->count = count;
+  batches->elements = elements;
+  const bool fits =
+      hlo_size_mul((size_t)elements, hlo_dtype_size_bytes(batch->wide), &batch->wide_bytes) &&
+      hlo_size_add(batch->wide_bytes, 63, &batch->wide_bytes) &&
+      hlo_lapack_scratch_bytes(batch->wide, m, n, &batch->lapack_bytes);
+  batch->wide_bytes &= ~(size_t)63;
+  return fits && hlo_size_add(batch->wide_bytes, batch->lapack_bytes, &batches->scratch_bytes)
+             ? hlo_ok()
+             : hlo_status_out_of_memory(SIZE_MAX);
 }
 
-static hlo_dtype_t wide_type(hlo_dtype_t dtype) {
-  return hlo_dtype_is_complex(dtype) ? HLO_DTYPE_C128 : HLO_DTYPE_F64;
+static hlo_lapack_work_t batch_work(const batch_t* batch, void* scratch) {
+  return (hlo_lapack_work_t){(char*)scratch + batch->wide_bytes, batch->lapack_bytes,
+                             batch->parallel};
 }
 
-// Factor of the n x n matrix in `work`: the other triangle becomes zero, or all NaN without a
-// factor.
-static void factor_matrix(bool lower, bool is_complex, int64_t n, void* work) {
-  const hlo_matrix_t real = {work, n, 1};
-  const hlo_zmatrix_t complex_ = {work, n, 1};
-  const int64_t failed =
-      is_complex ? hlo_lapack_zpotrf(lower, n, complex_) : hlo_lapack_potrf(lower, n, real);
-  const int64_t parts = is_complex ? 2 : 1;
-  double* values = work;
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < n; j++) {
-      for (int64_t p = 0; p < parts; p++) {
-        double* value = &values[(i * n + j) * parts + p];
-        if (failed)
-          *value = NAN;
-        else if (lower ? j > i : j < i)
-          *value = 0;
+typedef struct {
+  batch_t batch;
+  bool is_lower;
+  int64_t n;
+  const char* a;
+  char* factor;
+} cholesky_t;
+
+// The other triangle of the factor is zero; without a factor everything is NaN.
+static void factor_one(const void* arg, int64_t index, void* scratch) {
+  const cholesky_t* c = arg;
+  const hlo_dtype_t wide = c->batch.wide;
+  const int64_t n = c->n;
+  const size_t count = (size_t)c->batch.elements, each = hlo_dtype_size_bytes(wide);
+  const size_t at = (size_t)index * count * hlo_dtype_size_bytes(c->batch.dtype);
+  const hlo_lapack_work_t work = batch_work(&c->batch, scratch);
+  hlo_dtype_convert(c->batch.dtype, c->a + at, wide, scratch, count);
+  char* bytes = scratch;
+  if (hlo_lapack_potrf(wide, c->is_lower, n, scratch, n, &work)) {
+    const bool is_double = wide == HLO_DTYPE_F64 || wide == HLO_DTYPE_C128;
+    const size_t parts = count * each / (is_double ? sizeof(double) : sizeof(float));
+    for (size_t i = 0; i < parts; i++) {
+      if (is_double) {
+        ((double*)scratch)[i] = NAN;
+      } else {
+        ((float*)scratch)[i] = NAN;
       }
-      if (is_complex && i == j && !failed) values[(i * n + j) * 2 + 1] = 0;
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t first = c->is_lower ? i + 1 : 0, last = c->is_lower ? n : i;
+      memset(bytes + (size_t)(i * n + first) * each, 0, (size_t)(last - first) * each);
     }
   }
+  hlo_dtype_convert(wide, scratch, c->batch.dtype, c->factor + at, count);
 }
 
 hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                               hlo_tensor_t** results) {
   const hlo_tensor_t* a = operands[0];
-  const bool lower = hlo_node_attr_bool(node, HLO_ATTR_lower, false);
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs square matrices");
   }
-  const int64_t n = a->dims[a->rank - 1], count = n * n;
-  const hlo_dtype_t wide = wide_type(a->dtype);
+  const int64_t n = a->dims[a->rank - 1];
+  cholesky_t cholesky = {
+      .is_lower = hlo_node_attr_bool(node, HLO_ATTR_lower, false), .n = n, .a = a->data};
+  hlo_batches_t batches = {.run = factor_one, .arg = &cholesky};
+  HLO_TRY(batch_init(eval, a->dtype, n ? a->element_count / (n * n) : 0, n * n, n, n,
+                     &cholesky.batch, &batches));
   hlo_tensor_t* result = NULL;
-  void* work = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, a->rank, a->dims, &result));
-  hlo_status_t status = work_alloc(wide, count, &work);
-  if (!hlo_status_is_ok(status)) {
+  cholesky.factor = result->data;
+  hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), &batches);
+  if (hlo_status_is_ok(status)) {
+    results[0] = result;
+  } else {
     hlo_tensor_release(result);
-    return status;
   }
-  const size_t matrix_bytes = (size_t)count * hlo_tensor_element_bytes(a);
-  for (size_t at = 0; at < a->size_bytes; at += matrix_bytes) {
-    hlo_dtype_convert(a->dtype, (const char*)a->data + at, wide, work, (size_t)count);
-    factor_matrix(lower, wide == HLO_DTYPE_C128, n, work);
-    hlo_dtype_convert(wide, work, a->dtype, (char*)result->data + at, (size_t)count);
-  }
-  hlo_mem_free(work);
-  results[0] = result;
-  return hlo_ok();
+  return status;
 }
 
 // A triangular solve of one matrix pair.
 typedef struct {
-  bool left, lower, unit;
-  hlo_transpose_t transpose;
+  batch_t batch;
+  hlo_triangle_t triangle;
   int64_t m, n, order;
+  const char *a, *b;
+  char* x;
 } solve_t;
-
-static void solve_matrix(const solve_t* s, bool is_complex, void* a, void* b) {
-  if (is_complex) {
-    hlo_lapack_ztrsm(s->left, s->lower, s->transpose, s->unit, s->m, s->n,
-                     (hlo_zmatrix_t){a, s->order, 1}, (hlo_zmatrix_t){b, s->n, 1});
-  } else {
-    hlo_lapack_trsm(s->left, s->lower, s->transpose, s->unit, s->m, s->n,
-                    (hlo_matrix_t){a, s->order, 1}, (hlo_matrix_t){b, s->n, 1});
-  }
-}
 
 static hlo_status_t solve_init(solve_t* s, const hlo_node_t* node, const hlo_tensor_t* a,
                                const hlo_tensor_t* b) {
-  s->left = hlo_node_attr_bool(node, HLO_ATTR_left_side, true);
-  s->lower = hlo_node_attr_bool(node, HLO_ATTR_lower, true);
-  s->unit = hlo_node_attr_bool(node, HLO_ATTR_unit_diagonal, false);
+  s->triangle.is_left = hlo_node_attr_bool(node, HLO_ATTR_left_side, true);
+  s->triangle.is_lower = hlo_node_attr_bool(node, HLO_ATTR_lower, true);
+  s->triangle.is_unit = hlo_node_attr_bool(node, HLO_ATTR_unit_diagonal, false);
   const hlo_attr_t* transpose = hlo_node_attr(node, HLO_ATTR_transpose_a);
-  s->transpose = !transpose || transpose->i == HLO_TRANSPOSE_NO_TRANSPOSE ? HLO_LAPACK_PLAIN
-                 : transpose->i == HLO_TRANSPOSE_ADJOINT                  ? HLO_LAPACK_ADJOINT
-                                                                          : HLO_LAPACK_TRANSPOSED;
+  s->triangle.form = !transpose || transpose->i == HLO_TRANSPOSE_NO_TRANSPOSE ? HLO_LAPACK_PLAIN
+                     : transpose->i == HLO_TRANSPOSE_ADJOINT                  ? HLO_LAPACK_ADJOINT
+                                                             : HLO_LAPACK_TRANSPOSED;
   bool fits = a->rank >= 2 && a->rank == b->rank;
   for (uint32_t d = 0; fits && d + 2 < a->rank; d++) fits = a->dims[d] == b->dims[d];
   if (fits) {
     s->m = b->dims[b->rank - 2];
     s->n = b->dims[b->rank - 1];
     s->order = a->dims[a->rank - 1];
-    fits = a->dims[a->rank - 2] == s->order && s->order == (s->left ? s->m : s->n);
+    fits = a->dims[a->rank - 2] == s->order && s->order == (s->triangle.is_left ? s->m : s->n);
   }
   return fits ? hlo_ok()
               : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the matrices do not fit");
 }
 
-typedef struct {
-  solve_t solve;
-  hlo_dtype_t dtype, wide;
-  const char *a, *b;
-  char* x;
-} solve_batch_t;
-
 static void solve_one(const void* arg, int64_t index, void* scratch) {
-  const solve_batch_t* batch = arg;
-  const size_t a_count = (size_t)(batch->solve.order * batch->solve.order);
-  const size_t b_count = (size_t)(batch->solve.m * batch->solve.n);
-  const size_t bytes = hlo_dtype_size_bytes(batch->dtype), at = (size_t)index * bytes;
-  char* wide_b = (char*)scratch + a_count * hlo_dtype_size_bytes(batch->wide);
-  hlo_dtype_convert(batch->dtype, batch->a + at * a_count, batch->wide, scratch, a_count);
-  hlo_dtype_convert(batch->dtype, batch->b + at * b_count, batch->wide, wide_b, b_count);
-  solve_matrix(&batch->solve, batch->wide == HLO_DTYPE_C128, scratch, wide_b);
-  hlo_dtype_convert(batch->wide, wide_b, batch->dtype, batch->x + at * b_count, b_count);
+  const solve_t* s = arg;
+  const hlo_dtype_t dtype = s->batch.dtype, wide = s->batch.wide;
+  const size_t a_count = (size_t)(s->order * s->order), b_count = (size_t)(s->m * s->n);
+  const size_t at = (size_t)index * hlo_dtype_size_bytes(dtype);
+  char* b = (char*)scratch + a_count * hlo_dtype_size_bytes(wide);
+  const hlo_lapack_work_t work = batch_work(&s->batch, scratch);
+  hlo_triangle_t triangle = s->triangle;
+  triangle.a = scratch;
+  triangle.lda = s->order;
+  hlo_dtype_convert(dtype, s->a + at * a_count, wide, scratch, a_count);
+  hlo_dtype_convert(dtype, s->b + at * b_count, wide, b, b_count);
+  hlo_lapack_trsm(wide, &triangle, s->m, s->n, b, s->n, &work);
+  hlo_dtype_convert(wide, b, dtype, s->x + at * b_count, b_count);
 }
 
 hlo_status_t hlo_ref_triangular_solve(hlo_eval_t* eval, const hlo_node_t* node,
                                       hlo_tensor_t** operands, hlo_tensor_t** results) {
   const hlo_tensor_t *a = operands[0], *b = operands[1];
-  solve_batch_t batch = {
-      .dtype = a->dtype, .wide = wide_type(a->dtype), .a = a->data, .b = b->data};
-  HLO_TRY(solve_init(&batch.solve, node, a, b));
-  const int64_t a_count = batch.solve.order * batch.solve.order;
-  const int64_t b_count = batch.solve.m * batch.solve.n;
-  hlo_batches_t batches = {
-      .count = b_count ? b->element_count / b_count : 0, .run = solve_one, .arg = &batch};
-  if (__builtin_add_overflow(a_count, b_count, &batches.elements) ||
-      !hlo_size_mul((size_t)batches.elements, hlo_dtype_size_bytes(batch.wide),
-                    &batches.scratch_bytes)) {
+  solve_t solve = {.a = a->data, .b = b->data};
+  HLO_TRY(solve_init(&solve, node, a, b));
+  const int64_t b_count = solve.m * solve.n;
+  int64_t elements;
+  hlo_batches_t batches = {.run = solve_one, .arg = &solve};
+  if (__builtin_add_overflow(solve.order * solve.order, b_count, &elements)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
+  HLO_TRY(batch_init(eval, a->dtype, b_count ? b->element_count / b_count : 0, elements,
+                     solve.order, solve.triangle.is_left ? solve.n : solve.m, &solve.batch,
+                     &batches));
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, b->rank, b->dims, &result));
-  batch.x = result->data;
+  solve.x = result->data;
   hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), &batches);
   if (hlo_status_is_ok(status)) {
     results[0] = result;

@@ -73,7 +73,7 @@ void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {
   const variants_t* variants = variants_of(dtype);
   const size_t bytes = hlo_dtype_size_bytes(dtype);
   if (gemm->k == 0) {
-    for (int64_t i = 0; i < gemm->m; i++) {
+    for (int64_t i = 0; gemm->mode == HLO_GEMM_SET && i < gemm->m; i++) {
       __builtin_memset((char*)gemm->c + (size_t)(i * gemm->c_row) * bytes, 0,
                        (size_t)gemm->n * bytes);
     }

@@ -8,7 +8,15 @@
 
 #include "base/dtype.h"
 
-/// c[m x n] = a[m x k] * b[k x n] (k = 0 gives zeros). Strides in elements.
+/// What becomes of c.
+typedef enum hlo_gemm_mode {
+  HLO_GEMM_SET,       // c = a b
+  HLO_GEMM_ADD,       // c += a b
+  HLO_GEMM_SUBTRACT,  // c -= a b
+} hlo_gemm_mode_t;
+
+/// c[m x n] = a[m x k] * b[k x n], or added or subtracted (k = 0: a product of zeros). Strides in
+/// elements.
 typedef struct hlo_gemm {
   int64_t m, n, k;
   const void* a;
@@ -17,6 +25,7 @@ typedef struct hlo_gemm {
   int64_t b_row, b_col;
   void* c;
   int64_t c_row;  // rows of c are dense
+  hlo_gemm_mode_t mode;
 } hlo_gemm_t;
 
 /// Bytes of scratch memory (64-byte aligned) that hlo_gemm() needs for products of at most these

@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void NAME(multiply)(
 }
 
 static void NAME(tile)(int64_t k, const T* a, const T* b, T* c, int64_t c_row, int64_t live_rows,
-                       int64_t live_cols, int is_first) {
+                       int64_t live_cols, hlo_gemm_mode_t mode) {
   NAME(vec) acc[TILE_ROWS][TILE_VECTORS] = {0};
   NAME(multiply)(k, a, b, acc);
   if (live_rows == TILE_ROWS && live_cols == NAME(cols)) {
@@ -67,8 +67,8 @@ static void NAME(tile)(int64_t k, const T* a, const T* b, T* c, int64_t c_row, i
       for (int v = 0; v < TILE_VECTORS; v++) {
         T* place = c + r * c_row + v * NAME(lanes);
         NAME(vec) old = {0};
-        if (!is_first) __builtin_memcpy(&old, place, sizeof(old));
-        old += acc[r][v];
+        if (mode != HLO_GEMM_SET) __builtin_memcpy(&old, place, sizeof(old));
+        old = mode == HLO_GEMM_SUBTRACT ? old - acc[r][v] : old + acc[r][v];
         __builtin_memcpy(place, &old, sizeof(old));
       }
     }
@@ -77,20 +77,29 @@ static void NAME(tile)(int64_t k, const T* a, const T* b, T* c, int64_t c_row, i
   for (int64_t r = 0; r < live_rows; r++) {
     T line[NAME(cols)];
     __builtin_memcpy(line, acc[r], sizeof(line));
-    for (int64_t j = 0; j < live_cols; j++) {
-      c[r * c_row + j] = is_first ? line[j] : c[r * c_row + j] + line[j];
+    T* row = c + r * c_row;
+    switch (mode) {
+      case HLO_GEMM_SET:
+        for (int64_t j = 0; j < live_cols; j++) row[j] = line[j];
+        break;
+      case HLO_GEMM_ADD:
+        for (int64_t j = 0; j < live_cols; j++) row[j] += line[j];
+        break;
+      case HLO_GEMM_SUBTRACT:
+        for (int64_t j = 0; j < live_cols; j++) row[j] -= line[j];
+        break;
     }
   }
 }
 
 // One packed block: rows x cols of c, depth k.
 static void NAME(block)(int64_t rows, int64_t cols, int64_t k, const T* a, const T* b, T* c,
-                        int64_t c_row, int is_first) {
+                        int64_t c_row, hlo_gemm_mode_t mode) {
   for (int64_t j = 0; j < cols; j += NAME(cols)) {
     const int64_t live_cols = cols - j < NAME(cols) ? cols - j : NAME(cols);
     for (int64_t i = 0; i < rows; i += TILE_ROWS) {
       const int64_t live_rows = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
-      NAME(tile)(k, a + i * k, b + j * k, c + i * c_row + j, c_row, live_rows, live_cols, is_first);
+      NAME(tile)(k, a + i * k, b + j * k, c + i * c_row + j, c_row, live_rows, live_cols, mode);
     }
   }
 }
@@ -114,7 +123,7 @@ void NAME(gemm)(const hlo_gemm_t* gemm, void* scratch) {
         NAME(pack)(TILE_ROWS, rows, depth, a + i * gemm->a_row + p * gemm->a_col, gemm->a_row,
                    gemm->a_col, packed_a);
         NAME(block)(rows, cols, depth, packed_a, packed_b, c + i * gemm->c_row + j, gemm->c_row,
-                    p == 0);
+                    p == 0 || gemm->mode != HLO_GEMM_SET ? gemm->mode : HLO_GEMM_ADD);
       }
     }
   }

@@ -19,9 +19,11 @@ static T NAME(dot)(int64_t k, const T* a, const T* b) {
 static void NAME(dots)(const hlo_gemm_t* gemm) {
   for (int64_t i = 0; i < gemm->m; i++) {
     for (int64_t j = 0; j < gemm->n; j++) {
-      ((T*)gemm->c)[i * gemm->c_row + j] =
-          NAME(dot)(gemm->k, (const T*)gemm->a + i * gemm->a_row,
-                    (const T*)gemm->b + j * gemm->b_col);
+      const T dot = NAME(dot)(gemm->k, (const T*)gemm->a + i * gemm->a_row,
+                              (const T*)gemm->b + j * gemm->b_col);
+      T* place = (T*)gemm->c + i * gemm->c_row + j;
+      *place = gemm->mode == HLO_GEMM_SET ? dot : gemm->mode == HLO_GEMM_ADD ? *place + dot
+                                                                             : *place - dot;
     }
   }
 }
@@ -29,16 +31,17 @@ static void NAME(dots)(const hlo_gemm_t* gemm) {
 // c = a * b for b with dense rows (b_col 1): each row of c gathers scaled rows of b.
 static void NAME(sums)(const hlo_gemm_t* gemm) {
   enum { STEP = 1024 };
+  const T sign = gemm->mode == HLO_GEMM_SUBTRACT ? (T)-1 : 1;
   for (int64_t i = 0; i < gemm->m; i++) {
     const T* a = (const T*)gemm->a + i * gemm->a_row;
     for (int64_t j0 = 0; j0 < gemm->n; j0 += STEP) {
       const int64_t count = gemm->n - j0 < STEP ? gemm->n - j0 : STEP;
       T* restrict c = (T*)gemm->c + i * gemm->c_row + j0;
-      for (int64_t j = 0; j < count; j++) c[j] = 0;
+      for (int64_t j = 0; gemm->mode == HLO_GEMM_SET && j < count; j++) c[j] = 0;
       int64_t p = 0;
       for (; p + 4 <= gemm->k; p += 4) {
-        const T a0 = a[p * gemm->a_col], a1 = a[(p + 1) * gemm->a_col],
-                a2 = a[(p + 2) * gemm->a_col], a3 = a[(p + 3) * gemm->a_col];
+        const T a0 = sign * a[p * gemm->a_col], a1 = sign * a[(p + 1) * gemm->a_col],
+                a2 = sign * a[(p + 2) * gemm->a_col], a3 = sign * a[(p + 3) * gemm->a_col];
         const T* restrict b0 = (const T*)gemm->b + p * gemm->b_row + j0;
         const T* restrict b1 = b0 + gemm->b_row;
         const T* restrict b2 = b1 + gemm->b_row;
@@ -48,7 +51,7 @@ static void NAME(sums)(const hlo_gemm_t* gemm) {
         }
       }
       for (; p < gemm->k; p++) {
-        const T left = a[p * gemm->a_col];
+        const T left = sign * a[p * gemm->a_col];
         const T* restrict b = (const T*)gemm->b + p * gemm->b_row + j0;
         for (int64_t j = 0; j < count; j++) c[j] += left * b[j];
       }

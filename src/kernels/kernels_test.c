@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels against the plainest way to compute the same: matrix products of every variant that this
-// machine runs, transforms, factorisations.
+// machine runs, transforms.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,6 @@
 #include "kernels/gemm.h"
 #include "kernels/gemm_impl.h"
 #include "kernels/isa.h"
-#include "kernels/lapack_impl.h"
 
 // Small whole numbers make every sum exact. A linear congruential generator: the same everywhere.
 static uint32_t random_state = 1;
@@ -133,130 +132,10 @@ static void test_fft_lengths(void** state) {
   hlo_status_release(status);
 }
 
-enum { ORDER = 9 };
-
-// Entry (i, j) of the product of a and b, the first transposed if asked.
-static double product(hlo_matrix_t a, bool transposed, hlo_matrix_t b, int64_t i, int64_t j) {
-  double sum = 0;
-  for (int64_t k = 0; k < ORDER; k++) {
-    const double left = transposed ? a.data[k * a.row + i * a.col] : a.data[i * a.row + k * a.col];
-    sum += left * b.data[k * b.row + j * b.col];
-  }
-  return sum;
-}
-
-static void test_eigenvectors(void** state) {
-  (void)state;
-  double a[ORDER * ORDER], v[ORDER * ORDER], w[ORDER], work[ORDER];
-  for (int form = 0; form < 4; form++) {  // both triangles, both layouts
-    const bool lower = form & 1;
-    const hlo_matrix_t view = {v, form & 2 ? 1 : ORDER, form & 2 ? ORDER : 1};
-    const hlo_matrix_t full = {a, view.row, view.col};
-    for (int i = 0; i < ORDER; i++) {
-      for (int j = 0; j <= i; j++) a[i * ORDER + j] = a[j * ORDER + i] = small_number();
-    }
-    for (int i = 0; i < ORDER; i++) {
-      for (int j = 0; j < ORDER; j++) {
-        const bool is_read = lower ? j <= i : j >= i;
-        v[i * view.row + j * view.col] = is_read ? a[i * ORDER + j] : NAN;
-      }
-    }
-    assert_int_equal(hlo_lapack_syevd(true, lower, ORDER, view, w, work), 0);
-    for (int i = 0; i < ORDER; i++) {
-      assert_true(i == 0 || w[i - 1] <= w[i]);
-      for (int j = 0; j < ORDER; j++) {
-        assert_true(fabs(product(full, false, view, i, j) - w[j] * v[i * view.row + j * view.col]) <
-                    1e-12);
-        assert_true(fabs(product(view, true, view, i, j) - (i == j)) < 1e-13);
-      }
-    }
-  }
-}
-
-static void test_qr_and_lu(void** state) {
-  (void)state;
-  double a[ORDER * ORDER], q[ORDER * ORDER], r[ORDER * ORDER], tau[ORDER];
-  int32_t pivots[ORDER];
-  const hlo_matrix_t q_view = {q, ORDER, 1}, r_view = {r, ORDER, 1};
-  for (int i = 0; i < ORDER * ORDER; i++) q[i] = a[i] = small_number();
-  hlo_lapack_geqrf(ORDER, ORDER, q_view, tau);
-  for (int i = 0; i < ORDER * ORDER; i++) r[i] = i % ORDER >= i / ORDER ? q[i] : 0;
-  hlo_lapack_orgqr(ORDER, ORDER, ORDER, q_view, tau);
-  for (int i = 0; i < ORDER * ORDER; i++) {
-    assert_true(fabs(product(q_view, false, r_view, i / ORDER, i % ORDER) - a[i]) < 1e-12);
-  }
-  memcpy(q, a, sizeof(a));
-  assert_int_equal(hlo_lapack_getrf(ORDER, ORDER, q_view, pivots), 0);
-  memcpy(r, q, sizeof(q));
-  for (int i = 0; i < ORDER; i++) {  // split into L (in q) and U (in r), apply the swaps to a
-    for (int j = 0; j < ORDER; j++) {
-      if (j > i) q[i * ORDER + j] = 0;
-      if (j == i) q[i * ORDER + j] = 1;
-      if (j < i) r[i * ORDER + j] = 0;
-      const double swap = a[i * ORDER + j];
-      a[i * ORDER + j] = a[(pivots[i] - 1) * ORDER + j];
-      a[(pivots[i] - 1) * ORDER + j] = swap;
-    }
-  }
-  for (int i = 0; i < ORDER * ORDER; i++) {
-    assert_true(fabs(product(q_view, false, r_view, i / ORDER, i % ORDER) - a[i]) < 1e-12);
-  }
-  memset(a, 0, sizeof(a));
-  assert_int_equal(hlo_lapack_getrf(2, 2, (hlo_matrix_t){a, 2, 1}, pivots), 1);
-}
-
-// Every factorisation on one matrix, results one after the other.
-static void factorise_all(const hlo_lapack_t* lapack, const double* a, double* out) {
-  enum { ORDER = 37, COUNT = ORDER * ORDER };
-  double tau[ORDER], w[ORDER], work[ORDER];
-  int32_t pivots[ORDER];
-  for (int form = 0; form < 10; form++, out += COUNT) {
-    const bool turned = form >= 5;
-    const hlo_matrix_t view = {out, turned ? 1 : ORDER, turned ? ORDER : 1};
-    memcpy(out, a, COUNT * sizeof(*out));
-    switch (form % 5) {
-      case 0: assert_int_equal(lapack->potrf(true, ORDER, view), 0); break;
-      case 1: assert_int_equal(lapack->getrf(ORDER, ORDER, view, pivots), 0); break;
-      case 2:
-        lapack->geqrf(ORDER, ORDER, view, tau);
-        lapack->orgqr(ORDER, ORDER, ORDER, view, tau);
-        break;
-      case 3: assert_int_equal(lapack->syevd(true, turned, ORDER, view, w, work), 0); break;
-      default:
-        lapack->trsm(true, true, HLO_LAPACK_PLAIN, false, ORDER, ORDER,
-                     (hlo_matrix_t){(double*)(uintptr_t)a, ORDER, 1}, view);
-    }
-  }
-}
-
-static void test_lapack_variants(void** state) {
-  (void)state;
-  enum { ORDER = 37, COUNT = ORDER * ORDER };
-  const hlo_lapack_t* variants[3] = {&hlo_lapack_generic};
-  int count = 1;
-#if defined(__x86_64__)
-  if (hlo_isa() >= HLO_ISA_AVX2) variants[count++] = &hlo_lapack_avx2;
-  if (hlo_isa() >= HLO_ISA_AVX512) variants[count++] = &hlo_lapack_avx512;
-#endif
-  double* a = hlo_mem_alloc(21 * COUNT * sizeof(*a));
-  for (int i = 0; i < ORDER; i++) {  // symmetric, heavy on the diagonal
-    for (int j = 0; j <= i; j++) {
-      a[i * ORDER + j] = a[j * ORDER + i] = small_number() + (i == j ? 1000 + i : 0);
-    }
-  }
-  factorise_all(variants[0], a, a + COUNT);
-  for (int v = 1; v < count; v++) {
-    factorise_all(variants[v], a, a + 11 * COUNT);
-    assert_memory_equal(a + COUNT, a + 11 * COUNT, 10 * COUNT * sizeof(*a));
-  }
-  hlo_mem_free(a);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gemm_variants), cmocka_unit_test(test_gemm_integers_wrap),
-      cmocka_unit_test(test_fft_lengths),   cmocka_unit_test(test_eigenvectors),
-      cmocka_unit_test(test_qr_and_lu),     cmocka_unit_test(test_lapack_variants),
+      cmocka_unit_test(test_fft_lengths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factorisations for AVX2.
 #define LAPACK hlo_lapack_avx2
-#include "kernels/lapack_ref.inl"
+#define VECTOR_BYTES 32
+#include "kernels/lapack_types.inl"

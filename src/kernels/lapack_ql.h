@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The iterations behind eigenvalues of tridiagonal and singular values of bidiagonal matrices: in
+// double for every type, apart from the vectors, which get their plane rotations in batches.
+#ifndef HLO_KERNELS_LAPACK_QL_H_
+#define HLO_KERNELS_LAPACK_QL_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HLO_ROTATIONS_SWEEPS = 32 };  // in a batch, at most
+
+/// Rotations of neighbouring rows. A sweep starts at a row and walks: the row it is at becomes
+/// c row + s next, and what it takes along c next - s row.
+typedef struct hlo_rotations {
+  int64_t sweep_count;
+  int64_t start[HLO_ROTATIONS_SWEEPS], count[HLO_ROTATIONS_SWEEPS];
+  int step[HLO_ROTATIONS_SWEEPS];        // 1 or -1: which row is next
+  int64_t offset[HLO_ROTATIONS_SWEEPS];  // of the sweep's first rotation in c and s
+  double *c, *s;                         // HLO_ROTATIONS_SWEEPS * n each
+} hlo_rotations_t;
+
+/// A symmetric tridiagonal matrix on its way to a diagonal one.
+typedef struct hlo_ql {
+  int64_t n;
+  double *d, *e;   // n each; e[i] joins i and i + 1
+  double epsilon;  // an off-diagonal entry is nothing beside its neighbours times this
+  int64_t at;      // eigenvalues before this one are found
+  int sweeps;      // spent on this one
+} hlo_ql_t;
+
+/// Does sweeps until a batch is full. Returns whether there is more
+/// to do; afterwards at < n says that n - at eigenvalues do not converge.
+/// source : Bowdler, Martin, Reinsch, Wilkinson 1968, "The QR and QL algorithms for symmetric
+///          matrices", implicit shifts
+bool hlo_ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations);
+
+#endif  // HLO_KERNELS_LAPACK_QL_H_

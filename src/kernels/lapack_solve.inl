@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Triangular solves, Cholesky and LU of one type. source: Golub and Van Loan, "Matrix Computations":
+// blocked triangular systems 3.1, LU 3.2 and 3.4, Cholesky 4.2; the panels are left-looking on
+// columns, so that each is read once for all that is subtracted from it.
+
+// ---- triangular solves ----------------------------------------------------------------------------
+
+// A triangle as its solver sees it: op done by strides.
+typedef struct NAME(system) {
+  hlo_lapack_operand_t a;
+  bool is_lower, is_unit;
+  int64_t order;
+  T* b;
+  int64_t ldb;
+} NAME(system_t);
+
+// Copies the square block of op(a) that starts at row and column i.
+static void NAME(load_block)(const NAME(system_t)* s, int64_t i, int64_t count, T* block) {
+  const T* data = (const T*)s->a.data + i * (s->a.row + s->a.col);
+  for (int64_t r = 0; r < count; r++) {
+    for (int64_t c = 0; c < count; c++) {
+      const T entry = data[r * s->a.row + c * s->a.col];
+      block[r * HLO_LAPACK_BLOCK + c] = s->a.is_conjugate ? NAME(conj)(entry) : entry;
+    }
+  }
+}
+
+// Solves with a dense block of at most HLO_LAPACK_BLOCK rows.
+static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, const T* block, T* b,
+                             int64_t ldb) {
+  for (int64_t step = 0; step < m; step++) {
+    const int64_t i = is_lower ? step : m - 1 - step, first = is_lower ? 0 : i + 1;
+    const T* row = block + i * HLO_LAPACK_BLOCK;
+    T* x = b + i * ldb;
+    NAME(subtract)(n, step, b + first * ldb, ldb, row + first, 1, x);
+    if (is_unit) continue;
+    const T pivot = row[i];
+    for (int64_t j = 0; j < n; j++) x[j] = x[j] / pivot;
+  }
+}
+
+// Solves for `count` columns of b from `first` on.
+static void NAME(solve_stripe)(const void* arg, int64_t first, int64_t count, void* scratch) {
+  const NAME(system_t)* s = arg;
+  T block[HLO_LAPACK_BLOCK * HLO_LAPACK_BLOCK];
+  T* b = s->b + first;
+  const int64_t blocks = (s->order + HLO_LAPACK_BLOCK - 1) / HLO_LAPACK_BLOCK;
+  for (int64_t step = 0; step < blocks; step++) {
+    const int64_t i = (s->is_lower ? step : blocks - 1 - step) * HLO_LAPACK_BLOCK;
+    const int64_t rows = NAME(least)(HLO_LAPACK_BLOCK, s->order - i);
+    const int64_t from = s->is_lower ? 0 : i + rows, known = s->is_lower ? i : s->order - from;
+    hlo_lapack_operand_t left = s->a;
+    left.data = (const T*)s->a.data + i * s->a.row + from * s->a.col;
+    NAME(product)(HLO_GEMM_SUBTRACT, rows, count, known, left, NAME(plain)(b + from * s->ldb, s->ldb),
+                  b + i * s->ldb, s->ldb, scratch);
+    NAME(load_block)(s, i, rows, block);
+    NAME(substitute)(s->is_lower, s->is_unit, rows, count, block, b + i * s->ldb, s->ldb);
+  }
+}
+
+static void NAME(trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, void* b, int64_t ldb,
+                       const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  const bool is_plain = triangle->form == HLO_LAPACK_PLAIN;
+  NAME(system_t) system = {.a = {triangle->a, triangle->lda, 1, false},
+                           .is_lower = triangle->is_lower,
+                           .is_unit = triangle->is_unit,
+                           .order = m,
+                           .b = b,
+                           .ldb = ldb};
+  // x op(a) = b is op(a)^T x^T = b^T: one more transposition.
+  if (is_plain == !triangle->is_left) {
+    system.a = (hlo_lapack_operand_t){triangle->a, 1, triangle->lda, false};
+    system.is_lower = !triangle->is_lower;
+  }
+  system.a.is_conjugate = triangle->form == HLO_LAPACK_ADJOINT;
+  if (triangle->is_left) {
+    NAME(run_stripes)(work, pieces, m, n, m * m / 2, NAME(solve_stripe), &system);
+    return;
+  }
+  T* turned = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
+  NAME(turn)(false, m, n, b, ldb, turned, m);
+  system.b = turned;
+  system.ldb = m;
+  system.order = n;
+  NAME(run_stripes)(work, pieces, n, m, n * n / 2, NAME(solve_stripe), &system);
+  NAME(turn)(false, n, m, turned, m, b, ldb);
+}
+
+// ---- Cholesky -------------------------------------------------------------------------------------
+
+// Columns of the factor; row c of the panel is column c, from the panel's first row on.
+static int64_t NAME(cholesky_panel)(int64_t m, int64_t count, T* panel, int64_t ldp) {
+  for (int64_t c = 0; c < count; c++) {
+    T* column = panel + c * ldp + c;
+    T row[HLO_LAPACK_BLOCK];
+    for (int64_t k = 0; k < c; k++) row[k] = NAME(conj)(panel[k * ldp + c]);
+    NAME(subtract)(m - c, c, panel + c, ldp, row, 1, column);
+    const R pivot = NAME(real)(column[0]);
+    if (!(pivot > 0)) return c + 1;
+    const R root = SQRT(pivot);
+    column[0] = root;
+    for (int64_t i = 1; i < m - c; i++) column[i] = column[i] / root;
+  }
+  return 0;
+}
+
+// What the rows right of a panel lose: panel panel', below the diagonal only.
+typedef struct NAME(trailing) {
+  T* a;  // the square that is left
+  int64_t lda;
+  const T* panel;  // its rows of the panel
+  int64_t ldp, count;
+} NAME(trailing_t);
+
+static void NAME(trailing_stripe)(const void* arg, int64_t first, int64_t rows, void* scratch) {
+  enum { STEP = 2 * HLO_LAPACK_BLOCK };
+  const NAME(trailing_t)* t = arg;
+  for (int64_t i = first; i < first + rows; i += STEP) {
+    const int64_t count = NAME(least)(STEP, first + rows - i);
+    const hlo_lapack_operand_t left = {t->panel + i, 1, t->ldp, false};
+    hlo_lapack_operand_t right = {t->panel, t->ldp, 1, true};
+    NAME(product)(HLO_GEMM_SUBTRACT, count, i, t->count, left, right, t->a + i * t->lda, t->lda,
+                  scratch);
+    T corner[STEP * STEP];
+    T* diagonal = t->a + i * (t->lda + 1);
+    right.data = t->panel + i;
+    NAME(product)(HLO_GEMM_SET, count, count, t->count, left, right, corner, STEP, scratch);
+    for (int64_t r = 0; r < count; r++) {
+      for (int64_t c = 0; c <= r; c++) diagonal[r * t->lda + c] -= corner[r * STEP + c];
+    }
+  }
+}
+
+static int64_t NAME(cholesky)(int64_t n, T* a, int64_t lda, const hlo_lapack_work_t* work,
+                              hlo_lapack_pieces_t pieces) {
+  T* panel = hlo_lapack_take(&pieces, (size_t)(n * HLO_LAPACK_BLOCK) * sizeof(T));
+  for (int64_t j = 0; j < n; j += HLO_LAPACK_BLOCK) {
+    const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, n - j), m = n - j;
+    T* corner = a + j * (lda + 1);
+    NAME(turn)(false, m, count, corner, lda, panel, m);
+    const int64_t failed = NAME(cholesky_panel)(m, count, panel, m);
+    for (int64_t r = 0; r < count; r++) {
+      for (int64_t c = 0; c <= r; c++) corner[r * lda + c] = panel[c * m + r];
+    }
+    NAME(turn)(false, count, m - count, panel + count, m, corner + count * lda, lda);
+    if (failed) return j + failed;
+    const NAME(trailing_t) trailing = {.a = corner + count * (lda + 1),
+                                       .lda = lda,
+                                       .panel = panel + count,
+                                       .ldp = m,
+                                       .count = count};
+    NAME(run_stripes)(work, pieces, m, m - count, (m - count) * count / 2, NAME(trailing_stripe),
+                      &trailing);
+  }
+  return 0;
+}
+
+static int64_t NAME(potrf)(bool is_lower, int64_t n, void* data, int64_t lda,
+                           const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  if (is_lower) return NAME(cholesky)(n, data, lda, work, pieces);
+  T* a = data;  // the upper factor is the adjoint of the lower one
+  T* turned = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(T));
+  NAME(turn)(true, n, n, a, lda, turned, n);
+  const int64_t failed = NAME(cholesky)(n, turned, n, work, pieces);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = i; j < n; j++) a[i * lda + j] = NAME(conj)(turned[j * n + i]);
+  }
+  return failed;
+}
+
+// ---- LU -------------------------------------------------------------------------------------------
+
+// Place of the largest of `count` entries; the first if none compares.
+static int64_t NAME(largest)(int64_t count, const T* x) {
+  enum { LANES = 16 };
+  R lanes[LANES], best = -1;
+  for (int l = 0; l < LANES; l++) lanes[l] = -1;
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    for (int l = 0; l < LANES; l++) {
+      const R size = NAME(size)(x[i + l]);
+      lanes[l] = size > lanes[l] ? size : lanes[l];
+    }
+  }
+  for (; i < count; i++) {
+    const R size = NAME(size)(x[i]);
+    best = size > best ? size : best;
+  }
+  for (int l = 0; l < LANES; l++) best = lanes[l] > best ? lanes[l] : best;
+  for (i = 0; i < count; i++) {
+    if (NAME(size)(x[i]) == best) return i;
+  }
+  return 0;
+}
+
+static inline void NAME(swap)(T* x, T* y) {
+  const T kept = *x;
+  *x = *y;
+  *y = kept;
+}
+
+// Columns of L and U; row c of the panel is column c. pivots: rows of the panel, 0-based.
+static int64_t NAME(lu_panel)(int64_t m, int64_t count, T* panel, int64_t ldp, int64_t* pivots) {
+  int64_t info = 0;
+  for (int64_t c = 0; c < count; c++) {
+    T* column = panel + c * ldp;
+    const int64_t done = NAME(least)(c, m);
+    for (int64_t k = 0; k < done; k++) {
+      NAME(swap)(&column[k], &column[pivots[k]]);
+    }
+    for (int64_t k = 0; k + 1 < done; k++) {
+      const T factor = column[k];
+      const T* lower = panel + k * ldp;
+      for (int64_t i = k + 1; i < done; i++) column[i] -= NAME(mul)(factor, lower[i]);
+    }
+    NAME(subtract)(m - done, done, panel + done, ldp, column, 1, column + done);
+    if (c >= m) continue;
+    const int64_t pivot = c + NAME(largest)(m - c, column + c);
+    pivots[c] = pivot;
+    if (NAME(size)(column[pivot]) == 0) {
+      if (info == 0) info = c + 1;
+      continue;
+    }
+    if (pivot != c) {
+      for (int64_t k = 0; k <= c; k++) NAME(swap)(&panel[k * ldp + c], &panel[k * ldp + pivot]);
+    }
+    const T head = column[c];
+    for (int64_t i = c + 1; i < m; i++) column[i] = column[i] / head;
+  }
+  return info;
+}
+
+typedef struct NAME(lu_step) {
+  T* a;  // from the panel's first row on
+  int64_t lda, first;  // where the columns start that take part
+  int64_t m, count;    // rows, columns of the panel
+  const T* panel;
+  const T* corner;  // the unit lower triangle
+  const int64_t* pivots;
+} NAME(lu_step_t);
+
+static void NAME(swap_rows)(const NAME(lu_step_t)* s, int64_t first, int64_t columns) {
+  for (int64_t k = 0; k < s->count; k++) {
+    if (s->pivots[k] == k) continue;
+    T *x = s->a + k * s->lda + first, *y = s->a + s->pivots[k] * s->lda + first;
+    for (int64_t j = 0; j < columns; j++) NAME(swap)(&x[j], &y[j]);
+  }
+}
+
+// The columns right of a panel: swap, solve for U, subtract L U.
+static void NAME(lu_stripe)(const void* arg, int64_t first, int64_t columns, void* scratch) {
+  const NAME(lu_step_t)* s = arg;
+  T* top = s->a + s->first + first;
+  NAME(swap_rows)(s, s->first + first, columns);
+  NAME(substitute)(true, true, s->count, columns, s->corner, top, s->lda);
+  const hlo_lapack_operand_t left = {s->panel + s->count, 1, s->m, false};
+  NAME(product)(HLO_GEMM_SUBTRACT, s->m - s->count, columns, s->count, left,
+                NAME(plain)(top, s->lda), top + s->count * s->lda, s->lda, scratch);
+}
+
+static int64_t NAME(getrf)(int64_t m, int64_t n, void* data, int64_t lda, int32_t* pivots,
+                           const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  T* a = data;
+  T* panel = hlo_lapack_take(&pieces, (size_t)(m * HLO_LAPACK_BLOCK) * sizeof(T));
+  T corner[HLO_LAPACK_BLOCK * HLO_LAPACK_BLOCK];
+  int64_t swaps[HLO_LAPACK_BLOCK], info = 0;
+  const int64_t steps = NAME(least)(m, n);
+  for (int64_t j = 0; j < steps; j += HLO_LAPACK_BLOCK) {
+    const int64_t count = NAME(least)(HLO_LAPACK_BLOCK, steps - j), rows = m - j;
+    NAME(turn)(false, rows, count, a + j * (lda + 1), lda, panel, rows);
+    const int64_t failed = NAME(lu_panel)(rows, count, panel, rows, swaps);
+    if (failed && !info) info = j + failed;
+    NAME(turn)(false, count, rows, panel, rows, a + j * (lda + 1), lda);
+    for (int64_t i = 0; i < count; i++) {
+      pivots[j + i] = (int32_t)(j + swaps[i] + 1);
+      for (int64_t c = 0; c < i; c++) corner[i * HLO_LAPACK_BLOCK + c] = panel[c * rows + i];
+    }
+    const NAME(lu_step_t) step = {.a = a + j * lda,
+                                  .lda = lda,
+                                  .first = j + count,
+                                  .m = rows,
+                                  .count = count,
+                                  .panel = panel,
+                                  .corner = corner,
+                                  .pivots = swaps};
+    NAME(swap_rows)(&step, 0, j);
+    NAME(run_stripes)(work, pieces, rows, n - j - count, rows * count, NAME(lu_stripe), &step);
+  }
+  return info;
+}
