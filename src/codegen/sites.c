@@ -10,6 +10,7 @@
 enum {
   CONSTANT_ALIGNMENT = 64,
   SPLAT_BYTES = 4096,         // splats up to this are kept whole, wherever they are used
+  COPY_CHUNK_BYTES = 1 << 19,
   UNALIGNED_BYTES = 1 << 20,  // literals from this on are used where they are, aligned or not
 };
 
@@ -231,7 +232,19 @@ int32_t hlo_site_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t sta
   return HLO_KERNEL_ERROR;
 }
 
-static void run_copy(const hlo_frame_t* frame, const hlo_site_table_t* table,
+typedef struct copy_job {
+  uint8_t* to;
+  const uint8_t* from;
+  size_t size_bytes;
+} copy_job_t;
+
+static void copy_chunk(void* arg, uint64_t chunk) {
+  const copy_job_t* job = arg;
+  const size_t at = chunk * COPY_CHUNK_BYTES, left = job->size_bytes - at;
+  memcpy(job->to + at, job->from + at, left < COPY_CHUNK_BYTES ? left : COPY_CHUNK_BYTES);
+}
+
+static void run_copy(hlo_frame_t* frame, const hlo_site_table_t* table,
                      const hlo_copy_site_t* site) {
   void* to = address_of(frame, table, &site->copy.to);
   if (site->splat) {
@@ -239,7 +252,11 @@ static void run_copy(const hlo_frame_t* frame, const hlo_site_table_t* table,
     return;
   }
   const void* from = address_of(frame, table, &site->copy.from);
-  if (from != to) memcpy(to, from, site->copy.size_bytes);
+  if (from == to) return;
+  copy_job_t job = {to, from, site->copy.size_bytes};
+  const hlo_parallel_t parallel = hlo_frame_parallel(frame);
+  const size_t chunks = (job.size_bytes + COPY_CHUNK_BYTES - 1) / COPY_CHUNK_BYTES;
+  hlo_parallel_for(&parallel, chunks, copy_chunk, &job);
 }
 
 // The generators with hidden state keep it in the frame, so that every run starts alike.

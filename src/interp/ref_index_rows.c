@@ -86,3 +86,40 @@ void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t co
     out_starts[i] = start;
   }
 }
+
+bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
+  for (uint32_t c = 0; c < rows->component_count; c++) {
+    if (rows->strides[c] % rows->row != 0) return false;
+  }
+  return true;
+}
+
+// One component that counts rows, 32 bits wide: read where it is.
+static bool select_single(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
+                          int64_t end, hlo_index_selection_t* out) {
+  const hlo_dtype_t dtype = rows->indices->dtype;
+  if (rows->component_count != 1 || rows->strides[0] != rows->row || end > INT32_MAX ||
+      (dtype != HLO_DTYPE_S32 && dtype != HLO_DTYPE_U32)) {
+    return false;
+  }
+  if (end > rows->limits[0] + 1) end = rows->limits[0] + 1;
+  out->count = 0;
+  if (low >= end) return true;
+  out->count = hlo_select_range((uint32_t)count, (const uint32_t*)rows->indices->data + first,
+                                (uint32_t)low, (uint32_t)(end - low), (uint32_t)rows->row,
+                                out->numbers, out->places);
+  return true;
+}
+
+void hlo_index_rows_select(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
+                           int64_t end, hlo_index_selection_t* out) {
+  if (select_single(rows, first, count, low, end, out)) return;
+  int64_t starts[HLO_INDEX_ROWS_BLOCK];
+  hlo_index_rows_read(rows, first, count, true, starts);
+  out->count = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (starts[i] < low * rows->row || starts[i] >= end * rows->row) continue;  // also -1
+    out->numbers[out->count] = (uint32_t)i;
+    out->places[out->count++] = (uint32_t)(starts[i] - low * rows->row);
+  }
+}

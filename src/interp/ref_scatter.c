@@ -4,9 +4,18 @@
 // copy, a recognised operation folds rows, any other body runs per element.
 #include <string.h>
 
+#include "base/os.h"
 #include "interp/ref_fold.h"
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
+
+enum {
+  PART_BYTES = 1 << 17,     // of updates, per part at least
+  PART_ELEMENTS = 1 << 30,  // of a result, per part at most
+  CACHE_LINE = 64,
+  PREFETCH_ROWS = 8,
+  PREFETCH_BYTES = 1024,
+};
 
 // A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
 typedef struct {
@@ -14,6 +23,7 @@ typedef struct {
   hlo_tensor_t** results;  // owned references
   hlo_tensor_t** updates;  // owned references
   hlo_region_fn_t* fn;
+  const hlo_parallel_t* parallel;
   hlo_op_t binary;
   bool is_overwrite;  // the body returns its updates
   hlo_index_vectors_t vectors;
@@ -232,20 +242,14 @@ static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int
   }
 }
 
-// In the order of the positions, on one thread: runs may meet.
-static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_t* rows,
-                                 const hlo_fold_t* fold) {
+// In the order of the positions, on one thread: runs may overlap.
+static hlo_status_t scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t* rows,
+                                        const hlo_fold_t* fold) {
   const int64_t step = hlo_index_rows_step(rows);
-  const size_t bytes = hlo_tensor_element_bytes(scatter->updates[0]);
   for (int64_t first = 0; first < rows->count; first += step) {
     int64_t starts[HLO_INDEX_ROWS_BLOCK];
     const int64_t count = rows->count - first < step ? rows->count - first : step;
     hlo_index_rows_read(rows, first, count, true, starts);
-    if (fold && rows->row == 1) {  // a run of one is inside or outside
-      fold->at(count, starts, (const char*)scatter->updates[0]->data + (size_t)first * bytes,
-               scatter->results[0]->data);
-      continue;
-    }
     for (int64_t i = 0; i < count; i++) {
       if (starts[i] >= 0) {
         scatter_run_at(scatter, fold, rows->row, starts[i], first + i);
@@ -256,6 +260,83 @@ static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_
       HLO_TRY(scatter_window(scatter, position, fold));
     }
   }
+  return hlo_ok();
+}
+
+// Windows that are rows. Every part of the work has rows of its own and looks at all positions, so that
+// an element sees its updates in their order however many parts there are.
+typedef struct {
+  const scatter_t* scatter;
+  const hlo_index_rows_t* rows;
+  const hlo_fold_t* fold;  // NULL: overwrites
+  int64_t row_count, rows_per_part;
+} row_job_t;
+
+static void prefetch(const char* from, int64_t bytes) {
+  for (int64_t at = 0; at < bytes && at < PREFETCH_BYTES; at += CACHE_LINE) {
+    __builtin_prefetch(from + at);
+  }
+}
+
+static void scatter_selected(const row_job_t* job, int64_t low, int64_t first,
+                             const hlo_index_selection_t* selection) {
+  const scatter_t* scatter = job->scatter;
+  const int64_t row = job->rows->row;
+  const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
+  char* out = (char*)scatter->results[0]->data + low * row * bytes;
+  const char* in = (const char*)scatter->updates[0]->data + first * row * bytes;
+  if (job->fold && row == 1) {
+    job->fold->at(selection->count, selection->numbers, selection->places, in, out);
+    return;
+  }
+  for (uint32_t i = 0; i < selection->count; i++) {
+    if (i + PREFETCH_ROWS < selection->count) {
+      const uint32_t next = i + PREFETCH_ROWS;
+      prefetch(out + selection->places[next] * bytes, row * bytes);
+      prefetch(in + selection->numbers[next] * row * bytes, row * bytes);
+    }
+    scatter_run_at(scatter, job->fold, row, low * row + selection->places[i],
+                   first + selection->numbers[i]);
+  }
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void scatter_part(void* arg, uint64_t part) {
+  const row_job_t* job = arg;
+  const int64_t low = (int64_t)part * job->rows_per_part;
+  const int64_t end = least(low + job->rows_per_part, job->row_count);
+  const int64_t step = hlo_index_rows_step(job->rows);
+  for (int64_t first = 0; first < job->rows->count && low < end; first += step) {
+    hlo_index_selection_t selection;
+    hlo_index_rows_select(job->rows, first, least(job->rows->count - first, step), low, end,
+                          &selection);
+    scatter_selected(job, low, first, &selection);
+  }
+}
+
+// As many parts as threads: more would look at the positions for nothing, and results do not depend on
+// them.
+static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_t* rows,
+                                 const hlo_fold_t* fold) {
+  if (!hlo_index_rows_are_apart(rows)) return scatter_overlapping(scatter, rows, fold);
+  const hlo_parallel_t* parallel = scatter->parallel;
+  const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
+  row_job_t job = {.scatter = scatter,
+                   .rows = rows,
+                   .fold = fold,
+                   .row_count = scatter->results[0]->element_count / rows->row};
+  int64_t parts = 1;
+  if (parallel && parallel->run) {
+    parts = least(rows->count * rows->row * bytes / PART_BYTES, hlo_os_usable_cpu_count());
+    parts = least(parts, job.row_count);
+  }
+  const int64_t needed = scatter->results[0]->element_count / PART_ELEMENTS + 1;
+  if (parts < needed) parts = needed;
+  job.rows_per_part = (job.row_count + parts - 1) / parts;
+  hlo_parallel_for(parallel, (uint64_t)parts, scatter_part, &job);
   return hlo_ok();
 }
 
@@ -288,6 +369,7 @@ hlo_status_t hlo_ref_scatter(hlo_eval_t* eval, const hlo_node_t* node, hlo_tenso
                        .results = lists,
                        .updates = lists + count,
                        .args = (const void**)(lists + 2 * count),
+                       .parallel = hlo_eval_parallel(eval),
                        .binary = HLO_OP_COUNT};
   hlo_status_t status = scatter_init(&scatter, eval, node, operands);
   if (hlo_status_is_ok(status)) status = scatter_run(&scatter);

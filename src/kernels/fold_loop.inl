@@ -33,11 +33,12 @@ static void NAME(into)(int64_t count, const void* in, void* out) {
   for (int64_t i = 0; i < count; i++) o[i] = (IN)OP(o[i], v[i]);
 }
 
-static void NAME(at)(int64_t count, const int64_t* places, const void* in, void* out) {
+static void NAME(at)(uint32_t count, const uint32_t* numbers, const uint32_t* places,
+                     const void* in, void* out) {
   const IN* v = in;
   IN* o = out;
-  for (int64_t i = 0; i < count; i++) {
-    if (places[i] >= 0) o[places[i]] = (IN)OP(o[places[i]], v[i]);
+  for (uint32_t i = 0; i < count; i++) {
+    o[places[i]] = (IN)OP(o[places[i]], v[numbers[i]]);
   }
 }
 

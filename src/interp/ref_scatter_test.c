@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scatters that are cut into parts: the same bits on any number of threads as one update after the other.
+#include <stdio.h>
+
+#include "base/parallel.h"
+#include "interp/ref_text_test_util.h"
+
+enum { ROWS = 300, COLUMNS = 40, UPDATES = 20000 };
+
+typedef struct scatter_case {
+  const char *indices, *dtype;  // element types
+  int64_t columns;              // 1: elements are scattered, without a window
+  const char* body;             // NULL: the update is kept
+} scatter_case_t;
+
+static hlo_module_t* parse(const scatter_case_t* c) {
+  char operand[64], updates[64], window[64] = "", body[128], text[2048];
+  const char* columns = c->columns > 1 ? "x40x" : "x";
+  snprintf(operand, sizeof operand, "tensor<%d%s%s>", ROWS, columns, c->dtype);
+  snprintf(updates, sizeof updates, "tensor<%d%s%s>", UPDATES, columns, c->dtype);
+  if (c->columns > 1) snprintf(window, sizeof window, "update_window_dims = [1], ");
+  snprintf(body, sizeof body, "  stablehlo.return %%y : tensor<%s>\n", c->dtype);
+  if (c->body) {
+    snprintf(body, sizeof body,
+             "  %%r = stablehlo.%s %%x, %%y : tensor<%s>\n  stablehlo.return %%r : tensor<%s>\n",
+             c->body, c->dtype, c->dtype);
+  }
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: %s, %%i: tensor<%dx1x%s>, %%u: %s) -> %s {\n"
+           "%%0 = \"stablehlo.scatter\"(%%a, %%i, %%u) ({\n"
+           "^bb0(%%x: tensor<%s>, %%y: tensor<%s>):\n%s"
+           "}) {scatter_dimension_numbers = #stablehlo.scatter<%sinserted_window_dims = [0], "
+           "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+           "(%s, tensor<%dx1x%s>, %s) -> %s\nreturn %%0 : %s\n}\n",
+           operand, UPDATES, c->indices, updates, operand, c->dtype, c->dtype, body, window, operand,
+           UPDATES, c->indices, updates, operand, operand);
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "test", text, strlen(text));
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_parse_module(text, strlen(text), "test", &diag, &module);
+  if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &diag);
+  if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", text, hlo_status_message(status));
+  hlo_diag_deinit(&diag);
+  return module;
+}
+
+static hlo_tensor_t* create(const char* dtype, int64_t rows, int64_t columns) {
+  const int64_t dims[] = {rows, columns};
+  hlo_tensor_t* tensor;
+  hlo_dtype_t type = strcmp(dtype, "f32") == 0    ? HLO_DTYPE_F32
+                     : strcmp(dtype, "ui32") == 0 ? HLO_DTYPE_U32
+                     : strcmp(dtype, "i32") == 0  ? HLO_DTYPE_S32
+                     : strcmp(dtype, "i64") == 0  ? HLO_DTYPE_S64
+                                                  : HLO_DTYPE_S16;
+  assert_true(hlo_status_is_ok(hlo_tensor_create(type, columns ? 2 : 1, dims, &tensor)));
+  return tensor;
+}
+
+static uint32_t g_random;
+static uint32_t next_random(void) {
+  g_random = g_random * 1664525u + 1013904223u;
+  return g_random >> 8;
+}
+
+static void fill(hlo_tensor_t* tensor) {
+  for (int64_t i = 0; i < tensor->element_count; ++i) {
+    double value = (double)(next_random() % 100000) / 977 - 40;
+    hlo_dtype_store_double(tensor->dtype,
+                           (char*)tensor->data + (size_t)i * hlo_dtype_size_bytes(tensor->dtype),
+                           value);
+  }
+}
+
+static double combine(const char* body, double x, double y) {
+  if (!body) return y;
+  if (strcmp(body, "add") == 0) return x + y;
+  return strcmp(body, "maximum") == 0 ? (x > y ? x : y) : x < y ? x : y;
+}
+
+// One update after the other; float sums of doubles rounded once are sums of floats.
+static void expect(const scatter_case_t* c, hlo_tensor_t* const* inputs, const hlo_tensor_t* got) {
+  const hlo_tensor_t *a = inputs[0], *indices = inputs[1], *updates = inputs[2];
+  const size_t width = hlo_dtype_size_bytes(a->dtype);
+  hlo_tensor_t* want = create(c->dtype, ROWS, c->columns > 1 ? COLUMNS : 0);
+  memcpy(want->data, a->data, a->size_bytes);
+  for (int64_t i = 0; i < UPDATES; ++i) {
+    const char* at = (const char*)indices->data + (size_t)i * hlo_dtype_size_bytes(indices->dtype);
+    int64_t row = hlo_dtype_load_int64(indices->dtype, at);
+    if (row < 0 || row >= ROWS) continue;
+    for (int64_t k = 0; k < c->columns; ++k) {
+      char* to = (char*)want->data + (size_t)(row * c->columns + k) * width;
+      const char* from = (const char*)updates->data + (size_t)(i * c->columns + k) * width;
+      hlo_dtype_store_double(a->dtype, to,
+                             combine(c->body, hlo_dtype_load_double(a->dtype, to),
+                                     hlo_dtype_load_double(a->dtype, from)));
+    }
+  }
+  assert_memory_equal(got->data, want->data, want->size_bytes);
+  hlo_tensor_release(want);
+}
+
+static void check(const scatter_case_t* c) {
+  hlo_module_t* module = parse(c);
+  hlo_interp_program_t* program;
+  assert_true(hlo_status_is_ok(hlo_interp_program_create(module, &program)));
+  const int64_t columns = c->columns > 1 ? COLUMNS : 0;
+  hlo_tensor_t* inputs[] = {create(c->dtype, ROWS, columns), create(c->indices, UPDATES, 1),
+                            create(c->dtype, UPDATES, columns)};
+  fill(inputs[0]);
+  fill(inputs[2]);
+  for (int64_t i = 0; i < UPDATES; ++i) {  // some lie outside
+    hlo_dtype_store_int64(inputs[1]->dtype,
+                          (char*)inputs[1]->data +
+                              (size_t)i * hlo_dtype_size_bytes(inputs[1]->dtype),
+                          (int64_t)(next_random() % (ROWS + 8)) - 4);
+  }
+  for (uint32_t threads = 0; threads <= 5; threads += threads ? 3 : 1) {
+    hlo_pool_t* pool = NULL;
+    if (threads) {
+      const hlo_pool_options_t options = {.worker_count = threads};
+      assert_true(hlo_status_is_ok(hlo_pool_create(&options, &pool)));
+    }
+    hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
+    hlo_tensor_t* output = NULL;
+    hlo_status_t status =
+        hlo_interp_call(program, hlo_module_entry(module), 3, inputs, 1, &output,
+                        &(hlo_interp_options_t){.parallel = pool ? &parallel : NULL});
+    assert_true(hlo_status_is_ok(status));
+    expect(c, inputs, output);
+    hlo_tensor_release(output);
+    if (pool) hlo_pool_release(pool);
+  }
+  for (int i = 0; i < 3; ++i) hlo_tensor_release(inputs[i]);
+  hlo_interp_program_release(program);
+  hlo_module_release(module);
+}
+
+static void test_parts(void** state) {
+  (void)state;
+  g_random = 1;
+  static const scatter_case_t cases[] = {
+      {"i32", "f32", COLUMNS, "add"}, {"i32", "f32", 1, "add"},
+      {"i64", "f32", COLUMNS, "add"}, {"ui32", "i32", 1, "maximum"},
+      {"i16", "f32", 1, "minimum"},   {"i32", "i16", COLUMNS, NULL},
+      {"i32", "f32", COLUMNS, NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check(&cases[i]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variants of select.h by instruction set.
+#ifndef HLO_KERNELS_SELECT_IMPL_H_
+#define HLO_KERNELS_SELECT_IMPL_H_
+
+#include "kernels/select.h"
+
+typedef uint32_t (*hlo_select_range_t)(uint32_t count, const uint32_t* indices, uint32_t first,
+                                       uint32_t size, uint32_t stride, uint32_t* numbers,
+                                       uint32_t* places);
+
+uint32_t hlo_select_range_generic(uint32_t count, const uint32_t* indices, uint32_t first,
+                                  uint32_t size, uint32_t stride, uint32_t* numbers,
+                                  uint32_t* places);
+uint32_t hlo_select_range_avx512(uint32_t count, const uint32_t* indices, uint32_t first,
+                                 uint32_t size, uint32_t stride, uint32_t* numbers,
+                                 uint32_t* places);
+
+#endif  // HLO_KERNELS_SELECT_IMPL_H_
