@@ -277,6 +277,7 @@ static hlo_status_t has_loops(fuser_t* f, hlo_fusion_t* fusion, bool is_made, bo
   if (!known) known = hlo_fusion_table_add(&f->known, &key, &f->scratch);
   if (!known) return hlo_arena_status(&f->scratch);
   hlo_kernel_t* kernel;
+  f->schedule->walked_count += fusion->node_count;
   hlo_status_t status =
       hlo_kernel_create(fusion, f->target, is_made ? f->arena : &f->trial, &kernel);
   known->is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;

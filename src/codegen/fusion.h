@@ -44,6 +44,7 @@ typedef struct hlo_sequence {
 typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count;
   hlo_sequence_t* sequences;  // the function's body first
+  uint64_t walked_count;      // members of all kernels that were made or tried: what fusing has cost
 } hlo_schedule_t;
 
 /// Cuts a function (static shapes, calls inlined) into steps. Everything is allocated in `arena`.

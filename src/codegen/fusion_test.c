@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules: equal fusions are found, and what compiling costs grows with the program, not faster.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <string.h>
+
+#include "codegen/entry.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+
+typedef struct fixture {
+  hlo_module_t* module;
+  hlo_arena_t arena;
+  hlo_target_t target;
+  hlo_schedule_t* schedule;
+} fixture_t;
+
+static void check(hlo_status_t status) {
+  if (hlo_status_is_ok(status)) return;
+  print_error("%s\n", hlo_status_message(status));
+  hlo_status_release(status);
+  fail();
+}
+
+static void make(const char* text, fixture_t* f) {
+  hlo_diag_t diag;
+  *f = (fixture_t){0};
+  hlo_diag_init(&diag, "test", text, strlen(text));
+  check(hlo_parse_module(text, strlen(text), "test", &diag, &f->module));
+  check(hlo_module_verify(f->module, &diag));
+  hlo_diag_deinit(&diag);
+  hlo_arena_init(&f->arena, 0);
+  hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
+  check(hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
+}
+
+static void drop(fixture_t* f) {
+  hlo_arena_deinit(&f->arena);
+  hlo_module_release(f->module);
+}
+
+static const hlo_fusion_t* fusion_at(const fixture_t* f, uint32_t step) {
+  const hlo_sequence_t* sequence = &f->schedule->sequences[0];
+  assert_true(step < sequence->step_count);
+  assert_int_equal(sequence->steps[step].kind, HLO_STEP_FUSION);
+  return sequence->steps[step].fusion;
+}
+
+// Instructions of the whole program.
+static uint64_t count_instructions(fixture_t* f) {
+  const hlo_sequence_t* body = &f->schedule->sequences[0];
+  hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
+  for (uint32_t i = 0; i < body->step_count; ++i) {
+    if (body->steps[i].fusion) kernels[body->steps[i].fusion->index] = body->steps[i].fusion->kernel;
+  }
+  hlo_plan_t* plan;
+  check(hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, &f->arena, &plan));
+  hlo_site_table_t table = {0};
+  check(hlo_site_table_init(plan, &f->arena, &table));
+  hlo_vir_module_t* vir;
+  check(hlo_vir_module_create(&vir));
+  check(hlo_entry_build(plan, &f->target, &table, &f->arena, vir));
+  check(hlo_vir_verify(vir, f->target.vector_bytes));
+  uint64_t count = 0;
+  for (hlo_vir_func_t* func = vir->first_func; func; func = func->next) count += func->value_count;
+  hlo_vir_module_release(vir);
+  hlo_site_table_deinit(&table);
+  return count;
+}
+
+// ---- equal fusions
+
+// What is reduced is used again, so that each round is a fusion or two of its own.
+static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 2, before, at + 1, type);
+  hlo_strbuf_printf(out,
+                    "%%%u = stablehlo.reduce(%%%u init: %%zero) applies stablehlo.add across "
+                    "dimensions = [1] : (%s, tensor<f32>) -> tensor<32xf32>\n",
+                    at + 3, at + 2, type);
+  hlo_strbuf_printf(out,
+                    "%%b%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<32xf32>) -> %s\n",
+                    i, at + 3, type);
+  hlo_strbuf_printf(out, "%%t%u = stablehlo.tanh %%b%u : %s\n", i, i, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.subtract %%%u, %%t%u : %s\n", at + 4, at + 2, i, type);
+}
+
+// One elementwise op after the other.
+static void print_link(hlo_strbuf_t* out, uint32_t i, double constant) {
+  static const char* const ops[] = {"add", "multiply", "maximum", "subtract"};
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.%s %%%u, %%%u : %s\n", at + 4, ops[i % 4], before, at + 1,
+                    type);
+}
+
+// A product with something behind it.
+static void print_layer(hlo_strbuf_t* out, uint32_t i, double constant) {
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out,
+                    "%%%u = stablehlo.dot_general %%%u, %%w, contracting_dims = [1] x [0] : "
+                    "(%s, tensor<48x48xf32>) -> %s\n",
+                    at + 2, before, type, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 3, at + 2, at + 1,
+                    type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.tanh %%%u : %s\n", at + 4, at + 3, type);
+}
+
+typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
+
+// `step`: by how much the constants of rounds differ.
+static void make_rounds(fixture_t* f, print_t print, uint32_t count, double step) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<32x48xf32>, %w: tensor<48x48xf32>) -> "
+                         "tensor<32x48xf32> {\n"
+                         "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
+  for (uint32_t i = 0; i < count; ++i) print(&text, i, 0.5 + step * i);
+  hlo_strbuf_printf(&text, "return %%%u : tensor<32x48xf32>\n}\n", 10 * count - 6);
+  make(hlo_strbuf_text(&text), f);
+  hlo_strbuf_deinit(&text);
+}
+
+static void equal_fusions_have_one_kernel(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 3, 0);
+  const hlo_fusion_t* model = fusion_at(&f, 0)->model;
+  assert_non_null(model);
+  for (uint32_t i = 0; i < 3; ++i) {
+    assert_ptr_equal(fusion_at(&f, i)->model, model);
+    assert_ptr_equal(fusion_at(&f, i)->kernel, model->kernel);
+  }
+  drop(&f);
+}
+
+static void other_constants_are_other_fusions(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 3, 0.125);
+  for (uint32_t i = 0; i < 3; ++i) assert_null(fusion_at(&f, i)->model);
+  drop(&f);
+}
+
+// ---- growth
+
+typedef struct cost {
+  uint64_t walked, instructions;
+} cost_t;
+
+static cost_t cost_of(print_t print, uint32_t count, double step) {
+  fixture_t f;
+  make_rounds(&f, print, count, step);
+  cost_t cost = {f.schedule->walked_count, count_instructions(&f)};
+  drop(&f);
+  return cost;
+}
+
+// Four times the program may cost four times as much, and a little for what begins late.
+static void expect_linear(print_t print, double step) {
+  enum { COUNT = 400 };
+  cost_t once = cost_of(print, COUNT, step), four = cost_of(print, 4 * COUNT, step);
+  assert_true(four.walked <= 5 * once.walked);
+  assert_true(four.instructions <= 5 * once.instructions);
+}
+
+static void cost_grows_with_the_program(void** state) {
+  (void)state;
+  expect_linear(print_round, 0.125);
+  expect_linear(print_link, 0.125);
+  expect_linear(print_layer, 0.125);
+}
+
+static void repetition_costs_next_to_nothing(void** state) {
+  (void)state;
+  enum { COUNT = 50, PER_CALL = 24 };
+  cost_t once = cost_of(print_layer, COUNT, 0), four = cost_of(print_layer, 4 * COUNT, 0);
+  assert_int_equal(four.walked, once.walked);
+  assert_true(four.instructions - once.instructions <= (uint64_t)3 * COUNT * PER_CALL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equal_fusions_have_one_kernel),
+      cmocka_unit_test(other_constants_are_other_fusions),
+      cmocka_unit_test(cost_grows_with_the_program),
+      cmocka_unit_test(repetition_costs_next_to_nothing),
+  };
+  return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
+}
