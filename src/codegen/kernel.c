@@ -10,10 +10,11 @@
 
 // Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
 // 512 bits and a half, memory bandwidth that of one core.
+static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
 static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0,
                     CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
 enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
-enum { SHARED_INPUTS = 64, TRANSPOSED_ROWS = 32, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
+enum { SHARED_INPUTS = 64, LINE_BYTES = 64, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -147,9 +148,15 @@ static double lane_cost(const hlo_expr_t* offset, uint32_t digit, size_t element
   return -1;
 }
 
-// The cost of all loads and stores with lanes over `digit`; HLO_TILED_MAX_DIGITS: none, reductions have
-// their own lanes. Negative when impossible.
-static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
+/// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
+/// lanes; and along which one loads that jump from lane to lane are plain, HLO_TILED_MAX_DIGITS: none.
+typedef struct layout {
+  uint32_t lane, cross;
+} layout_t;
+
+// The cost of all loads and stores. Negative when impossible.
+static double layout_cost(const hlo_tiling_t* tiling, layout_t layout, uint32_t lanes) {
+  uint32_t digit = layout.lane;
   double cost = 0;
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -159,7 +166,11 @@ static double layout_cost(const hlo_tiling_t* tiling, uint32_t digit, uint32_t l
     if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) continue;
     size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
     if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
-      double lane = lane_cost(tiled->offset, digit, tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
+      bool is_crossing = layout.cross < HLO_TILED_MAX_DIGITS &&
+                         hlo_is_crossing(tiled, digit, layout.cross);
+      double lane = is_crossing ? CROSSING_COST
+                                : lane_cost(tiled->offset, digit,
+                                            tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;
     } else {
@@ -191,18 +202,44 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
 }
 
+static bool is_single(const hlo_tiling_t* tiling, uint32_t digit) {
+  return tiling->digits[digit].end - tiling->digits[digit].low == 1;
+}
+
 // The same in all pieces; one that has a single value of the digit is computed one by one.
-static double total_layout_cost(const pieces_t* pieces, uint32_t digit, uint32_t lanes) {
+static double total_layout_cost(const pieces_t* pieces, layout_t layout, uint32_t lanes) {
   double total = 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
-    bool is_single = digit < HLO_TILED_MAX_DIGITS &&
-                     tiling->digits[digit].end - tiling->digits[digit].low == 1;
-    double cost = layout_cost(tiling, is_single ? HLO_TILED_MAX_DIGITS : digit, lanes);
+    layout_t here = layout;
+    if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
+      here.lane = here.cross = HLO_TILED_MAX_DIGITS;
+    }
+    double cost = layout_cost(tiling, here, lanes);
     if (cost < 0) return -1;
     total += cost;
   }
   return total;
+}
+
+// A digit that some load runs over with stride 1 while the lanes jump, where squares of so many lanes can
+// be turned; HLO_TILED_MAX_DIGITS: none.
+static uint32_t crossing_digit(const pieces_t* pieces, uint32_t lane, uint32_t lanes) {
+  uint32_t found = HLO_TILED_MAX_DIGITS;
+  if (pieces->count != 1) return found;
+  const hlo_tiling_t* tiling = pieces->tilings[0];
+  const hlo_tiled_space_t* space = &tiling->spaces[0];
+  if (space->extents[lane] < lanes) return found;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) {
+      return HLO_TILED_MAX_DIGITS;
+    }
+    for (uint32_t k = 0; k < space->digit_count && found == HLO_TILED_MAX_DIGITS; ++k) {
+      if (space->extents[k] >= lanes && hlo_is_crossing(tiled, lane, k)) found = k;
+    }
+  }
+  return found;
 }
 
 static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
@@ -221,63 +258,28 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
     uint32_t lanes = kernel->target->vector_bytes / widest_bytes(pieces->tilings[i]);
     if (lanes < kernel->lanes) kernel->lanes = lanes;
   }
-  uint32_t best = HLO_TILED_MAX_DIGITS;
+  uint32_t none = HLO_TILED_MAX_DIGITS, edge = kernel->target->vector_registers / 2;
+  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
+  if (edge > kernel->lanes) edge = kernel->lanes;
+  layout_t best = {none, none};
   double best_cost = total_layout_cost(pieces, best, kernel->lanes);
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->extents[i] < 2) continue;
-    double cost = total_layout_cost(pieces, i, kernel->lanes);
-    if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = i, best_cost = cost;
+    layout_t layout = {i, crossing_digit(pieces, i, edge)};
+    double cost = total_layout_cost(pieces, layout, kernel->lanes);
+    if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = layout, best_cost = cost;
   }
   for (uint32_t i = 0; i < space->digit_count; ++i) {
-    if (i != best && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
+    bool is_last = i == best.lane || i == best.cross;
+    if (!is_last && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
   }
-  kernel->is_vector = best < HLO_TILED_MAX_DIGITS;
-  if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best;
-}
-
-// A digit that some load runs over with stride 1 while the lanes jump: a transposition.
-static uint32_t crossing_digit(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                               uint32_t lane_digit) {
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind != HLO_TILED_LOAD || hlo_expr_coefficient(tiled->offset, lane_digit) < 2) continue;
-    for (uint32_t k = 0; k + 1 < kernel->loop_count; ++k) {
-      if (hlo_expr_coefficient(tiled->offset, kernel->loops[k]) == 1) return kernel->loops[k];
-    }
+  kernel->is_transposed = best.cross < none;
+  if (kernel->is_transposed) {
+    kernel->loops[kernel->loop_count++] = best.cross;
+    kernel->lanes = edge;
   }
-  return HLO_TILED_MAX_DIGITS;
-}
-
-// Transpositions run in square blocks, so that what a strided load brings into the cache is used before
-// it leaves: both digits are split, and the loops inside blocks come last.
-static void block_transposition(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  hlo_tiled_space_t* space = &kernel->spaces[0];
-  if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count < 2) return;
-  uint32_t lane = kernel->loops[kernel->loop_count - 1];
-  uint32_t cross = crossing_digit(kernel, tiling, lane);
-  if (cross == HLO_TILED_MAX_DIGITS || space->digit_count + 2 >= HLO_TILED_MAX_DIGITS) return;
-  int64_t lanes = kernel->lanes;
-  int64_t edge = space->extents[cross] % TRANSPOSED_ROWS == 0 ? TRANSPOSED_ROWS : lanes;
-  if (space->extents[lane] % lanes || space->extents[lane] < 2 * lanes ||
-      space->extents[cross] % edge || space->extents[cross] < 2 * edge) {
-    return;
-  }
-  uint32_t order[HLO_TILED_MAX_DIGITS], count = 0;
-  for (uint32_t i = 0; i + 1 < kernel->loop_count; ++i) {
-    if (kernel->loops[i] != cross) order[count++] = kernel->loops[i];
-  }
-  uint32_t late = cross > lane ? cross : lane, early = cross > lane ? lane : cross;
-  split_digit(space, late, late == lane ? lanes : edge);
-  split_digit(space, early, early == lane ? lanes : edge);
-  // Digits behind the split ones have moved by one or two.
-  for (uint32_t i = 0; i < count; ++i) order[i] += (order[i] > early) + (order[i] > late);
-  cross += cross > early;
-  lane += lane > early;
-  order[count++] = cross, order[count++] = lane;
-  order[count++] = cross + 1, order[count++] = lane + 1;
-  memcpy(kernel->loops, order, count * sizeof *order);
-  kernel->loop_count = count;
-  whole_segment(space, &kernel->segments[0]);
+  kernel->is_vector = best.lane < none;
+  if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best.lane;
 }
 
 // Whether every output is a plain sum (or such) down columns of more data than a core's caches hold.
@@ -332,22 +334,27 @@ static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted,
   return (uint64_t)divide_up(extent, kernel->chunk_size);
 }
 
+// What a loop may be cut into multiples of, so that no vector or tile falls apart.
+static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
+  uint32_t rest = kernel->loop_count - level;
+  if (kernel->is_transposed && rest <= 2) return kernel->lanes;
+  if (rest > 1 || !kernel->is_vector) return 1;
+  return (int64_t)kernel->lanes * (kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS);
+}
+
 static void choose_chunks(hlo_kernel_t* kernel) {
   kernel->chunk_count = 1;
   if (kernel->cost_ns < SERIAL_NS || kernel->loop_count == 0) return;
-  int64_t wanted = wanted_chunks(kernel);
+  int64_t wanted = wanted_chunks(kernel), step = cutting_step(kernel, 0);
   const int64_t* extents = kernel->spaces[0].extents;
   int64_t outer = extents[kernel->loops[0]];
-  int64_t vectors = kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS;
-  int64_t strip = kernel->is_vector ? (int64_t)kernel->lanes * vectors : 1;
-  kernel->is_split_twice = outer < wanted && kernel->loop_count > 1;
+  kernel->is_split_twice = outer < wanted && kernel->loop_count > 1 && step == 1;
   if (kernel->is_split_twice) {
-    int64_t step = kernel->loop_count == 2 ? strip : 1;
-    kernel->parts_per_outer =
-        cut_chunks(kernel, extents[kernel->loops[1]], divide_up(wanted, outer), step);
+    kernel->parts_per_outer = cut_chunks(kernel, extents[kernel->loops[1]],
+                                         divide_up(wanted, outer), cutting_step(kernel, 1));
     kernel->chunk_count = (uint64_t)outer * kernel->parts_per_outer;
   } else {
-    kernel->chunk_count = cut_chunks(kernel, outer, wanted, kernel->loop_count == 1 ? strip : 1);
+    kernel->chunk_count = cut_chunks(kernel, outer, wanted, step);
   }
 }
 
@@ -468,6 +475,17 @@ static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   }
 }
 
+// Whether some output leaves the caches anyway before anyone can read it there.
+static bool has_large_output(const hlo_kernel_t* kernel) {
+  const hlo_tile_target_t* tile = &kernel->target->tile;
+  for (uint32_t i = 0; tile->memory_count > 1 && i < kernel->fusion->output_count; ++i) {
+    const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
+    double bytes = (double)hlo_type_size_bytes(output->type);
+    if (bytes > (double)tile->memories[tile->memory_count - 2].capacity_bytes) return true;
+  }
+  return false;
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
@@ -487,8 +505,9 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   }
   const hlo_tiling_t* first = pieces->tilings[0];
   kernel->is_sweep = is_column_reduction(kernel, first);
+  kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && has_large_output(kernel) &&
+                        (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
   HLO_TRY(check_pieces(kernel, pieces, scratch));
-  block_transposition(kernel, first);
   choose_chunks(kernel);
   return choose_split(kernel, first);
 }

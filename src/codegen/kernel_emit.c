@@ -243,6 +243,9 @@ static void store_output(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
   hlo_element_address_t address =
       hlo_emit_address(e, e->addresses[number], e->tiling->output_offsets[i], dtype);
   address.mask = e->lane_digit == HLO_NO_DIGIT ? NULL : e->mask;
+  if (e->is_streaming && hlo_emit_is_aligned(e, e->tiling->output_offsets[i], dtype)) {
+    address.flags = HLO_VIR_STREAM;
+  }
   if (value->type.elem == HLO_VIR_INDEX) {
     hlo_scalar_store(e->b, dtype, value, &address);
   } else {
@@ -257,7 +260,7 @@ void hlo_emit_point(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < fusion->output_count; ++i) store_output(e, i, values[i]);
 }
 
-static void emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
+void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy, (void)context;
   hlo_emit_point(e);
 }
@@ -277,9 +280,13 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
     hlo_emit_sweep(e, ranges[level]);
     return;
   }
+  if (kernel->is_transposed && level + 2 == kernel->loop_count) {
+    hlo_emit_transposed(e, ranges[level], ranges[level + 1]);
+    return;
+  }
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
   if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
-    hlo_emit_lane_loop(e, digit, ranges[level], 1, emit_lanes, NULL);
+    hlo_emit_lane_loop(e, digit, ranges[level], 1, hlo_emit_lanes, NULL);
     return;
   }
   hlo_emitter_open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
@@ -374,6 +381,33 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
                          .lanes = 1};
 }
 
+static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+  for (uint32_t i = 0; i < e->kernel->segment_count; ++i) {
+    HLO_TRY(emit_segment(e, scratch, i, chunk));
+  }
+  return hlo_ok();
+}
+
+// Two versions of the loops: memory that a caller gave away may be less aligned than ours.
+static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  hlo_vir_value_t* bits = hlo_vir_iconst(b, 0);
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    bits = hlo_vir_index(b, HLO_VIR_ior, bits, e->addresses[fusion->input_count + i]);
+  }
+  hlo_vir_value_t* mask = hlo_vir_iconst(b, (int64_t)e->kernel->target->vector_bytes - 1);
+  bits = hlo_vir_index(b, HLO_VIR_iand, bits, mask);
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, bits, hlo_vir_iconst(b, 0)));
+  e->is_streaming = true;
+  HLO_TRY(emit_segments(e, scratch, chunk));
+  e->is_streaming = false;
+  hlo_vir_begin_else(b);
+  HLO_TRY(emit_segments(e, scratch, chunk));
+  hlo_vir_end(b);
+  return hlo_ok();
+}
+
 static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
                                hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
@@ -385,8 +419,7 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
   if (kernel->split_space) {
     return phase == 0 ? hlo_emit_partials(e, scratch, chunk) : hlo_emit_partials_finish(e, scratch);
   }
-  for (uint32_t i = 0; i < kernel->segment_count; ++i) HLO_TRY(emit_segment(e, scratch, i, chunk));
-  return hlo_ok();
+  return kernel->is_streamed ? emit_streamed(e, scratch, chunk) : emit_segments(e, scratch, chunk);
 }
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,

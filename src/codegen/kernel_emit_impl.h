@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files that make vector IR of a kernel share. kernel_emit.c walks the loops and the
 // values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
-// kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions.
+// kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
+// kernel_transpose.c tiles that are turned in registers.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -31,6 +32,7 @@ typedef struct hlo_emitter {
   uint32_t lanes;                                 // of values that depend on lane_digit
   hlo_vir_value_t* mask;                          // active lanes; NULL: all
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
+  bool is_streaming;     // outputs are aligned to vectors here, and large
   hlo_arena_t* scratch;  // until the segment ends
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
   hlo_vir_value_t** done;     // by instance; NULL: not computed
@@ -96,6 +98,9 @@ hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype);
 
+/// Whether `offset` is that of whole vectors, each at a multiple of its size from the base.
+bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype);
+
 // ---- values (kernel_emit.c)
 
 /// The value of an instance here: computed at most once per block. Lanes only where it depends on
@@ -107,6 +112,8 @@ hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
 /// All outputs at the digits' values, and their stores.
 void hlo_emit_point(hlo_emitter_t* e);
+/// The same as the body of a loop over lanes.
+void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
 /// The integer that fills a register with so many lanes.
 hlo_vir_elem_t hlo_emit_lane_integer(const hlo_emitter_t* e, uint32_t lanes);
@@ -151,6 +158,11 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_
 /// Loops over all digits of a reduction but one; HLO_NO_DIGIT: over all.
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+
+// ---- transpositions (kernel_transpose.c)
+
+/// The last two loops of a kernel that is transposed.
+void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes);
 
 // ---- sums down columns (kernel_sweep.c)
 

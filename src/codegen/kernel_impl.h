@@ -8,7 +8,11 @@
 
 typedef struct hlo_matmul hlo_matmul_t;
 
-enum { HLO_KERNEL_MAX_SEGMENTS = 128, HLO_KERNEL_MAX_PARTIALS = 8 };
+enum {
+  HLO_KERNEL_MAX_SEGMENTS = 128,
+  HLO_KERNEL_MAX_PARTIALS = 8,
+  HLO_KERNEL_MAX_EDGE = 16,  // of a tile that is transposed in registers
+};
 
 /// Ranges of the output's digits, [low, end) each.
 typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_DIGITS][2];
@@ -26,6 +30,8 @@ struct hlo_kernel {
   uint32_t loops[HLO_TILED_MAX_DIGITS];
   bool is_vector;             // the last loop runs over lanes
   uint32_t lanes;             // of the widest element in a register
+  bool is_transposed;         // the last two loops run in tiles that are turned in registers
+  bool is_streamed;           // an output is larger than all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory
   uint64_t chunk_count;
   int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
@@ -53,6 +59,9 @@ typedef struct hlo_point_emitter {
 } hlo_point_emitter_t;
 
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
+
+/// Whether a load jumps from lane to lane but is plain along `cross`.
+bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
 /// A tiling of the kernel for one segment, digits as chosen.
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,

@@ -177,3 +177,21 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
   if (index_digit != HLO_NO_DIGIT) address.index = e->digits[index_digit];
   return address;
 }
+
+bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), vector_bytes = bytes * e->lanes;
+  if (e->lane_digit == HLO_NO_DIGIT || e->mask ||
+      vector_bytes != (int64_t)e->kernel->target->vector_bytes ||
+      offset->constant * bytes % vector_bytes != 0 ||
+      e->tiling->digits[e->lane_digit].low % e->lanes != 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_term_t* term = &offset->terms[i];
+    bool is_lane = term->atom->kind == HLO_EXPR_DIGIT && term->atom->number == e->lane_digit;
+    if (is_lane ? term->coefficient != 1 : term->coefficient * bytes % vector_bytes != 0) {
+      return false;
+    }
+  }
+  return true;
+}

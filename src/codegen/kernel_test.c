@@ -246,6 +246,7 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
     hlo_target_t target;
     hlo_target_init(&cpus[i], &target);
     target.has_masks |= i + 1 == count;  // no such machine, but a target like any other
+    if (i % 2) target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
     check_on(text, &target, fusions, tolerance);
   }
 }
@@ -413,6 +414,40 @@ static void test_rolls(void** state) {
         "%9 = stablehlo.concatenate %7, %8, dim = 1 : (tensor<19x17xf32>, tensor<19x20xf32>) -> tensor<19x37xf32>\n"
         "%10 = stablehlo.add %9, %a : tensor<19x37xf32>\n"
         "return %10 : tensor<19x37xf32>\n}", 1, 0);
+}
+
+// Tiles, what is left of them at both edges, several operands, and what cannot be in tiles.
+static void test_transpositions(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "f64", "i32", "ui16", "bf16", "i8", "i1"};
+  for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<3x37x50x%s>) -> tensor<3x50x37x%s> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<3x37x50x%s>) -> tensor<3x50x37x%s>\n"
+             "return %%0 : tensor<3x50x37x%s>\n}", types[i], types[i], types[i], types[i], types[i]);
+    check(text, 1, 0);
+  }
+  check("func.func @main(%a: tensor<48x32xf32>, %b: tensor<48x32xf32>, %c: tensor<32x48xf32>, %d: tensor<48xi8>) -> tensor<32x48xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<48x32xf32>) -> tensor<32x48xf32>\n"
+        "%1 = stablehlo.transpose %b, dims = [1, 0] : (tensor<48x32xf32>) -> tensor<32x48xf32>\n"
+        "%2 = stablehlo.multiply %0, %1 : tensor<32x48xf32>\n"
+        "%3 = stablehlo.add %2, %c : tensor<32x48xf32>\n"
+        "%4 = stablehlo.convert %d : (tensor<48xi8>) -> tensor<48xf32>\n"
+        "%5 = stablehlo.broadcast_in_dim %4, dims = [1] : (tensor<48xf32>) -> tensor<32x48xf32>\n"
+        "%6 = stablehlo.subtract %3, %5 : tensor<32x48xf32>\n"
+        "return %6 : tensor<32x48xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<5x18x4x23xi16>) -> tensor<23x4x18x5xi16> {\n"
+        "%0 = stablehlo.transpose %a, dims = [3, 2, 1, 0] : (tensor<5x18x4x23xi16>) -> tensor<23x4x18x5xi16>\n"
+        "return %0 : tensor<23x4x18x5xi16>\n}", 1, 0);
+  check("func.func @main(%a: tensor<20x30xf32>, %z: tensor<f32>) -> tensor<34x22xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<20x30xf32>) -> tensor<30x20xf32>\n"
+        "%1 = stablehlo.pad %0, %z, low = [3, 1], high = [1, 1], interior = [0, 0] : (tensor<30x20xf32>, tensor<f32>) -> tensor<34x22xf32>\n"
+        "return %1 : tensor<34x22xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<40x64xf32>, %u: tensor<32x40xf32>, %i: tensor<i32>) -> tensor<64x40xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<40x64xf32>) -> tensor<64x40xf32>\n"
+        "%1 = stablehlo.dynamic_update_slice %0, %u, %i, %i : (tensor<64x40xf32>, tensor<32x40xf32>, tensor<i32>, tensor<i32>) -> tensor<64x40xf32>\n"
+        "return %1 : tensor<64x40xf32>\n}", 0, 0);
 }
 
 static void test_gather(void** state) {
@@ -717,7 +752,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
