@@ -6,6 +6,7 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/entry_values.h"
+#include "codegen/vir/guard.h"
 
 enum {
   WORD_BYTES = 8,
@@ -81,12 +82,15 @@ static void store_scalar(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_v
 // ---- calls and copies
 
 // A call whose error ends the function.
-static void checked_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
-                         hlo_vir_value_t* const* arguments) {
-  hlo_vir_value_t* answer = hlo_vir_call(b, function, count, arguments);
+static void return_error(hlo_vir_builder_t* b, hlo_vir_value_t* answer) {
   hlo_vir_begin_if(b, answer);
   hlo_vir_return(b, answer);
   hlo_vir_end(b);
+}
+
+static void checked_call(hlo_vir_builder_t* b, size_t function, uint32_t count,
+                         hlo_vir_value_t* const* arguments) {
+  return_error(b, hlo_vir_call(b, function, count, arguments));
 }
 
 static void call_site(hlo_vir_builder_t* b, uint32_t site_number) {
@@ -205,11 +209,33 @@ static kernel_places_t given_places(const entry_t* entry, hlo_vir_builder_t* b,
   return places;
 }
 
+// Of checked code: the addresses as those of buffers with sizes.
+static void guard_places(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
+                         const kernel_places_t* places) {
+  uint32_t values = fusion->input_count + fusion->output_count;
+  for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
+    const hlo_value_t* value = i < fusion->input_count ? fusion->inputs[i]
+                               : i < values ? fusion->outputs[i - fusion->input_count]
+                                            : NULL;
+    uint64_t bytes = value ? hlo_type_size_bytes(value->type)
+                           : hlo_kernel_scratch_bytes(entry->plan->kernels[fusion->index]);
+    if (places->addresses[i]) {
+      places->addresses[i] = hlo_vir_guard(b, places->addresses[i], bytes);
+    }
+  }
+}
+
 static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion,
                        uint32_t phase, const kernel_places_t* places, hlo_vir_value_t* chunk) {
   if (!places->addresses) return;
+  hlo_vir_guards_t guards;
+  if (entry->plan->is_checked) {
+    hlo_vir_guards_begin(b, &guards);
+    guard_places(entry, b, fusion, places);
+  }
   hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, places->addresses, places->values,
                   chunk, site_of, NULL);
+  if (entry->plan->is_checked) hlo_vir_guards_end(b);
   for (uint32_t i = 0; entry->values && i < fusion->output_count; ++i) {
     hlo_place_t place = hlo_plan_place(entry->plan, fusion->outputs[i]);
     hlo_vir_value_t* value = places->values[fusion->input_count + i];
@@ -275,7 +301,9 @@ static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
     if (chunks > 1) {
       emit_chunks(b, chunks, *func + phase, table);
     } else {
-      hlo_vir_call_chunk(b, *func + phase, table, hlo_vir_iconst(b, 0));
+      hlo_vir_value_t* answer =
+          hlo_vir_call_chunk(b, *func + phase, table, hlo_vir_iconst(b, 0));
+      if (entry->plan->is_checked) return_error(b, answer);  // else there is none
     }
   }
 }
@@ -419,21 +447,44 @@ static void emit_control(const entry_t* entry, hlo_vir_builder_t* b, const hlo_n
   hlo_entry_values_close(entry->values, node, opened);
 }
 
-static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step_t* step) {
-  b->site = hlo_site_number(step->node);
-  emit_copies(entry, b, step->node);
-  switch (step->kind) {
-    case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); return;
-    case HLO_STEP_VIEW: return;
-    case HLO_STEP_SITE: emit_site(entry, b, step->node); return;
-    case HLO_STEP_CONTROL: emit_control(entry, b, step->node); return;
+// Of checked code: what the temporaries look like around a step or terminator.
+static void watch(const entry_t* entry, hlo_vir_builder_t* b, hlo_watch_moment_t moment,
+                  const hlo_node_t* node) {
+  const hlo_plan_t* plan = entry->plan;
+  if (!plan->watch) return;
+  hlo_watch_site_t site = {.event = {.moment = moment}, .node = node};
+  if (node) {
+    const hlo_node_t* around = node->parent->parent;
+    bool is_step = !(hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR);
+    site.event.begin = plan->begins[node->index];
+    site.event.end = plan->ends[node->index];
+    site.event.floor = around ? plan->begins[around->index] : 0;
+    if (is_step && moment == HLO_WATCH_BEFORE) site.event.end = site.event.begin;
   }
+  call_site(b, hlo_site_table_add_watch(entry->table, &site, entry->arena));
+}
+
+static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step_t* step) {
+  const hlo_node_t* node = step->node;
+  b->site = hlo_site_number(node);
+  watch(entry, b, HLO_WATCH_BEFORE, node);
+  emit_copies(entry, b, node);
+  switch (step->kind) {
+    case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); break;
+    case HLO_STEP_VIEW: break;
+    case HLO_STEP_SITE: emit_site(entry, b, node); break;
+    case HLO_STEP_CONTROL: emit_control(entry, b, node); break;
+  }
+  watch(entry, b, HLO_WATCH_AFTER, node);
 }
 
 static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region) {
   const hlo_sequence_t* sequence = hlo_schedule_find(entry->plan->schedule, region);
   for (uint32_t i = 0; i < sequence->step_count; ++i) emit_step(entry, b, &sequence->steps[i]);
-  emit_copies(entry, b, hlo_region_terminator(region));
+  const hlo_node_t* end = hlo_region_terminator(region);
+  watch(entry, b, HLO_WATCH_BEFORE, end);
+  emit_copies(entry, b, end);
+  watch(entry, b, HLO_WATCH_AFTER, end);
 }
 
 // Base addresses that kernels and copies use, but that of the temporaries; sites find theirs by
@@ -478,6 +529,7 @@ hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
   hlo_entry_values_init(&values, plan, table, &b, arena);
   HLO_TRY(hlo_arena_status(arena));
   entry.values = &values;
+  watch(&entry, &b, HLO_WATCH_START, NULL);
   emit_region(&entry, &b, plan->func->body);
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);

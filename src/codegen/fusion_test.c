@@ -59,7 +59,7 @@ static uint64_t count_instructions(fixture_t* f) {
     if (body->steps[i].fusion) kernels[body->steps[i].fusion->index] = body->steps[i].fusion->kernel;
   }
   hlo_plan_t* plan;
-  check(hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, &f->arena, &plan));
+  check(hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
   hlo_site_table_t table = {0};
   check(hlo_site_table_init(plan, &f->arena, &table));
   hlo_vir_module_t* vir;

@@ -395,13 +395,14 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
 }
 
 hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
-                             hlo_kernel_t* const* kernels, hlo_arena_t* arena,
+                             hlo_kernel_t* const* kernels, bool is_checked, hlo_arena_t* arena,
                              hlo_plan_t** out_plan) {
   hlo_plan_t* plan = hlo_arena_alloc_zeroed(arena, sizeof *plan);
   if (!plan) return hlo_arena_status(arena);
   plan->func = func;
   plan->schedule = schedule;
   plan->kernels = kernels;
+  plan->is_checked = is_checked;
   plan->argument_count = func->type->input_count;
   plan->result_count = func->type->element_count - func->type->input_count;
   hlo_planner_t planner = {.plan = plan, .arena = arena, .module = func->module};

@@ -13,6 +13,7 @@
 #define HLO_CODEGEN_PLAN_H_
 
 #include "codegen/fusion.h"
+#include "codegen/watch.h"
 
 typedef enum hlo_place_kind {
   HLO_PLACE_NONE,       // tokens, and values that never reach memory
@@ -68,13 +69,17 @@ typedef struct hlo_plan {
   hlo_dtype_t* registers;  // element types
   const bool* may_donate;  // [argument][result]: may be the same memory when running
   uint64_t temporary_bytes;
+  bool is_checked;  // code is to check its memory while it runs
+  // Of a checked plan:
+  const hlo_watch_t* watch;
+  const uint32_t *begins, *ends;  // first and last position of a step, by index of its node
 } hlo_plan_t;
 
 /// Plans a function whose shapes are static. `kernels` by index of the fusion (they say what may
 /// share memory). Everything is allocated in `arena`; func, schedule and kernels are kept. errors:
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
-                             hlo_kernel_t* const* kernels, hlo_arena_t* arena,
+                             hlo_kernel_t* const* kernels, bool is_checked, hlo_arena_t* arena,
                              hlo_plan_t** out_plan) HLO_MUST_USE;
 
 static inline bool hlo_plan_is_constant(const hlo_value_t* value) {

@@ -255,6 +255,7 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
       return hlo_status_out_of_memory(buffer->size_bytes);
     }
     block.size_bytes = padded & ~(size_t)(ALIGNMENT - 1);
+    if (planner->plan->is_checked) block.size_bytes += HLO_WATCH_ZONE_BYTES;
     for (uint32_t i = buffer->first_stay; i != HLO_PLAN_NONE; i = planner->stays[i].next) {
       const hlo_plan_range_t* range = &planner->stays[i].range;
       if (range->begin < block.range.begin) block.range.begin = range->begin;
@@ -305,6 +306,33 @@ static hlo_status_t place_block(block_t* block, block_t** placed, uint32_t count
   return hlo_ok();
 }
 
+// What a checked program has to know of the arena.
+static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
+  hlo_plan_t* plan = planner->plan;
+  hlo_watch_t* watch = hlo_arena_alloc_zeroed(planner->arena, sizeof *watch);
+  hlo_watch_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
+  hlo_watch_stay_t* stays =
+      hlo_arena_array(planner->arena, (size_t)planner->stay_count + 1, sizeof *stays);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_plan_buffer_t* buffer = &planner->buffers[blocks[i].buffer];
+    items[i] = (hlo_watch_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
+                                   blocks[i].range.begin, blocks[i].range.end};
+    for (uint32_t s = buffer->first_stay; s != HLO_PLAN_NONE; s = planner->stays[s].next) {
+      stays[watch->stay_count++] = (hlo_watch_stay_t){i, planner->stays[s].range.begin};
+    }
+  }
+  watch->block_count = count;
+  watch->blocks = items;
+  watch->stays = stays;
+  watch->filled_bytes = plan->temporary_bytes;
+  plan->temporary_bytes = hlo_watch_temporary_bytes(watch);
+  plan->watch = watch;
+  plan->begins = planner->begins;
+  plan->ends = planner->ends;
+  return hlo_ok();
+}
+
 static hlo_status_t lay_out(hlo_planner_t* planner) {
   uint32_t count = 0;
   block_t* blocks = NULL;
@@ -316,7 +344,7 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
     HLO_TRY(place_block(&blocks[i], placed, i, &planner->plan->temporary_bytes));
     planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;
   }
-  return hlo_ok();
+  return planner->plan->is_checked ? make_watch(planner, blocks, count) : hlo_ok();
 }
 
 // ---- places

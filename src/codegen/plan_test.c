@@ -39,7 +39,7 @@ static void make(const char* text, fixture_t* f) {
   hlo_schedule_t* schedule = NULL;
   const hlo_func_t* func = hlo_module_entry(f->module);
   check(hlo_schedule_create_plain(func, &f->arena, &schedule));
-  check(hlo_plan_create(func, schedule, NULL, &f->arena, &f->plan));
+  check(hlo_plan_create(func, schedule, NULL, false, &f->arena, &f->plan));
 }
 
 static void drop(fixture_t* f) {

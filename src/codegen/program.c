@@ -127,7 +127,7 @@ static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* 
   hlo_kernel_t** kernels = NULL;
   HLO_TRY(make_schedule(func, options, arena, &schedule));
   HLO_TRY(make_kernels(schedule, &options->target, arena, &kernels));
-  HLO_TRY(hlo_plan_create(func, schedule, kernels, arena, out_plan));
+  HLO_TRY(hlo_plan_create(func, schedule, kernels, options->is_checked, arena, out_plan));
   dump_plan(*out_plan, options->dumper);
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();

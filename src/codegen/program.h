@@ -22,6 +22,7 @@ typedef struct hlo_code_options {
   hlo_executor_t executor;
   bool is_plain;                 // no fusions: every node by its reference function
   bool check_plan;               // prove the plan right (hlo_plan_check())
+  bool is_checked;               // the code checks its own accesses while it runs
   const char* name;              // for profilers; lent for the call
   hlo_jit_options_t jit;         // who is told of machine code
   const char* compiler;          // of C: path or name; NULL or "": the first that is found

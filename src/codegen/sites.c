@@ -2,10 +2,12 @@
 // Calls of compiled programs into the library (see sites.h).
 #include "codegen/sites.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "interp/node_call.h"
+#include "ir/clone.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -113,6 +115,7 @@ hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                   .node_count = plan->func->module->node_count};
   out_table->sites = hlo_arena_array(arena, out_table->node_count, sizeof(hlo_site_t));
   HLO_TRY(hlo_arena_status(arena));
+  if (plan->watch) out_table->watch = hlo_watch_clone(plan->watch, arena);
   HLO_TRY(make_constants(out_table, plan, arena));
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
@@ -124,22 +127,40 @@ hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
   return hlo_ok();
 }
 
+// Room for one more item in an array of an arena.
+static void* room_for(void* items, uint32_t count, uint32_t* capacity, size_t item_bytes,
+                      hlo_arena_t* arena) {
+  if (count < *capacity) return items;
+  uint32_t more = *capacity ? *capacity * 2 : 16;
+  void* grown = hlo_arena_array(arena, more, item_bytes);
+  if (!grown) return NULL;
+  if (count) memcpy(grown, items, count * item_bytes);
+  *capacity = more;
+  return grown;
+}
+
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
                                  const hlo_copy_t* copy, hlo_arena_t* arena) {
-  if (table->copy_count == table->copy_capacity) {
-    uint32_t capacity = table->copy_capacity ? table->copy_capacity * 2 : 16;
-    hlo_copy_site_t* grown = hlo_arena_array(arena, capacity, sizeof *grown);
-    if (!grown) return 0;
-    if (table->copy_count) memcpy(grown, table->copies, table->copy_count * sizeof *grown);
-    table->copies = grown;
-    table->copy_capacity = capacity;
-  }
+  hlo_copy_site_t* room = room_for(table->copies, table->copy_count, &table->copy_capacity,
+                                   sizeof *table->copies, arena);
+  if (!room) return 0;
+  table->copies = room;
   hlo_copy_site_t* site = &table->copies[table->copy_count++];
   *site = (hlo_copy_site_t){.copy = *copy};
   if (copy->from.kind == HLO_PLACE_CONSTANT && !table->constants[copy->from.index]) {
     site->splat = literal_of(plan->constants[copy->from.index].value);
   }
   return table->node_count + table->copy_count;
+}
+
+uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_t* watch,
+                                  hlo_arena_t* arena) {
+  hlo_watch_site_t* room = room_for(table->watches, table->watch_count, &table->watch_capacity,
+                                    sizeof *table->watches, arena);
+  if (!room) return 0;
+  table->watches = room;
+  table->watches[table->watch_count] = *watch;
+  return HLO_SITE_WATCH + table->watch_count++;
 }
 
 // ---- callers
@@ -259,6 +280,16 @@ static void run_copy(hlo_frame_t* frame, const hlo_site_table_t* table,
   hlo_parallel_for(&parallel, chunks, copy_chunk, &job);
 }
 
+static hlo_status_t run_watch(const hlo_frame_t* frame, const hlo_site_table_t* table,
+                              const hlo_watch_site_t* site) {
+  const hlo_watch_block_t* block = hlo_watch_run(table->watch, &site->event, frame->temporaries);
+  if (!block) return hlo_ok();
+  return hlo_eval_error(site->node, HLO_STATUS_INTERNAL,
+                        "it writes behind the end of a temporary of %" PRIu64 " bytes (at %" PRIu64
+                        " of the arena)",
+                        block->size_bytes, block->offset_bytes);
+}
+
 // The generators with hidden state keep it in the frame, so that every run starts alike.
 static bool has_hidden_state(const hlo_node_t* node) {
   return node->op == HLO_OP_rng || node->op == HLO_OP_hlo_rng_get_and_update_state;
@@ -294,12 +325,33 @@ static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const 
 
 int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
   hlo_site_table_t* table = (hlo_site_table_t*)(uintptr_t)frame->program;
-  if (site_number > table->node_count) {
+  if (site_number > table->node_count && site_number < HLO_SITE_WATCH) {
     run_copy(frame, table, &table->copies[site_number - table->node_count - 1]);
     return HLO_KERNEL_DONE;
   }
-  hlo_status_t status = run_site(frame, table, &table->sites[site_number - 1], buffers);
+  hlo_status_t status = site_number >= HLO_SITE_WATCH
+                            ? run_watch(frame, table, &table->watches[site_number - HLO_SITE_WATCH])
+                            : run_site(frame, table, &table->sites[site_number - 1], buffers);
   return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_site_fail(frame, site_number, status);
+}
+
+typedef struct search {
+  uint32_t index;
+  const hlo_node_t* found;
+} search_t;
+
+static hlo_status_t visit_searched(void* context, hlo_node_t* node) {
+  search_t* search = context;
+  if (node->index == search->index) search->found = node;
+  return hlo_ok();
+}
+
+// The node of a site, also of one that is part of a kernel; NULL: none.
+static const hlo_node_t* find_node(const hlo_site_table_t* table, uint32_t site_number) {
+  search_t search = {.index = site_number - 1};
+  if (site_number == 0 || site_number > table->node_count) return NULL;
+  hlo_status_release(hlo_region_walk(table->func->body, false, visit_searched, &search));
+  return search.found;
 }
 
 int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
@@ -309,13 +361,10 @@ int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t 
     return hlo_site_fail(frame, 0,
                          hlo_status_create(HLO_STATUS_CANCELLED, "the execution was cancelled"));
   }
-  const hlo_site_t* site =
-      site_number && site_number <= table->node_count ? &table->sites[site_number - 1] : NULL;
-  const char* format = "a check failed: found %lld, the limit is %lld";
+  const hlo_node_t* node = find_node(table, site_number);
+  const char* format = "an access to byte %lld of a buffer of %lld bytes";
   hlo_status_t status =
-      site && site->node
-          ? hlo_eval_error(site->node, HLO_STATUS_OUT_OF_RANGE, format, (long long)found,
-                           (long long)limit)
-          : hlo_status_create(HLO_STATUS_OUT_OF_RANGE, format, (long long)found, (long long)limit);
+      node ? hlo_eval_error(node, HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit)
+           : hlo_status_create(HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit);
   return hlo_site_fail(frame, site_number, status);
 }

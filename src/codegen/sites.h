@@ -28,6 +28,14 @@ typedef struct hlo_copy_site {
   const hlo_literal_t* splat;  // what to fill with; NULL: `copy.from` is memory
 } hlo_copy_site_t;
 
+/// A look at the temporaries of a checked program (watch.h); site number HLO_SITE_WATCH + index.
+typedef struct hlo_watch_site {
+  hlo_watch_event_t event;
+  const hlo_node_t* node;  // the step, or the terminator
+} hlo_watch_site_t;
+
+#define HLO_SITE_WATCH (UINT32_MAX / 2 + 1)
+
 typedef struct hlo_site_caller hlo_site_caller_t;
 
 /// What frame->program points at. Immutable once made, but for the spare callers.
@@ -42,6 +50,9 @@ typedef struct hlo_site_table {
   uint32_t value_limit;  // most operands, results and captures of a site
   hlo_site_t* sites;
   hlo_copy_site_t* copies;
+  const hlo_watch_t* watch;  // NULL: not checked
+  uint32_t watch_count, watch_capacity;
+  hlo_watch_site_t* watches;
   void** owned_constants;  // by constant; NULL where the literal's own bytes serve
   _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
 } hlo_site_table_t;
@@ -58,6 +69,9 @@ static inline uint32_t hlo_site_number(const hlo_node_t* node) {
 /// Adds a copy; 0 when memory is out (the arena has failed).
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
                                  const hlo_copy_t* copy, hlo_arena_t* arena);
+/// Adds a look at the temporaries; 0 when memory is out.
+uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_t* watch,
+                                  hlo_arena_t* arena);
 
 /// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned
 /// places; else operands, results, captures.

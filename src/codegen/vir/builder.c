@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "codegen/vir/builder_impl.h"
+#include "codegen/vir/guard.h"
 
 enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 
@@ -245,6 +246,9 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
   if (b->module->arena.failed || operand_count > HLO_VIR_MAX_OPERANDS ||
       !draft_of(b, op, type, flags, imm, operand_count, operands, &draft)) {
     return b->module->poison;
+  }
+  if (b->guards && hlo_vir_opcode_class(op) == HLO_VIR_MEMORY) {
+    return hlo_vir_emit_guarded(b, &draft);
   }
   if (b->is_plain) return make(b, &draft, b->block);
   bool has_var = false;

@@ -10,11 +10,12 @@
 typedef struct hlo_vir_builder {
   hlo_vir_module_t* module;
   hlo_vir_func_t* func;
-  hlo_vir_block_t* block;  // innermost open block
-  uint32_t site;           // given to every instruction made from now on
-  bool is_plain;           // for tests: nothing is moved, merged or folded; set after init
-  uint32_t fence_depth;    // INVARIANT loads stay inside this depth,
-  uint32_t fence_number;   // and values before this number are no longer what memory holds
+  hlo_vir_block_t* block;         // innermost open block
+  uint32_t site;                  // given to every instruction made from now on
+  bool is_plain;                  // for tests: nothing is moved, merged or folded; set after init
+  uint32_t fence_depth;           // INVARIANT loads stay inside this depth,
+  uint32_t fence_number;          // and values before this number are no longer what memory holds
+  struct hlo_vir_guards* guards;  // NULL: accesses are not checked (guard.h)
   struct hlo_vir_equal_table* equal;  // pure instructions by content; NULL: none yet
 } hlo_vir_builder_t;
 
