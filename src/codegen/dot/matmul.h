@@ -143,6 +143,10 @@ hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* matmul, hlo_vir_build
 /// Lanes of groups as they are packed, 32 bits each, as a vector of any type.
 hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                         uint32_t side, const hlo_matmul_lanes_t* at);
+/// Vectors of equal lanes as one: the first lanes of all of them, then the second ones ... `count`:
+/// 2 or 4.
+hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
+                                       uint32_t count);
 /// Whether several at a time.
 bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
                                   uint32_t parts);

@@ -108,10 +108,9 @@ hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t*
 
 // ---- packing
 
-// Rows of `lanes` elements, lanes of the result one element of each: their bytes in a register one
-// after the other, then permuted.
-static hlo_vir_value_t* interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
-                                   uint32_t count) {
+// Rows one after the other in a register, then permuted.
+hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
+                                       uint32_t count) {
   hlo_vir_value_t* joined[GROUP_BYTES];
   memcpy(joined, rows, count * sizeof *rows);
   for (uint32_t left = count; left > 1; left /= 2) {
@@ -123,6 +122,7 @@ static hlo_vir_value_t* interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const*
   }
   hlo_vir_type_t type = joined[0]->type;
   if (rows[0]->type.lanes == 1) return joined[0];
+  static const hlo_vir_elem_t integers[] = {HLO_VIR_I8, HLO_VIR_I16, HLO_VIR_I32, HLO_VIR_I64};
   uint8_t order[HLO_VIR_MAX_LANES * sizeof(int16_t)] = {0};
   uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8;
   for (uint32_t i = 0; i < type.lanes; ++i) {
@@ -131,7 +131,8 @@ static hlo_vir_value_t* interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const*
   uint32_t blob = hlo_vir_module_add_blob(b->module, order, type.lanes * bytes);
   hlo_vir_value_t* operands[] = {
       joined[0], hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL)};
-  operands[1] = hlo_vir_emit(b, HLO_VIR_load, type, HLO_VIR_INVARIANT, 0, 1, &operands[1]);
+  hlo_vir_type_t index = {integers[__builtin_ctz(bytes)], type.lanes};
+  operands[1] = hlo_vir_emit(b, HLO_VIR_load, index, HLO_VIR_INVARIANT, 0, 1, &operands[1]);
   return hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, operands);
 }
 
@@ -180,7 +181,7 @@ hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* m, hlo_vir_builder_t
       rows[i] = i < at->parts ? load(b, plus(b, at->from, number(b, i * step)), element, at->active)
                               : hlo_vir_const_bits(b, element, 0);
     }
-    value = interleave(b, rows, m->group);
+    value = hlo_matmul_interleave(b, rows, m->group);
   }
   return side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
 }

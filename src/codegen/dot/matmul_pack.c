@@ -5,7 +5,10 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { GATHERED_BYTES = 4 };  // narrower elements cannot be gathered
+enum {
+  GATHERED_BYTES = 4,  // narrower elements cannot be gathered
+  BLOCK_COLUMNS = 4,   // that are transposed in a register
+};
 
 typedef struct packing {
   const hlo_kernel_t* kernel;
@@ -14,7 +17,6 @@ typedef struct packing {
   uint32_t side;
   hlo_dtype_t from_dtype;
   hlo_vir_value_t *from, *to;
-  hlo_vir_value_t* sums[HLO_MATMUL_MAX_PIECES];  // of columns, where A is flipped
 } packing_t;
 
 // Both addresses moved by `count` steps of a loop.
@@ -143,9 +145,7 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
 
 // ---- B
 
-// A row of a panel, and its part in the sums of its columns.
-static void copy_row(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t parts) {
-  hlo_vir_builder_t* b = p->b;
+static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t parts) {
   int64_t stride = p->m->columns.from[HLO_MATMUL_B];
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     const hlo_matmul_piece_t* piece = &panel->pieces[i];
@@ -156,54 +156,137 @@ static void copy_row(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t par
       copy_range(p, piece->offset, piece->offset + piece->active,
                  (hlo_matmul_lanes_t){NULL, stride, 1, 1, parts});
     }
-    if (!p->m->is_flipped) continue;
-    hlo_element_address_t address = {.base = p->to,
-                                     .offset_bytes = (int64_t)piece->offset * p->m->element_bytes};
-    hlo_vir_value_t* row = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
-    hlo_vir_value_t* ones = hlo_vir_const_bits(b, row->type, 0x01010101);
-    hlo_vir_set(b, p->sums[i], hlo_matmul_add_groups(p->m, b, p->sums[i], ones, row));
   }
 }
 
+// Rows that are transposed together, in a register, where columns are contiguous in place; 1: none.
+static uint32_t block_rows(const packing_t* p) {
+  const hlo_matmul_t* m = p->m;
+  int64_t step = m->group > 1 ? m->group_from[p->side] : m->depth[m->depth_count - 1].from[p->side];
+  bool is_transposed = step == 1 && m->columns.from[p->side] != 1 && m->lanes > BLOCK_COLUMNS;
+  return is_transposed ? m->lanes / BLOCK_COLUMNS : 1;
+}
+
+// `rows` elements or groups along a column.
+static hlo_vir_value_t* load_column(const packing_t* p, int64_t column, uint32_t rows) {
+  const hlo_matmul_t* m = p->m;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_dtype_t dtype = m->group > 1 ? m->dtype : p->from_dtype;
+  hlo_element_address_t address = {.base = p->from,
+                                   .offset_bytes = column * m->columns.from[p->side] * bytes};
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, rows, &address);
+  return hlo_vmath_convert(p->b, dtype, m->dtype, value);
+}
+
+// The parts of a vector to rows from `row` behind the present one on.
+static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows, int64_t row,
+                       int64_t column) {
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
+  if (rows > 1) {
+    hlo_vir_type_t half = {value->type.elem, value->type.lanes / 2};
+    for (uint32_t i = 0; i < 2; ++i) {
+      hlo_vir_opcode_t op = i ? HLO_VIR_upper_half : HLO_VIR_lower_half;
+      hlo_vir_value_t* part = hlo_vir_emit(b, op, half, 0, 0, 1, &value);
+      store_rows(p, part, rows / 2, row + i * (rows / 2), column);
+    }
+    return;
+  }
+  int64_t offset = row * dim->strides[p->side] + column;
+  hlo_element_address_t address = {.base = p->to, .offset_bytes = offset * p->m->element_bytes};
+  hlo_elementwise_store(b, p->m->dtype, value, &address);
+}
+
+static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
+  const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
+  uint32_t end = last->offset + last->active;
+  for (uint32_t c = 0; c < end; c += BLOCK_COLUMNS) {
+    hlo_vir_value_t* columns[BLOCK_COLUMNS];
+    for (uint32_t k = 0; k < BLOCK_COLUMNS; ++k) {
+      columns[k] =
+          c + k < end ? load_column(p, c + k, rows) : hlo_vir_const_bits(p->b, columns[0]->type, 0);
+    }
+    store_rows(p, hlo_matmul_interleave(p->b, columns, BLOCK_COLUMNS), rows, 0, c);
+  }
+}
+
+// Rows low <= number < end along a contracting loop, `step` together.
+static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
+                       int64_t end, uint32_t step);
+
+// All rows along the contracting loops from `level` on.
 static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
   const hlo_matmul_t* m = p->m;
-  hlo_vir_builder_t* b = p->b;
-  const hlo_matmul_dim_t* dim = &m->depth[level];
-  bool is_inner = level + 1 == m->depth_count;
-  int64_t whole = dim->extent - (is_inner && m->last_group < m->group);
-  hlo_vir_value_t *from = p->from, *to = p->to;
-  move(p, dim, hlo_vir_begin_for(b, number(b, 0), number(b, whole), 1, 0));
-  if (is_inner) {
-    copy_row(p, panel, m->group);
-  } else {
-    copy_rows(p, panel, level + 1);
+  int64_t extent = m->depth[level].extent;
+  if (level + 1 < m->depth_count) {
+    copy_steps(p, panel, level, 0, extent, 1);
+    return;
   }
-  hlo_vir_end(b);
-  p->from = from;
-  p->to = to;
-  if (whole == dim->extent) return;
-  move(p, dim, number(b, whole));
+  int64_t whole = extent - (m->last_group < m->group);
+  uint32_t rows = block_rows(p);
+  int64_t blocks_end = rows > 1 ? whole / rows * rows : 0;
+  copy_steps(p, panel, level, 0, blocks_end, rows);
+  copy_steps(p, panel, level, blocks_end, whole, 1);
+  if (whole == extent) return;
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  move(p, &m->depth[level], number(p->b, whole));
   copy_row(p, panel, m->last_group);
   p->from = from;
   p->to = to;
 }
 
-static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
+static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
+                       int64_t end, uint32_t step) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* to = p->to;
-  for (uint32_t i = 0; m->is_flipped && i < panel->piece_count; ++i) {
-    hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
-    p->sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
+  if (low == end) return;
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  move(p, &m->depth[level], hlo_vir_begin_for(b, number(b, low), number(b, end), step, 0));
+  if (level + 1 < m->depth_count) {
+    copy_rows(p, panel, level + 1);
+  } else if (step > 1) {
+    transpose_rows(p, panel, step);
+  } else {
+    copy_row(p, panel, m->group);
   }
-  p->to = plus(b, to, number(b, hlo_matmul_first_row(m) * m->element_bytes));
+  hlo_vir_end(b);
+  p->from = from;
+  p->to = to;
+}
+
+// What flipping A adds to a panel's sums, from the panel as it is packed.
+static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* panel) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  int64_t row_bytes = m->panel_width * m->element_bytes;
+  hlo_vir_value_t* sums[HLO_MATMUL_MAX_PIECES];
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
+    sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
+  }
+  hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), number(b, m->depth_extent + 1), 1, 0);
+  hlo_vir_value_t* base = plus(b, p->to, times(b, row, row_bytes));
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    hlo_element_address_t address = {
+        .base = base, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
+    hlo_vir_value_t* value = hlo_elementwise_load(b, m->dtype, panel->pieces[i].lanes, &address);
+    hlo_vir_value_t* ones = hlo_vir_const_bits(b, value->type, 0x01010101);
+    hlo_vir_set(b, sums[i], hlo_matmul_add_groups(m, b, sums[i], ones, value));
+  }
+  hlo_vir_end(b);
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    hlo_element_address_t address = {
+        .base = p->to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
+    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, sums[i]), &address);
+  }
+}
+
+static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
+  hlo_vir_value_t* to = p->to;
+  p->to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
   p->to = to;
-  for (uint32_t i = 0; m->is_flipped && i < panel->piece_count; ++i) {
-    hlo_element_address_t address = {
-        .base = to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
-    hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, p->sums[i]), &address);
-  }
+  if (p->m->is_flipped) store_corrections(p, panel);
 }
 
 static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
