@@ -663,6 +663,10 @@ static void test_matrix_products(void** state) {
                                          {"xi8", "xi8", "xi64"},   {"xui8", "xui8", "xui8"},
                                          {"xbf16", "xbf16", "xf32"}, {"xbf16", "xbf16", "xbf16"}};
   for (uint32_t i = 0; i < sizeof bytes / sizeof *bytes; ++i) check_groups(bytes[i]);
+  check_dot("13x1543xf32", "1543x70xf32", "13x70xf32", "[] x []", "[1] x [0]", 1e-2);
+  check_dot("70x1600xf64", "1600x9xf64", "70x9xf64", "[] x []", "[1] x [0]", 1e-9);
+  check_dot("13x6300xi8", "6300x20xi8", "13x20xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("2x1601x14xf32", "2x40x1601xf32", "2x14x40xf32", "[0] x [0]", "[1] x [2]", 1e-2);
   check_dot("7x512xf32", "512x19xf32", "7x19xf32", "[] x []", "[1] x [0]", 1e-3);
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
 }

@@ -35,3 +35,16 @@ func.func @main(%a: tensor<40x130xbf16>, %b: tensor<130x300xbf16>) -> tensor<40x
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [HIGHEST, DEFAULT] : (tensor<40x130xbf16>, tensor<130x300xbf16>) -> tensor<40x300xf32>
   return %0 : tensor<40x300xf32>
 }
+// -----
+// Few rows and a large operand, which is read in order.
+func.func @main(%a: tensor<3x523xf32>, %b: tensor<523x2110xf32>, %c: tensor<2110xf32>) -> tensor<3x2110xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x523xf32>, tensor<523x2110xf32>) -> tensor<3x2110xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<2110xf32>) -> tensor<3x2110xf32>
+  %2 = stablehlo.add %0, %1 : tensor<3x2110xf32>
+  return %2 : tensor<3x2110xf32>
+}
+// -----
+func.func @main(%a: tensor<1024xf32>, %b: tensor<1024x1100xf32>) -> tensor<1100xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<1024xf32>, tensor<1024x1100xf32>) -> tensor<1100xf32>
+  return %0 : tensor<1100xf32>
+}

@@ -14,9 +14,14 @@ enum {
   CACHE_LINE = 64,
   CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
   DIRECT_BYTES = 384 << 10,  // a B of at most so many is read in place
-  MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles
+  MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles,
+  MIN_LARGE_TILES = 12,      // and a B beyond the second cache for so many
+  LARGE_BYTES = 4 << 20,
   MAX_PANEL_PIECES = 16,
   STREAMED_BYTES = 1 << 20,  // a larger panel of B does not stay in the second cache
+  BLOCK_STEPS = 1536,        // of a panel that does, with the rows of a tile in the first cache
+  STEP_MULTIPLE = 8,         // of blocks
+  CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
@@ -238,8 +243,8 @@ static bool packs_b(const hlo_matmul_t* m) {
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
-  if (tiles < MIN_PACKED_TILES) return false;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
+  if (tiles < (bytes > LARGE_BYTES ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return is_converted(m, HLO_MATMUL_B) || bytes > DIRECT_BYTES || conflicts(m, HLO_MATMUL_B, inner);
 }
@@ -346,6 +351,24 @@ static hlo_status_t make_packing(hlo_matmul_t* m) {
   return hlo_ok();
 }
 
+// ---- blocks along the contraction
+
+static hlo_status_t make_blocks(hlo_matmul_t* m) {
+  int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
+  int64_t wanted = is_spread ? CONFLICT_STEPS : BLOCK_STEPS;
+  if (m->depth_count > 1 || steps <= wanted || tiles == 1) return hlo_ok();
+  m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  double bytes =
+      (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;
+  if (bytes > (double)MAX_SCRATCH) return hlo_ok();
+  m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
+  m->depth_blocks = divide_up(steps, m->block_steps);
+  m->sums_offset = m->scratch_bytes;
+  m->scratch_bytes += (size_t)round_up((int64_t)bytes, CACHE_LINE);
+  return hlo_ok();
+}
+
 // ---- chunks
 
 static void make_chunks(hlo_matmul_t* m) {
@@ -380,6 +403,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   make_tiles(m, target);
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m));
+  HLO_TRY(make_blocks(m));
   make_chunks(m);
   return hlo_ok();
 }

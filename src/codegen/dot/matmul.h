@@ -7,6 +7,9 @@
 // A is broadcast element by element, operand B read in vectors. Operands are swapped when the
 // product is a matrix times a vector.
 //
+// A long contraction is cut into blocks, with the sums so far in scratch memory between them, so
+// that a panel's block is used for all rows while the caches hold it.
+//
 // Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
@@ -82,6 +85,9 @@ struct hlo_matmul {
   int64_t panel_width, full_panels, panel_count;
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
+  int64_t block_steps, depth_blocks;          // along the contraction; 0: not cut
+  size_t sums_offset;                         // in scratch memory
+  int64_t sums_stride;                        // elements from a row to the next
   int64_t block_count;                        // of rows
   int64_t unit_count, units_per_chunk;        // unit: a panel of a block
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B

@@ -15,6 +15,8 @@ typedef struct product {
   hlo_vir_value_t* bases[2];  // of the operands where the product reads them
   hlo_dtype_t dtypes[2];      // there
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
+  hlo_vir_value_t* block;  // along the contraction, where it is cut
+  hlo_vir_value_t* partial_sums;
 } product_t;
 
 /// Where a tile is: its operands' first elements and its first row and column.
@@ -23,6 +25,7 @@ typedef struct tile {
   int64_t height;
   hlo_vir_value_t *a, *b;
   hlo_vir_value_t *row, *column;
+  hlo_vir_value_t* partial_sums;  // of the panel's first row
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
 
@@ -132,6 +135,10 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
   }
 }
 
+static hlo_vir_value_t* is_last_block(const product_t* p) {
+  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, number(p->b, p->m->depth_blocks - 1));
+}
+
 static void emit_innermost(const product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   int64_t extent = p->m->depth[p->m->depth_count - 1].extent;
@@ -140,10 +147,18 @@ static void emit_innermost(const product_t* p, const tile_t* tile) {
     return;
   }
   int64_t whole = extent / UNROLL * UNROLL;
-  hlo_vir_value_t* counter = hlo_vir_begin_for(b, number(b, 0), number(b, whole), UNROLL, 0);
+  hlo_vir_value_t *low = number(b, 0), *end = number(b, whole);
+  if (p->block) {
+    low = times(b, p->block, p->m->block_steps);
+    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, p->m->block_steps)), end);
+  }
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, UNROLL, 0);
   emit_steps(p, tile, counter, 0, UNROLL);
   hlo_vir_end(b);
+  if (whole == extent) return;
+  if (p->block) hlo_vir_begin_if(b, is_last_block(p));
   emit_steps(p, tile, NULL, whole, extent - whole);
+  if (p->block) hlo_vir_end(b);
 }
 
 // The loops along the contraction from `level` on.
@@ -168,9 +183,22 @@ static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
 
 // ---- tiles
 
+static uint32_t sum_count(const tile_t* tile) {
+  return (uint32_t)tile->height * tile->panel->piece_count;
+}
+
+// Where a sum is between blocks.
+static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile, uint32_t number) {
+  int64_t row = number / tile->panel->piece_count * p->m->sums_stride;
+  int64_t column = tile->panel->pieces[number % tile->panel->piece_count].offset;
+  hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
+  return (hlo_element_address_t){.base = plus(p->b, tile->partial_sums, first),
+                                 .offset_bytes = (row + column) * p->m->element_bytes};
+}
+
 static void start_sums(const product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  for (int64_t i = 0; i < tile->height * tile->panel->piece_count; ++i) {
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, piece->lanes), 0);
     if (p->m->is_flipped) {
@@ -180,6 +208,14 @@ static void start_sums(const product_t* p, tile_t* tile) {
     }
     tile->sums[i] = hlo_vir_var(b, first);
   }
+  if (!p->block) return;
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t address = partial_sum(p, tile, i);
+    uint32_t lanes = tile->sums[i]->type.lanes;
+    hlo_vir_set(b, tile->sums[i], hlo_elementwise_load(b, p->m->dtype, lanes, &address));
+  }
+  hlo_vir_end(b);
 }
 
 static void store_tile(product_t* p, const tile_t* tile) {
@@ -206,6 +242,22 @@ static void store_tile(product_t* p, const tile_t* tile) {
   }
 }
 
+static void finish_tile(product_t* p, const tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  if (p->block) {
+    hlo_vir_begin_if(b, is_last_block(p));
+    store_tile(p, tile);
+    hlo_vir_begin_else(b);
+    for (uint32_t i = 0; i < sum_count(tile); ++i) {
+      hlo_element_address_t address = partial_sum(p, tile, i);
+      hlo_elementwise_store(b, p->m->dtype, tile->sums[i], &address);
+    }
+    hlo_vir_end(b);
+  } else {
+    store_tile(p, tile);
+  }
+}
+
 // The tiles low <= number < end of one height; `first` is the row of tile number `offset`.
 static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset,
                        hlo_vir_value_t* low, hlo_vir_value_t* end) {
@@ -218,7 +270,7 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
   start_sums(p, tile);
   emit_depth(p, tile, 0);
-  store_tile(p, tile);
+  finish_tile(p, tile);
   tile->a = base;
   hlo_vir_end(b);
 }
@@ -242,6 +294,27 @@ static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
 
 // ---- units
 
+// All tiles of a panel in a block of rows, for all blocks along the contraction.
+static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
+                        hlo_vir_value_t* block) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  bool is_cut = m->depth_blocks > 0, has_both = m->full_panels && m->edge.piece_count;
+  if (is_cut) p->block = hlo_vir_begin_for(b, number(b, 0), number(b, m->depth_blocks), 1, 0);
+  if (has_both) {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+  }
+  tile->panel = m->full_panels ? &m->full : &m->edge;
+  emit_panel(p, tile, block);
+  if (has_both) {
+    hlo_vir_begin_else(b);
+    tile->panel = &m->edge;
+    emit_panel(p, tile, block);
+    hlo_vir_end(b);
+  }
+  if (is_cut) hlo_vir_end(b);
+}
+
 static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -252,6 +325,10 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   hlo_vir_value_t* block = hlo_vir_index(b, HLO_VIR_irem, rest, blocks);
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, blocks);
   tile_t tile = {.a = p->bases[HLO_MATMUL_A], .b = p->bases[HLO_MATMUL_B]};
+  if (m->depth_blocks) {
+    int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
+    tile.partial_sums = plus(b, p->partial_sums, times(b, rest, rows_bytes));
+  }
   for (uint32_t i = m->outer_count; i-- > 0;) {
     const hlo_matmul_dim_t* dim = &m->outer[i];
     hlo_vir_value_t* extent = number(b, dim->extent);
@@ -271,17 +348,10 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     tile.a = plus(b, tile.a, times(b, panel, m->panel_width * bytes_of(p, 0)));
   }
   tile.column = times(b, panel, m->panel_width);
-  bool has_both = m->full_panels && m->edge.piece_count;
-  if (has_both) {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
+  if (m->depth_blocks) {
+    tile.partial_sums = plus(b, tile.partial_sums, times(b, tile.column, m->element_bytes));
   }
-  tile.panel = m->full_panels ? &m->full : &m->edge;
-  emit_panel(p, &tile, block);
-  if (!has_both) return;
-  hlo_vir_begin_else(b);
-  tile.panel = &m->edge;
-  emit_panel(p, &tile, block);
-  hlo_vir_end(b);
+  emit_blocks(p, &tile, panel, block);
 }
 
 static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
@@ -307,6 +377,10 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   hlo_vir_value_t* end = number(b, m->unit_count);
   if (chunk) {
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
+  }
+  if (m->depth_blocks) {
+    p.partial_sums = plus(b, addresses[fusion->input_count + fusion->output_count],
+                          number(b, (int64_t)m->sums_offset));
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
