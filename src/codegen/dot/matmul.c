@@ -187,6 +187,10 @@ static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
 static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t pieces = target->vector_registers == 32 ? 4 : 2, rows = m->rows.extent;
   while (pieces < MAX_PANEL_PIECES && tile_height(target, pieces + 1) >= rows) ++pieces;
+  // One tile, so that B is read once, rather than two of the best form.
+  if (pieces > 2 && tile_height(target, pieces) < rows && tile_height(target, pieces - 1) >= rows) {
+    --pieces;
+  }
   int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
   return bytes > STREAMED_BYTES && tile_height(target, pieces) < rows ? pieces / 2 : pieces;
 }
