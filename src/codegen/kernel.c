@@ -526,6 +526,7 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
       if (tiled->offset != tiling->spaces[0].linear) return "its elements are moved";
     } else if (tiled->kind == HLO_TILED_LOAD) {
       if (hlo_expr_unresolved(tiled->offset)) return "an operand that follows it is not affine";
+      if (lane_digit == HLO_TILED_MAX_DIGITS) continue;  // one by one
       double cost = lane_cost(tiled->offset, lane_digit,
                               hlo_dtype_size_bytes(tiled->value->type->dtype));
       if (cost < 0 || cost > 1) return "an operand that follows it is strided";
@@ -554,7 +555,9 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
   const char* refusal = tiling->refusal;
   if (!refusal && tiling->wish) refusal = "what follows a product is cut differently";
-  if (!refusal) refusal = unfit_for_product(tiling, (uint32_t)matmul->columns.digit);
+  uint32_t lane_digit =
+      matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
+  if (!refusal) refusal = unfit_for_product(tiling, lane_digit);
   if (refusal) return refused(kernel->fusion, refusal);
   find_shareable(kernel, tiling);
   kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);

@@ -671,6 +671,27 @@ static void test_matrix_products(void** state) {
   check_dot("40x512xf32", "512x300xf32", "40x300xf32", "[] x []", "[1] x [0]", 1e-3);
 }
 
+// Lanes along the contraction: few rows, few columns, what vectors leave over, packed or in place.
+static void test_long_products(void** state) {
+  (void)state;
+  check_dot("3x300xf32", "21x300xf32", "3x21xf32", "[] x []", "[1] x [1]", 1e-2);
+  check_dot("16x256xf32", "5x256xf32", "16x5xf32", "[] x []", "[1] x [1]", 1e-2);
+  check_dot("259x2xf32", "21x259xf32", "2x21xf32", "[] x []", "[0] x [1]", 1e-2);
+  check_dot("30x300xf32", "300x5xf32", "30x5xf32", "[] x []", "[1] x [0]", 1e-2);
+  check_dot("2x9x300xf64", "2x300x7xf64", "2x9x7xf64", "[0] x [0]", "[2] x [1]", 1e-9);
+  check_dot("2x9x3x300xf32", "300x7xf32", "2x9x3x7xf32", "[] x []", "[3] x [0]", 1e-2);
+  check_dot("8x1024xf32", "20x1024xf32", "8x20xf32", "[] x []", "[1] x [1]", 1e-2);
+  check_dot("4x300xbf16", "21x300xbf16", "4x21xbf16", "[] x []", "[1] x [1]", 3e-2);
+  check_dot("30x301xi8", "301x3xi8", "30x3xi32", "[] x []", "[1] x [0]", 0);
+  check_dot("30x301xi64", "301x3xi64", "30x3xi64", "[] x []", "[1] x [0]", 0);
+  check("func.func @main(%a: tensor<30x300xf32>, %b: tensor<300x5xf32>, %c: tensor<5xf32>, %d: tensor<30x5xf32>) -> tensor<30x5xf32> {\n"
+        "%1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x300xf32>, tensor<300x5xf32>) -> tensor<30x5xf32>\n"
+        "%2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<5xf32>) -> tensor<30x5xf32>\n"
+        "%3 = stablehlo.add %1, %2 : tensor<30x5xf32>\n"
+        "%4 = stablehlo.maximum %3, %d : tensor<30x5xf32>\n"
+        "return %4 : tensor<30x5xf32>\n}", 1, 1e-2);
+}
+
 static void check_convolution(const char* lhs, const char* rhs, const char* result,
                               const char* numbers, const char* window, int groups, int batch_groups) {
   char text[1024];
@@ -755,7 +776,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 // Costs decide what is cut and packed, never results.
 static const double CHUNK_NS = 8000.0, SERIAL_NS = 20000.0, FMA_PER_NS = 6.0;  // vectors
 enum {
+  FEW_ROWS = 16,  // along the contraction: lanes run there
+  LONG_DEPTH = 256,
+  DEPTH_COLUMNS = 4,
   MAX_CHUNKS = 64,
   FEW_CHUNKS = 16,  // enough to share out
   CACHE_LINE = 64,
@@ -141,6 +144,31 @@ static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   return hlo_ok();
 }
 
+static void swap_roles(hlo_matmul_t* m) {
+  hlo_matmul_dim_t rows = m->rows;
+  m->rows = m->columns;
+  m->columns = rows;
+  hlo_matmul_operand_t a = m->operands[HLO_MATMUL_A];
+  m->operands[HLO_MATMUL_A] = m->operands[HLO_MATMUL_B];
+  m->operands[HLO_MATMUL_B] = a;
+  hlo_matmul_swap_operands(&m->rows);
+  hlo_matmul_swap_operands(&m->columns);
+  for (uint32_t i = 0; i < m->outer_count; ++i) hlo_matmul_swap_operands(&m->outer[i]);
+  for (uint32_t i = 0; i < m->depth_count; ++i) hlo_matmul_swap_operands(&m->depth[i]);
+}
+
+// Whether lanes run along the contraction: few rows or columns, and the other operand is contiguous
+// there.
+static void choose_lanes(hlo_matmul_t* m) {
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  if (m->is_convolution || m->depth_count > 1 || inner->extent < LONG_DEPTH) return;
+  bool is_few_columns = m->columns.extent <= FEW_ROWS && m->rows.extent > m->columns.extent &&
+                        inner->from[HLO_MATMUL_A] == 1;
+  if (is_few_columns) swap_roles(m);
+  m->is_by_depth = m->rows.extent <= FEW_ROWS && inner->from[HLO_MATMUL_B] == 1 &&
+                   m->columns.extent >= DEPTH_COLUMNS;
+}
+
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                hlo_arena_t* arena, hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) {
@@ -156,6 +184,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   }
   m->dtype = m->contraction.dtype;
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
+  choose_lanes(m);
   hlo_matmul_choose_group(m, kernel->target);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = m->depth_extent = 1;
@@ -173,6 +202,11 @@ static int64_t divide_up(int64_t a, int64_t b) {
 }
 static int64_t min(int64_t a, int64_t b) {
   return a < b ? a : b;
+}
+
+// Columns of a tile whose lanes run along the contraction.
+static int64_t depth_columns(const hlo_target_t* target) {
+  return target->vector_registers == 32 ? DEPTH_COLUMNS : DEPTH_COLUMNS / 2;
 }
 
 // Rows of a tile so wide: sums, a row of B, and an element of A fit the registers.
@@ -197,7 +231,7 @@ static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
                         hlo_matmul_panel_t* panel) {
-  uint32_t lanes = m->lanes;
+  uint32_t lanes = m->is_by_depth ? 1 : m->lanes;
   for (int64_t at = 0; at < columns;) {
     if (!target->has_masks) {
       while ((int64_t)lanes > columns - at) lanes /= 2;
@@ -217,9 +251,13 @@ static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matm
 }
 
 static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t pieces = panel_pieces(m, target);
-  int64_t wanted = divide_up(m->columns.extent, m->lanes);
-  m->panel_width = min(pieces, wanted) * m->lanes;
+  m->has_masks = target->has_masks;
+  if (m->is_by_depth) {
+    m->panel_width = depth_columns(target);
+  } else {
+    int64_t wanted = divide_up(m->columns.extent, m->lanes);
+    m->panel_width = min(panel_pieces(m, target), wanted) * m->lanes;
+  }
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
@@ -244,6 +282,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 }
 
 static bool packs_b(const hlo_matmul_t* m) {
+  if (m->is_by_depth) return false;
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
@@ -255,6 +294,7 @@ static bool packs_b(const hlo_matmul_t* m) {
 
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
+  if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->panel_count < MIN_PACKED_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
@@ -278,8 +318,8 @@ static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows =
-      inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] || !m->rows.from[HLO_MATMUL_A];
+  bool is_by_rows = m->is_by_depth || inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
+                    !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
   nest(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
   stride = round_up(stride, line) + line;
@@ -361,7 +401,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   int64_t wanted = is_spread ? CONFLICT_STEPS : BLOCK_STEPS;
-  if (m->depth_count > 1 || steps <= wanted || tiles == 1) return hlo_ok();
+  if (m->is_by_depth || m->depth_count > 1 || steps <= wanted || tiles == 1) return hlo_ok();
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   double bytes =
       (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;

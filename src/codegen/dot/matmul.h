@@ -7,6 +7,10 @@
 // A is broadcast element by element, operand B read in vectors. Operands are swapped when the
 // product is a matrix times a vector.
 //
+// Where there are few rows, and the columns of B are contiguous along the contraction, lanes run
+// along that instead and a tile's sums are folded at its end. Operands are swapped when it is the
+// columns that are few.
+//
 // A long contraction is cut into blocks, with the sums so far in scratch memory between them, so
 // that a panel's block is used for all rows while the caches hold it.
 //
@@ -78,6 +82,8 @@ struct hlo_matmul {
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
+  bool is_by_depth;    // lanes run along the contraction
+  bool has_masks;      // of the target
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];

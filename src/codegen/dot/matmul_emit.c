@@ -161,6 +161,75 @@ static void emit_innermost(const product_t* p, const tile_t* tile) {
   if (p->block) hlo_vir_end(b);
 }
 
+// ---- lanes along the contraction
+
+// A vector of elements along the contraction, of A's row or B's column with that number.
+static hlo_vir_value_t* load_along(const product_t* p, const tile_t* tile, uint32_t side,
+                                   int64_t number_of, hlo_vir_value_t* at, hlo_vir_value_t* mask,
+                                   uint32_t lanes) {
+  const hlo_matmul_dim_t* dim = side == HLO_MATMUL_A ? &p->m->rows : &p->m->columns;
+  hlo_element_address_t address = {
+      .base = side == HLO_MATMUL_A ? tile->a : tile->b,
+      .index = at,
+      .mask = mask,
+      .offset_bytes = number_of * dim->strides[side] * bytes_of(p, side)};
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, p->dtypes[side], lanes, &address);
+  return hlo_vmath_convert(p->b, p->dtypes[side], p->m->dtype, value);
+}
+
+static void add_along(const product_t* p, const tile_t* tile, hlo_vir_value_t* at,
+                      hlo_vir_value_t* mask, uint32_t lanes) {
+  uint32_t count = tile->panel->piece_count;
+  hlo_vir_value_t* columns[HLO_MATMUL_MAX_PIECES];
+  for (uint32_t i = 0; i < count; ++i) {
+    columns[i] = load_along(p, tile, HLO_MATMUL_B, tile->panel->pieces[i].offset, at, mask, lanes);
+  }
+  for (int64_t r = 0; r < tile->height; ++r) {
+    hlo_vir_value_t* row = load_along(p, tile, HLO_MATMUL_A, r, at, mask, lanes);
+    for (uint32_t i = 0; i < count; ++i) {
+      add_product(p, tile->sums[r * count + i], row, columns[i]);
+    }
+  }
+}
+
+// All lanes to one.
+static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* sum) {
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  while (sum->type.lanes > 1) {
+    hlo_vir_type_t half = {sum->type.elem, sum->type.lanes / 2};
+    hlo_vir_value_t* lower = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &sum);
+    hlo_vir_value_t* upper = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &sum);
+    sum = hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, lower, upper);
+  }
+  return sum;
+}
+
+// What vectors leave over comes in a masked one or, where there are no masks, one by one.
+static void emit_along(const product_t* p, tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t lanes = p->m->lanes, extent = p->m->depth[0].extent, whole = extent / lanes * lanes;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, whole), lanes, 0);
+  add_along(p, tile, at, NULL, p->m->lanes);
+  hlo_vir_end(b);
+  if (whole < extent && p->m->has_masks) {
+    hlo_vir_value_t* active = number(b, extent - whole);
+    hlo_vir_value_t* mask = hlo_vir_emit(b, HLO_VIR_mask_first,
+                                         hlo_vir_type(HLO_VIR_MASK, p->m->lanes), 0, 0, 1, &active);
+    add_along(p, tile, number(b, whole), mask, p->m->lanes);
+    whole = extent;
+  }
+  uint32_t count = (uint32_t)tile->height * tile->panel->piece_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    tile->sums[i] = fold_lanes(b, tile->sums[i]);
+    if (whole < extent) tile->sums[i] = hlo_vir_var(b, tile->sums[i]);
+  }
+  if (whole == extent) return;
+  add_along(p, tile, hlo_vir_begin_for(b, number(b, whole), number(b, extent), 1, 0), NULL, 1);
+  hlo_vir_end(b);
+}
+
+// ---- all loops along the contraction
+
 // The loops along the contraction from `level` on.
 static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
   const hlo_matmul_t* m = p->m;
@@ -200,7 +269,8 @@ static void start_sums(const product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     const hlo_matmul_piece_t* piece = &tile->panel->pieces[i % tile->panel->piece_count];
-    hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, piece->lanes), 0);
+    uint32_t lanes = p->m->is_by_depth ? p->m->lanes : piece->lanes;
+    hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
     if (p->m->is_flipped) {
       int64_t row = piece->offset - hlo_matmul_first_row(p->m);
       hlo_element_address_t address = {.base = tile->b, .offset_bytes = row * bytes_of(p, 1)};
@@ -269,7 +339,11 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset
   tile->row = row;
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
   start_sums(p, tile);
-  emit_depth(p, tile, 0);
+  if (p->m->is_by_depth) {
+    emit_along(p, tile);
+  } else {
+    emit_depth(p, tile, 0);
+  }
   finish_tile(p, tile);
   tile->a = base;
   hlo_vir_end(b);

@@ -60,7 +60,8 @@ void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   uint32_t group = group_of(m, target);
   m->group = m->last_group = 1;
-  if (m->is_convolution || m->rows.extent < LEAST_ROWS || inner->extent < LEAST_GROUPS * group) {
+  if (m->is_convolution || m->is_by_depth || m->rows.extent < LEAST_ROWS ||
+      inner->extent < LEAST_GROUPS * group) {
     return;
   }
   m->group = group;
