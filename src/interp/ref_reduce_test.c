@@ -145,6 +145,53 @@ static void test_select_and_scatter(void** state) {
       "tensor<2x4xf32>\n");
 }
 
+static void test_max_pooling(void** state) {
+  (void)state;
+  // windows that overlap, ties, NaN and places outside; f64 takes them one by one
+  expect_runs(
+      "%i = stablehlo.iota dim = 0 : tensor<210xi32>\n"
+      "%p = stablehlo.constant dense<37> : tensor<210xi32>\n"
+      "%q = stablehlo.constant dense<11> : tensor<210xi32>\n"
+      "%j = stablehlo.multiply %i, %p : tensor<210xi32>\n"
+      "%k = stablehlo.remainder %j, %q : tensor<210xi32>\n"
+      "%f = stablehlo.convert %k : (tensor<210xi32>) -> tensor<210xf32>\n"
+      "%six = stablehlo.constant dense<6.0> : tensor<210xf32>\n"
+      "%nan = stablehlo.constant dense<0x7FC00000> : tensor<210xf32>\n"
+      "%is = stablehlo.compare EQ, %f, %six : (tensor<210xf32>, tensor<210xf32>) -> "
+      "tensor<210xi1>\n"
+      "%v = stablehlo.select %is, %nan, %f : tensor<210xi1>, tensor<210xf32>\n"
+      "%a = stablehlo.reshape %v : (tensor<210xf32>) -> tensor<2x5x7x3xf32>\n"
+      "%b = stablehlo.convert %a : (tensor<2x5x7x3xf32>) -> tensor<2x5x7x3xf64>\n"
+      "%g = stablehlo.iota dim = 2 : tensor<2x3x4x3xf32>\n"
+      "%h = stablehlo.convert %g : (tensor<2x3x4x3xf32>) -> tensor<2x3x4x3xf64>\n"
+      "%z = stablehlo.constant dense<0.5> : tensor<f32>\n"
+      "%y = stablehlo.constant dense<0.5> : tensor<f64>\n"
+      "%r = \"stablehlo.select_and_scatter\"(%a, %g, %z) ({\n"
+      "^bb0(%m: tensor<f32>, %n: tensor<f32>):\n"
+      "  %c = stablehlo.compare GE, %m, %n : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "  stablehlo.return %c : tensor<i1>\n"
+      "}, {\n"
+      "^bb0(%m: tensor<f32>, %n: tensor<f32>):\n"
+      "  %s = stablehlo.add %m, %n : tensor<f32>\n"
+      "  stablehlo.return %s : tensor<f32>\n"
+      "}) {window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>, "
+      "padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>} : "
+      "(tensor<2x5x7x3xf32>, tensor<2x3x4x3xf32>, tensor<f32>) -> tensor<2x5x7x3xf32>\n"
+      "%t = \"stablehlo.select_and_scatter\"(%b, %h, %y) ({\n"
+      "^bb0(%m: tensor<f64>, %n: tensor<f64>):\n"
+      "  %c = stablehlo.compare GE, %m, %n : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+      "  stablehlo.return %c : tensor<i1>\n"
+      "}, {\n"
+      "^bb0(%m: tensor<f64>, %n: tensor<f64>):\n"
+      "  %s = stablehlo.add %m, %n : tensor<f64>\n"
+      "  stablehlo.return %s : tensor<f64>\n"
+      "}) {window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>, "
+      "padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>} : "
+      "(tensor<2x5x7x3xf64>, tensor<2x3x4x3xf64>, tensor<f64>) -> tensor<2x5x7x3xf64>\n"
+      "%u = stablehlo.convert %t : (tensor<2x5x7x3xf64>) -> tensor<2x5x7x3xf32>\n"
+      "check.expect_eq %r, %u : tensor<2x5x7x3xf32>\n");
+}
+
 static void test_sort_by_two_keys(void** state) {
   (void)state;
   expect_runs(
@@ -193,6 +240,7 @@ int main(void) {
       cmocka_unit_test(test_window_any_body),
       cmocka_unit_test(test_window_longer_than_memory),
       cmocka_unit_test(test_select_and_scatter),
+      cmocka_unit_test(test_max_pooling),
       cmocka_unit_test(test_sort_by_two_keys),
       cmocka_unit_test(test_sort_any_comparator),
   };

@@ -302,11 +302,10 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   if (results[0]->element_count == 0) return hlo_ok();
   const hlo_fold_op_t op = hlo_fold_op_of(operands->binary);
   const hlo_fold_t* fold = hlo_fold_find(op, input->dtype);
-  const bool is_folded = operands->count == 1 && fold && results[0]->dtype == input->dtype &&
-                         !results[0]->quant && input->element_count > 0 &&
-                         init_is_neutral(op, operands->inits[0]) &&
-                         !windows_are_trivial(input->rank, windows) &&
-                         !rounds_in_order(op, results[0], windows);
+  const bool is_folded =
+      operands->count == 1 && fold && results[0]->dtype == input->dtype && !results[0]->quant &&
+      input->element_count > 0 && init_is_neutral(op, operands->inits[0]) &&
+      !windows_are_trivial(input->rank, windows) && !rounds_in_order(op, results[0], windows);
   hlo_window_scan_t scan = {.parallel = hlo_eval_parallel(eval), .operands = operands};
   if (hlo_window_is_scan(input->rank, windows, &scan)) {
     bool is_done = false;
@@ -337,6 +336,7 @@ typedef struct {
   hlo_region_fn_t *select, *scatter;
   int64_t direction;       // of a select that only compares real numbers, or -1
   const hlo_fold_t* fold;  // of a recognised scatter, or NULL
+  bool is_sum;             // a recognised scatter that adds
 } select_t;
 
 // The direction of a body that only compares its two arguments, or -1.
@@ -376,6 +376,63 @@ static hlo_status_t keeps(const select_t* s, const char* kept, const char* other
   void* result = out_keeps;
   return hlo_region_fn_call(s->select, args, &result);
 }
+
+// ---- pooling: the largest f32 of each window along all dimensions but the last, sums of gradients
+
+enum { ROW_ELEMENTS = 64, ROW_PLACES = 64 };
+
+static bool is_max_pooling(const select_t* s) {
+  const uint32_t rank = s->operand->rank;
+  if (rank == 0 || !s->is_sum || s->direction != HLO_COMPARISON_DIRECTION_GE ||
+      s->operand->dtype != HLO_DTYPE_F32 || s->result->dtype != HLO_DTYPE_F32) {
+    return false;
+  }
+  const hlo_window_dim_t* last = &s->windows[rank - 1];
+  double places = 1;
+  for (uint32_t d = 0; d < rank; d++) places *= (double)s->windows[d].size;
+  return last->size == 1 && last->stride == 1 && last->low == 0 && last->high == 0 &&
+         last->base_dilation == 1 && places <= ROW_PLACES;
+}
+
+// Elements first <= c < first + count of the window that starts at `o`, one window for each of them
+// side by side.
+static void select_row(const select_t* s, const int64_t* o, int64_t first, int64_t count,
+                       const float* source) {
+  const uint32_t rank = s->operand->rank;
+  int64_t offsets[ROW_PLACES], w[HLO_RANK_MAX] = {0};
+  float largest[ROW_ELEMENTS];
+  int32_t selected[ROW_ELEMENTS] = {0}, place = 0;
+  do {
+    const int64_t offset = hlo_window_offset(rank, s->windows, s->strides, o, w);
+    if (offset < 0) continue;
+    const float* x = (const float*)s->operand->data + offset + first;
+    offsets[place] = offset + first;
+    for (int64_t c = 0; c < count; c++) {
+      const bool stays = place > 0 && largest[c] >= x[c];
+      largest[c] = stays ? largest[c] : x[c];
+      selected[c] = stays ? selected[c] : place;
+    }
+    place++;
+  } while (hlo_index_next(rank, s->sizes, w));
+  float* result = s->result->data;
+  for (int64_t c = 0; c < count && place > 0; c++) result[offsets[selected[c]] + c] += source[c];
+}
+
+static void max_pooling(const select_t* s) {
+  const uint32_t rank = s->operand->rank;
+  const int64_t row = s->source->dims[rank - 1];
+  const float* source = s->source->data;
+  int64_t o[HLO_RANK_MAX] = {0};
+  do {
+    for (int64_t first = 0; first < row; first += ROW_ELEMENTS) {
+      const int64_t count = row - first < ROW_ELEMENTS ? row - first : ROW_ELEMENTS;
+      select_row(s, o, first, count, source + first);
+    }
+    source += row;
+  } while (hlo_index_next(rank - 1, s->source->dims, o));
+}
+
+// ---- any windows
 
 static hlo_status_t select_and_scatter(const select_t* s) {
   const uint32_t rank = s->operand->rank;
@@ -421,10 +478,10 @@ static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node
   HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &s->select));
   HLO_TRY(hlo_region_fn_create(eval, node->regions[1], &s->scatter));
   s->direction = compare_direction(node->regions[0]);
+  const hlo_op_t binary = hlo_region_fn_binary(s->scatter);
+  s->is_sum = binary == HLO_OP_add;
   const bool is_same = s->result->dtype == s->source->dtype;
-  s->fold = is_same
-                ? hlo_fold_find(hlo_fold_op_of(hlo_region_fn_binary(s->scatter)), s->result->dtype)
-                : NULL;
+  s->fold = is_same ? hlo_fold_find(hlo_fold_op_of(binary), s->result->dtype) : NULL;
   return hlo_ok();
 }
 
@@ -449,7 +506,11 @@ hlo_status_t hlo_ref_select_and_scatter(hlo_eval_t* eval, const hlo_node_t* node
   if (hlo_status_is_ok(status)) {
     hlo_strided_fill(hlo_tensor_element_bytes(s.result), (size_t)s.result->element_count,
                      s.result->data, init->data);
-    if (source->element_count > 0) status = select_and_scatter(&s);
+    if (source->element_count > 0 && is_max_pooling(&s)) {
+      max_pooling(&s);
+    } else if (source->element_count > 0) {
+      status = select_and_scatter(&s);
+    }
   }
   hlo_region_fn_release(s.select);
   hlo_region_fn_release(s.scatter);
