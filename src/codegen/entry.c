@@ -151,7 +151,7 @@ static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_no
     } else if (is_memory && copy->size_bytes <= INLINE_COPY_BYTES) {
       copy_inline(entry, b, copy);
     } else {
-      call_site(b, hlo_site_table_add_copy(entry->table, entry->plan, copy, entry->arena));
+      call_site(b, hlo_site_table_add_copy(entry->table, copy, entry->arena));
     }
   }
 }

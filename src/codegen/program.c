@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "codegen/c/build.h"
 #include "codegen/entry.h"
+#include "codegen/image.h"
 #include "codegen/jit/jit.h"
 #include "codegen/object.h"
 #include "codegen/schedule_plain.h"
@@ -34,18 +35,23 @@ static int32_t interpreted_entry(hlo_frame_t* frame) {
   return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
 }
 
+static hlo_status_t load_code(hlo_code_program_t* program, const hlo_code_t* code,
+                              const hlo_code_options_t* options) {
+  HLO_TRY(options->pool ? hlo_jit_pool_load(options->pool, code, options->name, &program->jit)
+                        : hlo_jit_load(code, options->name, &options->jit, &program->jit));
+  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
+  program->code_bytes = code->size_bytes;
+  if (code->funcs[0].saved_bytes > program->saved_bytes) {
+    program->saved_bytes = code->funcs[0].saved_bytes;
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_module_t* vir,
                                  const hlo_code_options_t* options) {
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, &options->target, &code));
-  hlo_status_t status = hlo_jit_load(&code, options->name, &options->jit, &program->jit);
-  if (hlo_status_is_ok(status)) {
-    program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
-    program->code_bytes = code.size_bytes;
-    if (code.funcs[0].saved_bytes > program->saved_bytes) {
-      program->saved_bytes = code.funcs[0].saved_bytes;
-    }
-  }
+  hlo_status_t status = load_code(program, &code, options);
   hlo_code_deinit(&code);
   return status;
 }
@@ -173,9 +179,8 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   return load(program, vir, options);
 }
 
-hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
-                                     const hlo_code_options_t* options,
-                                     hlo_code_program_t** out_program) {
+// Takes over the module.
+static hlo_status_t create_empty(hlo_module_t* module, hlo_code_program_t** out_program) {
   hlo_code_program_t* program = hlo_mem_alloc_zeroed(sizeof *program);
   if (!program) {
     hlo_module_release(module);
@@ -183,6 +188,15 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
   }
   program->module = module;
   hlo_arena_init(&program->arena, 0);
+  *out_program = program;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
+                                     const hlo_code_options_t* options,
+                                     hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = NULL;
+  HLO_TRY(create_empty(module, &program));
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = make_program(program, func, options, &scratch);
@@ -193,6 +207,39 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
   }
   *out_program = program;
   return hlo_ok();
+}
+
+static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* func,
+                               const void* bytes, size_t size_bytes,
+                               const hlo_code_options_t* options) {
+  hlo_image_t image;
+  hlo_status_t status = hlo_image_read(bytes, size_bytes, func, &program->arena, &image);
+  program->table = image.table;
+  HLO_TRY(status);
+  program->temporary_bytes = image.temporary_bytes;
+  program->saved_bytes = image.saved_bytes;
+  return load_code(program, &image.code, options);
+}
+
+hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func, const void* image,
+                                   size_t image_bytes, const hlo_code_options_t* options,
+                                   hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = NULL;
+  HLO_TRY(create_empty(NULL, &program));
+  hlo_status_t status = load_image(program, func, image, image_bytes, options);
+  if (!hlo_status_is_ok(status)) {
+    hlo_code_program_release(program);
+    return status;
+  }
+  program->module = module;
+  *out_program = program;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_code_program_save(const hlo_code_program_t* program, hlo_strbuf_t* out) {
+  if (!program->jit) return hlo_ok();
+  return hlo_image_write(hlo_jit_code(program->jit), &program->table, program->temporary_bytes,
+                         program->saved_bytes, out);
 }
 
 void hlo_code_program_release(hlo_code_program_t* program) {

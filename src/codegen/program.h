@@ -25,6 +25,7 @@ typedef struct hlo_code_options {
   bool is_checked;               // the code checks its own accesses while it runs
   const char* name;              // for profilers; lent for the call
   hlo_jit_options_t jit;         // who is told of machine code
+  hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL
   const char* compiler;          // of C: path or name; NULL or "": the first that is found
   hlo_dumper_t* dumper;          // gets plan and vector IR; may be NULL
   const hlo_listing_t* listing;  // printed on the way; may be NULL
@@ -40,6 +41,17 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
                                      const hlo_code_options_t* options,
                                      hlo_code_program_t** out_program) HLO_MUST_USE;
 void hlo_code_program_release(hlo_code_program_t* program);
+
+/// Appends the program's image (image.h); nothing where it is no machine code. errors:
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_code_program_save(const hlo_code_program_t* program,
+                                   hlo_strbuf_t* out) HLO_MUST_USE;
+/// As hlo_code_program_create(), from the image of a program whose module was structurally equal
+/// and whose target this one has; of the options, those of loading count. A failure leaves the
+/// module to the caller. errors: of hlo_image_read(), PERMISSION_DENIED
+hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func, const void* image,
+                                   size_t image_bytes, const hlo_code_options_t* options,
+                                   hlo_code_program_t** out_program) HLO_MUST_USE;
 
 /// frame->program must be hlo_code_program_data() and the frame as large as the three sizes ask.
 hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program);

@@ -28,7 +28,7 @@ static void fill(void* to, const void* element, size_t width, size_t size_bytes)
   }
 }
 
-static const hlo_literal_t* literal_of(const hlo_value_t* value) {
+const hlo_literal_t* hlo_site_literal(const hlo_value_t* value) {
   const hlo_attr_t* attr = hlo_node_attr(value->def, HLO_ATTR_value);
   return attr && attr->kind == HLO_ATTR_KIND_LITERAL ? attr->literal : NULL;
 }
@@ -45,7 +45,7 @@ static bool is_usable_in_place(const hlo_literal_t* literal) {
 
 static hlo_status_t make_constant(hlo_site_table_t* table, const hlo_plan_constant_t* constant,
                                   uint32_t i, void** out_address) {
-  const hlo_literal_t* literal = literal_of(constant->value);
+  const hlo_literal_t* literal = hlo_site_literal(constant->value);
   if (!literal) return hlo_status_create(HLO_STATUS_INTERNAL, "a constant without a value");
   if (is_usable_in_place(literal)) {
     *out_address = (void*)(uintptr_t)literal->data;
@@ -65,32 +65,61 @@ static hlo_status_t make_constant(hlo_site_table_t* table, const hlo_plan_consta
   return hlo_ok();
 }
 
-static hlo_status_t make_constants(hlo_site_table_t* table, const hlo_plan_t* plan,
+static hlo_status_t make_constants(hlo_site_table_t* table, const hlo_plan_constant_t* constants,
                                    hlo_arena_t* arena) {
-  void** addresses = hlo_arena_array(arena, plan->constant_count, sizeof *addresses);
-  table->owned_constants = hlo_arena_array(arena, plan->constant_count, sizeof(void*));
+  uint32_t count = table->constant_count;
+  void** addresses = hlo_arena_array(arena, count, sizeof *addresses);
+  hlo_plan_constant_t* values = hlo_arena_array(arena, count, sizeof *values);
+  table->owned_constants = hlo_arena_array(arena, count, sizeof(void*));
   HLO_TRY(hlo_arena_status(arena));
   table->constants = addresses;
-  table->constant_count = plan->constant_count;
-  for (uint32_t i = 0; i < plan->constant_count; ++i) {
-    HLO_TRY(make_constant(table, &plan->constants[i], i, &addresses[i]));
+  table->constant_values = values;
+  for (uint32_t i = 0; i < count; ++i) {
+    values[i] = constants[i];
+    HLO_TRY(make_constant(table, &constants[i], i, &addresses[i]));
   }
   return hlo_ok();
 }
 
+hlo_status_t hlo_site_table_begin(const hlo_func_t* func, uint32_t node_count,
+                                  uint32_t constant_count, const hlo_plan_constant_t* constants,
+                                  hlo_arena_t* arena, hlo_site_table_t* out_table) {
+  *out_table = (hlo_site_table_t){.module = func->module,
+                                  .func = func,
+                                  .argument_count = func->type->input_count,
+                                  .constant_count = constant_count,
+                                  .node_count = node_count};
+  out_table->sites = hlo_arena_array(arena, node_count, sizeof(hlo_site_t));
+  HLO_TRY(hlo_arena_status(arena));
+  return make_constants(out_table, constants, arena);
+}
+
 // ---- sites
 
-static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
-                              const hlo_node_t* node, hlo_arena_t* arena) {
-  hlo_site_t* site = &table->sites[node->index];
+hlo_status_t hlo_site_table_add(hlo_site_table_t* table, uint32_t number, const hlo_node_t* node,
+                                hlo_arena_t* arena, hlo_place_t** out_places) {
+  hlo_site_t* site = &table->sites[number - 1];
   const hlo_value_t** captures = NULL;
   HLO_TRY(hlo_node_captures(node, arena, &site->capture_count, &captures));
-  uint32_t count = node->operand_count + node->result_count + site->capture_count;
+  uint32_t count = hlo_site_value_count(node, site);
   hlo_place_t* places = hlo_arena_array(arena, count, sizeof *places);
   HLO_TRY(hlo_arena_status(arena));
   site->node = node;
   site->captures = captures;
   site->places = places;
+  if (count > table->value_limit) table->value_limit = count;
+  if (node->region_count && !table->interp) {
+    HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
+  }
+  *out_places = places;
+  return hlo_ok();
+}
+
+static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
+                              const hlo_node_t* node, hlo_arena_t* arena) {
+  hlo_place_t* places = NULL;
+  HLO_TRY(hlo_site_table_add(table, hlo_site_number(node), node, arena, &places));
+  const hlo_site_t* site = &table->sites[node->index];
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     *places++ = hlo_plan_operand_place(plan, node, i);
   }
@@ -98,25 +127,16 @@ static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
     *places++ = hlo_plan_place(plan, &node->results[i]);
   }
   for (uint32_t i = 0; i < site->capture_count; ++i) {
-    *places++ = hlo_plan_place(plan, captures[i]);
-  }
-  if (count > table->value_limit) table->value_limit = count;
-  if (node->region_count && !table->interp) {
-    HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
+    *places++ = hlo_plan_place(plan, site->captures[i]);
   }
   return hlo_ok();
 }
 
 hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_site_table_t* out_table) {
-  *out_table = (hlo_site_table_t){.module = plan->func->module,
-                                  .func = plan->func,
-                                  .argument_count = plan->argument_count,
-                                  .node_count = plan->func->module->node_count};
-  out_table->sites = hlo_arena_array(arena, out_table->node_count, sizeof(hlo_site_t));
-  HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY(hlo_site_table_begin(plan->func, plan->func->module->node_count, plan->constant_count,
+                               plan->constants, arena, out_table));
   if (plan->watch) out_table->watch = hlo_watch_clone(plan->watch, arena);
-  HLO_TRY(make_constants(out_table, plan, arena));
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
@@ -139,8 +159,8 @@ static void* room_for(void* items, uint32_t count, uint32_t* capacity, size_t it
   return grown;
 }
 
-uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
-                                 const hlo_copy_t* copy, hlo_arena_t* arena) {
+uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy,
+                                 hlo_arena_t* arena) {
   hlo_copy_site_t* room = room_for(table->copies, table->copy_count, &table->copy_capacity,
                                    sizeof *table->copies, arena);
   if (!room) return 0;
@@ -148,7 +168,7 @@ uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan
   hlo_copy_site_t* site = &table->copies[table->copy_count++];
   *site = (hlo_copy_site_t){.copy = *copy};
   if (copy->from.kind == HLO_PLACE_CONSTANT && !table->constants[copy->from.index]) {
-    site->splat = literal_of(plan->constants[copy->from.index].value);
+    site->splat = hlo_site_literal(table->constant_values[copy->from.index].value);
   }
   return table->node_count + table->copy_count;
 }
@@ -298,7 +318,7 @@ static bool has_hidden_state(const hlo_node_t* node) {
 static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const hlo_site_t* site,
                              void* const* buffers) {
   const hlo_node_t* node = site->node;
-  uint32_t count = node->operand_count + node->result_count + site->capture_count;
+  uint32_t count = hlo_site_value_count(node, site);
   hlo_site_caller_t* caller = NULL;
   HLO_TRY(take_caller(table, &caller));
   caller->parallel = hlo_frame_parallel(frame);

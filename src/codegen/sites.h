@@ -53,6 +53,7 @@ typedef struct hlo_site_table {
   const hlo_watch_t* watch;  // NULL: not checked
   uint32_t watch_count, watch_capacity;
   hlo_watch_site_t* watches;
+  const hlo_plan_constant_t* constant_values;
   void** owned_constants;  // by constant; NULL where the literal's own bytes serve
   _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
 } hlo_site_table_t;
@@ -66,9 +67,23 @@ void hlo_site_table_deinit(hlo_site_table_t* table);
 static inline uint32_t hlo_site_number(const hlo_node_t* node) {
   return node->index + 1;
 }
-/// Adds a copy; 0 when memory is out (the arena has failed).
-uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_plan_t* plan,
-                                 const hlo_copy_t* copy, hlo_arena_t* arena);
+/// The elements of a constant; NULL when it is none.
+const hlo_literal_t* hlo_site_literal(const hlo_value_t* value);
+/// Values of a node's call: operands, results, captures.
+static inline uint32_t hlo_site_value_count(const hlo_node_t* node, const hlo_site_t* site) {
+  return node->operand_count + node->result_count + site->capture_count;
+}
+/// As hlo_site_table_init(), but for sites of up to `node_count` numbers that are added later; the
+/// constants are copied.
+hlo_status_t hlo_site_table_begin(const hlo_func_t* func, uint32_t node_count,
+                                  uint32_t constant_count, const hlo_plan_constant_t* constants,
+                                  hlo_arena_t* arena, hlo_site_table_t* out_table) HLO_MUST_USE;
+/// Adds the site of a node; its places are to be filled in, hlo_site_value_count() of them.
+hlo_status_t hlo_site_table_add(hlo_site_table_t* table, uint32_t number, const hlo_node_t* node,
+                                hlo_arena_t* arena, hlo_place_t** out_places) HLO_MUST_USE;
+/// Adds a copy; its site number, or 0 when memory is out (the arena has failed).
+uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy,
+                                 hlo_arena_t* arena);
 /// Adds a look at the temporaries; 0 when memory is out.
 uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_t* watch,
                                   hlo_arena_t* arena);

@@ -143,20 +143,44 @@ uint64_t hlo_node_hash(const hlo_node_t* node) {
   return hash_node(HLO_HASH_SEED, node, NULL);
 }
 
-uint64_t hlo_module_hash(const hlo_module_t* module) {
-  numbering_t n = {hlo_mem_alloc_zeroed((module->value_count + 1) * sizeof(uint32_t)), 0};
-  numbering_t* numbers = n.numbers ? &n : NULL;  // without memory: a weaker hash
-  uint64_t h = hash_text(HLO_HASH_SEED, module->name);
+static uint64_t hash_attrs(uint64_t h, uint32_t count, const hlo_attr_t* const* attrs) {
+  for (uint32_t i = 0; attrs && i < count; ++i) {
+    h = hlo_hash_word(h, attrs[i] ? attrs[i]->hash : 0);
+  }
+  return h;
+}
+
+// numbers NULL: a weaker hash.
+static uint64_t hash_module(uint64_t seed, const hlo_module_t* module, numbering_t* numbers) {
+  uint64_t h = hash_text(seed, module->name);
   if (module->extra) h = hlo_hash_word(h, module->extra->hash);
   h = hash_region(h, module->top, numbers);
   for (const hlo_func_t* func = module->first_func; func; func = func->next) {
+    uint32_t inputs = func->type->input_count;
     h = hlo_hash_word(hash_text(h, func->name), func->type->hash);
+    h = hlo_hash_word(h, (uint64_t)func->visibility);
     if (func->extra) h = hlo_hash_word(h, func->extra->hash);
-    for (uint32_t i = 0; func->arg_attrs && i < func->type->input_count; ++i) {
-      h = hlo_hash_word(h, func->arg_attrs[i] ? func->arg_attrs[i]->hash : 0);
-    }
+    h = hash_attrs(h, inputs, func->arg_attrs);
+    h = hash_attrs(h, func->type->element_count - inputs, func->result_attrs);
     if (func->body) h = hash_region(h, func->body, numbers);
   }
+  return h;
+}
+
+uint64_t hlo_module_hash(const hlo_module_t* module) {
+  numbering_t n = {hlo_mem_alloc_zeroed((module->value_count + 1) * sizeof(uint32_t)), 0};
+  uint64_t h = hash_module(HLO_HASH_SEED, module, n.numbers ? &n : NULL);
   hlo_mem_free(n.numbers);
   return h;
+}
+
+hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2]) {
+  size_t bytes = (module->value_count + 1) * sizeof(uint32_t);
+  numbering_t n = {hlo_mem_alloc_zeroed(bytes), 0};
+  if (!n.numbers) return hlo_status_out_of_memory(bytes);
+  out_digest[0] = hash_module(HLO_HASH_SEED, module, &n);
+  n.next = 0;
+  out_digest[1] = hash_module(~(uint64_t)HLO_HASH_SEED, module, &n);
+  hlo_mem_free(n.numbers);
+  return hlo_ok();
 }

@@ -14,9 +14,7 @@ struct hlo_jit {
   hlo_eh_frame_t eh_frame;
   hlo_jit_gdb_entry_t* gdb_entry;  // NULL: none
   bool is_unwindable;              // the unwinder knows the table
-  uint32_t func_count, site_count;
-  hlo_code_site_t* sites;   // behind the offsets, in the same block
-  uint32_t func_offsets[];  // bytes from the start of the code
+  hlo_code_t code;                 // as it lies in memory; the tables are in the object's block
 };
 
 // ---- pool
@@ -88,23 +86,38 @@ static hlo_status_t check_code(const hlo_code_t* code) {
   return hlo_ok();
 }
 
+// Names, functions and sites behind the object, in one block with it.
+static void copy_tables(hlo_jit_t* jit, const hlo_code_t* code) {
+  hlo_code_func_t* funcs = (hlo_code_func_t*)(jit + 1);
+  hlo_code_site_t* sites = (hlo_code_site_t*)(funcs + code->func_count);
+  char* names = (char*)(sites + code->site_count);
+  if (code->site_count) memcpy(sites, code->sites, code->site_count * sizeof *sites);
+  for (uint32_t i = 0; i < code->func_count; i++) {
+    size_t length = strlen(code->funcs[i].name) + 1;
+    funcs[i] = code->funcs[i];
+    funcs[i].name = memcpy(names, code->funcs[i].name, length);
+    names += length;
+  }
+  jit->code = (hlo_code_t){.size_bytes = code->size_bytes,
+                           .func_count = code->func_count,
+                           .site_count = code->site_count,
+                           .funcs = funcs,
+                           .sites = sites};
+}
+
 // The object with copies of the tables, nothing placed yet.
 static hlo_status_t create_jit(hlo_jit_pool_t* pool, const hlo_code_t* code, hlo_jit_t** out_jit) {
-  size_t offsets_bytes, sites_bytes, size_bytes;
-  if (!hlo_size_mul(code->func_count, sizeof(uint32_t), &offsets_bytes) ||
+  size_t funcs_bytes, sites_bytes, size_bytes = sizeof(hlo_jit_t);
+  for (uint32_t i = 0; i < code->func_count; i++) size_bytes += strlen(code->funcs[i].name) + 1;
+  if (!hlo_size_mul(code->func_count, sizeof *code->funcs, &funcs_bytes) ||
       !hlo_size_mul(code->site_count, sizeof *code->sites, &sites_bytes) ||
-      !hlo_size_add(offsets_bytes, sites_bytes, &size_bytes) ||
-      !hlo_size_add(size_bytes, sizeof(hlo_jit_t), &size_bytes)) {
+      !hlo_size_add(size_bytes, funcs_bytes, &size_bytes) ||
+      !hlo_size_add(size_bytes, sites_bytes, &size_bytes)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
   hlo_jit_t* jit = hlo_mem_alloc_zeroed(size_bytes);
   if (!jit) return hlo_status_out_of_memory(size_bytes);
-  jit->func_count = code->func_count;
-  for (uint32_t i = 0; i < code->func_count; i++)
-    jit->func_offsets[i] = code->funcs[i].offset_bytes;
-  jit->site_count = code->site_count;
-  jit->sites = (hlo_code_site_t*)(jit->func_offsets + code->func_count);
-  if (sites_bytes) memcpy(jit->sites, code->sites, sites_bytes);
+  copy_tables(jit, code);
   // relaxed: the caller holds a reference, so the count cannot reach 0 meanwhile
   atomic_fetch_add_explicit(&pool->reference_count, 1, memory_order_relaxed);
   jit->pool = pool;
@@ -152,7 +165,8 @@ hlo_status_t hlo_jit_pool_load(hlo_jit_pool_t* pool, const hlo_code_t* code, con
   hlo_jit_t* jit = NULL;
   HLO_TRY(create_jit(pool, code, &jit));
   hlo_status_t status = hlo_jit_memory_place(pool, code->bytes, code->size_bytes, &jit->memory);
-  if (hlo_status_is_ok(status)) status = announce(jit, code, name);
+  jit->code.bytes = jit->memory.code;
+  if (hlo_status_is_ok(status)) status = announce(jit, &jit->code, name);
   if (!hlo_status_is_ok(status)) {
     if (jit->memory.code) hlo_jit_memory_release(pool, &jit->memory);
     hlo_mem_free(jit->eh_frame.bytes);
@@ -184,21 +198,27 @@ void hlo_jit_release(hlo_jit_t* jit) {
   hlo_jit_pool_release(pool);
 }
 
+const hlo_code_t* hlo_jit_code(const hlo_jit_t* jit) {
+  return &jit->code;
+}
+
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index) {
-  return func_index < jit->func_count ? jit->memory.code + jit->func_offsets[func_index] : NULL;
+  if (func_index >= jit->code.func_count) return NULL;
+  return jit->memory.code + jit->code.funcs[func_index].offset_bytes;
 }
 
 uint32_t hlo_jit_site(const hlo_jit_t* jit, const void* pc) {
   uintptr_t offset = (uintptr_t)pc - (uintptr_t)jit->memory.code;
   if (offset >= jit->memory.size_bytes) return 0;
-  size_t low = 0, high = jit->site_count;  // sites before `low` begin at or before pc
+  const hlo_code_site_t* sites = jit->code.sites;
+  size_t low = 0, high = jit->code.site_count;  // sites before `low` begin at or before pc
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (jit->sites[middle].offset_bytes <= offset) {
+    if (sites[middle].offset_bytes <= offset) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low ? jit->sites[low - 1].site : 0;
+  return low ? sites[low - 1].site : 0;
 }

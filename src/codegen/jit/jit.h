@@ -37,6 +37,8 @@ hlo_status_t hlo_jit_pool_load(hlo_jit_pool_t* pool, const hlo_code_t* code, con
 hlo_status_t hlo_jit_load(const hlo_code_t* code, const char* name,
                           const hlo_jit_options_t* options, hlo_jit_t** out_jit) HLO_MUST_USE;
 void hlo_jit_release(hlo_jit_t* jit);
+/// The code with its tables, as long as it is loaded; its bytes are readable.
+const hlo_code_t* hlo_jit_code(const hlo_jit_t* jit);
 void* hlo_jit_address(const hlo_jit_t* jit, uint32_t func_index);
 /// The site of a program counter inside the code; 0: none.
 uint32_t hlo_jit_site(const hlo_jit_t* jit, const void* pc);
