@@ -38,7 +38,7 @@ def load_jax(library):
     """JAX with hlocc from this tree beside its own cpu client."""
     sys.path.insert(0, str(ROOT / "python"))
     os.environ.update(HLOCC_LIBRARY_PATH=library, JAX_PLATFORMS="hlocc,cpu",
-                      JAX_ENABLE_COMPILATION_CACHE="0")
+                      JAX_ENABLE_COMPILATION_CACHE="0", HLOCC_CACHE_MEMORY="0", HLOCC_CACHE_DIR="")
     import jax
     import numpy as np
 

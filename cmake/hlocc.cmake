@@ -41,7 +41,7 @@ function(hlo_compile_settings)
     add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
     add_link_options(-fprofile-instr-generate)
   endif()
-  add_link_options(-Wl,--gc-sections -Wl,-z,noexecstack -Wl,-z,relro)
+  add_link_options(-Wl,--gc-sections -Wl,-z,noexecstack -Wl,-z,relro -Wl,--build-id)
 endfunction()
 
 # Instruction-set flags belong to files: src/kernels/*_avx2.c and *_avx512.c. Other folders get none.

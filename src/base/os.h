@@ -87,6 +87,19 @@ hlo_status_t hlo_os_directory_create(const char* path) HLO_MUST_USE;
 /// the system keeps temporary files), and writes its path to `out_path`.
 hlo_status_t hlo_os_directory_create_temporary(const char* parent, char* out_path,
                                                size_t capacity) HLO_MUST_USE;
+/// Whether a directory is this user's and nobody else may write to it.
+bool hlo_os_directory_is_private(const char* path);
+/// The regular files of a directory, in no order. owner: caller, hlo_os_files_free().
+typedef struct hlo_os_file {
+  const char* name;
+  uint64_t size_bytes;
+  int64_t changed_ns;  // since 1970
+} hlo_os_file_t;
+hlo_status_t hlo_os_directory_list(const char* path, hlo_os_file_t** out_files,
+                                   uint32_t* out_count) HLO_MUST_USE;
+void hlo_os_files_free(hlo_os_file_t* files, uint32_t count);
+/// Says that a file was changed now; failure is ignored.
+void hlo_os_file_touch(const char* path);
 /// Removes a file or an empty directory; failure is ignored.
 void hlo_os_file_remove(const char* path);
 
@@ -111,6 +124,10 @@ void hlo_os_stderr_write(const char* text, size_t length);
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_ns,
                                 hlo_strbuf_t* output, int* out_exit_code) HLO_MUST_USE;
+
+/// What the linker calls the program or shared library that `address` is in (its build id): another
+/// one for any other code. The number of bytes written; 0 where it has none.
+size_t hlo_os_build_id(const void* address, uint8_t* out, size_t capacity);
 
 /// The path of the program that runs, all of it. errors: NOT_FOUND
 hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) HLO_MUST_USE;

@@ -2,10 +2,13 @@
 // The operating system, Linux (see os.h). Nothing else in the tree makes system calls but the C
 // library's own and the transports of src/comm.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -485,6 +488,57 @@ hlo_status_t hlo_os_directory_create_temporary(const char* parent, char* out_pat
   return hlo_ok();
 }
 
+bool hlo_os_directory_is_private(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+// Adds one entry; others than regular files are left out.
+static bool add_file(int folder, const char* name, hlo_os_file_t** files, uint32_t* count) {
+  struct stat info;
+  if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return true;
+  hlo_os_file_t* grown = hlo_mem_realloc(*files, (*count + 1) * sizeof *grown);
+  char* copy = hlo_mem_strndup(name, strlen(name));
+  if (grown) *files = grown;
+  if (!grown || !copy) {
+    hlo_mem_free(copy);
+    return false;
+  }
+  grown[(*count)++] = (hlo_os_file_t){
+      copy, (uint64_t)info.st_size, (int64_t)info.st_mtim.tv_sec * NS_PER_S + info.st_mtim.tv_nsec};
+  return true;
+}
+
+void hlo_os_files_free(hlo_os_file_t* files, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) hlo_mem_free((void*)(uintptr_t)files[i].name);
+  hlo_mem_free(files);
+}
+
+hlo_status_t hlo_os_directory_list(const char* path, hlo_os_file_t** out_files,
+                                   uint32_t* out_count) {
+  DIR* folder = injected_failure() ? NULL : opendir(path);
+  if (!folder) return error_of(errno, "open", path);
+  hlo_os_file_t* files = NULL;
+  uint32_t count = 0;
+  bool ok = true;
+  for (struct dirent* entry = readdir(folder); entry && ok; entry = readdir(folder)) {
+    ok = add_file(dirfd(folder), entry->d_name, &files, &count);
+  }
+  closedir(folder);
+  if (!ok) {
+    hlo_os_files_free(files, count);
+    return hlo_status_out_of_memory(sizeof *files);
+  }
+  *out_files = files;
+  *out_count = count;
+  return hlo_ok();
+}
+
+void hlo_os_file_touch(const char* path) {
+  (void)utimensat(AT_FDCWD, path, NULL, 0);
+}
+
 void hlo_os_file_remove(const char* path) {
   remove(path);
 }
@@ -631,6 +685,55 @@ hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_n
   }
   *out_exit_code = exit_code;
   return hlo_ok();
+}
+
+typedef struct build_id {
+  uintptr_t address;
+  uint8_t* out;
+  size_t capacity, size_bytes;
+} build_id_t;
+
+static void read_notes(const uint8_t* notes, size_t size_bytes, build_id_t* id) {
+  enum { ALIGNMENT = 4 };
+  ElfW(Nhdr) note;
+  while (size_bytes >= sizeof note) {
+    memcpy(&note, notes, sizeof note);
+    size_t name = ((size_t)note.n_namesz + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t data = ((size_t)note.n_descsz + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (size_bytes - sizeof note < name || size_bytes - sizeof note - name < data) return;
+    const uint8_t* at = notes + sizeof note;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+        memcmp(at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz <= id->capacity) {
+      memcpy(id->out, at + name, note.n_descsz);
+      id->size_bytes = note.n_descsz;
+      return;
+    }
+    notes = at + name + data;
+    size_bytes -= sizeof note + name + data;
+  }
+}
+
+static int find_build_id(struct dl_phdr_info* info, size_t size, void* context) {
+  (void)size;
+  build_id_t* id = context;
+  bool is_inside = false;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* header = &info->dlpi_phdr[i];
+    is_inside |= header->p_type == PT_LOAD &&
+                 id->address - info->dlpi_addr - header->p_vaddr < header->p_memsz;
+  }
+  for (int i = 0; is_inside && i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* header = &info->dlpi_phdr[i];
+    if (header->p_type != PT_NOTE || id->size_bytes) continue;
+    read_notes((const uint8_t*)(info->dlpi_addr + header->p_vaddr), header->p_memsz, id);
+  }
+  return is_inside;
+}
+
+size_t hlo_os_build_id(const void* address, uint8_t* out, size_t capacity) {
+  build_id_t id = {.address = (uintptr_t)address, .out = out, .capacity = capacity};
+  dl_iterate_phdr(find_build_id, &id);
+  return id.size_bytes;
 }
 
 hlo_status_t hlo_os_program_path(char* out_path, size_t capacity) {

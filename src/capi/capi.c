@@ -10,6 +10,7 @@
 #include "base/observer.h"
 #include "base/os.h"
 #include "capi/error.h"
+#include "compiler/cache.h"
 #include "compiler/compiler.h"
 #include "frontend/frontend.h"
 #include "runtime/executable.h"
@@ -19,6 +20,7 @@ struct hlocc_client {
   hlo_config_t config;  // immutable
   hlo_observer_t observer;
   hlo_client_t* client;
+  hlo_compile_cache_t* cache;
 };
 
 struct hlocc_executable {
@@ -70,7 +72,8 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
           options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
       .trace = client->observer.trace,
       .kept_mib = client->config.memory_retain};
-  return hlo_client_create(&client_options, &client->client);
+  HLO_TRY(hlo_client_create(&client_options, &client->client));
+  return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);
 }
 
 hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
@@ -90,6 +93,7 @@ hlocc_error_t* hlocc_client_create(const hlocc_client_options_t* options,
 void hlocc_client_free(hlocc_client_t* client) {
   if (!client || atomic_fetch_sub_explicit(&client->count, 1, memory_order_acq_rel) != 1) return;
   if (client->client) hlo_client_release(client->client);
+  hlo_compile_cache_release(client->cache);
   hlo_observer_deinit(&client->observer);
   hlo_config_deinit(&client->config);
   hlo_mem_free(client);
@@ -147,6 +151,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   HLO_TRY(copy_options(&options, sizeof options, given));
   hlo_compile_config_t config;
   hlo_compile_config_read(&client->config, &client->observer, &config);
+  config.cache = client->cache;
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
   const char* name = options.file_name ? options.file_name : path;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "compiler/cache.h"
 #include "frontend/frontend.h"
 #include "ir/infer.h"
 #include "ir/print.h"
@@ -75,9 +76,12 @@ static int call(hlo_cli_t* cli, int argc, char** argv) {
   if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
   if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
   hlo_observer_start(&cli->config, &cli->observer);
+  if (*cli->config.cache_dir) {
+    status = hlo_compile_cache_create(&cli->config, &cli->observer.log, &cli->cache);
+  }
   if (cli->help) {
     hlo_cli_help(cli->verb, &out);
-  } else {
+  } else if (hlo_status_is_ok(status)) {
     status = run_verb(cli, &out);
   }
   if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&out);
@@ -95,6 +99,7 @@ int hlo_cli_main(int argc, char** argv) {
   hlo_cli_t cli = {0};
   hlo_arena_init(&cli.arena, 0);
   int exit_status = call(&cli, argc, argv);
+  hlo_compile_cache_release(cli.cache);
   hlo_observer_deinit(&cli.observer);
   hlo_config_deinit(&cli.config);
   hlo_arena_deinit(&cli.arena);

@@ -43,6 +43,9 @@ static void print_executable(const hlo_executable_t* executable, double millisec
       out, "memory: arguments %zu, results %zu, aliased %zu, temporary %zu, code %zu bytes\n",
       executable->argument_bytes, executable->result_bytes, executable->alias_bytes,
       executable->program->temporary_bytes, executable->program->code_bytes);
+  if (executable->program->is_reused) {
+    hlo_strbuf_puts(out, "code: of an earlier compilation\n");
+  }
   hlo_strbuf_printf(out, "cost: %.0f flops, %.0f transcendentals, %.0f bytes accessed\n",
                     executable->cost.flops, executable->cost.transcendentals,
                     executable->cost.bytes_accessed);
@@ -113,6 +116,7 @@ static hlo_status_t finish_output(const hlo_cli_t* cli, const hlo_executable_t* 
 static hlo_status_t compile(hlo_cli_t* cli, output_t* output) {
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  config.cache = cli->cache;
   config.verify_each |= cli->verify_each;
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (output->is_wanted) config.listing = &output->listing;

@@ -251,6 +251,7 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   }
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &cli->observer, run->func->name, hlo_module_hash(module));
+  config.cache = cli->cache;
   config.entry = run->func->name;
   config.dumper = &dumper;
   HLO_TRY(backend->compile(backend, module, &config, &run->compiled));

@@ -233,28 +233,28 @@ static hlo_status_t take_constants(reader_t* r) {
                               &r->image->table);
 }
 
-// Bytes of an argument or result of the entry; 0 when there is none of that number.
-static size_t buffer_bytes(const hlo_type_t* type, uint32_t first, uint32_t end, uint32_t index) {
-  return index < end - first ? hlo_type_size_bytes(type->elements[first + index]) : 0;
+static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end, uint32_t index,
+                        uint64_t size_bytes) {
+  return index < end - first && size_bytes <= hlo_type_size_bytes(type->elements[first + index]);
 }
 
-// Whether a place has room for so many bytes.
+// Whether a place is there and has room for so many bytes.
 static bool fits(const reader_t* r, const place_record_t* place, uint64_t size_bytes) {
   const hlo_type_t* type = r->func->type;
   const hlo_site_table_t* table = &r->image->table;
-  if (!size_bytes) return place->kind <= HLO_PLACE_TEMPORARY;
+  uint32_t inputs = type->input_count;
   switch ((hlo_place_kind_t)place->kind) {
-    case HLO_PLACE_NONE: return false;
-    case HLO_PLACE_ARGUMENT:
-      return size_bytes <= buffer_bytes(type, 0, type->input_count, place->index);
+    case HLO_PLACE_NONE: return size_bytes == 0;
+    case HLO_PLACE_ARGUMENT: return fits_buffer(type, 0, inputs, place->index, size_bytes);
     case HLO_PLACE_RESULT:
-      return size_bytes <= buffer_bytes(type, type->input_count, type->element_count, place->index);
+      return fits_buffer(type, inputs, type->element_count, place->index, size_bytes);
     case HLO_PLACE_CONSTANT:
       return place->index < table->constant_count &&
              size_bytes <= hlo_type_size_bytes(table->constant_values[place->index].value->type);
     case HLO_PLACE_TEMPORARY:
       return place->offset_bytes <= r->header.temporary_bytes &&
              size_bytes <= r->header.temporary_bytes - place->offset_bytes;
+    case HLO_PLACE_REGISTER: break;
   }
   return false;
 }
@@ -316,12 +316,19 @@ static hlo_status_t take_sites(reader_t* r) {
   return left ? damaged("places of a call") : hlo_ok();
 }
 
+// What memory is filled with goes into it a whole number of times.
+static bool is_even(const hlo_site_table_t* table, const copy_record_t* copy) {
+  if (copy->from.kind != HLO_PLACE_CONSTANT || table->constants[copy->from.index]) return true;
+  const hlo_type_t* type = table->constant_values[copy->from.index].value->type;
+  return copy->size_bytes % hlo_dtype_size_bytes(type->dtype) == 0;
+}
+
 static hlo_status_t take_copies(reader_t* r) {
   for (uint32_t i = 0; i < r->header.copy_count; ++i) {
     copy_record_t record;
     take(r, &record, sizeof record);
     if (record.to.kind == HLO_PLACE_CONSTANT || !fits(r, &record.from, record.size_bytes) ||
-        !fits(r, &record.to, record.size_bytes)) {
+        !fits(r, &record.to, record.size_bytes) || !is_even(&r->image->table, &record)) {
       return damaged("a copy");
     }
     const hlo_copy_t copy = {place_of(&record.from), place_of(&record.to), record.size_bytes};

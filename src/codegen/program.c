@@ -237,7 +237,7 @@ hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func,
 }
 
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program, hlo_strbuf_t* out) {
-  if (!program->jit) return hlo_ok();
+  if (!program->jit || program->table.watch) return hlo_ok();
   return hlo_image_write(hlo_jit_code(program->jit), &program->table, program->temporary_bytes,
                          program->saved_bytes, out);
 }
@@ -259,6 +259,10 @@ hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
 
 const void* hlo_code_program_data(const hlo_code_program_t* program) {
   return program;
+}
+
+const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program) {
+  return program->module;
 }
 
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program) {

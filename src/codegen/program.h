@@ -42,8 +42,8 @@ hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* fun
                                      hlo_code_program_t** out_program) HLO_MUST_USE;
 void hlo_code_program_release(hlo_code_program_t* program);
 
-/// Appends the program's image (image.h); nothing where it is no machine code. errors:
-/// RESOURCE_EXHAUSTED
+/// Appends the program's image (image.h); nothing where it is no machine code, or code that checks
+/// itself. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_code_program_save(const hlo_code_program_t* program,
                                    hlo_strbuf_t* out) HLO_MUST_USE;
 /// As hlo_code_program_create(), from the image of a program whose module was structurally equal
@@ -56,6 +56,7 @@ hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func,
 /// frame->program must be hlo_code_program_data() and the frame as large as the three sizes ask.
 hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program);
 const void* hlo_code_program_data(const hlo_code_program_t* program);
+const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program);
 size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program);
 size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program);
 size_t hlo_code_program_code_bytes(const hlo_code_program_t* program);

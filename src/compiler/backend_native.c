@@ -2,15 +2,20 @@
 // The back end that makes code (see backend_native.h).
 #include "compiler/backend_native.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "codegen/prepare.h"
 #include "codegen/program.h"
 #include "compiler/backend_interp.h"
+#include "compiler/cache.h"
 #include "compiler/signature.h"
 
 typedef struct native_data {
   hlo_program_t base;
   hlo_code_program_t* program;
+  const char* entry;    // the function's name, in the executable's module
+  hlo_target_t target;  // of machine code
 } native_data_t;
 
 static void native_destroy(hlo_program_t* program) {
@@ -52,6 +57,94 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
   return hlo_backend_interp.compile(&hlo_backend_interp, module, config, out_program);
 }
 
+// ---- code that was made before -----------------------------------------------------------------
+
+// Serialized programs: the key, then the image.
+static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out) {
+  const native_data_t* data = (const native_data_t*)program;
+  hlo_cache_key_t key;
+  if (!hlo_cache_key_make(hlo_code_program_module(data->program), data->entry,
+                          program->backend->name, &data->target, &key)) {
+    return hlo_ok();
+  }
+  size_t start = out->length;
+  hlo_strbuf_append(out, (const char*)&key, sizeof key);
+  HLO_TRY(hlo_code_program_save(data->program, out));
+  if (out->length == start + sizeof key) out->length = start;  // there is none
+  return hlo_ok();
+}
+
+static bool load_image(const hlo_code_options_t* options, hlo_module_t* prepared,
+                       const hlo_compile_config_t* config, const void* bytes, size_t size_bytes,
+                       hlo_code_program_t** out_program) {
+  const hlo_func_t* entry = hlo_module_find_func(prepared, options->name);
+  hlo_status_t status =
+      hlo_code_program_load(prepared, entry, bytes, size_bytes, options, out_program);
+  bool is_loaded = hlo_status_is_ok(status);
+  if (!is_loaded && config->observer) {
+    HLO_LOG(&config->observer->log, INFO, "compiled again: %s", hlo_status_message(status));
+  }
+  hlo_status_release(status);
+  return is_loaded;
+}
+
+// Takes over the module if it answers true. The serialized program first, then the cache.
+static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepared,
+                         const hlo_compile_config_t* config, const hlo_cache_key_t* key,
+                         hlo_code_program_t** out_program) {
+  hlo_cache_key_t given;
+  if (config->code_bytes > sizeof given) {
+    memcpy(&given, config->code, sizeof given);
+    if (hlo_cache_key_equal(&given, key) &&
+        load_image(options, prepared, config, (const uint8_t*)config->code + sizeof given,
+                   config->code_bytes - sizeof given, out_program)) {
+      return true;
+    }
+  }
+  hlo_cache_image_t* image = config->cache ? hlo_compile_cache_find(config->cache, key) : NULL;
+  bool is_loaded =
+      image && load_image(options, prepared, config, image->bytes, image->size_bytes, out_program);
+  hlo_cache_image_release(image);
+  return is_loaded;
+}
+
+static void keep(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
+                 const hlo_code_program_t* program) {
+  hlo_strbuf_t image = {0};
+  hlo_status_t status = hlo_code_program_save(program, &image);
+  if (hlo_status_is_ok(status) && image.length) {
+    hlo_compile_cache_add(cache, key, hlo_strbuf_text(&image), image.length);
+  }
+  hlo_status_release(status);
+  hlo_strbuf_deinit(&image);
+}
+
+// Whoever wants to see or to check how code is made gets it made.
+static bool wants_making(const hlo_compile_config_t* config) {
+  return config->verify_each || config->listing ||
+         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_plan) ||
+         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_vector);
+}
+
+// ---- making ------------------------------------------------------------------------------------
+
+// Machine code of a module that is taken over: made, or of an earlier compilation.
+static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* prepared,
+                                 const hlo_compile_config_t* config,
+                                 const hlo_code_options_t* options, bool* out_is_reused,
+                                 hlo_code_program_t** out_program) {
+  hlo_cache_key_t key;
+  bool has_key = options->executor == HLO_EXECUTOR_MACHINE &&
+                 (config->cache || config->code_bytes) && !wants_making(config) &&
+                 hlo_cache_key_make(prepared, options->name, backend->name, &options->target, &key);
+  *out_is_reused = has_key && load_earlier(options, prepared, config, &key, out_program);
+  if (*out_is_reused) return hlo_ok();
+  const hlo_func_t* entry = hlo_module_find_func(prepared, options->name);
+  HLO_TRY(hlo_code_program_create(prepared, entry, options, out_program));
+  if (has_key && config->cache) keep(config->cache, &key, *out_program);
+  return hlo_ok();
+}
+
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                          hlo_module_t* prepared, const hlo_compile_config_t* config,
                          hlo_program_t** out_program) {
@@ -61,15 +154,17 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     hlo_module_release(prepared);
     return status;
   }
-  hlo_code_options_t options = {.executor = HLO_EXECUTOR_MACHINE,
-                                .is_plain = backend == &hlo_backend_plain,
-                                .check_plan = config->verify_each,
-                                .is_checked = config->verify_each && !config->listing,
-                                .name = func->name,
-                                .jit = {.perf = config->perf, .gdb = config->gdb},
-                                .compiler = config->cc,
-                                .dumper = config->dumper,
-                                .listing = config->listing};
+  hlo_code_options_t options = {
+      .executor = HLO_EXECUTOR_MACHINE,
+      .is_plain = backend == &hlo_backend_plain,
+      .check_plan = config->verify_each,
+      .is_checked = config->verify_each && !config->listing,
+      .name = func->name,
+      .jit = {.perf = config->perf, .gdb = config->gdb},
+      .pool = config->cache ? hlo_compile_cache_pool(config->cache) : NULL,
+      .compiler = config->cc,
+      .dumper = config->dumper,
+      .listing = config->listing};
   hlo_target_init(&cpu, &options.target);
   if (backend == &hlo_backend_vir || config->listing) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
@@ -79,11 +174,16 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     hlo_module_release(prepared);
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
   }
+  bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name)), is_reused = false;
   hlo_code_program_t* program = NULL;
-  const hlo_func_t* entry = hlo_module_find_func(prepared, func->name);
-  bool is_cheap = hlo_func_is_cheap(entry);
-  HLO_TRY(hlo_code_program_create(prepared, entry, &options, &program));
-  return wrap(backend, is_cheap, program, out_program);
+  HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
+  HLO_TRY(wrap(backend, is_cheap, program, out_program));
+  native_data_t* data = (native_data_t*)*out_program;
+  data->entry = func->name;
+  data->target = options.target;
+  data->base.is_reused = is_reused;
+  if (options.executor == HLO_EXECUTOR_MACHINE) data->base.save = native_save;
+  return hlo_ok();
 }
 
 static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,

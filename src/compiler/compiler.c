@@ -102,7 +102,8 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   }
   hlo_trace_t* trace = hlo_observer_trace(config.observer);
   uint64_t begin = hlo_trace_begin(trace);
-  hlo_status_t status = backend->compile(backend, executable->module, &config, &executable->program);
+  hlo_status_t status =
+      backend->compile(backend, executable->module, &config, &executable->program);
   hlo_trace_end(trace, begin, "compile", "back end", backend->name);
   return status;
 }
@@ -153,6 +154,8 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_flush(trace);
   executable->config.observer = NULL;
   executable->config.listing = NULL;
+  executable->config.cache = NULL;
+  executable->config.code = NULL;
   if (!hlo_status_is_ok(status)) {
     hlo_executable_release(executable);
     return status;
@@ -179,40 +182,50 @@ void hlo_executable_release(hlo_executable_t* executable) {
   hlo_mem_free(executable);
 }
 
-// ---- serialization: magic, version, two sizes, checksum, program, options
+// ---- serialization: header, program, options, code
 
 static const char kMagic[8] = {'h', 'l', 'o', 'c', 'c', 'e', 'x', 'e'};
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 
 typedef struct header {
   char magic[8];
   uint32_t version;
   uint32_t reserved;
-  uint64_t source_bytes, options_bytes, checksum;
+  uint64_t source_bytes, options_bytes, code_bytes, checksum;
 } header_t;
+
+static void append(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
+  if (size_bytes) hlo_strbuf_append(out, bytes, size_bytes);
+}
+
+static hlo_status_t serialize(const hlo_executable_t* executable, hlo_strbuf_t* out) {
+  header_t header = {.version = FORMAT_VERSION,
+                     .source_bytes = executable->source_bytes,
+                     .options_bytes = executable->options_bytes};
+  memcpy(header.magic, kMagic, sizeof kMagic);
+  append(out, &header, sizeof header);
+  append(out, executable->source, executable->source_bytes);
+  append(out, executable->options, executable->options_bytes);
+  size_t code = out->length;
+  if (executable->program->save) HLO_TRY(executable->program->save(executable->program, out));
+  HLO_TRY(hlo_strbuf_status(out));
+  header.code_bytes = out->length - code;
+  header.checksum =
+      hlo_hash_bytes(out->data + sizeof header, out->length - sizeof header, FORMAT_VERSION);
+  memcpy(out->data, &header, sizeof header);
+  return hlo_ok();
+}
 
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) {
-  size_t payload, total;
-  if (!hlo_size_add(executable->source_bytes, executable->options_bytes, &payload) ||
-      !hlo_size_add(payload, sizeof(header_t), &total)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
+  hlo_strbuf_t out = {0};
+  hlo_status_t status = serialize(executable, &out);
+  if (!hlo_status_is_ok(status)) {
+    hlo_strbuf_deinit(&out);
+    return status;
   }
-  uint8_t* bytes = hlo_mem_alloc(total);
-  if (!bytes) return hlo_status_out_of_memory(total);
-  uint8_t* at = bytes + sizeof(header_t);
-  memcpy(at, executable->source, executable->source_bytes);
-  if (executable->options_bytes) {
-    memcpy(at + executable->source_bytes, executable->options, executable->options_bytes);
-  }
-  header_t header = {.version = FORMAT_VERSION,
-                     .source_bytes = executable->source_bytes,
-                     .options_bytes = executable->options_bytes,
-                     .checksum = hlo_hash_bytes(at, payload, FORMAT_VERSION)};
-  memcpy(header.magic, kMagic, sizeof kMagic);
-  memcpy(bytes, &header, sizeof header);
-  *out_bytes = bytes;
-  *out_size_bytes = total;
+  *out_size_bytes = out.length;
+  *out_bytes = (uint8_t*)hlo_strbuf_take(&out);
   return hlo_ok();
 }
 
@@ -229,14 +242,18 @@ hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes, hlo_seri
                              header.version, FORMAT_VERSION);
   }
   const uint8_t* at = (const uint8_t*)bytes + sizeof header;
-  size_t payload = size_bytes - sizeof header;
-  if (header.source_bytes > payload || header.options_bytes != payload - header.source_bytes ||
-      hlo_hash_bytes(at, payload, FORMAT_VERSION) != header.checksum) {
+  size_t left = size_bytes - sizeof header;
+  if (hlo_hash_bytes(at, left, FORMAT_VERSION) != header.checksum || header.source_bytes > left ||
+      header.options_bytes > left - header.source_bytes ||
+      header.code_bytes != left - header.source_bytes - header.options_bytes) {
     return hlo_status_create(HLO_STATUS_DATA_LOSS, "serialized executable is damaged");
   }
+  const uint8_t* options = at + header.source_bytes;
   *out = (hlo_serialized_t){.source = at,
                             .source_bytes = header.source_bytes,
-                            .options = header.options_bytes ? at + header.source_bytes : NULL,
-                            .options_bytes = header.options_bytes};
+                            .options = header.options_bytes ? options : NULL,
+                            .options_bytes = header.options_bytes,
+                            .code = options + header.options_bytes,
+                            .code_bytes = header.code_bytes};
   return hlo_ok();
 }

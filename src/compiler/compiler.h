@@ -18,12 +18,16 @@
 typedef struct hlo_compile_config {
   int32_t replica_count;
   int32_t partition_count;
-  const char* backend;             // as hlo_backend_find() knows them; NULL: the best there is
-  const char* entry;               // name of the function to compile; NULL: hlo_module_entry()
-  const char* cpu;                 // as hlo_cpu_detect() takes it; NULL: this machine
-  const char* cc;                  // C compiler of back end c; NULL or "": the first there is
-  bool verify_each;                // verify after every pass, check what code generation plans
-  bool perf, gdb;                  // names of generated code for perf, for debuggers
+  const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
+  const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
+  const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
+  const char* cc;       // C compiler of back end c; NULL or "": the first there is
+  bool verify_each;     // verify after every pass, check what code generation plans
+  bool perf, gdb;       // names of generated code for perf, for debuggers
+  struct hlo_compile_cache*
+      cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing
+  const void* code;  // of a serialized executable, for the back end; lent for the call
+  size_t code_bytes;
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
   const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/listing.h),
@@ -62,6 +66,10 @@ typedef struct hlo_program {
   size_t saved_bytes;      // room for live scalars
   size_t code_bytes;
   bool is_cheap;  // quicker to run inline than to hand to a worker
+  bool is_reused;  // its code is that of an earlier compilation
+  /// Appends what the back end would need to have the program without compiling. NULL: nothing
+  /// does.
+  hlo_status_t (*save)(const struct hlo_program* program, hlo_strbuf_t* out);
 } hlo_program_t;
 
 struct hlo_backend {
@@ -111,7 +119,8 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable);
 void hlo_executable_release(hlo_executable_t* executable);
 
-/// The executable as bytes: a header with version and checksum, the program, its options.
+/// The executable as bytes: a header with version and checksum, the program, its options, its
+/// machine code.
 /// owner: caller frees *out_bytes with hlo_mem_free().
 hlo_status_t hlo_executable_serialize(const hlo_executable_t* executable, uint8_t** out_bytes,
                                       size_t* out_size_bytes) HLO_MUST_USE;
@@ -122,6 +131,8 @@ typedef struct hlo_serialized {
   size_t source_bytes;
   const uint8_t* options;
   size_t options_bytes;
+  const uint8_t* code;  // for hlo_compile_config_t; of use on the same build and processor only
+  size_t code_bytes;
 } hlo_serialized_t;
 hlo_status_t hlo_executable_parse(const void* bytes, size_t size_bytes,
                                   hlo_serialized_t* out) HLO_MUST_USE;

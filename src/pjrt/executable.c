@@ -125,12 +125,13 @@ static hlo_status_t check_program(const PJRT_Program* program) {
       format_is(program, "hlo_with_config")) {
     return hlo_ok();
   }
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                           "program format %.*s is not supported; mlir, hlo and hlo_with_config are",
-                           (int)program->format_size, program->format);
+  return hlo_status_create(
+      HLO_STATUS_UNIMPLEMENTED,
+      "program format %.*s is not supported; mlir, hlo and hlo_with_config are",
+      (int)program->format_size, program->format);
 }
 
-hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
+hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                                     const hlo_pjrt_settings_t* settings,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) {
@@ -138,6 +139,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
   hlo_compile_config_init(&config);
   if (settings != NULL) {
     hlo_compile_config_read(&settings->config, &settings->observer, &config);
+    config.cache = settings->cache;
     if (options->unknown_debug_option_count != 0) {
       HLO_LOG(&settings->observer.log, INFO,
               "compile options: %u debug options of a newer XLA ignored",
@@ -146,8 +148,10 @@ hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
   }
   config.replica_count = options->replica_count;
   config.partition_count = options->partition_count;
-  return hlo_compile(code, code_size, NULL, &config, options->serialized, options->serialized_bytes,
-                     NULL, out_executable);
+  config.code = program->code;
+  config.code_bytes = program->code_bytes;
+  return hlo_compile(program->source, program->source_bytes, NULL, &config, options->serialized,
+                     options->serialized_bytes, NULL, out_executable);
 }
 
 static hlo_status_t compile_program(const PJRT_Program* program,
@@ -155,8 +159,9 @@ static hlo_status_t compile_program(const PJRT_Program* program,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) {
   HLO_TRY(check_program(program));
-  return hlo_pjrt_compile_bytes(program->code, program->code_size, settings, options,
-                                out_executable);
+  const hlo_serialized_t source = {.source = (const uint8_t*)program->code,
+                                   .source_bytes = program->code_size};
+  return hlo_pjrt_compile_bytes(&source, settings, options, out_executable);
 }
 
 /// Without a client; the result is loaded later.

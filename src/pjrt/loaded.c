@@ -101,8 +101,7 @@ static hlo_status_t deserialize(PJRT_Executable_DeserializeAndLoad_Args* args, h
                        args->overridden_serialized_compile_options_size, parts.options,
                        parts.options_bytes, arena, &options));
   hlo_executable_t* executable;
-  HLO_TRY(hlo_pjrt_compile_bytes(parts.source, parts.source_bytes, &args->client->settings,
-                                 &options, &executable));
+  HLO_TRY(hlo_pjrt_compile_bytes(&parts, &args->client->settings, &options, &executable));
   hlo_status_t status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);
   hlo_executable_release(executable);
   return status;

@@ -14,6 +14,7 @@
 #include "base/observer.h"
 #include "base/strbuf.h"
 #include "base/threads.h"
+#include "compiler/cache.h"
 #include "compiler/compile_options.h"
 #include "pjrt/call.h"
 #include "runtime/buffer.h"
@@ -27,6 +28,7 @@
 typedef struct hlo_pjrt_settings {
   hlo_config_t config;
   hlo_observer_t observer;       // started by clients only
+  hlo_compile_cache_t* cache;    // of clients only
   const char* platform_version;  // in the configuration's arena
 } hlo_pjrt_settings_t;
 
@@ -196,8 +198,9 @@ struct PJRT_LoadedExecutable {
 hlo_status_t hlo_pjrt_executable_create(hlo_executable_t* executable,
                                         PJRT_Executable** out_executable) HLO_MUST_USE;
 
-/// Compiles with the counts of `options` and what `settings` (null: the defaults) say of back ends.
-hlo_status_t hlo_pjrt_compile_bytes(const void* code, size_t code_size,
+/// Compiles the source, unless its code can be used, with the counts of `options` and what
+/// `settings` (null: the defaults) say of back ends.
+hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                                     const hlo_pjrt_settings_t* settings,
                                     const hlo_compile_options_t* options,
                                     hlo_executable_t** out_executable) HLO_MUST_USE;

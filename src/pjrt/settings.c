@@ -90,6 +90,7 @@ hlo_status_t hlo_pjrt_settings_init(const PJRT_NamedValue* options, size_t count
 }
 
 void hlo_pjrt_settings_deinit(hlo_pjrt_settings_t* settings) {
+  hlo_compile_cache_release(settings->cache);
   hlo_observer_deinit(&settings->observer);
   hlo_config_deinit(&settings->config);
 }

@@ -235,6 +235,15 @@ class CliTest(unittest.TestCase):
             stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
 
+    def test_compile_cache(self):
+        if not re.search(" avx2 .*| avx512f", self.good("info")):
+            return
+        folder = self.folder / "cache"
+        for text, answer in [(ADD, False), ("\n\n" + ADD, True), (ADD.replace("2x3x", "3x2x"), False)]:
+            said = self.good("compile", f"--cache-dir={folder}", "--backend=native", stdin=text)
+            self.assertEqual("of an earlier compilation" in said, answer)
+        self.assertEqual(len(list(folder.iterdir())), 2)
+
     def test_emit_standalone(self):
         header = self.folder / "add-2.h"
         source = self.good("compile", "--emit=c", f"--header={header}", stdin=ADD)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compilations of one client share: machine code that was made before, in memory and in a
+// folder, and the executable memory that it is loaded into.
+#ifndef HLO_COMPILER_CACHE_H_
+#define HLO_COMPILER_CACHE_H_
+
+#include "base/config.h"
+#include "base/observer.h"
+#include "codegen/jit/jit.h"
+#include "codegen/target.h"
+#include "ir/module.h"
+
+/// Names the code of one module (its structure: locations do not count), entry, back end, target
+/// and build of this library.
+typedef struct hlo_cache_key {
+  uint64_t words[2];
+} hlo_cache_key_t;
+
+/// False where builds of the library cannot be told apart, or memory is out: nothing may be kept.
+bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
+                        const hlo_target_t* target, hlo_cache_key_t* out_key);
+static inline bool hlo_cache_key_equal(const hlo_cache_key_t* a, const hlo_cache_key_t* b) {
+  return a->words[0] == b->words[0] && a->words[1] == b->words[1];
+}
+
+/// Bytes of an image (codegen/image.h), counted. threads: immutable
+typedef struct hlo_cache_image {
+  atomic_int count;
+  size_t size_bytes;
+  uint8_t bytes[];
+} hlo_cache_image_t;
+
+void hlo_cache_image_release(hlo_cache_image_t* image);
+
+/// threads: safe; so are several processes with one folder
+typedef struct hlo_compile_cache hlo_compile_cache_t;
+
+/// As the options cache_dir, cache_size, cache_memory, perf and gdb say. A folder that cannot be
+/// used, or that others may write to, is not used: a warning. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log_t* log,
+                                      hlo_compile_cache_t** out_cache) HLO_MUST_USE;
+/// Programs that were loaded live on.
+void hlo_compile_cache_release(hlo_compile_cache_t* cache);
+hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
+
+/// NULL when it is not there, or its file is damaged. owner: caller, hlo_cache_image_release()
+hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_cache_key_t* key);
+/// Adds an image, in the place of one of this key. What does not fit, and failures of files, are no
+/// fault: it is not kept then.
+void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
+                           const void* bytes, size_t size_bytes);
+
+#endif  // HLO_COMPILER_CACHE_H_
