@@ -196,24 +196,26 @@ func.func @main(%x: tensor<16xui64>, %p: tensor<i1>) -> (tensor<ui64>, tensor<i1
 }
 // -----
 // Products with weights that no turn changes: one is made in each turn of the outer loop, one is an argument.
-func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x256xf32>)
+func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x256xf32>, %turns: tensor<i32>)
     -> (tensor<32x256xf32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %two = stablehlo.constant dense<2> : tensor<i32>
   %three = stablehlo.constant dense<3> : tensor<i32>
+  %outer = stablehlo.clamp %one, %turns, %two : tensor<i32>
+  %inner = stablehlo.clamp %two, %turns, %three : tensor<i32>
   %small = stablehlo.constant dense<0.004> : tensor<256x512xf32>
   %0:4 = stablehlo.while(%i = %zero, %a = %x, %m = %w, %n = %zero)
       : tensor<i32>, tensor<32x256xf32>, tensor<256x512xf32>, tensor<i32>
     cond {
-      %p = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %p = stablehlo.compare LT, %i, %outer : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %p : tensor<i1>
     } do {
       %scaled = stablehlo.multiply %m, %small : tensor<256x512xf32>
       %1:3 = stablehlo.while(%j = %zero, %b = %a, %k = %n)
           : tensor<i32>, tensor<32x256xf32>, tensor<i32>
         cond {
-          %p = stablehlo.compare LT, %j, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %p = stablehlo.compare LT, %j, %inner : (tensor<i32>, tensor<i32>) -> tensor<i1>
           stablehlo.return %p : tensor<i1>
         } do {
           %c = stablehlo.dot_general %b, %scaled, contracting_dims = [1] x [0]
