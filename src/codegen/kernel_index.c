@@ -169,6 +169,10 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
     }
   }
   uint64_t skip = index_digit == HLO_NO_DIGIT ? 0 : (uint64_t)1 << index_digit;
+  if (offset->term_count == 1 && offset->terms[0].coefficient == 1 && !skip) {
+    address.index = emit_index_atom(e, offset->terms[0].atom);
+    return address;
+  }
   hlo_vir_value_t* rest = emit_terms(e, offset, skip, SKIP_DIGIT);
   if (rest) {
     rest = hlo_vir_index(e->b, HLO_VIR_imul, rest, hlo_vir_iconst(e->b, (int64_t)bytes));

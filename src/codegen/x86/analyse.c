@@ -125,6 +125,8 @@ static void begin_life(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t p
       .end = is_param ? 0 : 2 * position + 1,
       .home = value->number,
       .copy = HLO_X86_NONE,
+      .readings = HLO_X86_NONE,
+      .overwritten = UINT32_MAX,
       .klass = (uint8_t)class_of(f, value->type),
       .reg = HLO_X86_NO_REG,
   };
@@ -240,13 +242,26 @@ static void touch(const walk_t* w, const hlo_vir_value_t* value) {
   add_weight(w, life);
 }
 
+// A constant that nothing so far wants in a register.
+static bool is_immediate(const walk_t* w, const hlo_vir_value_t* value) {
+  const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
+  return is_iconst(value) && life->end == life->start;
+}
+
+// Whether a constant of an outer block is better in a register: the instruction has no immediate.
+static bool wants_register(const hlo_vir_value_t* user, const hlo_vir_value_t* constant) {
+  bool is_choice =
+      user->op == HLO_VIR_imin || user->op == HLO_VIR_imax || user->op == HLO_VIR_iselect;
+  return is_choice && constant->parent != user->parent;
+}
+
 static void touch_operands(const walk_t* w, const hlo_vir_value_t* value) {
   const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
   uint32_t count = operands_of(value, operands);
   for (uint32_t i = 0; i < count; ++i) {
     if (hlo_x86_life(w->f, operands[i])->is_folded) {
       touch_operands(w, operands[i]);  // at most a load inside a comparison
-    } else if (!is_iconst(operands[i])) {
+    } else if (!is_immediate(w, operands[i]) || wants_register(value, operands[i])) {
       touch(w, operands[i]);
     }
   }
@@ -294,10 +309,15 @@ static void fold_load(const walk_t* w, const hlo_vir_value_t* user) {
   }
 }
 
-// A comparison becomes part of the branch or choice on it.
+// A comparison becomes part of the branch or choice on it, and so does a load.
 static void fold_compare(const walk_t* w, const hlo_vir_value_t* user) {
   const hlo_vir_value_t* compare = user->operands[0];
-  if (compare->op != HLO_VIR_icmp || !is_sole_use(w, user, compare)) return;
+  bool is_load = compare->op == HLO_VIR_iload && compare->imm == (int32_t)compare->imm;
+  if ((compare->op != HLO_VIR_icmp && !is_load) || !is_sole_use(w, user, compare)) return;
+  if (is_load) {
+    hlo_x86_life(w->f, compare)->is_folded = true;
+    return;
+  }
   for (uint32_t i = 0; i < 2; ++i) {
     const hlo_vir_value_t* operand = compare->operands[i];
     if (hlo_x86_life(w->f, operand)->is_folded && !is_fresh(w, operand)) return;
@@ -316,6 +336,51 @@ static bool can_share(const hlo_vir_value_t* value) {
   }
 }
 
+// A value that is what a var is at this place.
+static const hlo_vir_value_t* var_read_by(const hlo_vir_value_t* value) {
+  if (!value->operand_count || !value->operands[0]) return NULL;
+  const hlo_vir_value_t* var = value->operands[0];
+  if (var->op != HLO_VIR_var || !hlo_vir_type_equal(var->type, value->type)) return NULL;
+  bool is_same = value->op == HLO_VIR_bitcast ||
+                 (value->op == HLO_VIR_iadd && is_iconst(value->operands[1]) &&
+                  value->operands[1]->imm == 0);
+  return is_same ? var : NULL;
+}
+
+static void note_reading(const walk_t* w, const hlo_vir_value_t* value) {
+  const hlo_vir_value_t* var = var_read_by(value);
+  if (!var) return;
+  hlo_x86_life_t* home = hlo_x86_life(w->f, var);
+  hlo_x86_life(w->f, value)->readings = home->readings;
+  home->readings = value->number;
+}
+
+// The var becomes something else at this half position.
+static void overwrite(const walk_t* w, const hlo_vir_value_t* var, uint32_t at) {
+  hlo_x86_life_t* home = hlo_x86_life(w->f, var);
+  for (uint32_t n = home->readings; n != HLO_X86_NONE; n = w->f->lives[n].readings) {
+    w->f->lives[n].overwritten = at;
+  }
+  home->readings = HLO_X86_NONE;
+}
+
+// Values read from a var that are not used once it is something else are the var.
+static void merge_readings(hlo_x86_fn_t* f) {
+  for (uint32_t n = 0; n < f->vir->value_count; ++n) {
+    hlo_x86_life_t* life = &f->lives[n];
+    const hlo_vir_value_t* var = life->value ? var_read_by(life->value) : NULL;
+    if (!var || life->home != n || life->is_folded || !life->uses) continue;
+    if (life->end > life->overwritten) continue;
+    hlo_x86_life_t* home = hlo_x86_life(f, var);
+    if (home->lane_bits != life->lane_bits || home->klass != life->klass) continue;
+    life->home = var->number;
+    if (home->end < life->end) home->end = life->end;
+    if (__builtin_add_overflow(home->weight, life->weight, &home->weight)) {
+      home->weight = UINT32_MAX;
+    }
+  }
+}
+
 // `set var, x` where x is made for nothing else: x is computed where the var is, if the var is not
 // read any more behind that and no way leads out in between.
 static void share_home(const walk_t* w, const hlo_vir_value_t* set) {
@@ -331,6 +396,7 @@ static void share_home(const walk_t* w, const hlo_vir_value_t* set) {
   bool early = hlo_x86_is_early(w->f, value);
   if (home->last_touch > made || (early && home->last_touch == made)) return;
   life->home = var->number;
+  overwrite(w, var, early ? 2 * made - 1 : 2 * made);
 }
 
 static void note_epochs(walk_t* w, const hlo_vir_value_t* value) {
@@ -388,7 +454,11 @@ static void walk_insn(walk_t* w, const hlo_vir_value_t* value) {
   } else {
     fold_load(w, value);
   }
-  if (value->op == HLO_VIR_set) share_home(w, value);
+  if (value->op == HLO_VIR_set) {
+    share_home(w, value);
+    overwrite(w, value->operands[0], 2 * w->position);
+  }
+  note_reading(w, value);
   touch_operands(w, value);
   add_weight(w, life);
   note_epochs(w, value);
@@ -437,7 +507,7 @@ static void walk_end(walk_t* w, const hlo_vir_value_t* owner) {
   if (owner->op == HLO_VIR_for) {
     touch(w, owner);
     const hlo_vir_value_t* hi = owner->operands[1];  // of a var, the value at the end counts
-    if (!is_iconst(hi)) touch(w, hi);
+    if (!is_immediate(w, hi)) touch(w, hi);
   }
   w->loop = control->loop;
 }
@@ -461,6 +531,7 @@ static hlo_status_t find_ranges(hlo_x86_fn_t* f) {
     if (value->op != HLO_VIR_if) w.loop = hlo_x86_life(f, value)->aux;
   }
   merge_params(f);
+  merge_readings(f);
   return hlo_arena_status(f->arena);
 }
 

@@ -122,7 +122,10 @@ static void begin_if(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_control_t* control = control_of(f, value);
   control->other = hlo_x86_label_create(f->as);
   control->done = hlo_x86_label_create(f->as);
-  hlo_x86_jcc(f->as, negated(hlo_x86_emit_condition(f, value->operands[0])), control->other);
+  const hlo_vir_value_t* owner = value->parent->owner;
+  bool ends_turn = !value->next && owner && owner->op == HLO_VIR_loop && !value->other_body->first;
+  hlo_x86_label_t target = ends_turn ? control_of(f, owner)->top : control->other;
+  hlo_x86_jcc(f->as, negated(hlo_x86_emit_condition(f, value->operands[0])), target);
 }
 
 void hlo_x86_emit_else(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {

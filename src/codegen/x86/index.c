@@ -65,7 +65,7 @@ static void emit_add(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   }
   unsigned x = hlo_x86_in(f, value->operands[0]);
   if (has_imm) {
-    if (x == to) {
+    if (x == to && imm) {
       hlo_x86_mi(f->as, HLO_X86_add, 8, reg(to), imm);
     } else if (imm == 0) {
       move(f, to, x);
@@ -223,7 +223,12 @@ static hlo_x86_cc_t emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* compare
 }
 
 hlo_x86_cc_t hlo_x86_emit_condition(hlo_x86_fn_t* f, const hlo_vir_value_t* condition) {
-  if (hlo_x86_life(f, condition)->is_folded) return emit_compare(f, condition);
+  if (hlo_x86_life(f, condition)->is_folded) {
+    if (condition->op == HLO_VIR_icmp) return emit_compare(f, condition);
+    unsigned log2_bytes = condition->flags >> HLO_VIR_WIDTH_SHIFT & 3;
+    hlo_x86_mi(f->as, HLO_X86_cmp, 1u << log2_bytes, hlo_x86_memory(f, condition), 0);
+    return HLO_X86_NE;
+  }
   unsigned x = hlo_x86_in(f, condition);
   hlo_x86_rm(f->as, HLO_X86_test, 8, x, reg(x));
   return HLO_X86_NE;

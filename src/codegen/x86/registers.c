@@ -241,7 +241,8 @@ static void place(scan_t* s, hlo_x86_life_t* life) {
   hlo_x86_fn_t* f = s->f;
   const hlo_vir_value_t* value = life->value;
   crossing_t crossing = crossing_of(f, life);
-  if (value->op == HLO_VIR_iconst || value->op == HLO_VIR_stack) {
+  bool is_wanted = value->op == HLO_VIR_iconst && life->end > life->start;
+  if ((value->op == HLO_VIR_iconst && !is_wanted) || value->op == HLO_VIR_stack) {
     life->place = HLO_X86_REMADE;
     return;
   }
