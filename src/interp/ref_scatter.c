@@ -12,9 +12,6 @@
 enum {
   PART_BYTES = 1 << 17,     // of updates, per part at least
   PART_ELEMENTS = 1 << 30,  // of a result, per part at most
-  CACHE_LINE = 64,
-  PREFETCH_ROWS = 8,
-  PREFETCH_BYTES = 1024,
 };
 
 // A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
@@ -272,30 +269,19 @@ typedef struct {
   int64_t row_count, rows_per_part;
 } row_job_t;
 
-static void prefetch(const char* from, int64_t bytes) {
-  for (int64_t at = 0; at < bytes && at < PREFETCH_BYTES; at += CACHE_LINE) {
-    __builtin_prefetch(from + at);
-  }
-}
-
 static void scatter_selected(const row_job_t* job, int64_t low, int64_t first,
                              const hlo_index_selection_t* selection) {
   const scatter_t* scatter = job->scatter;
   const int64_t row = job->rows->row;
-  const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
-  char* out = (char*)scatter->results[0]->data + low * row * bytes;
-  const char* in = (const char*)scatter->updates[0]->data + first * row * bytes;
-  if (job->fold && row == 1) {
-    job->fold->at(selection->count, selection->numbers, selection->places, in, out);
+  if (job->fold) {
+    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
+    job->fold->at(selection->count, selection->numbers, selection->places, row,
+                  (const char*)scatter->updates[0]->data + first * row * bytes,
+                  (char*)scatter->results[0]->data + low * row * bytes);
     return;
   }
   for (uint32_t i = 0; i < selection->count; i++) {
-    if (i + PREFETCH_ROWS < selection->count) {
-      const uint32_t next = i + PREFETCH_ROWS;
-      prefetch(out + selection->places[next] * bytes, row * bytes);
-      prefetch(in + selection->numbers[next] * row * bytes, row * bytes);
-    }
-    scatter_run_at(scatter, job->fold, row, low * row + selection->places[i],
+    scatter_run_at(scatter, NULL, row, low * row + selection->places[i],
                    first + selection->numbers[i]);
   }
 }

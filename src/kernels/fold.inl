@@ -5,6 +5,13 @@
 
 #include "kernels/fold_impl.h"
 
+enum { AHEAD_ROWS = 8, AHEAD_BYTES = 1024 };
+
+static inline void prefetch(const void* from, int64_t bytes) {
+  if (bytes > AHEAD_BYTES) bytes = AHEAD_BYTES;
+  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char*)from + at);
+}
+
 #define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
 #define MIN_FLOAT(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
