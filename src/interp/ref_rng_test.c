@@ -127,9 +127,69 @@ static void philox_counts_with_128_bits(void** state) {
   hlo_tensor_release(initial);
 }
 
+// The state and bits of one call. owner: caller (two tensors).
+static void generate(fixture_t* f, int64_t algorithm, uint64_t counter, hlo_dtype_t dtype,
+                     uint32_t rank, const int64_t* dims, hlo_tensor_t** results) {
+  const int64_t two = 2;
+  hlo_tensor_t* initial = tensor_of(HLO_DTYPE_U64, 2, (uint64_t[]){KEY, counter});
+  hlo_named_attr_t attr = {HLO_ATTR_rng_algorithm,
+                           hlo_attr_enum(f->module, HLO_ENUM_RNG_ALGORITHM, algorithm)};
+  const hlo_type_t* types[] = {hlo_type_tensor(f->module, HLO_DTYPE_U64, 1, &two),
+                               hlo_type_tensor(f->module, dtype, rank, dims)};
+  hlo_status_t status =
+      run_op_types(f, HLO_OP_rng_bit_generator, 1, &attr, 1, &initial, 2, types, results);
+  assert_true(hlo_status_is_ok(status));
+  hlo_tensor_release(initial);
+}
+
+// Many elements are those of calls that go on from the state before, whatever the blocks and chunks.
+static void long_runs_are_short_ones(void** state) {
+  fixture_t* f = *state;
+  static const hlo_dtype_t dtypes[] = {HLO_DTYPE_U8, HLO_DTYPE_U16, HLO_DTYPE_U32, HLO_DTYPE_U64};
+  for (int i = 0; i < 8; ++i) {
+    const int64_t algorithm = i < 4 ? HLO_RNG_ALGORITHM_THREE_FRY : HLO_RNG_ALGORITHM_PHILOX;
+    hlo_tensor_t *whole[2], *part[2];
+    generate(f, algorithm, COUNTER, dtypes[i % 4], 1, (int64_t[]){80016}, whole);
+    uint64_t counter = COUNTER;
+    for (int64_t done = 0; done < 80016; done += 6668) {
+      generate(f, algorithm, counter, dtypes[i % 4], 1, (int64_t[]){6668}, part);
+      const char* bits = (const char*)whole[1]->data + (size_t)done * hlo_dtype_size_bytes(dtypes[i % 4]);
+      assert_memory_equal(bits, part[1]->data, part[1]->size_bytes);
+      counter = ((uint64_t*)part[0]->data)[1];
+      hlo_tensor_release(part[0]);
+      hlo_tensor_release(part[1]);
+    }
+    assert_true(counter == ((uint64_t*)whole[0]->data)[1]);
+    hlo_tensor_release(whole[0]);
+    hlo_tensor_release(whole[1]);
+  }
+}
+
+// [3, 4, 57] of threefry: neighbours along the middle dimension are the words of one counter, which is what
+// neighbours in a row of as many counters are.
+static void pairs_lie_along_a_dimension(void** state) {
+  fixture_t* f = *state;
+  hlo_tensor_t *block[2], *row[2];
+  generate(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 3, (int64_t[]){3, 4, 57}, block);
+  generate(f, HLO_RNG_ALGORITHM_THREE_FRY, COUNTER, HLO_DTYPE_U32, 1, (int64_t[]){684}, row);
+  const uint32_t *bits = block[1]->data, *words = row[1]->data;
+  for (int64_t pair = 0; pair < 6; ++pair) {
+    for (int64_t i = 0; i < 57; ++i) {
+      assert_int_equal(bits[2 * pair * 57 + i], words[2 * (pair * 57 + i)]);
+      assert_int_equal(bits[(2 * pair + 1) * 57 + i], words[2 * (pair * 57 + i) + 1]);
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    hlo_tensor_release(block[i]);
+    hlo_tensor_release(row[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(bits_equal_those_of_xla, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(long_runs_are_short_ones, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(pairs_lie_along_a_dimension, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(philox_counts_with_128_bits, fixture_setup, fixture_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
