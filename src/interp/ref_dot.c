@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dot and dot_general. Every contraction becomes a batch of matrix products: the operands'
 // dimensions are grouped into batch, free and contracting ones; where a group has one stride the
-// product reads the operand in place, else a packed copy is made.
+// product reads the operand in place, else a packed copy is made. Parts of complex numbers are
+// every other element in place.
 #include "interp/ref_dot.h"
 
 #include <string.h>
@@ -99,7 +100,8 @@ static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, h
   *out = (matrices_t){.data = tensor->data, .element_bytes = bytes, .batch_rank = free_first};
   out->free_count = product(depth_first - free_first, sizes + free_first);
   out->depth = product(rank - depth_first, sizes + depth_first);
-  const bool same_bits = tensor->dtype == dtype ||
+  const int64_t parts = hlo_dtype_is_complex(tensor->dtype) ? 2 : 1;
+  const bool same_bits = hlo_dtype_info(tensor->dtype)->part == dtype ||
                          (hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_is_integer(dtype) &&
                           hlo_tensor_element_bytes(tensor) == bytes);
   const bool in_place = same_bits &&
@@ -107,16 +109,23 @@ static hlo_status_t matrices_init(matrices_t* out, const hlo_tensor_t* tensor, h
                                      strides + free_first, &out->free_stride) &&
                         group_stride(rank - depth_first, sizes + depth_first, strides + depth_first,
                                      &out->depth_stride);
-  if (!in_place) {
-    HLO_TRY(
-        pack(tensor, part, rank, sizes, strides, same_bits ? tensor->dtype : dtype, &out->owned));
+  int64_t scale = parts;
+  if (in_place) {
+    out->data += (size_t)part * bytes;
+    out->free_stride *= parts;
+    out->depth_stride *= parts;
+  } else {
+    const hlo_dtype_t own = hlo_dtype_info(tensor->dtype)->part;
+    HLO_TRY(pack(tensor, part, rank, sizes, strides, same_bits ? own : dtype, &out->owned));
     out->data = out->owned->data;
     out->free_stride = out->depth;
     out->depth_stride = 1;
     hlo_strided_dense(1, rank, sizes, strides);
+    scale = 1;
   }
-  for (uint32_t i = 0; i < out->batch_rank; i++)
-    out->batch_strides[i] = strides[i] * (int64_t)bytes;
+  for (uint32_t i = 0; i < out->batch_rank; i++) {
+    out->batch_strides[i] = strides[i] * scale * (int64_t)bytes;
+  }
   return hlo_ok();
 }
 
@@ -178,33 +187,78 @@ void hlo_dot_add_plane(hlo_dtype_t dtype, size_t count, int sign, const void* in
   }
 }
 
+// The elements of a plane to every other place from `first` on.
+static void interleave(hlo_dtype_t from, const char* in, hlo_dtype_t to, size_t count, size_t first,
+                       void* out) {
+  if (from == to && from == HLO_DTYPE_F32) {
+    for (size_t e = 0; e < count; e++) ((float*)out)[2 * e + first] = ((const float*)in)[e];
+    return;
+  }
+  const size_t from_bytes = hlo_dtype_size_bytes(from), to_bytes = hlo_dtype_size_bytes(to);
+  for (size_t e = 0; e < count; e++) {
+    hlo_dtype_convert(from, in + e * from_bytes, to, (char*)out + (2 * e + first) * to_bytes, 1);
+  }
+}
+
+// Products of parts of complex numbers: of part i of lhs with part j of rhs into plane 2 i + j.
+typedef struct {
+  const hlo_tensor_t *lhs, *rhs;
+  hlo_dot_dims_t lhs_dims, rhs_dims;
+  hlo_dtype_t dtype;
+  int rhs_parts;
+  char* planes;
+  size_t plane_bytes;
+  hlo_status_t statuses[4];
+} planes_t;
+
+static char* plane(const planes_t* p, int i, int j) {
+  return p->planes + (size_t)(2 * i + j) * p->plane_bytes;
+}
+
+static void multiply_plane(void* argument, uint64_t index) {
+  planes_t* p = argument;
+  const int i = (int)index / p->rhs_parts, j = (int)index % p->rhs_parts;
+  p->statuses[index] =
+      multiply_parts(p->lhs, p->lhs_dims, i, p->rhs, p->rhs_dims, j, p->dtype, plane(p, i, j));
+}
+
 // Complex product by parts: re = lr*rr - li*ri, im = lr*ri + li*rr; a real operand has no li (ri).
-static hlo_status_t multiply_complex(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
-                                     const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims,
-                                     hlo_dtype_t dtype, hlo_tensor_t* result) {
+static hlo_status_t multiply_complex(const hlo_parallel_t* parallel, const hlo_tensor_t* lhs,
+                                     hlo_dot_dims_t lhs_dims, const hlo_tensor_t* rhs,
+                                     hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
+                                     hlo_tensor_t* result) {
   const size_t bytes = hlo_dtype_size_bytes(dtype), count = (size_t)result->element_count;
   const int lhs_parts = hlo_dtype_is_complex(lhs->dtype) ? 2 : 1;
-  const int rhs_parts = hlo_dtype_is_complex(rhs->dtype) ? 2 : 1;
+  planes_t p = {.lhs = lhs,
+                .rhs = rhs,
+                .lhs_dims = lhs_dims,
+                .rhs_dims = rhs_dims,
+                .dtype = dtype,
+                .rhs_parts = hlo_dtype_is_complex(rhs->dtype) ? 2 : 1,
+                .plane_bytes = count * bytes};
   hlo_tensor_t* scratch = NULL;
-  HLO_TRY(hlo_scratch_create(count * bytes * 3, &scratch));
-  char* planes = scratch->data;  // re, im, one product
-  memset(planes, 0, count * bytes * 2);
-  char* one = planes + count * bytes * 2;
+  HLO_TRY(hlo_scratch_create(p.plane_bytes * 4, &scratch));
+  p.planes = scratch->data;
+  const int products = lhs_parts * p.rhs_parts;
+  if (products == 1) memset(plane(&p, 1, 0), 0, p.plane_bytes);
+  hlo_parallel_for(parallel, (uint64_t)products, multiply_plane, &p);
   hlo_status_t status = hlo_ok();
-  for (int i = 0; i < lhs_parts; i++) {
-    for (int j = 0; j < rhs_parts && hlo_status_is_ok(status); j++) {
-      status = multiply_parts(lhs, lhs_dims, i, rhs, rhs_dims, j, dtype, one);
-      hlo_dot_add_plane(dtype, count, i + j == 2 ? -1 : 1, one,
-                        planes + ((i + j) % 2 ? count * bytes : 0));
+  for (int i = 0; i < products; i++) {
+    if (hlo_status_is_ok(status)) {
+      status = p.statuses[i];
+    } else {
+      hlo_status_release(p.statuses[i]);
     }
   }
-  const size_t part_bytes = hlo_tensor_element_bytes(result) / 2;
-  for (size_t e = 0; e < count && hlo_status_is_ok(status); e++) {
-    for (size_t part = 0; part < 2; part++) {
-      hlo_dtype_convert(dtype, planes + (part * count + e) * bytes,
-                        hlo_dtype_info(result->dtype)->part,
-                        (char*)result->data + (2 * e + part) * part_bytes, 1);
-    }
+  if (products == 4) {
+    hlo_dot_add_plane(dtype, count, -1, plane(&p, 1, 1), plane(&p, 0, 0));
+    hlo_dot_add_plane(dtype, count, 1, plane(&p, 1, 0), plane(&p, 0, 1));
+  }
+  const char* imaginary = p.rhs_parts == 2 ? plane(&p, 0, 1) : plane(&p, 1, 0);
+  if (hlo_status_is_ok(status)) {
+    const hlo_dtype_t part = hlo_dtype_info(result->dtype)->part;
+    interleave(dtype, plane(&p, 0, 0), part, count, 0, result->data);
+    interleave(dtype, imaginary, part, count, 1, result->data);
   }
   hlo_tensor_release(scratch);
   return status;
@@ -241,8 +295,9 @@ static hlo_status_t contract_dims(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_di
                                   "sizes of paired dimensions of the operands differ");
 }
 
-hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
-                              const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
+hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t* lhs,
+                              hlo_dot_dims_t lhs_dims, const hlo_tensor_t* rhs,
+                              hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
                               hlo_tensor_t** out_tensor) {
   uint32_t rank = 0;
   int64_t dims[2 * HLO_RANK_MAX];
@@ -257,7 +312,7 @@ hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
   const size_t compute_bytes = hlo_dtype_size_bytes(compute);
   hlo_status_t status = hlo_ok();
   if (hlo_dtype_is_complex(dtype)) {
-    status = multiply_complex(lhs, lhs_dims, rhs, rhs_dims, compute, result);
+    status = multiply_complex(parallel, lhs, lhs_dims, rhs, rhs_dims, compute, result);
   } else if (compute == dtype ||
              (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits == compute_bytes * 8)) {
     status = multiply_parts(lhs, lhs_dims, 0, rhs, rhs_dims, 0, compute, result->data);
@@ -289,8 +344,8 @@ hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
                               hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions)};
   const hlo_dot_dims_t rhs = {hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions),
                               hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)};
-  return hlo_dot_contract(operands[0], lhs, operands[1], rhs, node->results[0].type->dtype,
-                          &results[0]);
+  return hlo_dot_contract(hlo_eval_parallel(eval), operands[0], lhs, operands[1], rhs,
+                          node->results[0].type->dtype, &results[0]);
 }
 
 hlo_status_t hlo_ref_dot(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
@@ -301,6 +356,6 @@ hlo_status_t hlo_ref_dot(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   const int64_t lhs_last = (int64_t)operands[0]->rank - 1, rhs_first = 0;
   const hlo_dot_dims_t lhs = {.contracting = {&lhs_last, operands[0]->rank > 0}};
   const hlo_dot_dims_t rhs = {.contracting = {&rhs_first, operands[1]->rank > 0}};
-  return hlo_dot_contract(operands[0], lhs, operands[1], rhs, node->results[0].type->dtype,
-                          &results[0]);
+  return hlo_dot_contract(hlo_eval_parallel(eval), operands[0], lhs, operands[1], rhs,
+                          node->results[0].type->dtype, &results[0]);
 }

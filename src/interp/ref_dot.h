@@ -18,9 +18,11 @@ hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t 
 
 /// The contraction of lhs and rhs (matching sizes) as a new tensor of `dtype` with dimensions
 /// batch, free of lhs, free of rhs. Small floats and integers accumulate in the compute type, with
-/// one rounding at the end. errors: INVALID_ARGUMENT (sizes), RESOURCE_EXHAUSTED
-hlo_status_t hlo_dot_contract(const hlo_tensor_t* lhs, hlo_dot_dims_t lhs_dims,
-                              const hlo_tensor_t* rhs, hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
+/// one rounding at the end. parallel: for the parts of complex numbers; NULL: on the calling
+/// thread. errors: INVALID_ARGUMENT (sizes), RESOURCE_EXHAUSTED
+hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t* lhs,
+                              hlo_dot_dims_t lhs_dims, const hlo_tensor_t* rhs,
+                              hlo_dot_dims_t rhs_dims, hlo_dtype_t dtype,
                               hlo_tensor_t** out_tensor) HLO_MUST_USE;
 
 /// sum += sign * in over `count` elements of F32 or F64: products of parts of complex numbers.

@@ -103,7 +103,7 @@ static hlo_status_t sum_private(hlo_dtype_t dtype, labels_t* labels, const label
   hlo_strided_fill(hlo_tensor_element_bytes(ones), (size_t)ones->element_count, ones->data,
                    element);
   const hlo_dot_dims_t lhs = {.contracting = {summed, count}}, rhs = {.contracting = {all, count}};
-  hlo_status_t status = hlo_dot_contract(*tensor, lhs, ones, rhs, dtype, &sum);
+  hlo_status_t status = hlo_dot_contract(NULL, *tensor, lhs, ones, rhs, dtype, &sum);
   hlo_tensor_release(ones);
   if (!hlo_status_is_ok(status)) return status;
   hlo_tensor_release(*tensor);
@@ -169,7 +169,7 @@ static hlo_status_t contract(hlo_dtype_t dtype, const hlo_tensor_t* lhs, const l
     from = rhs_labels;
     other = lhs_labels;
   }
-  return hlo_dot_contract(lhs, lhs_dims, rhs, rhs_dims, dtype, out_tensor);
+  return hlo_dot_contract(NULL, lhs, lhs_dims, rhs, rhs_dims, dtype, out_tensor);
 }
 
 // Labels of the operands and of the result from the node's configuration.
