@@ -184,7 +184,17 @@ static const target_t targets[] = {
     LAPACK("ge", "trf", getrf),
     LAPACK("ge", "qrf", geqrf),
     LAPACK_NAMED("or", "un", "gqr", orgqr),
+    LAPACK_NAMED("or", "un", "mqr", ormqr),
+    LAPACK("ge", "qp3", geqp3),
     LAPACK_NAMED("sy", "he", "evd", syevd),
+    LAPACK_NAMED("sy", "he", "trd", sytrd),
+    LAPACK("ge", "sdd", gesdd),
+    LAPACK("ge", "svd", gesdd),
+    LAPACK("ge", "hrd", gehrd),
+    LAPACK("ge", "ev", geev),
+    LAPACK("ge", "es", gees),
+    LAPACK("gt", "sv", gtsv),
+    {"tridiagonal_solve_perturbed_ffi", hlo_custom_tridiagonal_solve_perturbed},
 };
 
 uint32_t hlo_custom_call_count(void) {

@@ -32,6 +32,27 @@ hlo_status_t hlo_custom_lapack_orgqr(hlo_eval_t* eval, const hlo_node_t* node,
                                      hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 hlo_status_t hlo_custom_lapack_syevd(hlo_eval_t* eval, const hlo_node_t* node,
                                      hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_ormqr(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_geqp3(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_sytrd(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_gesdd(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_gehrd(hlo_eval_t* eval, const hlo_node_t* node,
+                                     hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_geev(hlo_eval_t* eval, const hlo_node_t* node,
+                                    hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_gees(hlo_eval_t* eval, const hlo_node_t* node,
+                                    hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+hlo_status_t hlo_custom_lapack_gtsv(hlo_eval_t* eval, const hlo_node_t* node,
+                                    hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
+
+/// A tridiagonal system whose pivots are kept away from zero.
+hlo_status_t hlo_custom_tridiagonal_solve_perturbed(hlo_eval_t* eval, const hlo_node_t* node,
+                                                    hlo_tensor_t** operands,
+                                                    hlo_tensor_t** results) HLO_MUST_USE;
 
 /// TopK, mhlo.topk; ApproxTopK.
 hlo_status_t hlo_custom_topk(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,

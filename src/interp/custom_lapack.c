@@ -8,6 +8,7 @@
 #include "interp/custom_call.h"
 #include "interp/ref_batches.h"
 #include "kernels/lapack.h"
+#include "kernels/lapack_schur.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
@@ -21,8 +22,10 @@ typedef struct call {
   int64_t count, m, n;      // how many; rows and columns of operand 0
   int64_t k;                // what else there is: reflectors, columns of a right-hand side
   int64_t mode;             // a choice that the call's attributes make
+  bool has_unused;          // some results may stay as they are made: zeros
   bool is_small;            // `run` takes HLO_LAPACK_SMALL_COUNT matrices from `index` on
   hlo_triangle_t triangle;
+  hlo_dtype_t scratch_dtype;  // in which scratch memory is counted
   size_t scratch_bytes;
   void (*run)(const struct call* call, int64_t index, const hlo_lapack_work_t* work);
 } call_t;
@@ -50,6 +53,7 @@ static hlo_status_t call_init(REF_ARGUMENTS, uint32_t operand_count, call_t* cal
                    .operands = operands,
                    .results = results,
                    .dtype = a->dtype,
+                   .scratch_dtype = a->dtype,
                    .m = a->dims[a->rank - 2],
                    .n = a->dims[a->rank - 1]};
   call->real = a->dtype == HLO_DTYPE_C64    ? HLO_DTYPE_F32
@@ -105,7 +109,7 @@ static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wante
   hlo_batches_t batches = {.count = call->count, .run = run_matrix, .arg = call};
   if (node->result_count != count ||
       __builtin_mul_overflow(scratch_m, scratch_n, &batches.elements) ||
-      !hlo_lapack_scratch_bytes(call->dtype, scratch_m, scratch_n, &call->scratch_bytes)) {
+      !hlo_lapack_scratch_bytes(call->scratch_dtype, scratch_m, scratch_n, &call->scratch_bytes)) {
     return bad_call(node);
   }
   if (call->is_small) {
@@ -123,6 +127,8 @@ static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wante
       status = bad_call(node);
     } else if (i < copied) {
       memcpy(result->data, call->operands[i]->data, result->size_bytes);
+    } else if (call->has_unused) {
+      memset(result->data, 0, result->size_bytes);
     }
   }
   if (hlo_status_is_ok(status)) status = hlo_batches_run(hlo_eval_parallel(call->eval), &batches);
@@ -284,4 +290,276 @@ hlo_status_t hlo_custom_lapack_syevd(REF_ARGUMENTS) {
   call.run = syevd_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.real, call.n}, INFO), 1,
                   call.m, call.n);
+}
+
+static bool flag(const hlo_node_t* node, const char* key) {
+  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
+  return value && value->kind == HLO_ATTR_KIND_BOOL && value->i;
+}
+
+static void ormqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const hlo_tensor_t* c = call->operands[2];
+  const int64_t rows = c->dims[c->rank - 2], columns = c->dims[c->rank - 1];
+  void* out = part(call->results[0], b * rows * columns);
+  memcpy(out, part(c, b * rows * columns),
+         (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
+  hlo_lapack_ormqr(call->dtype, call->triangle.is_left, call->mode, rows, columns, call->k,
+                   part(call->operands[0], b * call->m * call->n), call->n,
+                   part(call->operands[1], b * call->k), out, columns, work);
+}
+
+// (reflectors, tau, c) -> Q c, Q' c, c Q or c Q'
+hlo_status_t hlo_custom_lapack_ormqr(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 3, &call));
+  const hlo_tensor_t *tau = operands[1], *c = operands[2];
+  if (!is_matrix_batch(c) || tau->kind != HLO_TYPE_TENSOR || tau->rank < 1) return bad_call(node);
+  const int64_t rows = c->dims[c->rank - 2], columns = c->dims[c->rank - 1];
+  call.k = tau->dims[tau->rank - 1];
+  call.triangle.is_left = flag(node, "left");
+  call.mode = flag(node, "transpose");
+  int64_t each;
+  if (call.m != (call.triangle.is_left ? rows : columns) || call.k > smaller(call.m, call.n) ||
+      __builtin_mul_overflow(rows, columns, &each) || !has_operand(&call, 1, call.k) ||
+      !has_operand(&call, 2, each)) {
+    return bad_call(node);
+  }
+  call.run = ormqr_one;
+  return call_run(&call, RESULTS({call.dtype, each}), 0, call.m, columns > rows ? columns : rows);
+}
+
+static void geqp3_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  hlo_lapack_geqp3(call->dtype, call->m, call->n, matrix(call, 0, b), call->n,
+                   part(call->results[1], b * call->n),
+                   part(call->results[2], b * smaller(call->m, call->n)), work);
+}
+
+// (a, columns that go first) -> reflectors and R, order of the columns, tau
+hlo_status_t hlo_custom_lapack_geqp3(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 2, &call));
+  const hlo_tensor_t* first = operands[1];
+  if (first->kind != HLO_TYPE_TENSOR || first->dtype != HLO_DTYPE_S32 ||
+      first->element_count != call.count * call.n) {
+    return bad_call(node);
+  }
+  call.run = geqp3_one;
+  return call_run(&call,
+                  RESULTS({call.dtype, call.m * call.n}, {HLO_DTYPE_S32, call.n},
+                          {call.dtype, smaller(call.m, call.n)}),
+                  2, call.m, call.n);
+}
+
+// A whole number of LAPACK's.
+static int64_t number(const hlo_node_t* node, const char* key, int64_t fallback) {
+  const hlo_attr_t* value = hlo_attr_dict_get(hlo_custom_call_config(node), key);
+  return value && value->kind == HLO_ATTR_KIND_INT ? value->i : fallback;
+}
+
+static void gehrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  hlo_lapack_gehrd(call->dtype, call->n, call->mode, call->k, matrix(call, 0, b), call->n,
+                   part(call->results[1], b * (call->n - 1)), work);
+  store_info(call, 2, b, 0);
+}
+
+// (a) -> Hessenberg form and reflectors, tau, info
+hlo_status_t hlo_custom_lapack_gehrd(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
+  call.mode = number(node, "low", 1) - 1;
+  call.k = number(node, "high", call.n);
+  if (call.m != call.n || call.n < 1 || call.mode < 0 || call.k > call.n) return bad_call(node);
+  call.run = gehrd_one;
+  return call_run(&call, RESULTS({call.dtype, call.m * call.n}, {call.dtype, call.n - 1}, INFO), 1,
+                  call.m, call.n);
+}
+
+static void sytrd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const int64_t n = call->n;
+  hlo_lapack_sytrd(call->dtype, call->triangle.is_lower, n, matrix(call, 0, b), n,
+                   part(call->results[1], b * n), part(call->results[2], b * (n - 1)),
+                   part(call->results[3], b * (n - 1)), work);
+  store_info(call, 4, b, 0);
+}
+
+// (a Hermitian) -> reflectors, diagonal, off-diagonal, tau, info
+hlo_status_t hlo_custom_lapack_sytrd(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
+  if (call.m != call.n || call.n < 1) return bad_call(node);
+  call.triangle.is_lower = letter(node, "uplo", 'L') == 'L';
+  call.run = sytrd_one;
+  return call_run(&call,
+                  RESULTS({call.dtype, call.m * call.n}, {call.real, call.n},
+                          {call.real, call.n - 1}, {call.dtype, call.n - 1}, INFO),
+                  1, call.m, call.n);
+}
+
+// ---- tridiagonal systems
+// ----------------------------------------------------------------------------
+
+// dl has its first entry unused, du its last.
+static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const int64_t n = call->n;
+  char* dl = part(call->results[0], b * n);
+  const int64_t info =
+      hlo_lapack_gtsv(call->dtype, false, n, call->k, dl + hlo_dtype_size_bytes(call->dtype),
+                      part(call->results[1], b * n), part(call->results[2], b * n),
+                      part(call->results[3], b * n * call->k), call->k, work);
+  store_info(call, 4, b, info);
+}
+
+// The same, where only the solution is asked for, and pivots are kept away from zero.
+static void gtsv_perturbed_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const int64_t n = call->n;
+  const size_t each = hlo_dtype_size_bytes(call->dtype),
+               line = ((size_t)n * each + 63) & ~(size_t)63;
+  char* diagonals = work->scratch;
+  for (uint32_t i = 0; i < 3; ++i) {
+    memcpy(diagonals + i * line, part(call->operands[i], b * n), (size_t)n * each);
+  }
+  void* x = part(call->results[0], b * n * call->k);
+  memcpy(x, part(call->operands[3], b * n * call->k), (size_t)(n * call->k) * each);
+  const hlo_lapack_work_t rest = {diagonals + 3 * line, work->scratch_bytes - 3 * line, NULL};
+  hlo_lapack_gtsv(call->dtype, true, n, call->k, diagonals + each, diagonals + line,
+                  diagonals + 2 * line, x, call->k, &rest);
+}
+
+// The last operand has the matrices, the others one dimension less.
+static hlo_status_t gtsv_init(REF_ARGUMENTS, call_t* call) {
+  if (node->operand_count != 4 || !is_matrix_batch(operands[3])) return bad_call(node);
+  const hlo_tensor_t* b = operands[3];
+  *call = (call_t){.eval = eval,
+                   .node = node,
+                   .operands = operands,
+                   .results = results,
+                   .dtype = b->dtype,
+                   .scratch_dtype = b->dtype,
+                   .n = b->dims[b->rank - 2],
+                   .k = b->dims[b->rank - 1]};
+  if (!hlo_dims_element_count(b->rank - 2, b->dims, &call->count)) return bad_call(node);
+  for (uint32_t i = 0; i < 3; ++i) {
+    if (!has_operand(call, i, call->n)) return bad_call(node);
+  }
+  return hlo_ok();
+}
+
+// (below, diagonal, above, b) -> what is left of them, x, info
+hlo_status_t hlo_custom_lapack_gtsv(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(gtsv_init(eval, node, operands, results, &call));
+  call.run = gtsv_one;
+  const result_t diagonal = {call.dtype, call.n};
+  return call_run(&call, RESULTS(diagonal, diagonal, diagonal, {call.dtype, call.n * call.k}, INFO),
+                  4, call.n, call.k);
+}
+
+// (below, diagonal, above, b) -> x
+hlo_status_t hlo_custom_tridiagonal_solve_perturbed(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(gtsv_init(eval, node, operands, results, &call));
+  call.run = gtsv_perturbed_one;
+  return call_run(&call, RESULTS({call.dtype, call.n * call.k}), 0, call.n, call.k);
+}
+
+// ---- singular values, general eigenvalues
+// --------------------------------------------------------------
+
+static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const hlo_tensor_t *u = call->results[2], *vt = call->results[3];
+  const int64_t least = smaller(call->m, call->n);
+  const bool has_vectors = call->mode != 'N';
+  const int64_t columns = has_vectors ? u->dims[u->rank - 1] : least;
+  const int64_t rows = has_vectors ? vt->dims[vt->rank - 2] : least;
+  store_info(call, 4, b,
+             hlo_lapack_gesdd(call->dtype, call->m, call->n, matrix(call, 0, b),
+                              part(call->results[1], b * least), columns,
+                              has_vectors ? part(u, b * call->m * columns) : NULL, rows,
+                              has_vectors ? part(vt, b * rows * call->n) : NULL, work));
+}
+
+// (a) -> nothing of use, singular values (falling), left vectors (columns), right vectors (rows,
+// conjugated), info
+hlo_status_t hlo_custom_lapack_gesdd(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
+  const int64_t m = call.m, n = call.n, least = smaller(m, n);
+  if (node->result_count != 5 || node->results[2].type->rank < 2 ||
+      node->results[3].type->rank < 2) {
+    return bad_call(node);
+  }
+  call.mode = letter(node, "mode", 'A');
+  const hlo_type_t *u = node->results[2].type, *vt = node->results[3].type;
+  const int64_t columns = u->dims[u->rank - 1], rows = vt->dims[vt->rank - 2];
+  if ((columns != least && columns != m) || (rows != least && rows != n)) return bad_call(node);
+  const int64_t wanted = call.mode == 'N' ? least : columns > rows ? columns : rows;
+  call.run = gesdd_one;
+  call.has_unused = call.mode == 'N';
+  return call_run(&call,
+                  RESULTS({call.dtype, m * n}, {call.real, least}, {call.dtype, m * columns},
+                          {call.dtype, rows * n}, INFO),
+                  1, m > n ? m : n, wanted);
+}
+
+static void geev_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const int64_t n = call->n;
+  const uint32_t first =
+      call->dtype == call->real ? 2 : 1;  // results before it are the eigenvalues
+  hlo_tensor_t** results = call->results;
+  void* wi = first == 2 ? part(results[1], b * n) : NULL;
+  void* left = call->mode & 1 ? part(results[first], b * n * n) : NULL;
+  void* right = call->mode & 2 ? part(results[first + 1], b * n * n) : NULL;
+  store_info(call, first + 2, b,
+             hlo_lapack_geev(call->dtype, n, part(call->operands[0], b * n * n),
+                             part(results[0], b * n), wi, left, right, work));
+}
+
+// (a) -> eigenvalues (for real types two results), left and right eigenvectors (columns), info
+hlo_status_t hlo_custom_lapack_geev(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
+  if (call.m != call.n) return bad_call(node);
+  call.mode = (letter(node, "compute_left", 'V') == 'V' ? 1 : 0) |
+              (letter(node, "compute_right", 'V') == 'V' ? 2 : 0);
+  call.scratch_dtype = HLO_DTYPE_C128;
+  call.run = geev_one;
+  call.has_unused = call.mode != 3;
+  const int64_t n = call.n;
+  const hlo_dtype_t complex_type = call.real == HLO_DTYPE_F32 ? HLO_DTYPE_C64 : HLO_DTYPE_C128;
+  const result_t values = {call.dtype, n}, vectors = {complex_type, n * n};
+  return call.dtype == call.real
+             ? call_run(&call, RESULTS(values, values, vectors, vectors, INFO), 0, n, n)
+             : call_run(&call, RESULTS(values, vectors, vectors, INFO), 0, n, n);
+}
+
+static void gees_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  const int64_t n = call->n;
+  const uint32_t selected = call->dtype == call->real ? 4 : 3;  // results before it: eigenvalues
+  void* wi = selected == 4 ? part(call->results[3], b * n) : NULL;
+  void* z = call->mode == 'V' ? part(call->results[1], b * n * n) : NULL;
+  store_info(call, selected, b, 0);
+  store_info(call, selected + 1, b,
+             hlo_lapack_gees(call->dtype, n, matrix(call, 0, b), z, part(call->results[2], b * n),
+                             wi, work));
+}
+
+// (a) -> Schur form, its vectors, eigenvalues (for real types two results), how many were selected,
+// info
+hlo_status_t hlo_custom_lapack_gees(REF_ARGUMENTS) {
+  call_t call;
+  HLO_TRY(call_init(eval, node, operands, results, 1, &call));
+  if (call.m != call.n) return bad_call(node);
+  if (letter(node, "sort", 'N') != 'N') {
+    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
+                          hlo_node_attr_text(node, HLO_ATTR_call_target_name));
+  }
+  call.mode = letter(node, "mode", 'V');
+  call.scratch_dtype = HLO_DTYPE_C128;
+  call.run = gees_one;
+  call.has_unused = call.mode != 'V';
+  const int64_t n = call.n;
+  const result_t square = {call.dtype, n * n}, values = {call.dtype, n};
+  return call.dtype == call.real
+             ? call_run(&call, RESULTS(square, square, values, values, INFO, INFO), 1, n, n)
+             : call_run(&call, RESULTS(square, square, values, INFO, INFO), 1, n, n);
 }

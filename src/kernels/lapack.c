@@ -60,10 +60,10 @@ bool hlo_lapack_scratch_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns, 
       (size_t)(stripes < HLO_LAPACK_STRIPES_MAX ? stripes : HLO_LAPACK_STRIPES_MAX);
   rows += MARGIN;
   columns += MARGIN;
-  const size_t panels = (size_t)rows * HLO_LAPACK_BLOCK * (8 * each + 4 * sizeof(double));
+  const size_t panels = (size_t)rows * HLO_LAPACK_BLOCK * (8 * each + 6 * sizeof(double));
   const size_t matrix = (size_t)rows * each;
   size_t matrices;
-  if (!hlo_size_mul(matrix, 2 * (size_t)columns, &matrices)) return false;
+  if (!hlo_size_mul(matrix, 6 * (size_t)columns, &matrices)) return false;
   return hlo_size_add(matrices, panels + hlo_lapack_stripe_bytes(dtype, rows, columns) * count,
                       out_bytes);
 }
@@ -106,4 +106,36 @@ void hlo_lapack_orgqr(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k, void* 
 int64_t hlo_lapack_syevd(hlo_dtype_t dtype, bool has_vectors, bool is_lower, int64_t n, void* a,
                          int64_t lda, void* w, const hlo_lapack_work_t* work) {
   return table(dtype)->syevd(has_vectors, is_lower, n, a, lda, w, work);
+}
+
+void hlo_lapack_ormqr(hlo_dtype_t dtype, bool is_left, bool is_adjoint, int64_t m, int64_t n,
+                      int64_t k, const void* a, int64_t lda, const void* tau, void* c, int64_t ldc,
+                      const hlo_lapack_work_t* work) {
+  table(dtype)->ormqr(is_left, is_adjoint, m, n, k, a, lda, tau, c, ldc, work);
+}
+
+void hlo_lapack_geqp3(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, int32_t* order,
+                      void* tau, const hlo_lapack_work_t* work) {
+  table(dtype)->geqp3(m, n, a, lda, order, tau, work);
+}
+
+void hlo_lapack_gehrd(hlo_dtype_t dtype, int64_t n, int64_t low, int64_t high, void* a, int64_t lda,
+                      void* tau, const hlo_lapack_work_t* work) {
+  table(dtype)->gehrd(n, low, high, a, lda, tau, work);
+}
+
+void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda, void* d,
+                      void* e, void* tau, const hlo_lapack_work_t* work) {
+  table(dtype)->sytrd(is_lower, n, a, lda, d, e, tau, work);
+}
+
+int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
+                        void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work) {
+  return table(dtype)->gtsv(is_perturbed, n, columns, dl, d, du, b, ldb, work);
+}
+
+int64_t hlo_lapack_gesdd(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, void* s,
+                         int64_t u_columns, void* u, int64_t vt_rows, void* vt,
+                         const hlo_lapack_work_t* work) {
+  return table(dtype)->gesdd(m, n, a, s, u_columns, u, vt_rows, vt, work);
 }

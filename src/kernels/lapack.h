@@ -86,6 +86,41 @@ void hlo_lapack_geqrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t 
 void hlo_lapack_orgqr(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k, void* a, int64_t lda,
                       const void* tau, const hlo_lapack_work_t* work);
 
+/// c = op(Q) c (is_left) or c op(Q) for the m x n matrix c and the Q of k reflectors of geqrf,
+/// which are columns of `a` (m or n rows); op is the adjoint if asked.
+void hlo_lapack_ormqr(hlo_dtype_t dtype, bool is_left, bool is_adjoint, int64_t m, int64_t n,
+                      int64_t k, const void* a, int64_t lda, const void* tau, void* c, int64_t ldc,
+                      const hlo_lapack_work_t* work);
+
+/// geqrf of a matrix whose columns are put into an order of falling size. order: n, on entry
+/// nonzero for columns that go first; on return the 1-based column that is now at each place.
+void hlo_lapack_geqp3(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, int32_t* order,
+                      void* tau, const hlo_lapack_work_t* work);
+
+/// Hessenberg form Q' a Q of rows and columns low..high-1 of the n x n matrix, in place: the
+/// reflectors stay below the subdiagonal. tau: n - 1.
+void hlo_lapack_gehrd(hlo_dtype_t dtype, int64_t n, int64_t low, int64_t high, void* a, int64_t lda,
+                      void* tau, const hlo_lapack_work_t* work);
+
+/// Tridiagonal form of the Hermitian matrix in one triangle of `a`, where its reflectors stay. d: n
+/// and e: n - 1 real numbers, tau: n - 1.
+void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int64_t lda, void* d,
+                      void* e, void* tau, const hlo_lapack_work_t* work);
+
+/// Solves a tridiagonal system with partial pivoting in place of b (n x columns). d: n, dl below
+/// and du above it: n - 1; all destroyed. is_perturbed: pivots are kept away from zero. Returns 0,
+/// or the 1-based place of a zero pivot.
+int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
+                        void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work);
+
+/// Singular values s (min(m, n) real numbers, falling) of the m x n matrix a, which is destroyed;
+/// with vectors (NULL for none) the columns of u (m x u_columns) and the rows of vt (vt_rows x n).
+/// u_columns and vt_rows are min(m, n), or m and n. Rows are dense.
+/// Returns 0, or the number of values that did not converge (all if an entry is not finite).
+int64_t hlo_lapack_gesdd(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, void* s,
+                         int64_t u_columns, void* u, int64_t vt_rows, void* vt,
+                         const hlo_lapack_work_t* work);
+
 /// Eigenvalues w (n real numbers, ascending) of the Hermitian matrix in one triangle of `a`, and
 /// with has_vectors the eigenvectors as columns in place of `a` (which is destroyed otherwise).
 /// Returns 0, or the number of eigenvalues that did not converge (all if an entry is not finite).

@@ -184,6 +184,38 @@ static void NAME(complete)(bool is_lower, int64_t n, T* a, int64_t lda) {
   }
 }
 
+// The upper triangle is the lower one of the matrix with rows and columns in reverse.
+static void NAME(sytrd)(bool is_lower, int64_t n, void* data, int64_t lda, void* diagonal,
+                        void* beside, void* taus, const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  T *a = data, *tau = taus, *full = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(T));
+  R *d = diagonal, *e = beside;
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j <= i; j++) {
+      full[i * n + j] = is_lower ? a[i * lda + j] : a[(n - 1 - i) * lda + n - 1 - j];
+    }
+  }
+  NAME(complete)(true, n, full, n);
+  NAME(tridiagonalise)(n, full, n, d, e, tau, work, pieces);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j <= i; j++) {
+      *(is_lower ? &a[i * lda + j] : &a[(n - 1 - i) * lda + n - 1 - j]) = full[i * n + j];
+    }
+  }
+  if (is_lower) return;
+  for (int64_t i = 0; i < n / 2; i++) {
+    const R kept = d[i];
+    d[i] = d[n - 1 - i];
+    d[n - 1 - i] = kept;
+  }
+  for (int64_t i = 0; i < (n - 1) / 2; i++) {
+    const R kept = e[i];
+    e[i] = e[n - 2 - i];
+    e[n - 2 - i] = kept;
+    NAME(swap)(&tau[i], &tau[n - 2 - i]);
+  }
+}
+
 // Product of the reflectors of tridiagonalise(), in place.
 static void NAME(form_vectors)(int64_t n, T* a, int64_t lda, const T* tau,
                                const hlo_lapack_work_t* work) {

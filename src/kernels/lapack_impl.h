@@ -22,6 +22,18 @@ typedef struct hlo_lapack {
                 const hlo_lapack_work_t* work);
   void (*orgqr)(int64_t m, int64_t n, int64_t k, void* a, int64_t lda, const void* tau,
                 const hlo_lapack_work_t* work);
+  void (*ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int64_t k, const void* a,
+                int64_t lda, const void* tau, void* c, int64_t ldc, const hlo_lapack_work_t* work);
+  void (*geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* order, void* tau,
+                const hlo_lapack_work_t* work);
+  void (*gehrd)(int64_t n, int64_t low, int64_t high, void* a, int64_t lda, void* tau,
+                const hlo_lapack_work_t* work);
+  void (*sytrd)(bool is_lower, int64_t n, void* a, int64_t lda, void* d, void* e, void* tau,
+                const hlo_lapack_work_t* work);
+  int64_t (*gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* dl, void* d, void* du,
+                  void* b, int64_t ldb, const hlo_lapack_work_t* work);
+  int64_t (*gesdd)(int64_t m, int64_t n, void* a, void* s, int64_t u_columns, void* u,
+                   int64_t vt_rows, void* vt, const hlo_lapack_work_t* work);
   int64_t (*syevd)(bool has_vectors, bool is_lower, int64_t n, void* a, int64_t lda, void* w,
                    const hlo_lapack_work_t* work);
 } hlo_lapack_t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit QL on a tridiagonal matrix (see lapack_ql.h).
+// Implicit QL on a tridiagonal matrix, implicit QR on a bidiagonal one (see lapack_ql.h).
 #include "kernels/lapack_ql.h"
 
 #include <math.h>
@@ -73,6 +73,148 @@ bool hlo_ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
       used += rotations->count[index];
       ql->sweeps++;
     }
+  }
+  return false;
+}
+
+// ---- singular values
+// ------------------------------------------------------------------------------
+
+typedef struct {
+  double c, s, r;
+} rotation_t;
+
+// c f + s g = r, c g = s f.
+static rotation_t rotation(double f, double g) {
+  if (g == 0) return (rotation_t){1, 0, f};
+  double inverse;
+  const double r = length(f, g, &inverse);
+  return (rotation_t){f * inverse, g * inverse, r};
+}
+
+static void record(hlo_rotations_t* rotations, int64_t place, rotation_t r) {
+  rotations->c[place] = r.c;
+  rotations->s[place] = r.s;
+}
+
+// One sweep down the unreduced block first..last without a shift. place: of the first rotation.
+static void sweep_plain(hlo_bidiagonal_t* b, int64_t first, int64_t last, int64_t place,
+                        hlo_rotations_t* left, hlo_rotations_t* right) {
+  double *d = b->d, *e = b->e;
+  rotation_t in = {1, 0, 0}, out = {1, 0, 0};
+  for (int64_t i = first; i < last; i++, place++) {
+    in = rotation(d[i] * in.c, e[i]);
+    if (i > first) e[i - 1] = out.s * in.r;
+    out = rotation(out.c * in.r, d[i + 1] * in.s);
+    d[i] = out.r;
+    record(right, place, in);
+    record(left, place, out);
+  }
+  const double rest = d[last] * in.c;
+  d[last] = rest * out.c;
+  e[last - 1] = rest * out.s;
+}
+
+static void sweep_shifted(hlo_bidiagonal_t* b, int64_t first, int64_t last, double shift,
+                          int64_t place, hlo_rotations_t* left, hlo_rotations_t* right) {
+  double *d = b->d, *e = b->e;
+  double f = (fabs(d[first]) - shift) * (copysign(1, d[first]) + shift / d[first]), g = e[first];
+  for (int64_t i = first; i < last; i++, place++) {
+    const rotation_t in = rotation(f, g);
+    if (i > first) e[i - 1] = in.r;
+    f = in.c * d[i] + in.s * e[i];
+    e[i] = in.c * e[i] - in.s * d[i];
+    g = in.s * d[i + 1];
+    d[i + 1] = in.c * d[i + 1];
+    const rotation_t out = rotation(f, g);
+    d[i] = out.r;
+    f = out.c * e[i] + out.s * d[i + 1];
+    d[i + 1] = out.c * d[i + 1] - out.s * e[i];
+    if (i + 1 < last) {
+      g = out.s * e[i + 1];
+      e[i + 1] = out.c * e[i + 1];
+    }
+    record(right, place, in);
+    record(left, place, out);
+  }
+  e[last - 1] = f;
+}
+
+// The smaller singular value of [f g; 0 h].
+static double smaller_value(double f, double g, double h) {
+  const double low = fmin(fabs(f), fabs(h)), high = fmax(fabs(f), fabs(h));
+  if (low == 0) return 0;
+  const double beside = fabs(g), ratio = low / high;
+  if (beside < high) {
+    const double au = (beside / high) * (beside / high);
+    return low *
+           (2 / (sqrt((1 + ratio) * (1 + ratio) + au) + sqrt((1 - ratio) * (1 - ratio) + au)));
+  }
+  const double au = high / beside;
+  const double above = (1 + ratio) * au, below = (1 - ratio) * au;
+  return 2 * (low / (sqrt(1 + above * above) + sqrt(1 + below * below))) * au;
+}
+
+// The shift for the block first..last: its corner's smaller value, or none if that would cost the
+// smallest value its digits.
+static double choose_shift(const hlo_bidiagonal_t* b, int64_t first, int64_t last) {
+  double largest = fabs(b->d[last]), least = fabs(b->d[first]), mu = least;
+  for (int64_t i = first; i < last; i++) {
+    largest = fmax(largest, fmax(fabs(b->d[i]), fabs(b->e[i])));
+    mu = mu == 0 ? 0 : fabs(b->d[i + 1]) * (mu / (mu + fabs(b->e[i])));
+    least = fmin(least, mu);
+  }
+  if ((double)b->n * least <= largest * b->epsilon) return 0;
+  const double shift = smaller_value(b->d[last - 1], b->e[last - 1], b->d[last]);
+  const double beside = shift / fabs(b->d[first]);
+  return beside * beside < b->epsilon ? 0 : shift;
+}
+
+// Forgets what is negligible; where the last unreduced block starts (the last row if it is found).
+static int64_t block_start(hlo_bidiagonal_t* b, int64_t last, double least) {
+  for (int64_t i = last - 1; i >= 0; i--) {
+    const double beside = b->epsilon * (fabs(b->d[i]) + fabs(b->d[i + 1]));
+    if (fabs(b->e[i]) <= beside || fabs(b->e[i]) <= least) {
+      b->e[i] = 0;
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+bool hlo_bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right) {
+  enum { SWEEPS_EACH = 60 };
+  const double vanishing = 1e-30;  // beside the largest entry
+  double largest = 0;
+  for (int64_t i = 0; i < b->n; i++) largest = fmax(largest, fmax(fabs(b->d[i]), fabs(b->e[i])));
+  int64_t used = 0;
+  left->sweep_count = right->sweep_count = 0;
+  while (b->left > 0) {
+    const int64_t last = b->left - 1, first = block_start(b, last, largest * vanishing);
+    if (first == last) {
+      b->left--;
+      continue;
+    }
+    if (b->sweeps == SWEEPS_EACH * b->n) return false;
+    if (left->sweep_count == HLO_ROTATIONS_SWEEPS) return true;
+    const int64_t index = left->sweep_count++;
+    left->start[index] = first;
+    left->step[index] = 1;
+    left->offset[index] = used;
+    left->count[index] = last - first;
+    const double shift = choose_shift(b, first, last);
+    if (shift == 0) {
+      sweep_plain(b, first, last, used, left, right);
+    } else {
+      sweep_shifted(b, first, last, shift, used, left, right);
+    }
+    right->sweep_count = left->sweep_count;
+    right->start[index] = first;
+    right->step[index] = 1;
+    right->offset[index] = used;
+    right->count[index] = last - first;
+    used += last - first;
+    b->sweeps++;
   }
   return false;
 }

@@ -34,4 +34,19 @@ typedef struct hlo_ql {
 ///          matrices", implicit shifts
 bool hlo_ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations);
 
+/// An upper bidiagonal matrix on its way to a diagonal one.
+typedef struct hlo_bidiagonal {
+  int64_t n;
+  double *d, *e;   // n each; e[i] is right of d[i]
+  double epsilon;  // as above
+  int64_t left;    // singular values that are not found yet: the first ones
+  int64_t sweeps;  // spent so far
+} hlo_bidiagonal_t;
+
+/// The same with rotations of the left vectors and of the right ones; left > 0 afterwards says that
+/// so many values do not converge. Values may come out negative.
+/// source : Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices": implicit QR,
+///          without a shift where one would spoil small values
+bool hlo_bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right);
+
 #endif  // HLO_KERNELS_LAPACK_QL_H_

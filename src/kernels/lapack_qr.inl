@@ -172,3 +172,137 @@ static void NAME(orgqr)(int64_t m, int64_t n, int64_t k, void* data, int64_t lda
     NAME(reflect)(&block, false, n - j, a + j * (lda + 1), lda, work, pieces);
   }
 }
+
+// ---- multiplication by Q --------------------------------------------------------------------------
+
+static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int64_t k,
+                        const void* data, int64_t lda, const void* tau, void* matrix, int64_t ldc,
+                        const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  const T* a = data;
+  T* c = matrix;
+  int64_t order = m, columns = n;
+  if (!is_left) {  // c op(Q) is the adjoint of op(Q)' c'
+    T* turned = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
+    NAME(turn)(true, m, n, c, ldc, turned, m);
+    c = turned;
+    is_adjoint = !is_adjoint;
+    order = n;
+    columns = m;
+  }
+  const int64_t ld = is_left ? ldc : m;
+  NAME(block_t) block;
+  NAME(block_take)(&block, order, &pieces);
+  const int64_t blocks = (k + HLO_LAPACK_BLOCK - 1) / HLO_LAPACK_BLOCK;
+  for (int64_t step = 0; step < blocks; step++) {
+    const int64_t j = (is_adjoint ? step : blocks - 1 - step) * HLO_LAPACK_BLOCK;
+    NAME(block_load)(order, j, NAME(least)(HLO_LAPACK_BLOCK, k - j), a, lda, tau, &block);
+    NAME(reflect)(&block, is_adjoint, columns, c + j * ld, ld, work, pieces);
+  }
+  if (!is_left) NAME(turn)(true, n, m, c, m, matrix, ldc);
+}
+
+// ---- QR with columns chosen by their size ----------------------------------------------------------
+
+// The column that is largest below row j, of those from j on. norms: what they were at first.
+static int64_t NAME(largest_column)(int64_t n, int64_t j, const R* norms) {
+  int64_t best = j;
+  for (int64_t c = j + 1; c < n; c++) {
+    if (norms[c] > norms[best]) best = c;
+  }
+  return best;
+}
+
+// Rows of `columns` are columns of the matrix. Columns that the caller names go first.
+static int64_t NAME(fixed_first)(int64_t m, int64_t n, T* columns, int32_t* order) {
+  int64_t fixed = 0;
+  for (int64_t c = 0; c < n; c++) {
+    const bool is_fixed = order[c] != 0;
+    order[c] = (int32_t)c + 1;
+    if (!is_fixed) continue;
+    if (c != fixed) {
+      for (int64_t i = 0; i < m; i++) NAME(swap)(&columns[c * m + i], &columns[fixed * m + i]);
+      order[c] = order[fixed];
+      order[fixed] = (int32_t)c + 1;
+    }
+    fixed++;
+  }
+  return fixed;
+}
+
+static void NAME(geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* order, void* taus,
+                        const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  T *tau = taus, *columns = hlo_lapack_take(&pieces, (size_t)(m * n) * sizeof(T));
+  T* v = hlo_lapack_take(&pieces, (size_t)m * sizeof(T));
+  R* norms = hlo_lapack_take(&pieces, (size_t)n * sizeof(R));
+  NAME(turn)(false, m, n, a, lda, columns, m);
+  const int64_t fixed = NAME(fixed_first)(m, n, columns, order);
+  for (int64_t j = 0; j < NAME(least)(m, n); j++) {
+    for (int64_t c = j; c < n; c++) norms[c] = NAME(norm)(m - j, columns + c * m + j);
+    const int64_t pivot = j < fixed ? j : NAME(largest_column)(n, j, norms);
+    if (pivot != j) {
+      const int32_t kept = order[j];
+      order[j] = order[pivot];
+      order[pivot] = kept;
+      for (int64_t i = 0; i < m; i++) NAME(swap)(&columns[j * m + i], &columns[pivot * m + i]);
+    }
+    T* column = columns + j * m + j;
+    tau[j] = NAME(reflector)(m - j, column);
+    memcpy(v, column, (size_t)(m - j) * sizeof(T));
+    v[0] = 1;
+    for (int64_t c = j + 1; c < n; c++) {
+      T along;
+      NAME(dots)(m - j, 1, v, m, columns + c * m + j, &along);
+      along = NAME(mul)(NAME(conj)(tau[j]), along);
+      NAME(subtract)(m - j, 1, v, m, &along, 1, columns + c * m + j);
+    }
+  }
+  NAME(turn)(false, n, m, columns, m, a, lda);
+}
+
+// ---- Hessenberg form ------------------------------------------------------------------------------
+
+// a = H' a for the reflector v, tau on m rows and n columns; row: n elements of scratch.
+static void NAME(reflect_rows)(int64_t m, int64_t n, const T* v, T tau, T* a, int64_t lda, T* row) {
+  memset(row, 0, (size_t)n * sizeof(T));
+  for (int64_t i = 0; i < m; i++) {
+    const T factor = -NAME(conj)(v[i]);
+    NAME(subtract)(n, 1, a + i * lda, lda, &factor, 1, row);
+  }
+  for (int64_t i = 0; i < m; i++) {
+    const T factor = NAME(mul)(NAME(conj)(tau), v[i]);
+    NAME(subtract)(n, 1, row, n, &factor, 1, a + i * lda);
+  }
+}
+
+// a = a H for m rows and n columns; turned: n elements, column: m elements of scratch.
+static void NAME(reflect_columns)(int64_t m, int64_t n, const T* v, T tau, T* a, int64_t lda,
+                                  T* turned, T* column) {
+  for (int64_t j = 0; j < n; j++) turned[j] = NAME(conj)(v[j]);
+  NAME(dots)(n, m, a, lda, turned, column);
+  for (int64_t i = 0; i < m; i++) {
+    const T factor = NAME(mul)(tau, NAME(conj)(column[i]));
+    NAME(subtract)(n, 1, turned, n, &factor, 1, a + i * lda);
+  }
+}
+
+static void NAME(gehrd)(int64_t n, int64_t low, int64_t high, void* data, int64_t lda, void* taus,
+                        const hlo_lapack_work_t* work) {
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  T *a = data, *tau = taus;
+  T* v = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));
+  T* row = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));
+  T* column = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));
+  for (int64_t j = 0; j + 1 < n; j++) tau[j] = 0;
+  for (int64_t j = low; j + 1 < high; j++) {
+    const int64_t m = high - j - 1;
+    T* below = a + (j + 1) * lda + j;
+    for (int64_t i = 0; i < m; i++) v[i] = below[i * lda];
+    tau[j] = NAME(reflector)(m, v);
+    for (int64_t i = 0; i < m; i++) below[i * lda] = v[i];
+    v[0] = 1;
+    NAME(reflect_columns)(high, m, v, tau[j], a + j + 1, lda, row, column);
+    NAME(reflect_rows)(m, n - j - 1, v, tau[j], below + 1, lda, row);
+  }
+}

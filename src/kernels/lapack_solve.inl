@@ -291,3 +291,48 @@ static int64_t NAME(getrf)(int64_t m, int64_t n, void* data, int64_t lda, int32_
   }
   return info;
 }
+
+// ---- tridiagonal systems ---------------------------------------------------------------------------
+
+// dl[i] joins row i + 1 to i and du[i] row i to i + 1; n - 1 of each. All are overwritten.
+static int64_t NAME(gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* below, void* diagonal,
+                          void* above, void* data, int64_t ldb, const hlo_lapack_work_t* work) {
+  T *dl = below, *d = diagonal, *du = above, *b = data;
+  hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
+  T* second = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));  // what pivoting puts right of du
+  R largest = 0;
+  for (int64_t i = 0; is_perturbed && i < n; i++) {
+    const R size = NAME(size)(d[i]) + (i + 1 < n ? NAME(size)(dl[i]) + NAME(size)(du[i]) : 0);
+    if (size > largest) largest = size;
+  }
+  const R least = largest > 0 ? largest * REAL_EPSILON : REAL_LEAST / REAL_EPSILON;
+  for (int64_t i = 0; i < n; i++) {
+    const bool is_last = i + 1 == n;
+    const bool is_swapped = !is_last && NAME(size)(dl[i]) > NAME(size)(d[i]);
+    T* row = b + i * ldb;
+    second[i] = 0;
+    if (is_swapped) {
+      NAME(swap)(&d[i], &dl[i]);
+      NAME(swap)(&du[i], &d[i + 1]);
+      if (i + 2 < n) {
+        second[i] = du[i + 1];
+        du[i + 1] = 0;
+      }
+      for (int64_t j = 0; j < columns; j++) NAME(swap)(&row[j], &row[ldb + j]);
+    }
+    if (is_perturbed && NAME(size)(d[i]) < least) d[i] = NAME(real)(d[i]) < 0 ? -least : least;
+    if (NAME(size)(d[i]) == 0) return i + 1;
+    if (is_last) break;
+    const T factor = dl[i] / d[i];
+    d[i + 1] -= NAME(mul)(factor, du[i]);
+    if (i + 2 < n) du[i + 1] -= NAME(mul)(factor, second[i]);
+    NAME(subtract)(columns, 1, row, ldb, &factor, 1, row + ldb);
+  }
+  for (int64_t i = n - 1; i >= 0; i--) {
+    T* row = b + i * ldb;
+    if (i + 1 < n) NAME(subtract)(columns, 1, row + ldb, ldb, &du[i], 1, row);
+    if (i + 2 < n) NAME(subtract)(columns, 1, row + 2 * ldb, ldb, &second[i], 1, row);
+    for (int64_t j = 0; j < columns; j++) row[j] = row[j] / d[i];
+  }
+  return 0;
+}

@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "kernels/isa.h"
 #include "kernels/lapack_impl.h"
+#include "kernels/lapack_schur.h"
 
 typedef double complex number_t;
 
@@ -276,6 +277,204 @@ static void check_eigh(const kernel_t* k, int64_t n) {
   }
 }
 
+static void check_svd_form(const kernel_t* k, int64_t m, int64_t n, bool is_full) {
+  const int64_t least = m < n ? m : n, columns = is_full ? m : least, rows = is_full ? n : least;
+  const size_t each = hlo_dtype_size_bytes(k->dtype);
+  number_t *a = random_matrix(k, m, n), *u = numbers(m * columns), *vt = numbers(rows * n);
+  number_t *s = numbers(least), *scaled = numbers(m * least), *top = numbers(least * n);
+  void *given = narrow(k, m * n, a), *values = wanted((size_t)least * sizeof(double));
+  void *left = wanted((size_t)(m * columns) * each), *right = wanted((size_t)(rows * n) * each);
+  hlo_lapack_work_t work = {0};
+  const int64_t tall = m > n ? m : n;
+  assert_true(
+      hlo_lapack_scratch_bytes(k->dtype, tall, is_full ? tall : least, &work.scratch_bytes));
+  work.scratch = wanted(work.scratch_bytes);
+  assert_int_equal(k->run->gesdd(m, n, given, values, columns, left, rows, right, &work), 0);
+  widen(k->dtype, m * columns, left, u);
+  widen(k->dtype, rows * n, right, vt);
+  widen(k->real, least, values, s);
+  for (int64_t i = 0; i < least; i++) {
+    assert_true(creal(s[i]) >= 0 && (i == 0 || creal(s[i]) <= creal(s[i - 1])));
+    for (int64_t r = 0; r < m; r++) scaled[r * least + i] = u[r * columns + i] * s[i];
+    for (int64_t c = 0; c < n; c++) top[i * n + c] = vt[i * n + c];
+  }
+  check(k, residual(false, m, n, least, scaled, top, a), sqrt((double)(m + n)));
+  number_t *unit = identity(columns), *other = identity(rows), *turned = numbers(rows * n);
+  for (int64_t i = 0; i < rows * n; i++) turned[i] = conj(vt[i % rows * n + i / rows]);
+  check(k, residual(true, columns, columns, m, u, u, unit), 1);
+  check(k, residual(false, rows, rows, n, vt, turned, other), 1);
+  void *again = narrow(k, m * n, a), *same = wanted((size_t)least * sizeof(double));
+  assert_int_equal(k->run->gesdd(m, n, again, same, least, NULL, least, NULL, &work), 0);
+  check(k, fabs(creal(s[0]) - (k->real == HLO_DTYPE_F32 ? *(float*)same : *(double*)same)),
+        creal(s[0]));
+  number_t* kept[] = {a, u, vt, s, scaled, top, unit, other, turned};
+  for (int i = 0; i < 9; i++) hlo_mem_free(kept[i]);
+  void* narrow_ones[] = {given, values, left, right, work.scratch, again, same};
+  for (int i = 0; i < 7; i++) hlo_mem_free(narrow_ones[i]);
+}
+
+static void check_svd(const kernel_t* k, int64_t n) {
+  if (n == 0) return;
+  check_svd_form(k, n, n, true);
+  check_svd_form(k, n, n / 2 + 1, n < 100);
+  check_svd_form(k, n / 2 + 1, n, n < 100);
+}
+
+// c = op(Q) c and c op(Q) beside products with the Q of orgqr.
+static void check_multiply(const kernel_t* k, int64_t n) {
+  const size_t each = hlo_dtype_size_bytes(k->dtype);
+  number_t *a = random_matrix(k, n, n), *q = numbers(n * n), *c = random_matrix(k, n, 5);
+  number_t *result = numbers(n * 5), *turned = numbers(n * n);
+  void *factor = narrow(k, n * n, a), *full = wanted((size_t)(n * n) * each);
+  void* tau = wanted((size_t)n * each);
+  k->run->geqrf(n, n, factor, n, tau, &k->work);
+  memcpy(full, factor, (size_t)(n * n) * each);
+  k->run->orgqr(n, n, n, full, n, tau, &k->work);
+  widen(k->dtype, n * n, full, q);
+  for (int64_t i = 0; i < n * n; i++) turned[i] = conj(q[i % n * n + i / n]);
+  for (int form = 0; form < 4; form++) {
+    const bool is_left = form & 1, is_adjoint = form & 2;
+    const number_t* op = is_adjoint ? turned : q;
+    void* x = narrow(k, n * 5, c);
+    const int64_t rows = is_left ? n : 5, columns = is_left ? 5 : n;
+    k->run->ormqr(is_left, is_adjoint, rows, columns, n, factor, n, tau, x, columns, &k->work);
+    widen(k->dtype, n * 5, x, result);
+    check(
+        k,
+        is_left ? residual(false, n, 5, n, op, c, result) : residual(false, 5, n, n, c, op, result),
+        sqrt((double)n));
+    hlo_mem_free(x);
+  }
+  number_t* kept[] = {a, q, c, result, turned};
+  for (int i = 0; i < 5; i++) hlo_mem_free(kept[i]);
+  hlo_mem_free(factor);
+  hlo_mem_free(full);
+  hlo_mem_free(tau);
+}
+
+static void check_pivoted_qr(const kernel_t* k, int64_t n) {
+  const int64_t m = n / 2 + 2, steps = m < n ? m : n;
+  const size_t each = hlo_dtype_size_bytes(k->dtype);
+  number_t *a = random_matrix(k, m, n), *both = numbers(m * n), *upper = numbers(m * n);
+  number_t* picked = numbers(m * n);
+  void *factor = narrow(k, m * n, a), *tau = wanted((size_t)steps * each);
+  int32_t* order = wanted((size_t)n * sizeof(*order));
+  for (int64_t i = 0; i < n; i++) order[i] = i == n - 1;  // the last column goes first
+  k->run->geqp3(m, n, factor, n, order, tau, &k->work);
+  widen(k->dtype, m * n, factor, both);
+  assert_true(n == 0 || order[0] == n);
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t j = 0; j < n; j++) {
+      upper[i * n + j] = j >= i ? both[i * n + j] : 0;
+      picked[i * n + j] = a[i * n + order[j] - 1];
+      if (i == j && i > 1) {
+        assert_true(cabs(upper[i * n + i]) <=
+                    cabs(upper[(i - 1) * n + i - 1]) * (1 + 100 * k->epsilon));
+      }
+    }
+  }
+  void* product = narrow(k, m * n, upper);
+  k->run->ormqr(true, false, m, n, steps, factor, n, tau, product, n, &k->work);
+  widen(k->dtype, m * n, product, both);
+  double worst = 0;
+  for (int64_t i = 0; i < m * n; i++) worst = fmax(worst, cabs(both[i] - picked[i]));
+  check(k, worst, sqrt((double)n));
+  number_t* kept[] = {a, both, upper, picked};
+  for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
+  void* narrow_ones[] = {factor, tau, order, product};
+  for (int i = 0; i < 4; i++) hlo_mem_free(narrow_ones[i]);
+}
+
+static void check_tridiagonal_solve(const kernel_t* k, int64_t n) {
+  if (n == 0) return;
+  number_t *bands = random_matrix(k, 3, n), *b = random_matrix(k, n, 3), *x = numbers(n * 3);
+  const size_t line = (size_t)n * hlo_dtype_size_bytes(k->dtype);
+  char* given = narrow(k, 3 * n, bands);
+  for (int64_t i = 0; i < n; i++) bands[n + i] += i % 2;  // rows are swapped at every other step
+  void* rounded = narrow(k, 3 * n, bands);
+  memcpy(given, rounded, 3 * line);
+  widen(k->dtype, 3 * n, given, bands);
+  void* solved = narrow(k, n * 3, b);
+  assert_int_equal(
+      k->run->gtsv(false, n, 3, given, given + line, given + 2 * line, solved, 3, &k->work), 0);
+  widen(k->dtype, n * 3, solved, x);
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < 3; j++) {
+      number_t sum = bands[n + i] * x[i * 3 + j] - b[i * 3 + j];
+      if (i > 0) sum += bands[i - 1] * x[(i - 1) * 3 + j];
+      if (i + 1 < n) sum += bands[2 * n + i] * x[(i + 1) * 3 + j];
+      worst = fmax(worst, cabs(sum));
+      largest = fmax(largest, cabs(x[i * 3 + j]));
+    }
+  }
+  check(k, worst, largest);
+  number_t* kept[] = {bands, b, x};
+  for (int i = 0; i < 3; i++) hlo_mem_free(kept[i]);
+  hlo_mem_free(given);
+  hlo_mem_free(rounded);
+  hlo_mem_free(solved);
+}
+
+// Q of a reduction whose reflectors start one row lower than those of geqrf: one and the rest.
+static number_t* shifted_q(const kernel_t* k, int64_t n, const void* factor, const void* tau) {
+  const size_t each = hlo_dtype_size_bytes(k->dtype), row = (size_t)n * each;
+  char* q = wanted((size_t)n * row);
+  number_t* wide = identity(n);
+  void* unit = narrow(k, n * n, wide);
+  memcpy(q, unit, (size_t)n * row);
+  for (int64_t i = 2; i < n; i++) {
+    memcpy(q + (size_t)i * row + each, (const char*)factor + (size_t)i * row,
+           (size_t)(i - 1) * each);
+  }
+  if (n > 1) k->run->orgqr(n - 1, n - 1, n - 1, q + row + each, n, tau, &k->work);
+  widen(k->dtype, n * n, q, wide);
+  hlo_mem_free(q);
+  hlo_mem_free(unit);
+  return wide;
+}
+
+static void check_reductions(const kernel_t* k, int64_t n) {
+  if (n == 0) return;
+  const size_t each = hlo_dtype_size_bytes(k->dtype);
+  for (int form = 0; form < 2; form++) {  // tridiagonal and Hessenberg
+    number_t *a = form ? random_matrix(k, n, n) : random_hermitian(k, n, 0), *t = numbers(n * n);
+    number_t* middle = numbers(n * n);
+    void *factor = narrow(k, n * n, a), *tau = wanted((size_t)n * each);
+    void *d = wanted((size_t)n * each), *e = wanted((size_t)n * each);
+    if (form) {
+      k->run->gehrd(n, 0, n, factor, n, tau, &k->work);
+      widen(k->dtype, n * n, factor, t);
+      for (int64_t i = 0; i < n * n; i++) t[i] = i % n + 1 < i / n ? 0 : t[i];
+    } else {
+      k->run->sytrd(true, n, factor, n, d, e, tau, &k->work);
+      memset(t, 0, (size_t)(n * n) * sizeof(*t));
+      for (int64_t i = 0; i < n; i++) {
+        const size_t real = hlo_dtype_size_bytes(k->real);
+        widen(k->real, 1, (char*)d + (size_t)i * real, &t[i * n + i]);
+        if (i + 1 == n) continue;
+        widen(k->real, 1, (char*)e + (size_t)i * real, &t[i * n + i + 1]);
+        t[(i + 1) * n + i] = t[i * n + i + 1];
+      }
+    }
+    number_t* q = shifted_q(k, n, factor, tau);  // a Q = Q T
+    for (int64_t i = 0; i < n; i++) {
+      for (int64_t j = 0; j < n; j++) {
+        number_t sum = 0;
+        for (int64_t p = form || j == 0 ? 0 : j - 1; p <= j + 1 && p < n; p++) {
+          sum += q[i * n + p] * t[p * n + j];
+        }
+        middle[i * n + j] = sum;
+      }
+    }
+    check(k, residual(false, n, n, n, a, q, middle), 2 * sqrt((double)n));
+    number_t* kept[] = {a, t, middle, q};
+    for (int i = 0; i < 4; i++) hlo_mem_free(kept[i]);
+    void* narrow_ones[] = {factor, tau, d, e};
+    for (int i = 0; i < 4; i++) hlo_mem_free(narrow_ones[i]);
+  }
+}
+
 // Many small matrices are what one after the other is, apart from rounding.
 static void check_small(const kernel_t* k, int64_t n) {
   enum { COUNT = HLO_LAPACK_SMALL_COUNT };
@@ -411,9 +610,94 @@ static void test_small(void** state) {
   on_every_variant(check_small_solve);
 }
 
+static void test_svd(void** state) {
+  (void)state;
+  on_every_variant(check_svd);
+}
+
+static void test_multiplication(void** state) {
+  (void)state;
+  on_every_variant(check_multiply);
+  on_every_variant(check_pivoted_qr);
+}
+
+static void test_reductions(void** state) {
+  (void)state;
+  on_every_variant(check_reductions);
+  on_every_variant(check_tridiagonal_solve);
+}
+
 static void test_eigh(void** state) {
   (void)state;
   on_every_variant(check_eigh);
+}
+
+// ---- general eigenproblems
+// ------------------------------------------------------------------------
+
+// a v = w v for the columns of v, or a' v = conj(w) v.
+static void check_eigenvectors(const kernel_t* k, int64_t n, bool is_left, const number_t* a,
+                               const number_t* w, const number_t* v) {
+  number_t* scaled = numbers(n * n);
+  for (int64_t i = 0; i < n * n; i++) scaled[i] = v[i] * (is_left ? conj(w[i % n]) : w[i % n]);
+  check(k, residual(is_left, n, n, n, a, v, scaled), 4 * (double)n);
+  hlo_mem_free(scaled);
+}
+
+static void check_schur(const kernel_t* k, int64_t n) {
+  const size_t each = hlo_dtype_size_bytes(k->dtype);
+  const bool is_real = k->dtype == k->real;
+  number_t *a = random_matrix(k, n, n), *t = numbers(n * n), *z = numbers(n * n),
+           *w = numbers(2 * n);
+  number_t *v = numbers(n * n), *unit = identity(n);
+  void *form = narrow(k, n * n, a), *vectors = wanted((size_t)(n * n) * each);
+  void *wr = wanted((size_t)n * each), *wi = wanted((size_t)n * each);
+  assert_int_equal(hlo_lapack_gees(k->dtype, n, form, vectors, wr, is_real ? wi : NULL, &k->work),
+                   0);
+  widen(k->dtype, n * n, form, t);
+  widen(k->dtype, n * n, vectors, z);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < i; j++) assert_true(t[i * n + j] == 0 || (is_real && j == i - 1));
+    for (int64_t j = 0; j < n; j++) {
+      number_t sum = 0;
+      for (int64_t p = 0; p < n && p <= j + 1; p++) sum += z[i * n + p] * t[p * n + j];
+      v[i * n + j] = sum;
+    }
+  }
+  check(k, residual(false, n, n, n, a, z, v), 2 * sqrt((double)n));
+  check(k, residual(true, n, n, n, z, z, unit), 2);
+  const hlo_dtype_t complex_type = k->real == HLO_DTYPE_F32 ? HLO_DTYPE_C64 : HLO_DTYPE_C128;
+  const size_t wide = hlo_dtype_size_bytes(complex_type);
+  void *left = wanted((size_t)(n * n) * wide), *right = wanted((size_t)(n * n) * wide);
+  void* given = narrow(k, n * n, a);
+  assert_int_equal(
+      hlo_lapack_geev(k->dtype, n, given, wr, is_real ? wi : NULL, left, right, &k->work), 0);
+  widen(k->dtype, n, wr, w);
+  if (is_real) widen(k->dtype, n, wi, w + n);
+  for (int64_t i = 0; is_real && i < n; i++) w[i] += I * w[n + i];
+  widen(complex_type, n * n, left, v);
+  check_eigenvectors(k, n, true, a, w, v);
+  widen(complex_type, n * n, right, v);
+  check_eigenvectors(k, n, false, a, w, v);
+  number_t* kept[] = {a, t, z, w, v, unit};
+  for (int i = 0; i < 6; i++) hlo_mem_free(kept[i]);
+  void* narrow_ones[] = {form, vectors, wr, wi, left, right, given};
+  for (int i = 0; i < 7; i++) hlo_mem_free(narrow_ones[i]);
+}
+
+static void test_schur(void** state) {
+  (void)state;
+  for (int t = 0; t < HLO_LAPACK_TYPES; t++) {
+    kernel_t k = {.run = &hlo_lapack_generic[t], .dtype = types[t]};
+    k.real = t == HLO_LAPACK_F32 || t == HLO_LAPACK_C64 ? HLO_DTYPE_F32 : HLO_DTYPE_F64;
+    k.epsilon = k.real == HLO_DTYPE_F32 ? FLT_EPSILON : DBL_EPSILON;
+    for (int s = 0; s < SIZE_COUNT && sizes[s] <= 100; s++) {
+      assert_true(hlo_lapack_schur_scratch_bytes(sizes[s], &k.work.scratch_bytes));
+      k.work.scratch = wanted(k.work.scratch_bytes);
+      check_schur(&k, sizes[s]);
+      hlo_mem_free(k.work.scratch);
+    }
+  }
 }
 
 // ---- special matrices
@@ -424,7 +708,7 @@ static kernel_t plain_kernel(void) {
                 .dtype = HLO_DTYPE_F64,
                 .real = HLO_DTYPE_F64,
                 .epsilon = DBL_EPSILON};
-  assert_true(hlo_lapack_scratch_bytes(k.dtype, 64, 64, &k.work.scratch_bytes));
+  assert_true(hlo_lapack_schur_scratch_bytes(64, &k.work.scratch_bytes));
   k.work.scratch = wanted(k.work.scratch_bytes);
   return k;
 }
@@ -440,6 +724,38 @@ static void test_failures_are_told(void** state) {
   assert_int_equal(k.run->potrf(true, 2, nans, 2, &k.work), 1);
   assert_int_equal(k.run->syevd(true, true, 2, nans, 2, w, &k.work), 2);
   assert_int_equal(k.run->syevd(true, true, 2, infinities, 2, w, &k.work), 2);
+  double s[2];
+  assert_int_equal(k.run->gesdd(2, 2, nans, s, 2, NULL, 2, NULL, &k.work), 2);
+  double none[4] = {1, 2, NAN, 3}, wr[2], wi[2];
+  assert_int_equal(hlo_lapack_gees(k.dtype, 2, none, NULL, wr, wi, &k.work), 2);
+  double singular[3] = {0, 0, 0}, b[3] = {1, 1, 1}, beside[2] = {0, 0}, above[2] = {0, 0};
+  assert_int_equal(k.run->gtsv(false, 3, 1, beside, singular, above, b, 1, &k.work), 1);
+  assert_int_equal(k.run->gtsv(true, 3, 1, beside, singular, above, b, 1, &k.work), 0);
+  for (int i = 0; i < 3; i++) assert_true(isfinite(b[i]) && b[i] > 1e6);
+  hlo_mem_free(k.work.scratch);
+}
+
+// Few singular values are not zero, or all are the same; a triangle of ones has equal eigenvalues.
+static void test_degenerate(void** state) {
+  (void)state;
+  enum { ORDER = 40 };
+  const kernel_t k = plain_kernel();
+  double a[ORDER * ORDER], s[ORDER], wi[ORDER];
+  for (int i = 0; i < ORDER * ORDER; i++) a[i] = 1;
+  assert_int_equal(k.run->gesdd(ORDER, ORDER, a, s, ORDER, NULL, ORDER, NULL, &k.work), 0);
+  assert_true(fabs(s[0] - ORDER) < 1e-13 * ORDER && s[1] < 1e-13 && s[ORDER - 1] >= 0);
+  for (int i = 0; i < ORDER * ORDER; i++) a[i] = i % ORDER == (i / ORDER + 1) % ORDER;
+  assert_int_equal(k.run->gesdd(ORDER, ORDER, a, s, ORDER, NULL, ORDER, NULL, &k.work), 0);
+  assert_true(fabs(s[0] - 1) < 1e-14 && fabs(s[ORDER - 1] - 1) < 1e-14);
+  for (int i = 0; i < ORDER * ORDER; i++) a[i] = 0;
+  assert_int_equal(k.run->gesdd(ORDER, ORDER, a, s, ORDER, NULL, ORDER, NULL, &k.work), 0);
+  assert_true(s[0] == 0 && s[ORDER - 1] == 0);
+  for (int i = 0; i < ORDER * ORDER; i++) a[i] = i % ORDER >= i / ORDER;
+  assert_int_equal(hlo_lapack_gees(k.dtype, ORDER, a, NULL, s, wi, &k.work), 0);
+  for (int i = 0; i < ORDER; i++) assert_true(s[i] == 1 && wi[i] == 0);
+  for (int i = 0; i < ORDER * ORDER; i++) a[i] = i % ORDER == (i / ORDER + 1) % ORDER;
+  assert_int_equal(hlo_lapack_gees(k.dtype, ORDER, a, NULL, s, wi, &k.work), 0);
+  for (int i = 0; i < ORDER; i++) assert_true(fabs(hypot(s[i], wi[i]) - 1) < 1e-13);
   hlo_mem_free(k.work.scratch);
 }
 
@@ -518,7 +834,12 @@ int main(void) {
       cmocka_unit_test(test_lu),
       cmocka_unit_test(test_qr),
       cmocka_unit_test(test_small),
+      cmocka_unit_test(test_svd),
+      cmocka_unit_test(test_multiplication),
+      cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_schur),
       cmocka_unit_test(test_eigh),
+      cmocka_unit_test(test_degenerate),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_extreme_scales),
       cmocka_unit_test(test_threads_change_nothing),

@@ -7,6 +7,7 @@
 #endif
 #include "kernels/lapack_qr.inl"
 #include "kernels/lapack_eigh.inl"
+#include "kernels/lapack_svd.inl"
 
 #undef T
 #undef IS_COMPLEX

@@ -61,7 +61,9 @@
 
 #define ENTRIES(type)                                                                  \
   .potrf = type##_potrf, .trsm = type##_trsm, .getrf = type##_getrf, .geqrf = type##_geqrf, \
-  .orgqr = type##_orgqr, .syevd = type##_syevd
+  .orgqr = type##_orgqr, .ormqr = type##_ormqr, .geqp3 = type##_geqp3,                      \
+  .gehrd = type##_gehrd, .sytrd = type##_sytrd, .gtsv = type##_gtsv, .gesdd = type##_gesdd, \
+  .syevd = type##_syevd
 #define SMALL_ENTRIES(type) .getrf_small = type##_getrf_small, .trsm_small = type##_trsm_small
 
 const hlo_lapack_t LAPACK[HLO_LAPACK_TYPES] = {
