@@ -15,7 +15,7 @@
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
-enum { MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with cheap ones
+enum { PRODUCT_OUTPUTS = 2, MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with cheap ones
 
 /// A fusion being grown.
 typedef struct group {
@@ -76,16 +76,31 @@ static bool is_control(const hlo_node_t* node) {
 /// The fusions that use a node's results, and the first place outside of them.
 typedef struct users {
   int32_t group;             // NONE, one, MANY
+  int32_t first_group;       // of several the one that runs first; NONE: it is not among them
+  uint32_t second_position;  // where the next one of several runs
   bool has_outside;          // memory is needed
   uint32_t first_outside;    // position
 } users_t;
 
-static void add_group(users_t* users, int32_t group) {
+static void add_group(const fuser_t* f, users_t* users, int32_t group) {
+  if (users->group == group) return;
   if (users->group == NONE) {
-    users->group = group;
-  } else if (users->group != group) {
-    users->group = MANY;
+    users->group = users->first_group = group;
+    return;
   }
+  users->group = MANY;
+  if (users->first_group == NONE || users->first_group == group) return;
+  uint32_t here = f->groups[group].last_position;
+  uint32_t first = f->groups[users->first_group].last_position;
+  uint32_t later = here > first ? here : first;
+  if (here < first) users->first_group = group;
+  if (later < users->second_position) users->second_position = later;
+}
+
+// A cheap user that is computed in several fusions may be in any.
+static void add_everywhere(users_t* users) {
+  users->group = MANY;
+  users->first_group = NONE;
 }
 
 static void add_outside(users_t* users, uint32_t position) {
@@ -107,7 +122,7 @@ static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
 }
 
 static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
-  users_t users = {.group = NONE};
+  users_t users = {.group = NONE, .first_group = NONE, .second_position = UINT32_MAX};
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const hlo_node_t* user = use->user;
@@ -121,9 +136,9 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
         continue;
       }
       const placing_t* place = place_of(f, user);
-      if (place->is_everywhere) add_group(&users, MANY);
+      if (place->is_everywhere) add_everywhere(&users);
       if (place->group != NONE) {
-        add_group(&users, place->group);
+        add_group(f, &users, place->group);
       } else if (!place->is_everywhere) {
         add_outside(&users, place->position);
       }
@@ -334,11 +349,32 @@ static bool needs_trial(const hlo_node_t* node) {
   return false;
 }
 
+// Whether a matrix product is made for this node alone, which is better computed behind it.
+static bool follows_product(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(node, i);
+    if (value->def && value->def->parent == node->parent && !value->uses->next &&
+        hlo_matmul_supports(value->def)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What several fusions use may be computed in the first of them, from where the others have it.
+static void prefer_first(const hlo_node_t* node, users_t* users) {
+  if (users->group != MANY || users->first_group == NONE || follows_product(node)) return;
+  users->group = users->first_group;
+  add_outside(users, users->second_position);
+}
+
 static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users, bool* out_joins) {
   *out_joins = false;
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
   const group_t* group = &f->groups[users->group];
   if (group->member_count >= MAX_MEMBERS) return hlo_ok();
+  // What a product leaves in registers is stored in narrow strips: many of them cost more than a pass.
+  if (group->output_count > PRODUCT_OUTPUTS && hlo_matmul_supports(node)) return hlo_ok();
   if (users->has_outside) {
     if (users->first_outside <= group->last_position ||
         hlo_type_element_count(node->results[0].type) != group->element_count ||
@@ -363,6 +399,7 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
   if (!place->is_fusible || node->op == HLO_OP_constant) return hlo_ok();
   users_t users = find_users(f, node);
   if (users.group == NONE && !users.has_outside) return hlo_ok();  // dead
+  if (!place->is_cheap) prefer_first(node, &users);
   if (users.group != NONE && !users.has_outside && is_splat(f, node)) {
     place->is_everywhere = true;
     return hlo_ok();
