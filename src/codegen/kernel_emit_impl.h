@@ -13,6 +13,7 @@
 enum {
   HLO_NO_DIGIT = HLO_TILED_MAX_DIGITS,
   HLO_MAX_UNROLL = 4,    // accumulators of one reduction
+  HLO_UNROLL_FREELY = 0,
   HLO_MAX_SIBLINGS = 8,  // reductions in the same loops
   HLO_MAX_ACCUMULATORS = 2 * HLO_MAX_SIBLINGS,
 };
@@ -83,7 +84,8 @@ bool hlo_range_is_empty(hlo_range_t range);
 typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 
 /// `body` for all of a range in lanes: `unroll` vectors in each iteration, single vectors, and what is
-/// left, masked or, where there are no masks, element by element.
+/// left, masked or, where there are no masks, element by element. HLO_UNROLL_FREELY: any order will do,
+/// as many vectors at a time as registers hold, their instructions in turn.
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops around what is emitted: which digits have values, what may be used again, ranges.
 #include "codegen/kernel_emit_impl.h"
+#include "codegen/vir/unroll.h"
+
+enum {
+  MAX_COPIES = 4,
+  UNROLL_CHOICES = 3,   // 1, 2, 4
+  LONG_CHAIN = 40,      // instructions that wait for each other
+  SPARE_REGISTERS = 2,  // for instructions of several steps
+  MASK_REGISTERS = 7,
+  UNROLLED_NS = 2000,   // a kernel that takes longer is worth the larger code
+};
 
 static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
   return value && value->parent && value->parent->depth > block->depth;
@@ -60,10 +70,10 @@ bool hlo_range_is_empty(hlo_range_t range) {
           range.low->imm >= range.end->imm);
 }
 
-// Vectors, `unroll` in each iteration.
-static void emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
-                         hlo_lane_body_t body, void* context) {
-  if (hlo_range_is_empty(range)) return;
+// Vectors, `unroll` in each iteration; the loop, if it is one.
+static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                                     uint32_t unroll, hlo_lane_body_t body, void* context) {
+  if (hlo_range_is_empty(range)) return NULL;
   hlo_vir_value_t* counter =
       hlo_emitter_open_loop(e, digit, range.low, range.end, (int64_t)e->lanes * unroll);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
@@ -74,6 +84,41 @@ static void emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, ui
     body(e, copy, context);
   }
   hlo_emitter_close_loop(e, digit);
+  return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
+}
+
+// How many iterations at once: four if registers hold what they compute, of the constants a quarter; the
+// others may as well be read where they are used. Long chains rather spill than wait.
+static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
+  if (!pressure->is_straight) return 1;
+  if (target->unroll) return target->unroll;
+  uint32_t copies = MAX_COPIES;
+  if (pressure->chain >= LONG_CHAIN) return copies;
+  uint32_t fixed = pressure->invariants + pressure->constants / 4 + SPARE_REGISTERS;
+  uint32_t masks = target->has_masks ? MASK_REGISTERS : target->vector_registers;
+  while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
+                        copies * pressure->masks > masks)) {
+    copies /= 2;
+  }
+  return copies;
+}
+
+// Single vectors first, to see what they need: then they do only what several at a time leave over.
+static void emit_free_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                              hlo_lane_body_t body, void* context) {
+  hlo_vir_value_t* ends[UNROLL_CHOICES];
+  for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
+    ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
+  }
+  hlo_vir_value_t* loop = emit_vectors(e, digit, range, 1, body, context);
+  if (!loop || (e->kernel->cost_ns < UNROLLED_NS && !e->kernel->target->unroll)) return;
+  hlo_vir_pressure_t pressure;
+  hlo_vir_measure_loop(e->b, loop, &pressure);
+  uint32_t copies = fitting_copies(e->kernel->target, &pressure);
+  hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
+  if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
+  hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
+  loop->operands[0] = end;
 }
 
 // The lanes behind the last whole vector: masked, or one by one.
@@ -109,7 +154,11 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uin
     range.low = wide.end;
   }
   hlo_range_t whole = {range.low, hlo_range_whole_end(e->b, range, e->lanes)};
-  emit_vectors(e, digit, whole, 1, body, context);
+  if (unroll == HLO_UNROLL_FREELY) {
+    emit_free_vectors(e, digit, whole, body, context);
+  } else {
+    emit_vectors(e, digit, whole, 1, body, context);
+  }
   emit_rest(e, digit, (hlo_range_t){whole.end, range.end}, body, context);
   e->lane_digit = saved_digit;
   e->lanes = saved_lanes;

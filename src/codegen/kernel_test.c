@@ -246,6 +246,7 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
     hlo_target_t target;
     hlo_target_init(&cpus[i], &target);
     target.has_masks |= i + 1 == count;  // no such machine, but a target like any other
+    target.unroll = i < 4 ? 1u << i % 3 : 0;
     if (i % 2) target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
     check_on(text, &target, fusions, tolerance);
   }
