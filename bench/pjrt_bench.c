@@ -389,8 +389,8 @@ int main(int count, char** arguments) {
   options_t options = {
       .plugin = "build/lib/pjrt_c_api_hlocc_plugin.so", .programs = "tests/programs", .only = ""};
   read_options(count, arguments, &options);
-  setenv("HLOCC_CACHE_MEMORY", "0", 1);  // compilations are timed, not what remembers them
-  setenv("HLOCC_CACHE_DIR", "", 1);
+  setenv("HLOCC_CACHE_MEMORY", "0", 0);  // compilations are timed, not what remembers them
+  setenv("HLOCC_CACHE_DIR", "", 0);
   session_t session;
   open_plugin(&options, &session);
   if (options.with_dispatch) {

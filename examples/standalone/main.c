@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a program that was made into plain C: nothing of hlocc is needed to build or run it.
+// Calls a program that was compiled ahead of time: into plain C, which needs nothing of hlocc to be
+// built or run, or into an object file, which needs no compiler to be made.
 //
 //   hlocc compile --emit=c --header=softmax.h -o softmax.c ../c/softmax.mlir
 //   cc -O2 $(sed -n 's|^//   -std|-std|p' softmax.h) main.c softmax.c -lm -o softmax
+//
+//   hlocc compile -o softmax.o --header=softmax.h ../c/softmax.mlir
+//   cc -O2 main.c softmax.o -lhlocc_rt -lpthread -ldl -lm -o softmax
 #include <math.h>
 #include <stdio.h>
 

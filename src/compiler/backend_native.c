@@ -134,14 +134,15 @@ static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* pre
                                  const hlo_code_options_t* options, bool* out_is_reused,
                                  hlo_code_program_t** out_program) {
   hlo_cache_key_t key;
-  bool has_key = options->executor == HLO_EXECUTOR_MACHINE &&
-                 (config->cache || config->code_bytes) && !wants_making(config) &&
+  bool is_kept = config->cache && hlo_compile_cache_keeps(config->cache);
+  bool has_key = options->executor == HLO_EXECUTOR_MACHINE && (is_kept || config->code_bytes) &&
+                 !wants_making(config) &&
                  hlo_cache_key_make(prepared, options->name, backend->name, &options->target, &key);
   *out_is_reused = has_key && load_earlier(options, prepared, config, &key, out_program);
   if (*out_is_reused) return hlo_ok();
   const hlo_func_t* entry = hlo_module_find_func(prepared, options->name);
   HLO_TRY(hlo_code_program_create(prepared, entry, options, out_program));
-  if (has_key && config->cache) keep(config->cache, &key, *out_program);
+  if (has_key && is_kept) keep(config->cache, &key, *out_program);
   return hlo_ok();
 }
 

@@ -320,6 +320,10 @@ hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache) {
   return cache->pool;
 }
 
+bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache) {
+  return cache->memory_limit || *cache->folder;
+}
+
 hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_cache_key_t* key) {
   hlo_cache_image_t* image = find_in_memory(cache, key);
   if (image) return image;

@@ -43,6 +43,8 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
 void hlo_compile_cache_release(hlo_compile_cache_t* cache);
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
 
+/// Whether it keeps anything.
+bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache);
 /// NULL when it is not there, or its file is damaged. owner: caller, hlo_cache_image_release()
 hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_cache_key_t* key);
 /// Adds an image, in the place of one of this key. What does not fit, and failures of files, are no

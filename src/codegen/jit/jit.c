@@ -49,6 +49,7 @@ static hlo_status_t create_pool(const hlo_jit_options_t* options, bool has_slabs
   }
   pool->gdb = options && options->gdb;
   pool->has_slabs = has_slabs;
+  pool->process_id = hlo_os_process_id();
   atomic_init(&pool->reference_count, 1);
   hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_MEMORY + 1);
   *out_pool = pool;

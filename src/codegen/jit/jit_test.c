@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -160,6 +161,26 @@ static void code_runs_where_it_cannot_be_written(void** state) {
   hlo_jit_pool_release(pool);
   hlo_jit_release(NULL);
   hlo_jit_pool_release(NULL);
+}
+
+static void children_leave_shared_slabs_alone(void** state) {
+  (void)state;
+  enum { BYTES = 4096 };
+  hlo_jit_pool_t* pool = create_pool(false, false);
+  hlo_jit_t* jit = load_adding(pool, 1, 0);
+  uint8_t before[BYTES];
+  memcpy(before, hlo_jit_address(jit, 0), sizeof before);
+  pid_t child = fork();
+  if (child == 0) {
+    hlo_jit_t* own = load_adding(pool, 2, 0);
+    _exit(call_number(own, 5) == 7 && call_number(jit, 5) == 6 ? 0 : 1);
+  }
+  int answer = 1;
+  assert_int_equal(waitpid(child, &answer, 0), child);
+  assert_int_equal(answer, 0);
+  assert_memory_equal(before, hlo_jit_address(jit, 0), sizeof before);
+  hlo_jit_release(jit);
+  hlo_jit_pool_release(pool);
 }
 
 static void programs_outlive_the_pool_of_their_client(void** state) {
@@ -515,6 +536,7 @@ static void debuggers_find_objects_in_their_list(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(code_runs_where_it_cannot_be_written),
+      cmocka_unit_test(children_leave_shared_slabs_alone),
       cmocka_unit_test(programs_outlive_the_pool_of_their_client),
       cmocka_unit_test(slabs_are_filled_and_emptied_in_any_order),
       cmocka_unit_test(small_programs_lie_side_by_side),

@@ -92,7 +92,10 @@ static hlo_status_t reserve_locked(hlo_jit_pool_t* pool, hlo_jit_memory_t* memor
 
 // False: the program needs pages of its own.
 static bool place_in_slab(hlo_jit_pool_t* pool, const uint8_t* bytes, hlo_jit_memory_t* memory) {
-  if (!pool->has_slabs || memory->size_bytes > LARGE_BYTES) return false;
+  if (!pool->has_slabs || memory->size_bytes > LARGE_BYTES ||
+      pool->process_id != hlo_os_process_id()) {
+    return false;
+  }
   hlo_mutex_lock(&pool->mutex);
   if (!pool->is_slab_refused) {
     hlo_status_t status = reserve_locked(pool, memory);
