@@ -314,11 +314,9 @@ static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_
                    .rows = rows,
                    .fold = fold,
                    .row_count = scatter->results[0]->element_count / rows->row};
-  int64_t parts = 1;
-  if (parallel && parallel->run) {
-    parts = least(rows->count * rows->row * bytes / PART_BYTES, hlo_os_usable_cpu_count());
-    parts = least(parts, job.row_count);
-  }
+  int64_t parts = least(rows->count * rows->row * bytes / PART_BYTES, job.row_count);
+  if (!parallel || !parallel->run) parts = 1;
+  if (parts > 1) parts = least(parts, hlo_os_usable_cpu_count());  // asks the system: not for nothing
   const int64_t needed = scatter->results[0]->element_count / PART_ELEMENTS + 1;
   if (parts < needed) parts = needed;
   job.rows_per_part = (job.row_count + parts - 1) / parts;
