@@ -251,12 +251,16 @@ static hlo_status_t run_while(check_t* check, const hlo_node_t* node) {
   return hlo_ok();
 }
 
+static bool is_same_cell(const cell_t* a, const cell_t* b) {
+  return a->space == b->space && a->begin == b->begin && a->end == b->end && a->token == b->token;
+}
+
 // Only what all branches leave alike is known afterwards.
 static void intersect(cells_t* cells, const cells_t* other) {
   size_t kept = 0;
   for (size_t i = 0; i < cells->count; ++i) {
     for (size_t k = 0; k < other->count; ++k) {
-      if (memcmp(&cells->items[i], &other->items[k], sizeof(cell_t)) == 0) {
+      if (is_same_cell(&cells->items[i], &other->items[k])) {
         cells->items[kept++] = cells->items[i];
         break;
       }
