@@ -328,6 +328,11 @@ static void emit_phases(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
 }
 
 static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fusion_t* fusion) {
+  uint32_t tile_site = hlo_site_tile_number(entry->table, fusion->index);
+  if (tile_site) {
+    call_site(b, tile_site);
+    return;
+  }
   uint32_t end = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
   emit_phases(entry, b, fusion,
               (phase_range_t){entry->plan->prepared[fusion->index] ? 1 : 0, end});

@@ -611,12 +611,12 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
 }
 
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
-  if (!kernel->fusion->model) return false;
+  if (!kernel->fusion->model || kernel->tile) return false;
   return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
 }
 
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
-  return kernel->matmul && hlo_matmul_prepares(kernel->matmul, input);
+  return kernel->matmul && !kernel->tile && hlo_matmul_prepares(kernel->matmul, input);
 }
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
@@ -625,7 +625,8 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->split_space && !kernel->is_sweep && kernel->chunk_count <= 1;
+  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->tile && !kernel->split_space &&
+         !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {

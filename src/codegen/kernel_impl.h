@@ -42,6 +42,7 @@ struct hlo_kernel {
   uint32_t partial_count;     // accumulators that a chunk leaves behind, 8 bytes each
   double cost_ns;
   uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
+  const struct hlo_tile_kernel* tile;  // run by the Tile IR's interpreter instead; NULL: not
   const hlo_matmul_t* matmul;  // a matrix product has loops of its own; NULL: none
 };
 

@@ -234,7 +234,8 @@ hlo_status_t hlo_code_print(const hlo_code_t* code, const hlo_func_t* func, hlo_
 // ---- forms -------------------------------------------------------------------------------------
 
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
-  static const char* const names[] = {[HLO_LISTING_PLAN] = "plan",
+  static const char* const names[] = {[HLO_LISTING_TILE] = "tile",
+                                      [HLO_LISTING_PLAN] = "plan",
                                       [HLO_LISTING_VIR] = "vir",
                                       [HLO_LISTING_C] = "c",
                                       [HLO_LISTING_ASM] = "asm"};

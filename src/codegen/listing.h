@@ -10,6 +10,7 @@
 #include "ir/module.h"
 
 typedef enum hlo_listing_form {
+  HLO_LISTING_TILE,    // kernels as Tile IR
   HLO_LISTING_PLAN,    // steps and where values lie
   HLO_LISTING_VIR,     // vector IR
   HLO_LISTING_C,       // C source that stands on its own (codegen/c/emit.h)
@@ -26,7 +27,7 @@ typedef struct hlo_listing {
   const char* name;      // what the function of those is called by
 } hlo_listing_t;
 
-/// The text called plan, vir, c or asm; false: there is none of that name.
+/// The text called tile, plan, vir, c or asm; false: there is none of that name.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// C source or machine code of a verified module made from `func`; nothing for the other forms.

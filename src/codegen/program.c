@@ -10,6 +10,7 @@
 #include "codegen/object.h"
 #include "codegen/schedule_plain.h"
 #include "codegen/standalone.h"
+#include "codegen/tile_kernel.h"
 #include "codegen/vir/interp.h"
 #include "codegen/x86/x86.h"
 
@@ -68,7 +69,7 @@ static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t
 // Takes over `vir`.
 static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
                          const hlo_code_options_t* options) {
-  if (options->executor == HLO_EXECUTOR_INTERPRETER) {
+  if (options->executor == HLO_EXECUTOR_INTERPRETER || options->executor == HLO_EXECUTOR_TILES) {
     program->vir = vir;
     program->entry = interpreted_entry;
     return hlo_ok();
@@ -126,14 +127,43 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
   return hlo_ok();
 }
 
-// `arena` is for what is not needed any more once the program is made.
+static void list_tiles(uint32_t number, const hlo_tile_kernel_t* tile, const char* why,
+                       hlo_strbuf_t* out) {
+  if (tile) {
+    hlo_tile_kernel_print(tile, out);
+  } else {
+    hlo_strbuf_printf(out, "// fusion%u: %s\n", number, why);
+  }
+}
+
+// Kernels as Tile IR, to be run (then kept with the program) or printed. What cannot be said in it is
+// left to the kernel's own loops.
+static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
+                               const hlo_code_options_t* options, hlo_arena_t* arena) {
+  bool is_run = options->executor == HLO_EXECUTOR_TILES;
+  bool is_printed = is_listed(options, HLO_LISTING_TILE);
+  for (uint32_t i = 0; (is_run || is_printed) && i < count; ++i) {
+    if (!kernels[i]) continue;
+    hlo_tile_kernel_t* tile = NULL;
+    hlo_status_t status = hlo_kernel_to_tile(kernels[i], arena, &tile);
+    if (is_printed) list_tiles(i, tile, hlo_status_message(status), options->listing->out);
+    bool is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
+    if (!hlo_status_is_ok(status) && !is_refused) return status;
+    hlo_status_release(status);
+    if (is_run) hlo_kernel_run_as_tile(kernels[i], tile);
+  }
+  return hlo_ok();
+}
+
+// `scratch` is for what is not needed any more once the program is made.
 static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* options,
-                              hlo_arena_t* arena, hlo_plan_t** out_plan) {
+                              hlo_arena_t* arena, hlo_arena_t* scratch, hlo_plan_t** out_plan) {
   hlo_schedule_t* schedule = NULL;
   hlo_kernel_t** kernels = NULL;
-  HLO_TRY(make_schedule(func, options, arena, &schedule));
-  HLO_TRY(make_kernels(schedule, &options->target, arena, &kernels));
-  HLO_TRY(hlo_plan_create(func, schedule, kernels, options->is_checked, arena, out_plan));
+  HLO_TRY(make_schedule(func, options, scratch, &schedule));
+  HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
+  HLO_TRY(make_tiles(kernels, schedule->fusion_count, options, arena));
+  HLO_TRY(hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan));
   dump_plan(*out_plan, options->dumper);
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
@@ -156,7 +186,7 @@ static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_
 static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
                                  const hlo_code_options_t* options, hlo_arena_t* arena) {
   hlo_plan_t* plan = NULL;
-  HLO_TRY(make_plan(func, options, arena, &plan));
+  HLO_TRY(make_plan(func, options, &program->arena, arena, &plan));
   program->temporary_bytes = plan->temporary_bytes;
   program->saved_bytes = sizeof(uint64_t);  // of the generators with hidden state
   HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));

@@ -14,6 +14,7 @@
 typedef enum hlo_executor {
   HLO_EXECUTOR_MACHINE,      // machine code
   HLO_EXECUTOR_INTERPRETER,  // the vector IR's own interpreter
+  HLO_EXECUTOR_TILES,        // kernels by the Tile IR's interpreter, the rest as by INTERPRETER
   HLO_EXECUTOR_C,            // C source, made into code by the system's compiler
 } hlo_executor_t;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/tile_kernel.h"
 #include "interp/node_call.h"
 #include "ir/clone.h"
 
@@ -132,6 +133,35 @@ static hlo_status_t make_site(hlo_site_table_t* table, const hlo_plan_t* plan,
   return hlo_ok();
 }
 
+static hlo_status_t make_tile_sites(hlo_site_table_t* table, const hlo_plan_t* plan,
+                                    hlo_arena_t* arena) {
+  uint32_t count = plan->schedule->fusion_count;
+  table->tiles = hlo_arena_array(arena, count, sizeof *table->tiles);
+  HLO_TRY(hlo_arena_status(arena));
+  table->tile_count = count;
+  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
+      uint32_t inputs = fusion->input_count, outputs = fusion->output_count;
+      hlo_place_t* places = hlo_arena_array(arena, inputs + outputs, sizeof *places);
+      HLO_TRY(hlo_arena_status(arena));
+      table->tiles[fusion->index] =
+          (hlo_tile_site_t){hlo_kernel_tile(plan->kernels[fusion->index]), places};
+      for (uint32_t k = 0; k < inputs + outputs; ++k) {
+        places[k] = hlo_plan_place(
+            plan, k < inputs ? fusion->inputs[k] : fusion->outputs[k - inputs]);
+      }
+    }
+  }
+  return hlo_ok();
+}
+
+uint32_t hlo_site_tile_number(const hlo_site_table_t* table, uint32_t fusion) {
+  return fusion < table->tile_count && table->tiles[fusion].kernel ? HLO_SITE_TILE + fusion : 0;
+}
+
 hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_site_table_t* out_table) {
   HLO_TRY(hlo_site_table_begin(plan->func, plan->func->module->node_count, plan->constant_count,
@@ -142,6 +172,11 @@ hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       if (sequence->steps[i].kind != HLO_STEP_SITE) continue;
       HLO_TRY(make_site(out_table, plan, sequence->steps[i].node, arena));
+    }
+  }
+  for (uint32_t i = 0; plan->kernels && i < plan->schedule->fusion_count; ++i) {
+    if (plan->kernels[i] && hlo_kernel_tile(plan->kernels[i])) {
+      return make_tile_sites(out_table, plan, arena);
     }
   }
   return hlo_ok();
@@ -343,8 +378,25 @@ static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const 
   return status;
 }
 
+static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_site_table_t* table,
+                             const hlo_tile_site_t* site) {
+  const hlo_tile_kernel_t* kernel = site->kernel;
+  void** buffers = hlo_mem_alloc(kernel->buffer_count * sizeof *buffers);
+  if (!buffers) return hlo_status_out_of_memory(kernel->buffer_count * sizeof *buffers);
+  for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
+    buffers[i] = address_of(frame, table, &site->places[i]);
+  }
+  hlo_status_t status = hlo_tile_kernel_run(kernel, &hlo_tile_reference_meaning, buffers);
+  hlo_mem_free(buffers);
+  return status;
+}
+
 int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
   hlo_site_table_t* table = (hlo_site_table_t*)(uintptr_t)frame->program;
+  if (site_number >= HLO_SITE_TILE && site_number < HLO_SITE_WATCH) {
+    hlo_status_t status = run_tile(frame, table, &table->tiles[site_number - HLO_SITE_TILE]);
+    return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_site_fail(frame, 0, status);
+  }
   if (site_number > table->node_count && site_number < HLO_SITE_WATCH) {
     run_copy(frame, table, &table->copies[site_number - table->node_count - 1]);
     return HLO_KERNEL_DONE;

@@ -2,7 +2,8 @@
 // What compiled programs call in the library: reference functions of single nodes, copies, failed
 // checks. Prepared once per program; a call only turns places into addresses.
 //
-// Site numbers: node->index + 1 for a node, above all of those the copies; 0 is none.
+// Site numbers: node->index + 1 for a node, above all of those the copies; 0 is none. Numbers from
+// HLO_SITE_TILE and HLO_SITE_WATCH on are for what they say.
 #ifndef HLO_CODEGEN_SITES_H_
 #define HLO_CODEGEN_SITES_H_
 
@@ -22,6 +23,12 @@ typedef struct hlo_site {
   const hlo_place_t* places;  // operands, results, captures
 } hlo_site_t;
 
+/// A kernel that the Tile IR's interpreter runs.
+typedef struct hlo_tile_site {
+  const struct hlo_tile_kernel* kernel;  // NULL: there is none
+  const hlo_place_t* places;             // inputs, outputs
+} hlo_tile_site_t;
+
 /// A copy that is too large to be done in line.
 typedef struct hlo_copy_site {
   hlo_copy_t copy;
@@ -34,6 +41,8 @@ typedef struct hlo_watch_site {
   const hlo_node_t* node;  // the step, or the terminator
 } hlo_watch_site_t;
 
+/// Of a kernel that is interpreted: HLO_SITE_TILE + the fusion's index.
+#define HLO_SITE_TILE (UINT32_MAX / 4 + 1)
 #define HLO_SITE_WATCH (UINT32_MAX / 2 + 1)
 
 typedef struct hlo_site_caller hlo_site_caller_t;
@@ -47,6 +56,7 @@ typedef struct hlo_site_table {
   uint32_t argument_count, constant_count;
   uint32_t node_count;  // sites
   uint32_t copy_count, copy_capacity;
+  uint32_t tile_count;  // 0: no kernels are interpreted
   uint32_t value_limit;  // most operands, results and captures of a site
   hlo_site_t* sites;
   hlo_copy_site_t* copies;
@@ -54,6 +64,7 @@ typedef struct hlo_site_table {
   uint32_t watch_count, watch_capacity;
   hlo_watch_site_t* watches;
   const hlo_plan_constant_t* constant_values;
+  hlo_tile_site_t* tiles;  // by index of the fusion
   void** owned_constants;  // by constant; NULL where the literal's own bytes serve
   _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
 } hlo_site_table_t;
@@ -67,6 +78,8 @@ void hlo_site_table_deinit(hlo_site_table_t* table);
 static inline uint32_t hlo_site_number(const hlo_node_t* node) {
   return node->index + 1;
 }
+/// The number of the fusion's Tile IR; 0: it has none, and code is made of its loops.
+uint32_t hlo_site_tile_number(const hlo_site_table_t* table, uint32_t fusion);
 /// The elements of a constant; NULL when it is none.
 const hlo_literal_t* hlo_site_literal(const hlo_value_t* value);
 /// Values of a node's call: operands, results, captures.

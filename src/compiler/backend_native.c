@@ -167,7 +167,9 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .dumper = config->dumper,
       .listing = config->listing};
   hlo_target_init(&cpu, &options.target);
-  if (backend == &hlo_backend_vir || config->listing) {
+  if (backend == &hlo_backend_tile) {
+    options.executor = HLO_EXECUTOR_TILES;
+  } else if (backend == &hlo_backend_vir || config->listing) {
     options.executor = HLO_EXECUTOR_INTERPRETER;
   } else if (backend == &hlo_backend_c) {
     options.executor = HLO_EXECUTOR_C;
@@ -211,5 +213,6 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
 
 const hlo_backend_t hlo_backend_native = {"native", compile};
 const hlo_backend_t hlo_backend_vir = {"vir", compile};
+const hlo_backend_t hlo_backend_tile = {"tile", compile};
 const hlo_backend_t hlo_backend_plain = {"plain", compile};
 const hlo_backend_t hlo_backend_c = {"c", compile};

@@ -9,6 +9,8 @@
 extern const hlo_backend_t hlo_backend_native;
 /// The same code interpreted: for tests.
 extern const hlo_backend_t hlo_backend_vir;
+/// The same with kernels run as Tile IR, without vector IR of theirs: for tests.
+extern const hlo_backend_t hlo_backend_tile;
 /// Machine code that calls the reference function of every node: for tests.
 extern const hlo_backend_t hlo_backend_plain;
 /// The same code as C source, made into a shared object by the system's compiler: for processors

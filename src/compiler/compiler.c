@@ -32,7 +32,8 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
 
 const hlo_backend_t* hlo_backend_find(const char* name) {
   static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
-                                                   &hlo_backend_vir, &hlo_backend_plain,
+                                                   &hlo_backend_vir, &hlo_backend_tile,
+                                                   &hlo_backend_plain,
                                                    &hlo_backend_c};
   if (!name) return kBackends[0];
   for (size_t i = 0; i < sizeof kBackends / sizeof kBackends[0]; ++i) {

@@ -374,6 +374,60 @@ hlo_scalar_fn_t hlo_ref_scalar_compare(hlo_dtype_t dtype, int64_t direction, boo
   return is_narrow || kernel == NULL ? NULL : kernel->scalar;
 }
 
+static uint32_t scalar_arity(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_select: case HLO_OP_clamp: return 3;
+    case HLO_OP_compare: return 2;
+    case HLO_OP_convert: return 1;
+    default: {
+      hlo_kernel_id_t id = hlo_kernel_of_op(op);
+      return id < HLO_KERNEL_COUNT ? infos[id].arity : 0;
+    }
+  }
+}
+
+static bool prepare_select(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
+  const hlo_kernel_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(step->from));
+  if (kernel == NULL || op->operands[0] != HLO_DTYPE_PRED || op->operands[2] != step->from ||
+      step->to != step->from) {
+    return false;
+  }
+  step->is_select = true;
+  step->fn = kernel->scalar;
+  step->loop = kernel->loop;
+  return true;
+}
+
+static bool prepare_kernel(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
+  for (uint32_t k = 1; k < op->arity; ++k) {
+    if (op->operands[k] != step->from) return false;
+  }
+  hlo_kernel_id_t id = op->op == HLO_OP_clamp ? HLO_KERNEL_clamp
+                       : op->op == HLO_OP_compare
+                           ? compare_kernel(step->from, op->direction, op->is_total_order)
+                           : hlo_kernel_of_op(op->op);
+  const hlo_kernel_t* kernel = hlo_kernel_find(id, step->from, &step->is_narrow);
+  if (kernel == NULL || id == HLO_KERNEL_chlo_next_after ||
+      step->to != hlo_kernel_result(id, step->from)) {
+    return false;
+  }
+  step->fn = kernel->scalar;
+  step->loop = kernel->loop;
+  return true;
+}
+
+bool hlo_scalar_op_prepare(const hlo_scalar_op_t* op, hlo_scalar_step_t* out_step) {
+  if (op->arity == 0 || op->arity != scalar_arity(op->op)) return false;
+  hlo_scalar_step_t step = {.arity = (uint8_t)op->arity,
+                            .from = op->operands[op->op == HLO_OP_select],
+                            .to = op->result};
+  bool is_prepared = op->op == HLO_OP_convert  ? true
+                     : op->op == HLO_OP_select ? prepare_select(op, &step)
+                                               : prepare_kernel(op, &step);
+  if (is_prepared) *out_step = step;
+  return is_prepared;
+}
+
 static bool is_plain_scalar_node(const hlo_node_t* node, uint32_t arity) {
   if (node->operand_count != arity || node->result_count != 1) return false;
   if (!hlo_type_is_tensor(node->results[0].type) || node->results[0].type->quant) return false;
@@ -385,42 +439,18 @@ static bool is_plain_scalar_node(const hlo_node_t* node, uint32_t arity) {
 }
 
 bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step) {
-  if (node->operand_count == 0) return false;
-  hlo_scalar_step_t step = {.arity = (uint8_t)node->operand_count};
-  const bool is_select = node->op == HLO_OP_select;
-  hlo_kernel_id_t id = node->op == HLO_OP_clamp ? HLO_KERNEL_clamp : hlo_kernel_of_op(node->op);
-  const uint32_t arity = is_select                    ? 3
-                         : node->op == HLO_OP_compare ? 2
-                         : node->op == HLO_OP_convert ? 1
-                         : id < HLO_KERNEL_COUNT      ? infos[id].arity
-                                                      : 0;
+  uint32_t arity = scalar_arity(node->op);
   if (arity == 0 || !is_plain_scalar_node(node, arity)) return false;
-  step.from = hlo_node_operand_type(node, is_select ? 1 : 0)->dtype;
-  step.to = node->results[0].type->dtype;
-  step.is_select = is_select;
-  if (is_select) {
-    const hlo_kernel_t* kernel = hlo_kernel_select(hlo_dtype_size_bytes(step.from));
-    if (kernel == NULL || hlo_node_operand_type(node, 0)->dtype != HLO_DTYPE_PRED ||
-        hlo_node_operand_type(node, 2)->dtype != step.from || step.to != step.from) {
-      return false;
-    }
-    step.fn = kernel->scalar;
-    step.loop = kernel->loop;
-  } else if (node->op != HLO_OP_convert) {
-    for (uint32_t k = 1; k < arity; ++k) {
-      if (hlo_node_operand_type(node, k)->dtype != step.from) return false;
-    }
-    if (node->op == HLO_OP_compare) id = hlo_kernel_of_compare(node, step.from);
-    const hlo_kernel_t* kernel = hlo_kernel_find(id, step.from, &step.is_narrow);
-    if (kernel == NULL || id == HLO_KERNEL_chlo_next_after ||
-        step.to != hlo_kernel_result(id, step.from)) {
-      return false;
-    }
-    step.fn = kernel->scalar;
-    step.loop = kernel->loop;
+  hlo_scalar_op_t op = {.op = node->op, .arity = arity, .result = node->results[0].type->dtype};
+  for (uint32_t k = 0; k < arity; ++k) op.operands[k] = hlo_node_operand_type(node, k)->dtype;
+  if (node->op == HLO_OP_compare) {
+    const hlo_attr_t* direction = hlo_node_attr(node, HLO_ATTR_comparison_direction);
+    const hlo_attr_t* type = hlo_node_attr(node, HLO_ATTR_compare_type);
+    if (direction == NULL) return false;
+    op.direction = direction->i;
+    op.is_total_order = type != NULL && type->i == HLO_COMPARISON_TYPE_TOTALORDER;
   }
-  *out_step = step;
-  return true;
+  return hlo_scalar_op_prepare(&op, out_step);
 }
 
 void hlo_scalar_step_run_indirect(const hlo_scalar_step_t* step, const void* const* args,

@@ -34,6 +34,16 @@ typedef struct hlo_scalar_step {
   bool is_narrow;  // operands are widened to f32, the result (unless PRED) narrowed again
   bool is_select;  // operand 0 is PRED
 } hlo_scalar_step_t;
+/// An elementwise op by its types, without a node.
+typedef struct hlo_scalar_op {
+  hlo_op_t op;
+  uint32_t arity;
+  hlo_dtype_t operands[3], result;
+  int64_t direction;    // of compare
+  bool is_total_order;  // of compare
+} hlo_scalar_op_t;
+/// False if there is no such op on these types.
+bool hlo_scalar_op_prepare(const hlo_scalar_op_t* op, hlo_scalar_step_t* out_step);
 /// False if the node is not such an op (constants, tuples, nested regions ...).
 bool hlo_scalar_step_prepare(const hlo_node_t* node, hlo_scalar_step_t* out_step);
 void hlo_scalar_step_run_indirect(const hlo_scalar_step_t* step, const void* const* args,

@@ -7,14 +7,12 @@
 
 #include "base/hash.h"
 
-enum { MAX_TERMS = 48 };
-
 // A sum in the making: terms sorted by the age of their atoms, coefficients not 0.
 typedef struct sum {
   int64_t constant;
   uint32_t count;
   bool overflow;
-  hlo_expr_term_t terms[MAX_TERMS];
+  hlo_expr_term_t terms[HLO_EXPR_MAX_TERMS];
 } sum_t;
 
 void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
@@ -142,7 +140,7 @@ static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t*
     }
     return;
   }
-  if (sum->count == MAX_TERMS) {
+  if (sum->count == HLO_EXPR_MAX_TERMS) {
     sum->overflow = true;
     return;
   }
@@ -390,6 +388,24 @@ void hlo_expr_delinearize(hlo_expr_space_t* space, const hlo_expr_t* offset, uin
     if (dims[i] == 1) out_index[i] = hlo_expr_const(space, 0);
     rest = hlo_expr_div(space, rest, dims[i]);
   }
+}
+
+const hlo_expr_t* hlo_expr_rewrite(hlo_expr_space_t* space, const hlo_expr_t* a,
+                                   hlo_expr_stand_in_t stand_in, void* context) {
+  const hlo_expr_t* sum = hlo_expr_const(space, a->constant);
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    const hlo_expr_atom_t* atom = a->terms[i].atom;
+    const hlo_expr_t* term;
+    if (atom->argument) {
+      const hlo_expr_t* argument = hlo_expr_rewrite(space, atom->argument, stand_in, context);
+      term = atom->kind == HLO_EXPR_QUOTIENT ? hlo_expr_div(space, argument, atom->divisor)
+                                             : hlo_expr_mod(space, argument, atom->divisor);
+    } else {
+      term = stand_in(context, atom);
+    }
+    sum = hlo_expr_add(space, sum, hlo_expr_mul(space, term, a->terms[i].coefficient));
+  }
+  return sum;
 }
 
 static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out) {

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-enum { HLO_EXPR_MAX_DIGITS = 64 };
+enum { HLO_EXPR_MAX_DIGITS = 64, HLO_EXPR_MAX_TERMS = 48 };
 
 typedef struct hlo_expr hlo_expr_t;
 
@@ -84,6 +84,12 @@ const hlo_expr_t* hlo_expr_linearize(hlo_expr_space_t* space, uint32_t rank, con
 /// The index of a row-major element offset, which must lie in the shape.
 void hlo_expr_delinearize(hlo_expr_space_t* space, const hlo_expr_t* offset, uint32_t rank,
                           const int64_t* dims, const hlo_expr_t** out_index);
+
+/// What stands for a digit or a value in another space.
+typedef const hlo_expr_t* (*hlo_expr_stand_in_t)(void* context, const hlo_expr_atom_t* atom);
+/// The same expression over other digits and values, in `space`.
+const hlo_expr_t* hlo_expr_rewrite(hlo_expr_space_t* space, const hlo_expr_t* a,
+                                   hlo_expr_stand_in_t stand_in, void* context);
 
 /// "3 + 4*d0 + (d1 div 8)".
 void hlo_expr_print(const hlo_expr_t* a, hlo_strbuf_t* out);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building Tile IR and looking around in it (see ir.h).
+#include "tile/ir.h"
+
+#include <string.h>
+
+#include "tile/ir_impl.h"
+
+const hlo_tile_op_info_t hlo_tile_op_infos[HLO_TILE_OP_KIND_COUNT] = {
+#define HLO_TILE_OP(id, operands, has_result, has_body) {#id, operands, has_result, has_body},
+#include "tile/ir.def"
+#undef HLO_TILE_OP
+};
+
+const char* hlo_tile_op_name(hlo_tile_op_kind_t kind) {
+  return hlo_tile_op_infos[kind].name;
+}
+
+bool hlo_tile_op_has_result(const hlo_tile_op_t* op) {
+  return hlo_tile_op_infos[op->kind].has_result;
+}
+
+hlo_tile_kernel_t* hlo_tile_kernel_create(hlo_arena_t* arena, const char* name,
+                                          uint32_t buffer_count, const hlo_tile_buffer_t* buffers) {
+  hlo_tile_kernel_t* kernel = hlo_arena_alloc_zeroed(arena, sizeof *kernel);
+  hlo_tile_buffer_t* copy = hlo_arena_array(arena, buffer_count + 1, sizeof *copy);
+  if (!kernel || !copy) return NULL;
+  if (buffer_count) memcpy(copy, buffers, buffer_count * sizeof *copy);
+  *kernel = (hlo_tile_kernel_t){
+      .arena = arena, .name = name, .buffer_count = buffer_count, .buffers = copy};
+  hlo_expr_space_init(&kernel->exprs, arena);
+  hlo_tile_layout_space_init(&kernel->layouts, arena);
+  return kernel;
+}
+
+hlo_tile_op_t* hlo_tile_begin(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
+                              const hlo_tile_op_t* fields) {
+  hlo_tile_op_t* op = hlo_arena_alloc(kernel->arena, sizeof *op);
+  if (!op) return NULL;
+  *op = *fields;
+  op->block = block;
+  op->next = NULL;
+  op->body = (hlo_tile_block_t){.parent = op};
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    if (op->loops[i].digit >= kernel->digit_count) kernel->digit_count = op->loops[i].digit + 1;
+  }
+  return op;
+}
+
+void hlo_tile_end(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op) {
+  hlo_tile_block_t* block = op->block;
+  if (hlo_tile_op_has_result(op)) op->number = kernel->value_count++;
+  if (block->last) {
+    block->last->next = op;
+  } else {
+    block->first = op;
+  }
+  block->last = op;
+}
+
+hlo_tile_op_t* hlo_tile_append(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
+                               const hlo_tile_op_t* fields) {
+  hlo_tile_op_t* op = hlo_tile_begin(kernel, block, fields);
+  if (op) hlo_tile_end(kernel, op);
+  return op;
+}
+
+// ---- numbers
+
+typedef struct renumbering {
+  hlo_tile_kernel_t* kernel;
+  uint32_t count;
+  uint32_t* numbers;  // new by old
+} renumbering_t;
+
+static void number_block(renumbering_t* r, hlo_tile_block_t* block) {
+  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
+    number_block(r, &op->body);
+    if (hlo_tile_op_has_result(op)) r->numbers[op->number] = r->count++;
+  }
+}
+
+static const hlo_expr_t* renumbered(void* context, const hlo_expr_atom_t* atom) {
+  const renumbering_t* r = context;
+  if (atom->kind == HLO_EXPR_DIGIT) {
+    return hlo_expr_digit(&r->kernel->exprs, atom->number, atom->low, atom->high + 1);
+  }
+  return hlo_expr_value(&r->kernel->exprs, r->numbers[atom->number], atom->low, atom->high,
+                        atom->digits);
+}
+
+static void rewrite_block(renumbering_t* r, hlo_tile_block_t* block) {
+  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
+    rewrite_block(r, &op->body);
+    if (hlo_tile_op_has_result(op)) op->number = r->numbers[op->number];
+    if (op->offset) op->offset = hlo_expr_rewrite(&r->kernel->exprs, op->offset, renumbered, r);
+  }
+}
+
+hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
+  renumbering_t r = {.kernel = kernel};
+  r.numbers = hlo_arena_array(kernel->arena, kernel->value_count + 1, sizeof *r.numbers);
+  HLO_TRY(hlo_arena_status(kernel->arena));
+  number_block(&r, &kernel->body);
+  rewrite_block(&r, &kernel->body);
+  return hlo_arena_status(kernel->arena);
+}
+
+uint32_t hlo_tile_block_loops(const hlo_tile_block_t* block,
+                              const hlo_tile_loop_t* out_loops[HLO_TILE_MAX_DEPTH]) {
+  uint32_t count = 0;
+  for (const hlo_tile_op_t* op = block->parent; op; op = op->block->parent) {
+    for (uint32_t i = op->loop_count; i-- > 0 && count < HLO_TILE_MAX_DEPTH;) {
+      out_loops[count++] = &op->loops[i];
+    }
+  }
+  for (uint32_t i = 0; i < count / 2; ++i) {
+    const hlo_tile_loop_t* kept = out_loops[i];
+    out_loops[i] = out_loops[count - 1 - i];
+    out_loops[count - 1 - i] = kept;
+  }
+  return count;
+}
+
+const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
+                                      int64_t low, int64_t high) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  uint64_t digits = 0;
+  for (uint32_t i = hlo_tile_block_loops(op->block, loops); i-- > 0;) {
+    digits |= (uint64_t)1 << loops[i]->digit;
+  }
+  return hlo_expr_value(&kernel->exprs, op->number, low, high, digits);
+}
+
+uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO_TILE_MAX_DEPTH],
+                             uint32_t out_digits[HLO_TILE_MAX_DEPTH]) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  uint32_t count = hlo_tile_block_loops(block, loops), rank = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    int64_t extent = loops[i]->end - loops[i]->low;
+    int64_t step = loops[i]->step < extent ? loops[i]->step : extent;
+    if (step == 1) continue;
+    if (out_digits) out_digits[rank] = loops[i]->digit;
+    out_dims[rank++] = step;
+  }
+  return rank;
+}

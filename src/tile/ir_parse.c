@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading Tile IR (see ir.h): one operation a line, as ir_text.c prints it.
+#include <string.h>
+
+#include "base/shape.h"
+#include "tile/ir_impl.h"
+#include "tile/text.h"
+
+enum { MAX_BUFFERS = 256, MAX_VALUES = 1 << 16, WORD = 64, MAX_EXPR_DEPTH = 64 };
+
+typedef struct parser {
+  hlo_arena_t* arena;
+  hlo_tile_kernel_t* kernel;
+  hlo_tile_text_t text;
+  hlo_tile_op_t** values;  // by number as written
+  uint32_t depth;
+} parser_t;
+
+#define EXPECT(p, condition, what) \
+  if (!(condition)) return hlo_tile_text_error(&(p)->text, what)
+
+static hlo_status_t parse_dtype(parser_t* p, hlo_dtype_t* out_dtype) {
+  char word[WORD];
+  EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "an element type");
+  *out_dtype = hlo_dtype_from_hlo_name(word, strlen(word));
+  EXPECT(p, *out_dtype != HLO_DTYPE_INVALID, "an element type before this");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_value(parser_t* p, hlo_tile_op_t** out_op) {
+  int64_t number;
+  EXPECT(p, hlo_tile_text_take(&p->text, "%") && hlo_tile_text_number(&p->text, &number),
+         "a value");
+  EXPECT(p, number >= 0 && number < MAX_VALUES && p->values[number],
+         "a value that exists before this");
+  *out_op = p->values[number];
+  return hlo_ok();
+}
+
+// ---- expressions
+
+static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint32_t depth,
+                               const hlo_expr_t** out_expr);
+
+static hlo_status_t parse_digit(parser_t* p, const hlo_tile_block_t* block, const char* word,
+                                const hlo_expr_t** out_expr) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  uint32_t count = hlo_tile_block_loops(block, loops);
+  hlo_tile_text_t digits = {word + 1, word + 1};
+  int64_t number = -1;
+  if (word[0] != 'd' || !hlo_tile_text_number(&digits, &number)) number = -1;
+  for (uint32_t i = count; i-- > 0;) {
+    if (loops[i]->digit != number) continue;
+    *out_expr = hlo_expr_digit(&p->kernel->exprs, loops[i]->digit, loops[i]->low, loops[i]->end);
+    return hlo_ok();
+  }
+  return hlo_tile_text_error(&p->text, "a digit of a loop around it before this");
+}
+
+static hlo_status_t parse_clamp(parser_t* p, const hlo_expr_t** out_expr) {
+  hlo_tile_op_t* op;
+  int64_t low, high;
+  EXPECT(p, hlo_tile_text_take(&p->text, "("), "'('");
+  HLO_TRY(parse_value(p, &op));
+  EXPECT(p,
+         hlo_tile_text_take(&p->text, ",") && hlo_tile_text_number(&p->text, &low) &&
+             hlo_tile_text_take(&p->text, ",") && hlo_tile_text_number(&p->text, &high) &&
+             low <= high && hlo_tile_text_take(&p->text, ")"),
+         "bounds of the value");
+  *out_expr = hlo_tile_value_expr(p->kernel, op, low, high);
+  return hlo_ok();
+}
+
+static hlo_status_t parse_atom(parser_t* p, const hlo_tile_block_t* block, uint32_t depth,
+                               const hlo_expr_t** out_expr) {
+  if (hlo_tile_text_take(&p->text, "(")) {
+    EXPECT(p, depth < MAX_EXPR_DEPTH, "fewer parentheses");
+    int64_t divisor;
+    HLO_TRY(parse_expr(p, block, depth + 1, out_expr));
+    bool is_div = hlo_tile_text_take(&p->text, "div");
+    EXPECT(p, is_div || hlo_tile_text_take(&p->text, "mod"), "'div' or 'mod'");
+    EXPECT(p, hlo_tile_text_number(&p->text, &divisor) && divisor > 0, "a positive number");
+    EXPECT(p, hlo_tile_text_take(&p->text, ")"), "')'");
+    *out_expr = is_div ? hlo_expr_div(&p->kernel->exprs, *out_expr, divisor)
+                       : hlo_expr_mod(&p->kernel->exprs, *out_expr, divisor);
+    return hlo_ok();
+  }
+  char word[WORD];
+  EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "a digit");
+  if (strcmp(word, "clamp") == 0) return parse_clamp(p, out_expr);
+  return parse_digit(p, block, word, out_expr);
+}
+
+// Coefficients and bounds whose products stay far below what 62 bits hold.
+static bool is_moderate(int64_t number) {
+  return number > -((int64_t)1 << 46) && number < (int64_t)1 << 46;
+}
+
+static bool is_moderate_product(int64_t factor, const hlo_expr_t* expr) {
+  double limit = (double)((int64_t)1 << 50), f = (double)factor;
+  return f * (double)expr->low > -limit && f * (double)expr->low < limit &&
+         f * (double)expr->high > -limit && f * (double)expr->high < limit;
+}
+
+static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint32_t depth,
+                               const hlo_expr_t** out_expr) {
+  hlo_expr_space_t* exprs = &p->kernel->exprs;
+  const hlo_expr_t* sum = hlo_expr_const(exprs, 0);
+  do {
+    int64_t factor = 1;
+    bool has_factor = hlo_tile_text_number(&p->text, &factor);
+    EXPECT(p, is_moderate(factor), "a smaller number before this");
+    const hlo_expr_t* term = hlo_expr_const(exprs, 1);
+    if (!has_factor || hlo_tile_text_take(&p->text, "*")) {
+      HLO_TRY(parse_atom(p, block, depth, &term));
+    }
+    EXPECT(p, is_moderate_product(factor, term), "a smaller factor before this");
+    sum = hlo_expr_add(exprs, sum, hlo_expr_mul(exprs, term, factor));
+    EXPECT(p, is_moderate(sum->low) && is_moderate(sum->high), "a smaller sum before this");
+    HLO_TRY(hlo_arena_status(p->arena));
+  } while (hlo_tile_text_take(&p->text, "+"));
+  *out_expr = sum;
+  return hlo_ok();
+}
+
+// ---- operations
+
+static hlo_status_t parse_op_name(parser_t* p, hlo_op_t* out_op) {
+  char word[WORD], name[WORD + 16];
+  EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word), "an operation");
+  size_t length = strlen(word);
+  memcpy(name, "stablehlo.", 10);
+  memcpy(name + 10, word, length + 1);
+  *out_op = hlo_op_from_name(name, length + 10);
+  if (*out_op == HLO_OP_COUNT) *out_op = hlo_op_from_name(word, length);
+  EXPECT(p, *out_op != HLO_OP_COUNT, "an elementwise operation before this");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_map(parser_t* p, hlo_tile_map_t* map) {
+  HLO_TRY(parse_op_name(p, &map->op));
+  if (map->op != HLO_OP_compare) return hlo_ok();
+  map->direction = 0;
+  while (map->direction < 6 &&
+         !hlo_tile_text_take(&p->text, hlo_tile_direction_name(map->direction))) {
+    ++map->direction;
+  }
+  EXPECT(p, map->direction < 6, "a direction of comparison");
+  map->is_total_order = hlo_tile_text_take(&p->text, "total");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_reducers(parser_t* p, hlo_tile_op_t* op) {
+  while (!hlo_tile_text_is_next(&p->text, "over") && !hlo_tile_text_is_next(&p->text, "%")) {
+    EXPECT(p, op->reducer_count < HLO_TILE_MAX_OPERANDS / 2, "fewer reducers");
+    op->is_arg |= hlo_tile_text_take(&p->text, "arg");
+    HLO_TRY(parse_op_name(p, &op->reducers[op->reducer_count++]));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t parse_range(parser_t* p, int64_t* low, int64_t* end) {
+  EXPECT(p,
+         hlo_tile_text_number(&p->text, low) && hlo_tile_text_take(&p->text, "..") &&
+             hlo_tile_text_number(&p->text, end) && is_moderate(*low) && is_moderate(*end),
+         "a range like 0..16");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
+  do {
+    EXPECT(p, op->loop_count < HLO_TILE_MAX_REDUCE_DIGITS, "fewer loops");
+    hlo_tile_loop_t* loop = &op->loops[op->loop_count++];
+    char word[WORD];
+    int64_t digit;
+    EXPECT(p, hlo_tile_text_word(&p->text, word, sizeof word) && word[0] == 'd', "a digit");
+    hlo_tile_text_t number = {word + 1, word + 1};
+    EXPECT(p, hlo_tile_text_number(&number, &digit) && digit >= 0 && digit < HLO_EXPR_MAX_DIGITS,
+           "a digit's number before this");
+    loop->digit = (uint32_t)digit;
+    EXPECT(p, hlo_tile_text_take(&p->text, "="), "'='");
+    HLO_TRY(parse_range(p, &loop->low, &loop->end));
+    EXPECT(p, hlo_tile_text_take(&p->text, "by") && hlo_tile_text_number(&p->text, &loop->step),
+           "'by' and a step");
+    EXPECT(p, loop->step > 0 && loop->low < loop->end, "a step and a range of some numbers");
+  } while (hlo_tile_text_take(&p->text, ","));
+  return hlo_ok();
+}
+
+static hlo_status_t parse_element(parser_t* p, uint8_t element[16]) {
+  EXPECT(p, hlo_tile_text_take(&p->text, "0x"), "0x and the bytes of an element");
+  uint32_t digits = (uint32_t)strspn(p->text.at, "0123456789abcdef");
+  EXPECT(p, digits % 2 == 0 && digits <= 32, "the bytes of an element");
+  for (uint32_t i = 0; i < digits; ++i) {
+    char c = p->text.at[digits - 1 - i];
+    element[i / 2] |= (uint8_t)((c <= '9' ? c - '0' : c - 'a' + 10) << (i % 2 ? 4 : 0));
+  }
+  p->text.at += digits;
+  return hlo_ok();
+}
+
+static hlo_status_t parse_number(parser_t* p, uint32_t* out_number, const char* what) {
+  int64_t number;
+  EXPECT(p, hlo_tile_text_number(&p->text, &number) && number >= 0 && number < MAX_VALUES, what);
+  *out_number = (uint32_t)number;
+  return hlo_ok();
+}
+
+static hlo_status_t parse_details(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  if (op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store) {
+    HLO_TRY(parse_number(p, &op->buffer, "a buffer's number"));
+    EXPECT(p, op->buffer < p->kernel->buffer_count, "a buffer that exists before this");
+  }
+  if (hlo_tile_op_has_offset(op->kind)) {
+    EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
+    HLO_TRY(parse_expr(p, block, 0, &op->offset));
+    EXPECT(p, hlo_tile_text_take(&p->text, "]"), "']'");
+  }
+  if (op->kind == HLO_TILE_OP_guard) {
+    EXPECT(p, hlo_tile_text_take(&p->text, "in"), "'in'");
+    HLO_TRY(parse_range(p, &op->low, &op->end));
+  }
+  if (op->kind == HLO_TILE_OP_constant) HLO_TRY(parse_element(p, op->element));
+  if (op->kind == HLO_TILE_OP_map) HLO_TRY(parse_map(p, &op->map));
+  if (op->kind == HLO_TILE_OP_reduce) HLO_TRY(parse_reducers(p, op));
+  if (op->kind != HLO_TILE_OP_result) return hlo_ok();
+  HLO_TRY(parse_number(p, &op->result, "a result's number"));
+  EXPECT(p, hlo_tile_text_take(&p->text, "of"), "'of'");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_operands(parser_t* p, hlo_tile_op_t* op) {
+  if (!hlo_tile_text_is_next(&p->text, "%")) return hlo_ok();
+  // A result on the next line begins like an operand, but `=` follows it.
+  const char* before = p->text.at;
+  int64_t number;
+  hlo_tile_text_take(&p->text, "%");
+  bool is_next_line =
+      hlo_tile_text_number(&p->text, &number) && hlo_tile_text_is_next(&p->text, "=");
+  p->text.at = before;
+  if (is_next_line) return hlo_ok();
+  do {
+    EXPECT(p, op->operand_count < HLO_TILE_MAX_OPERANDS, "fewer operands");
+    HLO_TRY(parse_value(p, &op->operands[op->operand_count++]));
+  } while (hlo_tile_text_take(&p->text, ","));
+  return hlo_ok();
+}
+
+static hlo_status_t parse_block(parser_t* p, hlo_tile_block_t* block);
+
+static hlo_status_t parse_body(parser_t* p, hlo_tile_op_t* op) {
+  EXPECT(p, hlo_tile_text_take(&p->text, "{"), "'{'");
+  EXPECT(p, ++p->depth < HLO_TILE_MAX_DEPTH / 2, "fewer loops in each other");
+  HLO_TRY(parse_block(p, &op->body));
+  --p->depth;
+  EXPECT(p, hlo_tile_text_take(&p->text, "}"), "an operation or '}'");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
+  hlo_tile_op_t fields = {0};
+  uint32_t number = 0;
+  bool is_named = hlo_tile_text_take(&p->text, "%");
+  if (is_named) {
+    HLO_TRY(parse_number(p, &number, "a value's number"));
+    EXPECT(p, !p->values[number], "a new value before this");
+    EXPECT(p, hlo_tile_text_take(&p->text, "="), "'='");
+  }
+  uint32_t kind = 0;
+  while (kind < HLO_TILE_OP_KIND_COUNT &&
+         !hlo_tile_text_take(&p->text, hlo_tile_op_infos[kind].name)) {
+    ++kind;
+  }
+  EXPECT(p, kind < HLO_TILE_OP_KIND_COUNT, "an operation");
+  const hlo_tile_op_info_t* info = &hlo_tile_op_infos[kind];
+  EXPECT(p, info->has_result == is_named,
+         info->has_result ? "a name before it" : "no name before it");
+  fields.kind = (hlo_tile_op_kind_t)kind;
+  HLO_TRY(parse_details(p, block, &fields));
+  HLO_TRY(parse_operands(p, &fields));
+  bool is_loop = info->has_body;
+  if (kind == HLO_TILE_OP_reduce) EXPECT(p, hlo_tile_text_take(&p->text, "over"), "'over'");
+  if (is_loop) HLO_TRY(parse_loops(p, &fields));
+  if (info->has_result) {
+    EXPECT(p, hlo_tile_text_take(&p->text, ":"), "':' and an element type");
+    HLO_TRY(parse_dtype(p, &fields.dtype));
+  }
+  if (hlo_tile_text_is_next(&p->text, "<")) {
+    HLO_TRY(hlo_tile_layout_parse(&p->kernel->layouts, &p->text.at, &fields.layout));
+  }
+  hlo_tile_op_t* op = hlo_tile_begin(p->kernel, block, &fields);
+  HLO_TRY(hlo_arena_status(p->arena));
+  if (is_loop) HLO_TRY(parse_body(p, op));
+  hlo_tile_end(p->kernel, op);
+  if (is_named) p->values[number] = op;
+  return hlo_ok();
+}
+
+static hlo_status_t parse_block(parser_t* p, hlo_tile_block_t* block) {
+  while (!hlo_tile_text_is_next(&p->text, "}")) HLO_TRY(parse_op(p, block));
+  return hlo_ok();
+}
+
+static hlo_status_t parse_kernel(parser_t* p) {
+  char name[WORD];
+  hlo_tile_buffer_t buffers[MAX_BUFFERS];
+  uint32_t count = 0;
+  EXPECT(p, hlo_tile_text_take(&p->text, "kernel"), "'kernel'");
+  EXPECT(p, hlo_tile_text_word(&p->text, name, sizeof name), "a name");
+  EXPECT(p, hlo_tile_text_take(&p->text, "{"), "'{'");
+  while (hlo_tile_text_take(&p->text, "buffer")) {
+    EXPECT(p, count < MAX_BUFFERS, "fewer buffers");
+    hlo_tile_buffer_t* buffer = &buffers[count++];
+    *buffer = (hlo_tile_buffer_t){0};
+    HLO_TRY(parse_dtype(p, &buffer->dtype));
+    EXPECT(p,
+           hlo_tile_text_take(&p->text, "[") &&
+               hlo_tile_text_number(&p->text, &buffer->element_count) &&
+               buffer->element_count >= 0 && is_moderate(buffer->element_count) &&
+               hlo_tile_text_take(&p->text, "]"),
+           "a number of elements");
+    buffer->is_output = hlo_tile_text_take(&p->text, "out");
+  }
+  const char* kept = hlo_arena_strndup(p->arena, name, strlen(name));
+  p->kernel = hlo_tile_kernel_create(p->arena, kept, count, buffers);
+  HLO_TRY(hlo_arena_status(p->arena));
+  HLO_TRY(parse_block(p, &p->kernel->body));
+  EXPECT(p, hlo_tile_text_take(&p->text, "}"), "'}'");
+  hlo_tile_text_skip(&p->text);
+  EXPECT(p, !*p->text.at, "the end");
+  return hlo_tile_kernel_verify(p->kernel);
+}
+
+hlo_status_t hlo_tile_kernel_parse(hlo_arena_t* arena, const char* text,
+                                   hlo_tile_kernel_t** out_kernel) {
+  parser_t parser = {.arena = arena, .text = {text, text}};
+  parser.values = hlo_arena_array(arena, MAX_VALUES, sizeof *parser.values);
+  HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY(parse_kernel(&parser));
+  *out_kernel = parser.kernel;
+  return hlo_ok();
+}

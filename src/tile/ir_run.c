@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running Tile IR (see ir.h): the reference for what back ends make of it. Every value is an array
+// with an element for each point of the tile at its place, the loops around it outermost first.
+#include <inttypes.h>
+#include <string.h>
+
+#include "tile/ir_impl.h"
+
+enum { MAX_BYTES = 1 << 28 };
+
+// A loop that runs: the numbers it has at the moment.
+typedef struct active {
+  uint32_t digit;
+  int64_t base, count;
+} active_t;
+
+typedef struct value {
+  void* data;
+  const hlo_tile_op_t* op;
+  int64_t count;   // of points
+  void** results;  // of a reduce: in the types that it adds up in
+} value_t;
+
+typedef struct run {
+  const hlo_tile_kernel_t* kernel;
+  const hlo_tile_meaning_t* meaning;
+  void* const* buffers;
+  hlo_arena_t arena;    // values
+  hlo_arena_t scratch;  // of one operation
+  value_t* values;
+  uint32_t depth;
+  active_t active[HLO_TILE_MAX_DEPTH];
+} run_t;
+
+static int64_t point_count(const run_t* run) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < run->depth; ++i) count *= run->active[i].count;
+  return count;
+}
+
+// ---- memory for values, as much as the largest tile takes
+
+static int64_t most_points(const hlo_tile_block_t* block) {
+  int64_t dims[HLO_TILE_MAX_DEPTH], count = 1;
+  for (uint32_t i = hlo_tile_block_tile(block, dims, NULL); i-- > 0 && count < MAX_BYTES;) {
+    count = dims[i] < MAX_BYTES ? count * dims[i] : MAX_BYTES;
+  }
+  return count;
+}
+
+// Sums of narrow floats are rounded once, at the end.
+static hlo_dtype_t sum_dtype(hlo_dtype_t dtype) {
+  return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32 ? HLO_DTYPE_F32 : dtype;
+}
+
+static hlo_status_t make_values(run_t* run, const hlo_tile_block_t* block) {
+  size_t points = (size_t)most_points(block);
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    if (run->arena.used_bytes + points * 16 > MAX_BYTES) {
+      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "tiles of %s are too large to be run",
+                               run->kernel->name);
+    }
+    if (hlo_tile_op_has_result(op)) {
+      value_t* value = &run->values[op->number];
+      value->op = op;
+      value->data = hlo_arena_array(&run->arena, points, hlo_dtype_size_bytes(op->dtype));
+      if (op->kind == HLO_TILE_OP_reduce) {
+        uint32_t count = hlo_tile_reduce_results(op);
+        value->results = hlo_arena_array(&run->arena, count, sizeof(void*));
+        for (uint32_t i = 0; value->results && i < count; ++i) {
+          size_t bytes = hlo_dtype_size_bytes(sum_dtype(op->body.last->operands[i]->dtype));
+          value->results[i] = hlo_arena_array(&run->arena, points, bytes);
+        }
+      }
+    }
+    HLO_TRY(make_values(run, &op->body));
+  }
+  return hlo_arena_status(&run->arena);
+}
+
+// ---- indices
+
+// An operand at every point here: the value itself, or repeated for the loops that are inside of
+// its place. NULL when memory is out.
+static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
+  const value_t* value = &run->values[op->number];
+  if (value->count == count) return value->data;
+  size_t bytes = hlo_dtype_size_bytes(op->dtype);
+  uint8_t* all = hlo_arena_array(&run->scratch, (size_t)count, bytes);
+  if (!all) return NULL;
+  int64_t repeat = count / value->count;
+  for (int64_t i = 0; i < count; ++i) {
+    memcpy(all + (size_t)i * bytes, (const uint8_t*)value->data + (size_t)(i / repeat) * bytes,
+           bytes);
+  }
+  return all;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
+// What a digit is at every point, times `factor`, added to `sum`.
+static void add_digit(const run_t* run, uint32_t digit, int64_t factor, int64_t count,
+                      int64_t* sum) {
+  int64_t inner = count;
+  for (uint32_t i = 0; i < run->depth; ++i) {
+    const active_t* active = &run->active[i];
+    inner /= active->count;
+    if (active->digit != digit) continue;
+    for (int64_t p = 0; p < count; ++p) {
+      sum[p] += factor * (active->base + p / inner % active->count);
+    }
+    return;
+  }
+}
+
+static int64_t* evaluate(run_t* run, const hlo_expr_t* expr, int64_t count);
+
+static void add_value(const run_t* run, const hlo_expr_atom_t* atom, hlo_dtype_t dtype,
+                      int64_t factor, int64_t count, int64_t* sum) {
+  const value_t* value = &run->values[atom->number];
+  size_t bytes = hlo_dtype_size_bytes(dtype);
+  int64_t repeat = count / value->count;
+  for (int64_t p = 0; p < count; ++p) {
+    const uint8_t* element = (const uint8_t*)value->data + (size_t)(p / repeat) * bytes;
+    int64_t number = hlo_dtype_load_int64(dtype, element);
+    // Unsigned ones that 63 bits do not hold are large.
+    if (number < 0 && hlo_dtype_is_unsigned(dtype)) number = atom->high;
+    if (number < atom->low) number = atom->low;
+    if (number > atom->high) number = atom->high;
+    sum[p] += factor * number;
+  }
+}
+
+static void add_atom(run_t* run, const hlo_expr_term_t* term, int64_t count, int64_t* sum) {
+  const hlo_expr_atom_t* atom = term->atom;
+  if (atom->kind == HLO_EXPR_DIGIT) {
+    add_digit(run, atom->number, term->coefficient, count, sum);
+  } else if (atom->kind == HLO_EXPR_VALUE) {
+    add_value(run, atom, run->values[atom->number].op->dtype, term->coefficient, count, sum);
+  } else {
+    const int64_t* argument = evaluate(run, atom->argument, count);
+    for (int64_t p = 0; argument && p < count; ++p) {
+      int64_t quotient = floor_div(argument[p], atom->divisor);
+      int64_t number =
+          atom->kind == HLO_EXPR_QUOTIENT ? quotient : argument[p] - quotient * atom->divisor;
+      sum[p] += term->coefficient * number;
+    }
+  }
+}
+
+// An expression at every point; NULL when memory is out.
+static int64_t* evaluate(run_t* run, const hlo_expr_t* expr, int64_t count) {
+  int64_t* sum = hlo_arena_array(&run->scratch, (size_t)count, sizeof *sum);
+  for (int64_t p = 0; sum && p < count; ++p) sum[p] = expr->constant;
+  for (uint32_t i = 0; sum && i < expr->term_count; ++i) {
+    add_atom(run, &expr->terms[i], count, sum);
+  }
+  return sum;
+}
+
+// ---- operations
+
+// Elements outside of the buffer are those that a guard leaves out: zeros.
+static void load(run_t* run, const hlo_tile_op_t* op, const int64_t* offsets, int64_t count) {
+  const hlo_tile_buffer_t* buffer = &run->kernel->buffers[op->buffer];
+  size_t bytes = hlo_dtype_size_bytes(op->dtype);
+  uint8_t* to = run->values[op->number].data;
+  const uint8_t* from = run->buffers[op->buffer];
+  for (int64_t p = 0; p < count; ++p, to += bytes) {
+    if (offsets[p] < 0 || offsets[p] >= buffer->element_count) {
+      memset(to, 0, bytes);
+    } else {
+      memcpy(to, from + (size_t)offsets[p] * bytes, bytes);
+    }
+  }
+}
+
+static hlo_status_t store(run_t* run, const hlo_tile_op_t* op, const int64_t* offsets,
+                          const void* elements, int64_t count) {
+  const hlo_tile_buffer_t* buffer = &run->kernel->buffers[op->buffer];
+  size_t bytes = hlo_dtype_size_bytes(buffer->dtype);
+  uint8_t* to = run->buffers[op->buffer];
+  for (int64_t p = 0; p < count; ++p) {
+    if (offsets[p] < 0 || offsets[p] >= buffer->element_count) {
+      return hlo_status_create(HLO_STATUS_OUT_OF_RANGE,
+                               "%s: element %" PRId64 " of buffer %u, which has %" PRId64,
+                               run->kernel->name, offsets[p], op->buffer, buffer->element_count);
+    }
+    memcpy(to + (size_t)offsets[p] * bytes, (const uint8_t*)elements + (size_t)p * bytes, bytes);
+  }
+  return hlo_ok();
+}
+
+static void guard(run_t* run, const hlo_tile_op_t* op, const int64_t* offsets,
+                  const void* const* operands, int64_t count) {
+  size_t bytes = hlo_dtype_size_bytes(op->dtype);
+  uint8_t* to = run->values[op->number].data;
+  for (int64_t p = 0; p < count; ++p) {
+    bool is_inside = offsets[p] >= op->low && offsets[p] < op->end;
+    memcpy(to + (size_t)p * bytes, (const uint8_t*)operands[is_inside ? 0 : 1] + (size_t)p * bytes,
+           bytes);
+  }
+}
+
+static void number_tile(run_t* run, const hlo_tile_op_t* op, const int64_t* offsets,
+                        int64_t count) {
+  hlo_dtype_convert(HLO_DTYPE_S64, offsets, op->dtype, run->values[op->number].data, (size_t)count);
+}
+
+static hlo_status_t map(run_t* run, const hlo_tile_map_t* what, uint32_t operand_count,
+                        const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
+                        void* result, int64_t count) {
+  if (run->meaning->map(run->meaning->context, what, operand_count, dtypes, operands, dtype, result,
+                        (size_t)count)) {
+    return hlo_ok();
+  }
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %s of %s elements in tiles",
+                           run->kernel->name, hlo_op_info(what->op)->name,
+                           hlo_dtype_info(dtypes[0])->hlo_name);
+}
+
+// Both operands as the type of the sum, multiplied.
+static hlo_status_t product(run_t* run, const hlo_tile_op_t* op, const void* const* operands,
+                            int64_t count) {
+  const void* wide[2];
+  hlo_dtype_t dtypes[2] = {op->dtype, op->dtype};
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_dtype_t from = op->operands[i]->dtype;
+    wide[i] = operands[i];
+    if (from == op->dtype) continue;
+    void* converted =
+        hlo_arena_array(&run->scratch, (size_t)count, hlo_dtype_size_bytes(op->dtype));
+    HLO_TRY(hlo_arena_status(&run->scratch));
+    hlo_dtype_convert(from, operands[i], op->dtype, converted, (size_t)count);
+    wide[i] = converted;
+  }
+  const hlo_tile_map_t multiply = {.op = HLO_OP_multiply};
+  return map(run, &multiply, 2, dtypes, wide, op->dtype, run->values[op->number].data, count);
+}
+
+// ---- reductions
+
+static bool is_better(const hlo_tile_op_t* op, hlo_dtype_t dtype, const void* a, const void* b) {
+  bool is_maximum = op->reducers[0] == HLO_OP_maximum;
+  if (hlo_dtype_is_float(dtype)) {
+    double x = hlo_dtype_load_double(dtype, a), y = hlo_dtype_load_double(dtype, b);
+    return x != x || (is_maximum ? x > y : x < y);
+  }
+  int64_t x = hlo_dtype_load_int64(dtype, a), y = hlo_dtype_load_int64(dtype, b);
+  if (hlo_dtype_is_unsigned(dtype)) {
+    return is_maximum ? (uint64_t)x > (uint64_t)y : (uint64_t)x < (uint64_t)y;
+  }
+  return is_maximum ? x > y : x < y;
+}
+
+// The better one of value and index; of equal values, or two that are no numbers, the smaller
+// index.
+static void combine_arg(const hlo_tile_op_t* op, const hlo_dtype_t* dtypes, void* const* best,
+                        const void* const* next, int64_t count) {
+  size_t bytes[2] = {hlo_dtype_size_bytes(dtypes[0]), hlo_dtype_size_bytes(dtypes[1])};
+  for (int64_t p = 0; p < count; ++p) {
+    uint8_t *x = (uint8_t*)best[0] + (size_t)p * bytes[0],
+            *i = (uint8_t*)best[1] + (size_t)p * bytes[1];
+    const uint8_t* y = (const uint8_t*)next[0] + (size_t)p * bytes[0];
+    const uint8_t* j = (const uint8_t*)next[1] + (size_t)p * bytes[1];
+    bool keeps = is_better(op, dtypes[0], x, y), replaces = is_better(op, dtypes[0], y, x);
+    if (keeps == replaces) {
+      replaces = hlo_dtype_load_int64(dtypes[1], j) < hlo_dtype_load_int64(dtypes[1], i);
+      if (replaces) memcpy(i, j, bytes[1]);
+    } else if (replaces) {
+      memcpy(x, y, bytes[0]);
+      memcpy(i, j, bytes[1]);
+    }
+  }
+}
+
+// Element `step` of each of `count` runs of `run_length`, in the type of the sums.
+static void* column(run_t* run, const hlo_tile_op_t* yielded, const void* elements, int64_t count,
+                    int64_t run_length, int64_t step) {
+  size_t bytes = hlo_dtype_size_bytes(yielded->dtype);
+  hlo_dtype_t sums = sum_dtype(yielded->dtype);
+  uint8_t* picked = hlo_arena_array(&run->scratch, (size_t)count, bytes);
+  void* wide = hlo_arena_array(&run->scratch, (size_t)count, hlo_dtype_size_bytes(sums));
+  if (!picked || !wide) return NULL;
+  for (int64_t p = 0; p < count; ++p) {
+    memcpy(picked + (size_t)p * bytes,
+           (const uint8_t*)elements + (size_t)(p * run_length + step) * bytes, bytes);
+  }
+  if (sums == yielded->dtype) return picked;
+  hlo_dtype_convert(yielded->dtype, picked, sums, wide, (size_t)count);
+  return wide;
+}
+
+static hlo_status_t run_block(run_t* run, const hlo_tile_block_t* block);
+
+// Adds what the body yields at the points here to the sums of `outer` points.
+static hlo_status_t combine(run_t* run, const hlo_tile_op_t* op, int64_t outer) {
+  const hlo_tile_op_t* yield = op->body.last;
+  int64_t here = point_count(run), length = here / outer;
+  uint32_t results = hlo_tile_reduce_results(op);
+  const void* elements[HLO_TILE_MAX_OPERANDS];
+  hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
+  for (uint32_t i = 0; i < results; ++i) elements[i] = spread(run, yield->operands[i], here);
+  HLO_TRY(hlo_arena_status(&run->scratch));
+  void* const* sums = run->values[op->number].results;
+  for (int64_t step = 0; step < length; ++step) {
+    hlo_arena_mark_t inner = hlo_arena_mark(&run->scratch);
+    const void* next[HLO_TILE_MAX_OPERANDS];
+    hlo_dtype_t dtypes[HLO_TILE_MAX_OPERANDS];
+    for (uint32_t i = 0; i < results; ++i) {
+      next[i] = column(run, yield->operands[i], elements[i], outer, length, step);
+      dtypes[i] = sum_dtype(yield->operands[i]->dtype);
+    }
+    HLO_TRY(hlo_arena_status(&run->scratch));
+    if (op->is_arg) combine_arg(op, dtypes, sums, next, outer);
+    for (uint32_t i = 0; !op->is_arg && i < results; ++i) {
+      const void* pair[2] = {sums[i], next[i]};
+      const hlo_dtype_t types[2] = {dtypes[i], dtypes[i]};
+      const hlo_tile_map_t reducer = {.op = op->reducers[i]};
+      HLO_TRY(map(run, &reducer, 2, types, pair, dtypes[i], sums[i], outer));
+    }
+    hlo_arena_reset(&run->scratch, inner);
+  }
+  hlo_arena_reset(&run->scratch, mark);
+  return hlo_ok();
+}
+
+// Runs loops from number `at` of the operation, then its body.
+static hlo_status_t run_loops(run_t* run, const hlo_tile_op_t* op, uint32_t at, int64_t outer) {
+  if (at == op->loop_count) {
+    HLO_TRY(run_block(run, &op->body));
+    return op->kind == HLO_TILE_OP_reduce ? combine(run, op, outer) : hlo_ok();
+  }
+  const hlo_tile_loop_t* loop = &op->loops[at];
+  uint32_t depth = run->depth;
+  for (int64_t base = loop->low; base < loop->end; base += loop->step) {
+    int64_t rest = loop->end - base;
+    run->active[depth] = (active_t){loop->digit, base, rest < loop->step ? rest : loop->step};
+    run->depth = depth + 1;
+    HLO_TRY(run_loops(run, op, at + 1, outer));
+  }
+  run->depth = depth;
+  return hlo_ok();
+}
+
+// A result of a reduce, rounded to its own type, as the value of `op`.
+static void take_result(run_t* run, const hlo_tile_op_t* of, uint32_t number,
+                        const hlo_tile_op_t* op) {
+  value_t *from = &run->values[of->number], *to = &run->values[op->number];
+  int64_t count = point_count(run);
+  hlo_dtype_t sums = sum_dtype(op->dtype);
+  to->count = count;
+  if (sums == op->dtype) {
+    memcpy(to->data, from->results[number], (size_t)count * hlo_dtype_size_bytes(sums));
+  } else {
+    hlo_dtype_convert(sums, from->results[number], op->dtype, to->data, (size_t)count);
+  }
+}
+
+static hlo_status_t reduce(run_t* run, const hlo_tile_op_t* op) {
+  int64_t outer = point_count(run);
+  value_t* value = &run->values[op->number];
+  uint32_t results = hlo_tile_reduce_results(op);
+  for (uint32_t i = 0; i < results; ++i) {
+    hlo_dtype_t dtype = op->body.last->operands[i]->dtype, sums = sum_dtype(dtype);
+    memset(value->results[i], 0, (size_t)outer * hlo_dtype_size_bytes(sums));
+    if (!op->operand_count) continue;
+    const void* first = spread(run, op->operands[i], outer);
+    HLO_TRY(hlo_arena_status(&run->scratch));
+    if (sums == dtype) {
+      memcpy(value->results[i], first, (size_t)outer * hlo_dtype_size_bytes(dtype));
+    } else {
+      hlo_dtype_convert(dtype, first, sums, value->results[i], (size_t)outer);
+    }
+  }
+  HLO_TRY(run_loops(run, op, 0, outer));
+  take_result(run, op, 0, op);
+  return hlo_ok();
+}
+
+// ---- one after another
+
+static hlo_status_t run_value(run_t* run, const hlo_tile_op_t* op, int64_t count) {
+  const void* operands[HLO_TILE_MAX_OPERANDS];
+  hlo_dtype_t dtypes[HLO_TILE_MAX_OPERANDS];
+  const int64_t* offsets = NULL;
+  value_t* value = hlo_tile_op_has_result(op) ? &run->values[op->number] : NULL;
+  if (value) value->count = count;
+  size_t bytes = hlo_dtype_size_bytes(op->dtype);
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    operands[i] = spread(run, op->operands[i], count);
+    dtypes[i] = op->operands[i]->dtype;
+  }
+  if (hlo_tile_op_has_offset(op->kind)) offsets = evaluate(run, op->offset, count);
+  HLO_TRY(hlo_arena_status(&run->scratch));
+  switch (op->kind) {
+    case HLO_TILE_OP_load: load(run, op, offsets, count); break;
+    case HLO_TILE_OP_store: return store(run, op, offsets, operands[0], count);
+    case HLO_TILE_OP_constant:
+      for (int64_t p = 0; p < count; ++p) {
+        memcpy((uint8_t*)value->data + (size_t)p * bytes, op->element, bytes);
+      }
+      break;
+    case HLO_TILE_OP_index: number_tile(run, op, offsets, count); break;
+    case HLO_TILE_OP_guard: guard(run, op, offsets, operands, count); break;
+    case HLO_TILE_OP_relayout: memcpy(value->data, operands[0], (size_t)count * bytes); break;
+    case HLO_TILE_OP_product: return product(run, op, operands, count);
+    case HLO_TILE_OP_map:
+      return map(run, &op->map, op->operand_count, dtypes, operands, op->dtype, value->data, count);
+    default: break;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t run_op(run_t* run, const hlo_tile_op_t* op) {
+  switch (op->kind) {
+    case HLO_TILE_OP_for:
+    case HLO_TILE_OP_parallel: return run_loops(run, op, 0, 1);
+    case HLO_TILE_OP_reduce: return reduce(run, op);
+    case HLO_TILE_OP_result: take_result(run, op->operands[0], op->result, op); return hlo_ok();
+    case HLO_TILE_OP_yield: return hlo_ok();
+    default: return run_value(run, op, point_count(run));
+  }
+}
+
+static hlo_status_t run_block(run_t* run, const hlo_tile_block_t* block) {
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
+    HLO_TRY(run_op(run, op));
+    hlo_arena_reset(&run->scratch, mark);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_tile_kernel_run(const hlo_tile_kernel_t* kernel, const hlo_tile_meaning_t* meaning,
+                                 void* const* buffers) {
+  run_t run = {.kernel = kernel, .meaning = meaning, .buffers = buffers};
+  hlo_arena_init(&run.arena, 0);
+  hlo_arena_init(&run.scratch, 0);
+  run.values = hlo_arena_array(&run.arena, kernel->value_count + 1, sizeof *run.values);
+  hlo_status_t status = hlo_arena_status(&run.arena);
+  if (hlo_status_is_ok(status)) status = make_values(&run, &kernel->body);
+  if (hlo_status_is_ok(status)) status = run_block(&run, &kernel->body);
+  hlo_arena_deinit(&run.arena);
+  hlo_arena_deinit(&run.scratch);
+  return status;
+}

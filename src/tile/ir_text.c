@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tile IR as text (see ir.h); ir_parse.c reads it.
+#include <inttypes.h>
+#include <string.h>
+
+#include "tile/ir_impl.h"
+
+static const char* const DIRECTIONS[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
+
+const char* hlo_tile_direction_name(int64_t direction) {
+  return direction >= 0 && direction < 6 ? DIRECTIONS[direction] : "?";
+}
+
+static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out);
+
+// An order of atoms that does not depend on when they were made, so that text read back prints the
+// same.
+static bool comes_before(const hlo_expr_atom_t* a, const hlo_expr_atom_t* b) {
+  for (;;) {
+    if (a->kind != b->kind) return a->kind < b->kind;
+    if (a->number != b->number) return a->number < b->number;
+    if (a->low != b->low) return a->low < b->low;
+    if (a->high != b->high) return a->high < b->high;
+    if (a->divisor != b->divisor) return a->divisor < b->divisor;
+    if (!a->argument || a->argument == b->argument) return false;
+    if (a->argument->term_count != b->argument->term_count || !a->argument->term_count) {
+      return a->argument->term_count < b->argument->term_count;
+    }
+    if (a->argument->constant != b->argument->constant) {
+      return a->argument->constant < b->argument->constant;
+    }
+    const hlo_expr_term_t *x = &a->argument->terms[0], *y = &b->argument->terms[0];
+    if (x->atom == y->atom) return x->coefficient < y->coefficient;
+    a = x->atom, b = y->atom;
+  }
+}
+
+static uint32_t sort_terms(const hlo_expr_t* a, uint32_t* order) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < a->term_count; ++i) {
+    uint32_t at = count++;
+    for (; at > 0 && comes_before(a->terms[i].atom, a->terms[order[at - 1]].atom); --at) {
+      order[at] = order[at - 1];
+    }
+    order[at] = i;
+  }
+  return count;
+}
+
+static void print_expr(const hlo_expr_t* a, hlo_strbuf_t* out) {
+  uint32_t order[HLO_EXPR_MAX_TERMS], count = sort_terms(a, order);
+  const char* separator = "";
+  if (a->constant || a->term_count == 0) {
+    hlo_strbuf_printf(out, "%" PRId64, a->constant);
+    separator = " + ";
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_expr_term_t* term = &a->terms[order[i]];
+    hlo_strbuf_puts(out, separator);
+    if (term->coefficient != 1) hlo_strbuf_printf(out, "%" PRId64 "*", term->coefficient);
+    print_atom(term->atom, out);
+    separator = " + ";
+  }
+}
+
+static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out) {
+  switch ((hlo_expr_atom_kind_t)atom->kind) {
+    case HLO_EXPR_DIGIT: hlo_strbuf_printf(out, "d%u", atom->number); return;
+    case HLO_EXPR_VALUE:
+      hlo_strbuf_printf(out, "clamp(%%%u, %" PRId64 ", %" PRId64 ")", atom->number, atom->low,
+                        atom->high);
+      return;
+    default:
+      hlo_strbuf_putc(out, '(');
+      print_expr(atom->argument, out);
+      hlo_strbuf_printf(out, " %s %" PRId64 ")", atom->kind == HLO_EXPR_QUOTIENT ? "div" : "mod",
+                        atom->divisor);
+  }
+}
+
+static const char* map_name(hlo_op_t op) {
+  const char* name = hlo_op_info(op)->name;
+  return strncmp(name, "stablehlo.", 10) == 0 ? name + 10 : name;
+}
+
+static void print_operands(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    hlo_strbuf_printf(out, "%s%%%u", i ? ", " : " ", op->operands[i]->number);
+  }
+}
+
+static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < op->loop_count; ++i) {
+    const hlo_tile_loop_t* loop = &op->loops[i];
+    hlo_strbuf_printf(out, "%sd%u = %" PRId64 "..%" PRId64 " by %" PRId64, i ? ", " : " ",
+                      loop->digit, loop->low, loop->end, loop->step);
+  }
+}
+
+static void print_element(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, " 0x");
+  for (size_t i = hlo_dtype_size_bytes(op->dtype); i-- > 0;) {
+    hlo_strbuf_printf(out, "%02x", op->element[i]);
+  }
+}
+
+static void print_details(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  if (op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store) {
+    hlo_strbuf_printf(out, " %u", op->buffer);
+  }
+  if (hlo_tile_op_has_offset(op->kind)) {
+    hlo_strbuf_puts(out, " [");
+    print_expr(op->offset, out);
+    hlo_strbuf_putc(out, ']');
+  }
+  if (op->kind == HLO_TILE_OP_guard) {
+    hlo_strbuf_printf(out, " in %" PRId64 "..%" PRId64, op->low, op->end);
+  }
+  if (op->kind == HLO_TILE_OP_constant) print_element(op, out);
+  if (op->kind == HLO_TILE_OP_result) hlo_strbuf_printf(out, " %u of", op->result);
+  if (op->kind == HLO_TILE_OP_map) {
+    hlo_strbuf_printf(out, " %s", map_name(op->map.op));
+    if (op->map.op == HLO_OP_compare) {
+      hlo_strbuf_printf(out, " %s", hlo_tile_direction_name(op->map.direction));
+      if (op->map.is_total_order) hlo_strbuf_puts(out, " total");
+    }
+  }
+  for (uint32_t i = 0; i < op->reducer_count; ++i) {
+    hlo_strbuf_printf(out, " %s%s", op->is_arg ? "arg " : "", map_name(op->reducers[i]));
+  }
+}
+
+static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strbuf_t* out) {
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    hlo_strbuf_printf(out, "%*s", (int)(2 * indent), "");
+    bool has_result = hlo_tile_op_has_result(op);
+    if (has_result) hlo_strbuf_printf(out, "%%%u = ", op->number);
+    hlo_strbuf_puts(out, hlo_tile_op_name(op->kind));
+    print_details(op, out);
+    print_operands(op, out);
+    if (op->kind == HLO_TILE_OP_reduce) hlo_strbuf_puts(out, " over");
+    print_loops(op, out);
+    if (has_result) hlo_strbuf_printf(out, " : %s", hlo_dtype_info(op->dtype)->hlo_name);
+    if (op->layout) {
+      hlo_strbuf_putc(out, ' ');
+      hlo_tile_layout_print(op->layout, out);
+    }
+    if (hlo_tile_op_infos[op->kind].has_body) {
+      hlo_strbuf_puts(out, " {\n");
+      print_block(&op->body, indent + 1, out);
+      hlo_strbuf_printf(out, "%*s}", (int)(2 * indent), "");
+    }
+    hlo_strbuf_putc(out, '\n');
+  }
+}
+
+void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "kernel %s {\n", kernel->name);
+  for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
+    const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
+    hlo_strbuf_printf(out, "  buffer %s[%" PRId64 "]%s\n", hlo_dtype_info(buffer->dtype)->hlo_name,
+                      buffer->element_count, buffer->is_output ? " out" : "");
+  }
+  print_block(&kernel->body, 1, out);
+  hlo_strbuf_puts(out, "}\n");
+}
