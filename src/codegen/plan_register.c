@@ -67,6 +67,33 @@ static void agree_on_loop(hlo_planner_t* planner, const hlo_node_t* node, bool* 
   }
 }
 
+// What a branch gives to a register is read out of memory when its other results are written, to memory
+// that counts as theirs only from the end of all branches on: until then it has to stay.
+static void keep_until_read(hlo_planner_t* planner, const hlo_node_t* node) {
+  for (uint32_t k = 0; k < node->region_count; ++k) {
+    const hlo_node_t* end = hlo_region_terminator(node->regions[k]);
+    for (uint32_t i = 0; i < node->result_count; ++i) {
+      uint32_t value = hlo_planner_root(planner, hlo_node_operand(end, i));
+      if (!planner->in_register[hlo_planner_root(planner, &node->results[i])]) continue;
+      if (planner->in_register[value]) continue;
+      hlo_plan_range_t* range = &planner->ranges[value];
+      uint32_t position = planner->ends[node->index];
+      if (range->end < position) range->end = position;
+    }
+  }
+}
+
+static void keep_all(hlo_planner_t* planner) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_node_t* node = sequence->steps[i].node;
+      if (node->op == HLO_OP_if || node->op == HLO_OP_case) keep_until_read(planner, node);
+    }
+  }
+}
+
 // One walk over all steps; `changed` when loops had to be made to agree.
 static hlo_status_t scan_steps(hlo_planner_t* planner, bool is_first, bool* changed) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
@@ -91,5 +118,6 @@ hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) {
     changed = false;
     HLO_TRY(scan_steps(planner, is_first, &changed));
   }
+  keep_all(planner);
   return hlo_ok();
 }

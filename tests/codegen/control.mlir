@@ -200,3 +200,27 @@ func.func @main(%n: tensor<i1>) -> (tensor<2000xf32>, tensor<2000xf32>, tensor<2
     }
   return %0#0, %0#1, %0#2 : tensor<2000xf32>, tensor<2000xf32>, tensor<2000xf32>
 }
+
+// -----
+
+// A branch gives a single element out of memory that its other result is written to.
+func.func @main(%x: tensor<4xf32>, %v5: tensor<f32>, %v9: tensor<2xf32>, %v14: tensor<2xf32>, %v16: tensor<i1>) -> (tensor<f32>, tensor<2xf32>) {
+  %s = "stablehlo.sort"(%x) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1> }) {dimension = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %m = stablehlo.slice %s [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+  %one = "stablehlo.sort"(%m) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1> }) {dimension = 0 : i64} : (tensor<1xf32>) -> tensor<1xf32>
+  %v4 = stablehlo.reshape %one : (tensor<1xf32>) -> tensor<f32>
+  %w:2 = "stablehlo.if"(%v16) ({
+      stablehlo.return %v9, %v4 : tensor<2xf32>, tensor<f32>
+  }, {
+      stablehlo.return %v14, %v5 : tensor<2xf32>, tensor<f32>
+  }) : (tensor<i1>) -> (tensor<2xf32>, tensor<f32>)
+  %k = "stablehlo.sort"(%w#0) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1> }) {dimension = 0 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  %q = stablehlo.add %w#1, %w#1 : tensor<f32>
+  return %q, %k : tensor<f32>, tensor<2xf32>
+}
