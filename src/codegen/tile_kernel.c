@@ -9,7 +9,7 @@
 #include "codegen/kernel_impl.h"
 #include "interp/scalar.h"
 
-enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16 };
+enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16, LAYOUT_FUEL = 2000 };
 
 // A block that operations can be put in, and the digits that are known there.
 typedef struct level {
@@ -308,6 +308,16 @@ static hlo_tile_kernel_t* create(const hlo_kernel_t* kernel, hlo_arena_t* arena)
   return hlo_tile_kernel_create(arena, name, count, buffers);
 }
 
+// Layouts, or none where no layout is good for all or finding one takes too long.
+static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
+  hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, LAYOUT_FUEL);
+  hlo_status_code_t code = hlo_status_code(status);
+  if (code != HLO_STATUS_FAILED_PRECONDITION && code != HLO_STATUS_RESOURCE_EXHAUSTED)
+    return status;
+  hlo_status_release(status);
+  return hlo_arena_status(tile->arena);
+}
+
 hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
   hlo_tile_kernel_t* tile = create(kernel, arena);
@@ -321,6 +331,7 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
   hlo_arena_deinit(&scratch);
   HLO_TRY(status);
   HLO_TRY(hlo_tile_kernel_renumber(tile));
+  HLO_TRY(infer(kernel, tile));
   HLO_TRY(hlo_tile_kernel_verify(tile));
   *out_tile = tile;
   return hlo_ok();

@@ -123,6 +123,12 @@ hlo_status_t hlo_tile_kernel_parse(hlo_arena_t* arena, const char* text,
 /// errors: INVALID_ARGUMENT naming the operation
 hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) HLO_MUST_USE;
 
+/// Decides the layout of every value: lanes along one digit of each tile, so that loads, stores and
+/// changes of layout cost least on the target; where a value has to change its layout a relayout is
+/// put in. errors: as hlo_tile_system_solve()
+hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
+                                   uint64_t fuel) HLO_MUST_USE;
+
 /// What elements mean. context is the first argument of both.
 typedef struct hlo_tile_meaning {
   void* context;

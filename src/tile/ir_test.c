@@ -219,6 +219,111 @@ static void test_text(void** unused) {
   }
 }
 
+// ---- layouts
+
+static const hlo_tile_target_t MACHINE = {
+    .vector_bytes = 16,
+    .vector_count = 16,
+    .memory_count = 3,
+    .atom_count = 4,
+    .memories = {{"registers", 256, 16, 0}, {"near", 32 << 10, 64, 32}, {"main", INT64_MAX, 64, 8}},
+    .atoms = {{.name = "op", .op = HLO_TILE_ATOM_VECTOR, .per_ns = 2},
+              {.name = "load", .op = HLO_TILE_ATOM_LOAD, .per_ns = 2},
+              {.name = "gather", .op = HLO_TILE_ATOM_GATHER, .per_ns = 0.25},
+              {.name = "shuffle", .op = HLO_TILE_ATOM_SHUFFLE, .per_ns = 2}},
+};
+
+static void check_layouts(const char* text, const char* expected) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_tile_kernel_t* kernel = parsed(&arena, text);
+  hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, 1000);
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  status = hlo_tile_kernel_verify(kernel);
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+  hlo_strbuf_t out = {0};
+  hlo_tile_kernel_print(kernel, &out);
+  assert_string_equal(hlo_strbuf_text(&out), expected);
+  hlo_strbuf_deinit(&out);
+  hlo_arena_deinit(&arena);
+}
+
+// Loads and the store want lanes along d1, whatever is outermost.
+static void test_lanes_follow_memory(void** unused) {
+  (void)unused;
+  check_layouts(
+      "kernel rows { buffer f32[64] buffer f32[8] buffer f32[64] out\n"
+      "for d1 = 0..8 by 8 { for d0 = 0..8 by 2 {\n"
+      "%0 = load 0 [8*d0 + d1] : f32\n"
+      "%1 = load 1 [d1] : f32\n"
+      "%2 = map add %0, %1 : f32\n"
+      "store 2 [8*d0 + d1] %2 } } }",
+      "kernel rows {\n"
+      "  buffer f32[64]\n"
+      "  buffer f32[8]\n"
+      "  buffer f32[64] out\n"
+      "  for d1 = 0..8 by 8 {\n"
+      "    for d0 = 0..8 by 2 {\n"
+      "      %0 = load 0 [8*d0 + d1] : f32 <8x2 | 0:2/4 slot 2, 0:4/1 lane 1, 1:2/1 slot 1>\n"
+      "      %1 = load 1 [d1] : f32 <8x2 | 0:2/4 slot 2, 0:4/1 lane 1, 1:2/1 slot 1>\n"
+      "      %2 = map add %0, %1 : f32 <8x2 | 0:2/4 slot 2, 0:4/1 lane 1, 1:2/1 slot 1>\n"
+      "      store 2 [8*d0 + d1] %2\n"
+      "    }\n"
+      "  }\n"
+      "}\n");
+}
+
+// A maximum over lanes is there for all of them; the initial value has to be brought there.
+static void test_reduction_over_lanes(void** unused) {
+  (void)unused;
+  check_layouts(
+      "kernel best { buffer f32[40] buffer f32[10] out\n"
+      "%0 = constant 0xff800000 : f32\n"
+      "for d0 = 0..10 by 1 {\n"
+      "%2 = reduce maximum %0 over d1 = 0..4 by 4 : f32 { %1 = load 0 [4*d0 + d1] : f32\n"
+      "yield %1 }\n"
+      "%3 = map add %2, %0 : f32\n"
+      "store 1 [d0] %3 } }",
+      "kernel best {\n"
+      "  buffer f32[40]\n"
+      "  buffer f32[10] out\n"
+      "  %0 = constant 0xff800000 : f32 <>\n"
+      "  for d0 = 0..10 by 1 {\n"
+      "    %2 = reduce maximum %0 over d1 = 0..4 by 4 : f32 < | *:4 lane 1> {\n"
+      "      %1 = load 0 [4*d0 + d1] : f32 <4 | 0:4/1 lane 1>\n"
+      "      yield %1\n"
+      "    }\n"
+      "    %3 = map add %2, %0 : f32 <>\n"
+      "    store 1 [d0] %3\n"
+      "  }\n"
+      "}\n");
+}
+
+// A sum along rows whose lanes it was loaded with is needed along columns: by another layout.
+static void test_relayout_is_put_in(void** unused) {
+  (void)unused;
+  check_layouts(
+      "kernel turn { buffer f32[256] buffer f32[16] out\n"
+      "for d0 = 0..16 by 4 {\n"
+      "%1 = reduce add over d1 = 0..16 by 4 : f32 { %0 = load 0 [16*d0 + d1] : f32\n"
+      "yield %0 }\n"
+      "%2 = map negate %1 : f32\n"
+      "store 1 [d0] %2 } }",
+      "kernel turn {\n"
+      "  buffer f32[256]\n"
+      "  buffer f32[16] out\n"
+      "  for d0 = 0..16 by 4 {\n"
+      "    %1 = reduce add over d1 = 0..16 by 4 : f32 <4 | 0:4/1 slot 1, *:4 lane 1> {\n"
+      "      %0 = load 0 [16*d0 + d1] : f32 <4x4 | 0:4/1 slot 1, 1:4/1 lane 1>\n"
+      "      yield %0\n"
+      "    }\n"
+      "    %2 = relayout %1 : f32 <4 | 0:4/1 lane 1>\n"
+      "    %3 = map negate %2 : f32 <4 | 0:4/1 lane 1>\n"
+      "    store 1 [d0] %3\n"
+      "  }\n"
+      "}\n");
+}
+
 // ---- what is refused
 
 typedef struct refusal {
@@ -294,10 +399,16 @@ static void test_run_errors(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_transpose),  cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_product),    cmocka_unit_test(test_places),
-      cmocka_unit_test(test_text),       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_transpose),
+      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_product),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_text),
+      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_run_errors),
+      cmocka_unit_test(test_lanes_follow_memory),
+      cmocka_unit_test(test_reduction_over_lanes),
+      cmocka_unit_test(test_relayout_is_put_in),
   };
   return cmocka_run_group_tests_name("tile/ir", tests, NULL, NULL);
 }

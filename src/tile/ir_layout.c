@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts of the values of a kernel (see ir.h): every operation says by constraints how its
+// operands and its result lie to each other, memory says what lanes cost, and the solver decides.
+// The rules of an operation hold both ways, so that what a store needs reaches the load, and back.
+#include <string.h>
+
+#include "tile/ir_impl.h"
+#include "tile/system.h"
+
+// Farther apart than any two elements: an address that only running can tell.
+static const int64_t FAR = (int64_t)1 << 40;
+
+// A value that an operation needs in a layout of its own place.
+typedef struct use {
+  hlo_tile_op_t* op;
+  uint32_t operand;
+} use_t;
+
+typedef struct inference {
+  hlo_tile_kernel_t* kernel;
+  const hlo_tile_target_t* target;
+  hlo_tile_system_t* system;
+  int64_t lanes;         // of the widest element
+  hlo_tile_var_t* vars;  // by value
+  uint32_t use_count;
+  use_t* uses;  // that may need a relayout
+} inference_t;
+
+// ---- candidates
+
+static int64_t largest_divisor(int64_t number, int64_t most) {
+  int64_t divisor = number < most ? number : most;
+  while (number % divisor) --divisor;
+  return divisor;
+}
+
+// Lanes along dimension `lane`, everything else in registers.
+static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, const int64_t* dims,
+                                      uint32_t lane) {
+  hlo_digit_t digits[2 * HLO_TILE_LAYOUT_MAX_RANK];
+  uint32_t count = 0;
+  int64_t slot = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    int64_t lanes = i == lane ? largest_divisor(dims[i], in->lanes) : 1, rest = dims[i] / lanes;
+    if (lanes > 1) digits[count++] = (hlo_digit_t){(int32_t)i, HLO_AXIS_LANE, lanes, 1, 1};
+    if (rest > 1) digits[count++] = (hlo_digit_t){(int32_t)i, HLO_AXIS_SLOT, rest, lanes, slot};
+    slot *= rest;
+  }
+  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, count, digits, (hlo_swizzle_t){0});
+}
+
+// A variable for the tile at a block; those of a sum have only what their operands give.
+static hlo_tile_var_t add_var(inference_t* in, const hlo_tile_block_t* block, bool is_sum) {
+  const hlo_tile_layout_t* candidates[HLO_TILE_LAYOUT_MAX_RANK + 1];
+  int64_t dims[HLO_TILE_MAX_DEPTH];
+  uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
+    in->kernel->arena->failed = true;
+    return 0;
+  }
+  // The innermost digit first.
+  for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i);
+  if (rank == 0) candidates[count++] = along(in, rank, dims, 0);
+  return hlo_tile_system_layout(in->system, "value", is_sum ? 0 : count, candidates);
+}
+
+// ---- memory
+
+// Where the tile's elements are: a digit's coefficient is its step.
+static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op) {
+  int64_t dims[HLO_TILE_MAX_DEPTH];
+  uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
+  hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_RANK];
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+  for (uint32_t i = 0; i < rank; ++i) {
+    int64_t step = hlo_expr_coefficient(op->offset, numbers[i]);
+    for (uint32_t k = 0; k < op->offset->term_count; ++k) {
+      const hlo_expr_atom_t* atom = op->offset->terms[k].atom;
+      if (atom->kind != HLO_EXPR_DIGIT && (atom->digits >> numbers[i] & 1)) step = FAR;
+    }
+    digits[i] = (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, dims[i], 1, step};
+  }
+  return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, digits, (hlo_swizzle_t){0});
+}
+
+// How many registers the loops around move for a tile of such elements.
+static double register_count(const inference_t* in, const hlo_tile_block_t* block, size_t bytes) {
+  const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
+  double points = 1;
+  for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
+    points *= (double)(loops[i]->end - loops[i]->low);
+  }
+  double count = points * (double)bytes / (double)in->target->vector_bytes;
+  return count < 1 ? 1 : count;
+}
+
+static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t dtype,
+                         hlo_tile_var_t var) {
+  const hlo_tile_layout_t* memory = memory_of(in, op);
+  if (!memory) {
+    in->kernel->arena->failed = true;
+    return;
+  }
+  size_t bytes = hlo_dtype_size_bytes(dtype);
+  // Bytes have no gathers, but one after another they still can be loaded.
+  hlo_tile_system_transfer(in->system, hlo_tile_op_name(op->kind),
+                           hlo_tile_term_layout(in->system, memory),
+                           hlo_tile_term_var(in->system, var), bytes < 4 ? 4 : (int64_t)bytes,
+                           register_count(in, op->block, bytes), 1e9);
+}
+
+// ---- operands
+
+// The dimensions that the tile at `inner` has beyond that at `outer`, a bit each.
+static uint64_t inner_dims(const hlo_tile_block_t* outer, const hlo_tile_block_t* inner) {
+  int64_t dims[HLO_TILE_MAX_DEPTH];
+  uint32_t from = hlo_tile_block_tile(outer, dims, NULL);
+  uint32_t end = hlo_tile_block_tile(inner, dims, NULL);
+  uint64_t mask = 0;
+  for (uint32_t i = from; i < end; ++i) mask |= (uint64_t)1 << i;
+  return mask;
+}
+
+// `value` is used where the tile lies as `var` says.
+static void add_operand(inference_t* in, hlo_tile_op_t* op, uint32_t operand, hlo_tile_var_t var) {
+  const hlo_tile_op_t* value = op->operands[operand];
+  const char* origin = hlo_tile_op_name(op->kind);
+  hlo_tile_system_t* s = in->system;
+  const hlo_tile_term_t* from = hlo_tile_term_var(s, in->vars[value->number]);
+  const hlo_tile_term_t* to = hlo_tile_term_var(s, var);
+  uint64_t extra = inner_dims(value->block, op->block);
+  if (extra) to = hlo_tile_term_reduce(s, to, extra);
+  // What is summed up over lanes is there for all of them, which others do not have to be.
+  bool may_change = extra || value->kind == HLO_TILE_OP_reduce ||
+                    value->kind == HLO_TILE_OP_result || value->kind == HLO_TILE_OP_constant;
+  if (!may_change) {
+    hlo_tile_system_equal(s, origin, from, to);
+    return;
+  }
+  double vectors = register_count(in, op->block, hlo_dtype_size_bytes(value->dtype));
+  hlo_tile_system_relayout(s, origin, from, to, vectors, HLO_RELAYOUT_MEMORY);
+  if (!extra) in->uses[in->use_count++] = (use_t){op, operand};
+}
+
+static void add_block(inference_t* in, const hlo_tile_block_t* block);
+
+static void add_reduce(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
+  add_block(in, &op->body);
+  const hlo_tile_op_t* yield = op->body.last;
+  const hlo_tile_op_t* value = yield->operands[0];
+  uint64_t extra = inner_dims(op->block, value->block);
+  const hlo_tile_term_t* from = hlo_tile_term_var(in->system, in->vars[value->number]);
+  if (extra) from = hlo_tile_term_reduce(in->system, from, extra);
+  hlo_tile_system_equal(in->system, "reduce", hlo_tile_term_var(in->system, var), from);
+}
+
+static void add_op(inference_t* in, hlo_tile_op_t* op) {
+  switch (op->kind) {
+    case HLO_TILE_OP_for:
+    case HLO_TILE_OP_parallel: add_block(in, &op->body); return;
+    case HLO_TILE_OP_yield: return;
+    case HLO_TILE_OP_store: {
+      hlo_tile_var_t var = add_var(in, op->block, false);
+      add_operand(in, op, 0, var);
+      add_transfer(in, op, op->operands[0]->dtype, var);
+      return;
+    }
+    default: break;
+  }
+  bool is_sum = op->kind == HLO_TILE_OP_reduce || op->kind == HLO_TILE_OP_result;
+  hlo_tile_var_t var = in->vars[op->number] = add_var(in, op->block, is_sum);
+  if (op->kind == HLO_TILE_OP_reduce) {
+    add_reduce(in, op, var);
+    return;
+  }
+  if (op->kind == HLO_TILE_OP_load) add_transfer(in, op, op->dtype, var);
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    if (op->kind == HLO_TILE_OP_result) {
+      hlo_tile_system_equal(in->system, "result", hlo_tile_term_var(in->system, var),
+                            hlo_tile_term_var(in->system, in->vars[op->operands[i]->number]));
+    } else {
+      add_operand(in, op, i, var);
+    }
+  }
+}
+
+static void add_block(inference_t* in, const hlo_tile_block_t* block) {
+  for (hlo_tile_op_t* op = block->first; op && !in->kernel->arena->failed; op = op->next) {
+    add_op(in, op);
+  }
+}
+
+// ---- the answer
+
+static void put_layouts(const inference_t* in, hlo_tile_block_t* block,
+                        const hlo_tile_value_t* values) {
+  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
+    put_layouts(in, &op->body, values);
+    if (hlo_tile_op_has_result(op)) op->layout = values[in->vars[op->number]].layout;
+  }
+}
+
+// Puts a relayout before a use whose operand lies otherwise.
+static void put_relayout(const inference_t* in, const use_t* use) {
+  hlo_tile_op_t *op = use->op, *value = op->operands[use->operand];
+  hlo_tile_block_t* block = op->block;
+  const hlo_tile_layout_t* wanted = op->layout;
+  if (!wanted || hlo_tile_layout_relayout(value->layout, wanted).kind <= HLO_RELAYOUT_RENAME)
+    return;
+  hlo_tile_op_t* before = NULL;
+  for (hlo_tile_op_t* at = block->first; at != op; at = at->next) before = at;
+  const hlo_tile_op_t fields = {.kind = HLO_TILE_OP_relayout,
+                                .dtype = value->dtype,
+                                .operand_count = 1,
+                                .operands = {value},
+                                .layout = wanted};
+  hlo_tile_op_t* relayout = hlo_tile_begin(in->kernel, block, &fields);
+  if (!relayout) return;
+  relayout->number = in->kernel->value_count++;
+  relayout->next = op;
+  if (before) {
+    before->next = relayout;
+  } else {
+    block->first = relayout;
+  }
+  op->operands[use->operand] = relayout;
+}
+
+static int64_t widest_bytes(const hlo_tile_block_t* block) {
+  int64_t widest = 1;
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    int64_t inside = widest_bytes(&op->body);
+    if (inside > widest) widest = inside;
+    if (!hlo_tile_op_has_result(op)) continue;
+    int64_t bytes = (int64_t)hlo_dtype_size_bytes(op->dtype);
+    if (bytes > widest) widest = bytes;
+  }
+  return widest;
+}
+
+static uint32_t count_operands(const hlo_tile_block_t* block) {
+  uint32_t count = 0;
+  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+    count += op->operand_count + count_operands(&op->body);
+  }
+  return count;
+}
+
+hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
+                                   uint64_t fuel) {
+  hlo_arena_t* arena = kernel->arena;
+  inference_t in = {.kernel = kernel,
+                    .target = target,
+                    .lanes = target->vector_bytes / widest_bytes(&kernel->body)};
+  if (in.lanes < 1) in.lanes = 1;
+  in.system = hlo_tile_system_create(arena, &kernel->layouts, target);
+  in.vars = hlo_arena_array(arena, kernel->value_count + 1, sizeof *in.vars);
+  in.uses = hlo_arena_array(arena, count_operands(&kernel->body) + 1, sizeof *in.uses);
+  HLO_TRY(hlo_arena_status(arena));
+  add_block(&in, &kernel->body);
+  hlo_tile_solution_t solution;
+  HLO_TRY(hlo_tile_system_solve(in.system, fuel, &solution));
+  put_layouts(&in, &kernel->body, solution.values);
+  for (uint32_t i = 0; i < in.use_count; ++i) put_relayout(&in, &in.uses[i]);
+  HLO_TRY(hlo_arena_status(arena));
+  return hlo_tile_kernel_renumber(kernel);
+}
