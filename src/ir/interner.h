@@ -8,7 +8,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define HLO_HASH_SEED 0x9e3779b97f4a7c15u
+/// Not the word that hlo_hash_word() adds first: their sum would lose the word that is hashed.
+#define HLO_HASH_SEED 0x2545f4914f6cdd1du
 
 typedef struct hlo_intern_entry {
   uint64_t hash;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/clone.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 
@@ -448,6 +449,38 @@ static void test_embedded_text(void** state) {
   hlo_module_release(m);
 }
 
+static void digest(const char* text, uint64_t* out_words) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, "test", text, strlen(text));
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_parse_module(text, strlen(text), "test", &diag, &module);
+  assert_true(hlo_status_is_ok(status));
+  status = hlo_module_digest(module, out_words);
+  assert_true(hlo_status_is_ok(status));
+  out_words[2] = hlo_module_hash(module);
+  hlo_module_release(module);
+  hlo_diag_deinit(&diag);
+}
+
+// Code is found again by digests: every element type, extent and rank has its own.
+static void test_digests_tell_types_apart(void** state) {
+  (void)state;
+  static const char* const types[] = {"5xui8", "5xi8",  "5xui16", "5xui32", "5xui64", "5xf16",
+                                      "5xbf16", "5xf32", "5xf64",  "5xi1",   "6xf32",  "5x1xf32"};
+  enum { COUNT = sizeof types / sizeof types[0] };
+  uint64_t digests[COUNT][3];
+  for (int i = 0; i < COUNT; ++i) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<%s>) -> tensor<%s> { return %%a : tensor<%s> }", types[i],
+             types[i], types[i]);
+    digest(text, digests[i]);
+    for (int k = 0; k < i; ++k) {
+      for (int w = 0; w < 3; ++w) assert_true(digests[i][w] != digests[k][w]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pretty_forms),     cmocka_unit_test(test_other_spellings),
@@ -456,6 +489,7 @@ int main(void) {
       cmocka_unit_test(test_faults),           cmocka_unit_test(test_goes_on_after_faults),
       cmocka_unit_test(test_depth_is_bounded), cmocka_unit_test(test_alias_expansion_is_bounded),
       cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
+      cmocka_unit_test(test_digests_tell_types_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
