@@ -233,9 +233,14 @@ static hlo_status_t take_constants(reader_t* r) {
                               &r->image->table);
 }
 
+// Of what code reads and writes; tokens have none.
+static uint64_t bytes_of(const hlo_type_t* type) {
+  return type->kind == HLO_TYPE_TENSOR ? hlo_type_size_bytes(type) : 0;
+}
+
 static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end, uint32_t index,
                         uint64_t size_bytes) {
-  return index < end - first && size_bytes <= hlo_type_size_bytes(type->elements[first + index]);
+  return index < end - first && size_bytes <= bytes_of(type->elements[first + index]);
 }
 
 // Whether a place is there and has room for so many bytes.
@@ -288,7 +293,7 @@ static hlo_status_t take_places(reader_t* r, const hlo_site_t* site, hlo_place_t
     const hlo_type_t* type = site_type(site->node, site, i);
     bool is_filled = record.kind == HLO_PLACE_CONSTANT && record.index < table->constant_count &&
                      !table->constants[record.index];
-    if (is_filled || !fits(r, &record, hlo_type_size_bytes(type))) {
+    if (is_filled || !fits(r, &record, bytes_of(type))) {
       return damaged("places of a call");
     }
     places[i] = place_of(&record);

@@ -334,6 +334,33 @@ static void serialized_programs_hold_code(void** state) {
   hlo_mem_free(bytes);
 }
 
+static void tokens_have_no_place(void** state) {
+  hlo_compile_cache_t* cache = open_cache(*state, false);
+  static const char text[] =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %t = stablehlo.create_token : !stablehlo.token\n"
+      "  %u = stablehlo.after_all %t, %t : !stablehlo.token\n"
+      "  %w = \"hlo.add_dependency\"(%x, %u) : (tensor<4xf32>, !stablehlo.token) -> tensor<4xf32>\n"
+      "  return %w : tensor<4xf32>\n"
+      "}\n";
+  assert_false(is_reused(text, cache));
+  assert_int_equal(is_reused(text, cache), has_code());
+  hlo_compile_cache_release(cache);
+}
+
+static void checked_code_is_not_saved(void** state) {
+  (void)state;
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.verify_each = true;
+  hlo_executable_t* executable = compile_with(kProgram, &config);
+  hlo_strbuf_t code = {0};
+  if (executable->program->save) check(executable->program->save(executable->program, &code));
+  assert_int_equal(code.length, 0);
+  hlo_strbuf_deinit(&code);
+  hlo_executable_release(executable);
+}
+
 // Whatever the image says, loading it answers: code is loaded or made again.
 static void hostile_code_is_checked(void** state) {
   (void)state;
@@ -370,6 +397,7 @@ int main(void) {
       TEST(damaged_files_are_replaced), TEST(folders_are_bounded),
       TEST(memory_is_bounded),          TEST(folders_of_others_are_not_used),
       TEST(threads_share_a_cache),      TEST(serialized_programs_hold_code),
+      TEST(tokens_have_no_place),       TEST(checked_code_is_not_saved),
       TEST(hostile_code_is_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
