@@ -251,12 +251,22 @@ static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   return widest;
 }
 
-static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
-  const hlo_tiled_space_t* space = &kernel->spaces[0];
-  kernel->lanes = 64;
+static uint32_t lanes_of_pieces(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+  uint32_t most = 64;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     uint32_t lanes = kernel->target->vector_bytes / widest_bytes(pieces->tilings[i]);
-    if (lanes < kernel->lanes) kernel->lanes = lanes;
+    if (lanes < most) most = lanes;
+  }
+  return most;
+}
+
+static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &kernel->spaces[0];
+  kernel->lanes = lanes_of_pieces(kernel, pieces);
+  if (kernel->is_small) {
+    kernel->is_vector = true;
+    kernel->loops[kernel->loop_count++] = 0;
+    return;
   }
   uint32_t none = HLO_TILED_MAX_DIGITS, edge = kernel->target->vector_registers / 2;
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
@@ -486,6 +496,37 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
   return false;
 }
 
+// Loops over several digits of a handful of elements become one vector where that can be.
+static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
+                               pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &tiling->spaces[0];
+  if (!kernel->target->has_masks || pieces->count != 1 || space->digit_count < 2 ||
+      space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
+    return hlo_ok();
+  }
+  hlo_tiling_t* whole = hlo_arena_alloc_zeroed(scratch, sizeof *whole);
+  pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
+  HLO_TRY(hlo_arena_status(scratch));
+  whole->arena = scratch;
+  whole->fusion = kernel->fusion;
+  whole->is_small = true;
+  hlo_kernel_t trial = *kernel;
+  hlo_status_t status = resolve(&trial, whole, scratch, one);
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    hlo_status_release(status);
+    return hlo_ok();
+  }
+  HLO_TRY(status);
+  if (one->count != 1 || !hlo_kernel_fits_vector(one->tilings[0], lanes_of_pieces(kernel, one))) {
+    return hlo_ok();
+  }
+  kernel->is_small = true;
+  kernel->segments = trial.segments;
+  *tiling = *whole;
+  *pieces = *one;
+  return hlo_ok();
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
@@ -493,6 +534,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   tiling->arena = scratch;
   tiling->fusion = kernel->fusion;
   HLO_TRY(resolve(kernel, tiling, scratch, pieces));
+  HLO_TRY(make_small(kernel, tiling, scratch, pieces));
   size_t bytes = tiling->space_count * sizeof *kernel->spaces;
   kernel->spaces = hlo_arena_alloc(kernel->arena, bytes);
   HLO_TRY(hlo_arena_status(kernel->arena));

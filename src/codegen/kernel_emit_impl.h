@@ -103,6 +103,14 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 /// Whether `offset` is that of whole vectors, each at a multiple of its size from the base.
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype);
 
+/// The part of an expression that is the same for all lanes.
+hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr);
+
+// ---- few elements (kernel_small.c)
+
+/// Elements that the lanes of a small kernel need in any order.
+hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
+
 // ---- values (kernel_emit.c)
 
 /// The value of an instance here: computed at most once per block. Lanes only where it depends on

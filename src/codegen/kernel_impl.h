@@ -30,6 +30,7 @@ struct hlo_kernel {
   uint32_t loops[HLO_TILED_MAX_DIGITS];
   bool is_vector;             // the last loop runs over lanes
   uint32_t lanes;             // of the widest element in a register
+  bool is_small;              // one vector holds all of the output
   bool is_transposed;         // the last two loops run in tiles that are turned in registers
   bool is_streamed;           // an output is larger than all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory
@@ -63,6 +64,9 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
 
 /// Whether a load jumps from lane to lane but is plain along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
+
+/// Whether one vector of so many lanes holds the output, and all that is read for it can be put in its order.
+bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
 /// A tiling of the kernel for one segment, digits as chosen.
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,

@@ -123,6 +123,12 @@ static hlo_vir_value_t* vector_value(hlo_emitter_t* e, hlo_vir_elem_t elem,
   return bits > wanted ? hlo_vir_convert(b, HLO_VIR_trunc, elem, value) : value;
 }
 
+hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr) {
+  hlo_vir_value_t* sum = emit_terms(e, expr, (uint64_t)1 << e->lane_digit, SKIP_DEPENDENT);
+  hlo_vir_value_t* constant = hlo_vir_iconst(e->b, expr->constant);
+  return sum ? hlo_vir_index(e->b, HLO_VIR_iadd, sum, constant) : constant;
+}
+
 hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
                                        const hlo_expr_t* expr) {
   hlo_vir_builder_t* b = e->b;

@@ -75,7 +75,7 @@ static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t dept
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at) {
-  if (t->wish) return;
+  if (t->wish || (t->is_small && t->digits[digit].space == 0)) return;
   t->wish = kind;
   t->wish_space = t->digits[digit].space;
   t->wish_digit = digit - t->spaces[t->wish_space].first_digit;

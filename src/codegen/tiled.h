@@ -77,6 +77,7 @@ typedef struct hlo_tiling {
   hlo_tiled_t* table[256];
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
+  bool is_small;        // one vector holds the output, whose digits stay whole
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;
   uint32_t wish_space, wish_digit;  // digit number inside the space

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose output is a handful of elements: one vector holds them all, whatever their
+// dimensions, and what is read in another order is a piece of memory whose lanes change places.
+#include "codegen/kernel_emit_impl.h"
+#include "codegen/math/math.h"
+
+enum { LANE_DIGIT = 0 };
+
+// ---- which lane reads what ----------------------------------------------------------------------
+
+static bool depends_on_lane(const hlo_expr_atom_t* atom) {
+  return atom->digits >> LANE_DIGIT & 1;
+}
+
+// Whether the lane decides its share of an expression alone.
+static bool is_separable(const hlo_expr_t* expr) {
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_atom_t* atom = expr->terms[i].atom;
+    if (!depends_on_lane(atom) || atom->kind == HLO_EXPR_DIGIT) continue;
+    if (atom->kind == HLO_EXPR_VALUE || atom->digits != (uint64_t)1 << LANE_DIGIT) return false;
+    for (uint32_t k = 0; k < atom->argument->term_count; ++k) {
+      if (atom->argument->terms[k].atom->kind != HLO_EXPR_DIGIT) return false;
+    }
+  }
+  return true;
+}
+
+// A lane's share of a separable expression.
+static int64_t share_of_lane(const hlo_expr_t* expr, int64_t lane) {
+  const int64_t digits[HLO_TILED_MAX_DIGITS] = {[LANE_DIGIT] = lane};
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < expr->term_count; ++i) {
+    const hlo_expr_atom_t* atom = expr->terms[i].atom;
+    if (!depends_on_lane(atom)) continue;
+    int64_t value = lane;
+    if (atom->kind != HLO_EXPR_DIGIT) {
+      int64_t argument = hlo_expr_evaluate(atom->argument, digits, NULL);
+      int64_t rest = argument % atom->divisor;
+      if (rest < 0) rest += atom->divisor;
+      value = atom->kind == HLO_EXPR_REMAINDER ? rest : (argument - rest) / atom->divisor;
+    }
+    sum += expr->terms[i].coefficient * value;
+  }
+  return sum;
+}
+
+typedef struct span {
+  int64_t low, high;  // of the lanes' shares
+} span_t;
+
+static span_t span_of(const hlo_expr_t* expr, int64_t count) {
+  span_t span = {INT64_MAX, INT64_MIN};
+  for (int64_t lane = 0; lane < count; ++lane) {
+    int64_t share = share_of_lane(expr, lane);
+    if (share < span.low) span.low = share;
+    if (share > span.high) span.high = share;
+  }
+  return span;
+}
+
+// ---- whether it can be done ---------------------------------------------------------------------
+
+static bool fits_instance(const hlo_tiled_t* tiled, int64_t count, uint32_t lanes) {
+  if (!tiled->offset || !(tiled->offset->digits >> LANE_DIGIT & 1)) return true;
+  if (tiled->kind != HLO_TILED_LOAD) {
+    return tiled->kind == HLO_TILED_INDEX &&
+           hlo_tiled_lane_access(tiled->offset, LANE_DIGIT) != HLO_LANE_UNKNOWN;
+  }
+  if (hlo_tiled_lane_access(tiled->offset, LANE_DIGIT) == HLO_LANE_PLAIN) return true;
+  if (tiled->value->type->dtype == HLO_DTYPE_PRED || !is_separable(tiled->offset)) return false;
+  span_t span = span_of(tiled->offset, count);
+  return span.high - span.low < (int64_t)lanes;
+}
+
+bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes) {
+  int64_t count = tiling->spaces[0].element_count;
+  if (tiling->spaces[0].digit_count != 1 || count < 2 || count > (int64_t)lanes) return false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (!fits_instance(tiling->instances[i], count, lanes)) return false;
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    if (hlo_tiled_lane_access(tiling->output_offsets[i], LANE_DIGIT) != HLO_LANE_PLAIN) return false;
+  }
+  return true;
+}
+
+// ---- loads --------------------------------------------------------------------------------------
+
+static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
+  return bits == 8 ? HLO_VIR_I8 : bits == 16 ? HLO_VIR_I16 : bits == 32 ? HLO_VIR_I32 : HLO_VIR_I64;
+}
+
+// The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.
+static hlo_vir_value_t* lane_places(hlo_emitter_t* e, const hlo_expr_t* offset, int64_t count,
+                                    int64_t low, hlo_vir_type_t type) {
+  uint8_t bytes[HLO_VIR_MAX_LANES * sizeof(int64_t)] = {0};
+  hlo_vir_type_t places = hlo_vir_type(integer_of(type), type.lanes);
+  uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)places.elem) / 8;
+  bool is_own = true;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    int64_t place = share_of_lane(offset, lane) - low;
+    is_own &= place == lane;
+    bytes[lane * width] = (uint8_t)place;  // below 64, little-endian
+  }
+  if (is_own) return NULL;
+  uint32_t blob = hlo_vir_module_add_blob(e->b->module, bytes, (size_t)width * type.lanes);
+  hlo_vir_value_t* base =
+      hlo_vir_emit(e->b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
+  return hlo_vir_emit(e->b, HLO_VIR_load, places, HLO_VIR_INVARIANT | HLO_VIR_FIXED, 0, 1, &base);
+}
+
+hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
+  hlo_vir_builder_t* b = e->b;
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  int64_t count = e->kernel->spaces[0].element_count;
+  span_t span = span_of(tiled->offset, count);
+  uint64_t width = (uint64_t)(span.high - span.low + 1);
+  hlo_vir_value_t* first = hlo_emit_common_index(e, tiled->offset);
+  first = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, span.low));
+  first = hlo_vir_index(b, HLO_VIR_imul, first,
+                        hlo_vir_iconst(b, (int64_t)hlo_dtype_size_bytes(dtype)));
+  uint64_t active = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+  hlo_element_address_t address = {
+      .base = hlo_vir_index(b, HLO_VIR_iadd, e->addresses[tiled->input], first),
+      .mask = hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
+                           (int64_t)active, 0, NULL),
+      .flags = flags};
+  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, e->lanes, &address);
+  hlo_vir_value_t* places = lane_places(e, tiled->offset, count, span.low, value->type);
+  if (!places) return value;
+  return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, places});
+}
