@@ -119,24 +119,44 @@ static void copy_inline(const entry_t* entry, hlo_vir_builder_t* b, const hlo_co
   }
 }
 
+// Memory that a register is copied from or to; of an array only its elements.
+static hlo_element_address_t address_of_copy(const entry_t* entry, hlo_vir_builder_t* b,
+                                             hlo_place_t place, const hlo_copy_t* copy,
+                                             const hlo_plan_register_t* r) {
+  hlo_element_address_t address = {.base = place_address(entry, b, place)};
+  if (r->is_vector) {
+    uint64_t count = copy->size_bytes / hlo_dtype_size_bytes(r->dtype);
+    address.mask = hlo_vir_emit(b, HLO_VIR_mask_const,
+                                hlo_vir_type(HLO_VIR_MASK, entry->values->lanes), 0,
+                                (int64_t)((UINT64_C(1) << count) - 1), 0, NULL);
+  }
+  return address;
+}
+
 // A copy from or to a register.
 static void copy_value(const entry_t* entry, hlo_vir_builder_t* b, const hlo_copy_t* copy) {
   bool is_read = copy->from.kind == HLO_PLACE_REGISTER;
-  hlo_dtype_t dtype = entry->plan->registers[is_read ? copy->from.index : copy->to.index];
+  const hlo_plan_register_t* r =
+      &entry->plan->registers[is_read ? copy->from.index : copy->to.index];
   hlo_vir_value_t* value;
   if (is_read) {
     value = hlo_entry_values_read(entry->values, copy->from.index);
-  } else if (copy->from.kind == HLO_PLACE_CONSTANT) {
-    value = hlo_scalar_constant(b, dtype, entry->table->constants[copy->from.index]);
+  } else if (copy->from.kind == HLO_PLACE_CONSTANT && !r->is_vector) {
+    value = hlo_scalar_constant(b, r->dtype, entry->table->constants[copy->from.index]);
   } else {
-    hlo_element_address_t address = {.base = place_address(entry, b, copy->from)};
-    value = hlo_scalar_load(b, dtype, &address);
+    hlo_element_address_t address = address_of_copy(entry, b, copy->from, copy, r);
+    value = r->is_vector ? hlo_elementwise_load(b, r->dtype, entry->values->lanes, &address)
+                         : hlo_scalar_load(b, r->dtype, &address);
   }
   if (copy->to.kind == HLO_PLACE_REGISTER) {
     hlo_entry_values_write(entry->values, copy->to.index, value);
+    return;
+  }
+  hlo_element_address_t address = address_of_copy(entry, b, copy->to, copy, r);
+  if (r->is_vector) {
+    hlo_elementwise_store(b, r->dtype, value, &address);
   } else {
-    hlo_element_address_t address = {.base = place_address(entry, b, copy->to)};
-    hlo_scalar_store(b, dtype, value, &address);
+    hlo_scalar_store(b, r->dtype, value, &address);
   }
 }
 
@@ -531,7 +551,7 @@ hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   hlo_entry_values_t values;
-  hlo_entry_values_init(&values, plan, table, &b, arena);
+  hlo_entry_values_init(&values, plan, table, target, &b, arena);
   HLO_TRY(hlo_arena_status(arena));
   entry.values = &values;
   watch(&entry, &b, HLO_WATCH_START, NULL);

@@ -63,9 +63,10 @@ static void load_arguments(hlo_entry_values_t* values) {
 }
 
 void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
-                           const hlo_site_table_t* table, hlo_vir_builder_t* b,
-                           hlo_arena_t* arena) {
+                           const hlo_site_table_t* table, const hlo_target_t* target,
+                           hlo_vir_builder_t* b, hlo_arena_t* arena) {
   *values = (hlo_entry_values_t){.plan = plan, .table = table, .b = b, .arena = arena};
+  values->lanes = target->vector_bytes / (uint32_t)sizeof(float);
   values->registers = hlo_arena_array(arena, plan->register_count, sizeof *values->registers);
   values->arguments = hlo_arena_array(arena, plan->argument_count, sizeof *values->arguments);
   if (!arena->failed) load_arguments(values);
@@ -96,7 +97,9 @@ static hlo_vir_value_t* value_of_var(hlo_vir_builder_t* b, hlo_vir_value_t* var)
 
 static hlo_vir_value_t* zero(const hlo_entry_values_t* values, uint32_t number) {
   static const uint8_t bytes[16];
-  return hlo_scalar_constant(values->b, values->plan->registers[number], bytes);
+  const hlo_plan_register_t* r = &values->plan->registers[number];
+  if (r->is_vector) return hlo_elementwise_constant(values->b, r->dtype, values->lanes, bytes);
+  return hlo_scalar_constant(values->b, r->dtype, bytes);
 }
 
 hlo_vir_value_t* hlo_entry_values_read(hlo_entry_values_t* values, uint32_t number) {

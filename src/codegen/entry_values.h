@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single elements that an entry function keeps as values instead of in memory: the plan's
+// The single elements and small arrays that an entry function keeps as values instead of in memory: the plan's
 // registers, scalar constants, and scalar arguments read inside loops.
 //
 // A register is a plain value wherever one definition reaches its uses. Where several do, in a loop
@@ -21,6 +21,7 @@ typedef struct hlo_entry_values {
   const hlo_plan_t* plan;
   const hlo_site_table_t* table;
   hlo_vir_builder_t* b;
+  uint32_t lanes;  // of vectors of f32
   hlo_arena_t* arena;
   hlo_entry_register_t* registers;
   hlo_vir_value_t** arguments;  // by number; NULL: in memory
@@ -30,8 +31,8 @@ typedef struct hlo_entry_values {
 
 /// errors: sticky in the arena
 void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
-                           const hlo_site_table_t* table, hlo_vir_builder_t* b,
-                           hlo_arena_t* arena);
+                           const hlo_site_table_t* table, const hlo_target_t* target,
+                           hlo_vir_builder_t* b, hlo_arena_t* arena);
 /// A value of one element as INDEX or one lane; NULL when it lies in memory only.
 hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_value_t* value);
 hlo_vir_value_t* hlo_entry_values_read(hlo_entry_values_t* values, uint32_t number);

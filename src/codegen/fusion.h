@@ -84,6 +84,8 @@ int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output);
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel);
 /// Whether that goes for an output, too.
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output);
+/// Likewise for arrays of f32 that one vector of so many lanes holds, in row-major order; 0: not at all.
+uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel);
 /// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the fusion's
 /// inputs, then outputs, then the scratch memory if there is any, different ones never overlapping but as
 /// hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one. site_of(context, node): the site

@@ -671,9 +671,20 @@ bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
          !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 
+uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
+  bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
+                !kernel->is_transposed && !kernel->is_streamed;
+  return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes : 0;
+}
+
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
-  return hlo_kernel_reads_values(kernel) && kernel->loop_count == 0 &&
-         kernel->segment_count == 1 && hlo_kernel_updates(kernel, output) < 0;
+  if (!hlo_kernel_reads_values(kernel) || kernel->segment_count != 1 ||
+      hlo_kernel_updates(kernel, output) >= 0) {
+    return false;
+  }
+  if (kernel->loop_count == 0) return true;
+  return kernel->is_vector && kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
+         kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
 }
 
 int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output) {

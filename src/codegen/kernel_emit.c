@@ -22,6 +22,7 @@ static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* t
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->value->type->dtype;
   hlo_vir_value_t* given = given_value(e, tiled);
+  if (given && given->type.lanes > 1) return hlo_emit_from_vector(e, tiled, given);
   if (given) return hlo_scalar_is_index(dtype) ? hlo_scalar_to_lane(e->b, dtype, given) : given;
   hlo_vir_value_t* base = e->addresses[tiled->input];
   if (!hlo_emitter_has_lanes(e, tiled->digits)) {

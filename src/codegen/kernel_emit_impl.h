@@ -111,6 +111,10 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 /// Elements that the lanes of a small kernel need in any order.
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
+/// The same from an array that is a value instead of memory.
+hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
+                                      hlo_vir_value_t* array);
+
 // ---- values (kernel_emit.c)
 
 /// The value of an instance here: computed at most once per block. Lanes only where it depends on

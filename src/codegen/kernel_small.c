@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose output is a handful of elements: one vector holds them all, whatever their
-// dimensions, and what is read in another order is a piece of memory whose lanes change places.
+// dimensions, and what is read in another order is a piece of memory whose lanes change places. The
+// same for arrays that are values of the program around a kernel.
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
@@ -130,4 +131,54 @@ hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
   hlo_vir_value_t* places = lane_places(e, tiled->offset, count, span.low, value->type);
   if (!places) return value;
   return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, places});
+}
+
+// ---- arrays in registers ------------------------------------------------------------------------
+
+static hlo_vir_value_t* permute(hlo_emitter_t* e, hlo_vir_value_t* array, hlo_vir_value_t* places) {
+  // Lanes that nothing is wanted in may name any place.
+  hlo_vir_value_t* last = hlo_vir_const_bits(e->b, places->type, array->type.lanes - 1);
+  places = hlo_vir_binary(e->b, HLO_VIR_and, places, last);
+  return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
+                      (hlo_vir_value_t*[]){array, places});
+}
+
+static hlo_vir_value_t* one_lane(hlo_emitter_t* e, const hlo_tiled_t* tiled,
+                                 hlo_vir_value_t* array) {
+  hlo_vir_type_t places = hlo_vir_type(integer_of(array->type), array->type.lanes);
+  hlo_vir_value_t* index = hlo_emit_index(e, tiled->offset);
+  if (index->op != HLO_VIR_iconst || index->imm) {
+    array = permute(e, array, hlo_vir_emit(e->b, HLO_VIR_splat_index, places, 0, 0, 1, &index));
+  }
+  while (array->type.lanes > 1) {
+    hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)array->type.elem, array->type.lanes / 2);
+    array = hlo_vir_emit(e->b, HLO_VIR_lower_half, half, 0, 0, 1, &array);
+  }
+  return array;
+}
+
+hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
+                                      hlo_vir_value_t* array) {
+  const hlo_expr_t* offset = tiled->offset;
+  if (!hlo_emitter_has_lanes(e, tiled->digits)) return one_lane(e, tiled, array);
+  hlo_vir_elem_t elem = integer_of(array->type);
+  if (!e->kernel->is_small || e->lane_digit != LANE_DIGIT) {
+    hlo_vir_value_t* first = hlo_emit_index(e, offset);
+    bool is_whole = hlo_tiled_lane_access(offset, e->lane_digit) == HLO_LANE_PLAIN &&
+                    first->op == HLO_VIR_iconst && first->imm == 0;
+    return is_whole ? array : permute(e, array, hlo_emit_vector_index(e, elem, offset));
+  }
+  hlo_vir_value_t* common = hlo_emit_common_index(e, offset);
+  bool is_known = common->op == HLO_VIR_iconst;
+  hlo_vir_value_t* places = lane_places(e, offset, e->kernel->spaces[0].element_count,
+                                        is_known ? -common->imm : 0, array->type);
+  if (is_known) {
+    if (!places) return array;
+    return hlo_vir_emit(e->b, HLO_VIR_permute, array->type, 0, 0, 2,
+                        (hlo_vir_value_t*[]){array, places});
+  }
+  hlo_vir_type_t type = hlo_vir_type(elem, array->type.lanes);
+  if (!places) places = hlo_vir_emit(e->b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+  common = hlo_vir_emit(e->b, HLO_VIR_splat_index, type, 0, 0, 1, &common);
+  return permute(e, array, hlo_vir_binary(e->b, HLO_VIR_add, places, common));
 }

@@ -209,7 +209,11 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   }
   const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
   if (a->kind == HLO_PLACE_REGISTER || b->kind == HLO_PLACE_REGISTER) {
-    if (a->kind != b->kind || a->dtype != b->dtype || buffers_conflict(planner, x, y)) return false;
+    size_t bytes = hlo_dtype_size_bytes(a->dtype);
+    if (a->kind != b->kind || a->dtype != b->dtype ||
+        (a->size_bytes > bytes) != (b->size_bytes > bytes) || buffers_conflict(planner, x, y)) {
+      return false;
+    }
     append_buffer(planner, x, y);
     return true;
   }

@@ -52,6 +52,12 @@ typedef struct hlo_plan_constant {
   bool is_read;  // by a step; else only copied from
 } hlo_plan_constant_t;
 
+/// One element, or an array that one vector holds.
+typedef struct hlo_plan_register {
+  hlo_dtype_t dtype;
+  bool is_vector;
+} hlo_plan_register_t;
+
 /// owner: the arena given to hlo_plan_create(). threads: immutable.
 typedef struct hlo_plan {
   const hlo_func_t* func;
@@ -66,7 +72,7 @@ typedef struct hlo_plan {
                             // its region
   hlo_plan_constant_t* constants;
   uint32_t register_count;
-  hlo_dtype_t* registers;  // element types
+  hlo_plan_register_t* registers;
   const bool* may_donate;  // [argument][result]: may be the same memory when running
   uint64_t temporary_bytes;
   bool is_checked;  // code is to check its memory while it runs

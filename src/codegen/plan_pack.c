@@ -351,13 +351,14 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
 
 static hlo_status_t number_registers(hlo_planner_t* planner) {
   hlo_plan_t* plan = planner->plan;
-  plan->registers = hlo_arena_array(planner->arena, planner->buffer_count, sizeof(hlo_dtype_t));
+  plan->registers = hlo_arena_array(planner->arena, planner->buffer_count, sizeof *plan->registers);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     hlo_plan_buffer_t* buffer = &planner->buffers[b];
     if (buffer->kind != HLO_PLACE_REGISTER || buffer->joined != b) continue;
     buffer->index = plan->register_count;
-    plan->registers[plan->register_count++] = buffer->dtype;
+    plan->registers[plan->register_count++] = (hlo_plan_register_t){
+        buffer->dtype, buffer->size_bytes > hlo_dtype_size_bytes(buffer->dtype)};
   }
   return hlo_ok();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values never reach memory: single elements that only kernels in line, loops, branches and
+// Which values never reach memory: single elements, and arrays of f32 that one vector holds, that only kernels in line, loops, branches and
 // copies deal with. All values of a class agree, and so do a loop's slot and what comes out of it,
 // which are one buffer.
 #include "codegen/elementwise.h"
@@ -10,24 +10,49 @@ static bool has_one_element(const hlo_value_t* value) {
          hlo_elementwise_supports_dtype(value->type->dtype);
 }
 
+// lanes: of vectors that hold arrays; 0: no kernel takes them.
+static bool fits_register(const hlo_value_t* value, uint32_t lanes) {
+  if (has_one_element(value)) return true;
+  return value->type->kind == HLO_TYPE_TENSOR && value->type->dtype == HLO_DTYPE_F32 &&
+         hlo_type_element_count(value->type) > 1 &&
+         hlo_type_element_count(value->type) <= (int64_t)lanes;
+}
+
+static uint32_t most_lanes(const hlo_plan_t* plan) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < plan->schedule->fusion_count; ++i) {
+    uint32_t lanes = plan->kernels[i] ? hlo_kernel_value_lanes(plan->kernels[i]) : 0;
+    if (lanes > most) most = lanes;
+  }
+  return most;
+}
+
+// Whether a kernel takes, or gives, the value of a register.
+static bool fits_kernel(const hlo_kernel_t* kernel, const hlo_value_t* value) {
+  int64_t count = hlo_type_element_count(value->type);
+  if (count == 1) return hlo_kernel_reads_values(kernel);
+  return count <= (int64_t)hlo_kernel_value_lanes(kernel);
+}
+
 static void keep_in_memory(hlo_planner_t* planner, const hlo_value_t* value) {
   planner->in_register[hlo_planner_root(planner, value)] = false;
 }
 
 // A class of single elements of one type that the program makes itself.
 static void find_candidates(hlo_planner_t* planner) {
-  uint32_t count = planner->module->value_count;
+  uint32_t count = planner->module->value_count, lanes = most_lanes(planner->plan);
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_value_t* value = planner->values[i];
     if (!value || planner->parents[i] != i) continue;
     bool is_argument = value->region == planner->plan->func->body && !value->def;
-    planner->in_register[i] = has_one_element(value) && !is_argument && !hlo_plan_is_constant(value);
+    planner->in_register[i] =
+        fits_register(value, lanes) && !is_argument && !hlo_plan_is_constant(value);
   }
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_value_t* value = planner->values[i];
     if (!value) continue;
     const hlo_value_t* root = planner->values[hlo_planner_root(planner, value)];
-    if (!has_one_element(value) || value->type->dtype != root->type->dtype) {
+    if (!fits_register(value, lanes) || value->type->dtype != root->type->dtype) {
       keep_in_memory(planner, value);
     }
   }
@@ -36,10 +61,12 @@ static void find_candidates(hlo_planner_t* planner) {
 static void scan_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    if (!hlo_kernel_reads_values(kernel)) keep_in_memory(planner, fusion->inputs[i]);
+    if (!fits_kernel(kernel, fusion->inputs[i])) keep_in_memory(planner, fusion->inputs[i]);
   }
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
-    if (!hlo_kernel_gives_value(kernel, o)) keep_in_memory(planner, fusion->outputs[o]);
+    if (!fits_kernel(kernel, fusion->outputs[o]) || !hlo_kernel_gives_value(kernel, o)) {
+      keep_in_memory(planner, fusion->outputs[o]);
+    }
     int32_t updated = hlo_kernel_updates(kernel, o);
     if (updated >= 0) keep_in_memory(planner, fusion->inputs[updated]);
   }

@@ -233,3 +233,88 @@ func.func @main(%x: tensor<32x256xf32>, %w: tensor<256x512xf32>, %v: tensor<512x
     }
   return %0#1, %0#3 : tensor<32x256xf32>, tensor<i32>
 }
+// -----
+// Small arrays as loop values: multiplied, transposed, sliced at places that only running tells, reduced.
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<7xf32>, %w: tensor<30x2x3xf32>, %turns: tensor<i32>)
+    -> (tensor<4x4xf32>, tensor<7xf32>, tensor<f32>, tensor<30xf32>, tensor<3x2xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %least = stablehlo.constant dense<20> : tensor<i32>
+  %most = stablehlo.constant dense<30> : tensor<i32>
+  %limit = stablehlo.clamp %least, %turns, %most : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %outs = stablehlo.constant dense<0.0> : tensor<30xf32>
+  %eighth = stablehlo.constant dense<0.125> : tensor<4x4xf32>
+  %scale = stablehlo.constant dense<0.5> : tensor<7xf32>
+  %flat = stablehlo.constant dense<1.0> : tensor<3x2xf32>
+  %0:6 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %s = %init, %out = %outs, %c = %flat)
+      : tensor<i32>, tensor<4x4xf32>, tensor<7xf32>, tensor<f32>, tensor<30xf32>, tensor<3x2xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %k = stablehlo.and %i, %three : tensor<i32>
+      %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      %m = stablehlo.dot_general %a, %t, contracting_dims = [1] x [0]
+          : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %n = stablehlo.multiply %m, %eighth : tensor<4x4xf32>
+      %h = stablehlo.tanh %n : tensor<4x4xf32>
+      %row = stablehlo.dynamic_slice %h, %k, %zero, sizes = [1, 4]
+          : (tensor<4x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+      %line = stablehlo.reshape %row : (tensor<1x4xf32>) -> tensor<4xf32>
+      %grid = stablehlo.broadcast_in_dim %line, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
+      %a2 = stablehlo.subtract %h, %grid : tensor<4x4xf32>
+      %back = stablehlo.reverse %b, dims = [0] : tensor<7xf32>
+      %half = stablehlo.multiply %back, %scale : tensor<7xf32>
+      %e = stablehlo.dynamic_slice %b, %i, sizes = [1] : (tensor<7xf32>, tensor<i32>) -> tensor<1xf32>
+      %b2 = stablehlo.dynamic_update_slice %half, %e, %k
+          : (tensor<7xf32>, tensor<1xf32>, tensor<i32>) -> tensor<7xf32>
+      %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+      %sum = stablehlo.reduce(%a2 init: %f) applies stablehlo.add across dimensions = [0, 1]
+          : (tensor<4x4xf32>, tensor<f32>) -> tensor<f32>
+      %s2 = stablehlo.maximum %s, %sum : tensor<f32>
+      %u = stablehlo.reshape %sum : (tensor<f32>) -> tensor<1xf32>
+      %out2 = stablehlo.dynamic_update_slice %out, %u, %i
+          : (tensor<30xf32>, tensor<1xf32>, tensor<i32>) -> tensor<30xf32>
+      %q = stablehlo.dynamic_slice %w, %i, %zero, %zero, sizes = [1, 2, 3]
+          : (tensor<30x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x3xf32>
+      %v = stablehlo.reshape %q : (tensor<1x2x3xf32>) -> tensor<2x3xf32>
+      %vt = stablehlo.transpose %v, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+      %d = stablehlo.add %vt, %c : tensor<3x2xf32>
+      %g = stablehlo.compare GT, %f, %s : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %c2 = "stablehlo.if"(%g) ({
+        %z = stablehlo.cosine %d : tensor<3x2xf32>
+        "stablehlo.return"(%z) : (tensor<3x2xf32>) -> ()
+      }, {
+        "stablehlo.return"(%c) : (tensor<3x2xf32>) -> ()
+      }) : (tensor<i1>) -> tensor<3x2xf32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %a2, %b2, %s2, %out2, %c2
+          : tensor<i32>, tensor<4x4xf32>, tensor<7xf32>, tensor<f32>, tensor<30xf32>, tensor<3x2xf32>
+    }
+  return %0#1, %0#2, %0#3, %0#4, %0#5
+      : tensor<4x4xf32>, tensor<7xf32>, tensor<f32>, tensor<30xf32>, tensor<3x2xf32>
+}
+// -----
+// Small products and rearrangements of several types, without a loop.
+func.func @main(%x: tensor<2x3xf64>, %y: tensor<3x2xf64>, %a: tensor<3x5xi8>, %h: tensor<2x2x2xbf16>,
+                %p: tensor<2x4xi1>, %k: tensor<3x4xi32>)
+    -> (tensor<2x2xf64>, tensor<5x3xi8>, tensor<2x2x2xbf16>, tensor<4x2xi1>, tensor<12xi32>, tensor<2x2xi32>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<2x3xf64>, tensor<3x2xf64>) -> tensor<2x2xf64>
+  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x5xi8>) -> tensor<5x3xi8>
+  %1 = stablehlo.multiply %t, %t : tensor<5x3xi8>
+  %u = stablehlo.transpose %h, dims = [2, 0, 1] : (tensor<2x2x2xbf16>) -> tensor<2x2x2xbf16>
+  %2 = stablehlo.exponential %u : tensor<2x2x2xbf16>
+  %q = stablehlo.transpose %p, dims = [1, 0] : (tensor<2x4xi1>) -> tensor<4x2xi1>
+  %3 = stablehlo.not %q : tensor<4x2xi1>
+  %v = stablehlo.reverse %k, dims = [0] : tensor<3x4xi32>
+  %r = stablehlo.transpose %v, dims = [1, 0] : (tensor<3x4xi32>) -> tensor<4x3xi32>
+  %s = stablehlo.reshape %r : (tensor<4x3xi32>) -> tensor<12xi32>
+  %4 = stablehlo.negate %s : tensor<12xi32>
+  %w = stablehlo.slice %k [0:3:2, 1:4:2] : (tensor<3x4xi32>) -> tensor<2x2xi32>
+  %5 = stablehlo.add %w, %w : tensor<2x2xi32>
+  return %0, %1, %2, %3, %4, %5
+      : tensor<2x2xf64>, tensor<5x3xi8>, tensor<2x2x2xbf16>, tensor<4x2xi1>, tensor<12xi32>, tensor<2x2xi32>
+}
