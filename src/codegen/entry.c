@@ -35,6 +35,18 @@ static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b
   return hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)offset, entry->load_flags);
 }
 
+// Made again by whoever needs it: accesses fold it, and hundreds of them would not stay in registers.
+static hlo_vir_value_t* add_offset(hlo_vir_builder_t* b, hlo_vir_value_t* base,
+                                   uint64_t offset_bytes) {
+  if (offset_bytes == 0) return base;
+  hlo_vir_value_t* offset = hlo_vir_iconst(b, (int64_t)offset_bytes);
+  bool was_plain = b->is_plain;
+  b->is_plain = true;
+  hlo_vir_value_t* address = hlo_vir_index(b, HLO_VIR_iadd, base, offset);
+  b->is_plain = was_plain;
+  return address;
+}
+
 static hlo_vir_value_t* place_address(const entry_t* entry, hlo_vir_builder_t* b,
                                       hlo_place_t place) {
   switch (place.kind) {
@@ -52,11 +64,9 @@ static hlo_vir_value_t* place_address(const entry_t* entry, hlo_vir_builder_t* b
       hlo_vir_value_t* constants = hlo_vir_iload(b, program, 0, entry->load_flags);
       return hlo_vir_iload(b, constants, (int64_t)place.index * WORD_BYTES, entry->load_flags);
     }
-    case HLO_PLACE_TEMPORARY: {
-      hlo_vir_value_t* base = frame_pointer(entry, b, offsetof(hlo_frame_t, temporaries));
-      if (place.offset_bytes == 0) return base;
-      return hlo_vir_index(b, HLO_VIR_iadd, base, hlo_vir_iconst(b, (int64_t)place.offset_bytes));
-    }
+    case HLO_PLACE_TEMPORARY:
+      return add_offset(b, frame_pointer(entry, b, offsetof(hlo_frame_t, temporaries)),
+                        place.offset_bytes);
   }
   return hlo_vir_iconst(b, 0);
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "codegen/dot/matmul.h"
+#include "codegen/elementwise.h"
 #include "codegen/fusion_key.h"
 #include "codegen/tiled.h"
 
@@ -32,6 +33,7 @@ typedef struct placing {
   uint32_t position;     // in its region
   int32_t group;         // NONE
   bool is_fusible, is_cheap;
+  uint8_t spread;        // not 0: made of much less by broadcasts and this many ops in a row, or one less
   bool is_everywhere;    // cheap and used by several fusions: computed in each
 } placing_t;
 
@@ -417,6 +419,26 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
 
 // ---- sequences
 
+// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again than read
+// from memory.
+static uint8_t spread_of(const fuser_t* f, const hlo_node_t* node) {
+  enum { FEWER = 8, IN_A_ROW = 4 };
+  if (node->op == HLO_OP_constant) return 1;
+  if (node->op == HLO_OP_broadcast_in_dim) {
+    int64_t count = hlo_type_element_count(hlo_node_operand_type(node, 0));
+    return count <= hlo_type_element_count(node->results[0].type) / FEWER;
+  }
+  if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return 0;
+  uint8_t most = 0;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_node_t* def = hlo_node_operand(node, i)->def;
+    uint8_t spread = def && def->parent == node->parent ? place_of(f, def)->spread : 0;
+    if (spread == 0 || spread == IN_A_ROW) return 0;
+    if (spread > most) most = spread;
+  }
+  return most ? most + 1 : 0;
+}
+
 static void number_nodes(fuser_t* f, const hlo_region_t* region) {
   uint32_t position = 0;
   for (hlo_node_t* node = region->first; node; node = node->next) {
@@ -427,6 +449,9 @@ static void number_nodes(fuser_t* f, const hlo_region_t* region) {
                                            .group = NONE,
                                            .is_fusible = is_fusible,
                                            .is_cheap = is_fusible && is_cheap_op(node)};
+    if (!is_fusible) continue;
+    f->placings[node->index].spread = spread_of(f, node);
+    f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;
   }
 }
 

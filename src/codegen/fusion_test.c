@@ -151,6 +151,32 @@ static void other_constants_are_other_fusions(void** state) {
   drop(&f);
 }
 
+// Both reductions make the differences of all pairs again; nothing of that size is in memory.
+static void spread_values_are_not_memory(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<96xf32>, %y: tensor<160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<160xf32>) -> tensor<96x160xf32>\n"
+       "  %c = stablehlo.subtract %a, %b : tensor<96x160xf32>\n"
+       "  %d = stablehlo.multiply %c, %c : tensor<96x160xf32>\n"
+       "  %r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+       "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
+       "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.maximum across dimensions = [1]\n"
+       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+       "  return %r, %s : tensor<96xf32>, tensor<96xf32>\n}\n",
+       &f);
+  for (uint32_t i = 0; i < f.schedule->sequences[0].step_count; ++i) {
+    const hlo_fusion_t* fusion = fusion_at(&f, i);
+    for (uint32_t o = 0; o < fusion->output_count; ++o) {
+      assert_int_equal(fusion->outputs[o]->type->rank, 1);
+    }
+  }
+  drop(&f);
+}
+
 // ---- growth
 
 typedef struct cost {
@@ -192,6 +218,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
+      cmocka_unit_test(spread_values_are_not_memory),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
   };

@@ -410,7 +410,7 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
   }
   f->frame_bytes = align_up(f->frame_bytes, 64);
   if (f->frame_bytes > HLO_X86_MAX_STACK_BYTES) {
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "%s: %u bytes of stack, more than %d",
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s: %u bytes of stack, more than %d",
                              f->vir->name, f->frame_bytes, HLO_X86_MAX_STACK_BYTES);
   }
   return hlo_ok();
