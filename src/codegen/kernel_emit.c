@@ -194,7 +194,12 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     case HLO_TILED_LOAD: value = emit_load(e, tiled); break;
     case HLO_TILED_CONSTANT: value = emit_constant(e, tiled, 1); break;
     case HLO_TILED_INDEX: value = emit_iota(e, tiled); break;
-    case HLO_TILED_COMPUTE: value = emit_compute(e, tiled); break;
+    case HLO_TILED_COMPUTE:
+      value = hlo_emit_kept(e, tiled);
+      if (value) break;
+      value = emit_compute(e, tiled);
+      hlo_emit_keep(e, tiled, value);
+      break;
     case HLO_TILED_GUARD: value = emit_guard(e, tiled); break;
     case HLO_TILED_PRODUCT:
     case HLO_TILED_DOT: break;  // never asked for
@@ -333,6 +338,7 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->bound = 0;
   e->lane_digit = HLO_NO_DIGIT;
   e->mask = NULL;
+  hlo_emit_find_kept(e);
   return hlo_ok();
 }
 

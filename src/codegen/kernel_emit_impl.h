@@ -2,7 +2,8 @@
 // What the files that make vector IR of a kernel share. kernel_emit.c walks the loops and the
 // values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
 // kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
-// kernel_transpose.c tiles that are turned in registers.
+// kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
+// twice.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -17,6 +18,11 @@ enum {
   HLO_MAX_SIBLINGS = 8,  // reductions in the same loops
   HLO_MAX_ACCUMULATORS = 2 * HLO_MAX_SIBLINGS,
 };
+
+/// A row that a reduction computes and an output needs again (kernel_keep.c); NULLs: none.
+typedef struct hlo_kept_row {
+  const hlo_tiled_t *reduction, *first, *again;
+} hlo_kept_row_t;
 
 /// Where emission is: digits with values, which one runs over lanes, what is computed already.
 typedef struct hlo_emitter {
@@ -35,6 +41,7 @@ typedef struct hlo_emitter {
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
   bool is_streaming;     // outputs are aligned to vectors here, and large
   hlo_arena_t* scratch;  // until the segment ends
+  hlo_kept_row_t kept;
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
   hlo_vir_value_t** done;     // by instance; NULL: not computed
   hlo_vir_value_t** scalars;  // likewise, as INDEX
@@ -172,6 +179,15 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_
 /// Loops over all digits of a reduction but one; HLO_NO_DIGIT: over all.
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+
+// ---- rows that are kept (kernel_keep.c)
+
+/// Chooses the row of this segment.
+void hlo_emit_find_kept(hlo_emitter_t* e);
+/// The value from the row; NULL if it is not of one, or is to be computed here.
+hlo_vir_value_t* hlo_emit_kept(hlo_emitter_t* e, const hlo_tiled_t* tiled);
+/// Keeps the value if it is of the row.
+void hlo_emit_keep(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value);
 
 // ---- transpositions (kernel_transpose.c)
 

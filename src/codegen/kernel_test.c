@@ -417,6 +417,26 @@ static void test_rolls(void** state) {
         "return %10 : tensor<19x37xf32>\n}", 1, 0);
 }
 
+// Large enough for several chunks: the row of exponentials is kept between the two loops over it.
+static void test_kept_rows(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "bf16"};
+  for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    const char* t = types[i];
+    char text[2048];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<400x201x%s>) -> tensor<400x201x%s> {\n"
+             "%%z = stablehlo.constant dense<0.0> : tensor<%s>\n"
+             "%%n = stablehlo.negate %%a : tensor<400x201x%s>\n"
+             "%%e = stablehlo.exponential %%n : tensor<400x201x%s>\n"
+             "%%s = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [1] : (tensor<400x201x%s>, tensor<%s>) -> tensor<400x%s>\n"
+             "%%b = stablehlo.broadcast_in_dim %%s, dims = [0] : (tensor<400x%s>) -> tensor<400x201x%s>\n"
+             "%%r = stablehlo.divide %%e, %%b : tensor<400x201x%s>\n"
+             "return %%r : tensor<400x201x%s>\n}", t, t, t, t, t, t, t, t, t, t, t, t);
+    check(text, 1, i ? 1e-2 : 1e-5);
+  }
+}
+
 // Tiles, what is left of them at both edges, several operands, and what cannot be in tiles.
 static void test_transpositions(void** state) {
   (void)state;
@@ -778,7 +798,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
