@@ -5,6 +5,7 @@
 #include "compiler/cache.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,11 +62,18 @@ static uint64_t hash_target(uint64_t h, const hlo_target_t* target) {
   return hlo_hash_bytes(words, sizeof words, h);
 }
 
+// Of this build of the library; found once.
+static uint8_t build[BUILD_ID_BYTES];
+static size_t build_bytes;
+
+static void find_build(void) {
+  build_bytes = hlo_os_build_id(build, build, sizeof build);
+}
+
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
                         const hlo_target_t* target, hlo_cache_key_t* out_key) {
-  uint8_t build[BUILD_ID_BYTES];
-  size_t build_bytes =
-      hlo_os_build_id((const void*)(uintptr_t)hlo_cache_key_make, build, sizeof build);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_build);
   if (!build_bytes) return false;
   hlo_status_t status = hlo_module_digest(prepared, out_key->words);
   if (!hlo_status_is_ok(status)) {

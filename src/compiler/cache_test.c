@@ -348,6 +348,22 @@ static void tokens_have_no_place(void** state) {
   hlo_compile_cache_release(cache);
 }
 
+// Also that one of many elements is another.
+static void every_constant_counts(void** state) {
+  hlo_compile_cache_t* cache = open_cache(*state, false);
+  for (int i = 0; i < 200; i += 3) {
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_puts(&text,
+                    "func.func @main() -> tensor<200xi32> {\n"
+                    "  %c = stablehlo.constant dense<[");
+    for (int k = 0; k < 200; ++k) hlo_strbuf_printf(&text, "%s%d", k ? "," : "", k == i);
+    hlo_strbuf_puts(&text, "]> : tensor<200xi32>\n  return %c : tensor<200xi32>\n}\n");
+    assert_false(is_reused(hlo_strbuf_text(&text), cache));
+    hlo_strbuf_deinit(&text);
+  }
+  hlo_compile_cache_release(cache);
+}
+
 static void checked_code_is_not_saved(void** state) {
   (void)state;
   hlo_compile_config_t config;
@@ -397,8 +413,8 @@ int main(void) {
       TEST(damaged_files_are_replaced), TEST(folders_are_bounded),
       TEST(memory_is_bounded),          TEST(folders_of_others_are_not_used),
       TEST(threads_share_a_cache),      TEST(serialized_programs_hold_code),
-      TEST(tokens_have_no_place),       TEST(checked_code_is_not_saved),
-      TEST(hostile_code_is_checked),
+      TEST(tokens_have_no_place),       TEST(every_constant_counts),
+      TEST(checked_code_is_not_saved),  TEST(hostile_code_is_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

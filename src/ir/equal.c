@@ -11,6 +11,7 @@
 typedef struct numbering {
   uint32_t* numbers;
   uint32_t next;
+  bool is_whole;  // hashes see every byte of large constants
 } numbering_t;
 
 static void define(numbering_t* n, const hlo_value_t* value) {
@@ -92,8 +93,8 @@ static bool funcs_equal(const hlo_func_t* a, const hlo_func_t* b, numbering_t* n
 
 bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b) {
   if (!text_equal(a->name, b->name) || !attrs_equal(a->extra, b->extra)) return false;
-  numbering_t na = {hlo_mem_alloc_zeroed((a->value_count + 1) * sizeof(uint32_t)), 0};
-  numbering_t nb = {hlo_mem_alloc_zeroed((b->value_count + 1) * sizeof(uint32_t)), 0};
+  numbering_t na = {.numbers = hlo_mem_alloc_zeroed((a->value_count + 1) * sizeof(uint32_t))};
+  numbering_t nb = {.numbers = hlo_mem_alloc_zeroed((b->value_count + 1) * sizeof(uint32_t))};
   bool equal = na.numbers && nb.numbers && regions_equal(a->top, b->top, &na, &nb);
   const hlo_func_t *x = a->first_func, *y = b->first_func;
   for (; equal && x && y; x = x->next, y = y->next) equal = funcs_equal(x, y, &na, &nb);
@@ -111,12 +112,28 @@ static uint64_t hash_text(uint64_t h, const char* text) {
 
 static uint64_t hash_region(uint64_t h, const hlo_region_t* region, numbering_t* n);
 
+static uint64_t hash_literals(uint64_t h, const hlo_attr_t* attr) {
+  if (attr->literal) {
+    const hlo_literal_t* literal = attr->literal;
+    h = hlo_hash_word(h, literal->is_splat);
+    if (literal->data_bytes) h = hlo_hash_bytes(literal->data, literal->data_bytes, h);
+  }
+  for (uint32_t i = 0; attr->items && i < attr->count; ++i) h = hash_literals(h, attr->items[i]);
+  return h;
+}
+
+static uint64_t hash_node_attr(uint64_t h, const hlo_attr_t* attr, const numbering_t* n) {
+  h = hlo_hash_word(h, attr ? attr->hash : 0);
+  return attr && n && n->is_whole ? hash_literals(h, attr) : h;
+}
+
 // n NULL: operands count by type and place only.
 static uint64_t hash_node(uint64_t h, const hlo_node_t* node, numbering_t* n) {
   h = hlo_hash_word(h, ((uint64_t)node->op << 32) | node->operand_count);
   for (uint32_t i = 0; i < hlo_op_info(node->op)->attr_count; ++i) {
-    h = hlo_hash_word(h, node->attrs[i] ? node->attrs[i]->hash : 0);
+    h = hash_node_attr(h, node->attrs[i], n);
   }
+  h = hash_node_attr(h, node->extra, n);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
     h = hlo_hash_word(h, operand->type->hash);
@@ -168,7 +185,7 @@ static uint64_t hash_module(uint64_t seed, const hlo_module_t* module, numbering
 }
 
 uint64_t hlo_module_hash(const hlo_module_t* module) {
-  numbering_t n = {hlo_mem_alloc_zeroed((module->value_count + 1) * sizeof(uint32_t)), 0};
+  numbering_t n = {.numbers = hlo_mem_alloc_zeroed((module->value_count + 1) * sizeof(uint32_t))};
   uint64_t h = hash_module(HLO_HASH_SEED, module, n.numbers ? &n : NULL);
   hlo_mem_free(n.numbers);
   return h;
@@ -176,7 +193,7 @@ uint64_t hlo_module_hash(const hlo_module_t* module) {
 
 hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2]) {
   size_t bytes = (module->value_count + 1) * sizeof(uint32_t);
-  numbering_t n = {hlo_mem_alloc_zeroed(bytes), 0};
+  numbering_t n = {.numbers = hlo_mem_alloc_zeroed(bytes), .is_whole = true};
   if (!n.numbers) return hlo_status_out_of_memory(bytes);
   out_digest[0] = hash_module(HLO_HASH_SEED, module, &n);
   n.next = 0;

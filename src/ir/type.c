@@ -13,8 +13,12 @@ static uint64_t hash_type(const hlo_type_t* t) {
     if (t->bounds) h = hlo_hash_word(h, (uint64_t)t->bounds[i]);
   }
   if (t->quant) {
-    h = hlo_hash_word(h, ((uint64_t)t->quant->expressed << 32) | t->quant->count);
-    h = hlo_hash_word(h, (uint64_t)t->quant->storage_min ^ (uint64_t)t->quant->axis);
+    const hlo_quant_t* quant = t->quant;
+    h = hlo_hash_word(h, ((uint64_t)quant->expressed << 32) | quant->count);
+    h = hlo_hash_word(h, ((uint64_t)quant->storage << 32) | (uint32_t)quant->axis);
+    h = hlo_hash_word(hlo_hash_word(h, (uint64_t)quant->storage_min), (uint64_t)quant->storage_max);
+    h = hlo_hash_bytes(quant->scales, quant->count * sizeof(double), h);
+    h = hlo_hash_bytes(quant->zero_points, quant->count * sizeof(int64_t), h);
   }
   if (t->encoding) h = hlo_hash_word(h, t->encoding->hash);
   h = hlo_hash_word(h, ((uint64_t)t->input_count << 32) | t->element_count);
