@@ -48,3 +48,21 @@ func.func @main(%a: tensor<1024xf32>, %b: tensor<1024x1100xf32>) -> tensor<1100x
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<1024xf32>, tensor<1024x1100xf32>) -> tensor<1100xf32>
   return %0 : tensor<1100xf32>
 }
+// -----
+// A large operand that few rows meet is packed block by block.
+func.func @main(%a: tensor<17x1031xi8>, %b: tensor<1031x2110xi8>) -> tensor<17x2110xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<17x1031xi8>, tensor<1031x2110xi8>) -> tensor<17x2110xi32>
+  return %0 : tensor<17x2110xi32>
+}
+// -----
+func.func @main(%a: tensor<17x1031xui8>, %b: tensor<1031x2110xi8>) -> tensor<17x2110xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<17x1031xui8>, tensor<1031x2110xi8>) -> tensor<17x2110xi32>
+  return %0 : tensor<17x2110xi32>
+}
+// -----
+func.func @main(%a: tensor<1031x17xbf16>, %b: tensor<1031x2110xbf16>, %c: tensor<2110xbf16>) -> tensor<17x2110xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<1031x17xbf16>, tensor<1031x2110xbf16>) -> tensor<17x2110xbf16>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<2110xbf16>) -> tensor<17x2110xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<17x2110xbf16>
+  return %2 : tensor<17x2110xbf16>
+}

@@ -282,7 +282,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 }
 
 static bool packs_b(const hlo_matmul_t* m) {
-  if (m->is_by_depth) return false;
+  if (m->is_by_depth || m->packs_blocks) return false;
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
@@ -358,7 +358,9 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth[i].strides[side] = m->depth[i].from[side];
   m->rows.strides[side] = m->rows.from[side];
   m->columns.strides[side] = m->columns.from[side];
-  if (side == HLO_MATMUL_B) m->panel_stride = m->panel_width * m->columns.from[side];
+  if (side == HLO_MATMUL_A) return;
+  m->panel_stride = m->panel_width * m->columns.from[side];
+  if (m->packs_blocks) m->depth[0].strides[side] = m->panel_width;
 }
 
 // Memory of a padded copy.
@@ -400,8 +402,9 @@ static hlo_status_t make_packing(hlo_matmul_t* m) {
 static hlo_status_t make_blocks(hlo_matmul_t* m) {
   int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
-  int64_t wanted = is_spread ? CONFLICT_STEPS : BLOCK_STEPS;
-  if (m->is_by_depth || m->depth_count > 1 || steps <= wanted || tiles == 1) return hlo_ok();
+  int64_t wanted = is_spread || m->packs_blocks ? CONFLICT_STEPS : BLOCK_STEPS;
+  bool is_single = tiles == 1 && !m->packs_blocks;
+  if (m->is_by_depth || m->depth_count > 1 || steps <= wanted || is_single) return hlo_ok();
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   double bytes =
       (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;

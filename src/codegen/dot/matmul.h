@@ -17,7 +17,8 @@
 // Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
-// that adds to its columns' sums.
+// that adds to its columns' sums. A large B that few rows meet is packed block by block on the
+// stack.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -79,6 +80,7 @@ struct hlo_matmul {
   uint32_t group, last_group;  // elements in a lane, in the last one along the contraction
   int64_t group_from[2];       // elements in place from one of them to the next
   bool is_flipped;             // signs of A's bytes
+  bool packs_blocks;           // B, on the stack, each block where it is used
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
@@ -189,6 +191,10 @@ void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point
 /// What comes before the product: the padded copy, packing.
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+/// Rows low <= number of a panel up to the block's end, from where they are in place to `to`.
+void hlo_matmul_pack_block(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
+                           const hlo_matmul_panel_t* panel, hlo_vir_value_t* from,
+                           hlo_vir_value_t* to, hlo_vir_value_t* low);
 void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
 

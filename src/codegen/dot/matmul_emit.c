@@ -26,6 +26,8 @@ typedef struct tile {
   hlo_vir_value_t *a, *b;
   hlo_vir_value_t *row, *column;
   hlo_vir_value_t* partial_sums;  // of the panel's first row
+  hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
+  hlo_vir_value_t* corrections;   // of sums
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
 
@@ -55,7 +57,8 @@ static hlo_vir_value_t* load_vector(const product_t* p, const tile_t* tile, cons
       .base = side == HLO_MATMUL_A ? tile->a : tile->b,
       .index = step->index[side],
       .offset_bytes = (step->beyond[side] + beyond + piece->offset) * bytes_of(p, side)};
-  if (piece->active < piece->lanes && !p->m->operands[side].is_packed) {
+  bool is_whole = p->m->operands[side].is_packed || p->m->packs_blocks;
+  if (piece->active < piece->lanes && !is_whole) {
     hlo_vir_value_t* active = number(p->b, piece->active);
     address.mask = hlo_vir_emit(p->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
                                 0, 0, 1, &active);
@@ -272,8 +275,8 @@ static void start_sums(const product_t* p, tile_t* tile) {
     uint32_t lanes = p->m->is_by_depth ? p->m->lanes : piece->lanes;
     hlo_vir_value_t* first = hlo_vir_const_bits(b, hlo_vmath_type(p->m->dtype, lanes), 0);
     if (p->m->is_flipped) {
-      int64_t row = piece->offset - hlo_matmul_first_row(p->m);
-      hlo_element_address_t address = {.base = tile->b, .offset_bytes = row * bytes_of(p, 1)};
+      hlo_element_address_t address = {.base = tile->corrections,
+                                       .offset_bytes = (int64_t)piece->offset * bytes_of(p, 1)};
       first = hlo_elementwise_load(b, p->m->dtype, piece->lanes, &address);
     }
     tile->sums[i] = hlo_vir_var(b, first);
@@ -283,7 +286,11 @@ static void start_sums(const product_t* p, tile_t* tile) {
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     uint32_t lanes = tile->sums[i]->type.lanes;
-    hlo_vir_set(b, tile->sums[i], hlo_elementwise_load(b, p->m->dtype, lanes, &address));
+    hlo_vir_value_t* sum = hlo_elementwise_load(b, p->m->dtype, lanes, &address);
+    // Blocks that are packed apart have their own corrections.
+    bool is_corrected = p->m->is_flipped && p->m->packs_blocks;
+    if (is_corrected) sum = hlo_vir_binary(b, HLO_VIR_add, sum, tile->sums[i]);
+    hlo_vir_set(b, tile->sums[i], sum);
   }
   hlo_vir_end(b);
 }
@@ -368,6 +375,23 @@ static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
 
 // ---- units
 
+// A block of a panel of B to the stack, if it is packed there. Steps are counted from the first
+// block's on.
+static void pack_block(const product_t* p, tile_t* tile) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  if (!m->packs_blocks) return;
+  int64_t row_bytes = m->panel_width * m->element_bytes, first = hlo_matmul_first_row(m);
+  int64_t bytes = m->block_steps * row_bytes + first * m->element_bytes;
+  hlo_vir_value_t* buffer =
+      hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
+  hlo_vir_value_t* low = times(b, p->block, m->block_steps);
+  hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
+  tile->corrections = buffer;
+  tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
+                          times(b, low, row_bytes));
+}
+
 // All tiles of a panel in a block of rows, for all blocks along the contraction.
 static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
                         hlo_vir_value_t* block) {
@@ -379,10 +403,12 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
   }
   tile->panel = m->full_panels ? &m->full : &m->edge;
+  pack_block(p, tile);
   emit_panel(p, tile, block);
   if (has_both) {
     hlo_vir_begin_else(b);
     tile->panel = &m->edge;
+    pack_block(p, tile);
     emit_panel(p, tile, block);
     hlo_vir_end(b);
   }
@@ -391,6 +417,8 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
 
 static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   const hlo_matmul_t* m = p->m;
+  int64_t b_bytes = m->packs_blocks ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
+                                    : bytes_of(p, HLO_MATMUL_B);
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* panels = number(b, m->panel_count);
   hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, unit, panels);
@@ -410,14 +438,14 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
     p->digits[dim->digit] = at;
     tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
-    tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+    tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * b_bytes));
     if (!dim->wrap_at) continue;
     hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, dim->wrap_at));
     tile.a = plus(b, tile.a, times(b, is_wrapped, dim->wrap[HLO_MATMUL_A] * bytes_of(p, 0)));
     if (m->operands[HLO_MATMUL_B].is_packed) continue;  // was regarded then
-    tile.b = plus(b, tile.b, times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * bytes_of(p, 1)));
+    tile.b = plus(b, tile.b, times(b, is_wrapped, dim->wrap[HLO_MATMUL_B] * b_bytes));
   }
-  tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * bytes_of(p, 1)));
+  tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * b_bytes));
   if (m->is_by_channel) {
     tile.a = plus(b, tile.a, times(b, panel, m->panel_width * bytes_of(p, 0)));
   }
@@ -425,6 +453,9 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   if (m->depth_blocks) {
     tile.partial_sums = plus(b, tile.partial_sums, times(b, tile.column, m->element_bytes));
   }
+  tile.source = tile.b;
+  tile.corrections =
+      hlo_vir_index(b, HLO_VIR_isub, tile.b, number(b, hlo_matmul_first_row(m) * b_bytes));
   emit_blocks(p, &tile, panel, block);
 }
 
@@ -438,6 +469,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     const hlo_matmul_operand_t* operand = &m->operands[side];
     p.bases[side] = hlo_matmul_source(kernel, side, b, addresses);
     p.dtypes[side] = operand->dtype;
+    if (side == HLO_MATMUL_B && m->packs_blocks) p.dtypes[side] = m->dtype;
     if (!operand->is_packed) continue;
     p.bases[side] = plus(b, addresses[fusion->input_count + fusion->output_count],
                          number(b, (int64_t)operand->offset_bytes));

@@ -11,6 +11,11 @@ enum {
   GROUP_BYTES = 4,
   LEAST_GROUPS = 2,  // fewer are mostly zeros behind the last element
   LEAST_ROWS = 8,    // B is packed, which pays when it is used for so many rows
+  BLOCK_ROWS = 48,   // or fewer: in blocks, when it is large
+  LEAST_BLOCKED = 128,
+  LEAST_CONVERTED = 16,
+  LARGE_ELEMENTS = 2 << 20,
+  MOST_COLUMNS = 1 << 20,
   SIGN_BIT = 0x80,
 };
 
@@ -31,6 +36,10 @@ static bool is_byte(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_S8 || dtype == HLO_DTYPE_U8;
 }
 
+static bool is_byte_product(const hlo_matmul_t* m) {
+  return is_byte(m->operands[HLO_MATMUL_A].dtype) && is_byte(m->operands[HLO_MATMUL_B].dtype);
+}
+
 // Sums in 32 bits are those of the result's type: they wrap around alike, or never do.
 static bool is_exact_in_s32(const hlo_matmul_t* m) {
   hlo_dtype_t result = m->contraction.node->results[0].type->dtype;
@@ -46,7 +55,7 @@ static bool is_exact_in_s32(const hlo_matmul_t* m) {
 
 static uint32_t group_of(const hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_dtype_t a = m->operands[HLO_MATMUL_A].dtype, b = m->operands[HLO_MATMUL_B].dtype;
-  if (target->has_dot_u8s8 && is_byte(a) && is_byte(b) && is_exact_in_s32(m)) {
+  if (target->has_dot_u8s8 && is_byte_product(m) && is_exact_in_s32(m)) {
     return GROUP_BYTES / sizeof(int8_t);
   }
   if (target->has_dot_bf16 && a == HLO_DTYPE_BF16 && b == HLO_DTYPE_BF16 &&
@@ -56,23 +65,34 @@ static uint32_t group_of(const hlo_matmul_t* m, const hlo_target_t* target) {
   return 1;
 }
 
+static bool packs_blocks(const hlo_matmul_t* m) {
+  int64_t columns = m->columns.extent, depth = m->depth[0].extent;
+  return m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
+         m->rows.extent <= BLOCK_ROWS && depth >= LEAST_BLOCKED * m->group &&
+         columns <= MOST_COLUMNS && (double)columns * (double)depth > LARGE_ELEMENTS;
+}
+
 void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   uint32_t group = group_of(m, target);
-  m->group = m->last_group = 1;
-  if (m->is_convolution || m->is_by_depth || m->rows.extent < LEAST_ROWS ||
-      inner->extent < LEAST_GROUPS * group) {
-    return;
-  }
   m->group = group;
-  if (group == 1) return;
+  m->last_group = 1;
+  m->packs_blocks = group > 1 && packs_blocks(m);
+  // bf16 is as well converted where it is as long as memory is what takes the time.
+  bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(m);
+  if (m->is_convolution || m->is_by_depth || inner->extent < LEAST_GROUPS * group ||
+      m->rows.extent < (is_converted ? LEAST_CONVERTED : LEAST_ROWS)) {
+    m->group = 1;
+    m->packs_blocks = false;
+  }
+  if (m->group == 1) return;
   for (uint32_t side = 0; side < 2; ++side) {
     m->group_from[side] = inner->from[side];
     inner->from[side] *= group;
   }
   m->last_group = (uint32_t)((inner->extent - 1) % group) + 1;
   inner->extent = (inner->extent + group - 1) / group;
-  if (m->dtype == HLO_DTYPE_F32 && m->operands[HLO_MATMUL_A].dtype == HLO_DTYPE_BF16) return;
+  if (!is_byte_product(m)) return;
   m->dtype = HLO_DTYPE_S32;
   m->is_flipped = m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
 }

@@ -255,7 +255,8 @@ static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t l
 }
 
 // What flipping A adds to a panel's sums, from the panel as it is packed.
-static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* panel) {
+static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* panel,
+                              hlo_vir_value_t* row_count) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t row_bytes = m->panel_width * m->element_bytes;
@@ -264,7 +265,7 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
     hlo_vir_type_t type = hlo_vmath_type(m->dtype, panel->pieces[i].lanes);
     sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
   }
-  hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), number(b, m->depth_extent + 1), 1, 0);
+  hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), plus(b, row_count, number(b, 1)), 1, 0);
   hlo_vir_value_t* base = plus(b, p->to, times(b, row, row_bytes));
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
@@ -286,7 +287,47 @@ static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   p->to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
   p->to = to;
-  if (p->m->is_flipped) store_corrections(p, panel);
+  if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
+}
+
+// A row of a block that begins at `low`.
+static void copy_block_row(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
+                           hlo_vir_value_t* low, uint32_t parts) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[0];
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  int64_t from_bytes = dim->from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  p->from = plus(p->b, from, times(p->b, row, from_bytes));
+  p->to = plus(p->b, to,
+               times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
+                     dim->strides[p->side] * p->m->element_bytes));
+  copy_row(p, panel, parts);
+  p->from = from;
+  p->to = to;
+}
+
+void hlo_matmul_pack_block(const hlo_matmul_t* m, hlo_vir_builder_t* b,
+                           const hlo_matmul_panel_t* panel, hlo_vir_value_t* from,
+                           hlo_vir_value_t* to, hlo_vir_value_t* low) {
+  packing_t p = {.m = m,
+                 .b = b,
+                 .side = HLO_MATMUL_B,
+                 .from_dtype = m->operands[HLO_MATMUL_B].dtype,
+                 .from = from,
+                 .to = plus(b, to, number(b, hlo_matmul_first_row(m) * m->element_bytes))};
+  int64_t extent = m->depth[0].extent, whole = extent - (m->last_group < m->group);
+  hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
+  copy_block_row(&p, panel, hlo_vir_begin_for(b, low, end, 1, 0), low, m->group);
+  hlo_vir_end(b);
+  if (whole < extent) {
+    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, number(b, extent)));
+    copy_block_row(&p, panel, number(b, whole), low, m->last_group);
+    hlo_vir_end(b);
+  }
+  if (!m->is_flipped) return;
+  p.to = to;
+  end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, extent));
+  store_corrections(&p, panel, hlo_vir_index(b, HLO_VIR_isub, end, low));
 }
 
 static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
