@@ -105,6 +105,36 @@ static void factorisations_take_jax_attributes(void** state) {
   hlo_module_release(m);
 }
 
+// The singular values of diag(3, -2); with mode N the vectors are zeros.
+static void singular_values_by_mode(void** state) {
+  (void)state;
+  for (int form = 0; form < 2; ++form) {
+    hlo_module_t* m = new_module();
+    const hlo_type_t* matrix = hlo_type_tensor(m, HLO_DTYPE_F32, 2, (int64_t[]){2, 2});
+    const hlo_type_t* values = vector_type(m, HLO_DTYPE_F32, 2);
+    const hlo_type_t* info = scalar_type(m, HLO_DTYPE_S32);
+    hlo_func_t* func = add_func(m, "main", TYPES(matrix), TYPES(values, matrix, info));
+    const char* key = "mode";
+    const hlo_attr_t* mode = hlo_attr_int(m, HLO_DTYPE_U8, form ? 'A' : 'N');
+    hlo_node_t* call = add_call(func->body, "lapack_sgesdd_ffi", VALUES(func->body->args[0]),
+                                TYPES(matrix, values, matrix, matrix, info),
+                                hlo_attr_dict(m, 1, &key, &mode));
+    add_return(func->body, VALUES(&call->results[1], &call->results[2], &call->results[4]));
+    hlo_tensor_t *input = NULL, *outputs[3];
+    must(hlo_tensor_create(HLO_DTYPE_F32, 2, (int64_t[]){2, 2}, &input));
+    memcpy(input->data, (float[]){3, 0, 0, -2}, 16);
+    must(run_entry(m, 1, &input, 3, outputs));
+    const float *s = outputs[0]->data, *u = outputs[1]->data;
+    assert_true(s[0] > 2.999f && s[0] < 3.001f && s[1] > 1.999f && s[1] < 2.001f);
+    assert_true(form ? u[0] * u[0] > 0.999f && u[0] * u[0] < 1.001f : u[0] == 0);
+    assert_int_equal(take_s32(outputs[2]), 0);
+    hlo_tensor_release(outputs[0]);
+    hlo_tensor_release(outputs[1]);
+    hlo_tensor_release(input);
+    hlo_module_release(m);
+  }
+}
+
 static void topk_keeps_the_best(void** state) {
   (void)state;
   hlo_module_t* m = new_module();
@@ -180,6 +210,7 @@ int main(void) {
       cmocka_unit_test(distances_count_representable_values),
       cmocka_unit_test(unknown_targets_are_named),
       cmocka_unit_test(factorisations_take_jax_attributes),
+      cmocka_unit_test(singular_values_by_mode),
       cmocka_unit_test(topk_keeps_the_best),
       cmocka_unit_test(hooks_may_wait),
   };

@@ -12,9 +12,12 @@ typedef struct NAME(rotated) {
   int64_t ld, width;
 } NAME(rotated_t);
 
-enum { NAME(rotated_width) = 128 };  // of what one thread rotates
+enum {
+  NAME(rotated_vectors) = 4,  // side by side, so that one need not wait for the other
+  NAME(rotated_width) = 128,  // of what one thread rotates
+};
 
-// Applies all sweeps to `strip` <= 2 vectors of numbers at `x`.
+// Applies all sweeps to `strip` vectors of numbers at `x`.
 static inline __attribute__((always_inline)) void NAME(rotate_strip)(const NAME(rotated_t)* r, R* x,
                                                                      int strip) {
   const hlo_rotations_t* rotations = r->rotations;
@@ -23,7 +26,7 @@ static inline __attribute__((always_inline)) void NAME(rotate_strip)(const NAME(
     const R* cosines = r->c + rotations->offset[sweep];
     const R* sines = r->s + rotations->offset[sweep];
     R* row = x + rotations->start[sweep] * r->ld;
-    NAME(vec) carried[2];
+    NAME(vec) carried[NAME(rotated_vectors)];
     for (int v = 0; v < strip; v++) carried[v] = *(const NAME(vec)*)(row + v * NAME(lanes));
     for (int64_t i = 0; i < rotations->count[sweep]; i++) {
       const R c = cosines[i], s = sines[i];
@@ -43,21 +46,26 @@ static void NAME(rotate_chunk)(void* arg, uint64_t index) {
   const int64_t last =
       NAME(least)(r->width, ((int64_t)index + 1) * NAME(rotated_width));
   int64_t i = (int64_t)index * NAME(rotated_width);
-  for (; i + 2 * NAME(lanes) <= last; i += 2 * NAME(lanes)) NAME(rotate_strip)(r, r->rows + i, 2);
+  for (; i + NAME(rotated_vectors) * NAME(lanes) <= last; i += NAME(rotated_vectors) * NAME(lanes)) {
+    NAME(rotate_strip)(r, r->rows + i, NAME(rotated_vectors));
+  }
   for (; i < last; i += NAME(lanes)) NAME(rotate_strip)(r, r->rows + i, 1);
+}
+
+// The numbers of a batch, in the type of the rows.
+static R* NAME(narrow_rotations)(const hlo_rotations_t* rotations, const double* from, R* to) {
+  if (rotations->sweep_count == 0) return to;
+  const int64_t final = rotations->sweep_count - 1;
+  const int64_t count = rotations->offset[final] + rotations->count[final];
+  for (int64_t i = 0; i < count; i++) to[i] = (R)from[i];
+  return to;
 }
 
 // Rotates rows of numbers, whose ends are padded to whole vectors. c, s: room for the rotations.
 static void NAME(rotate_rows)(const hlo_rotations_t* rotations, R* rows, int64_t ld, int64_t width,
                               R* c, R* s, const hlo_parallel_t* parallel) {
-  if (rotations->sweep_count == 0) return;
-  const int64_t final = rotations->sweep_count - 1;
-  const int64_t count = rotations->offset[final] + rotations->count[final];
-  for (int64_t i = 0; i < count; i++) {
-    c[i] = (R)rotations->c[i];
-    s[i] = (R)rotations->s[i];
-  }
-  NAME(rotated_t) rotated = {rotations, c, s, rows, ld, width};
+  NAME(rotated_t) rotated = {rotations, NAME(narrow_rotations)(rotations, rotations->c, c),
+                             NAME(narrow_rotations)(rotations, rotations->s, s), rows, ld, width};
   const int64_t chunks = (width + NAME(rotated_width) - 1) / NAME(rotated_width);
   hlo_parallel_for(parallel, (uint64_t)chunks, NAME(rotate_chunk), &rotated);
 }
@@ -238,21 +246,46 @@ static void NAME(sort_order)(int64_t n, const double* d, int64_t* order) {
   }
 }
 
+// One batch of rotations is applied to the vectors while the next one is found.
+typedef struct NAME(step) {
+  NAME(rotated_t) rotated;
+  hlo_ql_t* ql;  // NULL: nothing more to find
+  hlo_rotations_t* next;
+  bool is_more;
+} NAME(step_t);
+
+static void NAME(step_chunk)(void* arg, uint64_t index) {
+  NAME(step_t)* step = arg;
+  if (index > 0) {
+    NAME(rotate_chunk)(&step->rotated, index - 1);
+  } else if (step->ql) {
+    step->is_more = ql_run(step->ql, step->next);
+  }
+}
+
 // The tridiagonal problem with d, e as they are in `ql`; the rows of `turned` are rotated along.
 static int64_t NAME(diagonalise)(hlo_ql_t* ql, T* turned, int64_t ld,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
-  const int64_t n = ql->n, most = n * HLO_ROTATIONS_SWEEPS;
-  hlo_rotations_t rotations;
-  rotations.c = hlo_lapack_take(&pieces, (size_t)most * sizeof(double));
-  rotations.s = hlo_lapack_take(&pieces, (size_t)most * sizeof(double));
+  const int64_t n = ql->n, most = n * HLO_ROTATIONS_SWEEPS, width = n * NAME(parts);
+  const int64_t chunks = turned ? (width + NAME(rotated_width) - 1) / NAME(rotated_width) : 0;
+  hlo_rotations_t batches[2];
+  for (int b = 0; b < 2; b++) {
+    batches[b].c = hlo_lapack_take(&pieces, (size_t)most * sizeof(double));
+    batches[b].s = hlo_lapack_take(&pieces, (size_t)most * sizeof(double));
+  }
   R* c = hlo_lapack_take(&pieces, (size_t)most * sizeof(R));
   R* s = hlo_lapack_take(&pieces, (size_t)most * sizeof(R));
-  for (bool is_more = true; is_more;) {
-    is_more = hlo_ql_run(ql, &rotations);
-    if (turned) {
-      NAME(rotate_rows)(&rotations, (R*)turned, ld * NAME(parts), n * NAME(parts), c, s,
-                        work->parallel);
-    }
+  bool is_more = ql_run(ql, &batches[0]);
+  for (int b = 0; batches[b].sweep_count > 0; b = 1 - b) {
+    const hlo_rotations_t* found = &batches[b];
+    batches[1 - b].sweep_count = 0;
+    NAME(step_t) step = {.rotated = {found, NAME(narrow_rotations)(found, found->c, c),
+                                     NAME(narrow_rotations)(found, found->s, s), (R*)turned,
+                                     ld * NAME(parts), width},
+                         .ql = is_more ? ql : NULL,
+                         .next = &batches[1 - b]};
+    hlo_parallel_for(work->parallel, (uint64_t)chunks + 1, NAME(step_chunk), &step);
+    is_more = step.is_more;
   }
   return n - ql->at;
 }

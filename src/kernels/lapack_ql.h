@@ -4,7 +4,6 @@
 #ifndef HLO_KERNELS_LAPACK_QL_H_
 #define HLO_KERNELS_LAPACK_QL_H_
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { HLO_ROTATIONS_SWEEPS = 32 };  // in a batch, at most
@@ -28,12 +27,6 @@ typedef struct hlo_ql {
   int sweeps;      // spent on this one
 } hlo_ql_t;
 
-/// Does sweeps until a batch is full. Returns whether there is more
-/// to do; afterwards at < n says that n - at eigenvalues do not converge.
-/// source : Bowdler, Martin, Reinsch, Wilkinson 1968, "The QR and QL algorithms for symmetric
-///          matrices", implicit shifts
-bool hlo_ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations);
-
 /// An upper bidiagonal matrix on its way to a diagonal one.
 typedef struct hlo_bidiagonal {
   int64_t n;
@@ -42,11 +35,5 @@ typedef struct hlo_bidiagonal {
   int64_t left;    // singular values that are not found yet: the first ones
   int64_t sweeps;  // spent so far
 } hlo_bidiagonal_t;
-
-/// The same with rotations of the left vectors and of the right ones; left > 0 afterwards says that
-/// so many values do not converge. Values may come out negative.
-/// source : Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices": implicit QR,
-///          without a shift where one would spoil small values
-bool hlo_bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right);
 
 #endif  // HLO_KERNELS_LAPACK_QL_H_

@@ -75,7 +75,7 @@ static int64_t NAME(svd_square)(int64_t n, T* a, int64_t lda, hlo_bidiagonal_t* 
   R* c = hlo_lapack_take(&pieces, (size_t)most * sizeof(R));
   R* s = hlo_lapack_take(&pieces, (size_t)most * sizeof(R));
   for (bool is_more = true; is_more;) {
-    is_more = hlo_bidiagonal_run(b, &left, &right);
+    is_more = bidiagonal_run(b, &left, &right);
     for (int side = 0; has_vectors && side < 2; side++) {
       NAME(rotate_rows)(sides[side], (R*)(side ? vt : u_rows), ld * NAME(parts), n * NAME(parts), c,
                         s, work->parallel);

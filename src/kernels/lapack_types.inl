@@ -6,6 +6,7 @@
 
 #include "kernels/lapack_impl.h"
 #include "kernels/lapack_ql.h"
+#include "kernels/lapack_ql.inl"
 
 #define NORM_LEAST (REAL_LEAST / REAL_EPSILON)
 #define NORM_MOST (REAL_MAX * REAL_EPSILON)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit QL on a tridiagonal matrix, implicit QR on a bidiagonal one (see lapack_ql.h).
-#include "kernels/lapack_ql.h"
-
-#include <math.h>
+// Implicit QL on a tridiagonal matrix, implicit QR on a bidiagonal one (see lapack_ql.h), once per
+// instruction set.
 
 static const double square_least = 1e-280;  // below, squares lose bits
 
@@ -52,7 +50,11 @@ static int64_t sweep(hlo_ql_t* ql, int64_t l, int64_t m, double* cosines, double
   return count;
 }
 
-bool hlo_ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
+// Does sweeps until a batch is full. Returns whether there is more
+// to do; afterwards at < n says that n - at eigenvalues do not converge.
+// source : Bowdler, Martin, Reinsch, Wilkinson 1968, "The QR and QL algorithms for symmetric
+//          matrices", implicit shifts
+static bool ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
   enum { SWEEPS_MAX = 60 };
   const double* d = ql->d;
   int64_t used = 0;
@@ -182,7 +184,11 @@ static int64_t block_start(hlo_bidiagonal_t* b, int64_t last, double least) {
   return 0;
 }
 
-bool hlo_bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right) {
+// The same with rotations of the left vectors and of the right ones; left > 0 afterwards says that
+// so many values do not converge. Values may come out negative.
+// source : Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices": implicit QR,
+//          without a shift where one would spoil small values
+static bool bidiagonal_run(hlo_bidiagonal_t* b, hlo_rotations_t* left, hlo_rotations_t* right) {
   enum { SWEEPS_EACH = 60 };
   const double vanishing = 1e-30;  // beside the largest entry
   double largest = 0;
