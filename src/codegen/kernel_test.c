@@ -702,6 +702,7 @@ static void test_long_products(void** state) {
   check_dot("2x9x300xf64", "2x300x7xf64", "2x9x7xf64", "[0] x [0]", "[2] x [1]", 1e-9);
   check_dot("2x9x3x300xf32", "300x7xf32", "2x9x3x7xf32", "[] x []", "[3] x [0]", 1e-2);
   check_dot("8x1024xf32", "20x1024xf32", "8x20xf32", "[] x []", "[1] x [1]", 1e-2);
+  check_dot("20x1024xf32", "9x1024xf32", "20x9xf32", "[] x []", "[1] x [1]", 1e-2);
   check_dot("4x300xbf16", "21x300xbf16", "4x21xbf16", "[] x []", "[1] x [1]", 3e-2);
   check_dot("30x301xi8", "301x3xi8", "30x3xi32", "[] x []", "[1] x [0]", 0);
   check_dot("30x301xi64", "301x3xi64", "30x3xi64", "[] x []", "[1] x [0]", 0);

@@ -11,6 +11,8 @@ static const double CHUNK_NS = 8000.0, SERIAL_NS = 20000.0, FMA_PER_NS = 6.0;  /
 enum {
   FEW_ROWS = 16,  // along the contraction: lanes run there
   LONG_DEPTH = 256,
+  MORE_ROWS_BYTES = 384,
+  VERY_LONG_DEPTH = 1024,
   DEPTH_COLUMNS = 4,
   MAX_CHUNKS = 64,
   FEW_CHUNKS = 16,  // enough to share out
@@ -165,8 +167,12 @@ static void choose_lanes(hlo_matmul_t* m) {
   bool is_few_columns = m->columns.extent <= FEW_ROWS && m->rows.extent > m->columns.extent &&
                         inner->from[HLO_MATMUL_A] == 1;
   if (is_few_columns) swap_roles(m);
-  m->is_by_depth = m->rows.extent <= FEW_ROWS && inner->from[HLO_MATMUL_B] == 1 &&
-                   m->columns.extent >= DEPTH_COLUMNS;
+  // Transposing B while it is packed pays for more rows when there is more of it.
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
+  bool has_more = inner->extent >= VERY_LONG_DEPTH && bytes >= (int64_t)sizeof(float);
+  int64_t few = has_more ? MORE_ROWS_BYTES / bytes : FEW_ROWS;
+  m->is_by_depth =
+      m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 && m->columns.extent >= DEPTH_COLUMNS;
 }
 
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
