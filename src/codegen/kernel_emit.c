@@ -8,6 +8,8 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/kernel_emit_impl.h"
 
+enum { LINE_BYTES = 64, PREFETCHED_BYTES = 4096 };
+
 // ---- leaves
 
 static uint32_t load_flags(const hlo_emitter_t* e) {
@@ -17,6 +19,20 @@ static uint32_t load_flags(const hlo_emitter_t* e) {
 // What the program around the kernel gives instead of memory; NULL: nothing.
 static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return e->values ? e->values[tiled->input] : NULL;
+}
+
+// What a loop that stores past the caches will read soon, a line for each vector.
+static void prefetch(hlo_emitter_t* e, const hlo_element_address_t* address, hlo_dtype_t dtype) {
+  uint32_t bytes = (uint32_t)hlo_dtype_size_bytes(dtype);
+  bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
+  if (!e->is_streaming || e->mask || e->kernel->is_transposed || !is_output ||
+      bytes * e->lanes < LINE_BYTES) {
+    return;
+  }
+  hlo_vir_value_t* operands[] = {address->base, address->index};
+  hlo_vir_emit(e->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0),
+               (uint32_t)__builtin_ctz(bytes), address->offset_bytes + PREFETCHED_BYTES, 2,
+               operands);
 }
 
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
@@ -34,6 +50,7 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.mask = e->mask;
     address.flags = load_flags(e);
+    prefetch(e, &address, dtype);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
   if (e->kernel->is_small && e->lane_digit == 0) return hlo_emit_small_load(e, tiled, load_flags(e));
