@@ -8,12 +8,11 @@
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
 
-// Costs decide only what is fused and cut, never results. One nanosecond is about a vector operation on
-// 512 bits and a half, memory bandwidth that of one core.
+// Costs decide only what is fused and cut, never results. What the machine takes for something is in
+// its description (target.c).
 static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
-static const double LANE_NS = 0.3, BYTES_PER_NS = 16.0, CHUNK_NS = 25000.0, SERIAL_NS = 50000.0,
-                    CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
-enum { MAX_CHUNKS = 64, MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
+static const double CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
+enum { MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
 enum { SHARED_INPUTS = 64, LINE_BYTES = 64, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
@@ -138,11 +137,12 @@ static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 
 // What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes), 1 a
 // plain vector, more for strides, -1 when it cannot be done.
-static double lane_cost(const hlo_expr_t* offset, uint32_t digit, size_t element_bytes) {
+static double lane_cost(const hlo_tile_target_t* target, const hlo_expr_t* offset, uint32_t digit,
+                        size_t element_bytes) {
   switch (hlo_tiled_lane_access(offset, digit)) {
     case HLO_LANE_SAME: return 0;
     case HLO_LANE_PLAIN: return 1;
-    case HLO_LANE_GATHERED: return element_bytes >= 4 ? 6 : -1;
+    case HLO_LANE_GATHERED: return hlo_tile_gather_loads(target, (int64_t)element_bytes);
     case HLO_LANE_UNKNOWN: break;
   }
   return -1;
@@ -155,8 +155,9 @@ typedef struct layout {
 } layout_t;
 
 // The cost of all loads and stores. Negative when impossible.
-static double layout_cost(const hlo_tiling_t* tiling, layout_t layout, uint32_t lanes) {
-  uint32_t digit = layout.lane;
+static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, layout_t layout) {
+  const hlo_tile_target_t* target = &kernel->target->tile;
+  uint32_t digit = layout.lane, lanes = kernel->lanes;
   double cost = 0;
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -169,7 +170,7 @@ static double layout_cost(const hlo_tiling_t* tiling, layout_t layout, uint32_t 
       bool is_crossing = layout.cross < HLO_TILED_MAX_DIGITS &&
                          hlo_is_crossing(tiled, digit, layout.cross);
       double lane = is_crossing ? CROSSING_COST
-                                : lane_cost(tiled->offset, digit,
+                                : lane_cost(target, tiled->offset, digit,
                                             tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;
@@ -181,7 +182,7 @@ static double layout_cost(const hlo_tiling_t* tiling, layout_t layout, uint32_t 
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     if (digit == HLO_TILED_MAX_DIGITS) {
       cost += stores;
-    } else if (lane_cost(tiling->output_offsets[i], digit, 1) == 1) {
+    } else if (hlo_tiled_lane_access(tiling->output_offsets[i], digit) == HLO_LANE_PLAIN) {
       cost += stores / lanes;
     } else {
       return -1;
@@ -207,7 +208,8 @@ static bool is_single(const hlo_tiling_t* tiling, uint32_t digit) {
 }
 
 // The same in all pieces; one that has a single value of the digit is computed one by one.
-static double total_layout_cost(const pieces_t* pieces, layout_t layout, uint32_t lanes) {
+static double total_layout_cost(const hlo_kernel_t* kernel, const pieces_t* pieces,
+                                layout_t layout) {
   double total = 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
@@ -215,7 +217,7 @@ static double total_layout_cost(const pieces_t* pieces, layout_t layout, uint32_
     if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
       here.lane = here.cross = HLO_TILED_MAX_DIGITS;
     }
-    double cost = layout_cost(tiling, here, lanes);
+    double cost = layout_cost(kernel, tiling, here);
     if (cost < 0) return -1;
     total += cost;
   }
@@ -272,11 +274,11 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
   if (edge > kernel->lanes) edge = kernel->lanes;
   layout_t best = {none, none};
-  double best_cost = total_layout_cost(pieces, best, kernel->lanes);
+  double best_cost = total_layout_cost(kernel, pieces, best);
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->extents[i] < 2) continue;
     layout_t layout = {i, crossing_digit(pieces, i, edge)};
-    double cost = total_layout_cost(pieces, layout, kernel->lanes);
+    double cost = total_layout_cost(kernel, pieces, layout);
     if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = layout, best_cost = cost;
   }
   for (uint32_t i = 0; i < space->digit_count; ++i) {
@@ -290,6 +292,10 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   }
   kernel->is_vector = best.lane < none;
   if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best.lane;
+}
+
+static bool is_worth_cutting(const hlo_kernel_t* kernel) {
+  return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
 }
 
 // Whether every output is a plain sum (or such) down columns of more data than a core's caches hold.
@@ -307,35 +313,53 @@ static bool is_column_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* 
     }
   }
   const hlo_tiled_space_t* rows = &tiling->spaces[tiling->outputs[0]->reduction];
-  return rows->element_count >= SWEPT_ROWS && kernel->cost_ns >= SERIAL_NS;
+  return rows->element_count >= SWEPT_ROWS && is_worth_cutting(kernel);
 }
 
-static double estimate_ns(const hlo_tiling_t* tiling, uint32_t lanes) {
-  double vectors = 0, bytes = 0;
+// Adds what the loops of a piece do; loaded: bytes by input, as often as they are loaded.
+static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
+                     hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double points = extent_product(tiling, computed_digits(tiling, tiled));
     double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-    vectors += points * cost / lanes;
+    work->vector_ops += points * cost / lanes;
     if (tiled->kind == HLO_TILED_LOAD) {
-      bytes += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
+      loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }
   }
+  double stores = extent_product(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
-    uint64_t output_digits = (((uint64_t)1) << tiling->spaces[0].digit_count) - 1;
-    bytes += extent_product(tiling, output_digits) * (double)hlo_dtype_size_bytes(type->dtype);
+    double bytes = stores * (double)hlo_dtype_size_bytes(type->dtype);
+    work->accessed_bytes += bytes;
+    work->distinct_bytes += bytes;
   }
-  double compute_ns = vectors * LANE_NS, memory_ns = bytes / BYTES_PER_NS;
-  return compute_ns > memory_ns ? compute_ns : memory_ns;
+}
+
+// The roofline of all pieces together.
+static hlo_status_t estimate(hlo_kernel_t* kernel, const pieces_t* pieces, hlo_arena_t* scratch) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  double* loaded = hlo_arena_array(scratch, fusion->input_count + 1, sizeof *loaded);
+  HLO_TRY(hlo_arena_status(scratch));
+  hlo_tile_work_t work = {0};
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    add_work(pieces->tilings[i], kernel->lanes, loaded, &work);
+  }
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    double whole = (double)hlo_type_size_bytes(fusion->inputs[i]->type);
+    work.accessed_bytes += loaded[i];
+    work.distinct_bytes += loaded[i] < whole ? loaded[i] : whole;
+  }
+  kernel->cost_ns = hlo_tile_work_ns(&kernel->target->tile, &work);
+  return hlo_ok();
 }
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How many chunks the whole kernel's work is worth.
 static int64_t wanted_chunks(const hlo_kernel_t* kernel) {
-  int64_t wanted = (int64_t)(kernel->cost_ns / CHUNK_NS);
-  return wanted < MAX_CHUNKS ? wanted : MAX_CHUNKS;
+  return hlo_tile_chunk_count(&kernel->target->tile, kernel->cost_ns, false);
 }
 
 // Cuts `extent` into at most `wanted` chunks of a multiple of `step`; how many they are.
@@ -354,7 +378,7 @@ static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
 
 static void choose_chunks(hlo_kernel_t* kernel) {
   kernel->chunk_count = 1;
-  if (kernel->cost_ns < SERIAL_NS || kernel->loop_count == 0) return;
+  if (!is_worth_cutting(kernel) || kernel->loop_count == 0) return;
   int64_t wanted = wanted_chunks(kernel), step = cutting_step(kernel, 0);
   const int64_t* extents = kernel->spaces[0].extents;
   int64_t outer = extents[kernel->loops[0]];
@@ -370,7 +394,7 @@ static void choose_chunks(hlo_kernel_t* kernel) {
 
 // One element reduced from many: the reductions are cut instead, if all run side by side.
 static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->cost_ns < SERIAL_NS || kernel->loop_count > 0) return hlo_ok();
+  if (!is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_ok();
   uint32_t partials = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
@@ -541,10 +565,8 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   memcpy(kernel->spaces, tiling->spaces, bytes);
   kernel->space_count = tiling->space_count;
   choose_loops(kernel, pieces);
-  for (uint32_t i = 0; i < pieces->count; ++i) {
-    kernel->cost_ns += estimate_ns(pieces->tilings[i], kernel->lanes);
-    find_shareable(kernel, pieces->tilings[i]);
-  }
+  HLO_TRY(estimate(kernel, pieces, scratch));
+  for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
   const hlo_tiling_t* first = pieces->tilings[0];
   kernel->is_sweep = is_column_reduction(kernel, first);
   kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && has_large_output(kernel) &&
@@ -569,9 +591,10 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
     } else if (tiled->kind == HLO_TILED_LOAD) {
       if (hlo_expr_unresolved(tiled->offset)) return "an operand that follows it is not affine";
       if (lane_digit == HLO_TILED_MAX_DIGITS) continue;  // one by one
-      double cost = lane_cost(tiled->offset, lane_digit,
-                              hlo_dtype_size_bytes(tiled->value->type->dtype));
-      if (cost < 0 || cost > 1) return "an operand that follows it is strided";
+      hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_digit);
+      if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
+        return "an operand that follows it is strided";
+      }
     }
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {

@@ -108,11 +108,11 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
       .memories = {{"registers", vector * level->vector_count, vector, 0},
                    {"L1", known_or(cpu->l1_bytes, 32 << 10), line,
                     (double)vector * 2 * CYCLES_PER_NS},
-                   {"L2", known_or(cpu->l2_bytes, 512 << 10), line, 64},
-                   {"L3", share_of(cpu->l3_bytes), line, 24},
+                   {"L2", known_or(cpu->l2_bytes, 512 << 10), line, 48},
+                   {"L3", share_of(cpu->l3_bytes), line, 16},
                    {"memory", INT64_MAX, line, 12}},
-      .serial_ns = 50000,
-      .chunk_ns = 25000,
+      .moving = {50000, 25000},
+      .multiplying = {20000, 8000},
       .max_chunks = 64,
   };
   add_plain(tile, "operation", HLO_TILE_ATOM_VECTOR, level->operations, 4);

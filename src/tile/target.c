@@ -43,9 +43,17 @@ double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* 
                  work->distinct_bytes / hlo_tile_home(target, work->distinct_bytes)->bytes_per_ns);
 }
 
-int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns) {
-  if (work_ns < target->serial_ns) return 1;
-  double wanted = work_ns / target->chunk_ns;
+static const hlo_tile_grain_t* grain_of(const hlo_tile_target_t* target, bool is_product) {
+  return is_product ? &target->multiplying : &target->moving;
+}
+
+bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, bool is_product) {
+  return work_ns >= grain_of(target, is_product)->serial_ns;
+}
+
+int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns, bool is_product) {
+  if (!hlo_tile_is_worth_cutting(target, work_ns, is_product)) return 1;
+  double wanted = work_ns / grain_of(target, is_product)->chunk_ns;
   return wanted > (double)target->max_chunks ? target->max_chunks : (int64_t)wanted;
 }
 
@@ -70,13 +78,23 @@ static int64_t lane_step(const hlo_tile_layout_t* memory, const hlo_tile_layout_
   return step;
 }
 
-double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,
-                             const hlo_tile_layout_t* registers, int64_t element_bytes) {
-  if (lane_step(memory, registers) >= 0) return 1;
+double hlo_tile_product_rate(const hlo_tile_target_t* target, hlo_dtype_t dtype) {
+  const hlo_tile_atom_t* atom = hlo_tile_atom_find(target, HLO_TILE_ATOM_PRODUCT, dtype, dtype);
+  for (uint32_t i = 0; !atom && i < target->atom_count; ++i) {
+    if (target->atoms[i].op == HLO_TILE_ATOM_PRODUCT) atom = &target->atoms[i];
+  }
+  return atom ? atom->per_ns : atom_rate(target, HLO_TILE_ATOM_VECTOR) / 2;
+}
+
+double hlo_tile_gather_loads(const hlo_tile_target_t* target, int64_t element_bytes) {
   const hlo_tile_atom_t* gather = hlo_tile_atom_find(target, HLO_TILE_ATOM_GATHER, 0, 0);
-  // Gathers exist for elements of four bytes and more.
   if (!gather || element_bytes < 4) return -1;
   return atom_rate(target, HLO_TILE_ATOM_LOAD) / gather->per_ns;
+}
+
+double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,
+                             const hlo_tile_layout_t* registers, int64_t element_bytes) {
+  return lane_step(memory, registers) >= 0 ? 1 : hlo_tile_gather_loads(target, element_bytes);
 }
 
 double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t relayout,
@@ -122,6 +140,10 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
     }
     hlo_strbuf_putc(out, '\n');
   }
-  hlo_strbuf_printf(out, "chunks: from %g us on, of %g us, at most %" PRId64 "\n",
-                    target->serial_ns / 1000, target->chunk_ns / 1000, target->max_chunks);
+  hlo_strbuf_printf(out,
+                    "chunks: from %g us on, of %g us; of products from %g us on, of %g us; at most "
+                    "%" PRId64 "\n",
+                    target->moving.serial_ns / 1000, target->moving.chunk_ns / 1000,
+                    target->multiplying.serial_ns / 1000, target->multiplying.chunk_ns / 1000,
+                    target->max_chunks);
 }

@@ -37,14 +37,19 @@ typedef struct hlo_tile_atom {
   double per_ns, latency_ns;
 } hlo_tile_atom_t;
 
+/// What work is cut into to be shared out.
+typedef struct hlo_tile_grain {
+  double serial_ns;  // shorter work is not cut
+  double chunk_ns;   // how long a chunk should be, for its start to cost nothing
+} hlo_tile_grain_t;
+
 /// threads: immutable
 typedef struct hlo_tile_target {
   int64_t vector_bytes, vector_count;  // of registers
   uint32_t memory_count, atom_count;
   hlo_tile_memory_t memories[HLO_TILE_MAX_MEMORIES];  // nearest first; 0: registers
   hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
-  double serial_ns;  // work shorter than this is not cut
-  double chunk_ns;   // how long a chunk should be, for its start to cost nothing
+  hlo_tile_grain_t moving, multiplying;
   int64_t max_chunks;
 } hlo_tile_target_t;
 
@@ -66,9 +71,17 @@ typedef struct hlo_tile_work {
 
 /// The roofline: the longest of computing, waiting, and each memory's traffic.
 double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work);
-/// Into how many chunks such work should be cut; a function of the work alone, never of how many
-/// threads there are.
-int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns);
+/// Whether work is worth being cut. As a product, where cores do not share what limits them; else it
+/// counts as moving memory.
+bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, bool is_product);
+/// Into how many chunks it should be; a function of the work alone, never of how many threads there
+/// are. 1 where it is not worth it.
+int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns, bool is_product);
+/// Products of whole registers a nanosecond, summed in `dtype`.
+double hlo_tile_product_rate(const hlo_tile_target_t* target, hlo_dtype_t dtype);
+/// What loading a register of elements from anywhere costs, in loads of neighbours; negative: such
+/// elements have no gathers.
+double hlo_tile_gather_loads(const hlo_tile_target_t* target, int64_t element_bytes);
 
 /// Vector operations to move one register between memory and registers: the lanes of `registers` at
 /// the addresses of `memory`, both of one tile. Negative: it cannot be done.

@@ -33,8 +33,8 @@ static const hlo_tile_target_t MACHINE = {
                .b = "<1x8 | 1:8/1 lane 1>",
                .sum = "<1x8 | 1:8/1 lane 1>",
                .per_ns = 4}},
-    .serial_ns = 1000,
-    .chunk_ns = 400,
+    .moving = {1000, 400},
+    .multiplying = {500, 100},
     .max_chunks = 16,
 };
 
@@ -62,10 +62,12 @@ static void test_roofline(void** unused) {
 
 static void test_chunks(void** unused) {
   (void)unused;
-  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 999), 1);
-  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 1000), 2);
-  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 4000), 10);
-  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 1e12), 16);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 999, false), 1);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 1000, false), 2);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 4000, false), 10);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 1e12, false), 16);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 499, true), 1);
+  assert_int_equal(hlo_tile_chunk_count(&MACHINE, 500, true), 5);
 }
 
 typedef struct transfer {

@@ -7,23 +7,18 @@
 #include "codegen/elementwise.h"
 
 // Costs decide what is cut and packed, never results.
-static const double CHUNK_NS = 8000.0, SERIAL_NS = 20000.0, FMA_PER_NS = 6.0;  // vectors
 enum {
   FEW_ROWS = 16,  // along the contraction: lanes run there
   LONG_DEPTH = 256,
   MORE_ROWS_BYTES = 384,
   VERY_LONG_DEPTH = 1024,
   DEPTH_COLUMNS = 4,
-  MAX_CHUNKS = 64,
   FEW_CHUNKS = 16,  // enough to share out
   CACHE_LINE = 64,
   CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
-  DIRECT_BYTES = 384 << 10,  // a B of at most so many is read in place
   MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles,
-  MIN_LARGE_TILES = 12,      // and a B beyond the second cache for so many
-  LARGE_BYTES = 4 << 20,
+  MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
   MAX_PANEL_PIECES = 16,
-  STREAMED_BYTES = 1 << 20,  // a larger panel of B does not stay in the second cache
   BLOCK_STEPS = 1536,        // of a panel that does, with the rows of a tile in the first cache
   STEP_MULTIPLE = 8,         // of blocks
   CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
@@ -223,6 +218,10 @@ static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
   return height > 1 ? height : 1;
 }
 
+static int64_t second_cache(const hlo_target_t* target) {
+  return target->tile.memories[2].capacity_bytes;
+}
+
 // Vectors side by side in a panel: more when there are few rows.
 static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t pieces = target->vector_registers == 32 ? 4 : 2, rows = m->rows.extent;
@@ -232,7 +231,8 @@ static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
     --pieces;
   }
   int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
-  return bytes > STREAMED_BYTES && tile_height(target, pieces) < rows ? pieces / 2 : pieces;
+  // Of a panel that does not stay in the second cache half as much is read again and again.
+  return bytes > second_cache(target) && tile_height(target, pieces) < rows ? pieces / 2 : pieces;
 }
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
@@ -287,15 +287,16 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
   return bytes && bytes % CONFLICT_BYTES == 0 && dim->extent * CACHE_LINE > CONFLICT_BYTES * 4;
 }
 
-static bool packs_b(const hlo_matmul_t* m) {
+// A small B is read in place, a very large one packed only where it is used often.
+static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_by_depth || m->packs_blocks) return false;
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
-  if (tiles < (bytes > LARGE_BYTES ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
+  if (tiles < (bytes > 4 * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return is_converted(m, HLO_MATMUL_B) || bytes > DIRECT_BYTES || conflicts(m, HLO_MATMUL_B, inner);
+  return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 || conflicts(m, HLO_MATMUL_B, inner);
 }
 
 static bool packs_a(const hlo_matmul_t* m) {
@@ -385,9 +386,9 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
   return hlo_ok();
 }
 
-static hlo_status_t make_packing(hlo_matmul_t* m) {
+static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
-  m->operands[HLO_MATMUL_B].is_packed = packs_b(m);
+  m->operands[HLO_MATMUL_B].is_packed = packs_b(m, second_cache(target));
   for (uint32_t side = 0; side < 2; ++side) {
     if (!m->operands[side].is_packed) {
       read_in_place(m, side);
@@ -424,13 +425,12 @@ static hlo_status_t make_blocks(hlo_matmul_t* m) {
 
 // ---- chunks
 
-static void make_chunks(hlo_matmul_t* m) {
+static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
-                ((double)m->columns.extent / m->lanes) / FMA_PER_NS;
+                ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
   m->block_count = 1;
   m->unit_count = m->outer_extent * m->panel_count;
-  int64_t wanted = work < SERIAL_NS ? 1 : (int64_t)(work / CHUNK_NS);
-  if (wanted > MAX_CHUNKS) wanted = MAX_CHUNKS;
+  int64_t wanted = hlo_tile_chunk_count(target, work, true);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   // A packed panel is best used for all rows while it is in the second cache.
   int64_t least = m->operands[HLO_MATMUL_B].is_packed ? min(wanted, FEW_CHUNKS) : wanted;
@@ -438,7 +438,7 @@ static void make_chunks(hlo_matmul_t* m) {
   m->unit_count *= m->block_count;
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
-  int64_t chunks = min(wanted, MAX_CHUNKS / 4);
+  int64_t chunks = min(wanted, target->max_chunks / 4);
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_matmul_padding_t* padding = &m->padding[side];
     if (padding->is_used) {
@@ -455,9 +455,9 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   m->lanes = lanes;
   make_tiles(m, target);
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
-  HLO_TRY(make_packing(m));
+  HLO_TRY(make_packing(m, target));
   HLO_TRY(make_blocks(m));
-  make_chunks(m);
+  make_chunks(m, &target->tile);
   return hlo_ok();
 }
 
