@@ -318,3 +318,44 @@ func.func @main(%x: tensor<2x3xf64>, %y: tensor<3x2xf64>, %a: tensor<3x5xi8>, %h
   return %0, %1, %2, %3, %4, %5
       : tensor<2x2xf64>, tensor<5x3xi8>, tensor<2x2x2xbf16>, tensor<4x2xi1>, tensor<12xi32>, tensor<2x2xi32>
 }
+// -----
+// Elements and rows set and added one at a time, some of them outside.
+func.func @main(%x: tensor<20xf32>, %y: tensor<6x5xi32>, %at: tensor<40xi32>) -> (tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %limit = stablehlo.constant dense<40> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %row = stablehlo.constant dense<[3, -1, 4, 1, 5]> : tensor<5xi32>
+  %0:4 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %c = %y)
+      : tensor<i32>, tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>
+    cond {
+      %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %k = stablehlo.dynamic_slice %at, %i, sizes = [1] : (tensor<40xi32>, tensor<i32>) -> tensor<1xi32>
+      %j = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<1xi32>
+      %e = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+      %f = stablehlo.multiply %e, %half : tensor<f32>
+      %a2 = "stablehlo.scatter"(%a, %k, %f) ({
+      ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+        stablehlo.return %v : tensor<f32>
+      }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+          scatter_dims_to_operand_dims = [0]>} : (tensor<20xf32>, tensor<1xi32>, tensor<f32>) -> tensor<20xf32>
+      %b2 = "stablehlo.scatter"(%b, %k, %row) ({
+      ^bb0(%u: tensor<i32>, %v: tensor<i32>):
+        %s = stablehlo.add %u, %v : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0],
+          scatter_dims_to_operand_dims = [0]>} : (tensor<6x5xi32>, tensor<1xi32>, tensor<5xi32>) -> tensor<6x5xi32>
+      %q = stablehlo.concatenate %k, %j, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %c2 = "stablehlo.scatter"(%c, %q, %i) ({
+      ^bb0(%u: tensor<i32>, %v: tensor<i32>):
+        %m = stablehlo.maximum %u, %v : tensor<i32>
+        stablehlo.return %m : tensor<i32>
+      }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1],
+          scatter_dims_to_operand_dims = [1, 0]>} : (tensor<6x5xi32>, tensor<2xi32>, tensor<i32>) -> tensor<6x5xi32>
+      %i2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i2, %a2, %b2, %c2 : tensor<i32>, tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>
+    }
+  return %0#1, %0#2, %0#3 : tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass single_scatter: a scatter of one window, which is what x.at[i].set(y) and its like are, becomes an
+// update of a slice. A window that does not lie inside the operand changes nothing: the slice is then
+// overwritten with itself.
+#include "ir/clone.h"
+#include "ir/literal.h"
+#include "passes/constants.h"
+#include "passes/passes.h"
+
+enum { MAX_RANK = 16 };
+
+// A scatter of one window: where it starts, and how large it is in each dimension.
+typedef struct window {
+  const hlo_node_t* node;
+  hlo_value_t *operand, *indices, *update;
+  uint32_t rank, map_count;
+  const int64_t* map;  // operand dimension of each index
+  int64_t sizes[MAX_RANK];
+  hlo_op_t combine;  // HLO_OP_COUNT: the update replaces
+} window_t;
+
+static bool contains(const int64_t* list, uint32_t count, int64_t value) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (list[i] == value) return true;
+  }
+  return false;
+}
+
+// The reducer: the second argument, or one op of both in order.
+static bool read_reducer(const hlo_node_t* node, hlo_op_t* out_combine) {
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
+  const hlo_value_t* value = hlo_node_operand(end, 0);
+  *out_combine = HLO_OP_COUNT;
+  if (value == body->args[1]) return true;
+  if (!value->def || value->def->parent != body || value->def->operand_count != 2 ||
+      hlo_node_operand(value->def, 0) != body->args[0] ||
+      hlo_node_operand(value->def, 1) != body->args[1]) {
+    return false;
+  }
+  *out_combine = value->def->op;
+  switch (value->def->op) {
+    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum: return true;
+    default: return false;
+  }
+}
+
+static bool read_sizes(window_t* w) {
+  uint32_t window_count, inserted_count;
+  hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  const int64_t* inserted =
+      hlo_node_attr_ints(w->node, HLO_ATTR_inserted_window_dims, &inserted_count);
+  if (window_count != w->update->type->rank || window_count + inserted_count != w->rank) return false;
+  uint32_t from = 0;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    bool is_inserted = contains(inserted, inserted_count, d);
+    if (!is_inserted && from == window_count) return false;
+    w->sizes[d] = is_inserted ? 1 : w->update->type->dims[from++];
+    int64_t extent = w->operand->type->dims[d];
+    if (w->sizes[d] < 1 || w->sizes[d] > extent || extent > INT32_MAX) return false;
+  }
+  return true;
+}
+
+static bool read_window(const hlo_node_t* node, window_t* w) {
+  if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) return false;
+  *w = (window_t){.node = node,
+                  .operand = hlo_node_operand(node, 0),
+                  .indices = hlo_node_operand(node, 1),
+                  .update = hlo_node_operand(node, 2)};
+  uint32_t batching = 0;
+  hlo_node_attr_ints(node, HLO_ATTR_input_batching_dims, &batching);
+  w->map = hlo_node_attr_ints(node, HLO_ATTR_scatter_dims_to_operand_dims, &w->map_count);
+  w->rank = w->operand->type->rank;
+  const hlo_type_t* indices = w->indices->type;
+  if (batching || w->rank < 1 || w->rank > MAX_RANK || indices->rank != 1 ||
+      !hlo_dtype_is_integer(indices->dtype) || hlo_dtype_info(indices->dtype)->bits < 32 ||
+      indices->dims[0] != w->map_count || !w->map_count ||
+      hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, -1) != 0 ||
+      !hlo_type_is_plain(w->operand->type) || !hlo_type_is_plain(w->update->type)) {
+    return false;
+  }
+  return read_reducer(node, &w->combine) && read_sizes(w);
+}
+
+// ---- making it ----------------------------------------------------------------------------------
+
+static hlo_value_t* make(const window_t* w, hlo_op_t op, const hlo_type_t* type,
+                         uint32_t operand_count, hlo_value_t* const* operands, uint32_t attr_count,
+                         const hlo_named_attr_t* attrs) {
+  hlo_node_t* place = (hlo_node_t*)(uintptr_t)w->node;
+  hlo_node_t* node = hlo_node_create(place->parent->module,
+                                     &(hlo_node_spec_t){.op = op,
+                                                        .loc = place->loc,
+                                                        .operand_count = operand_count,
+                                                        .operands = operands,
+                                                        .attr_count = attr_count,
+                                                        .attrs = attrs,
+                                                        .result_count = 1,
+                                                        .result_types = &type});
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}
+
+static hlo_value_t* integer(const window_t* w, const hlo_type_t* type, int64_t value) {
+  hlo_literal_t* literal = NULL;
+  hlo_status_t status = hlo_literal_create(type->dtype, 0, NULL, false, &literal);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return NULL;
+  }
+  hlo_dtype_store_int64(type->dtype, hlo_literal_mutable_data(literal), value);
+  hlo_node_t* place = (hlo_node_t*)(uintptr_t)w->node;
+  hlo_node_t* node = hlo_constant_create(place->parent->module, type, literal, place->loc);
+  hlo_literal_release(literal);
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}
+
+// Index number `at` as a tensor without dimensions.
+static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t at) {
+  hlo_module_t* module = w->node->parent->module;
+  hlo_value_t* one = w->indices;
+  if (w->map_count > 1) {
+    const int64_t first[] = {at}, end[] = {at + 1}, step[] = {1}, count[] = {1};
+    const hlo_named_attr_t attrs[] = {
+        {HLO_ATTR_start_indices, hlo_attr_ints(module, 1, first)},
+        {HLO_ATTR_limit_indices, hlo_attr_ints(module, 1, end)},
+        {HLO_ATTR_strides, hlo_attr_ints(module, 1, step)},
+    };
+    one = make(w, HLO_OP_slice, hlo_type_tensor(module, type->dtype, 1, count), 1, &one, 3,
+               attrs);
+  }
+  return one ? make(w, HLO_OP_reshape, type, 1, &one, 0, NULL) : NULL;
+}
+
+// Whether the window starts at a place where it fits, in one dimension.
+static hlo_value_t* is_inside(const window_t* w, hlo_value_t* index, int64_t last) {
+  hlo_module_t* module = w->node->parent->module;
+  hlo_dtype_t dtype = index->type->dtype;
+  const hlo_type_t* pred = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
+  bool is_signed = hlo_dtype_is_signed(dtype);
+  const int64_t limits[] = {0, last};
+  const int64_t directions[] = {HLO_COMPARISON_DIRECTION_GE, HLO_COMPARISON_DIRECTION_LE};
+  hlo_value_t* all = NULL;
+  for (uint32_t i = is_signed ? 0 : 1; i < 2; ++i) {
+    hlo_value_t* operands[] = {index, integer(w, index->type, limits[i])};
+    if (!operands[1]) return NULL;
+    const hlo_named_attr_t attrs[] = {
+        {HLO_ATTR_comparison_direction,
+         hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, directions[i])},
+        {HLO_ATTR_compare_type,
+         hlo_attr_enum(module, HLO_ENUM_COMPARISON_TYPE,
+                       is_signed ? HLO_COMPARISON_TYPE_SIGNED : HLO_COMPARISON_TYPE_UNSIGNED)},
+    };
+    hlo_value_t* one = make(w, HLO_OP_compare, pred, 2, operands, 2, attrs);
+    if (!one) return NULL;
+    all = all ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){all, one}, 0, NULL) : one;
+  }
+  return all;
+}
+
+// NULL when memory is out, which the module says.
+static hlo_value_t* make_update(const window_t* w) {
+  hlo_module_t* module = w->node->parent->module;
+  const hlo_type_t* index = hlo_type_tensor(module, w->indices->type->dtype, 0, NULL);
+  const hlo_type_t* pred = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
+  const hlo_type_t* type =
+      hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
+  hlo_value_t *operands[2 + MAX_RANK] = {w->operand}, *inside = NULL, *zero = integer(w, index, 0);
+  for (uint32_t d = 0; d < w->rank; ++d) operands[2 + d] = zero;
+  for (uint32_t i = 0; zero && i < w->map_count; ++i) {
+    int64_t d = w->map[i];
+    hlo_value_t* start = operands[2 + d] = index_of(w, index, i);
+    hlo_value_t* fits =
+        start ? is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]) : NULL;
+    if (!fits) return NULL;
+    inside = inside ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){inside, fits}, 0, NULL) : fits;
+  }
+  hlo_value_t* reads[1 + MAX_RANK] = {w->operand};
+  for (uint32_t d = 0; d < w->rank; ++d) reads[1 + d] = operands[2 + d];
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, w->rank, w->sizes)};
+  hlo_value_t* update = make(w, HLO_OP_reshape, type, 1, &w->update, 0, NULL);
+  hlo_value_t* old = inside && update
+                         ? make(w, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes)
+                         : NULL;
+  if (old && w->combine != HLO_OP_COUNT) {
+    update = make(w, w->combine, type, 2, (hlo_value_t*[]){old, update}, 0, NULL);
+  }
+  if (!old || !update) return NULL;
+  operands[1] = make(w, HLO_OP_select, type, 3, (hlo_value_t*[]){inside, update, old}, 0, NULL);
+  if (!operands[1]) return NULL;
+  return make(w, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank, operands, 0, NULL);
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  hlo_pass_ctx_t* ctx = context;
+  window_t window;
+  if (!read_window(node, &window)) return hlo_ok();
+  hlo_value_t* result = make_update(&window);
+  if (!result) return hlo_module_status(node->parent->module);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  ++ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                                     bool* out_changed) {
+  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
