@@ -88,38 +88,36 @@ void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t co
 }
 
 bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
+  int64_t last = 0;
   for (uint32_t c = 0; c < rows->component_count; c++) {
     if (rows->strides[c] % rows->row != 0) return false;
+    last += rows->limits[c] * (rows->strides[c] / rows->row);
   }
-  return true;
+  return last < INT32_MAX;
 }
 
-// One component that counts rows, 32 bits wide: read where it is.
-static bool select_single(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
-                          int64_t end, hlo_index_selection_t* out) {
+// The rows of a block of positions: the indices themselves, if they count rows in 32 bits.
+static const uint32_t* rows_of(const hlo_index_rows_t* rows, int64_t first, int64_t count,
+                               uint32_t* buffer) {
   const hlo_dtype_t dtype = rows->indices->dtype;
-  if (rows->component_count != 1 || rows->strides[0] != rows->row || end > INT32_MAX ||
-      (dtype != HLO_DTYPE_S32 && dtype != HLO_DTYPE_U32)) {
-    return false;
+  if (rows->component_count == 1 && rows->strides[0] == rows->row &&
+      (dtype == HLO_DTYPE_S32 || dtype == HLO_DTYPE_U32)) {
+    return (const uint32_t*)rows->indices->data + first;
   }
-  if (end > rows->limits[0] + 1) end = rows->limits[0] + 1;
-  out->count = 0;
-  if (low >= end) return true;
-  out->count = hlo_select_range((uint32_t)count, (const uint32_t*)rows->indices->data + first,
-                                (uint32_t)low, (uint32_t)(end - low), (uint32_t)rows->row,
-                                out->numbers, out->places);
-  return true;
+  int64_t starts[HLO_INDEX_ROWS_BLOCK];
+  hlo_index_rows_read(rows, first, count, true, starts);
+  for (int64_t i = 0; i < count; i++) {
+    buffer[i] = starts[i] < 0 ? UINT32_MAX : (uint32_t)(starts[i] / rows->row);
+  }
+  return buffer;
 }
 
 void hlo_index_rows_select(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
                            int64_t end, hlo_index_selection_t* out) {
-  if (select_single(rows, first, count, low, end, out)) return;
-  int64_t starts[HLO_INDEX_ROWS_BLOCK];
-  hlo_index_rows_read(rows, first, count, true, starts);
+  out->indices = rows_of(rows, first, count, out->read);
+  // Indices that are rows themselves may name one behind their dimension's last.
+  if (out->indices != out->read && end > rows->limits[0] + 1) end = rows->limits[0] + 1;
   out->count = 0;
-  for (int64_t i = 0; i < count; i++) {
-    if (starts[i] < low * rows->row || starts[i] >= end * rows->row) continue;  // also -1
-    out->numbers[out->count] = (uint32_t)i;
-    out->places[out->count++] = (uint32_t)(starts[i] - low * rows->row);
-  }
+  if (low < end) out->count = hlo_select_range((uint32_t)count, out->indices, (uint32_t)low,
+                                (uint32_t)(end - low), out->numbers);
 }

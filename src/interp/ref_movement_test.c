@@ -151,6 +151,23 @@ static void test_scatter_runs(void** state) {
                   "tensor<2x3xf32>\n");
 }
 
+// An index that leaves its dimension does not reach the next row.
+static void test_scatter_stays_in_its_dimension(void** state) {
+  (void)state;
+  expect_runs(
+      "%a = stablehlo.constant dense<1> : tensor<2x3xi32>\n"
+      "%i = stablehlo.constant dense<[[2], [3], [4], [-1]]> : tensor<4x1xi32>\n"
+      "%u = stablehlo.constant dense<[10, 20, 30, 40]> : tensor<4xi32>\n"
+      "%s = \"stablehlo.scatter\"(%a, %i, %u) ({\n"
+      "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+      "  %r = stablehlo.add %x, %y : tensor<i32>\n"
+      "  stablehlo.return %r : tensor<i32>\n"
+      "}) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], "
+      "scatter_dims_to_operand_dims = [1], index_vector_dim = 1>} : "
+      "(tensor<2x3xi32>, tensor<4x1xi32>, tensor<4xi32>) -> tensor<2x3xi32>\n"
+      "check.expect_eq_const %s, dense<[[1, 1, 11], [1, 1, 1]]> : tensor<2x3xi32>\n");
+}
+
 static void test_gather_elements(void** state) {
   (void)state;
   expect_runs(
@@ -208,6 +225,7 @@ int main(void) {
       cmocka_unit_test(test_scatter_drops_what_is_outside),
       cmocka_unit_test(test_scatter_elements),
       cmocka_unit_test(test_scatter_runs),
+      cmocka_unit_test(test_scatter_stays_in_its_dimension),
       cmocka_unit_test(test_gather_elements),
       cmocka_unit_test(test_dynamic_shapes),
       cmocka_unit_test(test_empty_tensors),

@@ -9,10 +9,7 @@
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
 
-enum {
-  PART_BYTES = 1 << 17,     // of updates, per part at least
-  PART_ELEMENTS = 1 << 30,  // of a result, per part at most
-};
+enum { PART_BYTES = 1 << 17 };  // of updates, per part at least
 
 // A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
 typedef struct {
@@ -275,14 +272,14 @@ static void scatter_selected(const row_job_t* job, int64_t low, int64_t first,
   const int64_t row = job->rows->row;
   if (job->fold) {
     const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
-    job->fold->at(selection->count, selection->numbers, selection->places, row,
+    job->fold->at(selection->count, selection->numbers, selection->indices, (uint32_t)low, row,
                   (const char*)scatter->updates[0]->data + first * row * bytes,
                   (char*)scatter->results[0]->data + low * row * bytes);
     return;
   }
   for (uint32_t i = 0; i < selection->count; i++) {
-    scatter_run_at(scatter, NULL, row, low * row + selection->places[i],
-                   first + selection->numbers[i]);
+    const uint32_t number = selection->numbers[i];
+    scatter_run_at(scatter, NULL, row, selection->indices[number] * row, first + number);
   }
 }
 
@@ -317,8 +314,7 @@ static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_
   int64_t parts = least(rows->count * rows->row * bytes / PART_BYTES, job.row_count);
   if (!parallel || !parallel->run) parts = 1;
   if (parts > 1) parts = least(parts, hlo_os_usable_cpu_count());  // asks the system: not for nothing
-  const int64_t needed = scatter->results[0]->element_count / PART_ELEMENTS + 1;
-  if (parts < needed) parts = needed;
+  if (parts < 1) parts = 1;
   job.rows_per_part = (job.row_count + parts - 1) / parts;
   hlo_parallel_for(parallel, (uint64_t)parts, scatter_part, &job);
   return hlo_ok();

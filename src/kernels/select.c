@@ -4,21 +4,18 @@
 #include "kernels/select_impl.h"
 
 uint32_t hlo_select_range_generic(uint32_t count, const uint32_t* indices, uint32_t first,
-                                  uint32_t size, uint32_t stride, uint32_t* numbers,
-                                  uint32_t* places) {
+                                  uint32_t size, uint32_t* numbers) {
   uint32_t found = 0;
   for (uint32_t i = 0; i < count; ++i) {  // without branches: what is not found is written over
-    uint32_t place = indices[i] - first;
     numbers[found] = i;
-    places[found] = place * stride;
-    found += place < size;
+    found += indices[i] - first < size;
   }
   return found;
 }
 
 uint32_t hlo_select_range(uint32_t count, const uint32_t* indices, uint32_t first, uint32_t size,
-                          uint32_t stride, uint32_t* numbers, uint32_t* places) {
+                          uint32_t* numbers) {
   hlo_select_range_t select =
       hlo_isa() == HLO_ISA_AVX512 ? hlo_select_range_avx512 : hlo_select_range_generic;
-  return select(count, indices, first, size, stride, numbers, places);
+  return select(count, indices, first, size, numbers);
 }

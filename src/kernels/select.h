@@ -5,12 +5,11 @@
 
 #include <stdint.h>
 
-enum { HLO_SELECT_SLACK = 16 };  // elements behind the last one that the lists must have room for
+enum { HLO_SELECT_SLACK = 16 };  // elements behind the last one that `numbers` must have room for
 
-/// The indices i with first <= i < first + size, in order: their numbers from 0 on and their places,
-/// (i - first) * stride, modulo 2^32. Returns how many. Indices are compared as unsigned: negative ones
-/// lie in no range below 2^31. threads: safe
+/// The numbers, from 0 on and in order, of the indices i with first <= i < first + size. Returns how many.
+/// Indices are compared as unsigned: negative ones lie in no range below 2^31. threads: safe
 uint32_t hlo_select_range(uint32_t count, const uint32_t* indices, uint32_t first, uint32_t size,
-                          uint32_t stride, uint32_t* numbers, uint32_t* places);
+                          uint32_t* numbers);
 
 #endif  // HLO_KERNELS_SELECT_H_

@@ -6,14 +6,11 @@
 #include "kernels/select.h"
 
 typedef uint32_t (*hlo_select_range_t)(uint32_t count, const uint32_t* indices, uint32_t first,
-                                       uint32_t size, uint32_t stride, uint32_t* numbers,
-                                       uint32_t* places);
+                                       uint32_t size, uint32_t* numbers);
 
 uint32_t hlo_select_range_generic(uint32_t count, const uint32_t* indices, uint32_t first,
-                                  uint32_t size, uint32_t stride, uint32_t* numbers,
-                                  uint32_t* places);
+                                  uint32_t size, uint32_t* numbers);
 uint32_t hlo_select_range_avx512(uint32_t count, const uint32_t* indices, uint32_t first,
-                                 uint32_t size, uint32_t stride, uint32_t* numbers,
-                                 uint32_t* places);
+                                 uint32_t size, uint32_t* numbers);
 
 #endif  // HLO_KERNELS_SELECT_IMPL_H_
