@@ -499,6 +499,8 @@ static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
 
 // Inputs that are read elsewhere than where an output is written cannot share its memory.
 static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  bool is_one_point = !kernel->matmul && kernel->loop_count == 0 && kernel->segment_count == 1;
+  if (is_one_point) return;  // everything is read before anything is written
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_LOAD || tiled->input >= SHARED_INPUTS) continue;
