@@ -119,6 +119,7 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t rang
   if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
   hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
   loop->operands[0] = end;
+  if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(loop);
 }
 
 // The lanes behind the last whole vector: masked, or one by one.

@@ -153,3 +153,9 @@ void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_
   b->site = site;
   hlo_mem_free(c.values);
 }
+
+void hlo_vir_drop_loop(hlo_vir_value_t* loop) {
+  hlo_vir_block_t* block = loop->parent;
+  *(loop->prev ? &loop->prev->next : &block->first) = loop->next;
+  *(loop->next ? &loop->next->prev : &block->last) = loop->prev;
+}

@@ -23,4 +23,7 @@ void hlo_vir_measure_loop(const hlo_vir_builder_t* b, const hlo_vir_value_t* loo
 void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_vir_value_t* lo,
                          hlo_vir_value_t* hi, uint32_t copies);
 
+/// Takes a closed loop that would never run out of its block.
+void hlo_vir_drop_loop(hlo_vir_value_t* loop);
+
 #endif  // HLO_CODEGEN_VIR_UNROLL_H_
