@@ -75,6 +75,73 @@ struct hlo_arena_block {
   _Alignas(ARENA_ALIGN) uint8_t data[];
 };
 
+// ---- blocks that are kept
+
+// What this thread has from the store that it entered.
+typedef struct spare {
+  bool is_entered;
+  uint32_t count;
+  hlo_arena_block_t* blocks;
+} spare_t;
+
+static _Thread_local spare_t t_spare;
+
+static void free_blocks(hlo_arena_block_t* block) {
+  while (block) {
+    hlo_arena_block_t* older = block->older;
+    hlo_mem_free(block);
+    block = older;
+  }
+}
+
+static hlo_arena_block_t* take_block(size_t size_bytes) {
+  if (size_bytes == ARENA_BLOCK_BYTES && t_spare.blocks) {
+    if (injected_failure()) return NULL;
+    hlo_arena_block_t* block = t_spare.blocks;
+    t_spare.blocks = block->older;
+    --t_spare.count;
+    return block;
+  }
+  size_t total;
+  if (!hlo_size_add(size_bytes, sizeof(hlo_arena_block_t), &total)) return NULL;
+  hlo_arena_block_t* block = hlo_mem_alloc_aligned(total, ARENA_ALIGN);
+  if (block) block->size_bytes = size_bytes;
+  return block;
+}
+
+static void give_block(hlo_arena_block_t* block) {
+  if (!t_spare.is_entered || t_spare.count == HLO_ARENA_STORE_BLOCKS ||
+      block->size_bytes != ARENA_BLOCK_BYTES) {
+    hlo_mem_free(block);
+    return;
+  }
+  hlo_mem_forbid(block->data, block->size_bytes);
+  block->older = t_spare.blocks;
+  t_spare.blocks = block;
+  ++t_spare.count;
+}
+
+bool hlo_arena_store_enter(hlo_arena_store_t* store) {
+  if (!store || t_spare.is_entered) return false;
+  // Pairs with the release in hlo_arena_store_leave(): the blocks' heads were written before.
+  hlo_arena_block_t* blocks = atomic_exchange_explicit(&store->blocks, NULL, memory_order_acquire);
+  t_spare = (spare_t){.is_entered = true, .blocks = blocks};
+  for (; blocks; blocks = blocks->older) ++t_spare.count;
+  return true;
+}
+
+void hlo_arena_store_leave(hlo_arena_store_t* store) {
+  // What another thread left meanwhile goes.
+  free_blocks(atomic_exchange_explicit(&store->blocks, t_spare.blocks, memory_order_acq_rel));
+  t_spare = (spare_t){0};
+}
+
+void hlo_arena_store_deinit(hlo_arena_store_t* store) {
+  free_blocks(atomic_exchange_explicit(&store->blocks, NULL, memory_order_acquire));
+}
+
+// ---- arenas
+
 void hlo_arena_init(hlo_arena_t* arena, size_t limit_bytes) {
   *arena = (hlo_arena_t){.limit_bytes = limit_bytes};
 }
@@ -83,29 +150,29 @@ void hlo_arena_deinit(hlo_arena_t* arena) {
   hlo_arena_block_t* block = arena->blocks;
   while (block) {
     hlo_arena_block_t* older = block->older;
-    hlo_mem_free(block);
+    give_block(block);
     block = older;
   }
   *arena = (hlo_arena_t){0};
 }
 
-// A new block has room for the request and as much again as a usual block: what is left of the
-// block before it is then smaller than what was asked for, so at most half of all memory lies idle.
+// A new block is a usual one, or has room for a large request and as much again as a usual block: what
+// is left of the block before it is smaller than what was asked for, so at most half of all memory lies
+// idle.
 static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
-  size_t want;
-  if (!hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, &want)) return false;
+  size_t want = ARENA_BLOCK_BYTES;
+  if (size_bytes > ARENA_BLOCK_BYTES / 2 && !hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, &want)) {
+    return false;
+  }
   if (arena->limit_bytes) {
     if (arena->used_bytes > arena->limit_bytes) return false;
     size_t left = arena->limit_bytes - arena->used_bytes;
     if (left < size_bytes) return false;
     if (want > left) want = left;
   }
-  size_t total;
-  if (!hlo_size_add(want, sizeof(hlo_arena_block_t), &total)) return false;
-  hlo_arena_block_t* block = hlo_mem_alloc_aligned(total, ARENA_ALIGN);
+  hlo_arena_block_t* block = take_block(want);
   if (!block) return false;
   block->older = arena->blocks;
-  block->size_bytes = want;
   hlo_mem_forbid(block->data, want);
   arena->blocks = block;
   arena->next = block->data;
@@ -174,7 +241,7 @@ hlo_arena_mark_t hlo_arena_mark(const hlo_arena_t* arena) {
 void hlo_arena_reset(hlo_arena_t* arena, hlo_arena_mark_t mark) {
   while (arena->blocks != mark.blocks) {
     hlo_arena_block_t* older = arena->blocks->older;
-    hlo_mem_free(arena->blocks);
+    give_block(arena->blocks);
     arena->blocks = older;
   }
   arena->next = mark.next;

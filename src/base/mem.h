@@ -3,6 +3,7 @@
 #ifndef HLO_BASE_MEM_H_
 #define HLO_BASE_MEM_H_
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,9 +75,23 @@ void hlo_mem_fail_nth(uint64_t n);
 /// True when the failure asked for has happened since hlo_mem_fail_nth().
 bool hlo_mem_failed(void);
 
+/// Blocks that arenas leave behind, at most HLO_ARENA_STORE_BLOCKS of one size, for the next to use:
+/// work that comes again and again finds its memory mapped. Zeroed: empty. threads: safe
+typedef struct hlo_arena_block hlo_arena_block_t;
+enum { HLO_ARENA_STORE_BLOCKS = 16 };
+typedef struct hlo_arena_store {
+  _Atomic(hlo_arena_block_t*) blocks;  // taken and given back as a whole
+} hlo_arena_store_t;
+
+/// The arenas of this thread take their blocks from the store and leave them there, until
+/// hlo_arena_store_leave(). False, and nothing to leave, when the thread has one already or `store` is
+/// NULL. The store is lent until then.
+bool hlo_arena_store_enter(hlo_arena_store_t* store);
+void hlo_arena_store_leave(hlo_arena_store_t* store);
+void hlo_arena_store_deinit(hlo_arena_store_t* store);
+
 /// A bump allocator: many allocations, one owner, released all at once.
 /// threads: confined to its owner.
-typedef struct hlo_arena_block hlo_arena_block_t;
 typedef struct hlo_arena {
   hlo_arena_block_t* blocks;  // newest first
   uint8_t* next;              // free space of the newest block

@@ -77,6 +77,43 @@ static void test_arena(void** state) {
   hlo_arena_deinit(&arena);
 }
 
+// Fills an arena of so many usual blocks and lets it go; answers the newest one's memory.
+static const void* use_blocks(uint32_t count) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  const void* last = NULL;
+  for (uint32_t i = 0; i < count; ++i) assert_non_null(last = hlo_arena_alloc(&arena, 30000));
+  hlo_arena_deinit(&arena);
+  return last;
+}
+
+static void test_arena_store(void** state) {
+  (void)state;
+  hlo_arena_store_t store = {0}, other = {0};
+  assert_false(hlo_arena_store_enter(NULL));
+  assert_true(hlo_arena_store_enter(&store));
+  assert_false(hlo_arena_store_enter(&other));  // one at a time
+  const void* first = use_blocks(1);
+  assert_ptr_equal(use_blocks(1), first);
+  use_blocks(4 * HLO_ARENA_STORE_BLOCKS);
+  hlo_arena_store_leave(&store);
+  assert_non_null(store.blocks);
+  // An arena may outlive the stay: its blocks are freed as if there were no store.
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  assert_true(hlo_arena_store_enter(&store));
+  hlo_mem_fail_nth(1);  // kept blocks count as any allocation
+  assert_null(hlo_arena_alloc(&arena, 1));
+  assert_true(hlo_mem_failed());
+  for (uint32_t i = 0; i < 2 * HLO_ARENA_STORE_BLOCKS; ++i) {
+    assert_non_null(hlo_arena_alloc(&arena, 30000));
+  }
+  hlo_arena_store_leave(&store);
+  hlo_arena_deinit(&arena);
+  hlo_arena_store_deinit(&store);
+  assert_null(store.blocks);
+}
+
 static void test_arena_limit(void** state) {
   (void)state;
   hlo_arena_t arena;
@@ -216,6 +253,7 @@ int main(void) {
       cmocka_unit_test(test_fault_injection),
       cmocka_unit_test(test_checked_sizes),
       cmocka_unit_test(test_arena),
+      cmocka_unit_test(test_arena_store),
       cmocka_unit_test(test_arena_limit),
       cmocka_unit_test(test_status),
       cmocka_unit_test(test_status_without_memory),

@@ -5,6 +5,7 @@
 #define HLO_COMPILER_CACHE_H_
 
 #include "base/config.h"
+#include "base/mem.h"
 #include "base/observer.h"
 #include "codegen/jit/jit.h"
 #include "codegen/target.h"
@@ -42,6 +43,8 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
 /// Programs that were loaded live on.
 void hlo_compile_cache_release(hlo_compile_cache_t* cache);
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
+/// For what compiling allocates; NULL of NULL.
+hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache);
 
 /// Whether it keeps anything.
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "compiler/backend_interp.h"
 #include "compiler/backend_native.h"
+#include "compiler/cache.h"
 #include "compiler/signature.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
@@ -145,6 +146,8 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   if (!executable) return hlo_status_out_of_memory(sizeof *executable);
   atomic_init(&executable->count, 1);
   executable->config = *config;
+  hlo_arena_store_t* store = hlo_compile_cache_store(config->cache);
+  bool is_stored = hlo_arena_store_enter(store);
   hlo_trace_t* trace = hlo_observer_trace(config->observer);
   uint64_t begin = hlo_trace_begin(trace);
   hlo_status_t status = load(executable, bytes, size_bytes, file_name, diag);
@@ -157,12 +160,13 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.listing = NULL;
   executable->config.cache = NULL;
   executable->config.code = NULL;
-  if (!hlo_status_is_ok(status)) {
+  if (hlo_status_is_ok(status)) {
+    *out_executable = executable;
+  } else {
     hlo_executable_release(executable);
-    return status;
   }
-  *out_executable = executable;
-  return hlo_ok();
+  if (is_stored) hlo_arena_store_leave(store);
+  return status;
 }
 
 hlo_executable_t* hlo_executable_retain(hlo_executable_t* executable) {
