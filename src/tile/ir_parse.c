@@ -182,7 +182,8 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
     HLO_TRY(parse_range(p, &loop->low, &loop->end));
     EXPECT(p, hlo_tile_text_take(&p->text, "by") && hlo_tile_text_number(&p->text, &loop->step),
            "'by' and a step");
-    EXPECT(p, loop->step > 0 && loop->low < loop->end, "a step and a range of some numbers");
+    EXPECT(p, loop->step > 0 && is_moderate(loop->step) && loop->low < loop->end,
+           "a step and a range of some numbers");
   } while (hlo_tile_text_take(&p->text, ","));
   return hlo_ok();
 }

@@ -373,6 +373,46 @@ static void test_refusals(void** unused) {
   }
 }
 
+static uint64_t state = 88172645463325252u;
+static uint32_t below(uint32_t n) {
+  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+  return (uint32_t)(state >> 20) % n;
+}
+
+// Text with pieces of it changed, doubled or gone is read or refused, never anything else.
+static void test_changed_text(void** unused) {
+  (void)unused;
+  static const char* const* const texts[] = {&TRANSPOSE, &SOFT, &PRODUCT, &PLACES};
+  static const char marks[] = "0123456789%[](){}:,=<>|*+-/. dfx\n";
+  uint32_t read = 0;
+  for (int round = 0; round < 4000; ++round) {
+    char text[2048];
+    const char* from = *texts[below(4)];
+    size_t length = strlen(from);
+    memcpy(text, from, length + 1);
+    for (uint32_t n = 1 + below(3); n > 0; --n) {
+      size_t at = below((uint32_t)length);
+      if (below(3)) {
+        text[at] = marks[below(sizeof marks - 1)];
+      } else if (length + 16 < sizeof text) {
+        size_t count = 1 + below(12) < length - at ? 1 : length - at;
+        memmove(text + at + count, text + at, length - at + 1);
+        length += count;
+      }
+    }
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_tile_kernel_t* kernel = NULL;
+    hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
+    read += hlo_status_is_ok(status);
+    hlo_status_code_t code = hlo_status_code(status);
+    assert_true(hlo_status_is_ok(status) ? kernel != NULL : code == HLO_STATUS_INVALID_ARGUMENT);
+    hlo_status_release(status);
+    hlo_arena_deinit(&arena);
+  }
+  assert_in_range(read, 200, 3800);
+}
+
 static void test_run_errors(void** unused) {
   (void)unused;
   static const char* const texts[] = {
@@ -405,6 +445,7 @@ int main(void) {
       cmocka_unit_test(test_places),
       cmocka_unit_test(test_text),
       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_changed_text),
       cmocka_unit_test(test_run_errors),
       cmocka_unit_test(test_lanes_follow_memory),
       cmocka_unit_test(test_reduction_over_lanes),
