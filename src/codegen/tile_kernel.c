@@ -157,7 +157,7 @@ static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
   if (tiled->kind == HLO_TILED_PRODUCT) fields.dtype = hlo_tiled_sum_dtype(node);
   if (tiled->kind == HLO_TILED_COMPUTE) fields.map = map_of(node);
   if (tiled->kind == HLO_TILED_RESULT) fields.result = tiled->value->number;
-  if (tiled->kind == HLO_TILED_CONSTANT) {
+  if (tiled->kind == HLO_TILED_CONSTANT && node && node->op == HLO_OP_constant) {
     const hlo_literal_t* literal = hlo_node_attr(node, HLO_ATTR_value)->literal;
     memcpy(fields.element, literal->data, hlo_dtype_size_bytes(fields.dtype));
   }
@@ -200,8 +200,11 @@ static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
 
 static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
   const hlo_matmul_t* m = kernel->matmul;
-  if (m && (int32_t)digit == m->rows.digit) return m->full_panels ? m->full.height : m->edge.height;
-  if (m && (int32_t)digit == m->columns.digit) return m->panel_width;
+  if (m && (int32_t)digit == m->rows.digit) {
+    int64_t height = m->full_panels ? m->full.height : m->edge.height;
+    return height > 0 ? height : 1;
+  }
+  if (m && (int32_t)digit == m->columns.digit) return m->panel_width > 0 ? m->panel_width : 1;
   bool is_lanes = kernel->is_vector && kernel->loops[kernel->loop_count - 1] == digit;
   return is_lanes ? kernel->lanes : 1;
 }
@@ -221,13 +224,19 @@ static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
   return count;
 }
 
+// All values first: an output may be the memory of an input that another one is still read from.
 static bool lower_stores(lowering_t* l) {
   const hlo_fusion_t* fusion = l->kernel->fusion;
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
-    hlo_tile_op_t fields = {
-        .kind = HLO_TILE_OP_store, .buffer = fusion->input_count + i, .operand_count = 1};
-    if (!(fields.operands[0] = lower(l, l->tiling->outputs[i]))) return false;
-    fields.offset = lower_expr(l, l->tiling->output_offsets[i]);
+    if (!lower(l, l->tiling->outputs[i])) return false;
+    lower_expr(l, l->tiling->output_offsets[i]);
+  }
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    hlo_tile_op_t fields = {.kind = HLO_TILE_OP_store,
+                            .buffer = fusion->input_count + i,
+                            .operand_count = 1,
+                            .operands = {lower(l, l->tiling->outputs[i])},
+                            .offset = lower_expr(l, l->tiling->output_offsets[i])};
     hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
   }
   return !l->refusal;
@@ -264,6 +273,7 @@ static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t*
   if (!tiling) return hlo_arena_status(arena);
   tiling->arena = arena;
   tiling->fusion = kernel->fusion;
+  tiling->expands_products = true;
   tiling->space_count = 1;
   tiling->spaces[0] = kernel->spaces[0];
   *out_tiling = tiling;

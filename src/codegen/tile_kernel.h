@@ -10,7 +10,7 @@
 
 /// The kernel's loops and what is computed in them; buffers: the fusion's inputs, then its outputs.
 /// Layouts are inferred. owner: the arena.
-/// errors: UNIMPLEMENTED (convolutions), RESOURCE_EXHAUSTED
+/// errors: UNIMPLEMENTED (what has no Tile IR), RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) HLO_MUST_USE;
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
+#include "interp/ref_dot.h"
 #include "passes/constants.h"
 
 enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64, MAX_POSITION_STEPS = 8 };
@@ -556,6 +557,24 @@ static hlo_tiled_t* dot_operand(hlo_tiling_t* t, const hlo_contraction_t* c, uin
   return get(t, hlo_node_operand(c->node, side), inner, depth);
 }
 
+// Sums of products over `space`, found again under the result's name as the finished sum.
+static hlo_tiled_t* sum_of_products(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                    uint32_t space, hlo_tiled_t* a, hlo_tiled_t* b) {
+  uint32_t rank = node->results[0].type->rank;
+  hlo_tiled_t fields = {.kind = HLO_TILED_PRODUCT,
+                        .value = &node->results[0],
+                        .index = copy_index(t, rank, index)};
+  hlo_tiled_t* product = make(t, &fields, 2);
+  fields.kind = HLO_TILED_REDUCE;
+  fields.reduction = space;
+  hlo_tiled_t* sum = make(t, &fields, 1);
+  if (!product || !sum) return NULL;
+  product->operands[0] = a;
+  product->operands[1] = b;
+  sum->operands[0] = add(t, product, rank);  // the sum is added later, so it is what is found
+  return sum->operands[0] ? add(t, sum, rank) : NULL;
+}
+
 // A dot_general as the sum of products over its contracting dimensions.
 static hlo_tiled_t* dot(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t depth) {
   hlo_contraction_t c;
@@ -568,22 +587,95 @@ static hlo_tiled_t* dot(hlo_tiling_t* t, const hlo_node_t* node, index_t index, 
   if (t->refusal) return NULL;
   const hlo_expr_t* deep[MAX_RANK];
   hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, c.depth[0].count, dims, deep);
-  uint32_t rank = node->results[0].type->rank;
-  hlo_tiled_t fields = {.kind = HLO_TILED_PRODUCT,
-                        .value = &node->results[0],
-                        .index = copy_index(t, rank, index)};
-  hlo_tiled_t* product = make(t, &fields, 2);
-  fields.kind = HLO_TILED_REDUCE;
-  fields.reduction = space;
-  hlo_tiled_t* sum = make(t, &fields, 1);
-  if (!product || !sum) return NULL;
   index_t free = index + c.batch[0].count;
-  product->operands[0] = dot_operand(t, &c, 0, index, free, deep, depth + 1);
-  product->operands[1] =
-      dot_operand(t, &c, 1, index, free + c.free[0].count, deep, depth + 1);
-  // Found again under its result's name only as the finished sum, which is added later.
-  sum->operands[0] = add(t, product, rank);
-  return sum->operands[0] ? add(t, sum, rank) : NULL;
+  hlo_tiled_t* a = dot_operand(t, &c, 0, index, free, deep, depth + 1);
+  hlo_tiled_t* b = dot_operand(t, &c, 1, index, free + c.free[0].count, deep, depth + 1);
+  return a && b ? sum_of_products(t, node, index, space, a, b) : NULL;
+}
+
+// A zero like the elements of `value`, under an index that none has.
+static hlo_tiled_t* zero_like(hlo_tiling_t* t, const hlo_value_t* value) {
+  const hlo_expr_t* nowhere[MAX_RANK];
+  for (uint32_t i = 0; i < value->type->rank; ++i) nowhere[i] = number(t, -1);
+  return leaf(t, value, nowhere, HLO_TILED_CONSTANT, 0, NULL);
+}
+
+// The input's element under place `window` (spatial dimensions, then the feature of its group) of the
+// window at `index`; zero beside the input and between its dilated elements.
+static hlo_tiled_t* under_window(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                 index_t window, uint32_t depth) {
+  const hlo_value_t* lhs = hlo_node_operand(node, 0);
+  const hlo_type_t *from = lhs->type, *to = node->results[0].type;
+  uint32_t space = from->rank - 2;
+  int64_t out_batch = hlo_node_attr_int(node, HLO_ATTR_output_batch_dimension, 0);
+  int64_t out_feature = hlo_node_attr_int(node, HLO_ATTR_output_feature_dimension, 0);
+  int64_t batch_dim = hlo_node_attr_int(node, HLO_ATTR_input_batch_dimension, 0);
+  int64_t feature_dim = hlo_node_attr_int(node, HLO_ATTR_input_feature_dimension, 0);
+  int64_t batches = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
+  int64_t groups = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
+  int64_t features = to->dims[out_feature];
+  hlo_expr_space_t* e = &t->exprs;
+  const hlo_expr_t *inner[MAX_RANK], *places[MAX_RANK], *gaps[MAX_RANK];
+  const hlo_expr_t* group = hlo_expr_div(e, index[out_feature], features / groups);
+  const hlo_expr_t* part = hlo_expr_div(e, index[out_feature], features / batches);
+  inner[feature_dim] =
+      hlo_expr_add(e, hlo_expr_mul(e, group, from->dims[feature_dim] / groups), window[space]);
+  inner[batch_dim] = hlo_expr_add(e, hlo_expr_mul(e, part, to->dims[out_batch]), index[out_batch]);
+  for (uint32_t i = 0; i < space; ++i) {
+    int64_t out = window_attr(node, HLO_ATTR_output_spatial_dimensions, i, 0);
+    int64_t dilation = window_attr(node, HLO_ATTR_lhs_dilation, i, 1);
+    const hlo_expr_t* start =
+        hlo_expr_mul(e, index[out], window_attr(node, HLO_ATTR_window_strides, i, 1));
+    const hlo_expr_t* step =
+        hlo_expr_mul(e, window[i], window_attr(node, HLO_ATTR_rhs_dilation, i, 1));
+    const hlo_expr_t* place = hlo_expr_add(e, hlo_expr_add(e, start, step),
+                                           number(t, -window_attr(node, HLO_ATTR_padding, 2 * i, 0)));
+    gaps[i] = hlo_expr_mod(e, place, dilation);
+    places[i] = inner[window_attr(node, HLO_ATTR_input_spatial_dimensions, i, 0)] =
+        hlo_expr_div(e, place, dilation);
+  }
+  hlo_tiled_t *zero = zero_like(t, lhs), *found = get(t, lhs, inner, depth);
+  for (uint32_t i = 0; i < space && found; ++i) {
+    int64_t end = from->dims[window_attr(node, HLO_ATTR_input_spatial_dimensions, i, 0)];
+    if (places[i]->low < 0 || places[i]->high >= end) {
+      found = guard(t, lhs, inner, from->rank, places[i], 0, end, found, zero);
+    }
+    if (found && gaps[i]->high > 0) {
+      found = guard(t, lhs, inner, from->rank, gaps[i], 0, 1, found, zero);
+    }
+  }
+  return found;
+}
+
+// A convolution as the sum of products over its window and the features of a group.
+static hlo_tiled_t* convolution(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                                uint32_t depth) {
+  const hlo_type_t* rhs = hlo_node_operand_type(node, 1);
+  uint32_t space = rhs->rank - 2;
+  int64_t in_dim = hlo_node_attr_int(node, HLO_ATTR_kernel_input_feature_dimension, 0);
+  int64_t out_dim = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, 0);
+  int64_t dims[MAX_RANK], count = rhs->dims[in_dim];
+  for (uint32_t i = 0; i < space; ++i) {
+    dims[i] = rhs->dims[window_attr(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)];
+    count *= dims[i];
+  }
+  dims[space] = rhs->dims[in_dim];
+  uint32_t reduced = find_space(t, count, depth + 1);
+  if (t->refusal) return NULL;
+  const hlo_expr_t *window[MAX_RANK], *inner[MAX_RANK];
+  hlo_expr_delinearize(&t->exprs, t->spaces[reduced].linear, space + 1, dims, window);
+  inner[in_dim] = window[space];
+  inner[out_dim] = index[hlo_node_attr_int(node, HLO_ATTR_output_feature_dimension, 0)];
+  for (uint32_t i = 0; i < space; ++i) {
+    const hlo_expr_t* place = window[i];
+    if (window_attr(node, HLO_ATTR_window_reversal, i, 0)) {
+      place = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, place, -1), number(t, dims[i] - 1));
+    }
+    inner[window_attr(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)] = place;
+  }
+  hlo_tiled_t* a = under_window(t, node, index, window, depth + 1);
+  hlo_tiled_t* b = get(t, hlo_node_operand(node, 1), inner, depth + 1);
+  return a && b ? sum_of_products(t, node, index, reduced, a, b) : NULL;
 }
 
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
@@ -607,6 +699,9 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t 
       return value->number ? reduce_result(t, value, index, depth) : reduce(t, node, index, depth);
     case HLO_OP_reduce_window: return reduce_window(t, node, index, depth);
     case HLO_OP_dot: case HLO_OP_dot_general: case HLO_OP_convolution:
+      if (t->expands_products && node->op == HLO_OP_convolution) {
+        return convolution(t, node, index, depth);
+      }
       if (t->dot != node) return dot(t, node, index, depth);
       return leaf(t, value, index, HLO_TILED_DOT, 0,
                   hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index));
@@ -784,6 +879,11 @@ hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
 }
 
 hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {
+  if (node->op == HLO_OP_convolution) {
+    return hlo_dot_compute_dtype(hlo_node_operand_type(node, 0)->dtype,
+                                 hlo_node_operand_type(node, 1)->dtype,
+                                 node->results[0].type->dtype);
+  }
   hlo_contraction_t c;
   return hlo_contraction_init(node, &c) ? c.dtype : HLO_DTYPE_F32;
 }

@@ -69,6 +69,7 @@ typedef struct hlo_tiling {
   hlo_arena_t* arena;
   const hlo_fusion_t* fusion;
   const hlo_node_t* dot;  // a member that something else computes; NULL: none
+  bool expands_products;  // convolutions are sums too, for those that only want to see what is computed
   hlo_expr_space_t exprs;
   uint32_t space_count, digit_count, instance_count;
   hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];

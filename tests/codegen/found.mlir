@@ -131,3 +131,48 @@ func.func @main(%x: tensor<257xf32>) -> (tensor<f32>, tensor<i32>, tensor<f32>, 
       -> (tensor<f32>, tensor<i32>)
   return %1#0, %1#1, %2#0, %2#1 : tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>
 }
+
+// -----
+
+// Two outputs of one kernel, the first of which may be the memory of an input of the second.
+func.func @main(%v11: tensor<i8>, %v19: tensor<ui32>, %v32: tensor<2x547xi8>, %v33: tensor<2x547xi1>, %v35: tensor<i8>, %v5: tensor<547x1xi8>, %v7: tensor<547x1xi8>, %v10: tensor<547x1xui32>, %v18: tensor<547xi64>, %v45: tensor<547xi8>) -> (tensor<ui32>, tensor<547xi8>, tensor<1x547xi8>) {
+  %v12 = stablehlo.constant dense<0> : tensor<ui32>
+  %v13:2 = "stablehlo.reduce"(%v7, %v10, %v11, %v12) ({
+  ^bb0(%av13: tensor<i8>, %bv13: tensor<ui32>, %cv13: tensor<i8>, %dv13: tensor<ui32>):
+    %gv13 = stablehlo.compare GT, %av13, %cv13 : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    %qv13 = stablehlo.compare EQ, %av13, %cv13 : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    %rv13 = stablehlo.compare LT, %bv13, %dv13 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %sv13 = stablehlo.and %qv13, %rv13 : tensor<i1>
+    %tv13 = stablehlo.or %gv13, %sv13 : tensor<i1>
+    %xv13 = stablehlo.select %gv13, %av13, %cv13 : tensor<i1>, tensor<i8>
+    %yv13 = stablehlo.select %tv13, %bv13, %dv13 : tensor<i1>, tensor<ui32>
+    stablehlo.return %xv13, %yv13 : tensor<i8>, tensor<ui32>
+  }) {dimensions = array<i64: 1>} : (tensor<547x1xi8>, tensor<547x1xui32>, tensor<i8>, tensor<ui32>) -> (tensor<547xi8>, tensor<547xui32>)
+  %v14 = "stablehlo.reshape"(%v13#0) : (tensor<547xi8>) -> tensor<547xi8>
+  %v15 = "stablehlo.reshape"(%v13#1) : (tensor<547xui32>) -> tensor<547xui32>
+  %v16 = "stablehlo.not"(%v15) : (tensor<547xui32>) -> tensor<547xui32>
+  %v20 = stablehlo.constant dense<0> : tensor<i64>
+  %v21:2 = "stablehlo.reduce"(%v16, %v18, %v19, %v20) ({
+  ^bb0(%av21: tensor<ui32>, %bv21: tensor<i64>, %cv21: tensor<ui32>, %dv21: tensor<i64>):
+    %gv21 = stablehlo.compare LT, %av21, %cv21 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %qv21 = stablehlo.compare EQ, %av21, %cv21 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %rv21 = stablehlo.compare LT, %bv21, %dv21 : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %sv21 = stablehlo.and %qv21, %rv21 : tensor<i1>
+    %tv21 = stablehlo.or %gv21, %sv21 : tensor<i1>
+    %xv21 = stablehlo.select %gv21, %av21, %cv21 : tensor<i1>, tensor<ui32>
+    %yv21 = stablehlo.select %tv21, %bv21, %dv21 : tensor<i1>, tensor<i64>
+    stablehlo.return %xv21, %yv21 : tensor<ui32>, tensor<i64>
+  }) {dimensions = array<i64: 0>} : (tensor<547xui32>, tensor<547xi64>, tensor<ui32>, tensor<i64>) -> (tensor<ui32>, tensor<i64>)
+  %v22 = "stablehlo.reshape"(%v21#0) : (tensor<ui32>) -> tensor<ui32>
+  %v30 = "stablehlo.transpose"(%v5) {permutation = array<i64: 1, 0>} : (tensor<547x1xi8>) -> tensor<1x547xi8>
+  %v31 = "stablehlo.concatenate"(%v30, %v30) {dimension = 0 : i64} : (tensor<1x547xi8>, tensor<1x547xi8>) -> tensor<2x547xi8>
+  %v34 = "stablehlo.select"(%v33, %v31, %v32) : (tensor<2x547xi1>, tensor<2x547xi8>, tensor<2x547xi8>) -> tensor<2x547xi8>
+  %v36 = "stablehlo.reduce"(%v34, %v35) ({
+  ^bb0(%av37: tensor<i8>, %bv37: tensor<i8>):
+    %cv37 = stablehlo.and %av37, %bv37 : tensor<i8>
+    stablehlo.return %cv37 : tensor<i8>
+  }) {dimensions = array<i64: 0>} : (tensor<2x547xi8>, tensor<i8>) -> tensor<547xi8>
+  %v38 = "stablehlo.subtract"(%v36, %v14) : (tensor<547xi8>, tensor<547xi8>) -> tensor<547xi8>
+  %v46 = "stablehlo.and"(%v38, %v45) : (tensor<547xi8>, tensor<547xi8>) -> tensor<547xi8>
+  return %v22, %v46, %v30 : tensor<ui32>, tensor<547xi8>, tensor<1x547xi8>
+}

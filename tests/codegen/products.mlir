@@ -66,3 +66,13 @@ func.func @main(%a: tensor<1031x17xbf16>, %b: tensor<1031x2110xbf16>, %c: tensor
   %2 = stablehlo.add %0, %1 : tensor<17x2110xbf16>
   return %2 : tensor<17x2110xbf16>
 }
+
+// -----
+
+// Convolutions: strides and padding; a filter for each feature, turned around; a dilated input.
+func.func @main(%x: tensor<4x9x8x6xf32>, %w: tensor<3x2x6x8xf32>, %y: tensor<4x9x8x6xf32>, %v: tensor<3x3x1x6xf32>, %u: tensor<6x5x4x8xf32>, %k: tensor<3x3x8x3xf32>) -> (tensor<4x5x11x8xf32>, tensor<4x9x8x6xf32>, tensor<6x10x8x3xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x9x8x6xf32>, tensor<3x2x6x8xf32>) -> tensor<4x5x11x8xf32>
+  %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64} : (tensor<4x9x8x6xf32>, tensor<3x3x1x6xf32>) -> tensor<4x9x8x6xf32>
+  %2 = stablehlo.convolution(%u, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x5x4x8xf32>, tensor<3x3x8x3xf32>) -> tensor<6x10x8x3xf32>
+  return %0, %1, %2 : tensor<4x5x11x8xf32>, tensor<4x9x8x6xf32>, tensor<6x10x8x3xf32>
+}
