@@ -127,32 +127,41 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
   return hlo_ok();
 }
 
-static void list_tiles(uint32_t number, const hlo_tile_kernel_t* tile, const char* why,
-                       hlo_strbuf_t* out) {
-  if (tile) {
-    hlo_tile_kernel_print(tile, out);
-  } else {
-    hlo_strbuf_printf(out, "// fusion%u: %s\n", number, why);
+// The kernel as Tile IR, NULL where it cannot be said in it; `text` is given it or the reason.
+static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, hlo_arena_t* arena,
+                              hlo_strbuf_t* text, hlo_tile_kernel_t** out_tile) {
+  *out_tile = NULL;
+  hlo_status_t status = hlo_kernel_to_tile(kernel, arena, out_tile);
+  if (hlo_status_is_ok(status)) {
+    hlo_tile_kernel_print(*out_tile, text);
+    return status;
   }
+  if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
+  hlo_strbuf_printf(text, "// fusion%u: %s\n", number, hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
 }
 
-// Kernels as Tile IR, to be run (then kept with the program) or printed. What cannot be said in it is
-// left to the kernel's own loops.
+// Kernels as Tile IR, to be run (then kept with the program), printed or dumped. What cannot be said
+// in it is left to the kernel's own loops.
 static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
                                const hlo_code_options_t* options, hlo_arena_t* arena) {
   bool is_run = options->executor == HLO_EXECUTOR_TILES;
   bool is_printed = is_listed(options, HLO_LISTING_TILE);
-  for (uint32_t i = 0; (is_run || is_printed) && i < count; ++i) {
+  bool is_dumped = hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_tile);
+  if (!is_run && !is_printed && !is_dumped) return hlo_ok();
+  hlo_strbuf_t text = {0};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
     if (!kernels[i]) continue;
-    hlo_tile_kernel_t* tile = NULL;
-    hlo_status_t status = hlo_kernel_to_tile(kernels[i], arena, &tile);
-    if (is_printed) list_tiles(i, tile, hlo_status_message(status), options->listing->out);
-    bool is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
-    if (!hlo_status_is_ok(status) && !is_refused) return status;
-    hlo_status_release(status);
-    if (is_run) hlo_kernel_run_as_tile(kernels[i], tile);
+    hlo_tile_kernel_t* tile;
+    status = make_tile(kernels[i], i, arena, &text, &tile);
+    if (is_run && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
   }
-  return hlo_ok();
+  if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));
+  if (is_dumped) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_tile, &text);
+  hlo_strbuf_deinit(&text);
+  return status;
 }
 
 // `scratch` is for what is not needed any more once the program is made.

@@ -122,6 +122,7 @@ static void keep(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
 // Whoever wants to see or to check how code is made gets it made.
 static bool wants_making(const hlo_compile_config_t* config) {
   return config->verify_each || config->listing ||
+         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_tile) ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_plan) ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_vector);
 }

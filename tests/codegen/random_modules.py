@@ -953,7 +953,7 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--backends", default="native,native-avx2,vir")
+    parser.add_argument("--backends", default="native,native-avx2,vir,tile")
     parser.add_argument("--keep")
     options = parser.parse_args()
     bad = 0
