@@ -89,7 +89,7 @@ static const void* use_blocks(uint32_t count) {
 
 static void test_arena_store(void** state) {
   (void)state;
-  hlo_arena_store_t store = {0}, other = {0};
+  hlo_arena_store_t store = {NULL}, other = {NULL};
   assert_false(hlo_arena_store_enter(NULL));
   assert_true(hlo_arena_store_enter(&store));
   assert_false(hlo_arena_store_enter(&other));  // one at a time

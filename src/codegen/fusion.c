@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a producer
 // joins when all that use it are in the fusion, or when its result is one more output of the same
-// elements; cheap ops are computed again in every fusion that uses them.
+// elements; cheap ops are computed again in every fusion that uses them, and so are plain ones where what
+// they are made of is at hand.
 //
 // A fusion runs where its last op stands. An output that others use as well is only allowed when those
 // stand behind that place, so no cycle can arise.
@@ -16,6 +17,7 @@
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
+enum { MAX_AGAIN = 3, MAX_AGAIN_USES = 24 };  // fusions that compute a plain op each for itself
 enum { PRODUCT_OUTPUTS = 2, MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with cheap ones
 
 /// A fusion being grown.
@@ -35,6 +37,8 @@ typedef struct placing {
   bool is_fusible, is_cheap;
   uint8_t spread;        // not 0: made of much less by broadcasts and this many ops in a row, or one less
   bool is_everywhere;    // cheap and used by several fusions: computed in each
+  uint8_t again_count;   // if it is everywhere: the groups that compute it, when it is known which
+  int32_t again[MAX_AGAIN];
 } placing_t;
 
 typedef struct fuser {
@@ -80,11 +84,27 @@ typedef struct users {
   int32_t group;             // NONE, one, MANY
   int32_t first_group;       // of several the one that runs first; NONE: it is not among them
   uint32_t second_position;  // where the next one of several runs
+  uint32_t group_count;      // MAX_AGAIN + 1: more, or not known
+  int32_t groups[MAX_AGAIN];
   bool has_outside;          // memory is needed
   uint32_t first_outside;    // position
 } users_t;
 
+static bool is_among(const int32_t* groups, uint32_t count, int32_t group) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (groups[i] == group) return true;
+  }
+  return false;
+}
+
+static void list_group(users_t* users, int32_t group) {
+  if (users->group_count > MAX_AGAIN || is_among(users->groups, users->group_count, group)) return;
+  if (users->group_count < MAX_AGAIN) users->groups[users->group_count] = group;
+  ++users->group_count;
+}
+
 static void add_group(const fuser_t* f, users_t* users, int32_t group) {
+  list_group(users, group);
   if (users->group == group) return;
   if (users->group == NONE) {
     users->group = users->first_group = group;
@@ -103,6 +123,7 @@ static void add_group(const fuser_t* f, users_t* users, int32_t group) {
 static void add_everywhere(users_t* users) {
   users->group = MANY;
   users->first_group = NONE;
+  users->group_count = MAX_AGAIN + 1;
 }
 
 static void add_outside(users_t* users, uint32_t position) {
@@ -138,7 +159,8 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
         continue;
       }
       const placing_t* place = place_of(f, user);
-      if (place->is_everywhere) add_everywhere(&users);
+      if (place->is_everywhere && !place->again_count) add_everywhere(&users);
+      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, &users, place->again[i]);
       if (place->group != NONE) {
         add_group(f, &users, place->group);
       } else if (!place->is_everywhere) {
@@ -370,6 +392,54 @@ static void prefer_first(const hlo_node_t* node, users_t* users) {
   add_outside(users, users->second_position);
 }
 
+// A splat costs a register wherever it is used, and is never worth a member's place.
+static bool is_splat(const fuser_t* f, const hlo_node_t* node) {
+  if (node->op != HLO_OP_broadcast_in_dim) return false;
+  const hlo_node_t* def = hlo_node_operand(node, 0)->def;
+  return def && def->op == HLO_OP_constant && place_of(f, def)->is_fusible;
+}
+
+static bool is_in(const placing_t* place, int32_t group) {
+  return place->group == group || is_among(place->again, place->again_count, group);
+}
+
+// Whether a plain op is in the group, or, not placed yet, has its first user there.
+static bool goes_to(const fuser_t* f, const hlo_node_t* node, int32_t group) {
+  if (is_in(place_of(f, node), group)) return true;
+  if (node->result_count != 1) return false;
+  const hlo_use_t* use = node->results[0].uses;
+  return use && use->user->parent == node->parent && hlo_elementwise_supports(node) &&
+         !place_of(f, node)->is_everywhere && place_of(f, node)->group == NONE &&
+         is_in(place_of(f, use->user), group);
+}
+
+// Whether something else in the group uses the value, too.
+static bool is_used_in(const fuser_t* f, const hlo_value_t* value, const hlo_node_t* besides,
+                       int32_t group) {
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = value->uses; use && ++seen <= MAX_AGAIN_USES; use = use->next) {
+    if (use->user == besides || use->user->parent != besides->parent) continue;
+    if (goes_to(f, use->user, group)) return true;
+  }
+  return false;
+}
+
+// A plain op that a few fusions use is sooner computed again than stored and loaded, where all it is made
+// of is at hand: used by other ops of those fusions.
+static bool is_computed_again(const fuser_t* f, const hlo_node_t* node, const users_t* users) {
+  if (users->group_count < 2 || users->group_count > MAX_AGAIN || users->has_outside) return false;
+  if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return false;
+  for (uint32_t g = 0; g < users->group_count; ++g) {
+    if (users->groups[g] == users->first_group) continue;
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      const hlo_value_t* value = hlo_node_operand(node, i);
+      if (value->def && is_splat(f, value->def)) continue;
+      if (!is_used_in(f, value, node, users->groups[g])) return false;
+    }
+  }
+  return true;
+}
+
 static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users, bool* out_joins) {
   *out_joins = false;
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
@@ -389,18 +459,17 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   return hlo_ok();
 }
 
-// A splat costs a register wherever it is used, and is never worth a member's place.
-static bool is_splat(const fuser_t* f, const hlo_node_t* node) {
-  if (node->op != HLO_OP_broadcast_in_dim) return false;
-  const hlo_node_t* def = hlo_node_operand(node, 0)->def;
-  return def && def->op == HLO_OP_constant && place_of(f, def)->is_fusible;
-}
-
 static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
   placing_t* place = place_of(f, node);
   if (!place->is_fusible || node->op == HLO_OP_constant) return hlo_ok();
   users_t users = find_users(f, node);
   if (users.group == NONE && !users.has_outside) return hlo_ok();  // dead
+  if (!place->is_cheap && is_computed_again(f, node, &users)) {
+    place->is_cheap = place->is_everywhere = true;
+    place->again_count = (uint8_t)users.group_count;
+    memcpy(place->again, users.groups, users.group_count * sizeof *users.groups);
+    return hlo_ok();
+  }
   if (!place->is_cheap) prefer_first(node, &users);
   if (users.group != NONE && !users.has_outside && is_splat(f, node)) {
     place->is_everywhere = true;

@@ -192,6 +192,40 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
 }
 
 // Four times the program may cost four times as much, and a little for what begins late.
+// What two fusions use is stored once, if it costs something (tanh), and computed again otherwise.
+static void plain_ops_are_computed_again(void** state) {
+  (void)state;
+  fixture_t f;
+  make("module {\n"
+       "func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
+       "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+       "%ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<64x64xf32>\n"
+       "%t = stablehlo.tanh %x : tensor<64x64xf32>\n"
+       "%up = stablehlo.add %t, %ones : tensor<64x64xf32>\n"
+       "%down = stablehlo.subtract %ones, %t : tensor<64x64xf32>\n"
+       "%slope = stablehlo.multiply %up, %down : tensor<64x64xf32>\n"
+       "%twice = stablehlo.add %up, %up : tensor<64x64xf32>\n"
+       "%y = stablehlo.multiply %x, %twice : tensor<64x64xf32>\n"
+       "%p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] :"
+       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+       "%q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] :"
+       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+       "%g = stablehlo.multiply %q, %slope : tensor<64x64xf32>\n"
+       "%h = stablehlo.multiply %g, %twice : tensor<64x64xf32>\n"
+       "return %h : tensor<64x64xf32>\n"
+       "}\n}\n",
+       &f);
+  const hlo_fusion_t* first = fusion_at(&f, 0);
+  assert_int_equal(first->output_count, 2);  // the product's operand and what the last fusion needs
+  assert_int_equal(first->outputs[0]->def->op, HLO_OP_tanh);
+  const hlo_fusion_t* last = fusion_at(&f, f.schedule->sequences[0].step_count - 1);
+  assert_int_equal(last->nodes[0]->op, HLO_OP_multiply);
+  bool reads_tanh = false;
+  for (uint32_t i = 0; i < last->input_count; ++i) reads_tanh |= last->inputs[i] == first->outputs[0];
+  assert_true(reads_tanh);
+  drop(&f);
+}
+
 static void expect_linear(print_t print, double step) {
   enum { COUNT = 400 };
   cost_t once = cost_of(print, COUNT, step), four = cost_of(print, 4 * COUNT, step);
@@ -219,6 +253,7 @@ int main(void) {
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
       cmocka_unit_test(spread_values_are_not_memory),
+      cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
   };
