@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codegen/elementwise.h"
+#include "tile/system.h"
 
 // Costs decide what is cut and packed, never results.
 enum {
@@ -19,7 +20,7 @@ enum {
   MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles,
   MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
   MAX_PANEL_PIECES = 16,
-  BLOCK_STEPS = 1536,        // of a panel that does, with the rows of a tile in the first cache
+  MAX_BLOCKS = 64,           // of a contraction
   STEP_MULTIPLE = 8,         // of blocks
   CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
 };
@@ -406,12 +407,58 @@ static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
 
 // ---- blocks along the contraction
 
-static hlo_status_t make_blocks(hlo_matmul_t* m) {
+static double block_cost(const void* context, const int64_t* steps) {
+  const hlo_matmul_t* m = context;
+  return (double)divide_up(m->depth_extent, steps[0]);  // each reads and writes all sums
+}
+
+// Into how many steps to cut the contraction, so that the rows of a tile stay in the first cache beside
+// what streams through it, a quarter, and a panel in the second; all of them where nothing fits.
+static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* target,
+                                  hlo_arena_t* scratch, int64_t* out_steps) {
+  int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;
+  int64_t count = min(MAX_BLOCKS, divide_up(steps, CONFLICT_STEPS));
+  for (int64_t n = 1; n <= count; ++n) {
+    candidates[n - 1] = round_up(divide_up(steps, n), STEP_MULTIPLE);
+  }
+  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &target->tile);
+  if (!system) return hlo_arena_status(scratch);
+  hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
+  const hlo_tile_monomial_t rows = {panel->height * m->element_bytes, 1, {var}};
+  const hlo_tile_monomial_t columns = {m->panel_width * m->element_bytes, 1, {var}};
+  hlo_tile_system_fits(system, "rows of a tile", 1, target->tile.memories[1].capacity_bytes / 4, 1,
+                       &rows);
+  hlo_tile_system_fits(system, "a panel", 2, 0, 1, &columns);
+  hlo_tile_system_cost(system, "sums", 1, &var, block_cost, m);
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(system, MAX_BLOCKS, &solution);
+  if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
+    hlo_status_release(status);
+    *out_steps = steps;
+    return hlo_ok();
+  }
+  if (hlo_status_is_ok(status)) *out_steps = solution.values[var].size;
+  return status;
+}
+
+static hlo_status_t block_steps(const hlo_matmul_t* m, const hlo_target_t* target,
+                                int64_t* out_steps) {
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = fitting_steps(m, target, &scratch, out_steps);
+  hlo_arena_deinit(&scratch);
+  return status;
+}
+
+static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
-  int64_t wanted = is_spread || m->packs_blocks ? CONFLICT_STEPS : BLOCK_STEPS;
   bool is_single = tiles == 1 && !m->packs_blocks;
-  if (m->is_by_depth || m->depth_count > 1 || steps <= wanted || is_single) return hlo_ok();
+  if (m->is_by_depth || m->depth_count > 1 || is_single) return hlo_ok();
+  int64_t wanted = CONFLICT_STEPS;
+  if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
+  if (steps <= wanted) return hlo_ok();
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   double bytes =
       (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;
@@ -456,7 +503,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   make_tiles(m, target);
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m, target));
-  HLO_TRY(make_blocks(m));
+  HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
   return hlo_ok();
 }
