@@ -255,24 +255,25 @@ static bool is_better(const hlo_tile_op_t* op, hlo_dtype_t dtype, const void* a,
   return is_maximum ? x > y : x < y;
 }
 
-// The better one of value and index; of equal values, or two that are no numbers, the smaller
-// index.
+static bool is_smaller(hlo_dtype_t dtype, const void* a, const void* b) {
+  int64_t x = hlo_dtype_load_int64(dtype, a), y = hlo_dtype_load_int64(dtype, b);
+  return hlo_dtype_is_unsigned(dtype) ? (uint64_t)x < (uint64_t)y : x < y;
+}
+
+// The better one of value and index. Of equal values the later one (zeros have signs) with the
+// smaller index; what is no number stays.
 static void combine_arg(const hlo_tile_op_t* op, const hlo_dtype_t* dtypes, void* const* best,
                         const void* const* next, int64_t count) {
   size_t bytes[2] = {hlo_dtype_size_bytes(dtypes[0]), hlo_dtype_size_bytes(dtypes[1])};
   for (int64_t p = 0; p < count; ++p) {
-    uint8_t *x = (uint8_t*)best[0] + (size_t)p * bytes[0],
-            *i = (uint8_t*)best[1] + (size_t)p * bytes[1];
+    uint8_t* x = (uint8_t*)best[0] + (size_t)p * bytes[0];
+    uint8_t* i = (uint8_t*)best[1] + (size_t)p * bytes[1];
     const uint8_t* y = (const uint8_t*)next[0] + (size_t)p * bytes[0];
     const uint8_t* j = (const uint8_t*)next[1] + (size_t)p * bytes[1];
-    bool keeps = is_better(op, dtypes[0], x, y), replaces = is_better(op, dtypes[0], y, x);
-    if (keeps == replaces) {
-      replaces = hlo_dtype_load_int64(dtypes[1], j) < hlo_dtype_load_int64(dtypes[1], i);
-      if (replaces) memcpy(i, j, bytes[1]);
-    } else if (replaces) {
-      memcpy(x, y, bytes[0]);
-      memcpy(i, j, bytes[1]);
-    }
+    if (is_better(op, dtypes[0], x, y)) continue;
+    bool is_equal = !is_better(op, dtypes[0], y, x);
+    memcpy(x, y, bytes[0]);
+    if (!is_equal || !is_smaller(dtypes[1], i, j)) memcpy(i, j, bytes[1]);
   }
 }
 

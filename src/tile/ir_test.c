@@ -2,6 +2,7 @@
 // Tile IR: text there and back, what the verifier refuses, what the interpreter computes.
 #include "tile/ir.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -203,6 +204,25 @@ static void test_places(void** unused) {
     float found = padded[i / 4 + i % 4 * 2];
     assert_true(i < 2 || i >= 6 ? found < -1e30f : found == in[i - 2]);
   }
+}
+
+// Of equal values the last one with the smallest index; what is no number stays.
+static void test_equal_values(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "kernel ties { buffer f32[4] buffer s32[4] buffer f32[1] out buffer s32[1] out\n"
+      "%0 = constant 0x7f800000 : f32\n%1 = constant 0x7fffffff : s32\n"
+      "%4 = reduce arg minimum %0, %1 over d0 = 0..4 by 2 : f32 {\n"
+      "%2 = load 0 [d0] : f32\n%3 = load 1 [d0] : s32\nyield %2, %3 }\n"
+      "%5 = result 1 of %4 : s32\nstore 2 [0] %4\nstore 3 [0] %5 }";
+  float zeros[4] = {1, 0.0f, -0.0f, 2}, none[4] = {1, NAN, 0, NAN}, best;
+  int32_t indices[4] = {7, 5, 9, 3}, place;
+  run(text, (void*[]){zeros, indices, &best, &place});
+  assert_true(best == 0 && signbit(best));
+  assert_int_equal(place, 5);
+  run(text, (void*[]){none, indices, &best, &place});
+  assert_true(isnan(best));
+  assert_int_equal(place, 5);
 }
 
 static void test_text(void** unused) {
@@ -443,6 +463,7 @@ int main(void) {
       cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_product),
       cmocka_unit_test(test_places),
+      cmocka_unit_test(test_equal_values),
       cmocka_unit_test(test_text),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_changed_text),
