@@ -727,7 +727,12 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
       hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
     return false;
   }
-  if (kernel->is_sweep) return false;  // sums lie in the output while operands are still read
+  // Sums lie in the output while operands are still read.
+  if (kernel->is_sweep) return false;
+  if (kernel->matmul && kernel->matmul->sums_in_output &&
+      kernel->matmul->sums_output == (int32_t)output) {
+    return false;
+  }
   int32_t updated = hlo_kernel_updates(kernel, output);
   if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value lies there
   for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {

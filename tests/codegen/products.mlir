@@ -76,3 +76,19 @@ func.func @main(%x: tensor<4x9x8x6xf32>, %w: tensor<3x2x6x8xf32>, %y: tensor<4x9
   %2 = stablehlo.convolution(%u, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x5x4x8xf32>, tensor<3x3x8x3xf32>) -> tensor<6x10x8x3xf32>
   return %0, %1, %2 : tensor<4x5x11x8xf32>, tensor<4x9x8x6xf32>, tensor<6x10x8x3xf32>
 }
+
+// -----
+
+// A long contraction is cut into blocks: sums between them lie in an output.
+func.func @main(%a: tensor<2x19x1613xf32>, %b: tensor<2x1613x83xf32>) -> tensor<2x19x83xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x19x1613xf32>, tensor<2x1613x83xf32>) -> tensor<2x19x83xf32>
+  return %0 : tensor<2x19x83xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<19x1613xf32>, %b: tensor<1613x83xf32>, %c: tensor<19x83xf32>) -> tensor<19x83xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<19x1613xf32>, tensor<1613x83xf32>) -> tensor<19x83xf32>
+  %1 = stablehlo.add %0, %c : tensor<19x83xf32>
+  return %1 : tensor<19x83xf32>
+}

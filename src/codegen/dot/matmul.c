@@ -16,6 +16,7 @@ enum {
   DEPTH_COLUMNS = 4,
   FEW_CHUNKS = 16,  // enough to share out
   CACHE_LINE = 64,
+  MAX_SPREAD_ROWS = 8,       // of a tile
   CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
   MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles,
   MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
@@ -171,6 +172,45 @@ static void choose_lanes(hlo_matmul_t* m) {
       m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 && m->columns.extent >= DEPTH_COLUMNS;
 }
 
+int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t digit) {
+  if (digit < 0) return 0;
+  int64_t stride = 1;
+  if (m->rows.digit > digit) stride *= m->rows.extent;
+  if (m->columns.digit > digit) stride *= m->columns.extent;
+  for (uint32_t i = 0; i < m->outer_count; ++i) {
+    if (m->outer[i].digit > digit) stride *= m->outer[i].extent;
+  }
+  return stride;
+}
+
+// Whether a member's elements are the product's, one by one, or made of less than it.
+static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
+  const hlo_type_t* type = m->contraction.node->results[0].type;
+  if (node == m->contraction.node || node->op == HLO_OP_constant) return true;
+  if (node->op == HLO_OP_broadcast_in_dim) {
+    int64_t count = hlo_type_element_count(hlo_node_operand_type(node, 0));
+    return count < hlo_type_element_count(type);
+  }
+  return hlo_elementwise_supports(node);
+}
+
+// The output that sums may lie in between blocks: of their type, with neighbours of a row side by side,
+// and an element where that of the product is; -1: none.
+static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+  const hlo_type_t* type = m->contraction.node->results[0].type;
+  if (hlo_matmul_output_stride(m, m->columns.digit) != 1) return -1;
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    if (!goes_along(m, fusion->nodes[i])) return -1;
+  }
+  for (uint32_t o = 0; o < fusion->output_count; ++o) {
+    const hlo_type_t* output = fusion->outputs[o]->type;
+    bool is_equal = output->dtype == m->dtype && output->rank == type->rank;
+    for (uint32_t i = 0; is_equal && i < type->rank; ++i) is_equal = output->dims[i] == type->dims[i];
+    if (is_equal) return (int32_t)o;
+  }
+  return -1;
+}
+
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                hlo_arena_t* arena, hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) {
@@ -192,6 +232,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   m->outer_extent = m->depth_extent = 1;
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
+  m->sums_output = find_sums_output(m, kernel->fusion);
   HLO_TRY(find_inputs(m, kernel->fusion));
   *out_matmul = m;
   return hlo_ok();
@@ -308,8 +349,10 @@ static bool packs_a(const hlo_matmul_t* m) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return is_converted(m, HLO_MATMUL_A) || m->is_flipped || conflicts(m, HLO_MATMUL_A, &m->rows) ||
-         conflicts(m, HLO_MATMUL_A, inner);
+  // The ways of a cache hold the rows of a tile, unless there are many.
+  bool is_tall = (m->full_panels ? &m->full : &m->edge)->height > MAX_SPREAD_ROWS;
+  return is_converted(m, HLO_MATMUL_A) || m->is_flipped ||
+         (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) || conflicts(m, HLO_MATMUL_A, inner);
 }
 
 static int64_t round_up(int64_t value, int64_t step) {
@@ -459,11 +502,17 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t wanted = CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
   if (steps <= wanted) return hlo_ok();
+  m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
+  m->sums_in_output = m->sums_output >= 0;
+  if (m->sums_in_output) {
+    m->sums_stride = hlo_matmul_output_stride(m, m->rows.digit);
+    m->depth_blocks = divide_up(steps, m->block_steps);
+    return hlo_ok();
+  }
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   double bytes =
       (double)m->outer_extent * (double)m->rows.extent * (double)m->sums_stride * m->element_bytes;
   if (bytes > (double)MAX_SCRATCH) return hlo_ok();
-  m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
   m->depth_blocks = divide_up(steps, m->block_steps);
   m->sums_offset = m->scratch_bytes;
   m->scratch_bytes += (size_t)round_up((int64_t)bytes, CACHE_LINE);

@@ -11,8 +11,8 @@
 // along that instead and a tile's sums are folded at its end. Operands are swapped when it is the
 // columns that are few.
 //
-// A long contraction is cut into blocks, with the sums so far in scratch memory between them, so
-// that a panel's block is used for all rows while the caches hold it.
+// A long contraction is cut into blocks, with the sums so far in the output or scratch memory between
+// them, so that a panel's block is used for all rows while the caches hold it.
 //
 // Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
@@ -81,6 +81,7 @@ struct hlo_matmul {
   int64_t group_from[2];       // elements in place from one of them to the next
   bool is_flipped;             // signs of A's bytes
   bool packs_blocks;           // B, on the stack, each block where it is used
+  int32_t sums_output;         // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
@@ -94,7 +95,8 @@ struct hlo_matmul {
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
   int64_t block_steps, depth_blocks;          // along the contraction; 0: not cut
-  size_t sums_offset;                         // in scratch memory
+  bool sums_in_output;                        // between blocks, instead of scratch memory
+  size_t sums_offset;                         // there
   int64_t sums_stride;                        // elements from a row to the next
   int64_t block_count;                        // of rows
   int64_t unit_count, units_per_chunk;        // unit: a panel of a block
@@ -179,6 +181,8 @@ hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number)
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
   return matmul->is_flipped ? matmul->panel_width : 0;
 }
+/// Elements of the output that a step of the digit's loop moves by; 0 without a digit.
+int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t digit);
 /// Where an operand's loops start, before packing.
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses);

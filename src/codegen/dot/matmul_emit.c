@@ -48,6 +48,14 @@ typedef struct step {
   int64_t beyond[2];
 } step_t;
 
+// NULL: all lanes.
+static hlo_vir_value_t* mask_of(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece) {
+  if (piece->active == piece->lanes) return NULL;
+  hlo_vir_value_t* active = number(b, piece->active);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes), 0, 0, 1,
+                      &active);
+}
+
 // A vector of an operand, `beyond` elements behind where the step is.
 static hlo_vir_value_t* load_vector(const product_t* p, const tile_t* tile, const step_t* step,
                                     uint32_t side, int64_t beyond,
@@ -58,11 +66,7 @@ static hlo_vir_value_t* load_vector(const product_t* p, const tile_t* tile, cons
       .index = step->index[side],
       .offset_bytes = (step->beyond[side] + beyond + piece->offset) * bytes_of(p, side)};
   bool is_whole = p->m->operands[side].is_packed || p->m->packs_blocks;
-  if (piece->active < piece->lanes && !is_whole) {
-    hlo_vir_value_t* active = number(p->b, piece->active);
-    address.mask = hlo_vir_emit(p->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
-                                0, 0, 1, &active);
-  }
+  if (!is_whole) address.mask = mask_of(p->b, piece);
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
   return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
 }
@@ -261,10 +265,12 @@ static uint32_t sum_count(const tile_t* tile) {
 
 // Where a sum is between blocks.
 static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile, uint32_t number) {
+  const hlo_matmul_piece_t* piece = &tile->panel->pieces[number % tile->panel->piece_count];
   int64_t row = number / tile->panel->piece_count * p->m->sums_stride;
-  int64_t column = tile->panel->pieces[number % tile->panel->piece_count].offset;
+  int64_t column = piece->offset;
   hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
   return (hlo_element_address_t){.base = plus(p->b, tile->partial_sums, first),
+                                 .mask = p->m->sums_in_output ? mask_of(p->b, piece) : NULL,
                                  .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
@@ -308,12 +314,8 @@ static void store_tile(product_t* p, const tile_t* tile) {
       hlo_point_t point = {.digits = p->digits,
                            .lane_digit = (uint32_t)m->columns.digit,
                            .lanes = piece->lanes,
-                           .value = hlo_vmath_convert(b, m->dtype, dtype, sum)};
-      if (piece->active < piece->lanes) {
-        hlo_vir_value_t* active = number(b, piece->active);
-        point.mask = hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes),
-                                  0, 0, 1, &active);
-      }
+                           .value = hlo_vmath_convert(b, m->dtype, dtype, sum),
+                           .mask = mask_of(b, piece)};
       hlo_point_emit(p->points, &point);
     }
   }
@@ -429,7 +431,8 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   tile_t tile = {.a = p->bases[HLO_MATMUL_A], .b = p->bases[HLO_MATMUL_B]};
   if (m->depth_blocks) {
     int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
-    tile.partial_sums = plus(b, p->partial_sums, times(b, rest, rows_bytes));
+    tile.partial_sums =
+        m->sums_in_output ? p->partial_sums : plus(b, p->partial_sums, times(b, rest, rows_bytes));
   }
   for (uint32_t i = m->outer_count; i-- > 0;) {
     const hlo_matmul_dim_t* dim = &m->outer[i];
@@ -437,6 +440,10 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, rest, extent);
     rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
     p->digits[dim->digit] = at;
+    if (m->sums_in_output) {
+      int64_t stride = hlo_matmul_output_stride(m, dim->digit);
+      tile.partial_sums = plus(b, tile.partial_sums, times(b, at, stride * m->element_bytes));
+    }
     tile.a = plus(b, tile.a, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
     tile.b = plus(b, tile.b, times(b, at, dim->strides[HLO_MATMUL_B] * b_bytes));
     if (!dim->wrap_at) continue;
@@ -485,8 +492,9 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
   }
   if (m->depth_blocks) {
-    p.partial_sums = plus(b, addresses[fusion->input_count + fusion->output_count],
-                          number(b, (int64_t)m->sums_offset));
+    uint32_t place = fusion->input_count +
+                     (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
+    p.partial_sums = plus(b, addresses[place], number(b, (int64_t)m->sums_offset));
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
