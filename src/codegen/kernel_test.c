@@ -248,6 +248,7 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
     target.has_masks |= i + 1 == count;  // no such machine, but a target like any other
     target.unroll = i < 4 ? 1u << i % 3 : 0;
     if (i % 2) target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
+    if (i % 2 == 0) target.tile.memories[2].capacity_bytes = 8000;  // products that do not fit
     check_on(text, &target, fusions, tolerance);
   }
 }
@@ -664,6 +665,8 @@ static void test_matrix_products(void** state) {
   check_dot("40x19xf32", "19x37xf32", "40x37xf32", "[] x []", "[1] x [0]", 1e-4);
   check_dot("19x40xf32", "37x19xf32", "40x37xf32", "[] x []", "[0] x [1]", 1e-4);
   check_dot("67x21xf64", "21x67xf64", "67x67xf64", "[] x []", "[1] x [0]", 1e-12);
+  // A large operand, panels in slices, sums in the output, with an edge.
+  check_dot("2x200x131xf32", "2x131x261xf32", "2x200x261xf32", "[0] x [0]", "[2] x [1]", 1e-3);
   check_dot("3x20x12xf32", "3x12x25xf32", "3x20x25xf32", "[0] x [0]", "[2] x [1]", 1e-4);
   check_dot("2x20x3x12xf32", "2x25x3x12xf32", "2x3x20x25xf32", "[0, 2] x [0, 2]", "[3] x [3]",
             1e-4);

@@ -22,6 +22,8 @@ enum {
   MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
   MAX_PANEL_PIECES = 16,
   MAX_BLOCKS = 64,           // of a contraction
+  SLICE_STEPS = 512,         // at most, of a panel that is packed in slices, which pays
+  SLICED_ROWS = 64,          // when it is used for so many rows
   STEP_MULTIPLE = 8,         // of blocks
   CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
 };
@@ -341,6 +343,23 @@ static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
   return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 || conflicts(m, HLO_MATMUL_B, inner);
 }
 
+// Steps of a panel that half the second cache holds.
+static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
+  int64_t steps = cache / 2 / (m->panel_width * m->element_bytes) / STEP_MULTIPLE * STEP_MULTIPLE;
+  return steps < CONFLICT_STEPS ? CONFLICT_STEPS : min(steps, SLICE_STEPS);
+}
+
+// Whether no more than a block of each panel is packed at a time, because all of B would leave the cache
+// before it is used: a chunk has whole panels, and the sums need no memory.
+static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
+  double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
+  return !m->is_convolution && m->group == 1 && m->depth_count == 1 &&
+         m->columns.from[HLO_MATMUL_B] == 1 && m->sums_output >= 0 &&
+         m->rows.extent >= SLICED_ROWS && m->depth_extent >= 2 * slice_steps(m, cache) &&
+         m->outer_extent * m->panel_count >= FEW_CHUNKS &&
+         bytes * m->element_bytes > 4 * (double)cache;
+}
+
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
@@ -432,7 +451,10 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
-  m->operands[HLO_MATMUL_B].is_packed = packs_b(m, second_cache(target));
+  bool is_packed = packs_b(m, second_cache(target));
+  m->packs_slices = is_packed && packs_slices(m, second_cache(target));
+  m->packs_blocks |= m->packs_slices;
+  m->operands[HLO_MATMUL_B].is_packed = is_packed && !m->packs_slices;
   for (uint32_t side = 0; side < 2; ++side) {
     if (!m->operands[side].is_packed) {
       read_in_place(m, side);
@@ -499,7 +521,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
   if (m->is_by_depth || m->depth_count > 1 || is_single) return hlo_ok();
-  int64_t wanted = CONFLICT_STEPS;
+  int64_t wanted = m->packs_slices ? slice_steps(m, second_cache(target)) : CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
   if (steps <= wanted) return hlo_ok();
   m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
@@ -529,7 +551,8 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   int64_t wanted = hlo_tile_chunk_count(target, work, true);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   // A packed panel is best used for all rows while it is in the second cache.
-  int64_t least = m->operands[HLO_MATMUL_B].is_packed ? min(wanted, FEW_CHUNKS) : wanted;
+  bool is_packed = m->operands[HLO_MATMUL_B].is_packed || m->packs_slices;
+  int64_t least = is_packed ? min(wanted, FEW_CHUNKS) : wanted;
   if (m->unit_count < least) m->block_count = min(tiles, divide_up(least, m->unit_count));
   m->unit_count *= m->block_count;
   m->units_per_chunk = divide_up(m->unit_count, wanted);
@@ -554,6 +577,11 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   HLO_TRY(make_packing(m, target));
   HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
+  if (m->packs_slices) {
+    m->slices_offset = m->scratch_bytes;
+    m->slice_bytes = (size_t)(m->block_steps * m->panel_width * m->element_bytes);
+    m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
+  }
   return hlo_ok();
 }
 

@@ -18,7 +18,7 @@
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
-// stack.
+// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -80,7 +80,8 @@ struct hlo_matmul {
   uint32_t group, last_group;  // elements in a lane, in the last one along the contraction
   int64_t group_from[2];       // elements in place from one of them to the next
   bool is_flipped;             // signs of A's bytes
-  bool packs_blocks;           // B, on the stack, each block where it is used
+  bool packs_blocks;           // B, each block where it is used, on the stack
+  bool packs_slices;           // or in a slice of scratch memory for each chunk
   int32_t sums_output;         // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
@@ -97,6 +98,7 @@ struct hlo_matmul {
   int64_t block_steps, depth_blocks;          // along the contraction; 0: not cut
   bool sums_in_output;                        // between blocks, instead of scratch memory
   size_t sums_offset;                         // there
+  size_t slices_offset, slice_bytes;          // and there
   int64_t sums_stride;                        // elements from a row to the next
   int64_t block_count;                        // of rows
   int64_t unit_count, units_per_chunk;        // unit: a panel of a block

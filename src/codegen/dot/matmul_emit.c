@@ -17,6 +17,7 @@ typedef struct product {
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
   hlo_vir_value_t* block;  // along the contraction, where it is cut
   hlo_vir_value_t* partial_sums;
+  hlo_vir_value_t* slice;  // of the chunk, for a block of B
 } product_t;
 
 /// Where a tile is: its operands' first elements and its first row and column.
@@ -377,7 +378,7 @@ static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
 
 // ---- units
 
-// A block of a panel of B to the stack, if it is packed there. Steps are counted from the first
+// A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are counted from the first
 // block's on.
 static void pack_block(const product_t* p, tile_t* tile) {
   const hlo_matmul_t* m = p->m;
@@ -385,8 +386,10 @@ static void pack_block(const product_t* p, tile_t* tile) {
   if (!m->packs_blocks) return;
   int64_t row_bytes = m->panel_width * m->element_bytes, first = hlo_matmul_first_row(m);
   int64_t bytes = m->block_steps * row_bytes + first * m->element_bytes;
-  hlo_vir_value_t* buffer =
-      hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
+  hlo_vir_value_t* buffer = p->slice;
+  if (!buffer) {
+    buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
+  }
   hlo_vir_value_t* low = times(b, p->block, m->block_steps);
   hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
   tile->corrections = buffer;
@@ -495,6 +498,11 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     uint32_t place = fusion->input_count +
                      (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
     p.partial_sums = plus(b, addresses[place], number(b, (int64_t)m->sums_offset));
+  }
+  if (m->packs_slices) {
+    p.slice = plus(b, addresses[fusion->input_count + fusion->output_count],
+                   number(b, (int64_t)m->slices_offset));
+    if (chunk) p.slice = plus(b, p.slice, times(b, chunk, (int64_t)m->slice_bytes));
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
