@@ -131,6 +131,14 @@ static void set_if(hlo_emitter_t* e, hlo_vir_value_t* condition, hlo_vir_value_t
   hlo_emitter_close_block(e);
 }
 
+// Whether a value may be read wherever the guard is: padding may, an operand of a concatenation may
+// not, also where its place depends on values only.
+static bool is_readable_everywhere(const hlo_tiled_t* tiled) {
+  if (tiled->kind == HLO_TILED_CONSTANT) return true;
+  return tiled->kind == HLO_TILED_LOAD && tiled->digits == 0 && tiled->offset->low >= 0 &&
+         tiled->offset->high < hlo_type_element_count(tiled->value->type);
+}
+
 static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   static const uint8_t zero[16];
   hlo_vir_builder_t* b = e->b;
@@ -140,8 +148,7 @@ static hlo_vir_value_t* emit_guard(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   hlo_vir_value_t* is_inside = hlo_vir_index(
       b, HLO_VIR_iand, hlo_vir_icmp(b, HLO_VIR_GE, offset, hlo_vir_iconst(b, tiled->low)),
       hlo_vir_icmp(b, HLO_VIR_LT, offset, hlo_vir_iconst(b, tiled->end)));
-  // What does not depend on the place may be read anywhere; an operand of a concatenation may not.
-  bool is_everywhere = outside->digits == 0;
+  bool is_everywhere = is_readable_everywhere(outside);
   hlo_vir_value_t* result = hlo_vir_var(
       b, is_everywhere ? hlo_emit_wide(e, outside, lanes)
                        : hlo_elementwise_constant(b, tiled->value->type->dtype, lanes, zero));

@@ -176,3 +176,14 @@ func.func @main(%v11: tensor<i8>, %v19: tensor<ui32>, %v32: tensor<2x547xi8>, %v
   %v46 = "stablehlo.and"(%v38, %v45) : (tensor<547xi8>, tensor<547xi8>) -> tensor<547xi8>
   return %v22, %v46, %v30 : tensor<ui32>, tensor<547xi8>, tensor<1x547xi8>
 }
+// -----
+// The last operand of a concatenation is not read where another one is wanted.
+func.func @main(%a: tensor<200xui32>, %b: tensor<1xui32>, %i: tensor<1xui16>) -> tensor<1xui32> {
+  %limit = stablehlo.constant dense<200> : tensor<1xui16>
+  %k = stablehlo.remainder %i, %limit : tensor<1xui16>
+  %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<200xui32>, tensor<1xui32>) -> tensor<201xui32>
+  %1 = "stablehlo.gather"(%0, %k) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}
+      : (tensor<201xui32>, tensor<1xui16>) -> tensor<1xui32>
+  return %1 : tensor<1xui32>
+}
