@@ -163,9 +163,11 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
   if (!hlo_emitter_has_lanes(e, tiled->digits)) return one_lane(e, tiled, array);
   hlo_vir_elem_t elem = integer_of(array->type);
   if (!e->kernel->is_small || e->lane_digit != LANE_DIGIT) {
-    hlo_vir_value_t* first = hlo_emit_index(e, offset);
-    bool is_whole = hlo_tiled_lane_access(offset, e->lane_digit) == HLO_LANE_PLAIN &&
-                    first->op == HLO_VIR_iconst && first->imm == 0;
+    // Only of a plain access is there a first place that is one for all lanes.
+    hlo_vir_value_t* first = hlo_tiled_lane_access(offset, e->lane_digit) == HLO_LANE_PLAIN
+                                 ? hlo_emit_index(e, offset)
+                                 : NULL;
+    bool is_whole = first && first->op == HLO_VIR_iconst && first->imm == 0;
     return is_whole ? array : permute(e, array, hlo_emit_vector_index(e, elem, offset));
   }
   hlo_vir_value_t* common = hlo_emit_common_index(e, offset);

@@ -187,3 +187,26 @@ func.func @main(%a: tensor<200xui32>, %b: tensor<1xui32>, %i: tensor<1xui16>) ->
       : (tensor<201xui32>, tensor<1xui16>) -> tensor<1xui32>
   return %1 : tensor<1xui32>
 }
+// -----
+// A small array in a register, picked from by numbers that other lanes compute.
+func.func @main(%a: tensor<4x5xf32>, %i: tensor<4xi32>, %p: tensor<i1>) -> tensor<4xf32> {
+  %one = stablehlo.constant dense<1.5> : tensor<4xf32>
+  %x = stablehlo.slice %a [0:1, 0:4] : (tensor<4x5xf32>) -> tensor<1x4xf32>
+  %y = stablehlo.reshape %x : (tensor<1x4xf32>) -> tensor<4xf32>
+  %0 = "stablehlo.if"(%p) ({
+    %s = stablehlo.add %y, %one : tensor<4xf32>
+    stablehlo.return %s : tensor<4xf32>
+  }, {
+    stablehlo.return %one : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  %z = stablehlo.constant dense<0> : tensor<4xi32>
+  %four = stablehlo.constant dense<4> : tensor<4xi32>
+  %n = stablehlo.compare LT, %i, %z : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %j = stablehlo.add %i, %four : tensor<4xi32>
+  %k = stablehlo.select %n, %j, %i : tensor<4xi1>, tensor<4xi32>
+  %r = stablehlo.reshape %k : (tensor<4xi32>) -> tensor<4x1xi32>
+  %1 = "stablehlo.gather"(%0, %r) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}
+      : (tensor<4xf32>, tensor<4x1xi32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
