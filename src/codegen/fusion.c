@@ -14,6 +14,7 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/fusion_key.h"
+#include "codegen/plan.h"
 #include "codegen/tiled.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
@@ -568,8 +569,9 @@ static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
 }
 
 // The fusions of all groups. A group that loops cannot compute falls apart into its members; a member
-// that they cannot compute by itself is called. Groups made on the way come last in the list.
-static hlo_status_t make_fusions(fuser_t* f) {
+// that they cannot compute by itself is called: no longer whole. Groups made on the way come last in the
+// list.
+static hlo_status_t make_fusions(fuser_t* f, bool* is_whole) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
     if (is_lone_view(f, &f->groups[g])) continue;
     HLO_TRY(make_fusion(f, &f->groups[g], &f->groups[g].fusion));
@@ -579,6 +581,7 @@ static hlo_status_t make_fusions(fuser_t* f) {
     }
     group_t whole = f->groups[g];
     f->groups[g].member_count = 0;
+    *is_whole = false;
     if (whole.member_count == 1) HLO_TRY(make_site(f, whole.members[0]));
     for (uint32_t i = 0; whole.member_count > 1 && i < whole.member_count; ++i) {
       HLO_TRY(start_group(f, whole.members[i]));
@@ -616,6 +619,93 @@ static hlo_status_t make_steps(fuser_t* f, hlo_sequence_t* sequence) {
   return hlo_ok();
 }
 
+// ---- order of steps
+
+/// Steps being put in an order in which everything is made before it is read.
+typedef struct ordering {
+  fuser_t* f;
+  const hlo_step_t* steps;  // as their last nodes are in the program
+  const hlo_region_t* region;
+  uint32_t* step_of;        // by node->index: step + 1 that makes its results; 0: none does
+  bool* is_done;
+  uint32_t* stack;
+} ordering_t;
+
+static hlo_status_t list_read(fuser_t* f, const hlo_step_t* step, uint32_t* out_count,
+                              const hlo_value_t* const** out_values) {
+  if (step->fusion) {
+    *out_count = step->fusion->input_count;
+    *out_values = (const hlo_value_t* const*)step->fusion->inputs;
+    return hlo_ok();
+  }
+  const hlo_node_t* node = step->node;
+  uint32_t captured = 0;
+  const hlo_value_t** captures = NULL;
+  if (node->region_count) HLO_TRY(hlo_node_captures(node, &f->scratch, &captured, &captures));
+  const hlo_value_t** values =
+      hlo_arena_array(&f->scratch, (size_t)node->operand_count + captured, sizeof(*values));
+  HLO_TRY(hlo_arena_status(&f->scratch));
+  for (uint32_t i = 0; i < node->operand_count; ++i) values[i] = hlo_node_operand(node, i);
+  for (uint32_t i = 0; i < captured; ++i) values[node->operand_count + i] = captures[i];
+  *out_count = node->operand_count + captured;
+  *out_values = values;
+  return hlo_ok();
+}
+
+// A step that has to come before; NO_STEP: none is missing.
+static const uint32_t NO_STEP = UINT32_MAX;
+static hlo_status_t find_missing(ordering_t* o, uint32_t step, uint32_t* out_missing) {
+  uint32_t count = 0;
+  const hlo_value_t* const* values = NULL;
+  *out_missing = NO_STEP;
+  HLO_TRY(list_read(o->f, &o->steps[step], &count, &values));
+  for (uint32_t i = 0; i < count && *out_missing == NO_STEP; ++i) {
+    const hlo_node_t* def = enclosing(o->region, values[i]->def);
+    uint32_t maker = def ? o->step_of[def->index] : 0;
+    if (maker && maker - 1 != step && !o->is_done[maker - 1]) *out_missing = maker - 1;
+  }
+  return hlo_ok();
+}
+
+// What is computed in the first of its fusions is read by later ones. Later they are no more where one of
+// them fell apart: its pieces then wait for what they read.
+static hlo_status_t order_steps(fuser_t* f, hlo_sequence_t* sequence) {
+  uint32_t count = sequence->step_count, done = 0;
+  ordering_t o = {.f = f, .steps = sequence->steps, .region = sequence->region};
+  hlo_step_t* ordered = hlo_arena_array(f->arena, count, sizeof *ordered);
+  o.step_of = hlo_arena_array(&f->scratch, f->func->module->node_count + 1, sizeof *o.step_of);
+  o.is_done = hlo_arena_array(&f->scratch, count, sizeof *o.is_done);
+  o.stack = hlo_arena_array(&f->scratch, (size_t)count + 1, sizeof *o.stack);
+  HLO_TRY(hlo_arena_status(f->arena));
+  HLO_TRY(hlo_arena_status(&f->scratch));
+  for (uint32_t i = 0; i < count; ++i) {
+    const placing_t* place = place_of(f, o.steps[i].node);
+    const group_t* group = place->group == NONE ? NULL : &f->groups[place->group];
+    o.step_of[o.steps[i].node->index] = i + 1;
+    for (uint32_t m = 0; group && m < group->member_count; ++m) {
+      o.step_of[group->members[m]->index] = i + 1;
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t depth = 0;
+    if (!o.is_done[i]) o.stack[depth++] = i;
+    while (depth) {
+      uint32_t missing;
+      HLO_TRY(find_missing(&o, o.stack[depth - 1], &missing));
+      if (missing != NO_STEP && depth <= count) {
+        o.stack[depth++] = missing;
+      } else if (missing != NO_STEP) {
+        return hlo_status_create(HLO_STATUS_INTERNAL, "fusions that wait for each other");
+      } else {
+        o.is_done[o.stack[--depth]] = true;
+        ordered[done++] = o.steps[o.stack[depth]];
+      }
+    }
+  }
+  sequence->steps = ordered;
+  return hlo_ok();
+}
+
 static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
   if (f->schedule->sequence_count == f->sequence_capacity) {
     uint32_t capacity = f->sequence_capacity ? 2 * f->sequence_capacity : 8;
@@ -633,8 +723,10 @@ static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
   f->group_count = f->group_capacity = 0;
   number_nodes(f, region);
   for (hlo_node_t* node = region->last; node; node = node->prev) HLO_TRY(place_node(f, node));
-  HLO_TRY(make_fusions(f));
+  bool is_whole = true;
+  HLO_TRY(make_fusions(f, &is_whole));
   HLO_TRY(make_steps(f, &f->schedule->sequences[at]));
+  if (!is_whole) HLO_TRY(order_steps(f, &f->schedule->sequences[at]));
   for (const hlo_node_t* node = region->first; node; node = node->next) {
     if (!is_control(node)) continue;
     for (uint32_t i = 0; i < node->region_count; ++i) HLO_TRY(add_region(f, node->regions[i]));
