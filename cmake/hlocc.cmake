@@ -308,16 +308,16 @@ function(hlo_text_tests)
     set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit TIMEOUT 120)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 900)
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>
                $<TARGET_FILE:hlocc_rt>)
-      set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit TIMEOUT 300)
+      set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit TIMEOUT 900)
     endif()
     add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py $<TARGET_FILE:hlocc_cli> --count=120)
-    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 900)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py
