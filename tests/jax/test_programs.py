@@ -17,6 +17,7 @@ pytestmark = pytest.mark.programs
 SIGN_FREE = ("eigh", "qr")               # columns of the results may differ in sign
 TOLERANCE = {"default": 1e-4, "matmul_bf16_1024": 2e-2, "matmul_bf16_2048": 2e-2,
              "vmap_solve4_1e4": 1e-2, "inv_256": 1e-3,
+             "transformer_train": 5e-4,  # one ill-conditioned row of the positions' gradient
              "eigh_256": 1e-2,                                         # eigenvalues lie close
              "scan_1e4_matvec16": 1e-3, "scan_3x3_carry_1e4": 1e-2}    # 10,000 dependent steps
 
