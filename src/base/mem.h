@@ -116,6 +116,10 @@ void* hlo_arena_alloc(hlo_arena_t* arena, size_t size_bytes);
 void* hlo_arena_alloc_zeroed(hlo_arena_t* arena, size_t size_bytes);
 /// count * item_bytes with overflow check; zeroed.
 void* hlo_arena_array(hlo_arena_t* arena, size_t count, size_t item_bytes);
+/// Room for one more item behind `count` ones: `items`, or where they moved to with twice the room.
+/// NULL on failure; then nothing changes.
+void* hlo_arena_room(hlo_arena_t* arena, void* items, uint32_t count, uint32_t* capacity,
+                     size_t item_bytes);
 /// A copy of `length` bytes with a terminating zero.
 char* hlo_arena_strndup(hlo_arena_t* arena, const char* text, size_t length);
 char* hlo_arena_printf(hlo_arena_t* arena, const char* format, ...) HLO_PRINTF(2, 3);

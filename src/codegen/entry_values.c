@@ -75,14 +75,11 @@ void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
 // ---- reading and writing
 
 static void learn(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
-  if (values->learnt_count == values->learnt_capacity) {
-    uint32_t capacity = values->learnt_capacity ? 2 * values->learnt_capacity : 64;
-    uint32_t* grown = hlo_arena_array(values->arena, capacity, sizeof *grown);
-    if (!grown) return;
-    if (values->learnt_count) memcpy(grown, values->learnt, values->learnt_count * sizeof *grown);
-    values->learnt = grown;
-    values->learnt_capacity = capacity;
-  }
+  uint32_t* room =
+      hlo_arena_room(values->arena, values->learnt, values->learnt_count, &values->learnt_capacity,
+                     sizeof *room);
+  if (!room) return;
+  values->learnt = room;
   values->learnt[values->learnt_count++] = number;
   values->registers[number].value = value;
 }

@@ -268,16 +268,11 @@ static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, h
 
 static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
   group_t* group = &f->groups[number];
-  if (group->member_count == group->member_capacity) {
-    uint32_t capacity = group->member_capacity ? 2 * group->member_capacity : 8;
-    hlo_node_t** members = hlo_arena_array(&f->scratch, capacity, sizeof *members);
-    if (!members) return hlo_arena_status(&f->scratch);
-    if (group->member_count) {
-      memcpy(members, group->members, group->member_count * sizeof *members);
-    }
-    group->members = members;
-    group->member_capacity = capacity;
-  }
+  hlo_node_t** room =
+      hlo_arena_room(&f->scratch, group->members, group->member_count, &group->member_capacity,
+                     sizeof *room);
+  if (!room) return hlo_arena_status(&f->scratch);
+  group->members = room;
   group->members[group->member_count++] = node;
   group->has_product |= hlo_matmul_supports(node);
   place_of(f, node)->group = number;
@@ -285,14 +280,10 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
 }
 
 static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
-  if (f->group_count == f->group_capacity) {
-    uint32_t capacity = f->group_capacity ? 2 * f->group_capacity : 16;
-    group_t* groups = hlo_arena_array(&f->scratch, capacity, sizeof *groups);
-    if (!groups) return hlo_arena_status(&f->scratch);
-    if (f->group_count) memcpy(groups, f->groups, f->group_count * sizeof *groups);
-    f->groups = groups;
-    f->group_capacity = capacity;
-  }
+  group_t* room =
+      hlo_arena_room(&f->scratch, f->groups, f->group_count, &f->group_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(&f->scratch);
+  f->groups = room;
   f->groups[f->group_count] =
       (group_t){.element_count =
                     hlo_type_element_count(hlo_tiled_written(&node->results[0])->type),
@@ -707,16 +698,11 @@ static hlo_status_t order_steps(fuser_t* f, hlo_sequence_t* sequence) {
 }
 
 static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
-  if (f->schedule->sequence_count == f->sequence_capacity) {
-    uint32_t capacity = f->sequence_capacity ? 2 * f->sequence_capacity : 8;
-    hlo_sequence_t* grown = hlo_arena_array(f->arena, capacity, sizeof *grown);
-    if (!grown) return hlo_arena_status(f->arena);
-    if (f->sequence_capacity) {
-      memcpy(grown, f->schedule->sequences, f->sequence_capacity * sizeof *grown);
-    }
-    f->schedule->sequences = grown;
-    f->sequence_capacity = capacity;
-  }
+  hlo_sequence_t* room =
+      hlo_arena_room(f->arena, f->schedule->sequences, f->schedule->sequence_count,
+                     &f->sequence_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(f->arena);
+  f->schedule->sequences = room;
   uint32_t at = f->schedule->sequence_count++;
   f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
   f->groups = NULL;

@@ -13,7 +13,7 @@
 #include "codegen/x86/x86.h"
 #include "rt/rt.h"
 
-enum { CODE_ALIGNMENT = 64, STUB_ALIGNMENT = 16, WORD = 8 };
+enum { CODE_ALIGNMENT = 64, TRAMPOLINE_ALIGNMENT = 16, WORD = 8 };
 
 static const char kUsage[] =
     "Its object file is linked with libhlocc_rt.a, -lpthread, -ldl and -lm;\n"
@@ -152,16 +152,16 @@ static uint64_t add_program(writer_t* w, uint64_t features) {
 
 // NAME_run(arguments, results): goes on in hlo_rt_run(arguments, results, program).
 static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
-  static const uint8_t stub[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
-                                 0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + program]
-                                 0xe9, 0,    0,    0,    0};       // jmp hlo_rt_run
+  static const uint8_t trampoline[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
+                                       0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + program]
+                                       0xe9, 0,    0,    0,    0};       // jmp hlo_rt_run
   enum { PROGRAM_AT = 7, TARGET_AT = 12, FROM_NEXT = -4 };
-  uint64_t at = hlo_elf_align(&w->elf, w->text, STUB_ALIGNMENT);
-  put(w, w->text, stub, sizeof stub);
+  uint64_t at = hlo_elf_align(&w->elf, w->text, TRAMPOLINE_ALIGNMENT);
+  put(w, w->text, trampoline, sizeof trampoline);
   const char* name = hlo_arena_printf(arena, "%s_run", w->name);
   if (!name) return;
   const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, sizeof stub);
+  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, sizeof trampoline);
   uint32_t target = hlo_elf_add_symbol(&w->elf, "hlo_rt_run", ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE),
                                        SHN_UNDEF, 0, 0);
   hlo_elf_add_relocation(&w->elf, w->text, at + PROGRAM_AT, R_X86_64_PC32, w->data_symbol,

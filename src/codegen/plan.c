@@ -13,16 +13,11 @@ enum { JOIN_WORK_LIMIT = 1 << 14 };  // comparisons for one join; beyond it buff
 
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
                                 uint64_t size_bytes) {
-  if (planner->buffer_count == planner->buffer_capacity) {
-    uint32_t capacity = planner->buffer_capacity ? planner->buffer_capacity * 2 : 256;
-    hlo_plan_buffer_t* grown = hlo_arena_array(planner->arena, capacity, sizeof *grown);
-    if (!grown) return HLO_PLAN_NONE;
-    if (planner->buffers) {
-      memcpy(grown, planner->buffers, planner->buffer_count * sizeof *grown);
-    }
-    planner->buffers = grown;
-    planner->buffer_capacity = capacity;
-  }
+  hlo_plan_buffer_t* room =
+      hlo_arena_room(planner->arena, planner->buffers, planner->buffer_count,
+                     &planner->buffer_capacity, sizeof *room);
+  if (!room) return HLO_PLAN_NONE;
+  planner->buffers = room;
   uint32_t number = planner->buffer_count++;
   planner->buffers[number] = (hlo_plan_buffer_t){.kind = kind,
                                                  .index = index,
@@ -35,14 +30,11 @@ uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, u
 
 bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
                           uint32_t root) {
-  if (planner->stay_count == planner->stay_capacity) {
-    uint32_t capacity = planner->stay_capacity ? planner->stay_capacity * 2 : 256;
-    hlo_plan_stay_t* grown = hlo_arena_array(planner->arena, capacity, sizeof *grown);
-    if (!grown) return false;
-    if (planner->stays) memcpy(grown, planner->stays, planner->stay_count * sizeof *grown);
-    planner->stays = grown;
-    planner->stay_capacity = capacity;
-  }
+  hlo_plan_stay_t* room =
+      hlo_arena_room(planner->arena, planner->stays, planner->stay_count, &planner->stay_capacity,
+                     sizeof *room);
+  if (!room) return false;
+  planner->stays = room;
   uint32_t number = planner->stay_count++;
   planner->stays[number] = (hlo_plan_stay_t){range, root, HLO_PLAN_NONE};
   hlo_plan_buffer_t* b = &planner->buffers[buffer];

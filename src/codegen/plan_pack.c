@@ -32,14 +32,11 @@ typedef struct finish {
 static hlo_status_t add_move(finish_t* finish, move_list_t* list, uint32_t from, uint32_t to,
                              uint64_t size_bytes) {
   if (from == to || from == HLO_PLAN_NONE || to == HLO_PLAN_NONE || !size_bytes) return hlo_ok();
-  if (list->count == list->capacity) {
-    uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
-    move_t* grown = hlo_arena_array(finish->planner->arena, capacity, sizeof *grown);
-    if (!grown) return hlo_arena_status(finish->planner->arena);
-    if (list->count) memcpy(grown, list->moves, list->count * sizeof *grown);
-    list->moves = grown;
-    list->capacity = capacity;
-  }
+  move_t* room =
+      hlo_arena_room(finish->planner->arena, list->moves, list->count, &list->capacity,
+                     sizeof *room);
+  if (!room) return hlo_arena_status(finish->planner->arena);
+  list->moves = room;
   list->moves[list->count++] = (move_t){from, to, size_bytes};
   return hlo_ok();
 }

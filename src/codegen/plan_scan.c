@@ -26,14 +26,11 @@ static hlo_status_t add_capture(captures_t* captures, const hlo_value_t* value) 
   for (uint32_t i = 0; i < captures->count; ++i) {
     if (captures->values[i] == value) return hlo_ok();
   }
-  if (captures->count == captures->capacity) {
-    uint32_t capacity = captures->capacity ? captures->capacity * 2 : 8;
-    const hlo_value_t** grown = hlo_arena_array(captures->arena, capacity, sizeof *grown);
-    if (!grown) return hlo_arena_status(captures->arena);
-    if (captures->count) memcpy(grown, captures->values, captures->count * sizeof *grown);
-    captures->values = grown;
-    captures->capacity = capacity;
-  }
+  const hlo_value_t** room =
+      hlo_arena_room(captures->arena, captures->values, captures->count, &captures->capacity,
+                     sizeof *room);
+  if (!room) return hlo_arena_status(captures->arena);
+  captures->values = room;
   captures->values[captures->count++] = value;
   return hlo_ok();
 }

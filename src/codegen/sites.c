@@ -182,22 +182,11 @@ hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
   return hlo_ok();
 }
 
-// Room for one more item in an array of an arena.
-static void* room_for(void* items, uint32_t count, uint32_t* capacity, size_t item_bytes,
-                      hlo_arena_t* arena) {
-  if (count < *capacity) return items;
-  uint32_t more = *capacity ? *capacity * 2 : 16;
-  void* grown = hlo_arena_array(arena, more, item_bytes);
-  if (!grown) return NULL;
-  if (count) memcpy(grown, items, count * item_bytes);
-  *capacity = more;
-  return grown;
-}
-
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy,
                                  hlo_arena_t* arena) {
-  hlo_copy_site_t* room = room_for(table->copies, table->copy_count, &table->copy_capacity,
-                                   sizeof *table->copies, arena);
+  hlo_copy_site_t* room =
+      hlo_arena_room(arena, table->copies, table->copy_count, &table->copy_capacity,
+                     sizeof *table->copies);
   if (!room) return 0;
   table->copies = room;
   hlo_copy_site_t* site = &table->copies[table->copy_count++];
@@ -210,8 +199,9 @@ uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy
 
 uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_t* watch,
                                   hlo_arena_t* arena) {
-  hlo_watch_site_t* room = room_for(table->watches, table->watch_count, &table->watch_capacity,
-                                    sizeof *table->watches, arena);
+  hlo_watch_site_t* room =
+      hlo_arena_room(arena, table->watches, table->watch_count, &table->watch_capacity,
+                     sizeof *table->watches);
   if (!room) return 0;
   table->watches = room;
   table->watches[table->watch_count] = *watch;

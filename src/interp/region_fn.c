@@ -113,14 +113,10 @@ static bool is_scalar_type(const hlo_type_t* type) {
 static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* out_number) {
   hlo_region_fn_t* fn = c->fn;
   if (!is_scalar_type(type)) c->is_too_hard = true;
-  if (fn->value_count == c->value_capacity) {
-    uint32_t capacity = c->value_capacity ? c->value_capacity * 2 : 16;
-    region_value_t* grown = hlo_arena_array(&fn->arena, capacity, sizeof(*grown));
-    if (!grown) return hlo_arena_status(&fn->arena);
-    if (fn->value_count) memcpy(grown, fn->values, fn->value_count * sizeof(*grown));
-    fn->values = grown;
-    c->value_capacity = capacity;
-  }
+  region_value_t* room =
+      hlo_arena_room(&fn->arena, fn->values, fn->value_count, &c->value_capacity, sizeof(*room));
+  if (!room) return hlo_arena_status(&fn->arena);
+  fn->values = room;
   fn->values[fn->value_count] = (region_value_t){
       .type = type, .width = (uint32_t)hlo_dtype_size_bytes(type->dtype)};
   *out_number = fn->value_count++;
@@ -130,16 +126,11 @@ static hlo_status_t add_value(compile_t* c, const hlo_type_t* type, uint32_t* ou
 static hlo_status_t add_instruction(compile_t* c, instruction_t** out_instruction) {
   hlo_region_fn_t* fn = c->fn;
   if (fn->instruction_count >= INSTRUCTION_LIMIT) c->is_too_hard = true;
-  if (fn->instruction_count == c->instruction_capacity) {
-    uint32_t capacity = c->instruction_capacity ? c->instruction_capacity * 2 : 16;
-    instruction_t* grown = hlo_arena_array(&fn->arena, capacity, sizeof(*grown));
-    if (!grown) return hlo_arena_status(&fn->arena);
-    if (fn->instruction_count) {
-      memcpy(grown, fn->instructions, fn->instruction_count * sizeof(*grown));
-    }
-    fn->instructions = grown;
-    c->instruction_capacity = capacity;
-  }
+  instruction_t* room =
+      hlo_arena_room(&fn->arena, fn->instructions, fn->instruction_count, &c->instruction_capacity,
+                     sizeof(*room));
+  if (!room) return hlo_arena_status(&fn->arena);
+  fn->instructions = room;
   *out_instruction = &fn->instructions[fn->instruction_count++];
   return hlo_ok();
 }

@@ -84,14 +84,11 @@ static hlo_status_t collect(void* context, hlo_node_t* node) {
   state_t* state = inliner->top;
   ++state->size;
   if (node->op != HLO_OP_call) return hlo_ok();
-  if (state->call_count == state->call_capacity) {
-    uint32_t capacity = state->call_capacity ? state->call_capacity * 2 : 16;
-    hlo_node_t** calls = hlo_arena_array(&inliner->ctx->scratch, capacity, sizeof *calls);
-    if (!calls) return hlo_arena_status(&inliner->ctx->scratch);
-    if (state->call_count) memcpy(calls, state->calls, state->call_count * sizeof *calls);
-    state->calls = calls;
-    state->call_capacity = capacity;
-  }
+  hlo_node_t** room =
+      hlo_arena_room(&inliner->ctx->scratch, state->calls, state->call_count,
+                     &state->call_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(&inliner->ctx->scratch);
+  state->calls = room;
   state->calls[state->call_count++] = node;
   return hlo_ok();
 }

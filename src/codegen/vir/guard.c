@@ -41,15 +41,10 @@ hlo_vir_value_t* hlo_vir_guard(hlo_vir_builder_t* b, hlo_vir_value_t* address,
     if (guards->items[i].size_bytes < size_bytes) guards->items[i].size_bytes = size_bytes;
     return address;
   }
-  if (guards->count == guards->capacity) {
-    uint32_t capacity = guards->capacity ? guards->capacity * 2 : 16;
-    struct hlo_vir_guard* grown =
-        hlo_arena_array(&b->module->arena, capacity, sizeof(*guards->items));
-    if (!grown) return address;  // the module has failed
-    for (uint32_t i = 0; i < guards->count; ++i) grown[i] = guards->items[i];
-    guards->items = grown;
-    guards->capacity = capacity;
-  }
+  struct hlo_vir_guard* room = hlo_arena_room(&b->module->arena, guards->items, guards->count,
+                                              &guards->capacity, sizeof *room);
+  if (!room) return address;  // the module has failed
+  guards->items = room;
   guards->items[guards->count++] = (struct hlo_vir_guard){address, size_bytes};
   return address;
 }
