@@ -109,7 +109,7 @@ bench: all
 	  | tee $(BUILD)/bench/pjrt.jsonl
 	rm -f $(BUILD)/bench/suite.jsonl
 	$(PY) bench/suite.py --out $(BUILD)/bench/suite.jsonl
-	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl --chart $(BUILD)/bench/performance.svg
+	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl --charts $(BUILD)/bench
 
 # The reference pages that the tool writes about itself; the committed ones are checked.
 # Each is verb:page.
