@@ -371,7 +371,8 @@ static void emit_fusion(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
 // The first phases that run once before a loop instead of in every turn of it.
 static void emit_preparations(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* loop) {
   const hlo_schedule_t* schedule = entry->plan->schedule;
-  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+  uint32_t sequences = entry->plan->is_prepared_for[loop->index] ? schedule->sequence_count : 0;
+  for (uint32_t s = 0; s < sequences; ++s) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;

@@ -733,15 +733,26 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
   hlo_status_t status = hlo_arena_status(arena);
   if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
   if (hlo_status_is_ok(status)) status = add_region(&f, func->body);
+  if (hlo_status_is_ok(status)) status = hlo_schedule_finish(f.schedule, func->module, arena);
   hlo_arena_deinit(&f.scratch);
   hlo_arena_deinit(&f.trial);
   if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
   return status;
 }
 
-const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region) {
-  for (uint32_t i = 0; i < schedule->sequence_count; ++i) {
-    if (schedule->sequences[i].region == region) return &schedule->sequences[i];
+hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
+                                 hlo_arena_t* arena) {
+  schedule->sequence_of =
+      hlo_arena_array(arena, (size_t)module->node_count + 1, sizeof *schedule->sequence_of);
+  for (uint32_t i = 0; schedule->sequence_of && i < schedule->sequence_count; ++i) {
+    const hlo_node_t* end = hlo_region_terminator(schedule->sequences[i].region);
+    if (end) schedule->sequence_of[end->index] = i + 1;
   }
-  return NULL;
+  return hlo_arena_status(arena);
+}
+
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region) {
+  const hlo_node_t* end = hlo_region_terminator(region);
+  uint32_t number = end ? schedule->sequence_of[end->index] : 0;
+  return number ? &schedule->sequences[number - 1] : NULL;
 }

@@ -44,6 +44,7 @@ typedef struct hlo_sequence {
 typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count;
   hlo_sequence_t* sequences;  // the function's body first
+  uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
   uint64_t walked_count;      // members of all kernels that were made or tried: what fusing has cost
 } hlo_schedule_t;
 
@@ -51,6 +52,10 @@ typedef struct hlo_schedule {
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
                                  hlo_arena_t* arena, hlo_schedule_t** out_schedule) HLO_MUST_USE;
+/// What a schedule's maker does last: its sequences can be found then.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
+                                 hlo_arena_t* arena) HLO_MUST_USE;
 const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region);
 
 /// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.

@@ -7,8 +7,6 @@
 #include "codegen/plan_impl.h"
 #include "interp/node_call.h"
 
-enum { JOIN_WORK_LIMIT = 1 << 14 };  // comparisons for one join; beyond it buffers stay apart
-
 // ---- buffers
 
 uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
@@ -21,31 +19,9 @@ uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, u
   uint32_t number = planner->buffer_count++;
   planner->buffers[number] = (hlo_plan_buffer_t){.kind = kind,
                                                  .index = index,
-                                                 .first_stay = HLO_PLAN_NONE,
-                                                 .last_stay = HLO_PLAN_NONE,
                                                  .size_bytes = size_bytes,
                                                  .joined = number};
   return number;
-}
-
-bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
-                          uint32_t root) {
-  hlo_plan_stay_t* room =
-      hlo_arena_room(planner->arena, planner->stays, planner->stay_count, &planner->stay_capacity,
-                     sizeof *room);
-  if (!room) return false;
-  planner->stays = room;
-  uint32_t number = planner->stay_count++;
-  planner->stays[number] = (hlo_plan_stay_t){range, root, HLO_PLAN_NONE};
-  hlo_plan_buffer_t* b = &planner->buffers[buffer];
-  if (b->first_stay == HLO_PLAN_NONE) {
-    b->first_stay = number;
-  } else {
-    planner->stays[b->last_stay].next = number;
-  }
-  b->last_stay = number;
-  ++b->stay_count;
-  return true;
 }
 
 static uint32_t find_buffer(const hlo_planner_t* planner, uint32_t buffer) {
@@ -64,124 +40,21 @@ uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* val
 
 static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
   hlo_plan_buffer_t *a = &planner->buffers[to], *b = &planner->buffers[from];
+  if (!hlo_planner_merge_stays(planner, to, from)) return;  // the arena says so
   b->joined = to;
-  if (b->first_stay == HLO_PLAN_NONE) return;
-  if (a->first_stay == HLO_PLAN_NONE) {
-    a->first_stay = b->first_stay;
-  } else {
-    planner->stays[a->last_stay].next = b->first_stay;
-  }
-  a->last_stay = b->last_stay;
-  a->stay_count += b->stay_count;
   if (a->size_bytes < b->size_bytes) a->size_bytes = b->size_bytes;
 }
 
-// ---- may two stays be in one buffer?
-
-static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
-                             uint32_t ending, uint32_t beginning) {
-  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
-  bool found = false;
-  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
-    if (hlo_planner_root(planner, fusion->outputs[o]) != beginning) continue;
-    for (uint32_t i = 0; i < fusion->input_count; ++i) {
-      if (hlo_planner_root(planner, fusion->inputs[i]) != ending) continue;
-      if (!hlo_kernel_may_share(kernel, o, i)) return false;
-      found = true;
-    }
-  }
-  return found;
-}
-
-static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
-                           uint32_t beginning) {
-  bool found = false;
-  for (uint32_t r = 0; r < node->result_count; ++r) {
-    if (hlo_planner_root(planner, &node->results[r]) != beginning) continue;
-    for (uint32_t i = 0; i < node->operand_count; ++i) {
-      if (hlo_planner_root(planner, hlo_node_operand(node, i)) != ending) continue;
-      if (!hlo_node_call_may_share(node, r, i)) return false;
-      found = true;
-    }
-  }
-  if (!found || node->region_count == 0) return found;
-  // A region may use what the node changes.
-  uint32_t count = 0;
-  const hlo_value_t** captures = NULL;
-  hlo_status_t status = hlo_node_captures(node, planner->arena, &count, &captures);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return false;
-  }
-  for (uint32_t i = 0; i < count; ++i) {
-    if (hlo_planner_root(planner, captures[i]) == ending) return false;
-  }
-  return true;
-}
-
-// A loop's slot takes over the memory of its own first value.
-static bool loop_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
-                           uint32_t beginning) {
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    if (hlo_planner_root(planner, hlo_node_operand(node, i)) == ending &&
-        hlo_planner_root(planner, node->regions[0]->args[i]) == beginning) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// What begins where another ends may take its place if the step there allows it.
-static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t ending,
-                     uint32_t beginning) {
-  const hlo_step_t* step = planner->steps[position];
-  if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
-  switch (step->kind) {
-    case HLO_STEP_FUSION: return fusion_may_share(planner, step->fusion, ending, beginning);
-    case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
-    case HLO_STEP_CONTROL:
-      return step->node->op == HLO_OP_while &&
-             loop_may_share(planner, step->node, ending, beginning);
-    case HLO_STEP_VIEW: break;
-  }
-  return false;
-}
-
-static bool stays_conflict(const hlo_planner_t* planner, const hlo_plan_stay_t* a,
-                           const hlo_plan_stay_t* b) {
-  if (a->range.end < b->range.begin || b->range.end < a->range.begin) return false;
-  if (a->range.end == b->range.begin && a->range.begin < b->range.begin) {
-    return !may_meet(planner, a->range.end, a->root, b->root);
-  }
-  if (b->range.end == a->range.begin && b->range.begin < a->range.begin) {
-    return !may_meet(planner, b->range.end, b->root, a->root);
-  }
-  return true;
-}
-
-static bool buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
-  const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
-  if ((uint64_t)a->stay_count * b->stay_count > JOIN_WORK_LIMIT) return true;
-  const hlo_plan_stay_t* stays = planner->stays;
-  for (uint32_t i = a->first_stay; i != HLO_PLAN_NONE; i = stays[i].next) {
-    for (uint32_t k = b->first_stay; k != HLO_PLAN_NONE; k = stays[k].next) {
-      if (stays_conflict(planner, &stays[i], &stays[k])) return true;
-    }
-  }
-  return false;
-}
+// ---- joining
 
 // Result `r` may be the memory of a donated argument: that must be dead before the first write.
 static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t r) {
   const hlo_plan_t* plan = planner->plan;
-  const hlo_plan_stay_t* stays = planner->stays;
-  for (uint32_t a = 0; a < plan->argument_count; ++a) {
+  for (uint32_t a = 0; planner->may_be_donated[r] && a < plan->argument_count; ++a) {
     if (!planner->may_donate[a * plan->result_count + r]) continue;
     uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
-    hlo_plan_stay_t argument = {planner->ranges[root], root, HLO_PLAN_NONE};
-    for (uint32_t i = planner->buffers[buffer].first_stay; i != HLO_PLAN_NONE; i = stays[i].next) {
-      if (stays_conflict(planner, &argument, &stays[i])) return false;
-    }
+    hlo_plan_stay_t argument = {planner->ranges[root], root};
+    if (hlo_planner_stay_conflicts(planner, buffer, &argument)) return false;
   }
   return true;
 }
@@ -203,7 +76,7 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   if (a->kind == HLO_PLACE_REGISTER || b->kind == HLO_PLACE_REGISTER) {
     size_t bytes = hlo_dtype_size_bytes(a->dtype);
     if (a->kind != b->kind || a->dtype != b->dtype ||
-        (a->size_bytes > bytes) != (b->size_bytes > bytes) || buffers_conflict(planner, x, y)) {
+        (a->size_bytes > bytes) != (b->size_bytes > bytes) || hlo_planner_buffers_conflict(planner, x, y)) {
       return false;
     }
     append_buffer(planner, x, y);
@@ -212,7 +85,7 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   if (!is_writable(a->kind) || b->kind != HLO_PLACE_TEMPORARY) return false;
   bool is_result = a->kind == HLO_PLACE_RESULT;
   if (is_result && b->size_bytes > a->size_bytes) return false;
-  if (buffers_conflict(planner, x, y)) return false;
+  if (hlo_planner_buffers_conflict(planner, x, y)) return false;
   if (is_result && !fits_result(planner, y, a->index)) return false;
   append_buffer(planner, x, y);
   return true;
@@ -381,6 +254,7 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
   planner->scratch_buffers = hlo_arena_array(arena, fusions, sizeof *planner->scratch_buffers);
   plan->scratch = hlo_arena_array(arena, fusions, sizeof *plan->scratch);
   plan->prepared = hlo_arena_array(arena, fusions, sizeof *plan->prepared);
+  plan->is_prepared_for = hlo_arena_array(arena, nodes, sizeof *plan->is_prepared_for);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t i = 0; i < fusions; ++i) planner->scratch_buffers[i] = HLO_PLAN_NONE;
   for (uint32_t i = 0; i < values; ++i) {

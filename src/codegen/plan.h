@@ -68,6 +68,7 @@ typedef struct hlo_plan {
   hlo_place_t* scratch;     // by index of the fusion: its kernel's scratch memory
   const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase runs,
                                 // because what it reads never changes inside; NULL: none
+  bool* is_prepared_for;    // by index of the node: loops that `prepared` names
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region
   hlo_plan_constant_t* constants;

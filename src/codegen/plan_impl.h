@@ -18,13 +18,13 @@ typedef struct hlo_plan_range {
 typedef struct hlo_plan_stay {
   hlo_plan_range_t range;
   uint32_t root;  // HLO_PLAN_NONE for a write
-  uint32_t next;  // in the buffer; HLO_PLAN_NONE
 } hlo_plan_stay_t;
 
 typedef struct hlo_plan_buffer {
   hlo_place_kind_t kind;
   uint32_t index;  // as in hlo_place_t
-  uint32_t first_stay, last_stay, stay_count;
+  uint32_t stay_count, stay_capacity;
+  hlo_plan_stay_t* stays;  // by begin, no two at a time but where one may take the other's place
   hlo_dtype_t dtype;  // of a register
   uint64_t size_bytes;
   uint64_t offset_bytes;
@@ -49,11 +49,10 @@ typedef struct hlo_planner {
   // by position
   const hlo_step_t** steps;
   uint32_t position, position_capacity;
-  hlo_plan_stay_t* stays;
-  uint32_t stay_count, stay_capacity;
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;
   bool* may_donate;              // [argument][result]
+  bool* may_be_donated;          // by result: whether some argument's memory may be its own
   const hlo_value_t* undefined;  // used but made by no step
 } hlo_planner_t;
 
@@ -75,6 +74,14 @@ uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, u
                                 uint64_t size_bytes);
 bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
                           uint32_t root);
+
+/// Whether a stay cannot be in a buffer beside those that are there.
+bool hlo_planner_stay_conflicts(const hlo_planner_t* planner, uint32_t buffer,
+                                const hlo_plan_stay_t* stay);
+/// The same for all stays of another buffer.
+bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
+/// Adds a buffer's stays to those of another; false when memory is out.
+bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from);
 
 /// Whether a while's slot keeps one value from beginning to end.
 bool hlo_planner_is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot);

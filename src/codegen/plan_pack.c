@@ -6,7 +6,7 @@
 #include "codegen/plan_impl.h"
 #include "interp/node_call.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, FITTED_BLOCKS = 1024 };
 
 // ---- copies
 
@@ -253,8 +253,8 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
     }
     block.size_bytes = padded & ~(size_t)(ALIGNMENT - 1);
     if (planner->plan->is_checked) block.size_bytes += HLO_WATCH_ZONE_BYTES;
-    for (uint32_t i = buffer->first_stay; i != HLO_PLAN_NONE; i = planner->stays[i].next) {
-      const hlo_plan_range_t* range = &planner->stays[i].range;
+    for (uint32_t i = 0; i < buffer->stay_count; ++i) {
+      const hlo_plan_range_t* range = &buffer->stays[i].range;
       if (range->begin < block.range.begin) block.range.begin = range->begin;
       if (range->end > block.range.end) block.range.end = range->end;
     }
@@ -308,15 +308,16 @@ static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, ui
   hlo_plan_t* plan = planner->plan;
   hlo_watch_t* watch = hlo_arena_alloc_zeroed(planner->arena, sizeof *watch);
   hlo_watch_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
-  hlo_watch_stay_t* stays =
-      hlo_arena_array(planner->arena, (size_t)planner->stay_count + 1, sizeof *stays);
+  size_t stay_count = 1;
+  for (uint32_t i = 0; i < count; ++i) stay_count += planner->buffers[blocks[i].buffer].stay_count;
+  hlo_watch_stay_t* stays = hlo_arena_array(planner->arena, stay_count, sizeof *stays);
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[blocks[i].buffer];
     items[i] = (hlo_watch_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
                                    blocks[i].range.begin, blocks[i].range.end};
-    for (uint32_t s = buffer->first_stay; s != HLO_PLAN_NONE; s = planner->stays[s].next) {
-      stays[watch->stay_count++] = (hlo_watch_stay_t){i, planner->stays[s].range.begin};
+    for (uint32_t s = 0; s < buffer->stay_count; ++s) {
+      stays[watch->stay_count++] = (hlo_watch_stay_t){i, buffer->stays[s].range.begin};
     }
   }
   watch->block_count = count;
@@ -330,15 +331,82 @@ static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, ui
   return hlo_ok();
 }
 
+// Blocks of a kind, one after the other: equal sizes next to each other, in the order of time.
+static int compare_times(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x->range.begin != y->range.begin) return x->range.begin < y->range.begin ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int compare_ends(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x->range.end != y->range.end) return x->range.end < y->range.end ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// Many blocks in n log n: those of one size take turns in as many places as there are at once; other sizes
+// lie elsewhere.
+static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+                                  uint64_t* total_bytes) {
+  block_t** begins = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*begins));
+  block_t** ends = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*ends));
+  uint64_t* spare = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *spare);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < count; ++i) begins[i] = ends[i] = &blocks[i];
+  qsort(begins, count, sizeof(*begins), compare_times);
+  qsort(ends, count, sizeof(*ends), compare_ends);
+  uint32_t spare_count = 0, ended = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    block_t* block = begins[i];
+    if (i > 0 && begins[i - 1]->size_bytes != block->size_bytes) spare_count = 0, ended = i;
+    for (; ends[ended]->range.end < block->range.begin; ++ended) {
+      spare[spare_count++] = ends[ended]->offset_bytes;
+    }
+    if (spare_count) {
+      block->offset_bytes = spare[--spare_count];
+      continue;
+    }
+    size_t end;
+    block->offset_bytes = *total_bytes;
+    if (!hlo_size_add(*total_bytes, block->size_bytes, &end)) {
+      return hlo_status_out_of_memory(block->size_bytes);
+    }
+    *total_bytes = end;
+  }
+  return hlo_ok();
+}
+
+// Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or only what
+// the largest leave over, whichever takes less.
+static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
+  uint64_t* total = &planner->plan->temporary_bytes;
+  uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
+  block_t** placed = hlo_arena_array(planner->arena, (size_t)fitted + 1, sizeof(*placed));
+  uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < fitted; ++i) HLO_TRY(place_block(&blocks[i], placed, i, total));
+  if (fitted == count) return hlo_ok();
+  HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
+  for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
+  uint64_t by_size = 0;
+  HLO_TRY(place_by_size(planner, blocks, count, &by_size));
+  if (by_size < *total) {
+    *total = by_size;
+  } else {
+    for (uint32_t i = 0; i < count; ++i) blocks[i].offset_bytes = offsets[i];
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t lay_out(hlo_planner_t* planner) {
   uint32_t count = 0;
   block_t* blocks = NULL;
   HLO_TRY(collect_blocks(planner, &count, &blocks));
-  block_t** placed = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*placed));
-  HLO_TRY(hlo_arena_status(planner->arena));
   if (count > 1) qsort(blocks, count, sizeof *blocks, compare_blocks);
+  HLO_TRY(place_blocks(planner, blocks, count));
   for (uint32_t i = 0; i < count; ++i) {
-    HLO_TRY(place_block(&blocks[i], placed, i, &planner->plan->temporary_bytes));
     planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;
   }
   return planner->plan->is_checked ? make_watch(planner, blocks, count) : hlo_ok();

@@ -321,6 +321,7 @@ static hlo_status_t make_scratch(hlo_planner_t* planner) {
       if (!bytes) continue;
       const hlo_node_t* loop = find_prepared(planner, step);
       planner->plan->prepared[step->fusion->index] = loop;
+      if (loop) planner->plan->is_prepared_for[loop->index] = true;
       const hlo_node_t* user = loop ? loop : step->node;
       hlo_plan_range_t range = {planner->begins[user->index], planner->ends[user->index]};
       uint32_t buffer = hlo_planner_add_buffer(planner, HLO_PLACE_TEMPORARY, 0, bytes);
@@ -340,13 +341,14 @@ static hlo_status_t read_donation(hlo_planner_t* planner) {
   size_t cells = (size_t)plan->argument_count * plan->result_count;
   bool* is_aliased = hlo_arena_array(planner->arena, plan->result_count, sizeof *is_aliased);
   planner->may_donate = hlo_arena_array(planner->arena, cells, sizeof *planner->may_donate);
+  planner->may_be_donated = hlo_arena_array(planner->arena, plan->result_count, sizeof(bool));
   HLO_TRY(hlo_arena_status(planner->arena));
   for (uint32_t a = 0; a < plan->argument_count; ++a) {
     const hlo_attr_t* alias = hlo_func_argument_alias(func, a);
     if (!alias || alias->kind != HLO_ATTR_KIND_INT || alias->i < 0 ||
         alias->i >= plan->result_count)
       continue;
-    is_aliased[alias->i] = true;
+    is_aliased[alias->i] = planner->may_be_donated[alias->i] = true;
     planner->may_donate[a * plan->result_count + (uint32_t)alias->i] = true;
   }
   for (uint32_t a = 0; a < plan->argument_count; ++a) {
@@ -354,7 +356,8 @@ static hlo_status_t read_donation(hlo_planner_t* planner) {
     for (uint32_t r = 0; r < plan->result_count; ++r) {
       size_t bytes = hlo_type_size_bytes(func->type->elements[a]);
       bool fits = hlo_type_size_bytes(func->type->elements[plan->argument_count + r]) == bytes;
-      if (fits && !is_aliased[r]) planner->may_donate[a * plan->result_count + r] = true;
+      if (!fits || is_aliased[r]) continue;
+      planner->may_donate[a * plan->result_count + r] = planner->may_be_donated[r] = true;
     }
   }
   return hlo_ok();

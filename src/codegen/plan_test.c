@@ -319,6 +319,67 @@ static void the_proof_finds_wrong_places(void** state) {
   drop(&f);
 }
 
+// Updates one after the other are in one buffer, however many there are.
+static void long_chains_are_in_place(void** state) {
+  (void)state;
+  enum { COUNT = 600 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%x: tensor<64xf32>, %u: tensor<4xf32>) -> tensor<64xf32> {\n"
+                         "%i = stablehlo.constant dense<3> : tensor<i32>\n"
+                         "%0 = stablehlo.negate %x : tensor<64xf32>\n");
+  for (int i = 0; i < COUNT; ++i) {
+    hlo_strbuf_printf(&text,
+                      "%%%d = stablehlo.dynamic_update_slice %%%d, %%u, %%i : (tensor<64xf32>, "
+                      "tensor<4xf32>, tensor<i32>) -> tensor<64xf32>\n",
+                      i + 1, i);
+  }
+  hlo_strbuf_printf(&text, "return %%%d : tensor<64xf32>\n}\n", COUNT);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_int_equal(f.plan->temporary_bytes, 0);
+  for (const hlo_node_t* node = f.module->first_func->body->first; node; node = node->next) {
+    assert_int_equal(f.plan->copies[node->index].count, 0);
+  }
+  check(hlo_plan_check(f.plan));
+  hlo_strbuf_deinit(&text);
+  drop(&f);
+}
+
+// More values at a time than gaps are looked for among: they still take turns.
+static void many_values_share_the_arena(void** state) {
+  (void)state;
+  enum { COUNT = 1500, ROUNDS = 2 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%s: tensor<16xf32>, %t: tensor<100xf32>) -> "
+                         "(tensor<16xf32>, tensor<100xf32>) {\n");
+  for (int round = 0; round < ROUNDS; ++round) {
+    for (int i = 0; i < COUNT; ++i) {
+      hlo_strbuf_printf(&text, "%%v%d_%d = stablehlo.negate %%%s : tensor<%dxf32>\n", round, i,
+                        i % 2 ? "t" : "s", i % 2 ? 100 : 16);
+    }
+    for (int i = 0; i < COUNT; ++i) {
+      const char* before = i < 2 ? i ? "%t" : "%s" : NULL;
+      hlo_strbuf_printf(&text, "%%w%d_%d = stablehlo.add %%v%d_%d, ", round, i, round, i);
+      if (before) {
+        hlo_strbuf_puts(&text, before);
+      } else {
+        hlo_strbuf_printf(&text, "%%w%d_%d", round, i - 2);
+      }
+      hlo_strbuf_printf(&text, " : tensor<%dxf32>\n", i % 2 ? 100 : 16);
+    }
+  }
+  hlo_strbuf_printf(&text, "return %%w%d_%d, %%w%d_%d : tensor<16xf32>, tensor<100xf32>\n}\n",
+                    ROUNDS - 1, COUNT - 2, ROUNDS - 1, COUNT - 1);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  const uint64_t at_once = COUNT / 2 * (64 + 448);
+  assert_true(f.plan->temporary_bytes >= at_once);
+  assert_true(f.plan->temporary_bytes <= at_once + at_once / 4);
+  check(hlo_plan_check(f.plan));
+  hlo_strbuf_deinit(&text);
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(computes_results_where_they_are_wanted),
@@ -332,6 +393,8 @@ int main(void) {
       cmocka_unit_test(donated_arguments_may_change_places),
       cmocka_unit_test(captured_values_outlive_every_round),
       cmocka_unit_test(the_proof_finds_wrong_places),
+      cmocka_unit_test(long_chains_are_in_place),
+      cmocka_unit_test(many_values_share_the_arena),
   };
   return cmocka_run_group_tests_name("codegen/plan", tests, NULL, NULL);
 }

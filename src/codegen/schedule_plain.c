@@ -65,6 +65,7 @@ hlo_status_t hlo_schedule_create_plain(const hlo_func_t* func, hlo_arena_t* aren
       hlo_arena_array(arena, plain.schedule->sequence_count, sizeof(hlo_sequence_t));
   HLO_TRY(hlo_arena_status(arena));
   HLO_TRY(make_sequence(&plain, func->body));
+  HLO_TRY(hlo_schedule_finish(plain.schedule, func->module, arena));
   *out_schedule = plain.schedule;
   return hlo_ok();
 }
