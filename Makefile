@@ -22,7 +22,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-docs golden-update fuzz fuzz-coverage bench docs format install clean
+        check-rules check-docs golden-update fuzz fuzz-coverage fuzz-modules bench docs format install clean
 
 all:
 	@$(DEPS) build
@@ -31,7 +31,7 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     golden-update | fuzz | fuzz-coverage | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+	@echo "     golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
 
 demo: all
 	@$(DEPS) python
@@ -75,7 +75,7 @@ check-ci:
 	@$(MAKE) check-asan
 	cd $(BUILD) && $(CTEST) -L jax
 
-check-full: check-ci check-ubsan check-tsan fuzz
+check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_MATH_TEST_STRIDE=997 $(BUILD)/test/test_codegen_math_math
@@ -90,6 +90,17 @@ fuzz:
 	  -DHLOCC_TESTS=OFF "-DHLOCC_SANITIZE=address;undefined")
 	@$(call compile,build-fuzz)
 	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
+
+# Random modules for FUZZ_SECONDS each: every back end beside the interpreter, machine code and C equal
+# in every bit; then machine code under valgrind. FUZZ_FIRST moves to other modules.
+FUZZ_FIRST ?= 1000000
+MODULES := tests/codegen/random_modules.py $(BUILD)/bin/hlocc --first $(FUZZ_FIRST) --seconds $(FUZZ_SECONDS)
+
+fuzz-modules: all
+	@$(DEPS) check valgrind
+	python3 $(MODULES) --equal native,c
+	python3 $(MODULES) --backends native-avx2 \
+	  --under "valgrind -q --undef-value-errors=no --error-exitcode=9"
 
 # How much of the readers the committed corpora reach, at least.
 FUZZ_COVERAGE := 85

@@ -5,6 +5,7 @@
 #   tools/install_deps.sh build    C compiler, CMake, Ninja
 #   tools/install_deps.sh check    cmocka, Zydis, Python
 #   tools/install_deps.sh clang    clang and its sanitizer run time
+#   tools/install_deps.sh valgrind the tool and the symbols of the C library that it needs
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -55,6 +56,10 @@ need_clang() {
     missing+=("libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev")
 }
 
+need_valgrind() {
+  has valgrind || missing+=(valgrind libc6-dbg)  # which it names only as recommended
+}
+
 install_missing() {
   [ ${#missing[@]} -gt 0 ] || return 0
   local packages as_root=""
@@ -103,8 +108,9 @@ for group in "$@"; do
     build) need_build ;;
     check) need_check ;;
     clang) need_clang ;;
+    valgrind) need_valgrind ;;
     python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [python]" >&2; exit 2 ;;
+    *) echo "usage: $0 [build] [check] [clang] [valgrind] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing

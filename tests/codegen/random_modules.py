@@ -2,23 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled random programs compute what the interpreter does.
 
-  random_modules.py TOOL [--count=N] [--first=SEED] [--backends=NAME,...] [--keep=FOLDER]
+  random_modules.py TOOL [--count=N | --seconds=S] [--first=SEED] [--backends=NAME,...]
+                    [--equal=NAME,NAME...] [--under=COMMAND] [--keep=FOLDER]
 
 Module number SEED is always the same. Every value knows a bound of its magnitude and of the distance that
 compiled code may have from the interpreter: 0 for integers, moved data and single IEEE operations, more
 for functions and sums; what is not exact is never compared, rounded or converted. A module that differs
 is shrunk (its inner values become arguments) and printed, with --keep also written with its arguments.
+Back ends named by --equal must agree in every bit but those of NaNs: native,c. COMMAND is put before
+the compiled runs: "valgrind -q --undef-value-errors=no --error-exitcode=9" finds accesses outside of
+buffers (with --backends=native-avx2, the most that it knows; lanes that nobody looks at are no fault).
 """
 import argparse
 import array
+import copy
 import math
 import os
 import pathlib
 import random
+import shlex
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 EXTENTS = [1, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 257]
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "ui8": 1, "ui16": 2, "ui32": 4, "ui64": 8,
@@ -821,8 +828,8 @@ def npy(value, data):
 
 
 class Runner:
-    def __init__(self, tool, folder):
-        self.tool, self.folder = tool, pathlib.Path(folder)
+    def __init__(self, tool, folder, under=()):
+        self.tool, self.folder, self.under = tool, pathlib.Path(folder), list(under)
 
     def write(self, module, folder):
         text, args = module.text()
@@ -843,7 +850,9 @@ class Runner:
         if backend != "interp":
             env["HLOCC_CHECK"] = "1"
         files = [self.folder / f"result{i}.npy" for i in range(len(module.results))]
-        command = [self.tool, "run", *words, *(f"--output=@{f}" for f in files), str(self.folder / "module.mlir")]
+        under = self.under if backend != "interp" else []
+        command = [*under, self.tool, "run", *words, *(f"--output=@{f}" for f in files),
+                   str(self.folder / "module.mlir")]
         try:
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
@@ -889,19 +898,29 @@ def fault(value, mine, theirs):
     return None
 
 
-def faults(module, mine, theirs):
+def bit_fault(value, mine, theirs):
+    """As fault, of results that must agree in every bit but those of NaNs."""
+    if mine == theirs:
+        return None
+    exact = copy.copy(value)
+    exact.error = 0
+    return fault(exact, mine, theirs)
+
+
+def faults(module, mine, theirs, compare=fault):
     if isinstance(mine, str):
         return [(None, mine)]
-    found = [(v, fault(v, m, t)) for v, m, t in zip(module.results, mine, theirs)]
+    found = [(v, compare(v, m, t)) for v, m, t in zip(module.results, mine, theirs)]
     return [(v, text) for v, text in found if text]
 
 
-def differs(runner, module, backend):
+def differs(runner, module, backend, twin=None):
+    """The faults of `backend`, beside the interpreter or, in every bit, beside back end `twin`."""
     words = runner.write(module, runner.folder)
-    expected = runner.run(module, "interp", words)
+    expected = runner.run(module, twin or "interp", words)
     if isinstance(expected, str):
         return []
-    return faults(module, runner.run(module, backend, words), expected)
+    return faults(module, runner.run(module, backend, words), expected, bit_fault if twin else fault)
 
 
 def copy_of(module, results=None, args=None):
@@ -911,11 +930,11 @@ def copy_of(module, results=None, args=None):
     return made
 
 
-def shrink(runner, module, backend):
+def shrink(runner, module, backend, twin):
     """The smallest module found that still differs."""
     for i in reversed(range(len(module.results))):
         smaller = copy_of(module, module.results[:i] + module.results[i + 1:])
-        if len(module.results) > 1 and differs(runner, smaller, backend):
+        if len(module.results) > 1 and differs(runner, smaller, backend, twin):
             module = smaller
     is_smaller = True
     while is_smaller:
@@ -928,16 +947,17 @@ def shrink(runner, module, backend):
             if isinstance(data, str):
                 continue
             smaller = copy_of(module, None, module.args + list(zip(values, data)))
-            if differs(runner, smaller, backend):
+            if differs(runner, smaller, backend, twin):
                 module, is_smaller = smaller, True
                 break
     return module
 
 
-def report(runner, module, backend, seed, keep):
-    small = shrink(runner, module, backend)
-    found = differs(runner, small, backend)
-    print(f"module {seed} by {backend}: {found[0][1] if found else 'differs only sometimes'}")
+def report(runner, module, backend, seed, keep, twin=None):
+    small = shrink(runner, module, backend, twin)
+    found = differs(runner, small, backend, twin)
+    beside = f" beside {twin}" * bool(twin)
+    print(f"module {seed} by {backend}{beside}: {found[0][1] if found else 'differs only sometimes'}")
     print(small.text()[0])
     if keep:
         folder = pathlib.Path(keep) / f"{seed}.{backend}"
@@ -948,34 +968,58 @@ def report(runner, module, backend, seed, keep):
     sys.stdout.flush()
 
 
-def main():
+def is_faulty(runner, module, seed, options):
+    """Runs a module everywhere; says what is wrong."""
+    words = runner.write(module, runner.folder)
+    expected = runner.run(module, "interp", words)
+    if isinstance(expected, str):
+        print(f"module {seed} by interp: {expected}\n{module.text()[0]}")
+        return True
+    found = {}
+    for backend in options.backends:
+        if backend == "vir" and (seed % 4 or max(v.count for v in module.results) > 3000):
+            continue
+        found[backend] = runner.run(module, backend, words)
+        if faults(module, found[backend], expected):
+            report(runner, module, backend, seed, options.keep)
+            return True
+    for backend in options.equal[1:]:
+        if faults(module, found[backend], found[options.equal[0]], bit_fault):
+            report(runner, module, backend, seed, options.keep, options.equal[0])
+            return True
+    return False
+
+
+def parse_arguments():
+    def names(text):
+        return text.split(",") if text else []
+
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, help="instead of a count")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--backends", default="native,native-avx2,vir,tile")
+    parser.add_argument("--backends", type=names, default="native,native-avx2,vir,tile")
+    parser.add_argument("--equal", type=names, default="")
+    parser.add_argument("--under", type=shlex.split, default="")
     parser.add_argument("--keep")
     options = parser.parse_args()
-    bad = 0
+    options.backends += [name for name in options.equal if name not in options.backends]
+    return options
+
+
+def main():
+    options = parse_arguments()
+    end = time.monotonic() + options.seconds if options.seconds else math.inf
+    count = bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(options.tool, folder)
-        for seed in range(options.first, options.first + options.count):
-            module = Maker(seed).make()
-            words = runner.write(module, runner.folder)
-            expected = runner.run(module, "interp", words)
-            if isinstance(expected, str):
-                bad += 1
-                print(f"module {seed} by interp: {expected}\n{module.text()[0]}")
-                continue
-            for backend in options.backends.split(","):
-                if backend == "vir" and (seed % 4 or max(v.count for v in module.results) > 3000):
-                    continue
-                if faults(module, runner.run(module, backend, words), expected):
-                    bad += 1
-                    report(runner, module, backend, seed, options.keep)
-                    runner.write(module, runner.folder)
-                    break
-    print(f"{options.count} modules, {bad} faults")
+        os.environ.setdefault("XDG_CACHE_HOME", folder)  # of the C compiler's work
+        runner = Runner(options.tool, folder, options.under)
+        while time.monotonic() < end and (options.seconds or count < options.count):
+            seed = options.first + count
+            bad += is_faulty(runner, Maker(seed).make(), seed, options)
+            count += 1
+    print(f"{count} modules, {bad} faults")
     return bad != 0
 
 
