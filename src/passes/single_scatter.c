@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass single_scatter: a scatter of one window, which is what x.at[i].set(y) and its like are, becomes an
 // update of a slice. A window that does not lie inside the operand changes nothing: the slice is then
-// overwritten with itself.
+// overwritten with itself. An element of each of many lines (vmap does that) becomes a choice of every
+// element where lines are so short that all of them are moved anyway: work for a fusion.
 #include "ir/clone.h"
 #include "ir/literal.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16 };
+enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16 };
 
 // A scatter of one window: where it starts, and how large it is in each dimension.
 typedef struct window {
@@ -63,25 +64,84 @@ static bool read_sizes(window_t* w) {
   return true;
 }
 
-static bool read_window(const hlo_node_t* node, window_t* w) {
+// What both forms ask of a scatter.
+static bool read_scatter(const hlo_node_t* node, window_t* w) {
   if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) return false;
   *w = (window_t){.node = node,
                   .operand = hlo_node_operand(node, 0),
                   .indices = hlo_node_operand(node, 1),
                   .update = hlo_node_operand(node, 2)};
-  uint32_t batching = 0;
-  hlo_node_attr_ints(node, HLO_ATTR_input_batching_dims, &batching);
   w->map = hlo_node_attr_ints(node, HLO_ATTR_scatter_dims_to_operand_dims, &w->map_count);
   w->rank = w->operand->type->rank;
+  const hlo_dtype_t index = w->indices->type->dtype;
+  return w->map_count > 0 && w->rank >= 1 && w->rank <= MAX_RANK && hlo_dtype_is_integer(index) &&
+         hlo_dtype_info(index)->bits >= 32 && hlo_type_is_plain(w->operand->type) &&
+         hlo_type_is_plain(w->indices->type) && hlo_type_is_plain(w->update->type) &&
+         w->update->type->dtype == w->operand->type->dtype &&
+         read_reducer(node, &w->combine);
+}
+
+static bool is_one_window(window_t* w) {
+  uint32_t batching = 0;
+  hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
+  return batching == 0 && w->indices->type->rank == 1 &&
+         w->indices->type->dims[0] == w->map_count &&
+         hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1) == 0 && read_sizes(w);
+}
+
+// One index for each place of a batch, which names an element of a short line; other dimensions are
+// there as a whole.
+typedef struct line {
+  uint32_t index_rank;          // of the indices without the dimension of their vectors
+  int64_t positions[MAX_RANK];  // in the operand: the dimensions of the indices
+  int64_t places[MAX_RANK];     // in the operand: the dimensions of the update
+} line_t;
+
+// Where the update's dimensions are: those of its windows in order, between them those of the batch.
+static bool read_places(const window_t* w, line_t* line) {
+  uint32_t window_count;
+  const int64_t* windows = hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  const hlo_type_t *update = w->update->type, *operand = w->operand->type;
+  if (update->rank + 1 != w->rank || window_count + line->index_rank != update->rank) return false;
+  uint32_t position = 0;
+  int64_t rest = 0;
+  for (uint32_t d = 0; d < update->rank; ++d) {
+    if (contains(windows, window_count, d)) {
+      while (rest == w->map[0] || contains(line->positions, line->index_rank, rest)) ++rest;
+      line->places[d] = rest++;
+    } else {
+      line->places[d] = line->positions[position++];
+    }
+    if (line->places[d] >= w->rank || update->dims[d] != operand->dims[line->places[d]]) return false;
+  }
+  return true;
+}
+
+// Whether a line with all that lies between its elements is about a line of a cache, and there are many.
+static bool is_short(const window_t* w) {
+  const hlo_type_t* type = w->operand->type;
+  int64_t line = 1, lines = 1;
+  for (uint32_t d = 0; d < w->rank; ++d) *(d < w->map[0] ? &lines : &line) *= type->dims[d];
+  return lines >= LINES_MIN && line * hlo_dtype_info(type->dtype)->bits <= LINE_BYTES_MAX * 8;
+}
+
+static bool is_line_each(const window_t* w, line_t* line) {
+  uint32_t batching, count, inserted;
+  const int64_t* batch = hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
+  const int64_t* from =
+      hlo_node_attr_ints(w->node, HLO_ATTR_scatter_indices_batching_dims, &count);
+  const int64_t vector_dim = hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1);
   const hlo_type_t* indices = w->indices->type;
-  if (batching || w->rank < 1 || w->rank > MAX_RANK || indices->rank != 1 ||
-      !hlo_dtype_is_integer(indices->dtype) || hlo_dtype_info(indices->dtype)->bits < 32 ||
-      indices->dims[0] != w->map_count || !w->map_count ||
-      hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, -1) != 0 ||
-      !hlo_type_is_plain(w->operand->type) || !hlo_type_is_plain(w->update->type)) {
+  *line = (line_t){.index_rank = batching};
+  hlo_node_attr_ints(w->node, HLO_ATTR_inserted_window_dims, &inserted);
+  if (batching != count || w->map_count != 1 || inserted != 1 ||
+      indices->rank != batching + (vector_dim < indices->rank) || !is_short(w)) {
     return false;
   }
-  return read_reducer(node, &w->combine) && read_sizes(w);
+  for (uint32_t b = 0; b < batching; ++b) {
+    line->positions[from[b] - (from[b] > vector_dim)] = batch[b];
+  }
+  return read_places(w, line);
 }
 
 // ---- making it ----------------------------------------------------------------------------------
@@ -137,26 +197,31 @@ static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t 
   return one ? make(w, HLO_OP_reshape, type, 1, &one, 0, NULL) : NULL;
 }
 
+static hlo_value_t* compare(const window_t* w, hlo_value_t* left, hlo_value_t* right,
+                            int64_t direction, bool is_signed) {
+  hlo_module_t* module = w->node->parent->module;
+  const hlo_type_t* type = left->type;
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_comparison_direction,
+       hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, direction)},
+      {HLO_ATTR_compare_type,
+       hlo_attr_enum(module, HLO_ENUM_COMPARISON_TYPE,
+                     is_signed ? HLO_COMPARISON_TYPE_SIGNED : HLO_COMPARISON_TYPE_UNSIGNED)},
+  };
+  return make(w, HLO_OP_compare, hlo_type_tensor(module, HLO_DTYPE_PRED, type->rank, type->dims), 2,
+              (hlo_value_t*[]){left, right}, 2, attrs);
+}
+
 // Whether the window starts at a place where it fits, in one dimension.
 static hlo_value_t* is_inside(const window_t* w, hlo_value_t* index, int64_t last) {
-  hlo_module_t* module = w->node->parent->module;
-  hlo_dtype_t dtype = index->type->dtype;
-  const hlo_type_t* pred = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
-  bool is_signed = hlo_dtype_is_signed(dtype);
+  const hlo_type_t* pred = hlo_type_tensor(w->node->parent->module, HLO_DTYPE_PRED, 0, NULL);
+  bool is_signed = hlo_dtype_is_signed(index->type->dtype);
   const int64_t limits[] = {0, last};
   const int64_t directions[] = {HLO_COMPARISON_DIRECTION_GE, HLO_COMPARISON_DIRECTION_LE};
   hlo_value_t* all = NULL;
   for (uint32_t i = is_signed ? 0 : 1; i < 2; ++i) {
-    hlo_value_t* operands[] = {index, integer(w, index->type, limits[i])};
-    if (!operands[1]) return NULL;
-    const hlo_named_attr_t attrs[] = {
-        {HLO_ATTR_comparison_direction,
-         hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, directions[i])},
-        {HLO_ATTR_compare_type,
-         hlo_attr_enum(module, HLO_ENUM_COMPARISON_TYPE,
-                       is_signed ? HLO_COMPARISON_TYPE_SIGNED : HLO_COMPARISON_TYPE_UNSIGNED)},
-    };
-    hlo_value_t* one = make(w, HLO_OP_compare, pred, 2, operands, 2, attrs);
+    hlo_value_t* limit = integer(w, index->type, limits[i]);
+    hlo_value_t* one = limit ? compare(w, index, limit, directions[i], is_signed) : NULL;
     if (!one) return NULL;
     all = all ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){all, one}, 0, NULL) : one;
   }
@@ -196,11 +261,48 @@ static hlo_value_t* make_update(const window_t* w) {
   return make(w, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank, operands, 0, NULL);
 }
 
+// `value` along the dimensions of the operand, of which its own are `dims`, in any order.
+static hlo_value_t* spread(const window_t* w, hlo_value_t* value, const int64_t* dims) {
+  hlo_module_t* module = w->node->parent->module;
+  const uint32_t rank = value->type->rank;
+  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, rank, dims)};
+  return make(w, HLO_OP_broadcast_in_dim,
+              hlo_type_tensor(module, value->type->dtype, w->rank, w->operand->type->dims), 1, &value,
+              1, &attr);
+}
+
+// Every element is chosen; an index outside of its line is no element's. NULL when memory is out.
+static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
+  hlo_module_t* module = w->node->parent->module;
+  const hlo_type_t* operand = w->operand->type;
+  const hlo_dtype_t dtype = w->indices->type->dtype;
+  int64_t dims[MAX_RANK];
+  for (uint32_t d = 0; d < line->index_rank; ++d) dims[d] = operand->dims[line->positions[d]];
+  hlo_value_t* index = make(w, HLO_OP_reshape, hlo_type_tensor(module, dtype, line->index_rank, dims),
+                            1, (hlo_value_t*[]){w->indices}, 0, NULL);
+  index = index ? spread(w, index, line->positions) : NULL;
+  const hlo_named_attr_t along = {HLO_ATTR_iota_dimension, hlo_attr_int(module, HLO_DTYPE_S64, w->map[0])};
+  hlo_value_t* number = make(w, HLO_OP_iota, hlo_type_tensor(module, dtype, w->rank, operand->dims), 0,
+                             NULL, 1, &along);
+  hlo_value_t* update = spread(w, w->update, line->places);
+  if (update && w->combine != HLO_OP_COUNT) {
+    update = make(w, w->combine, operand, 2, (hlo_value_t*[]){w->operand, update}, 0, NULL);
+  }
+  if (!index || !number || !update) return NULL;
+  hlo_value_t* is_here =
+      compare(w, number, index, HLO_COMPARISON_DIRECTION_EQ, hlo_dtype_is_signed(dtype));
+  if (!is_here) return NULL;
+  return make(w, HLO_OP_select, operand, 3, (hlo_value_t*[]){is_here, update, w->operand}, 0, NULL);
+}
+
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   window_t window;
-  if (!read_window(node, &window)) return hlo_ok();
-  hlo_value_t* result = make_update(&window);
+  line_t line;
+  if (!read_scatter(node, &window)) return hlo_ok();
+  const bool is_choice = is_line_each(&window, &line);
+  if (!is_choice && !is_one_window(&window)) return hlo_ok();
+  hlo_value_t* result = is_choice ? make_choice(&window, &line) : make_update(&window);
   if (!result) return hlo_module_status(node->parent->module);
   hlo_value_replace_uses(&node->results[0], result);
   hlo_node_erase(node);

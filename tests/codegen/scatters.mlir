@@ -1,0 +1,71 @@
+// Scatters of one element for each of many short lines, which become selects.
+// vmap of x.at[i].set(v)
+func.func @main(%a: tensor<50x4xf32>, %i: tensor<50x1xi32>, %v: tensor<50xf32>) -> tensor<50x4xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<50x4xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<50x4xf32>
+  return %0 : tensor<50x4xf32>
+}
+// -----
+// no dimension of index vectors; a sum; unsigned indices
+func.func @main(%a: tensor<50x7xf32>, %i: tensor<50xui32>, %v: tensor<50xf32>) -> tensor<50x7xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<50x7xf32>, tensor<50xui32>, tensor<50xf32>) -> tensor<50x7xf32>
+  return %0 : tensor<50x7xf32>
+}
+// -----
+// two batches in another order; windows between their dimensions
+func.func @main(%a: tensor<3x6x5x2xi64>, %i: tensor<6x1x3xi64>, %v: tensor<6x2x3xi64>) -> tensor<3x6x5x2xi64> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [2, 0], scatter_dims_to_operand_dims = [2], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+    %s = stablehlo.maximum %x, %y : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) : (tensor<3x6x5x2xi64>, tensor<6x1x3xi64>, tensor<6x2x3xi64>) -> tensor<3x6x5x2xi64>
+  return %0 : tensor<3x6x5x2xi64>
+}
+// -----
+// one column of a matrix
+func.func @main(%a: tensor<40x5xf32>, %i: tensor<1xi32>, %v: tensor<40xf32>) -> tensor<40x5xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.multiply %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<40x5xf32>, tensor<1xi32>, tensor<40xf32>) -> tensor<40x5xf32>
+  return %0 : tensor<40x5xf32>
+}
+// -----
+// lines that are no batch of the indices: one window
+func.func @main(%a: tensor<40x3x2xi32>, %i: tensor<1xi32>, %v: tensor<40x2xi32>) -> tensor<40x3x2xi32> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    stablehlo.return %y : tensor<i32>
+  }) : (tensor<40x3x2xi32>, tensor<1xi32>, tensor<40x2xi32>) -> tensor<40x3x2xi32>
+  return %0 : tensor<40x3x2xi32>
+}
+// -----
+// a line too long: stays a scatter
+func.func @main(%a: tensor<20x100xf32>, %i: tensor<20x1xi32>, %v: tensor<20xf32>) -> tensor<20x100xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<20x100xf32>, tensor<20x1xi32>, tensor<20xf32>) -> tensor<20x100xf32>
+  return %0 : tensor<20x100xf32>
+}
+// -----
+// indices outside of their lines
+func.func @main(%a: tensor<16x4xf32>, %v: tensor<16xf32>) -> tensor<16x4xf32> {
+  %c = stablehlo.constant dense<-2> : tensor<i32>
+  %n = stablehlo.iota dim = 0 : tensor<16xi32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<16xi32>
+  %i = stablehlo.add %n, %b : tensor<16xi32>
+  %0 = "stablehlo.scatter"(%a, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<16x4xf32>, tensor<16xi32>, tensor<16xf32>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
