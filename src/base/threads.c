@@ -188,6 +188,7 @@ typedef struct loop {
   hlo_chunk_fn_t fn;
   void* context;
   size_t chunk_count;
+  uint32_t seats;            // mutex; workers that may still join
   atomic_size_t next_chunk;  // relaxed: only hands out numbers
   atomic_int result;         // first value that is not zero
   atomic_uint active;        // workers inside, and LOOP_WAITING; released by each on leaving
@@ -322,13 +323,14 @@ static bool is_exhausted(loop_t* loop) {
          atomic_load_explicit(&loop->result, memory_order_relaxed) != 0;
 }
 
-// Joins an open loop, the one joined last going to the end of the list; NULL if there is none.
+// Joins an open loop, the one joined last going to the end of the list as long as others may join;
+// NULL if there is none.
 static loop_t* join_loop_locked(hlo_pool_t* pool) {
   loop_t* loop;
   while ((loop = pool->first_loop) != NULL) {
     unlist_loop_locked(pool, loop);
     if (is_exhausted(loop)) continue;
-    list_loop_locked(pool, loop);
+    if (--loop->seats) list_loop_locked(pool, loop);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
   }
@@ -600,12 +602,16 @@ static int32_t run_alone(size_t chunk_count, hlo_chunk_fn_t fn, void* context) {
 
 int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
                               void* context) {
-  if (!pool || chunk_count < 2) return run_alone(chunk_count, fn, context);
-  loop_t loop = {.fn = fn, .context = context, .chunk_count = chunk_count};
+  // As many threads as workers, the caller being one, so that cores are not shared where a host's
+  // thread is the caller.
+  uint32_t seats = pool ? pool->worker_count - 1 : 0;
+  if (seats == 0 || chunk_count < 2) return run_alone(chunk_count, fn, context);
+  if (seats > chunk_count - 1) seats = (uint32_t)(chunk_count - 1);
+  loop_t loop = {.fn = fn, .context = context, .chunk_count = chunk_count, .seats = seats};
   hlo_mutex_lock(&pool->mutex);
   list_loop_locked(pool, &loop);
   hlo_mutex_unlock(&pool->mutex);
-  signal_workers(pool, chunk_count - 1);
+  signal_workers(pool, seats);
   run_chunks(&loop);
   hlo_mutex_lock(&pool->mutex);
   unlist_loop_locked(pool, &loop);  // from here on nobody joins

@@ -77,6 +77,33 @@ static void test_nested_loops(void** state) {
   hlo_pool_release(pool);
 }
 
+typedef struct crowd {
+  atomic_int inside, most;
+} crowd_t;
+
+static int32_t crowd_chunk(void* context, size_t index) {
+  (void)index;
+  crowd_t* crowd = context;
+  int inside = atomic_fetch_add(&crowd->inside, 1) + 1, most = atomic_load(&crowd->most);
+  while (inside > most && !atomic_compare_exchange_weak(&crowd->most, &most, inside)) {
+  }
+  usleep(500);
+  atomic_fetch_sub(&crowd->inside, 1);
+  return 0;
+}
+
+// A loop of a thread that is not the pool's has no more threads than the pool has.
+static void test_no_more_threads_than_workers(void** state) {
+  (void)state;
+  for (uint32_t workers = 1; workers <= WORKER_COUNT; ++workers) {
+    hlo_pool_t* pool = create_pool(workers);
+    crowd_t crowd = {0};
+    assert_int_equal(hlo_pool_parallel_for(pool, 16, crowd_chunk, &crowd), 0);
+    assert_in_range(crowd.most, 1, workers);
+    hlo_pool_release(pool);
+  }
+}
+
 static void test_chunk_ranges(void** state) {
   (void)state;
   for (size_t total = 1; total < 50; ++total) {
@@ -401,6 +428,7 @@ int main(void) {
       cmocka_unit_test(test_turns),
       cmocka_unit_test(test_parallel_for),
       cmocka_unit_test(test_nested_loops),
+      cmocka_unit_test(test_no_more_threads_than_workers),
       cmocka_unit_test(test_chunk_ranges),
       cmocka_unit_test(test_jobs_resubmit),
       cmocka_unit_test(test_many_hosts),

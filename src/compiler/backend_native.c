@@ -178,7 +178,8 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     hlo_module_release(prepared);
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
   }
-  bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name)), is_reused = false;
+  bool is_machine_code = options.executor == HLO_EXECUTOR_MACHINE, is_reused = false;
+  bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code);
   hlo_code_program_t* program = NULL;
   HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
   HLO_TRY(wrap(backend, is_cheap, program, out_program));

@@ -60,8 +60,7 @@ static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t
   if (result->size_bytes != argument->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "argument %u of %zu bytes cannot alias result %lld of %zu bytes",
-                             number, argument->size_bytes, (long long)alias->i,
-                             result->size_bytes);
+                             number, argument->size_bytes, (long long)alias->i, result->size_bytes);
   }
   argument->alias = (int32_t)alias->i;
   result->alias = (int32_t)number;
@@ -109,10 +108,8 @@ static bool is_transcendental(hlo_op_t op) {
     case HLO_OP_rsqrt:
     case HLO_OP_cbrt:
     case HLO_OP_power:
-    case HLO_OP_atan2:
-      return true;
-    default:
-      return false;
+    case HLO_OP_atan2: return true;
+    default: return false;
   }
 }
 
@@ -201,31 +198,35 @@ static bool is_plain(const hlo_node_t* node) {
     case HLO_OP_slice:
     case HLO_OP_transpose:
     case HLO_OP_reduce:
-    case HLO_OP_dot_general:
-      return true;
-    default:
-      return false;
+    case HLO_OP_dot_general: return true;
+    default: return false;
   }
 }
 
-// About as many simple operations as running the node takes.
-static double work_of(const hlo_node_t* node) {
+// About as many simple operations, one an element, as running the node takes.
+static double work_of(const hlo_node_t* node, double dot_flops_per_operation) {
   enum { TRANSCENDENTAL_WORK = 4, REDUCE_WORK = 16 };  // the region of a reduction may be anything
   if (node->op == HLO_OP_constant || node->result_count == 0) return 0;
-  if (node->op == HLO_OP_dot_general) return dot_flops(node);
+  if (node->op == HLO_OP_dot_general) return dot_flops(node) / dot_flops_per_operation;
   if (node->op == HLO_OP_reduce) return REDUCE_WORK * elements_of(hlo_node_operand_type(node, 0));
   double elements = elements_of(node->results[0].type);
   return is_transcendental(node->op) ? TRANSCENDENTAL_WORK * elements : elements;
 }
 
-bool hlo_func_is_cheap(const hlo_func_t* func) {
-  enum { NODE_LIMIT = 256, WORK_LIMIT = 16384 };
+bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code) {
+  // Of machine code some ten times what a hand-over to a worker and back takes, which is 20 us.
+  enum {
+    NODE_LIMIT = 256,
+    INTERPRETED_WORK = 16384,
+    MACHINE_WORK = 400000,
+    MACHINE_DOT_FLOPS = 100
+  };
+  double limit = is_machine_code ? MACHINE_WORK : INTERPRETED_WORK, work = 0;
   uint32_t nodes = 0;
-  double work = 0;
   for (const hlo_node_t* node = func->body->first; node; node = node->next) {
-    if (!is_plain(node) || ++nodes > NODE_LIMIT || (work += work_of(node)) > WORK_LIMIT) {
-      return false;
-    }
+    if (!is_plain(node) || ++nodes > NODE_LIMIT) return false;
+    work += work_of(node, is_machine_code ? MACHINE_DOT_FLOPS : 1);
+    if (work > limit) return false;
   }
   return true;
 }

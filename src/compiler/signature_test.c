@@ -12,7 +12,7 @@
 #include "frontend/frontend.h"
 
 // Of a program @main whose lines are `body`, with arguments a: 64x64, b: 1024x1024, i: index.
-static bool is_cheap(const char* body, const char* result) {
+static bool is_cheap_as(const char* body, const char* result, bool is_machine_code) {
   char text[1024];
   snprintf(text, sizeof text,
            "func.func @main(%%a: tensor<64x64xf32>, %%b: tensor<1024x1024xf32>, %%i: tensor<i32>) "
@@ -21,9 +21,13 @@ static bool is_cheap(const char* body, const char* result) {
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_frontend_load(text, strlen(text), NULL, NULL, NULL, &module);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-  bool cheap = hlo_func_is_cheap(hlo_module_entry(module));
+  bool cheap = hlo_func_is_cheap(hlo_module_entry(module), is_machine_code);
   hlo_module_release(module);
   return cheap;
+}
+
+static bool is_cheap(const char* body, const char* result) {
+  return is_cheap_as(body, result, false);
 }
 
 static void little_work_is_cheap(void** state) {
@@ -70,10 +74,24 @@ static void much_work_and_loops_are_not(void** state) {
                "i32"));
 }
 
+static void machine_code_does_more(void** state) {
+  (void)state;
+  const char* product =
+      "%r = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : "
+      "(tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>";
+  assert_false(is_cheap_as(product, "64x64xf32", false));
+  assert_true(is_cheap_as(product, "64x64xf32", true));
+  const char* large =
+      "%r = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : "
+      "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>";
+  assert_false(is_cheap_as(large, "1024x1024xf32", true));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(little_work_is_cheap),
       cmocka_unit_test(much_work_and_loops_are_not),
+      cmocka_unit_test(machine_code_does_more),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
