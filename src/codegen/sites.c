@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "codegen/tile_kernel.h"
-#include "interp/node_call.h"
 #include "ir/clone.h"
 
 enum {
@@ -87,6 +86,7 @@ hlo_status_t hlo_site_table_begin(const hlo_func_t* func, uint32_t node_count,
                                   hlo_arena_t* arena, hlo_site_table_t* out_table) {
   *out_table = (hlo_site_table_t){.module = func->module,
                                   .func = func,
+                                  .callers.func = func,
                                   .argument_count = func->type->input_count,
                                   .constant_count = constant_count,
                                   .node_count = node_count};
@@ -108,9 +108,10 @@ hlo_status_t hlo_site_table_add(hlo_site_table_t* table, uint32_t number, const 
   site->node = node;
   site->captures = captures;
   site->places = places;
-  if (count > table->value_limit) table->value_limit = count;
+  if (count > table->callers.value_limit) table->callers.value_limit = count;
   if (node->region_count && !table->interp) {
     HLO_TRY(hlo_interp_program_create(table->module, &table->interp));
+    table->callers.program = table->interp;
   }
   *out_places = places;
   return hlo_ok();
@@ -208,64 +209,8 @@ uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_
   return HLO_SITE_WATCH + table->watch_count++;
 }
 
-// ---- callers
-
-// The state of calls under way; one call at a time.
-struct hlo_site_caller {
-  hlo_eval_t* eval;
-  hlo_parallel_t parallel;  // of the frame that calls
-  void* addresses[];
-};
-
-static void caller_release(hlo_site_caller_t* caller) {
-  hlo_interp_end(caller->eval);
-  hlo_mem_free(caller);
-}
-
-static hlo_status_t caller_create(const hlo_site_table_t* table, hlo_site_caller_t** out_caller) {
-  size_t bytes = sizeof(hlo_site_caller_t) + table->value_limit * sizeof(void*);
-  hlo_site_caller_t* caller = hlo_mem_alloc_zeroed(bytes);
-  if (!caller) return hlo_status_out_of_memory(bytes);
-  const hlo_interp_options_t options = {.parallel = &caller->parallel};
-  hlo_status_t status =
-      hlo_node_calls_begin(table->interp, table->func, table->value_limit, &options, &caller->eval);
-  if (!hlo_status_is_ok(status)) {
-    hlo_mem_free(caller);
-    return status;
-  }
-  *out_caller = caller;
-  return hlo_ok();
-}
-
-// acquire pairs with the release of give_back(): the caller's memory as its last user left it.
-static hlo_status_t take_caller(hlo_site_table_t* table, hlo_site_caller_t** out_caller) {
-  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
-    if (!atomic_load_explicit(&table->spares[i], memory_order_relaxed)) continue;
-    hlo_site_caller_t* caller =
-        atomic_exchange_explicit(&table->spares[i], NULL, memory_order_acquire);
-    if (!caller) continue;
-    *out_caller = caller;
-    return hlo_ok();
-  }
-  return caller_create(table, out_caller);
-}
-
-static void give_back(hlo_site_table_t* table, hlo_site_caller_t* caller) {
-  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
-    hlo_site_caller_t* none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&table->spares[i], &none, caller,
-                                                memory_order_release, memory_order_relaxed)) {
-      return;
-    }
-  }
-  caller_release(caller);
-}
-
 void hlo_site_table_deinit(hlo_site_table_t* table) {
-  for (uint32_t i = 0; i < HLO_SITE_SPARE_COUNT; ++i) {
-    hlo_site_caller_t* caller = atomic_exchange(&table->spares[i], NULL);
-    if (caller) caller_release(caller);
-  }
+  hlo_node_callers_deinit(&table->callers);
   hlo_interp_program_release(table->interp);
   for (uint32_t i = 0; table->owned_constants && i < table->constant_count; ++i) {
     hlo_mem_free(table->owned_constants[i]);
@@ -335,37 +280,19 @@ static hlo_status_t run_watch(const hlo_frame_t* frame, const hlo_site_table_t* 
                         block->size_bytes, block->offset_bytes);
 }
 
-// The generators with hidden state keep it in the frame, so that every run starts alike.
-static bool has_hidden_state(const hlo_node_t* node) {
-  return node->op == HLO_OP_rng || node->op == HLO_OP_hlo_rng_get_and_update_state;
-}
-
 static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const hlo_site_t* site,
                              void* const* buffers) {
-  const hlo_node_t* node = site->node;
-  uint32_t count = hlo_site_value_count(node, site);
-  hlo_site_caller_t* caller = NULL;
-  HLO_TRY(take_caller(table, &caller));
-  caller->parallel = hlo_frame_parallel(frame);
+  uint32_t count = hlo_site_value_count(site->node, site);
+  hlo_node_caller_t* caller = NULL;
+  HLO_TRY(hlo_node_callers_take(&table->callers, &caller));
   if (!buffers) {
     for (uint32_t i = 0; i < count; ++i) {
       caller->addresses[i] = address_of(frame, table, &site->places[i]);
     }
     buffers = caller->addresses;
   }
-  hlo_node_call_t call = {.node = node,
-                          .operands = buffers,
-                          .results = buffers + node->operand_count,
-                          .capture_count = site->capture_count,
-                          .captures = site->captures,
-                          .captured = buffers + node->operand_count + node->result_count};
-  bool is_stateful = has_hidden_state(node);
-  uint64_t* state = hlo_eval_rng_state(caller->eval);
-  if (is_stateful) memcpy(state, frame->saved, sizeof *state);
-  hlo_status_t status = hlo_node_call_run(caller->eval, &call);
-  if (is_stateful) memcpy(frame->saved, state, sizeof *state);
-  give_back(table, caller);
-  return status;
+  return hlo_node_callers_run(&table->callers, caller, frame, site->node, site->capture_count,
+                              site->captures, buffers);
 }
 
 static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_site_table_t* table,

@@ -9,9 +9,7 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/plan.h"
-#include "interp/program.h"
-
-enum { HLO_SITE_SPARE_COUNT = 8 };
+#include "interp/node_callers.h"
 
 /// Site number given to check_failed() by a loop that found the run cancelled.
 #define HLO_SITE_CANCELLED UINT32_MAX
@@ -45,9 +43,7 @@ typedef struct hlo_watch_site {
 #define HLO_SITE_TILE (UINT32_MAX / 4 + 1)
 #define HLO_SITE_WATCH (UINT32_MAX / 2 + 1)
 
-typedef struct hlo_site_caller hlo_site_caller_t;
-
-/// What frame->program points at. Immutable once made, but for the spare callers.
+/// What frame->program points at. Immutable once made, but for the callers.
 typedef struct hlo_site_table {
   void* const* constants;  // first, as generated code reads it
   const hlo_module_t* module;
@@ -57,7 +53,6 @@ typedef struct hlo_site_table {
   uint32_t node_count;  // sites
   uint32_t copy_count, copy_capacity;
   uint32_t tile_count;  // 0: no kernels are interpreted
-  uint32_t value_limit;  // most operands, results and captures of a site
   hlo_site_t* sites;
   hlo_copy_site_t* copies;
   const hlo_watch_t* watch;  // NULL: not checked
@@ -66,7 +61,7 @@ typedef struct hlo_site_table {
   const hlo_plan_constant_t* constant_values;
   hlo_tile_site_t* tiles;  // by index of the fusion
   void** owned_constants;  // by constant; NULL where the literal's own bytes serve
-  _Atomic(hlo_site_caller_t*) spares[HLO_SITE_SPARE_COUNT];
+  hlo_node_callers_t callers;
 } hlo_site_table_t;
 
 /// Sites and constants of a planned program; the module lives as long as the table. Copies places
