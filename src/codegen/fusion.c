@@ -16,6 +16,7 @@
 #include "codegen/fusion_key.h"
 #include "codegen/plan.h"
 #include "codegen/tiled.h"
+#include "ir/captures.h"
 
 enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
 enum { MAX_AGAIN = 3, MAX_AGAIN_USES = 24 };  // fusions that compute a plain op each for itself

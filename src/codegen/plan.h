@@ -107,9 +107,4 @@ void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);
 /// answers INTERNAL naming the first step that would read something else than its operand.
 hlo_status_t hlo_plan_check(const hlo_plan_t* plan) HLO_MUST_USE;
 
-/// Values of enclosing regions that the regions of `node` use; allocated in `arena`.
-/// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_node_captures(const hlo_node_t* node, hlo_arena_t* arena, uint32_t* out_count,
-                               const hlo_value_t*** out_values) HLO_MUST_USE;
-
 #endif  // HLO_CODEGEN_PLAN_H_

@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "codegen/plan.h"
+#include "ir/captures.h"
 #include "interp/node_call.h"
 
 // Memory that holds a token: a range of one space.

@@ -5,6 +5,7 @@
 #define HLO_CODEGEN_PLAN_IMPL_H_
 
 #include "codegen/plan.h"
+#include "ir/captures.h"
 
 #define HLO_PLAN_NONE UINT32_MAX
 

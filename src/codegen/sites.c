@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "codegen/tile_kernel.h"
+#include "ir/captures.h"
 #include "ir/clone.h"
 
 enum {
