@@ -34,16 +34,17 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def load_jax(library):
-    """JAX with hlocc from this tree beside its own cpu client."""
+def load_jax(library, others=()):
+    """JAX with hlocc from this tree beside its own cpu client and other platforms."""
     sys.path.insert(0, str(ROOT / "python"))
-    os.environ.update(HLOCC_LIBRARY_PATH=library, JAX_PLATFORMS="hlocc,cpu",
+    os.environ.update(HLOCC_LIBRARY_PATH=library, JAX_PLATFORMS=",".join(["hlocc", "cpu", *others]),
                       JAX_ENABLE_COMPILATION_CACHE="0", HLOCC_CACHE_MEMORY="0", HLOCC_CACHE_DIR="")
     import jax
     import numpy as np
 
     jax.config.update("jax_enable_x64", True)  # inputs keep their types
-    devices = {"hlocc": jax.devices("hlocc")[0], "xla": jax.local_devices(backend="cpu")[0]}
+    devices = {"hlocc": jax.devices("hlocc")[0], "xla": jax.local_devices(backend="cpu")[0],
+               **{name: jax.devices(name)[0] for name in others}}
     # jaxlib binds its LAPACK targets when JAX first lowers one; the stored programs pass that by.
     jax.jit(jax.numpy.linalg.cholesky).lower(np.eye(2, dtype=np.float32))
     return jax, devices

@@ -64,13 +64,17 @@ static uint32_t scale_of(hlo_vir_type_t memory) {
   return bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
 }
 
-hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
-                                      const hlo_element_address_t* address) {
+hlo_vir_value_t* hlo_elementwise_load_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const hlo_element_address_t* address) {
   hlo_vir_type_t type = hlo_vmath_memory_type(dtype, lanes);
   hlo_vir_value_t* operands[] = {address->base, address->index, address->mask};
-  hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_load, type, address->flags | scale_of(type),
-                                      address->offset_bytes, 3, operands);
-  return hlo_vmath_from_memory(b, dtype, raw);
+  return hlo_vir_emit(b, HLO_VIR_load, type, address->flags | scale_of(type), address->offset_bytes,
+                      3, operands);
+}
+
+hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                      const hlo_element_address_t* address) {
+  return hlo_vmath_from_memory(b, dtype, hlo_elementwise_load_raw(b, dtype, lanes, address));
 }
 
 hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,

@@ -23,6 +23,10 @@ typedef struct hlo_element_address {
   uint32_t flags;  // HLO_VIR_INVARIANT, HLO_VIR_STREAM
 } hlo_element_address_t;
 
+/// Elements as they are in memory.
+hlo_vir_value_t* hlo_elementwise_load_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const hlo_element_address_t* address);
+/// The same as they are in registers.
 hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
                                       const hlo_element_address_t* address);
 /// Element `index[lane]` for every lane; index: I32 or I64 vector, in elements (address->index unused).

@@ -11,6 +11,7 @@
 // Costs decide only what is fused and cut, never results. What the machine takes for something is in
 // its description (target.c).
 static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
+static const double STEP_COST = 1.5;    // of each vector that lanes a few elements apart are taken from
 static const double CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
 enum { MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
 enum { SHARED_INPUTS = 64, LINE_BYTES = 64, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
@@ -137,12 +138,14 @@ static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 
 // What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes), 1 a
 // plain vector, more for strides, -1 when it cannot be done.
-static double lane_cost(const hlo_tile_target_t* target, const hlo_expr_t* offset, uint32_t digit,
+static double lane_cost(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit,
                         size_t element_bytes) {
+  int64_t step = hlo_kernel_lane_step(target, offset, digit);
+  if (step) return STEP_COST * (double)(step < 0 ? -step : step);
   switch (hlo_tiled_lane_access(offset, digit)) {
     case HLO_LANE_SAME: return 0;
     case HLO_LANE_PLAIN: return 1;
-    case HLO_LANE_GATHERED: return hlo_tile_gather_loads(target, (int64_t)element_bytes);
+    case HLO_LANE_GATHERED: return hlo_tile_gather_loads(&target->tile, (int64_t)element_bytes);
     case HLO_LANE_UNKNOWN: break;
   }
   return -1;
@@ -156,7 +159,6 @@ typedef struct layout {
 
 // The cost of all loads and stores. Negative when impossible.
 static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, layout_t layout) {
-  const hlo_tile_target_t* target = &kernel->target->tile;
   uint32_t digit = layout.lane, lanes = kernel->lanes;
   double cost = 0;
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -170,7 +172,7 @@ static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling
       bool is_crossing = layout.cross < HLO_TILED_MAX_DIGITS &&
                          hlo_is_crossing(tiled, digit, layout.cross);
       double lane = is_crossing ? CROSSING_COST
-                                : lane_cost(target, tiled->offset, digit,
+                                : lane_cost(kernel->target, tiled->offset, digit,
                                             tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;

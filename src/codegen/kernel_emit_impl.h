@@ -3,7 +3,7 @@
 // values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
 // kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
 // kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
-// twice.
+// twice, kernel_stride.c lanes a few elements apart.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -118,9 +118,17 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 /// Elements that the lanes of a small kernel need in any order.
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
+/// Places below the number of lanes as the operand of a permute of such values.
+hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes);
+
 /// The same from an array that is a value instead of memory.
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array);
+
+// ---- lanes a few elements apart (kernel_stride.c)
+
+/// Lanes at hlo_kernel_lane_step(); NULL: they are to be gathered.
+hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 // ---- values (kernel_emit.c)
 

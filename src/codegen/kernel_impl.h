@@ -65,6 +65,9 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
 /// Whether a load jumps from lane to lane but is plain along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
+/// The elements from lane to lane where whole vectors are read for them, negative ones backwards; 0: not so.
+int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit);
+
 /// Whether one vector of so many lanes holds the output, and all that is read for it can be put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 

@@ -92,23 +92,28 @@ static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
   return bits == 8 ? HLO_VIR_I8 : bits == 16 ? HLO_VIR_I16 : bits == 32 ? HLO_VIR_I32 : HLO_VIR_I64;
 }
 
-// The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.
-static hlo_vir_value_t* lane_places(hlo_emitter_t* e, const hlo_expr_t* offset, int64_t count,
-                                    int64_t low, hlo_vir_type_t type) {
+hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
   uint8_t bytes[HLO_VIR_MAX_LANES * sizeof(int64_t)] = {0};
   hlo_vir_type_t places = hlo_vir_type(integer_of(type), type.lanes);
   uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)places.elem) / 8;
-  bool is_own = true;
-  for (int64_t lane = 0; lane < count; ++lane) {
-    int64_t place = share_of_lane(offset, lane) - low;
-    is_own &= place == lane;
-    bytes[lane * width] = (uint8_t)place;  // below 64, little-endian
-  }
-  if (is_own) return NULL;
+  for (uint32_t lane = 0; lane < type.lanes; ++lane) bytes[lane * width] = lanes[lane];
   uint32_t blob = hlo_vir_module_add_blob(e->b->module, bytes, (size_t)width * type.lanes);
   hlo_vir_value_t* base =
       hlo_vir_emit(e->b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
   return hlo_vir_emit(e->b, HLO_VIR_load, places, HLO_VIR_INVARIANT | HLO_VIR_FIXED, 0, 1, &base);
+}
+
+// The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.
+static hlo_vir_value_t* lane_places(hlo_emitter_t* e, const hlo_expr_t* offset, int64_t count,
+                                    int64_t low, hlo_vir_type_t type) {
+  uint8_t places[HLO_VIR_MAX_LANES] = {0};
+  bool is_own = true;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    int64_t place = share_of_lane(offset, lane) - low;
+    is_own &= place == lane;
+    places[lane] = (uint8_t)place;  // below 64
+  }
+  return is_own ? NULL : hlo_emit_places(e, type, places);
 }
 
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {

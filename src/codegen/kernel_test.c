@@ -472,6 +472,33 @@ static void test_transpositions(void** state) {
         "return %1 : tensor<64x40xf32>\n}", 0, 0);
 }
 
+// Lanes a few elements apart and backwards, up to the first and last element of an array.
+static void test_strides(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "f64", "ui16", "bf16", "i8", "i1"};
+  for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    const char* t = types[i];
+    for (int step = 2; step <= 5; ++step) {
+      int count = 77 * step - step + 1;
+      char text[1024];
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: tensor<%dx%s>) -> (tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>) {\n"
+               "%%0 = stablehlo.slice %%a [0:%d:%d] : (tensor<%dx%s>) -> tensor<77x%s>\n"
+               "%%1 = stablehlo.reverse %%0, dims = [0] : tensor<77x%s>\n"
+               "%%2 = stablehlo.reverse %%a, dims = [0] : tensor<%dx%s>\n"
+               "return %%0, %%1, %%2 : tensor<77x%s>, tensor<77x%s>, tensor<%dx%s>\n}",
+               count, t, t, t, count, t, count, step, count, t, t, t, count, t, t, t, count, t);
+      check(text, 0, 0);
+    }
+    char text[1024];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<2x35x3x%s>) -> tensor<2x3x35x%s> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x35x3x%s>) -> tensor<2x3x35x%s>\n"
+             "return %%0 : tensor<2x3x35x%s>\n}", t, t, t, t, t);
+    check(text, 1, 0);
+  }
+}
+
 static void test_gather(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<12x20xf32>, %i: tensor<5x1xi32>) -> tensor<5x20xf32> {\n"
@@ -802,7 +829,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

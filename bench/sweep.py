@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times memory-bound computations of many shapes on hlocc and on XLA's cpu client, in one process.
+
+The stored programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types
+and awkward dimensions around them. Both back ends take turns, the minimum counts. With --before a
+second plugin joins in, an earlier build.
+"""
+import argparse
+import functools
+import os
+import re
+import statistics
+import sys
+
+import suite
+
+
+def cases(jax, jnp, np):
+    """Names, functions and arguments."""
+    rng = np.random.default_rng(1)
+
+    def f32(*dims):
+        return rng.standard_normal(dims, dtype=np.float32)
+
+    def bf16(*dims):
+        return f32(*dims).astype(jnp.bfloat16)
+
+    def i8(*dims):
+        return rng.integers(-100, 100, dims, dtype=np.int8)
+
+    def i32(high, *dims):
+        return rng.integers(0, high, dims, dtype=np.int32)
+
+    def mask(*dims):
+        return rng.random(dims) < 0.5
+
+    def layernorm(x):
+        mean = x.mean(-1, keepdims=True)
+        return (x - mean) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    def permuted(*order):
+        return functools.partial(jnp.transpose, axes=order)
+
+    yield "transpose_1000x1000", jnp.transpose, f32(1000, 1000)
+    yield "transpose_1024x1024", jnp.transpose, f32(1024, 1024)
+    yield "transpose_77x4001", jnp.transpose, f32(77, 4001)
+    yield "transpose_bf16_1000x1000", jnp.transpose, bf16(1000, 1000)
+    yield "transpose_i8_1000x1000", jnp.transpose, i8(1000, 1000)
+    yield "nchw_to_nhwc_8x64x56x56", permuted(0, 2, 3, 1), f32(8, 64, 56, 56)
+    yield "nhwc_to_nchw_8x56x56x64", permuted(0, 3, 1, 2), f32(8, 56, 56, 64)
+    yield "nchw_to_nhwc_8x3x224x224", permuted(0, 2, 3, 1), f32(8, 3, 224, 224)
+    yield "nhwc_to_nchw_8x224x224x3", permuted(0, 3, 1, 2), f32(8, 224, 224, 3)
+    yield "heads_8x512x8x64", permuted(0, 2, 1, 3), f32(8, 512, 8, 64)
+    yield "heads_keys_8x512x8x64", permuted(0, 2, 3, 1), f32(8, 512, 8, 64)
+    yield "concat_columns_8x1000x250", lambda *x: jnp.concatenate(x, 1), *[f32(1000, 250)] * 8
+    yield "concat_columns_3x4000x33", lambda *x: jnp.concatenate(x, 1), *[f32(4000, 33)] * 3
+    yield "concat_rows_4x250x1000", lambda *x: jnp.concatenate(x, 0), *[f32(250, 1000)] * 4
+    yield "stack_last_2x1e6", lambda x, y: jnp.stack([x, y], -1), f32(1000000), f32(1000000)
+    yield "split_heads_add", lambda x: x[:, :512] + x[:, 512:], f32(1000, 1024)
+    yield "sum_all_1e5", jnp.sum, f32(100000)
+    yield "sum_all_1e6", jnp.sum, f32(1000000)
+    yield "sum_all_bf16_1e6", jnp.sum, bf16(1000000)
+    yield "max_all_1e6", jnp.max, f32(1000000)
+    yield "dot_1e6", jnp.dot, f32(1000000), f32(1000000)
+    yield "sum_rows_1e5x10", lambda x: x.sum(1), f32(100000, 10)
+    yield "sum_rows_1e4x100", lambda x: x.sum(1), f32(10000, 100)
+    yield "max_rows_1e4x64", lambda x: x.max(1), f32(10000, 64)
+    yield "max_rows_1000x1000", lambda x: x.max(1), f32(1000, 1000)
+    yield "sum_columns_1000x1000", lambda x: x.sum(0), f32(1000, 1000)
+    yield "sum_columns_1e5x10", lambda x: x.sum(0), f32(100000, 10)
+    yield "sum_middle_64x100x512", lambda x: x.sum(1), f32(64, 100, 512)
+    yield "sum_middle_1000x50x7", lambda x: x.sum(1), f32(1000, 50, 7)
+    yield "sum_outer_and_inner", lambda x: x.sum((0, 2)), f32(64, 100, 200)
+    yield "mean_nchw_8x64x56x56", lambda x: x.mean((0, 2, 3)), f32(8, 64, 56, 56)
+    yield "argmax_rows_1000x1000", lambda x: x.argmax(1), f32(1000, 1000)
+    yield "argmin_columns_1000x1000", lambda x: x.argmin(0), f32(1000, 1000)
+    yield "argmax_all_1e6", jnp.argmax, f32(1000000)
+    yield "any_rows_1000x1000", lambda x: x.any(1), mask(1000, 1000)
+    yield "var_rows_4000x256", lambda x: x.var(1), f32(4000, 256)
+    for width in 64, 300, 1024, 8192:
+        rows = (1 << 20) // width
+        yield f"softmax_{rows}x{width}", jax.nn.softmax, f32(rows, width)
+        yield f"layernorm_{rows}x{width}", layernorm, f32(rows, width)
+        yield f"logsumexp_{rows}x{width}", lambda x: jax.nn.logsumexp(x, -1), f32(rows, width)
+    for name in "exp", "log", "tanh", "sin":
+        yield f"{name}_1e6", getattr(jnp, name), abs(f32(1000000))
+    yield "erf_1e6", jax.scipy.special.erf, f32(1000000)
+    yield "gather_rows_1e5x64", lambda x, i: x[i], f32(10000, 64), i32(10000, 100000)
+    yield "gather_rows_1e4x7", lambda x, i: x[i], f32(1000, 7), i32(1000, 10000)
+    yield "gather_scalars_1e6", lambda x, i: x[i], f32(1000000), i32(1000000, 1000000)
+    yield "take_columns", lambda x, i: x[:, i], f32(1000, 1000), i32(1000, 500)
+    yield "dus_rows", lambda x, y, i: jax.lax.dynamic_update_slice(x, y, (i, 0)), f32(1000, 1000), f32(
+        100, 1000), np.int32(17)
+    yield "pad_1000x1000", lambda x: jnp.pad(x, 3), f32(1000, 1000)
+    yield "pad_8x56x56x64", lambda x: jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), f32(8, 56, 56, 64)
+    yield "roll_1e6", lambda x: jnp.roll(x, 12345), f32(1000000)
+    yield "roll_columns_1000x1000", lambda x: jnp.roll(x, 3, 1), f32(1000, 1000)
+    yield "broadcast_row", lambda x: jnp.broadcast_to(x, (1000, 1000)), f32(1000)
+    yield "broadcast_column", lambda x: jnp.broadcast_to(x[:, None], (1000, 1000)), f32(1000)
+    yield "add_row", lambda x, y: x + y, f32(1000, 1000), f32(1000)
+    yield "add_column", lambda x, y: x + y[:, None], f32(1000, 1000), f32(1000)
+    yield "outer_1000", jnp.outer, f32(1000), f32(1000)
+    yield "reverse_1e6", lambda x: x[::-1], f32(1000000)
+    yield "reverse_rows_1000x1000", lambda x: x[::-1], f32(1000, 1000)
+    yield "every_second_1e6", lambda x: x[::2], f32(1000000)
+    yield "every_second_row", lambda x: x[::2], f32(1000, 1000)
+    yield "slice_middle", lambda x: x[100:900, 100:900], f32(1000, 1000)
+    yield "add_bf16_1e6", lambda x, y: x + y, bf16(1000000), bf16(1000000)
+    yield "gelu_bf16_1e6", jax.nn.gelu, bf16(1000000)
+    yield "add_i8_1e6", lambda x, y: x + y, i8(1000000), i8(1000000)
+    yield "i8_to_f32_1e6", lambda x: x.astype(np.float32) * 0.1, i8(1000000)
+    yield "f32_to_i8_1e6", lambda x: jnp.round(x * 10).astype(np.int8), f32(1000000)
+    yield "f32_to_bf16_1e6", lambda x: x.astype(jnp.bfloat16), f32(1000000)
+    yield "bf16_to_f32_1e6", lambda x: x.astype(jnp.float32), bf16(1000000)
+    yield "where_1e6", jnp.where, mask(1000000), f32(1000000), f32(1000000)
+    yield "where_bf16_1e6", jnp.where, mask(1000000), bf16(1000000), bf16(1000000)
+    yield "causal_mask_1000", lambda x: jnp.where(jnp.tri(1000, dtype=bool), x, -1e9), f32(1000, 1000)
+    yield "compare_1e6", lambda x, y: x < y, f32(1000000), f32(1000000)
+    yield "iota_1000x1000", lambda x: jnp.arange(1000000, dtype=np.float32).reshape(1000, 1000) + x, f32()
+    yield "maxpool3x3_8x56x56x64", lambda x: jax.lax.reduce_window(
+        x, -np.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), f32(8, 56, 56, 64)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", metavar="REGEX", help="cases whose names match")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of every column (5)")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of calls in a round (0.05)")
+    parser.add_argument("--library", default=os.environ.get(
+        "HLOCC_LIBRARY_PATH", str(suite.ROOT / "build/lib/pjrt_c_api_hlocc_plugin.so")),
+        help="the plugin (build/lib)")
+    parser.add_argument("--before", metavar="LIBRARY", help="the plugin of an earlier build")
+    return parser.parse_args()
+
+
+def measure(jax, function, arguments, devices, options):
+    """The least seconds of a call by column."""
+    runs, times = {}, {name: [] for name in devices}
+    compiled = jax.jit(function)
+    for name, device in devices.items():
+        placed = jax.block_until_ready(jax.device_put(arguments, device))
+        runs[name] = lambda placed=placed: jax.block_until_ready(compiled(*placed))
+    for _ in range(options.rounds):
+        for name, run in runs.items():
+            times[name] += suite.time_calls(run, options.seconds)
+    return {name: min(of_column) for name, of_column in times.items()}
+
+
+def main():
+    options = parse_arguments()
+    if options.before:
+        os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"before:{options.before}"
+    jax, devices = suite.load_jax(options.library, ["before"] if options.before else [])
+    import numpy as np
+
+    jax.config.update("jax_enable_x64", False)  # as most programs are
+    ratios = []
+    for name, function, *arguments in cases(jax, jax.numpy, np):
+        if not re.search(options.only, name):
+            continue
+        seconds = measure(jax, function, arguments, devices, options)
+        ratios.append(seconds["xla"] / seconds["hlocc"])
+        row = "  ".join(f"{column} {1e6 * s:8.1f} us" for column, s in seconds.items())
+        print(f"{name:28} {row}  xla/hlocc {ratios[-1]:5.2f}", flush=True)
+    if ratios:
+        print(f"geometric mean {statistics.geometric_mean(ratios):.2f} of {len(ratios)}, "
+              f"{sum(r < 0.95 for r in ratios)} below 0.95")
+
+
+if __name__ == "__main__":
+    main()
