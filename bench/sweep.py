@@ -16,110 +16,135 @@ import sys
 import suite
 
 
-def cases(jax, jnp, np):
-    """Names, functions and arguments."""
-    rng = np.random.default_rng(1)
+class Arrays:
+    """Random arguments."""
 
-    def f32(*dims):
-        return rng.standard_normal(dims, dtype=np.float32)
+    def __init__(self, jnp, np):
+        self.jnp, self.np, self.rng = jnp, np, np.random.default_rng(1)
 
-    def bf16(*dims):
-        return f32(*dims).astype(jnp.bfloat16)
+    def f32(self, *dims):
+        return self.rng.standard_normal(dims, dtype=self.np.float32)
 
-    def i8(*dims):
-        return rng.integers(-100, 100, dims, dtype=np.int8)
+    def bf16(self, *dims):
+        return self.f32(*dims).astype(self.jnp.bfloat16)
 
-    def i32(high, *dims):
-        return rng.integers(0, high, dims, dtype=np.int32)
+    def i8(self, *dims):
+        return self.rng.integers(-100, 100, dims, dtype=self.np.int8)
 
-    def mask(*dims):
-        return rng.random(dims) < 0.5
+    def i32(self, high, *dims):
+        return self.rng.integers(0, high, dims, dtype=self.np.int32)
 
+    def mask(self, *dims):
+        return self.rng.random(dims) < 0.5
+
+
+def permutations(jax, jnp, np, some):
+    """Transpositions and concatenations."""
+    def permuted(*order):
+        return functools.partial(jnp.transpose, axes=order)
+
+    yield "transpose_1000x1000", jnp.transpose, some.f32(1000, 1000)
+    yield "transpose_1024x1024", jnp.transpose, some.f32(1024, 1024)
+    yield "transpose_77x4001", jnp.transpose, some.f32(77, 4001)
+    yield "transpose_bf16_1000x1000", jnp.transpose, some.bf16(1000, 1000)
+    yield "transpose_i8_1000x1000", jnp.transpose, some.i8(1000, 1000)
+    yield "nchw_to_nhwc_8x64x56x56", permuted(0, 2, 3, 1), some.f32(8, 64, 56, 56)
+    yield "nhwc_to_nchw_8x56x56x64", permuted(0, 3, 1, 2), some.f32(8, 56, 56, 64)
+    yield "nchw_to_nhwc_8x3x224x224", permuted(0, 2, 3, 1), some.f32(8, 3, 224, 224)
+    yield "nhwc_to_nchw_8x224x224x3", permuted(0, 3, 1, 2), some.f32(8, 224, 224, 3)
+    yield "heads_8x512x8x64", permuted(0, 2, 1, 3), some.f32(8, 512, 8, 64)
+    yield "heads_keys_8x512x8x64", permuted(0, 2, 3, 1), some.f32(8, 512, 8, 64)
+    yield "concat_columns_8x1000x250", lambda *x: jnp.concatenate(x, 1), *[some.f32(1000, 250)] * 8
+    yield "concat_columns_3x4000x33", lambda *x: jnp.concatenate(x, 1), *[some.f32(4000, 33)] * 3
+    yield "concat_rows_4x250x1000", lambda *x: jnp.concatenate(x, 0), *[some.f32(250, 1000)] * 4
+    yield "stack_last_2x1e6", lambda x, y: jnp.stack([x, y], -1), some.f32(1000000), some.f32(1000000)
+
+
+def moves(jax, jnp, np, some):
+    """Copies of parts."""
+    yield "split_heads_add", lambda x: x[:, :512] + x[:, 512:], some.f32(1000, 1024)
+    yield "gather_rows_1e5x64", lambda x, i: x[i], some.f32(10000, 64), some.i32(10000, 100000)
+    yield "gather_rows_1e4x7", lambda x, i: x[i], some.f32(1000, 7), some.i32(1000, 10000)
+    yield "gather_scalars_1e6", lambda x, i: x[i], some.f32(1000000), some.i32(1000000, 1000000)
+    yield "take_columns", lambda x, i: x[:, i], some.f32(1000, 1000), some.i32(1000, 500)
+    yield ("dus_rows", lambda x, y, i: jax.lax.dynamic_update_slice(x, y, (i, 0)),
+           some.f32(1000, 1000), some.f32(100, 1000), np.int32(17))
+    yield "pad_1000x1000", lambda x: jnp.pad(x, 3), some.f32(1000, 1000)
+    yield "pad_8x56x56x64", lambda x: jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), some.f32(8, 56, 56, 64)
+    yield "roll_1e6", lambda x: jnp.roll(x, 12345), some.f32(1000000)
+    yield "roll_columns_1000x1000", lambda x: jnp.roll(x, 3, 1), some.f32(1000, 1000)
+    yield "broadcast_row", lambda x: jnp.broadcast_to(x, (1000, 1000)), some.f32(1000)
+    yield "broadcast_column", lambda x: jnp.broadcast_to(x[:, None], (1000, 1000)), some.f32(1000)
+    yield "reverse_1e6", lambda x: x[::-1], some.f32(1000000)
+    yield "reverse_rows_1000x1000", lambda x: x[::-1], some.f32(1000, 1000)
+    yield "every_second_1e6", lambda x: x[::2], some.f32(1000000)
+    yield "every_second_row", lambda x: x[::2], some.f32(1000, 1000)
+    yield "slice_middle", lambda x: x[100:900, 100:900], some.f32(1000, 1000)
+    yield ("iota_1000x1000", lambda x: jnp.arange(1e6, dtype=np.float32).reshape(1000, 1000) + x,
+           some.f32())
+
+
+def reductions(jax, jnp, np, some):
+    """Reductions and chains of them."""
     def layernorm(x):
         mean = x.mean(-1, keepdims=True)
         return (x - mean) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
 
-    def permuted(*order):
-        return functools.partial(jnp.transpose, axes=order)
-
-    yield "transpose_1000x1000", jnp.transpose, f32(1000, 1000)
-    yield "transpose_1024x1024", jnp.transpose, f32(1024, 1024)
-    yield "transpose_77x4001", jnp.transpose, f32(77, 4001)
-    yield "transpose_bf16_1000x1000", jnp.transpose, bf16(1000, 1000)
-    yield "transpose_i8_1000x1000", jnp.transpose, i8(1000, 1000)
-    yield "nchw_to_nhwc_8x64x56x56", permuted(0, 2, 3, 1), f32(8, 64, 56, 56)
-    yield "nhwc_to_nchw_8x56x56x64", permuted(0, 3, 1, 2), f32(8, 56, 56, 64)
-    yield "nchw_to_nhwc_8x3x224x224", permuted(0, 2, 3, 1), f32(8, 3, 224, 224)
-    yield "nhwc_to_nchw_8x224x224x3", permuted(0, 3, 1, 2), f32(8, 224, 224, 3)
-    yield "heads_8x512x8x64", permuted(0, 2, 1, 3), f32(8, 512, 8, 64)
-    yield "heads_keys_8x512x8x64", permuted(0, 2, 3, 1), f32(8, 512, 8, 64)
-    yield "concat_columns_8x1000x250", lambda *x: jnp.concatenate(x, 1), *[f32(1000, 250)] * 8
-    yield "concat_columns_3x4000x33", lambda *x: jnp.concatenate(x, 1), *[f32(4000, 33)] * 3
-    yield "concat_rows_4x250x1000", lambda *x: jnp.concatenate(x, 0), *[f32(250, 1000)] * 4
-    yield "stack_last_2x1e6", lambda x, y: jnp.stack([x, y], -1), f32(1000000), f32(1000000)
-    yield "split_heads_add", lambda x: x[:, :512] + x[:, 512:], f32(1000, 1024)
-    yield "sum_all_1e5", jnp.sum, f32(100000)
-    yield "sum_all_1e6", jnp.sum, f32(1000000)
-    yield "sum_all_bf16_1e6", jnp.sum, bf16(1000000)
-    yield "max_all_1e6", jnp.max, f32(1000000)
-    yield "dot_1e6", jnp.dot, f32(1000000), f32(1000000)
-    yield "sum_rows_1e5x10", lambda x: x.sum(1), f32(100000, 10)
-    yield "sum_rows_1e4x100", lambda x: x.sum(1), f32(10000, 100)
-    yield "max_rows_1e4x64", lambda x: x.max(1), f32(10000, 64)
-    yield "max_rows_1000x1000", lambda x: x.max(1), f32(1000, 1000)
-    yield "sum_columns_1000x1000", lambda x: x.sum(0), f32(1000, 1000)
-    yield "sum_columns_1e5x10", lambda x: x.sum(0), f32(100000, 10)
-    yield "sum_middle_64x100x512", lambda x: x.sum(1), f32(64, 100, 512)
-    yield "sum_middle_1000x50x7", lambda x: x.sum(1), f32(1000, 50, 7)
-    yield "sum_outer_and_inner", lambda x: x.sum((0, 2)), f32(64, 100, 200)
-    yield "mean_nchw_8x64x56x56", lambda x: x.mean((0, 2, 3)), f32(8, 64, 56, 56)
-    yield "argmax_rows_1000x1000", lambda x: x.argmax(1), f32(1000, 1000)
-    yield "argmin_columns_1000x1000", lambda x: x.argmin(0), f32(1000, 1000)
-    yield "argmax_all_1e6", jnp.argmax, f32(1000000)
-    yield "any_rows_1000x1000", lambda x: x.any(1), mask(1000, 1000)
-    yield "var_rows_4000x256", lambda x: x.var(1), f32(4000, 256)
+    yield "sum_all_1e5", jnp.sum, some.f32(100000)
+    yield "sum_all_1e6", jnp.sum, some.f32(1000000)
+    yield "sum_all_bf16_1e6", jnp.sum, some.bf16(1000000)
+    yield "max_all_1e6", jnp.max, some.f32(1000000)
+    yield "dot_1e6", jnp.dot, some.f32(1000000), some.f32(1000000)
+    yield "sum_rows_1e5x10", lambda x: x.sum(1), some.f32(100000, 10)
+    yield "sum_rows_1e4x100", lambda x: x.sum(1), some.f32(10000, 100)
+    yield "max_rows_1e4x64", lambda x: x.max(1), some.f32(10000, 64)
+    yield "max_rows_1000x1000", lambda x: x.max(1), some.f32(1000, 1000)
+    yield "sum_columns_1000x1000", lambda x: x.sum(0), some.f32(1000, 1000)
+    yield "sum_columns_1e5x10", lambda x: x.sum(0), some.f32(100000, 10)
+    yield "sum_middle_64x100x512", lambda x: x.sum(1), some.f32(64, 100, 512)
+    yield "sum_middle_1000x50x7", lambda x: x.sum(1), some.f32(1000, 50, 7)
+    yield "sum_outer_and_inner", lambda x: x.sum((0, 2)), some.f32(64, 100, 200)
+    yield "mean_nchw_8x64x56x56", lambda x: x.mean((0, 2, 3)), some.f32(8, 64, 56, 56)
+    yield "argmax_rows_1000x1000", lambda x: x.argmax(1), some.f32(1000, 1000)
+    yield "argmin_columns_1000x1000", lambda x: x.argmin(0), some.f32(1000, 1000)
+    yield "argmax_all_1e6", jnp.argmax, some.f32(1000000)
+    yield "any_rows_1000x1000", lambda x: x.any(1), some.mask(1000, 1000)
+    yield "var_rows_4000x256", lambda x: x.var(1), some.f32(4000, 256)
     for width in 64, 300, 1024, 8192:
         rows = (1 << 20) // width
-        yield f"softmax_{rows}x{width}", jax.nn.softmax, f32(rows, width)
-        yield f"layernorm_{rows}x{width}", layernorm, f32(rows, width)
-        yield f"logsumexp_{rows}x{width}", lambda x: jax.nn.logsumexp(x, -1), f32(rows, width)
-    for name in "exp", "log", "tanh", "sin":
-        yield f"{name}_1e6", getattr(jnp, name), abs(f32(1000000))
-    yield "erf_1e6", jax.scipy.special.erf, f32(1000000)
-    yield "gather_rows_1e5x64", lambda x, i: x[i], f32(10000, 64), i32(10000, 100000)
-    yield "gather_rows_1e4x7", lambda x, i: x[i], f32(1000, 7), i32(1000, 10000)
-    yield "gather_scalars_1e6", lambda x, i: x[i], f32(1000000), i32(1000000, 1000000)
-    yield "take_columns", lambda x, i: x[:, i], f32(1000, 1000), i32(1000, 500)
-    yield "dus_rows", lambda x, y, i: jax.lax.dynamic_update_slice(x, y, (i, 0)), f32(1000, 1000), f32(
-        100, 1000), np.int32(17)
-    yield "pad_1000x1000", lambda x: jnp.pad(x, 3), f32(1000, 1000)
-    yield "pad_8x56x56x64", lambda x: jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), f32(8, 56, 56, 64)
-    yield "roll_1e6", lambda x: jnp.roll(x, 12345), f32(1000000)
-    yield "roll_columns_1000x1000", lambda x: jnp.roll(x, 3, 1), f32(1000, 1000)
-    yield "broadcast_row", lambda x: jnp.broadcast_to(x, (1000, 1000)), f32(1000)
-    yield "broadcast_column", lambda x: jnp.broadcast_to(x[:, None], (1000, 1000)), f32(1000)
-    yield "add_row", lambda x, y: x + y, f32(1000, 1000), f32(1000)
-    yield "add_column", lambda x, y: x + y[:, None], f32(1000, 1000), f32(1000)
-    yield "outer_1000", jnp.outer, f32(1000), f32(1000)
-    yield "reverse_1e6", lambda x: x[::-1], f32(1000000)
-    yield "reverse_rows_1000x1000", lambda x: x[::-1], f32(1000, 1000)
-    yield "every_second_1e6", lambda x: x[::2], f32(1000000)
-    yield "every_second_row", lambda x: x[::2], f32(1000, 1000)
-    yield "slice_middle", lambda x: x[100:900, 100:900], f32(1000, 1000)
-    yield "add_bf16_1e6", lambda x, y: x + y, bf16(1000000), bf16(1000000)
-    yield "gelu_bf16_1e6", jax.nn.gelu, bf16(1000000)
-    yield "add_i8_1e6", lambda x, y: x + y, i8(1000000), i8(1000000)
-    yield "i8_to_f32_1e6", lambda x: x.astype(np.float32) * 0.1, i8(1000000)
-    yield "f32_to_i8_1e6", lambda x: jnp.round(x * 10).astype(np.int8), f32(1000000)
-    yield "f32_to_bf16_1e6", lambda x: x.astype(jnp.bfloat16), f32(1000000)
-    yield "bf16_to_f32_1e6", lambda x: x.astype(jnp.float32), bf16(1000000)
-    yield "where_1e6", jnp.where, mask(1000000), f32(1000000), f32(1000000)
-    yield "where_bf16_1e6", jnp.where, mask(1000000), bf16(1000000), bf16(1000000)
-    yield "causal_mask_1000", lambda x: jnp.where(jnp.tri(1000, dtype=bool), x, -1e9), f32(1000, 1000)
-    yield "compare_1e6", lambda x, y: x < y, f32(1000000), f32(1000000)
-    yield "iota_1000x1000", lambda x: jnp.arange(1000000, dtype=np.float32).reshape(1000, 1000) + x, f32()
+        yield f"softmax_{rows}x{width}", jax.nn.softmax, some.f32(rows, width)
+        yield f"layernorm_{rows}x{width}", layernorm, some.f32(rows, width)
+        yield f"logsumexp_{rows}x{width}", lambda x: jax.nn.logsumexp(x, -1), some.f32(rows, width)
     yield "maxpool3x3_8x56x56x64", lambda x: jax.lax.reduce_window(
-        x, -np.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), f32(8, 56, 56, 64)
+        x, -np.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), some.f32(8, 56, 56, 64)
+
+
+def elementwise(jax, jnp, np, some):
+    """One element at a time."""
+    for name in "exp", "log", "tanh", "sin":
+        yield f"{name}_1e6", getattr(jnp, name), abs(some.f32(1000000))
+    yield "erf_1e6", jax.scipy.special.erf, some.f32(1000000)
+    yield "add_row", lambda x, y: x + y, some.f32(1000, 1000), some.f32(1000)
+    yield "add_column", lambda x, y: x + y[:, None], some.f32(1000, 1000), some.f32(1000)
+    yield "outer_1000", jnp.outer, some.f32(1000), some.f32(1000)
+    yield "add_bf16_1e6", lambda x, y: x + y, some.bf16(1000000), some.bf16(1000000)
+    yield "gelu_bf16_1e6", jax.nn.gelu, some.bf16(1000000)
+    yield "add_i8_1e6", lambda x, y: x + y, some.i8(1000000), some.i8(1000000)
+    yield "i8_to_f32_1e6", lambda x: x.astype(np.float32) * 0.1, some.i8(1000000)
+    yield "f32_to_i8_1e6", lambda x: jnp.round(x * 10).astype(np.int8), some.f32(1000000)
+    yield "f32_to_bf16_1e6", lambda x: x.astype(jnp.bfloat16), some.f32(1000000)
+    yield "bf16_to_f32_1e6", lambda x: x.astype(jnp.float32), some.bf16(1000000)
+    yield "where_1e6", jnp.where, some.mask(1000000), some.f32(1000000), some.f32(1000000)
+    yield "where_bf16_1e6", jnp.where, some.mask(1000000), some.bf16(1000000), some.bf16(1000000)
+    yield "causal_mask_1000", lambda x: jnp.where(jnp.tri(1000, dtype=bool), x, -1e9), some.f32(1000, 1000)
+    yield "compare_1e6", lambda x, y: x < y, some.f32(1000000), some.f32(1000000)
+
+
+def cases(jax, jnp, np):
+    """Names, functions and arguments."""
+    some = Arrays(jnp, np)
+    for group in permutations, moves, reductions, elementwise:
+        yield from group(jax, jnp, np, some)
 
 
 def parse_arguments():

@@ -87,13 +87,17 @@ hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype,
   return hlo_vmath_from_memory(b, dtype, raw);
 }
 
-void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
-                           const hlo_element_address_t* address) {
-  hlo_vir_value_t* raw = hlo_vmath_to_memory(b, dtype, value);
+void hlo_elementwise_store_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* raw,
+                               const hlo_element_address_t* address) {
   hlo_vir_value_t* operands[] = {raw, address->base, address->index, address->mask};
   hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0),
                address->flags | scale_of(hlo_vmath_memory_type(dtype, 1)), address->offset_bytes, 4,
                operands);
+}
+
+void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
+                           const hlo_element_address_t* address) {
+  hlo_elementwise_store_raw(b, dtype, hlo_vmath_to_memory(b, dtype, value), address);
 }
 
 hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,

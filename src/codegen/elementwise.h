@@ -33,6 +33,9 @@ hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, u
 hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
                                         const hlo_element_address_t* address,
                                         hlo_vir_value_t* index);
+/// Of elements as they are in memory.
+void hlo_elementwise_store_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* raw,
+                               const hlo_element_address_t* address);
 void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
                            const hlo_element_address_t* address);
 /// One element of memory in every lane.

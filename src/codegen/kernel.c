@@ -11,6 +11,7 @@
 // Costs decide only what is fused and cut, never results. What the machine takes for something is in
 // its description (target.c).
 static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
+static const double WEAVING_COST = 3;   // of a vector that is woven of others and stored
 static const double STEP_COST = 1.5;    // of each vector that lanes a few elements apart are taken from
 static const double CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
 enum { MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
@@ -152,42 +153,78 @@ static double lane_cost(const hlo_target_t* target, const hlo_expr_t* offset, ui
 }
 
 /// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
-/// lanes; and along which one loads that jump from lane to lane are plain, HLO_TILED_MAX_DIGITS: none.
+/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are woven
+/// into each other. HLO_TILED_MAX_DIGITS: none.
 typedef struct layout {
-  uint32_t lane, cross;
+  uint32_t lane, cross, woven;
 } layout_t;
+
+// How many lanes a loop over a digit uses on average.
+static double used_lanes(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
+  if (digit == HLO_TILED_MAX_DIGITS) return lanes;
+  int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+  return (double)extent / (double)((extent + lanes - 1) / lanes);
+}
+
+// The cost of an output's stores for each vector; negative when impossible.
+static double store_cost(const hlo_tiling_t* tiling, uint32_t output, layout_t layout) {
+  if (layout.woven < HLO_TILED_MAX_DIGITS) {
+    return hlo_kernel_can_weave(tiling, layout.lane, layout.woven) ? WEAVING_COST : -1;
+  }
+  hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
+  return access == HLO_LANE_PLAIN ? 1 : -1;
+}
+
+static size_t offset_bytes(const hlo_tiled_t* tiled) {
+  return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
+}
+
+// The cost of a load for each of its points where the output's digits have no lanes: a reduction chooses
+// lanes of its own.
+static double inner_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                         const hlo_tiled_t* tiled) {
+  uint64_t digits = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+  double best = 1;
+  for (; digits; digits &= digits - 1) {
+    uint32_t digit = (uint32_t)__builtin_ctzll(digits);
+    double cost = lane_cost(kernel->target, tiled->offset, digit, offset_bytes(tiled));
+    if (cost < 0) continue;
+    cost = (cost > 0 ? cost : 1) / used_lanes(tiling, digit, kernel->lanes);
+    if (cost < best) best = cost;
+  }
+  return best;
+}
 
 // The cost of all loads and stores. Negative when impossible.
 static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, layout_t layout) {
-  uint32_t digit = layout.lane, lanes = kernel->lanes;
-  double cost = 0;
+  uint32_t digit = layout.lane;
+  double cost = 0, lanes = used_lanes(tiling, digit, kernel->lanes);
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double weight = extent_product(tiling, tiled->digits);
     if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
     if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) continue;
-    size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
     if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
       bool is_crossing = layout.cross < HLO_TILED_MAX_DIGITS &&
                          hlo_is_crossing(tiled, digit, layout.cross);
-      double lane = is_crossing ? CROSSING_COST
-                                : lane_cost(kernel->target, tiled->offset, digit,
-                                            tiled->kind == HLO_TILED_INDEX ? 8 : bytes);
+      double lane = is_crossing
+                        ? CROSSING_COST
+                        : lane_cost(kernel->target, tiled->offset, digit, offset_bytes(tiled));
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;
     } else {
-      cost += weight * (tiled->digits & ~output_digits ? 1.0 / lanes : 1.0);
+      cost += weight * inner_cost(kernel, tiling, tiled);
     }
   }
   double stores = extent_product(tiling, output_digits);
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     if (digit == HLO_TILED_MAX_DIGITS) {
       cost += stores;
-    } else if (hlo_tiled_lane_access(tiling->output_offsets[i], digit) == HLO_LANE_PLAIN) {
-      cost += stores / lanes;
     } else {
-      return -1;
+      double store = store_cost(tiling, i, layout);
+      if (store < 0) return -1;
+      cost += stores * store / lanes;
     }
   }
   return cost;
@@ -217,7 +254,7 @@ static double total_layout_cost(const hlo_kernel_t* kernel, const pieces_t* piec
     const hlo_tiling_t* tiling = pieces->tilings[i];
     layout_t here = layout;
     if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
-      here.lane = here.cross = HLO_TILED_MAX_DIGITS;
+      here.lane = here.cross = here.woven = HLO_TILED_MAX_DIGITS;
     }
     double cost = layout_cost(kernel, tiling, here);
     if (cost < 0) return -1;
@@ -246,6 +283,25 @@ static uint32_t crossing_digit(const pieces_t* pieces, uint32_t lane, uint32_t l
   return found;
 }
 
+// The innermost digit if its few values may be woven into each other: the pieces differ in nothing else.
+static uint32_t weaving_digit(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &kernel->spaces[0];
+  uint32_t woven = space->digit_count;
+  while (woven > 0 && space->extents[woven - 1] < 2) --woven;
+  if (woven-- < 2 || !kernel->target->has_masks ||
+      kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
+    return HLO_TILED_MAX_DIGITS;
+  }
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    for (uint32_t k = 0; k < space->digit_count; ++k) {
+      const hlo_tiled_digit_t* digit = &pieces->tilings[i]->digits[k];
+      bool is_whole = digit->low == 0 && digit->end == space->extents[k];
+      if (k != woven && !is_whole) return HLO_TILED_MAX_DIGITS;
+    }
+  }
+  return woven;
+}
+
 static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -264,6 +320,14 @@ static uint32_t lanes_of_pieces(const hlo_kernel_t* kernel, const pieces_t* piec
   return most;
 }
 
+static void try_layout(const hlo_kernel_t* kernel, const pieces_t* pieces, layout_t layout,
+                       layout_t* best, double* best_cost) {
+  double cost = total_layout_cost(kernel, pieces, layout);
+  if (cost < 0 || (*best_cost >= 0 && cost >= *best_cost)) return;
+  *best = layout;
+  *best_cost = cost;
+}
+
 static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = lanes_of_pieces(kernel, pieces);
@@ -275,17 +339,20 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   uint32_t none = HLO_TILED_MAX_DIGITS, edge = kernel->target->vector_registers / 2;
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
   if (edge > kernel->lanes) edge = kernel->lanes;
-  layout_t best = {none, none};
+  layout_t best = {none, none, none};
   double best_cost = total_layout_cost(kernel, pieces, best);
+  uint32_t woven = weaving_digit(kernel, pieces);
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->extents[i] < 2) continue;
-    layout_t layout = {i, crossing_digit(pieces, i, edge)};
-    double cost = total_layout_cost(kernel, pieces, layout);
-    if (cost >= 0 && (best_cost < 0 || cost < best_cost)) best = layout, best_cost = cost;
+    try_layout(kernel, pieces, (layout_t){i, crossing_digit(pieces, i, edge), none}, &best, &best_cost);
+    if (woven == none || i == woven || space->extents[i] < kernel->lanes) continue;
+    try_layout(kernel, pieces, (layout_t){i, none, woven}, &best, &best_cost);
   }
+  kernel->is_woven = best.woven < none;
+  kernel->woven_digit = best.woven;
   for (uint32_t i = 0; i < space->digit_count; ++i) {
-    bool is_last = i == best.lane || i == best.cross;
-    if (!is_last && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
+    bool is_apart = i == best.lane || i == best.cross || i == best.woven;
+    if (!is_apart && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
   }
   kernel->is_transposed = best.cross < none;
   if (kernel->is_transposed) {
@@ -573,7 +640,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
   const hlo_tiling_t* first = pieces->tilings[0];
   kernel->is_sweep = is_column_reduction(kernel, first);
-  kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && has_large_output(kernel) &&
+  kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && !kernel->is_woven && has_large_output(kernel) &&
                         (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
   HLO_TRY(check_pieces(kernel, pieces, scratch));
   choose_chunks(kernel);

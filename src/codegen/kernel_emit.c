@@ -317,6 +317,10 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
     hlo_emit_transposed(e, ranges[level], ranges[level + 1]);
     return;
   }
+  if (kernel->is_woven && level + 1 == kernel->loop_count) {
+    hlo_emit_lane_loop(e, digit, ranges[level], HLO_UNROLL_FREELY, hlo_emit_woven, e->woven);
+    return;
+  }
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
   if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
     hlo_emit_lane_loop(e, digit, ranges[level], HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
@@ -374,6 +378,7 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   HLO_TRY(hlo_emitter_start_segment(e, scratch, segment));
   hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
   make_ranges(e, segment, chunk, ranges);
+  if (e->kernel->is_woven) HLO_TRY(hlo_emit_walk_woven(e));
   emit_loops(e, 0, ranges);
   return hlo_ok();
 }
@@ -416,7 +421,9 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
 }
 
 static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
-  for (uint32_t i = 0; i < e->kernel->segment_count; ++i) {
+  // One loop for all segments where they are woven.
+  uint32_t count = e->kernel->is_woven ? 1 : e->kernel->segment_count;
+  for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(emit_segment(e, scratch, i, chunk));
   }
   return hlo_ok();

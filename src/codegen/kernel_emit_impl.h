@@ -3,7 +3,7 @@
 // values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
 // kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
 // kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
-// twice, kernel_stride.c lanes a few elements apart.
+// twice, kernel_stride.c lanes a few elements apart, kernel_weave.c a few elements of each lane.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -42,6 +42,7 @@ typedef struct hlo_emitter {
   bool is_streaming;     // outputs are aligned to vectors here, and large
   hlo_arena_t* scratch;  // until the segment ends
   hlo_kept_row_t kept;
+  const hlo_tiling_t** woven;  // by segment, of a kernel that is woven
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
   hlo_vir_value_t** done;     // by instance; NULL: not computed
   hlo_vir_value_t** scalars;  // likewise, as INDEX
@@ -129,6 +130,15 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
 
 /// Lanes at hlo_kernel_lane_step(); NULL: they are to be gathered.
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
+/// How many lanes are active, from the first on; NULL: not known.
+hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e);
+
+// ---- a few elements of each lane (kernel_weave.c)
+
+/// The tilings of all segments, which differ in the woven digit only.
+hlo_status_t hlo_emit_walk_woven(hlo_emitter_t* e) HLO_MUST_USE;
+/// The body of a loop over lanes; context: these tilings.
+void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context);
 
 // ---- values (kernel_emit.c)
 

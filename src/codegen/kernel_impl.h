@@ -12,6 +12,8 @@ enum {
   HLO_KERNEL_MAX_SEGMENTS = 128,
   HLO_KERNEL_MAX_PARTIALS = 8,
   HLO_KERNEL_MAX_EDGE = 16,  // of a tile that is transposed in registers
+  HLO_KERNEL_MAX_WOVEN = 8,  // vectors that are woven into each other
+  HLO_KERNEL_MAX_WOVEN_OUTPUTS = 4,
 };
 
 /// Ranges of the output's digits, [low, end) each.
@@ -32,6 +34,8 @@ struct hlo_kernel {
   uint32_t lanes;             // of the widest element in a register
   bool is_small;              // one vector holds all of the output
   bool is_transposed;         // the last two loops run in tiles that are turned in registers
+  bool is_woven;              // all values of woven_digit, the innermost, are computed side by side
+  uint32_t woven_digit;       // none of the loops
   bool is_streamed;           // an output is larger than all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory
   uint64_t chunk_count;
@@ -67,6 +71,10 @@ bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
 /// The elements from lane to lane where whole vectors are read for them, negative ones backwards; 0: not so.
 int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit);
+
+/// Whether lanes can run over `lane` while the values of `woven`, few and innermost in memory, lie side by
+/// side in them.
+bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven);
 
 /// Whether one vector of so many lanes holds the output, and all that is read for it can be put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);

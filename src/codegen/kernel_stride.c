@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads whose lanes are a few elements apart, or run backwards: the vectors that hold these elements
-// and those between them are read whole, and lanes change places.
+// Loads whose lanes are a few elements apart, or run backwards: the vectors that hold these
+// elements and those between them are read whole, and lanes change places.
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
@@ -22,8 +22,7 @@ int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offse
   return step >= -MAX_STEP && step <= MAX_STEP ? step : 0;
 }
 
-// How many lanes are active, from the first on; NULL: not known.
-static hlo_vir_value_t* active_lanes(hlo_emitter_t* e) {
+hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e) {
   const hlo_vir_value_t* mask = e->mask;
   if (!mask) return hlo_vir_iconst(e->b, e->lanes);
   if (mask->op == HLO_VIR_mask_first) return mask->operands[0];
@@ -64,7 +63,7 @@ static hlo_vir_value_t* takers(hlo_emitter_t* e, const stride_t* stride, uint32_
 }
 
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
-  hlo_vir_value_t* active = active_lanes(e);
+  hlo_vir_value_t* active = hlo_emit_active_lanes(e);
   hlo_dtype_t dtype = tiled->value->type->dtype;
   int64_t step = hlo_kernel_lane_step(e->kernel->target, tiled->offset, e->lane_digit);
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
@@ -82,12 +81,14 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   hlo_vir_value_t *sum = NULL, *order = NULL;
   for (uint32_t piece = 0; piece < stride.pieces; ++piece) {
     bool is_whole = !e->mask && piece + 1 < stride.pieces;
-    address.mask = is_whole || (apart == 1 && !e->mask) ? NULL : piece_mask(e, &stride, piece, active);
+    address.mask =
+        is_whole || (apart == 1 && !e->mask) ? NULL : piece_mask(e, &stride, piece, active);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
     if (!order) order = hlo_emit_places(e, value->type, places);
     value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,
                          (hlo_vir_value_t*[]){value, order});
-    sum = sum ? hlo_vir_ternary(e->b, HLO_VIR_select, takers(e, &stride, piece), value, sum) : value;
+    sum =
+        sum ? hlo_vir_ternary(e->b, HLO_VIR_select, takers(e, &stride, piece), value, sum) : value;
     address.offset_bytes += stride.lanes * bytes;
   }
   return hlo_vmath_from_memory(e->b, dtype, sum);

@@ -499,6 +499,46 @@ static void test_strides(void** state) {
   }
 }
 
+// Innermost dimensions of a few elements: transposed, concatenated, computed with.
+static void test_woven(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "f64", "ui16", "bf16", "i8", "i1"};
+  for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    const char* t = types[i];
+    for (int count = 2; count <= 9; ++count) {
+      char text[2048];
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: tensor<2x%dx77x%s>, %%b: tensor<%dx%s>) -> tensor<2x77x%dx%s> {\n"
+               "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<2x%dx77x%s>) -> tensor<2x77x%dx%s>\n"
+               "%%1 = stablehlo.broadcast_in_dim %%b, dims = [2] : (tensor<%dx%s>) -> tensor<2x77x%dx%s>\n"
+               "%%2 = stablehlo.maximum %%0, %%1 : tensor<2x77x%dx%s>\n"
+               "return %%2 : tensor<2x77x%dx%s>\n}",
+               count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t, count, t);
+      check(text, 1, 0);
+    }
+    char text[2048];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<83x%s>, %%b: tensor<83x2x%s>) -> tensor<83x3x%s> {\n"
+             "%%0 = stablehlo.reshape %%a : (tensor<83x%s>) -> tensor<83x1x%s>\n"
+             "%%1 = stablehlo.concatenate %%b, %%0, dim = 1 : (tensor<83x2x%s>, tensor<83x1x%s>) -> tensor<83x3x%s>\n"
+             "return %%1 : tensor<83x3x%s>\n}", t, t, t, t, t, t, t, t, t);
+    check(text, 0, 0);
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<3x70x%s>, %%o: tensor<100x3x%s>, %%i: tensor<i32>) -> tensor<100x3x%s> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [1, 0] : (tensor<3x70x%s>) -> tensor<70x3x%s>\n"
+             "%%1 = stablehlo.dynamic_update_slice %%o, %%0, %%i, %%i : (tensor<100x3x%s>, tensor<70x3x%s>, tensor<i32>, tensor<i32>) -> tensor<100x3x%s>\n"
+             "return %%1 : tensor<100x3x%s>\n}", t, t, t, t, t, t, t, t, t);
+    check(text, 0, 0);
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<90x3x%s>, %%b: tensor<90x%s>) -> (tensor<90x3x%s>, tensor<90x3x%s>) {\n"
+             "%%0 = stablehlo.broadcast_in_dim %%b, dims = [0] : (tensor<90x%s>) -> tensor<90x3x%s>\n"
+             "%%1 = stablehlo.maximum %%a, %%0 : tensor<90x3x%s>\n"
+             "%%2 = stablehlo.minimum %%a, %%1 : tensor<90x3x%s>\n"
+             "return %%1, %%2 : tensor<90x3x%s>, tensor<90x3x%s>\n}", t, t, t, t, t, t, t, t, t, t);
+    check(text, 1, 0);
+  }
+}
+
 static void test_gather(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<12x20xf32>, %i: tensor<5x1xi32>) -> tensor<5x20xf32> {\n"
@@ -829,7 +869,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,8 +213,12 @@ static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
 static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
   const hlo_kernel_t* kernel = l->kernel;
   if (!kernel->matmul) {
-    memcpy(out_digits, kernel->loops, kernel->loop_count * sizeof *out_digits);
-    return kernel->loop_count;
+    uint32_t count = kernel->loop_count;
+    memcpy(out_digits, kernel->loops, count * sizeof *out_digits);
+    if (!kernel->is_woven) return count;
+    out_digits[count] = out_digits[count - 1];  // of the loops the lanes are the innermost
+    out_digits[count - 1] = kernel->woven_digit;
+    return count + 1;
   }
   const hlo_tiled_space_t* space = &l->tiling->spaces[0];
   uint32_t count = 0;
