@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as matrix products: every place of the output and of the window is a loop that moves
-// through the (padded) input by a constant, so the register tiles of products compute them in
-// place.
+// through the input by a constant, so the register tiles of products compute them in place. Where
+// loops cannot leave out what is outside of the input, it is copied with zeros around it.
 #include <string.h>
 
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "interp/ref_dot.h"
 
-enum { MAX_SPACE = 8, SHALLOW = 4, FEW_COLUMNS = 4 };
+enum {
+  MAX_SPACE = 8,
+  MAX_REPEAT = 8,
+  FAR = INT32_MAX,
+  MAX_EDGE_ROWS = 4,  // of the output, each with code of its own
+};
 
 typedef struct convolution {
   const hlo_node_t* node;
@@ -80,12 +85,20 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
+// Whether the innermost output loop, which lanes run along, is over a dimension.
+static bool is_last(const convolution_t* c, uint32_t dim) {
+  for (uint32_t i = dim + 1; i < c->out->rank; ++i) {
+    if (c->out->dims[i] > 1) return false;
+  }
+  return c->out->dims[dim] > 1;
+}
+
 // A dilated input's zeros need not be multiplied: the output's places with one remainder of the
 // dilation meet only every so many places of the window. Possible where all remainders have equally
-// many places.
+// many places, and lanes run along others.
 static bool is_by_phase(const convolution_t* c, uint32_t s) {
-  return c->lhs_dilation[s] > 1 && c->strides[s] == 1 && c->rhs_dilation[s] == 1 &&
-         c->out->dims[c->out_space[s]] % c->lhs_dilation[s] == 0;
+  return c->lhs_dilation[s] > 1 && !is_last(c, c->out_space[s]) && c->strides[s] == 1 &&
+         c->rhs_dilation[s] == 1 && c->out->dims[c->out_space[s]] % c->lhs_dilation[s] == 0;
 }
 
 // Window places of each phase, those behind the window's end included.
@@ -98,9 +111,65 @@ static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
   return c->low[s] - floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
 }
 
-static void start_padding(const hlo_type_t* type, hlo_dtype_t dtype, hlo_matmul_padding_t* out) {
-  *out = (hlo_matmul_padding_t){
-      .rank = type->rank, .from_dtype = type->dtype, .is_used = type->dtype != dtype};
+// The input's dimension that groups cut.
+static uint32_t group_dim(const convolution_t* c) {
+  return c->feature_groups > 1 ? c->lhs_feature : c->lhs_batch;
+}
+
+// Depthwise: features of the output to each group, when lanes run over all of them together; else
+// 0.
+static int64_t channel_repeat(const convolution_t* c) {
+  if (c->groups == 1 || !is_last(c, c->out_feature)) return 0;
+  int64_t count = c->out->dims[c->out_feature] / c->groups;
+  if (count > 1 && c->rhs->dims[c->rhs_in] > 1) return 0;
+  return count <= MAX_REPEAT && (count & (count - 1)) == 0 ? count : 0;
+}
+
+// Whether neighbours in lanes are neighbours in the input.
+static bool has_channels_last(const convolution_t* c) {
+  uint32_t dim = group_dim(c);
+  return dim + 1 == c->lhs->rank && c->lhs->dims[dim] == c->groups;
+}
+
+// Whether the input's elements are converted where they are used, rather than copied before.
+static bool is_converted_late(const convolution_t* c) {
+  return c->lhs->dtype == c->dtype || (channel_repeat(c) && has_channels_last(c));
+}
+
+// Whether rows of the output, which the tiles are made of, are places of that dimension.
+static bool has_rows_of(const convolution_t* c, uint32_t s) {
+  uint32_t dim = c->out_feature;
+  while (dim > 0 && c->out->dims[dim - 1] == 1) --dim;
+  return dim > 0 && dim - 1 == c->out_space[s];
+}
+
+// Places of the output whose window is not all inside, before (or behind) all others.
+static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
+  int64_t count = c->out->dims[c->out_space[s]], found = 0;
+  int64_t reach = (c->rhs->dims[c->rhs_space[s]] - 1) * c->rhs_dilation[s];
+  int64_t from = is_behind ? c->high[s] : c->low[s];
+  if (is_behind) {
+    int64_t covered = (count - 1) * c->strides[s] + reach + 1;
+    from = covered - c->low[s] - c->lhs->dims[c->lhs_space[s]];
+  }
+  if (from > 0) found = (from + c->strides[s] - 1) / c->strides[s];
+  return found < count ? found : count;
+}
+
+// Whether loops leave out what is outside of the input, which is read in place then. Else it is
+// copied with zeros around it.
+static bool is_limited(const convolution_t* c, uint32_t s) {
+  int64_t before = edge_count(c, s, false), behind = edge_count(c, s, true);
+  if (c->lhs_dilation[s] != 1 || !is_last(c, c->out_feature) || !(before || behind) ||
+      c->rhs->dims[c->rhs_space[s]] == 1 || c->out->dims[c->out_space[s]] == 1) {
+    return false;
+  }
+  if (!is_converted_late(c)) return false;
+  return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && behind <= MAX_EDGE_ROWS);
+}
+
+static void start_padding(const hlo_type_t* type, hlo_matmul_padding_t* out) {
+  *out = (hlo_matmul_padding_t){.rank = type->rank, .from_dtype = type->dtype};
   for (uint32_t i = 0; i < type->rank; ++i) {
     out->from[i] = out->to[i] = type->dims[i];
     out->dilation[i] = 1;
@@ -111,8 +180,9 @@ static void start_padding(const hlo_type_t* type, hlo_dtype_t dtype, hlo_matmul_
 // elements off.
 static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
                          hlo_matmul_padding_t* rhs) {
-  start_padding(c->lhs, c->dtype, lhs);
-  start_padding(c->rhs, c->rhs->dtype, rhs);
+  start_padding(c->lhs, lhs);
+  start_padding(c->rhs, rhs);
+  lhs->is_used = !is_converted_late(c);
   for (uint32_t s = 0; s < c->space; ++s) {
     uint32_t i = c->lhs_space[s], k = c->rhs_space[s];
     int64_t dilation = c->lhs_dilation[s];
@@ -122,7 +192,8 @@ static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
       lhs->to[i] = c->out->dims[c->out_space[s]] / dilation + phase_taps(c, s) - 1 + wraps;
       rhs->to[k] = phase_taps(c, s) * dilation;
       if (c->is_reversed[s]) rhs->low[k] = rhs->to[k] - rhs->from[k];
-    } else {
+    } else if (!is_limited(c, s) &&
+               (edge_count(c, s, false) || edge_count(c, s, true) || dilation > 1)) {
       lhs->low[i] = c->low[s];
       lhs->dilation[i] = dilation;
       lhs->to[i] = (c->lhs->dims[i] - 1) * dilation + 1 + c->low[s] + c->high[s];
@@ -175,11 +246,11 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
     return;
   }
   if (dim == c->out_feature) {
-    int64_t size = extent / c->groups, stride = strides->rhs[c->rhs_out], group;
-    if (c->feature_groups > 1) {
-      group = c->lhs->dims[c->lhs_feature] / c->groups * strides->lhs[c->lhs_feature];
-    } else {
-      group = c->lhs->dims[c->lhs_batch] / c->groups * strides->lhs[c->lhs_batch];
+    int64_t size = extent / c->groups, stride = strides->rhs[c->rhs_out];
+    int64_t group = c->lhs->dims[group_dim(c)] / c->groups * strides->lhs[group_dim(c)];
+    if (channel_repeat(c)) {
+      hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = extent, .from = {group, stride}});
+      return;
     }
     hlo_matmul_add_loop(list, 0,
                         (hlo_matmul_dim_t){.extent = c->groups, .from = {group, size * stride}});
@@ -193,7 +264,10 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
       return;
     }
     int64_t stride = c->strides[s] * strides->lhs[c->lhs_space[s]];
-    hlo_matmul_add_loop(list, 0, (hlo_matmul_dim_t){.extent = extent, .from = {stride, 0}});
+    hlo_matmul_add_loop(
+        list, 0,
+        (hlo_matmul_dim_t){
+            .extent = extent, .from = {stride, 0}, .window = is_limited(c, s) ? s + 1 : 0});
   }
 }
 
@@ -214,7 +288,16 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
       continue;
     }
     if (tap < 0) *first_of_rhs -= (extent - 1) * tap;
-    dims[count++] = (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
+    dims[count] = (hlo_matmul_dim_t){.extent = extent, .from = {c->rhs_dilation[s] * step, tap}};
+    if (is_limited(c, s)) {
+      dims[count].window = s + 1;
+      dims[count].limit = (hlo_matmul_limit_t){.is_used = true,
+                                               .first = -c->low[s],
+                                               .stride = c->strides[s],
+                                               .spread = c->rhs_dilation[s],
+                                               .extent = c->lhs->dims[c->lhs_space[s]]};
+    }
+    ++count;
   }
   dims[count++] =
       (hlo_matmul_dim_t){.extent = c->rhs->dims[c->rhs_in],
@@ -235,14 +318,14 @@ static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
   if (!output->count) return false;
   const hlo_matmul_dim_t* last = &output->dims[output->count - 1];
   m->is_by_channel = last->from[0] && last->from[1];
-  if (m->is_by_channel && (last->from[0] != 1 || last->from[1] != 1)) return false;
   m->is_window_in_lanes = last->from[0] != 0 && !m->is_by_channel;
   int32_t rows = -1;
   for (uint32_t i = 0; i < output->count; ++i) {
     hlo_matmul_dim_t* dim = &output->dims[i];
     dim->digit = (int32_t)i;
     if (m->is_window_in_lanes) hlo_matmul_swap_operands(dim);
-    bool is_row = i + 1 < output->count && dim->from[HLO_MATMUL_A] && !dim->from[HLO_MATMUL_B];
+    bool is_row = i + 1 < output->count && !dim->wrap_at && dim->from[HLO_MATMUL_A] &&
+                  !dim->from[HLO_MATMUL_B];
     if (is_row) rows = (int32_t)i;
   }
   m->columns = *last;
@@ -251,6 +334,29 @@ static bool assign_loops(hlo_matmul_t* m, hlo_matmul_loops_t* output) {
     if ((int32_t)i != rows) m->outer[m->outer_count++] = output->dims[i];
   }
   return true;
+}
+
+// Limits by the digits of their loops of the output.
+static void connect_limits(hlo_matmul_t* m, const hlo_matmul_loops_t* output) {
+  for (uint32_t i = 0; i < m->depth_count; ++i) {
+    hlo_matmul_limit_t* limit = &m->depth[i].limit;
+    for (uint32_t k = 0; k < output->count && limit->is_used; ++k) {
+      if (output->dims[k].window == m->depth[i].window) limit->digit = (int32_t)k;
+    }
+    m->has_row_limit |= limit->is_used && limit->digit == m->rows.digit;
+  }
+}
+
+// The element that the input's loops start from, which may be one before the first.
+static int64_t first_of_lhs(const convolution_t* c, const hlo_matmul_padding_t* padding,
+                            const strides_t* strides) {
+  int64_t first = 0;
+  for (uint32_t s = 0; s < c->space; ++s) {
+    uint32_t dim = c->lhs_space[s];
+    bool is_copied = padding->low[dim] || padding->dilation[dim] != 1 || is_by_phase(c, s);
+    if (!is_copied) first -= c->low[s] * strides->lhs[dim];
+  }
+  return first;
 }
 
 static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops_t* output) {
@@ -275,11 +381,15 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
     m->depth[i] = depth.dims[i];
     if (m->is_window_in_lanes) hlo_matmul_swap_operands(&m->depth[i]);
   }
+  if (channel_repeat(c)) m->repeat = channel_repeat(c);
+  if (m->is_by_channel && m->columns.from[HLO_MATMUL_A] > FAR / HLO_VIR_MAX_LANES) return false;
+  connect_limits(m, output);
   uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
   m->padding[lhs] = lhs_padding;
   m->padding[rhs] = rhs_padding;
-  m->operands[lhs] = (hlo_matmul_operand_t){
-      .node_operand = 0, .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype};
+  m->operands[lhs] = (hlo_matmul_operand_t){.node_operand = 0,
+                                            .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype,
+                                            .first = first_of_lhs(c, &lhs_padding, &strides)};
   m->operands[rhs] = (hlo_matmul_operand_t){.node_operand = 1,
                                             .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype,
                                             .first = first_of_rhs};
@@ -288,13 +398,9 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
 
 bool hlo_convolution_supports(const hlo_node_t* node) {
   convolution_t c;
-  if (!read(node, &c)) return false;
   hlo_matmul_t m = {0};
   hlo_matmul_loops_t output;
-  if (!make_loops(&c, &m, &output)) return false;
-  int64_t depth = 1;
-  for (uint32_t i = 0; i < m.depth_count; ++i) depth *= m.depth[i].extent;
-  return (depth > SHALLOW || m.is_by_channel) && m.columns.extent > FEW_COLUMNS;
+  return read(node, &c) && make_loops(&c, &m, &output);
 }
 
 hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {

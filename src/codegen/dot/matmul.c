@@ -59,7 +59,8 @@ static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
   if (dim.extent == 1) return;
   hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
-  if (last && !last->wrap_at && !dim.wrap_at && last->from[0] == dim.from[0] * dim.extent &&
+  bool is_apart = dim.wrap_at || dim.window || (last && (last->wrap_at || last->window));
+  if (last && !is_apart && last->from[0] == dim.from[0] * dim.extent &&
       last->from[1] == dim.from[1] * dim.extent) {
     last->extent *= dim.extent;
     last->from[0] = dim.from[0];
@@ -219,6 +220,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
   m->contraction.node = node;
+  m->repeat = 1;
   m->is_convolution = node->op == HLO_OP_convolution;
   if (m->is_convolution) {
     HLO_TRY(hlo_convolution_make_loops(m, out_space));
@@ -254,9 +256,14 @@ static int64_t depth_columns(const hlo_target_t* target) {
   return target->vector_registers == 32 ? DEPTH_COLUMNS : DEPTH_COLUMNS / 2;
 }
 
-// Rows of a tile so wide: sums, a row of B, and an element of A fit the registers.
-static int64_t tile_height(const hlo_target_t* target, int64_t pieces) {
+// Rows of a tile so wide: sums, a row of B, and an element of A fit the registers; where lanes are
+// channels the steps of B that slide along A do.
+static int64_t tile_height(const hlo_matmul_t* m, const hlo_target_t* target, int64_t pieces) {
   int64_t registers = target->vector_registers;
+  if (m->is_by_channel) {
+    int64_t height = (registers - m->slide - 2) / pieces;
+    return height > 1 ? height : 1;
+  }
   if (pieces == 1) return registers - registers / 4;  // A's elements are operands in memory
   int64_t height = (registers - 1 - pieces) / pieces;
   return height > 1 ? height : 1;
@@ -269,14 +276,20 @@ static int64_t second_cache(const hlo_target_t* target) {
 // Vectors side by side in a panel: more when there are few rows.
 static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t pieces = target->vector_registers == 32 ? 4 : 2, rows = m->rows.extent;
-  while (pieces < MAX_PANEL_PIECES && tile_height(target, pieces + 1) >= rows) ++pieces;
+  if (m->is_by_channel) {
+    int64_t most = pieces;
+    for (pieces /= 2; pieces < most && tile_height(m, target, pieces + 1) >= rows;) ++pieces;
+    int64_t whole = divide_up(m->repeat, m->lanes);  // of a channel; powers of two
+    return divide_up(pieces, whole) * whole;
+  }
+  while (pieces < MAX_PANEL_PIECES && tile_height(m, target, pieces + 1) >= rows) ++pieces;
   // One tile, so that B is read once, rather than two of the best form.
-  if (pieces > 2 && tile_height(target, pieces) < rows && tile_height(target, pieces - 1) >= rows) {
+  if (pieces > 2 && tile_height(m, target, pieces) < rows && tile_height(m, target, pieces - 1) >= rows) {
     --pieces;
   }
   int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
   // Of a panel that does not stay in the second cache half as much is read again and again.
-  return bytes > second_cache(target) && tile_height(target, pieces) < rows ? pieces / 2 : pieces;
+  return bytes > second_cache(target) && tile_height(m, target, pieces) < rows ? pieces / 2 : pieces;
 }
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
@@ -295,13 +308,15 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
 static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_panel_t* panel) {
   if (!panel->piece_count) return;
   int64_t rows = m->rows.extent;
-  panel->tile_count = divide_up(rows, tile_height(target, panel->piece_count));
+  panel->tile_count = divide_up(rows, tile_height(m, target, panel->piece_count));
   panel->height = divide_up(rows, panel->tile_count);
   panel->tall_count = rows - panel->tile_count * (panel->height - 1);
 }
 
 static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
   m->has_masks = target->has_masks;
+  int64_t steps = m->depth[m->depth_count - 1].extent;
+  m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   if (m->is_by_depth) {
     m->panel_width = depth_columns(target);
   } else {
@@ -380,7 +395,7 @@ static int64_t round_up(int64_t value, int64_t step) {
 
 // Gives the next loop outwards its stride in packed memory.
 static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
-  if (!dim->from[side]) return;
+  if (!hlo_matmul_moves(dim, side)) return;
   dim->strides[side] = *stride;
   *stride *= dim->extent;
 }
@@ -402,7 +417,7 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
   m->pack_counts[HLO_MATMUL_A] *= (is_by_rows ? &m->rows : inner)->extent;
   for (uint32_t i = m->outer_count; i-- > 0;) {
     nest(&m->outer[i], HLO_MATMUL_A, &stride);
-    if (m->outer[i].from[HLO_MATMUL_A]) m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
+    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
   }
   return stride;
 }
@@ -418,7 +433,7 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   m->pack_counts[HLO_MATMUL_B] = m->panel_count;
   for (uint32_t i = m->outer_count; i-- > 0;) {
     nest(&m->outer[i], HLO_MATMUL_B, &stride);
-    if (m->outer[i].from[HLO_MATMUL_B]) m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
+    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_B)) m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
   }
   return stride;
 }
@@ -520,7 +535,8 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
-  if (m->is_by_depth || m->depth_count > 1 || is_single) return hlo_ok();
+  bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
+  if (m->is_by_depth || is_whole || is_single) return hlo_ok();
   int64_t wanted = m->packs_slices ? slice_steps(m, second_cache(target)) : CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
   if (steps <= wanted) return hlo_ok();

@@ -19,13 +19,26 @@
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
 // stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory.
+//
+// A convolution whose lanes run along features reads the input in place: loops leave out the places
+// of the window that are outside, and tiles at the edge, where rows differ in them, have code of
+// their own. Lanes of a depthwise one are channels of both operands; a vector of the input is loaded
+// once for all rows of a tile that meet it.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
 #include "codegen/dot/contraction.h"
 #include "codegen/kernel_impl.h"
 
-enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_PIECES = 24 };
+enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_PIECES = 24, HLO_MATMUL_MAX_SLIDE = 8 };
+
+/// Which steps of a contracting loop are inside of the input, at a step of a loop of the output:
+/// 0 <= first + output step * stride + step * spread < extent.
+typedef struct hlo_matmul_limit {
+  bool is_used;
+  int32_t digit;  // of the output
+  int64_t first, stride, spread, extent;
+} hlo_matmul_limit_t;
 
 /// A loop: its extent, the elements that a step moves each operand by, in place (`from`) and where
 /// the product reads it.
@@ -35,7 +48,13 @@ typedef struct hlo_matmul_dim {
   int32_t digit;    // of the output; -1: none
   int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
   int64_t wrap[2];
+  uint32_t window;  // of a convolution, whose places may be outside of the input; 0: none
+  hlo_matmul_limit_t limit;
 } hlo_matmul_dim_t;
+
+static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) {
+  return dim->from[side] || dim->wrap[side];
+}
 
 typedef struct hlo_matmul_operand {
   uint32_t node_operand;  // its number in the node
@@ -86,6 +105,9 @@ struct hlo_matmul {
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
+  int64_t repeat;      // columns next to each other that have one channel of A; 1: one
+  int64_t slide;       // steps whose rows of A are loaded once for all rows of a tile
+  bool has_row_limit;  // some rows meet what is outside of the input
   bool is_by_depth;    // lanes run along the contraction
   bool has_masks;      // of the target
   hlo_matmul_padding_t padding[2];
@@ -161,6 +183,9 @@ hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* matmul, hlo_vir_build
 /// Lanes of groups as they are packed, 32 bits each, as a vector of any type.
 hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
                                         uint32_t side, const hlo_matmul_lanes_t* at);
+/// Lane i becomes lane order[i].
+hlo_vir_value_t* hlo_matmul_permute(hlo_vir_builder_t* b, hlo_vir_value_t* value,
+                                    const uint8_t* order);
 /// Vectors of equal lanes as one: the first lanes of all of them, then the second ones ... `count`:
 /// 2 or 4.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,

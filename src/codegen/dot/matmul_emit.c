@@ -5,170 +5,6 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { UNROLL = 4, STRAIGHT_STEPS = 16, MAX_SUMS = 64 };
-
-typedef struct product {
-  const hlo_kernel_t* kernel;
-  const hlo_matmul_t* m;
-  const hlo_point_emitter_t* points;
-  hlo_vir_builder_t* b;
-  hlo_vir_value_t* bases[2];  // of the operands where the product reads them
-  hlo_dtype_t dtypes[2];      // there
-  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
-  hlo_vir_value_t* block;  // along the contraction, where it is cut
-  hlo_vir_value_t* partial_sums;
-  hlo_vir_value_t* slice;  // of the chunk, for a block of B
-} product_t;
-
-/// Where a tile is: its operands' first elements and its first row and column.
-typedef struct tile {
-  const hlo_matmul_panel_t* panel;
-  int64_t height;
-  hlo_vir_value_t *a, *b;
-  hlo_vir_value_t *row, *column;
-  hlo_vir_value_t* partial_sums;  // of the panel's first row
-  hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
-  hlo_vir_value_t* corrections;   // of sums
-  hlo_vir_value_t* sums[MAX_SUMS];
-} tile_t;
-
-static int64_t bytes_of(const product_t* p, uint32_t side) {
-  return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
-}
-
-static uint32_t scale_of(int64_t bytes) {
-  return (uint32_t)__builtin_ctzll((uint64_t)bytes);
-}
-
-// ---- one step along the contraction
-
-/// Positions of both operands along the innermost contracting loop: an index, and elements beyond
-/// it.
-typedef struct step {
-  hlo_vir_value_t* index[2];  // NULL: none
-  int64_t beyond[2];
-} step_t;
-
-// NULL: all lanes.
-static hlo_vir_value_t* mask_of(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece) {
-  if (piece->active == piece->lanes) return NULL;
-  hlo_vir_value_t* active = number(b, piece->active);
-  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes), 0, 0, 1,
-                      &active);
-}
-
-// A vector of an operand, `beyond` elements behind where the step is.
-static hlo_vir_value_t* load_vector(const product_t* p, const tile_t* tile, const step_t* step,
-                                    uint32_t side, int64_t beyond,
-                                    const hlo_matmul_piece_t* piece) {
-  hlo_dtype_t dtype = p->dtypes[side];
-  hlo_element_address_t address = {
-      .base = side == HLO_MATMUL_A ? tile->a : tile->b,
-      .index = step->index[side],
-      .offset_bytes = (step->beyond[side] + beyond + piece->offset) * bytes_of(p, side)};
-  bool is_whole = p->m->operands[side].is_packed || p->m->packs_blocks;
-  if (!is_whole) address.mask = mask_of(p->b, piece);
-  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
-  return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
-}
-
-static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const step_t* step,
-                               int64_t row, uint32_t lanes) {
-  hlo_vir_builder_t* b = p->b;
-  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
-  int64_t offset =
-      (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) * bytes_of(p, 0);
-  hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
-  hlo_vir_type_t memory = hlo_vmath_memory_type(dtype, lanes);
-  if (hlo_vir_type_equal(type, memory) || p->m->group > 1) {
-    hlo_vir_value_t* operands[] = {tile->a, step->index[HLO_MATMUL_A]};
-    hlo_vir_value_t* splat =
-        hlo_vir_emit(b, HLO_VIR_load_splat, type, scale_of(bytes_of(p, 0)), offset, 2, operands);
-    return p->m->operands[HLO_MATMUL_A].is_packed ? splat : hlo_matmul_flip(p->m, b, splat);
-  }
-  hlo_element_address_t address = {
-      .base = tile->a, .index = step->index[HLO_MATMUL_A], .offset_bytes = offset};
-  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, 1, &address);
-  value = hlo_vmath_convert(b, dtype, p->m->dtype, value);
-  return hlo_vir_emit(b, HLO_VIR_splat, type, 0, 0, 1, &value);
-}
-
-static void add_product(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
-                        hlo_vir_value_t* y) {
-  hlo_vir_builder_t* b = p->b;
-  if (p->m->group > 1) {
-    hlo_vir_set(b, sum, hlo_matmul_add_groups(p->m, b, sum, x, y));
-    return;
-  }
-  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
-  hlo_vir_value_t* next =
-      is_float ? hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum)
-               : hlo_vir_binary(b, HLO_VIR_add, sum, hlo_vir_binary(b, HLO_VIR_mul, x, y));
-  hlo_vir_set(b, sum, next);
-}
-
-static void emit_step(const product_t* p, const tile_t* tile, const step_t* step) {
-  const hlo_matmul_panel_t* panel = tile->panel;
-  hlo_vir_value_t* rows[HLO_MATMUL_MAX_PIECES];
-  for (uint32_t i = 0; i < panel->piece_count; ++i) {
-    rows[i] = load_vector(p, tile, step, HLO_MATMUL_B, 0, &panel->pieces[i]);
-  }
-  for (int64_t r = 0; r < tile->height; ++r) {
-    hlo_vir_value_t* factor = NULL;
-    for (uint32_t i = 0; i < panel->piece_count; ++i) {
-      uint32_t lanes = panel->pieces[i].lanes;
-      if (p->m->is_by_channel) {
-        factor = load_vector(p, tile, step, HLO_MATMUL_A, r * p->m->rows.strides[HLO_MATMUL_A],
-                             &panel->pieces[i]);
-      } else if (!factor || factor->type.lanes != lanes) {
-        factor = load_a(p, tile, step, r, lanes);
-      }
-      add_product(p, tile->sums[r * panel->piece_count + i], factor, rows[i]);
-    }
-  }
-}
-
-// `steps` steps from `counter` (NULL: from 0) on.
-static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
-                       int64_t first, int64_t steps) {
-  const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
-  for (int64_t u = 0; u < steps; ++u) {
-    step_t step = {0};
-    for (uint32_t side = 0; side < 2; ++side) {
-      int64_t stride = dim->strides[side];
-      if (counter) step.index[side] = times(p->b, counter, stride);
-      step.beyond[side] = (first + u) * stride;
-    }
-    emit_step(p, tile, &step);
-  }
-}
-
-static hlo_vir_value_t* is_last_block(const product_t* p) {
-  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, number(p->b, p->m->depth_blocks - 1));
-}
-
-static void emit_innermost(const product_t* p, const tile_t* tile) {
-  hlo_vir_builder_t* b = p->b;
-  int64_t extent = p->m->depth[p->m->depth_count - 1].extent;
-  if (extent <= STRAIGHT_STEPS) {
-    emit_steps(p, tile, NULL, 0, extent);
-    return;
-  }
-  int64_t whole = extent / UNROLL * UNROLL;
-  hlo_vir_value_t *low = number(b, 0), *end = number(b, whole);
-  if (p->block) {
-    low = times(b, p->block, p->m->block_steps);
-    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, p->m->block_steps)), end);
-  }
-  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, UNROLL, 0);
-  emit_steps(p, tile, counter, 0, UNROLL);
-  hlo_vir_end(b);
-  if (whole == extent) return;
-  if (p->block) hlo_vir_begin_if(b, is_last_block(p));
-  emit_steps(p, tile, NULL, whole, extent - whole);
-  if (p->block) hlo_vir_end(b);
-}
-
 // ---- lanes along the contraction
 
 // A vector of elements along the contraction, of A's row or B's column with that number.
@@ -195,7 +31,7 @@ static void add_along(const product_t* p, const tile_t* tile, hlo_vir_value_t* a
   for (int64_t r = 0; r < tile->height; ++r) {
     hlo_vir_value_t* row = load_along(p, tile, HLO_MATMUL_A, r, at, mask, lanes);
     for (uint32_t i = 0; i < count; ++i) {
-      add_product(p, tile->sums[r * count + i], row, columns[i]);
+      hlo_product_add(p, tile->sums[r * count + i], row, columns[i]);
     }
   }
 }
@@ -236,28 +72,6 @@ static void emit_along(const product_t* p, tile_t* tile) {
   hlo_vir_end(b);
 }
 
-// ---- all loops along the contraction
-
-// The loops along the contraction from `level` on.
-static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
-  const hlo_matmul_t* m = p->m;
-  hlo_vir_builder_t* b = p->b;
-  if (level + 1 == m->depth_count) {
-    emit_innermost(p, tile);
-    return;
-  }
-  hlo_vir_value_t *a = tile->a, *rows = tile->b;
-  hlo_vir_value_t* counter =
-      hlo_vir_begin_for(b, number(b, 0), number(b, m->depth[level].extent), 1, 0);
-  tile->a = plus(b, a, times(b, counter, m->depth[level].strides[HLO_MATMUL_A] * bytes_of(p, 0)));
-  tile->b =
-      plus(b, rows, times(b, counter, m->depth[level].strides[HLO_MATMUL_B] * bytes_of(p, 1)));
-  emit_depth(p, tile, level + 1);
-  hlo_vir_end(b);
-  tile->a = a;
-  tile->b = rows;
-}
-
 // ---- tiles
 
 static uint32_t sum_count(const tile_t* tile) {
@@ -271,7 +85,7 @@ static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile,
   int64_t column = piece->offset;
   hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
   return (hlo_element_address_t){.base = plus(p->b, tile->partial_sums, first),
-                                 .mask = p->m->sums_in_output ? mask_of(p->b, piece) : NULL,
+                                 .mask = p->m->sums_in_output ? hlo_product_mask(p->b, piece) : NULL,
                                  .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
@@ -316,7 +130,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
                            .lane_digit = (uint32_t)m->columns.digit,
                            .lanes = piece->lanes,
                            .value = hlo_vmath_convert(b, m->dtype, dtype, sum),
-                           .mask = mask_of(b, piece)};
+                           .mask = hlo_product_mask(b, piece)};
       hlo_point_emit(p->points, &point);
     }
   }
@@ -325,7 +139,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
 static void finish_tile(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   if (p->block) {
-    hlo_vir_begin_if(b, is_last_block(p));
+    hlo_vir_begin_if(b, hlo_product_is_last_block(p));
     store_tile(p, tile);
     hlo_vir_begin_else(b);
     for (uint32_t i = 0; i < sum_count(tile); ++i) {
@@ -338,42 +152,85 @@ static void finish_tile(product_t* p, const tile_t* tile) {
   }
 }
 
-// The tiles low <= number < end of one height; `first` is the row of tile number `offset`.
-static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t offset,
-                       hlo_vir_value_t* low, hlo_vir_value_t* end) {
+// A tile from `row` on.
+static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
-  hlo_vir_value_t* row =
-      plus(b, times(b, counter, tile->height), number(b, first - offset * tile->height));
   hlo_vir_value_t* base = tile->a;
   tile->row = row;
+  tile->low_row = 0;
+  tile->end_row = tile->height;
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
   start_sums(p, tile);
   if (p->m->is_by_depth) {
     emit_along(p, tile);
   } else {
-    emit_depth(p, tile, 0);
+    hlo_product_emit_depth(p, tile, 0);
   }
   finish_tile(p, tile);
   tile->a = base;
+}
+
+// The first row of a panel's tile; heights are in order.
+static int64_t first_row(const hlo_matmul_panel_t* panel, int64_t number_of) {
+  int64_t tall = panel->tall_count;
+  return number_of < tall ? number_of * panel->height
+                          : tall * panel->height + (number_of - tall) * (panel->height - 1);
+}
+
+// Of the tiles low <= number < end of a block those of one height, first <= number < last.
+static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
+                       hlo_vir_value_t* low, hlo_vir_value_t* end) {
+  hlo_vir_builder_t* b = p->b;
+  if (first >= last) return;
+  tile->edge_row = -1;
+  tile->height = tile->panel->height - (first >= tile->panel->tall_count);
+  low = hlo_vir_index(b, HLO_VIR_imax, low, number(b, first));
+  end = hlo_vir_index(b, HLO_VIR_imin, end, number(b, last));
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
+  int64_t offset = first_row(tile->panel, first) - first * tile->height;
+  emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)));
   hlo_vir_end(b);
+}
+
+// Tiles some of whose rows meet what is outside of the input: each has its own code.
+static void emit_edges(product_t* p, tile_t* tile, int64_t first, int64_t last,
+                       hlo_vir_value_t* low, hlo_vir_value_t* end) {
+  hlo_vir_builder_t* b = p->b;
+  for (int64_t n = first; n < last; ++n) {
+    hlo_vir_value_t* is_here = hlo_vir_icmp(b, HLO_VIR_LE, low, number(b, n));
+    hlo_vir_value_t* is_before = hlo_vir_icmp(b, HLO_VIR_GT, end, number(b, n));
+    hlo_vir_begin_if(b, hlo_vir_index(b, HLO_VIR_iand, is_here, is_before));
+    tile->edge_row = first_row(tile->panel, n);
+    tile->height = tile->panel->height - (n >= tile->panel->tall_count);
+    emit_tile(p, tile, number(b, tile->edge_row));
+    hlo_vir_end(b);
+  }
+}
+
+static bool is_tile_inside(const product_t* p, const tile_t* tile, int64_t number_of) {
+  int64_t end = first_row(tile->panel, number_of + 1);
+  for (int64_t row = first_row(tile->panel, number_of); row < end; ++row) {
+    if (!hlo_product_is_inside(p->m, row)) return false;
+  }
+  return true;
 }
 
 // A panel's tiles in a block of rows.
 static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
-  const hlo_matmul_panel_t* panel = tile->panel;
   hlo_vir_builder_t* b = p->b;
-  int64_t tiles = panel->tile_count, tall = panel->tall_count;
+  int64_t tiles = tile->panel->tile_count, tall = tile->panel->tall_count, first = 0, last = tiles;
+  if (p->m->has_row_limit) {
+    while (first < tiles && !is_tile_inside(p, tile, first)) ++first;
+    while (last > first && !is_tile_inside(p, tile, last - 1)) --last;
+  }
   int64_t per_block = (tiles + p->m->block_count - 1) / p->m->block_count;
   hlo_vir_value_t* low = times(b, block, per_block);
   hlo_vir_value_t* end =
       hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_block)), number(b, tiles));
-  hlo_vir_value_t* limit = number(b, tall);
-  tile->height = panel->height;
-  emit_tiles(p, tile, 0, 0, low, hlo_vir_index(b, HLO_VIR_imin, end, limit));
-  if (tall == tiles) return;
-  tile->height = panel->height - 1;
-  emit_tiles(p, tile, tall * panel->height, tall, hlo_vir_index(b, HLO_VIR_imax, low, limit), end);
+  emit_edges(p, tile, 0, first, low, end);
+  emit_tiles(p, tile, first, last < tall ? last : tall, low, end);
+  emit_tiles(p, tile, first > tall ? first : tall, last, low, end);
+  emit_edges(p, tile, last, tiles, low, end);
 }
 
 // ---- units
@@ -457,7 +314,8 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   }
   tile.b = plus(b, tile.b, times(b, panel, m->panel_stride * b_bytes));
   if (m->is_by_channel) {
-    tile.a = plus(b, tile.a, times(b, panel, m->panel_width * bytes_of(p, 0)));
+    int64_t width = m->panel_width / m->repeat * m->columns.strides[HLO_MATMUL_A];
+    tile.a = plus(b, tile.a, times(b, panel, width * bytes_of(p, 0)));
   }
   tile.column = times(b, panel, m->panel_width);
   if (m->depth_blocks) {

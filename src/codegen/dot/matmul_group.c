@@ -129,6 +129,21 @@ hlo_vir_value_t* hlo_matmul_correction(const hlo_matmul_t* m, hlo_vir_builder_t*
 
 // ---- packing
 
+hlo_vir_value_t* hlo_matmul_permute(hlo_vir_builder_t* b, hlo_vir_value_t* value,
+                                    const uint8_t* order) {
+  static const hlo_vir_elem_t integers[] = {HLO_VIR_I8, HLO_VIR_I16, HLO_VIR_I32, HLO_VIR_I64};
+  hlo_vir_type_t type = value->type;
+  uint8_t indices[HLO_VIR_MAX_LANES * sizeof(int64_t)] = {0};
+  uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8;
+  for (uint32_t i = 0; i < type.lanes; ++i) indices[i * bytes] = order[i];
+  uint32_t blob = hlo_vir_module_add_blob(b->module, indices, type.lanes * bytes);
+  hlo_vir_value_t* operands[] = {
+      value, hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL)};
+  hlo_vir_type_t index = {integers[__builtin_ctz(bytes)], type.lanes};
+  operands[1] = hlo_vir_emit(b, HLO_VIR_load, index, HLO_VIR_INVARIANT, 0, 1, &operands[1]);
+  return hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, operands);
+}
+
 // Rows one after the other in a register, then permuted.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
                                        uint32_t count) {
@@ -141,20 +156,12 @@ hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* co
       joined[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &joined[2 * i]);
     }
   }
-  hlo_vir_type_t type = joined[0]->type;
   if (rows[0]->type.lanes == 1) return joined[0];
-  static const hlo_vir_elem_t integers[] = {HLO_VIR_I8, HLO_VIR_I16, HLO_VIR_I32, HLO_VIR_I64};
-  uint8_t order[HLO_VIR_MAX_LANES * sizeof(int16_t)] = {0};
-  uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8;
-  for (uint32_t i = 0; i < type.lanes; ++i) {
-    order[i * bytes] = (uint8_t)(i % count * rows[0]->type.lanes + i / count);
+  uint8_t order[HLO_VIR_MAX_LANES];
+  for (uint32_t i = 0; i < joined[0]->type.lanes; ++i) {
+    order[i] = (uint8_t)(i % count * rows[0]->type.lanes + i / count);
   }
-  uint32_t blob = hlo_vir_module_add_blob(b->module, order, type.lanes * bytes);
-  hlo_vir_value_t* operands[] = {
-      joined[0], hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL)};
-  hlo_vir_type_t index = {integers[__builtin_ctz(bytes)], type.lanes};
-  operands[1] = hlo_vir_emit(b, HLO_VIR_load, index, HLO_VIR_INVARIANT, 0, 1, &operands[1]);
-  return hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, operands);
+  return hlo_matmul_permute(b, joined[0], order);
 }
 
 // The first `count` lanes of a type; NULL: all of them.

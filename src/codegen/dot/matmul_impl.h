@@ -1,9 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses, as the files that write a product's vector IR compute them.
+// What the files that write a product's vector IR share: where it is, a tile, addresses.
 #ifndef HLO_CODEGEN_DOT_MATMUL_IMPL_H_
 #define HLO_CODEGEN_DOT_MATMUL_IMPL_H_
 
 #include "codegen/dot/matmul.h"
+
+enum { MAX_SUMS = 64 };
+
+typedef struct product {
+  const hlo_kernel_t* kernel;
+  const hlo_matmul_t* m;
+  const hlo_point_emitter_t* points;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* bases[2];  // of the operands where the product reads them
+  hlo_dtype_t dtypes[2];      // there
+  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
+  hlo_vir_value_t* block;  // along the contraction, where it is cut
+  hlo_vir_value_t* partial_sums;
+  hlo_vir_value_t* slice;  // of the chunk, for a block of B
+} product_t;
+
+/// Where a tile is: its operands' first elements and its first row and column.
+typedef struct tile {
+  const hlo_matmul_panel_t* panel;
+  int64_t height;
+  hlo_vir_value_t *a, *b;
+  hlo_vir_value_t *row, *column;
+  int64_t edge_row;               // the first row where it is known, at an edge of the input; else -1
+  int64_t low_row, end_row;       // those that take part in a step
+  hlo_vir_value_t* partial_sums;  // of the panel's first row
+  hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
+  hlo_vir_value_t* corrections;   // of sums
+  hlo_vir_value_t* sums[MAX_SUMS];
+} tile_t;
+
+/// Positions of both operands along the innermost contracting loop: an index, and elements beyond
+/// it.
+typedef struct step {
+  hlo_vir_value_t* index[2];  // NULL: none
+  int64_t beyond[2];
+} step_t;
+
+static inline int64_t bytes_of(const product_t* p, uint32_t side) {
+  return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
+}
 
 static inline hlo_vir_value_t* number(hlo_vir_builder_t* b, int64_t value) {
   return hlo_vir_iconst(b, value);
@@ -16,5 +56,16 @@ static inline hlo_vir_value_t* plus(hlo_vir_builder_t* b, hlo_vir_value_t* x, hl
 static inline hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_t factor) {
   return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
 }
+
+/// Active lanes; NULL: all.
+hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece);
+/// sum += x y.
+void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
+                     hlo_vir_value_t* y);
+hlo_vir_value_t* hlo_product_is_last_block(const product_t* p);
+/// The contracting loops from `level` on: products are added to the tile's sums.
+void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level);
+/// Whether all that a row of the output meets is inside of the input.
+bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);
 
 #endif  // HLO_CODEGEN_DOT_MATMUL_IMPL_H_

@@ -31,7 +31,7 @@ static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* cou
 
 // Takes the position along a loop off a number that has them all, the last loop's first.
 static hlo_vir_value_t* take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t** rest) {
-  if (!dim->from[p->side]) return number(p->b, 0);
+  if (!hlo_matmul_moves(dim, p->side)) return number(p->b, 0);
   hlo_vir_value_t* extent = number(p->b, dim->extent);
   hlo_vir_value_t* at = hlo_vir_index(p->b, HLO_VIR_irem, *rest, extent);
   move(p, dim, at);

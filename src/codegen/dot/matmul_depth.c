@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector IR of a tile's loops along the contraction, of which a convolution's leave out what is
+// outside of the input: steps of fused multiply-adds, and those of depthwise convolutions (see
+// matmul.h).
+#include <stdlib.h>
+
+#include "codegen/dot/matmul_impl.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+enum { UNROLL = 4, STRAIGHT_STEPS = 16 };
+
+// ---- one step
+
+hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece) {
+  if (piece->active == piece->lanes) return NULL;
+  hlo_vir_value_t* active = number(b, piece->active);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes), 0, 0, 1,
+                      &active);
+}
+
+static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const step_t* step,
+                               int64_t beyond, const hlo_matmul_piece_t* piece) {
+  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
+  hlo_element_address_t address = {
+      .base = tile->b,
+      .index = step->index[HLO_MATMUL_B],
+      .offset_bytes = (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * bytes_of(p, 1)};
+  bool is_whole = p->m->operands[HLO_MATMUL_B].is_packed || p->m->packs_blocks;
+  if (!is_whole) address.mask = hlo_product_mask(p->b, piece);
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
+  return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
+}
+
+static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const step_t* step,
+                               int64_t row, uint32_t lanes) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
+  int64_t offset =
+      (step->beyond[HLO_MATMUL_A] + row * p->m->rows.strides[HLO_MATMUL_A]) * bytes_of(p, 0);
+  hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, lanes);
+  hlo_vir_type_t memory = hlo_vmath_memory_type(dtype, lanes);
+  if (hlo_vir_type_equal(type, memory) || p->m->group > 1) {
+    hlo_vir_value_t* operands[] = {tile->a, step->index[HLO_MATMUL_A]};
+    hlo_vir_value_t* splat =
+        hlo_vir_emit(b, HLO_VIR_load_splat, type,
+                     (uint32_t)__builtin_ctzll((uint64_t)bytes_of(p, 0)), offset, 2, operands);
+    return p->m->operands[HLO_MATMUL_A].is_packed ? splat : hlo_matmul_flip(p->m, b, splat);
+  }
+  hlo_element_address_t address = {
+      .base = tile->a, .index = step->index[HLO_MATMUL_A], .offset_bytes = offset};
+  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, 1, &address);
+  value = hlo_vmath_convert(b, dtype, p->m->dtype, value);
+  return hlo_vir_emit(b, HLO_VIR_splat, type, 0, 0, 1, &value);
+}
+
+void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
+                     hlo_vir_value_t* y) {
+  hlo_vir_builder_t* b = p->b;
+  if (p->m->group > 1) {
+    hlo_vir_set(b, sum, hlo_matmul_add_groups(p->m, b, sum, x, y));
+    return;
+  }
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  hlo_vir_value_t* next =
+      is_float ? hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum)
+               : hlo_vir_binary(b, HLO_VIR_add, sum, hlo_vir_binary(b, HLO_VIR_mul, x, y));
+  hlo_vir_set(b, sum, next);
+}
+
+static void emit_step(const product_t* p, const tile_t* tile, const step_t* step) {
+  const hlo_matmul_panel_t* panel = tile->panel;
+  hlo_vir_value_t* rows[HLO_MATMUL_MAX_PIECES];
+  for (uint32_t i = 0; i < panel->piece_count; ++i) {
+    rows[i] = load_b(p, tile, step, 0, &panel->pieces[i]);
+  }
+  for (int64_t r = tile->low_row; r < tile->end_row; ++r) {
+    hlo_vir_value_t* factor = NULL;
+    for (uint32_t i = 0; i < panel->piece_count; ++i) {
+      uint32_t lanes = panel->pieces[i].lanes;
+      if (!factor || factor->type.lanes != lanes) factor = load_a(p, tile, step, r, lanes);
+      hlo_product_add(p, tile->sums[r * panel->piece_count + i], factor, rows[i]);
+    }
+  }
+}
+
+// ---- lanes along channels of both operands
+
+// Lane i becomes lane (first + i) / repeat of those below.
+static hlo_vir_value_t* repeat_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t lanes,
+                                     int64_t first, int64_t repeat) {
+  while (value->type.lanes < lanes) {
+    hlo_vir_type_t type = {value->type.elem, (uint8_t)(2 * value->type.lanes)};
+    hlo_vir_value_t* halves[] = {value, value};
+    value = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, halves);
+  }
+  if (lanes == 1) return value;
+  uint8_t order[HLO_VIR_MAX_LANES];
+  for (uint32_t i = 0; i < lanes; ++i) order[i] = (uint8_t)((first + i) / repeat);
+  return hlo_matmul_permute(b, value, order);
+}
+
+// A's vector for the columns of a piece, `beyond` elements behind where the step is.
+static hlo_vir_value_t* load_channels(const product_t* p, const tile_t* tile, const step_t* step,
+                                      int64_t beyond, const hlo_matmul_piece_t* piece) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_A];
+  int64_t stride = m->columns.strides[HLO_MATMUL_A], channel = piece->offset / m->repeat;
+  int64_t first = piece->offset % m->repeat;
+  hlo_matmul_piece_t part = {.active = (uint32_t)((first + piece->active - 1) / m->repeat + 1),
+                             .lanes = piece->lanes};
+  while (m->repeat > 1 && part.lanes / 2 >= part.active) part.lanes /= 2;
+  hlo_element_address_t address = {
+      .base = tile->a,
+      .index = step->index[HLO_MATMUL_A],
+      .mask = hlo_product_mask(b, &part),
+      .offset_bytes = (step->beyond[HLO_MATMUL_A] + beyond + channel * stride) * bytes_of(p, 0)};
+  hlo_vir_value_t* value;
+  if (stride == 1 || part.lanes == 1) {
+    value = hlo_elementwise_load(b, dtype, part.lanes, &address);
+  } else {
+    if (address.index) {
+      address.base = plus(b, address.base, times(b, address.index, bytes_of(p, 0)));
+      address.index = NULL;
+    }
+    hlo_vir_type_t type = hlo_vir_type(HLO_VIR_I32, part.lanes);
+    hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+    index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
+    value = hlo_elementwise_gather(b, dtype, part.lanes, &address, index);
+  }
+  value = hlo_vmath_convert(b, dtype, m->dtype, value);
+  return m->repeat == 1 ? value : repeat_lanes(b, value, piece->lanes, first, m->repeat);
+}
+
+// A product of a tile: where A's vector is, the row, the step.
+typedef struct term {
+  int64_t offset;
+  int32_t row, step;
+} term_t;
+
+static int compare_terms(const void* x, const void* y) {
+  const term_t *a = x, *b = y;
+  if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+  return a->step - b->step;
+}
+
+// In the order of A, so that each of its vectors is loaded once for all rows and steps that meet
+// it. A row's steps stay in order.
+static void emit_channels(const product_t* p, const tile_t* tile, const step_t* step,
+                          int64_t steps) {
+  const hlo_matmul_t* m = p->m;
+  const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
+  term_t terms[MAX_SUMS * HLO_MATMUL_MAX_SLIDE];
+  uint32_t count = 0;
+  for (int64_t r = tile->low_row; r < tile->end_row; ++r) {
+    for (int64_t u = 0; u < steps; ++u) {
+      int64_t offset = r * m->rows.strides[HLO_MATMUL_A] + u * dim->strides[HLO_MATMUL_A];
+      terms[count++] = (term_t){offset, (int32_t)r, (int32_t)u};
+    }
+  }
+  qsort(terms, count, sizeof *terms, compare_terms);
+  for (uint32_t i = 0; i < tile->panel->piece_count; ++i) {
+    const hlo_matmul_piece_t* piece = &tile->panel->pieces[i];
+    hlo_vir_value_t *factors[HLO_MATMUL_MAX_SLIDE], *x = NULL;
+    for (int64_t u = 0; u < steps; ++u) {
+      factors[u] = load_b(p, tile, step, u * dim->strides[HLO_MATMUL_B], piece);
+    }
+    for (uint32_t n = 0; n < count; ++n) {
+      bool is_new = n == 0 || terms[n].offset != terms[n - 1].offset;
+      if (is_new) x = load_channels(p, tile, step, terms[n].offset, piece);
+      hlo_vir_value_t* sum = tile->sums[(uint32_t)terms[n].row * tile->panel->piece_count + i];
+      hlo_product_add(p, sum, x, factors[terms[n].step]);
+    }
+  }
+}
+
+// ---- the innermost loop
+
+// Some steps of a loop: `count` from `first` on, or those low <= number < end.
+typedef struct range {
+  int64_t first, count;
+  hlo_vir_value_t *low, *end;  // NULL: known
+} range_t;
+
+// `count` steps from `counter` (NULL: from 0) plus `first` on.
+static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
+                       int64_t first, int64_t count) {
+  const hlo_matmul_t* m = p->m;
+  const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
+  int64_t together = m->is_by_channel ? m->slide : 1;
+  for (int64_t u = 0; u < count; u += together) {
+    step_t step = {0};
+    for (uint32_t side = 0; side < 2; ++side) {
+      int64_t stride = dim->strides[side];
+      if (counter) step.index[side] = times(p->b, counter, stride);
+      step.beyond[side] = (first + u) * stride;
+    }
+    if (m->is_by_channel) {
+      emit_channels(p, tile, &step, together < count - u ? together : count - u);
+    } else {
+      emit_step(p, tile, &step);
+    }
+  }
+}
+
+hlo_vir_value_t* hlo_product_is_last_block(const product_t* p) {
+  return hlo_vir_icmp(p->b, HLO_VIR_EQ, p->block, number(p->b, p->m->depth_blocks - 1));
+}
+
+static void emit_known(const product_t* p, const tile_t* tile, int64_t first, int64_t count) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
+  if (count <= STRAIGHT_STEPS) {
+    emit_steps(p, tile, NULL, first, count);
+    return;
+  }
+  int64_t whole = count / unroll * unroll;
+  hlo_vir_value_t *low = number(b, first), *end = number(b, first + whole);
+  if (p->block) {
+    low = times(b, p->block, p->m->block_steps);
+    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, p->m->block_steps)), end);
+  }
+  hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, unroll, 0);
+  emit_steps(p, tile, counter, 0, unroll);
+  hlo_vir_end(b);
+  if (whole == count) return;
+  if (p->block) hlo_vir_begin_if(b, hlo_product_is_last_block(p));
+  emit_steps(p, tile, NULL, first + whole, count - whole);
+  if (p->block) hlo_vir_end(b);
+}
+
+static void emit_unknown(const product_t* p, const tile_t* tile, hlo_vir_value_t* low,
+                         hlo_vir_value_t* end) {
+  hlo_vir_builder_t* b = p->b;
+  int64_t unroll = p->m->is_by_channel ? p->m->slide : UNROLL;
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, end, low);
+  count = hlo_vir_index(b, HLO_VIR_imax, count, number(b, 0));
+  hlo_vir_value_t* whole =
+      times(b, hlo_vir_index(b, HLO_VIR_idiv, count, number(b, unroll)), unroll);
+  whole = plus(b, low, whole);
+  emit_steps(p, tile, hlo_vir_begin_for(b, low, whole, unroll, 0), 0, unroll);
+  hlo_vir_end(b);
+  emit_steps(p, tile, hlo_vir_begin_for(b, whole, end, 1, 0), 0, 1);
+  hlo_vir_end(b);
+}
+
+// ---- all loops
+
+static void emit_range(const product_t* p, tile_t* tile, uint32_t level, const range_t* range) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[level];
+  hlo_vir_builder_t* b = p->b;
+  if (level + 1 == p->m->depth_count) {
+    if (range->low) {
+      emit_unknown(p, tile, range->low, range->end);
+    } else {
+      emit_known(p, tile, range->first, range->count);
+    }
+    return;
+  }
+  hlo_vir_value_t *a = tile->a, *rows = tile->b, *counter = number(b, range->first);
+  bool is_loop = range->low || range->count > 1;
+  if (is_loop) {
+    hlo_vir_value_t* low = range->low ? range->low : number(b, range->first);
+    hlo_vir_value_t* end = range->low ? range->end : number(b, range->first + range->count);
+    counter = hlo_vir_begin_for(b, low, end, 1, 0);
+  }
+  tile->a = plus(b, a, times(b, counter, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+  tile->b = plus(b, rows, times(b, counter, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+  hlo_product_emit_depth(p, tile, level + 1);
+  if (is_loop) hlo_vir_end(b);
+  tile->a = a;
+  tile->b = rows;
+}
+
+static bool is_inside(const hlo_matmul_limit_t* limit, int64_t at, int64_t step) {
+  int64_t place = limit->first + at * limit->stride + step * limit->spread;
+  return place >= 0 && place < limit->extent;
+}
+
+bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row) {
+  for (uint32_t i = 0; i < m->depth_count; ++i) {
+    const hlo_matmul_limit_t* limit = &m->depth[i].limit;
+    if (!limit->is_used || limit->digit != m->rows.digit) continue;
+    if (!is_inside(limit, row, 0) || !is_inside(limit, row, m->depth[i].extent - 1)) return false;
+  }
+  return true;
+}
+
+// The rows low <= number < end of a tile at an edge that are inside at a step; false: none.
+static bool find_rows(const tile_t* tile, const hlo_matmul_limit_t* limit, int64_t step,
+                      int64_t* low, int64_t* end) {
+  *low = tile->low_row;
+  while (*low < tile->end_row && !is_inside(limit, tile->edge_row + *low, step)) ++*low;
+  *end = *low;
+  while (*end < tile->end_row && is_inside(limit, tile->edge_row + *end, step)) ++*end;
+  return *low < *end;
+}
+
+// The loop that the limit of the rows is for: steps that meet the same rows together.
+static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[level];
+  int64_t low, end, next_low, next_end, rows_low = tile->low_row, rows_end = tile->end_row;
+  for (int64_t step = 0, next; step < dim->extent; step = next) {
+    next = step + 1;
+    if (!find_rows(tile, &dim->limit, step, &low, &end)) continue;
+    while (next < dim->extent && find_rows(tile, &dim->limit, next, &next_low, &next_end) &&
+           next_low == low && next_end == end) {
+      ++next;
+    }
+    tile->low_row = low;
+    tile->end_row = end;
+    emit_range(p, tile, level, &(range_t){.first = step, .count = next - step});
+    tile->low_row = rows_low;
+    tile->end_row = rows_end;
+  }
+}
+
+// The least step from which on a place is not below `limit`: (limit - first) / spread, rounded up.
+static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t* limit,
+                                   int64_t bound) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* at = times(b, p->digits[limit->digit], limit->stride);
+  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, number(b, bound - limit->first), at);
+  way = hlo_vir_index(b, HLO_VIR_imax, way, number(b, 0));
+  if (limit->spread == 1) return way;
+  return hlo_vir_index(b, HLO_VIR_idiv, plus(b, way, number(b, limit->spread - 1)),
+                       number(b, limit->spread));
+}
+
+void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
+  const hlo_matmul_dim_t* dim = &p->m->depth[level];
+  const hlo_matmul_limit_t* limit = &dim->limit;
+  range_t range = {.count = dim->extent};
+  if (limit->is_used && limit->digit == p->m->rows.digit) {
+    if (tile->edge_row >= 0) {
+      emit_edge(p, tile, level);
+      return;
+    }
+  } else if (limit->is_used) {
+    range.low = first_step(p, limit, 0);
+    range.end = hlo_vir_index(p->b, HLO_VIR_imin, first_step(p, limit, limit->extent),
+                              number(p->b, dim->extent));
+  }
+  emit_range(p, tile, level, &range);
+}
