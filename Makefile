@@ -79,6 +79,7 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_MATH_TEST_STRIDE=997 $(BUILD)/test/test_codegen_math_math
+	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_kernels_lapack
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden

@@ -115,7 +115,6 @@ static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wante
   if (call->is_small) {
     batches.count = (call->count + HLO_LAPACK_SMALL_COUNT - 1) / HLO_LAPACK_SMALL_COUNT;
     batches.elements *= HLO_LAPACK_SMALL_COUNT;
-    call->scratch_bytes = 0;
   }
   batches.scratch_bytes = call->scratch_bytes;
   hlo_status_t status = hlo_ok();
@@ -152,31 +151,36 @@ static void potrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                               call->n, work));
 }
 
+// Matrices from index b on that are worked on together.
+static int64_t group(const call_t* call, int64_t b) {
+  return smaller(HLO_LAPACK_SMALL_COUNT, call->count - b);
+}
+
+static void potrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  hlo_lapack_potrf_small(call->dtype, call->triangle.is_lower, group(call, b), call->n,
+                         matrix(call, 0, b), part(call->results[1], b), work);
+}
+
 // (a) -> factor, info
 hlo_status_t hlo_custom_lapack_potrf(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
   call.triangle.is_lower = letter(node, "uplo", 'L') == 'L';
-  call.run = potrf_one;
+  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.n, call.n);
+  call.run = call.is_small ? potrf_some : potrf_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}, INFO), 1, call.m, call.n);
-}
-
-// Matrices from index b on that are worked on together.
-static int64_t group(const call_t* call, int64_t b) {
-  return smaller(HLO_LAPACK_SMALL_COUNT, call->count - b);
 }
 
 static void trsm_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   hlo_triangle_t triangle = call->triangle;
   const int64_t rows = triangle.is_left ? call->m : call->k;
   const int64_t columns = triangle.is_left ? call->k : call->m, count = group(call, b);
-  (void)work;
   triangle.a = part(call->operands[0], b * call->m * call->n);
   char* x = part(call->results[0], b * rows * columns);
   memcpy(x, part(call->operands[1], b * rows * columns),
          (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
-  hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x);
+  hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x, work);
 }
 
 static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -210,8 +214,8 @@ hlo_status_t hlo_custom_lapack_trsm(REF_ARGUMENTS) {
       __builtin_mul_overflow(call.m, call.k, &each) || !has_operand(&call, 1, each)) {
     return bad_call(node);
   }
-  call.is_small = call.count > 1 && hlo_lapack_is_small(call.dtype, call.m, call.m) &&
-                  hlo_lapack_is_small(call.dtype, call.m, call.k);
+  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.m) &&
+                  hlo_lapack_is_small(call.dtype, call.count, call.m, call.k);
   call.run = call.is_small ? trsm_some : trsm_one;
   return call_run(&call, RESULTS({call.dtype, each}), 0, call.m, call.k);
 }
@@ -224,17 +228,16 @@ static void getrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
 }
 
 static void getrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
-  (void)work;
   hlo_lapack_getrf_small(call->dtype, group(call, b), call->m, call->n, matrix(call, 0, b),
                          part(call->results[1], b * smaller(call->m, call->n)),
-                         part(call->results[2], b));
+                         part(call->results[2], b), work);
 }
 
 // (a) -> lu, pivots (1-based), info
 hlo_status_t hlo_custom_lapack_getrf(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.is_small = call.count > 1 && hlo_lapack_is_small(call.dtype, call.m, call.n);
+  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
   call.run = call.is_small ? getrf_some : getrf_one;
   return call_run(
       &call, RESULTS({call.dtype, call.m * call.n}, {HLO_DTYPE_S32, smaller(call.m, call.n)}, INFO),
@@ -246,11 +249,17 @@ static void geqrf_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                    part(call->results[1], b * smaller(call->m, call->n)), work);
 }
 
+static void geqrf_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  hlo_lapack_geqrf_small(call->dtype, group(call, b), call->m, call->n, matrix(call, 0, b),
+                         part(call->results[1], b * smaller(call->m, call->n)), work);
+}
+
 // (a) -> reflectors and R, tau
 hlo_status_t hlo_custom_lapack_geqrf(REF_ARGUMENTS) {
   call_t call;
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
-  call.run = geqrf_one;
+  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
+  call.run = call.is_small ? geqrf_some : geqrf_one;
   return call_run(&call,
                   RESULTS({call.dtype, call.m * call.n}, {call.dtype, smaller(call.m, call.n)}), 1,
                   call.m, call.n);
@@ -261,6 +270,11 @@ static void orgqr_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
                    part(call->operands[1], b * call->k), work);
 }
 
+static void orgqr_some(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
+  hlo_lapack_orgqr_small(call->dtype, group(call, b), call->m, call->n, call->k, matrix(call, 0, b),
+                         part(call->operands[1], b * call->k), work);
+}
+
 // (reflectors, tau) -> q
 hlo_status_t hlo_custom_lapack_orgqr(REF_ARGUMENTS) {
   call_t call;
@@ -269,7 +283,8 @@ hlo_status_t hlo_custom_lapack_orgqr(REF_ARGUMENTS) {
   if (tau->kind != HLO_TYPE_TENSOR || tau->rank < 1) return bad_call(node);
   call.k = tau->dims[tau->rank - 1];
   if (call.m < call.n || call.n < call.k || !has_operand(&call, 1, call.k)) return bad_call(node);
-  call.run = orgqr_one;
+  call.is_small = hlo_lapack_is_small(call.dtype, call.count, call.m, call.n);
+  call.run = call.is_small ? orgqr_some : orgqr_one;
   return call_run(&call, RESULTS({call.dtype, call.m * call.n}), 1, call.m, call.n);
 }
 

@@ -83,14 +83,40 @@ int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64
   return table(dtype)->getrf(m, n, a, lda, pivots, work);
 }
 
+// Lanes that stand empty, and matrices that the caches next to a core do not hold, cost more than what
+// is gained.
+bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n) {
+  enum { FEW = 8, TINY_ELEMENTS = 64 };
+  if ((dtype != HLO_DTYPE_F32 && dtype != HLO_DTYPE_F64) || m > HLO_LAPACK_SMALL_ELEMENTS ||
+      n > HLO_LAPACK_SMALL_ELEMENTS || m * n > HLO_LAPACK_SMALL_ELEMENTS) {
+    return false;
+  }
+  return count >= FEW || (count > 1 && m * n <= TINY_ELEMENTS);
+}
+
+void hlo_lapack_potrf_small(hlo_dtype_t dtype, bool is_lower, int64_t count, int64_t n, void* a,
+                            int32_t* info, const hlo_lapack_work_t* work) {
+  table(dtype)->potrf_small(is_lower, count, n, a, info, work);
+}
+
 void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
-                            int32_t* pivots, int32_t* info) {
-  table(dtype)->getrf_small(count, m, n, a, pivots, info);
+                            int32_t* pivots, int32_t* info, const hlo_lapack_work_t* work) {
+  table(dtype)->getrf_small(count, m, n, a, pivots, info, work);
 }
 
 void hlo_lapack_trsm_small(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t count,
-                           int64_t m, int64_t n, void* b) {
-  table(dtype)->trsm_small(triangle, count, m, n, b);
+                           int64_t m, int64_t n, void* b, const hlo_lapack_work_t* work) {
+  table(dtype)->trsm_small(triangle, count, m, n, b, work);
+}
+
+void hlo_lapack_geqrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
+                            void* tau, const hlo_lapack_work_t* work) {
+  table(dtype)->geqrf_small(count, m, n, a, tau, work);
+}
+
+void hlo_lapack_orgqr_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, int64_t k,
+                            void* a, const void* tau, const hlo_lapack_work_t* work) {
+  table(dtype)->orgqr_small(count, m, n, k, a, tau, work);
 }
 
 void hlo_lapack_geqrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, void* tau,

@@ -61,22 +61,6 @@ void hlo_lapack_trsm(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t 
 int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda,
                          int32_t* pivots, const hlo_lapack_work_t* work);
 
-/// Small matrices, up to HLO_LAPACK_SMALL_COUNT of them at once, one after the other in memory: one
-/// in each lane of vectors.
-enum { HLO_LAPACK_SMALL_COUNT = 16, HLO_LAPACK_SMALL_ELEMENTS = 64 };
-
-/// Whether matrices of this size are small: all that belong to one call have that many elements.
-static inline bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t m, int64_t n) {
-  return (dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_F64) && m <= HLO_LAPACK_SMALL_ELEMENTS &&
-         n <= HLO_LAPACK_SMALL_ELEMENTS && m * n <= HLO_LAPACK_SMALL_ELEMENTS;
-}
-
-/// hlo_lapack_getrf() and hlo_lapack_trsm() for `count` dense matrices; pivots: min(m, n) of each.
-void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
-                            int32_t* pivots, int32_t* info);
-void hlo_lapack_trsm_small(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t count,
-                           int64_t m, int64_t n, void* b);
-
 /// Householder QR of the m x n matrix `a`, in place: R above and on the diagonal, below it the
 /// vectors v of H = I - tau v v' (v[0] = 1 implied). tau: min(m, n). Signs as in LAPACK.
 void hlo_lapack_geqrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64_t lda, void* tau,
@@ -112,6 +96,26 @@ void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int6
 /// or the 1-based place of a zero pivot.
 int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
                         void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work);
+
+/// Many small dense matrices, one after the other in memory, are worked on together, one in each lane
+/// of vectors; best HLO_LAPACK_SMALL_COUNT at once.
+enum { HLO_LAPACK_SMALL_COUNT = 16, HLO_LAPACK_SMALL_ELEMENTS = 1024 };
+
+/// Whether `count` matrices of this size are. Of a triangular solve both matrices have to be.
+bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n);
+
+/// The functions of those names above for `count` small matrices: the same results apart from rounding.
+/// pivots and tau: min(m, n) of each (k of orgqr); info: one of each.
+void hlo_lapack_potrf_small(hlo_dtype_t dtype, bool is_lower, int64_t count, int64_t n, void* a,
+                            int32_t* info, const hlo_lapack_work_t* work);
+void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
+                            int32_t* pivots, int32_t* info, const hlo_lapack_work_t* work);
+void hlo_lapack_trsm_small(hlo_dtype_t dtype, const hlo_triangle_t* triangle, int64_t count,
+                           int64_t m, int64_t n, void* b, const hlo_lapack_work_t* work);
+void hlo_lapack_geqrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,
+                            void* tau, const hlo_lapack_work_t* work);
+void hlo_lapack_orgqr_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, int64_t k,
+                            void* a, const void* tau, const hlo_lapack_work_t* work);
 
 /// Singular values s (min(m, n) real numbers, falling) of the m x n matrix a, which is destroyed;
 /// with vectors (NULL for none) the columns of u (m x u_columns) and the rows of vt (vt_rows x n).

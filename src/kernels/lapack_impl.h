@@ -16,8 +16,16 @@ typedef struct hlo_lapack {
   int64_t (*getrf)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* pivots,
                    const hlo_lapack_work_t* work);
   // of real types only
-  void (*getrf_small)(int64_t count, int64_t m, int64_t n, void* a, int32_t* pivots, int32_t* info);
-  void (*trsm_small)(const hlo_triangle_t* triangle, int64_t count, int64_t m, int64_t n, void* b);
+  void (*potrf_small)(bool is_lower, int64_t count, int64_t n, void* a, int32_t* info,
+                      const hlo_lapack_work_t* work);
+  void (*getrf_small)(int64_t count, int64_t m, int64_t n, void* a, int32_t* pivots, int32_t* info,
+                      const hlo_lapack_work_t* work);
+  void (*trsm_small)(const hlo_triangle_t* triangle, int64_t count, int64_t m, int64_t n, void* b,
+                     const hlo_lapack_work_t* work);
+  void (*geqrf_small)(int64_t count, int64_t m, int64_t n, void* a, void* tau,
+                      const hlo_lapack_work_t* work);
+  void (*orgqr_small)(int64_t count, int64_t m, int64_t n, int64_t k, void* a, const void* tau,
+                      const hlo_lapack_work_t* work);
   void (*geqrf)(int64_t m, int64_t n, void* a, int64_t lda, void* tau,
                 const hlo_lapack_work_t* work);
   void (*orgqr)(int64_t m, int64_t n, int64_t k, void* a, int64_t lda, const void* tau,

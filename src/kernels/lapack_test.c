@@ -11,6 +11,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,7 +24,7 @@ typedef double complex number_t;
 
 static const hlo_dtype_t types[HLO_LAPACK_TYPES] = {HLO_DTYPE_F32, HLO_DTYPE_F64, HLO_DTYPE_C64,
                                                     HLO_DTYPE_C128};
-static const int64_t sizes[] = {0, 1, 2, 3, 7, 31, 33, 64, 100, 255, 256, 300};
+static const int64_t sizes[] = {0, 1, 2, 3, 7, 31, 33, 64, 100, 255, 256, 300};  // the last always
 enum { SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 
 // One type on one instruction set.
@@ -84,9 +85,15 @@ static number_t* random_hermitian(const kernel_t* k, int64_t n, double shift) {
   return a;
 }
 
+// Whether all sizes are run and products taken in full, which is slow: HLO_LAPACK_TEST_FULL=1.
+static bool is_full(void) {
+  const char* text = getenv("HLO_LAPACK_TEST_FULL");
+  return text && *text && *text != '0';
+}
+
 // Largest entry of c - op(a) b; op is the adjoint if asked.
-static double residual(bool is_adjoint, int64_t m, int64_t n, int64_t k, const number_t* a,
-                       const number_t* b, const number_t* c) {
+static double residual_of(bool is_adjoint, int64_t m, int64_t n, int64_t k, const number_t* a,
+                          const number_t* b, const number_t* c) {
   double worst = 0;
   number_t* row = numbers(n);
   for (int64_t i = 0; i < m; i++) {
@@ -102,6 +109,35 @@ static double residual(bool is_adjoint, int64_t m, int64_t n, int64_t k, const n
   }
   hlo_mem_free(row);
   return worst;
+}
+
+// x times random signs, `count` columns of them; x has m rows of n.
+static number_t* probed(int64_t m, int64_t n, int64_t count, const number_t* x, const double* signs) {
+  number_t* out = numbers(m * count);
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t s = 0; s < count; s++) {
+      number_t sum = 0;
+      for (int64_t j = 0; j < n; j++) sum += x[i * n + j] * signs[s * n + j];
+      out[i * count + s] = sum;
+    }
+  }
+  return out;
+}
+
+// Of large matrices a few sums of columns with random signs: a wrong entry is in each of them, and
+// rounding errors grow with the root of n.
+static double residual(bool is_adjoint, int64_t m, int64_t n, int64_t k, const number_t* a,
+                       const number_t* b, const number_t* c) {
+  enum { LARGE = 40, PROBES = 3 };
+  if (n <= LARGE || is_full()) return residual_of(is_adjoint, m, n, k, a, b, c);
+  double* signs = wanted((size_t)(n * PROBES) * sizeof(double));
+  for (int64_t i = 0; i < n * PROBES; i++) signs[i] = next_random() < 0 ? -1 : 1;
+  number_t *few_b = probed(k, n, PROBES, b, signs), *few_c = probed(m, n, PROBES, c, signs);
+  const double worst = residual_of(is_adjoint, m, PROBES, k, a, few_b, few_c);
+  hlo_mem_free(few_b);
+  hlo_mem_free(few_c);
+  hlo_mem_free(signs);
+  return worst / sqrt((double)n);
 }
 
 static number_t* identity(int64_t n) {
@@ -475,67 +511,162 @@ static void check_reductions(const kernel_t* k, int64_t n) {
   }
 }
 
-// Many small matrices are what one after the other is, apart from rounding.
-static void check_small(const kernel_t* k, int64_t n) {
-  enum { COUNT = HLO_LAPACK_SMALL_COUNT };
-  if (n < 1 || n > 7 || !k->run->getrf_small) return;
-  const int64_t m = n + 1, each = m * n;
-  for (int64_t count = COUNT - 3; count <= COUNT; count += 3) {
-    number_t *a = random_matrix(k, count, each), *one = numbers(each), *other = numbers(each);
-    void* many = narrow(k, count * each, a);
-    int32_t pivots[2][COUNT * 8], info[COUNT];
-    k->run->getrf_small(count, m, n, many, pivots[0], info);
-    for (int64_t l = 0; l < count; l++) {
-      void* alone = narrow(k, each, a + l * each);
-      assert_int_equal(k->run->getrf(m, n, alone, n, pivots[1], &k->work), info[l]);
-      assert_memory_equal(pivots[0] + l * n, pivots[1], (size_t)n * sizeof(int32_t));
-      widen(k->dtype, each, alone, one);
-      widen(k->dtype, each, (char*)many + (size_t)(l * each) * hlo_dtype_size_bytes(k->dtype),
-            other);
-      double worst = 0;
-      for (int64_t i = 0; i < each; i++) worst = fmax(worst, cabs(one[i] - other[i]));
-      check(k, worst, 10);
-      hlo_mem_free(alone);
+// ---- many small matrices: what one after the other is, apart from rounding ---------------------------
+
+typedef struct {
+  const kernel_t* k;
+  int64_t count, each;  // matrices, elements of one
+  number_t* a;
+  void *together, *alone;
+} small_t;
+
+static small_t small_begin(const kernel_t* k, int64_t count, int64_t each) {
+  small_t s = {k, count, each, random_matrix(k, count, each), NULL, NULL};
+  return s;
+}
+
+static void small_copy(small_t* s) {
+  s->together = narrow(s->k, s->count * s->each, s->a);
+  s->alone = narrow(s->k, s->count * s->each, s->a);
+}
+
+static void* small_at(const small_t* s, int64_t index) {
+  return (char*)s->alone + (size_t)(index * s->each) * hlo_dtype_size_bytes(s->k->dtype);
+}
+
+static void check_alike(const kernel_t* k, int64_t count, const void* x, const void* y, double slack) {
+  number_t *one = numbers(count), *other = numbers(count);
+  double worst = 0, largest = 0;
+  widen(k->dtype, count, x, one);
+  widen(k->dtype, count, y, other);
+  for (int64_t i = 0; i < count; i++) {
+    if (!(cabs(one[i] - other[i]) <= worst)) worst = cabs(one[i] - other[i]);
+    largest = fmax(largest, cabs(one[i]));
+  }
+  check(k, worst, slack * largest);
+  hlo_mem_free(one);
+  hlo_mem_free(other);
+}
+
+static void small_end(small_t* s, double slack) {
+  check_alike(s->k, s->count * s->each, s->together, s->alone, slack);
+  hlo_mem_free(s->together);
+  hlo_mem_free(s->alone);
+  hlo_mem_free(s->a);
+}
+
+enum { SMALL_MOST = HLO_LAPACK_SMALL_COUNT + 3, SMALL_SIDE = 34 };
+
+static bool is_small_size(const kernel_t* k, int64_t n) {
+  return n >= 1 && n < SMALL_SIDE && k->run->getrf_small;
+}
+
+static void check_small_lu(const kernel_t* k, int64_t n) {
+  if (!is_small_size(k, n)) return;
+  for (int form = 0; form < 3; form++) {
+    const int64_t m = n + 1 - form, steps = m < n ? m : n;
+    small_t s = small_begin(k, SMALL_MOST - form, m * n);
+    // Well conditioned, with pivots in other rows in every matrix; in one of them the first is missing.
+    for (int64_t r = 0; r < s.count * m; r++) s.a[r * n + (r + r / m) % n] += 2 * (double)n;
+    for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] = 0;
+    small_copy(&s);
+    int32_t pivots[2][SMALL_MOST * SMALL_SIDE], info[SMALL_MOST];
+    k->run->getrf_small(s.count, m, n, s.together, pivots[0], info, &k->work);
+    for (int64_t l = 0; l < s.count; l++) {
+      const int64_t failed = k->run->getrf(m, n, small_at(&s, l), n, pivots[1], &k->work);
+      assert_int_equal(failed, info[l]);
+      assert_memory_equal(pivots[0] + l * steps, pivots[1], (size_t)steps * sizeof(int32_t));
     }
-    hlo_mem_free(many);
-    hlo_mem_free(a);
-    hlo_mem_free(one);
-    hlo_mem_free(other);
+    small_end(&s, 10);
   }
 }
 
+static void check_small_cholesky(const kernel_t* k, int64_t n) {
+  if (!is_small_size(k, n)) return;
+  for (int form = 0; form < 2; form++) {
+    small_t s = small_begin(k, SMALL_MOST - form, n * n);
+    for (int64_t i = 0; i < s.count * n; i++) s.a[i / n * n * n + i % n * (n + 1)] += 2 * (double)n;
+    small_copy(&s);
+    int32_t info[SMALL_MOST];
+    k->run->potrf_small(form, s.count, n, s.together, info, &k->work);
+    for (int64_t l = 0; l < s.count; l++) {
+      assert_int_equal(k->run->potrf(form, n, small_at(&s, l), n, &k->work), info[l]);
+      assert_int_equal(info[l], 0);
+    }
+    small_end(&s, 4);
+  }
+  small_t s = small_begin(k, SMALL_MOST, n * n);
+  for (int64_t l = 0; l < s.count; l++) {
+    for (int64_t i = 0; i < n * n; i++) s.a[l * n * n + i] = i % (n + 1) ? 0 : i / n == l ? -1 : 1;
+  }
+  small_copy(&s);
+  int32_t info[SMALL_MOST];
+  k->run->potrf_small(true, s.count, n, s.together, info, &k->work);
+  for (int64_t l = 0; l < s.count; l++) assert_int_equal(info[l], l < n ? l + 1 : 0);
+  hlo_mem_free(s.together);
+  hlo_mem_free(s.alone);
+  hlo_mem_free(s.a);
+}
+
 static void check_small_solve(const kernel_t* k, int64_t n) {
-  enum { COUNT = HLO_LAPACK_SMALL_COUNT - 1 };
-  if (n < 1 || n > 7 || !k->run->trsm_small) return;
+  if (!is_small_size(k, n)) return;
   const size_t bytes = hlo_dtype_size_bytes(k->dtype);
   for (int form = 0; form < 24; form++) {
     const bool is_left = form & 1;
-    const int64_t m = is_left ? n : 3, columns = is_left ? 3 : n;
-    number_t *a = random_matrix(k, COUNT, n * n), *b = random_matrix(k, COUNT, m * columns);
-    for (int64_t i = 0; i < COUNT * n; i++) a[i / n * n * n + i % n * (n + 1)] += 3;
-    void *given = narrow(k, COUNT * n * n, a), *x = narrow(k, COUNT * m * columns, b);
-    void* alone = narrow(k, COUNT * m * columns, b);
+    const int64_t other = form % 7 + 1, m = is_left ? n : other, columns = is_left ? other : n;
+    small_t s = small_begin(k, SMALL_MOST - form % 5, m * columns);
+    number_t* a = random_matrix(k, s.count, n * n);
+    for (int64_t i = 0; i < s.count * n; i++) a[i / n * n * n + i % n * (n + 1)] += 2 * (double)n;
+    void* given = narrow(k, s.count * n * n, a);
+    small_copy(&s);
+    if (form & 4) {  // ones on the diagonal: less below and above them
+      for (int64_t i = 0; i < s.count * n * n; i++) a[i] /= 2 * (double)n;
+      hlo_mem_free(given);
+      given = narrow(k, s.count * n * n, a);
+    }
     hlo_triangle_t triangle = {given, n, form & 2, form & 4, is_left, (hlo_transpose_t)(form / 8)};
-    k->run->trsm_small(&triangle, COUNT, m, columns, x);
-    for (int64_t l = 0; l < COUNT; l++) {
+    k->run->trsm_small(&triangle, s.count, m, columns, s.together, &k->work);
+    for (int64_t l = 0; l < s.count; l++) {
       triangle.a = (char*)given + (size_t)(l * n * n) * bytes;
-      k->run->trsm(&triangle, m, columns, (char*)alone + (size_t)(l * m * columns) * bytes, columns,
-                   &k->work);
+      k->run->trsm(&triangle, m, columns, small_at(&s, l), columns, &k->work);
     }
-    number_t* both = numbers(2 * COUNT * m * columns);
-    widen(k->dtype, COUNT * m * columns, x, both);
-    widen(k->dtype, COUNT * m * columns, alone, both + COUNT * m * columns);
-    double worst = 0, largest = 0;
-    for (int64_t i = 0; i < COUNT * m * columns; i++) {
-      worst = fmax(worst, cabs(both[i] - both[i + COUNT * m * columns]));
-      largest = fmax(largest, cabs(both[i]));
-    }
-    check(k, worst, largest);
-    number_t* kept[] = {a, b, both};
-    for (int i = 0; i < 3; i++) hlo_mem_free(kept[i]);
+    small_end(&s, 1);
+    hlo_mem_free(a);
     hlo_mem_free(given);
-    hlo_mem_free(x);
-    hlo_mem_free(alone);
+  }
+}
+
+static void check_small_qr(const kernel_t* k, int64_t n) {
+  if (!is_small_size(k, n)) return;
+  for (int form = 0; form < 4; form++) {
+    const int64_t m = form == 1 ? n / 2 + 1 : n + form, steps = m < n ? m : n;
+    small_t s = small_begin(k, SMALL_MOST - form, m * n);
+    for (int64_t i = 0; i < n; i++) s.a[i * n] = 0;  // nothing to be taken away
+    if (form == 3) {  // squares overflow and vanish
+      for (int64_t i = 0; i < s.each; i++) s.a[i] *= sqrt(k->real == HLO_DTYPE_F32 ? FLT_MAX : DBL_MAX);
+      for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] *= k->real == HLO_DTYPE_F32 ? 1e-30 : 1e-300;
+    }
+    small_copy(&s);
+    void *tau = narrow(k, s.count * steps, s.a), *one = narrow(k, s.count * steps, s.a);
+    k->run->geqrf_small(s.count, m, n, s.together, tau, &k->work);
+    for (int64_t l = 0; l < s.count; l++) {
+      void* at = (char*)one + (size_t)(l * steps) * hlo_dtype_size_bytes(k->dtype);
+      k->run->geqrf(m, n, small_at(&s, l), n, at, &k->work);
+    }
+    check_alike(k, s.count * steps, tau, one, 2);
+    check_alike(k, s.count * s.each, s.together, s.alone, 2);
+    const int64_t reflectors = steps - (form == 2);  // fewer than columns
+    if (m >= n) {
+      memcpy(s.together, s.alone, (size_t)(s.count * s.each) * hlo_dtype_size_bytes(k->dtype));
+      k->run->orgqr_small(s.count, m, n, reflectors, s.together, one, &k->work);
+    }
+    for (int64_t l = 0; m >= n && l < s.count; l++) {
+      void* at = (char*)one + (size_t)(l * reflectors) * hlo_dtype_size_bytes(k->dtype);
+      k->run->orgqr(m, n, reflectors, small_at(&s, l), n, at, &k->work);
+    }
+    hlo_mem_free(tau);
+    hlo_mem_free(one);
+    small_end(&s, 2);
   }
 }
 
@@ -561,7 +692,7 @@ static void on_every_variant(check_fn_t run) {
       for (int s = 0; s < SIZE_COUNT; s++) {
         // The larger ones once: on the last variant, and of every type on one size.
         if (sizes[s] > 100 && v + 1 < count) continue;
-        if (sizes[s] > 100 && s != SIZE_COUNT - 1 && t != s % HLO_LAPACK_TYPES) continue;
+        if (sizes[s] > 100 && s != SIZE_COUNT - 1 && (!is_full() || t != s % HLO_LAPACK_TYPES)) continue;
         const int64_t side = sizes[s] + 5;
         assert_true(hlo_lapack_scratch_bytes(k.dtype, side, side, &k.work.scratch_bytes));
         k.work.scratch = wanted(k.work.scratch_bytes);
@@ -606,8 +737,10 @@ static void test_qr(void** state) {
 
 static void test_small(void** state) {
   (void)state;
-  on_every_variant(check_small);
+  on_every_variant(check_small_lu);
+  on_every_variant(check_small_cholesky);
   on_every_variant(check_small_solve);
+  on_every_variant(check_small_qr);
 }
 
 static void test_svd(void** state) {

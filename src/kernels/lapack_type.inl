@@ -2,10 +2,10 @@
 // Everything of one type, in the order of its needs.
 #include "kernels/lapack_base.inl"
 #include "kernels/lapack_solve.inl"
+#include "kernels/lapack_qr.inl"
 #if !IS_COMPLEX
 #include "kernels/lapack_small.inl"
 #endif
-#include "kernels/lapack_qr.inl"
 #include "kernels/lapack_eigh.inl"
 #include "kernels/lapack_svd.inl"
 

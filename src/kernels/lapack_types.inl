@@ -12,6 +12,7 @@
 #define NORM_MOST (REAL_MAX * REAL_EPSILON)
 
 #define R float
+#define I int32_t
 #define REAL_DTYPE HLO_DTYPE_F32
 #define REAL_LEAST FLT_MIN
 #define REAL_MAX FLT_MAX
@@ -31,6 +32,7 @@
 #define NAME(x) c64_##x
 #include "kernels/lapack_type.inl"
 #undef R
+#undef I
 #undef REAL_DTYPE
 #undef REAL_LEAST
 #undef REAL_MAX
@@ -41,6 +43,7 @@
 #undef COPYSIGN
 
 #define R double
+#define I int64_t
 #define REAL_DTYPE HLO_DTYPE_F64
 #define REAL_LEAST DBL_MIN
 #define REAL_MAX DBL_MAX
@@ -65,7 +68,10 @@
   .orgqr = type##_orgqr, .ormqr = type##_ormqr, .geqp3 = type##_geqp3,                      \
   .gehrd = type##_gehrd, .sytrd = type##_sytrd, .gtsv = type##_gtsv, .gesdd = type##_gesdd, \
   .syevd = type##_syevd
-#define SMALL_ENTRIES(type) .getrf_small = type##_getrf_small, .trsm_small = type##_trsm_small
+#define SMALL_ENTRIES(type)                                                                \
+  .potrf_small = type##_potrf_small, .getrf_small = type##_getrf_small,                    \
+  .trsm_small = type##_trsm_small, .geqrf_small = type##_geqrf_small,                      \
+  .orgqr_small = type##_orgqr_small
 
 const hlo_lapack_t LAPACK[HLO_LAPACK_TYPES] = {
     [HLO_LAPACK_F32] = {ENTRIES(f32), SMALL_ENTRIES(f32)},
