@@ -26,6 +26,7 @@ enum { PRODUCT_OUTPUTS = 2, MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with
 typedef struct group {
   uint32_t member_count, member_capacity, output_count;
   bool has_product;      // a matrix product
+  bool has_reduction, has_sides;
   hlo_node_t** members;  // last first
   int64_t element_count;
   uint32_t last_position;
@@ -233,11 +234,30 @@ static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
   return copy;
 }
 
+static int64_t written_count(const hlo_value_t* value) {
+  return hlo_type_element_count(hlo_tiled_written(value)->type);
+}
+
+// Puts outputs of other sizes than the group's behind the others; how many they are.
+static uint32_t sides_last(const group_t* group, hlo_value_t** outputs, uint32_t count) {
+  hlo_value_t* sides[MAX_MEMORY];
+  uint32_t side_count = 0, kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (written_count(outputs[i]) == group->element_count) {
+      outputs[kept++] = outputs[i];
+    } else {
+      sides[side_count++] = outputs[i];
+    }
+  }
+  memcpy(outputs + kept, sides, side_count * sizeof *outputs);
+  return side_count;
+}
+
 // The fusion of members (the group's, and `extra` if not NULL); *out NULL when it has too much memory.
 static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, hlo_arena_t* arena,
                           hlo_fusion_t** out) {
   hlo_value_t *inputs[MAX_MEMORY], *outputs[MAX_MEMORY];
-  uint32_t input_count = 0, output_count = 0;
+  uint32_t input_count = 0, output_count = 0, side_count = 0;
   *out = NULL;
   ++f->list_number;
   f->list_count = 0;
@@ -252,12 +272,14 @@ static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, h
     }
   }
   if (output_count == 0 || !list_cheap(f)) return hlo_ok();
+  side_count = sides_last(group, outputs, output_count);
   if (!collect_inputs(f, inputs, &input_count)) return hlo_ok();
   hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
   if (!fusion) return hlo_arena_status(arena);
   *fusion = (hlo_fusion_t){.node_count = f->list_count,
                            .input_count = input_count,
                            .output_count = output_count,
+                           .side_count = side_count,
                            .nodes = copy_array(arena, f->list, f->list_count),
                            .inputs = copy_array(arena, inputs, input_count),
                            .outputs = copy_array(arena, outputs, output_count)};
@@ -276,6 +298,7 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
   group->members = room;
   group->members[group->member_count++] = node;
   group->has_product |= hlo_matmul_supports(node);
+  group->has_reduction |= node->op == HLO_OP_reduce;
   place_of(f, node)->group = number;
   return hlo_ok();
 }
@@ -286,8 +309,7 @@ static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
   if (!room) return hlo_arena_status(&f->scratch);
   f->groups = room;
   f->groups[f->group_count] =
-      (group_t){.element_count =
-                    hlo_type_element_count(hlo_tiled_written(&node->results[0])->type),
+      (group_t){.element_count = written_count(&node->results[0]),
                 .last_position = place_of(f, node)->position,
                 .output_count = node->result_count};
   return join(f, (int32_t)f->group_count++, node);
@@ -433,6 +455,16 @@ static bool is_computed_again(const fuser_t* f, const hlo_node_t* node, const us
   return true;
 }
 
+// Whether a result of another size than the group's might be stored by the loops that compute it anyway:
+// what is reduced, beside the sums; what belongs to whole rows, beside the rows.
+static bool may_be_side(const group_t* group, const hlo_node_t* node) {
+  if (group->has_product || node->result_count != 1) return false;
+  bool is_reduction = node->op == HLO_OP_reduce;
+  bool is_larger = hlo_type_element_count(node->results[0].type) > group->element_count;
+  return is_larger ? group->has_reduction && hlo_elementwise_supports(node)
+                   : is_reduction || hlo_elementwise_supports(node);
+}
+
 static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users, bool* out_joins) {
   *out_joins = false;
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
@@ -441,13 +473,15 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   // What a product leaves in registers is stored in narrow strips: many of them cost more than a pass.
   if (group->output_count > PRODUCT_OUTPUTS && hlo_matmul_supports(node)) return hlo_ok();
   if (users->has_outside) {
-    if (users->first_outside <= group->last_position ||
-        hlo_type_element_count(node->results[0].type) != group->element_count ||
+    bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
+    if (users->first_outside <= group->last_position || (is_side && !may_be_side(group, node)) ||
         group->output_count + node->result_count > MAX_MEMORY / 2) {
       return hlo_ok();
     }
   }
-  if (users->has_outside || group->has_product || needs_trial(node)) return try_member(f, group, node, out_joins);
+  if (users->has_outside || group->has_product || group->has_sides || needs_trial(node)) {
+    return try_member(f, group, node, out_joins);
+  }
   *out_joins = true;
   return hlo_ok();
 }
@@ -471,7 +505,11 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
   bool joins;
   HLO_TRY(can_join(f, node, &users, &joins));
   if (joins) {
-    if (users.has_outside) f->groups[users.group].output_count += node->result_count;
+    group_t* group = &f->groups[users.group];
+    if (users.has_outside) {
+      group->output_count += node->result_count;
+      group->has_sides |= written_count(&node->results[0]) != group->element_count;
+    }
     return join(f, users.group, node);
   }
   place->is_everywhere = place->is_cheap && users.group != NONE;

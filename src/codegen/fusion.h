@@ -12,6 +12,7 @@
 typedef struct hlo_fusion {
   uint32_t index;  // dense in the schedule
   uint32_t node_count, input_count, output_count;
+  uint32_t side_count;  // outputs of another size than the first one's: the last ones
   hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use

@@ -177,6 +177,37 @@ static void spread_values_are_not_memory(void** state) {
   drop(&f);
 }
 
+static void expect_one_fusion(const char* text, uint32_t outputs, uint32_t sides) {
+  fixture_t f;
+  make(text, &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 1);
+  assert_int_equal(fusion_at(&f, 0)->output_count, outputs);
+  assert_int_equal(fusion_at(&f, 0)->side_count, sides);
+  drop(&f);
+}
+
+// What is summed is stored on the way; sums of rows are stored before what is made of the rows.
+static void outputs_have_several_sizes(void** state) {
+  (void)state;
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %e = stablehlo.exponential %x : tensor<96x160xf32>\n"
+      "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  return %e, %s : tensor<96x160xf32>, tensor<96xf32>\n}\n",
+      2, 1);
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %y = stablehlo.divide %x, %b : tensor<96x160xf32>\n"
+      "  return %y, %s : tensor<96x160xf32>, tensor<96xf32>\n}\n",
+      2, 1);
+}
+
 // ---- growth
 
 typedef struct cost {
@@ -253,6 +284,7 @@ int main(void) {
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
       cmocka_unit_test(spread_values_are_not_memory),
+      cmocka_unit_test(outputs_have_several_sizes),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),

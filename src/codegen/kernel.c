@@ -219,6 +219,9 @@ static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling
   }
   double stores = extent_product(tiling, output_digits);
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    bool is_side = i >= hlo_kernel_main_count(kernel);
+    if (is_side && (digit == HLO_TILED_MAX_DIGITS || !(offset->digits >> digit & 1))) continue;
     if (digit == HLO_TILED_MAX_DIGITS) {
       cost += stores;
     } else {
@@ -288,7 +291,7 @@ static uint32_t weaving_digit(const hlo_kernel_t* kernel, const pieces_t* pieces
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   uint32_t woven = space->digit_count;
   while (woven > 0 && space->extents[woven - 1] < 2) --woven;
-  if (woven-- < 2 || !kernel->target->has_masks ||
+  if (woven-- < 2 || !kernel->target->has_masks || kernel->fusion->side_count ||
       kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
     return HLO_TILED_MAX_DIGITS;
   }
@@ -371,7 +374,7 @@ static bool is_worth_cutting(const hlo_kernel_t* kernel) {
 static bool is_column_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count != 1) return false;
   uint32_t lane = kernel->loops[0];
-  for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_tiled_t* root = tiling->outputs[i];
     hlo_dtype_t dtype = kernel->fusion->outputs[i]->type->dtype;
     if (root->kind != HLO_TILED_REDUCE || root->operand_count != 2 ||
@@ -397,10 +400,11 @@ static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
       loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }
   }
-  double stores = extent_product(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
-    double bytes = stores * (double)hlo_dtype_size_bytes(type->dtype);
+    bool is_side = i >= tiling->fusion->output_count - tiling->fusion->side_count;
+    uint64_t digits = is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
+    double bytes = extent_product(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
     work->accessed_bytes += bytes;
     work->distinct_bytes += bytes;
   }
@@ -568,6 +572,10 @@ static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
 
 // Inputs that are read elsewhere than where an output is written cannot share its memory.
 static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  // Side outputs are stored while the rest is still read.
+  for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
+    kernel->shareable[o] = 0;
+  }
   bool is_one_point = !kernel->matmul && kernel->loop_count == 0 && kernel->segment_count == 1;
   if (is_one_point) return;  // everything is read before anything is written
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -583,7 +591,7 @@ static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
 // Whether some output leaves the caches anyway before anyone can read it there.
 static bool has_large_output(const hlo_kernel_t* kernel) {
   const hlo_tile_target_t* tile = &kernel->target->tile;
-  for (uint32_t i = 0; tile->memory_count > 1 && i < kernel->fusion->output_count; ++i) {
+  for (uint32_t i = 0; tile->memory_count > 1 && i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
     double bytes = (double)hlo_type_size_bytes(output->type);
     if (bytes > (double)tile->memories[tile->memory_count - 2].capacity_bytes) return true;
@@ -595,7 +603,7 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
 static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                                pieces_t* pieces) {
   const hlo_tiled_space_t* space = &tiling->spaces[0];
-  if (!kernel->target->has_masks || pieces->count != 1 || space->digit_count < 2 ||
+  if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 || space->digit_count < 2 ||
       space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
     return hlo_ok();
   }
@@ -622,6 +630,14 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   return hlo_ok();
 }
 
+static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!kernel->fusion->side_count) return hlo_ok();
+  const char* refusal = hlo_kernel_refuse_sides(kernel, tiling);
+  // What could run on many threads by itself is not to wait for what cannot.
+  if (!refusal && is_worth_cutting(kernel) && kernel->chunk_count < 2) refusal = "it cannot be cut";
+  return refusal ? refused(kernel->fusion, refusal) : hlo_ok();
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
@@ -644,7 +660,8 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
                         (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
   HLO_TRY(check_pieces(kernel, pieces, scratch));
   choose_chunks(kernel);
-  return choose_split(kernel, first);
+  HLO_TRY(choose_split(kernel, first));
+  return check_sides(kernel, first);
 }
 
 // ---- matrix products
@@ -773,7 +790,7 @@ uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
 
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
   if (!hlo_kernel_reads_values(kernel) || kernel->segment_count != 1 ||
-      hlo_kernel_updates(kernel, output) >= 0) {
+      hlo_kernel_updates(kernel, output) >= 0 || output >= hlo_kernel_main_count(kernel)) {
     return false;
   }
   if (kernel->loop_count == 0) return true;

@@ -265,7 +265,7 @@ static hlo_vir_value_t* emit_output(hlo_emitter_t* e, uint32_t i) {
   return hlo_emit_wide(e, tiled, lanes);
 }
 
-static void store_output(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
+void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   uint32_t number = fusion->input_count + i;
   if (!e->addresses[number]) {
@@ -289,8 +289,9 @@ static void store_output(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value) {
 void hlo_emit_point(hlo_emitter_t* e) {
   const hlo_fusion_t* fusion = e->kernel->fusion;
   hlo_vir_value_t* values[64];
-  for (uint32_t i = 0; i < fusion->output_count; ++i) values[i] = emit_output(e, i);
-  for (uint32_t i = 0; i < fusion->output_count; ++i) store_output(e, i, values[i]);
+  uint32_t count = fusion->output_count - fusion->side_count;
+  for (uint32_t i = 0; i < count; ++i) values[i] = emit_output(e, i);
+  for (uint32_t i = 0; i < count; ++i) hlo_emit_store(e, i, values[i]);
 }
 
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
@@ -304,6 +305,7 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   if (!kernel->is_sweep) emit_ready_reductions(e);
+  hlo_emit_row_sides(e, level);
   if (level == kernel->loop_count) {
     hlo_emit_point(e);
     return;

@@ -3,7 +3,8 @@
 // values, kernel_loop.c opens and closes loops, kernel_index.c makes positions and addresses,
 // kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
 // kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
-// twice, kernel_stride.c lanes a few elements apart, kernel_weave.c a few elements of each lane.
+// twice, kernel_side.c outputs of other sizes, kernel_stride.c lanes a few elements apart,
+// kernel_weave.c a few elements of each lane.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
@@ -149,7 +150,9 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 /// The value with as many lanes as its user has.
 hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
-/// All outputs at the digits' values, and their stores.
+/// Stores output `i` at the digits' values.
+void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
+/// All outputs of the loops at the digits' values, and their stores.
 void hlo_emit_point(hlo_emitter_t* e);
 /// The same as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
@@ -197,6 +200,15 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_
 /// Loops over all digits of a reduction but one; HLO_NO_DIGIT: over all.
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
+
+// ---- side outputs (kernel_side.c)
+
+/// Those of whole rows that are known once the loops before `level` are open.
+void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level);
+/// Those that belong to the reductions, at the digits' values.
+void hlo_emit_reduced_sides(hlo_emitter_t* e, const hlo_sibling_set_t* set);
+/// Whether those of `reduction` can be stored in lanes along the digit.
+bool hlo_sides_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t digit);
 
 // ---- rows that are kept (kernel_keep.c)
 

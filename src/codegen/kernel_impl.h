@@ -64,6 +64,14 @@ typedef struct hlo_point_emitter {
   struct hlo_emitter* emitter;
 } hlo_point_emitter_t;
 
+/// The outputs that the loops over the output's digits store: those before the side outputs.
+static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
+  return kernel->fusion->output_count - kernel->fusion->side_count;
+}
+
+/// Why side outputs cannot be stored by the kernel's loops, which are chosen; NULL: they can.
+const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
+
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
 
 /// Whether a load jumps from lane to lane but is plain along `cross`.

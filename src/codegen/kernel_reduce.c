@@ -179,6 +179,7 @@ static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uin
 // One step of all accumulators with number `u`; inactive lanes contribute nothing.
 static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, bool is_masked) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
+  hlo_emit_reduced_sides(e, set);
   if (is_dot(set->members[0])) {
     for (uint32_t i = 0; i < set->accumulator_count; ++i) {
       accumulate_product(e, &set->accumulators[i], u, is_masked);
@@ -292,7 +293,8 @@ static uint32_t choose_lane_digit(const hlo_emitter_t* e, const hlo_sibling_set_
     uint32_t digit = space->first_digit + i;
     bool is_possible = space->extents[i] > 1;
     for (uint32_t m = 0; m < set->count && is_possible; ++m) {
-      is_possible = can_run_over(e, set->members[m], digit);
+      is_possible = can_run_over(e, set->members[m], digit) &&
+                    hlo_sides_run_over(e, set->members[m], digit);
     }
     int score = plain_loads(e, digit);
     if (is_possible && (best == HLO_NO_DIGIT || score > best_score))

@@ -21,14 +21,14 @@ static hlo_element_address_t accumulator_address(hlo_emitter_t* e, uint32_t outp
 }
 
 static void store_accumulators(hlo_emitter_t* e, hlo_vir_value_t* const* values) {
-  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(e->kernel); ++i) {
     hlo_element_address_t address = accumulator_address(e, i);
     hlo_elementwise_store(e->b, e->kernel->fusion->outputs[i]->type->dtype, values[i], &address);
   }
 }
 
 static void load_accumulators(hlo_emitter_t* e, uint32_t lanes, hlo_vir_value_t** out_values) {
-  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(e->kernel); ++i) {
     hlo_element_address_t address = accumulator_address(e, i);
     out_values[i] =
         hlo_elementwise_load(e->b, e->kernel->fusion->outputs[i]->type->dtype, lanes, &address);
@@ -60,6 +60,7 @@ static void sweep_rows(hlo_emitter_t* e, uint32_t copy, void* context) {
       values[i] = hlo_emit_wide(e, sweep->set.accumulators[i].tiled->operands[0],
                                 hlo_emitter_point_lanes(e));
     }
+    hlo_emit_reduced_sides(e, &sweep->set);
     hlo_reduce_combine(e, &sweep->set, sums, values, sums);
   }
   e->digits[sweep->row_digit] = first;
@@ -82,7 +83,7 @@ static void sweep_finish(hlo_emitter_t* e, uint32_t copy, void* context) {
 void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range) {
   sweep_t sweep = {.set = {.unroll = 0}};
   sweep.space = e->tiling->outputs[0]->reduction;
-  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(e->kernel); ++i) {
     sweep.set.members[sweep.set.count++] = e->tiling->outputs[i];
   }
   hlo_reduce_start(e, &sweep.set, 1);

@@ -334,6 +334,10 @@ static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
 
 hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                                 hlo_tile_kernel_t** out_tile) {
+  if (kernel->fusion->side_count) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: outputs of several sizes",
+                             kernel->fusion->index);
+  }
   hlo_tile_kernel_t* tile = create(kernel, arena);
   HLO_TRY(hlo_arena_status(arena));
   hlo_arena_t scratch;

@@ -757,6 +757,65 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
   wish_split(t, t->output_offsets[i]);
 }
 
+static int64_t extent_of(const hlo_tiling_t* t, uint32_t digit) {
+  return t->digits[digit].low == 0 ? t->digits[digit].end : 0;
+}
+
+// Whether the digits of an offset count through all of so many elements, each of them once.
+static bool counts_through(const hlo_tiling_t* t, const hlo_expr_t* offset, int64_t count) {
+  int64_t reach = 1;
+  for (uint32_t found = 0; found < offset->term_count; ++found) {
+    uint32_t i = 0;
+    while (i < offset->term_count && offset->terms[i].coefficient != reach) ++i;
+    if (i == offset->term_count || offset->terms[i].atom->kind != HLO_EXPR_DIGIT) return false;
+    int64_t extent = extent_of(t, offset->terms[i].atom->number);
+    if (extent < 2) return false;
+    reach *= extent;
+  }
+  return offset->constant == 0 && reach == count;
+}
+
+// The reduction in whose own loops an instance is needed, for each of its points once; NULL: none.
+static const hlo_tiled_t* find_owner(const hlo_tiling_t* t, const hlo_tiled_t* tiled,
+                                     const hlo_expr_t* offset) {
+  uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
+  for (uint32_t i = tiled->number + 1; i < t->instance_count; ++i) {
+    const hlo_tiled_t* reduction = t->instances[i];
+    if (reduction->kind != HLO_TILED_REDUCE || reduction->digits != (offset->digits & outer) ||
+        (offset->digits & ~outer & ~hlo_tiled_space_mask(&t->spaces[reduction->reduction]))) {
+      continue;
+    }
+    bool marks[HLO_TILED_MAX_INSTANCES] = {false};
+    hlo_tiling_mark_needed(t, reduction, marks);
+    if (marks[tiled->number]) return reduction;
+  }
+  return NULL;
+}
+
+// A side output is stored where all its elements are computed anyway.
+static void walk_side(hlo_tiling_t* t, uint32_t i, bool is_final) {
+  const hlo_value_t* value = t->fusion->outputs[i];
+  uint64_t outer = hlo_tiled_space_mask(&t->spaces[0]);
+  for (uint32_t k = 0; k < t->instance_count; ++k) {
+    const hlo_tiled_t* tiled = t->instances[k];
+    bool is_computed = tiled->kind == HLO_TILED_COMPUTE || tiled->kind == HLO_TILED_REDUCE;
+    if (tiled->value != value || !is_computed) continue;
+    const hlo_expr_t* offset =
+        hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, tiled->index);
+    if (!counts_through(t, offset, hlo_type_element_count(value->type)) ||
+        (tiled->digits & ~offset->digits)) {
+      continue;
+    }
+    const hlo_tiled_t* owner = find_owner(t, tiled, offset);
+    if ((offset->digits & ~outer) && !owner) continue;
+    t->outputs[i] = t->instances[k];
+    t->output_offsets[i] = offset;
+    t->output_owners[i] = offset->digits & ~outer ? owner : NULL;
+    return;
+  }
+  if (!t->wish || is_final) refuse(t, "an output is computed nowhere as a whole");
+}
+
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
   hlo_expr_space_init(&t->exprs, t->arena);
   t->digit_count = t->instance_count = 0;
@@ -767,6 +826,7 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   uint32_t outputs = t->fusion->output_count;
   t->outputs = hlo_arena_array(t->arena, outputs, sizeof *t->outputs);
   t->output_offsets = hlo_arena_array(t->arena, outputs, sizeof *t->output_offsets);
+  t->output_owners = hlo_arena_array(t->arena, outputs, sizeof *t->output_owners);
   HLO_TRY(hlo_arena_status(t->arena));
   for (uint32_t i = 0; i < t->space_count; ++i) t->spaces[i].linear = NULL;
   hlo_tiled_space_t* space = &t->spaces[0];
@@ -776,7 +836,9 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
     t->space_count = 1;
   }
   space->linear = make_digits(t, space, 0, ranges);
-  for (uint32_t i = 0; i < outputs && !t->refusal; ++i) walk_output(t, i);
+  uint32_t sides = outputs - t->fusion->side_count;
+  for (uint32_t i = 0; i < sides && !t->refusal; ++i) walk_output(t, i);
+  for (uint32_t i = sides; i < outputs && !t->refusal; ++i) walk_side(t, i, is_final);
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
 }

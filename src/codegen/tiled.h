@@ -78,6 +78,8 @@ typedef struct hlo_tiling {
   hlo_tiled_t* table[256];
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
+  const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops compute it
+                                      // element by element; NULL: loops over the output do
   bool is_small;        // one vector holds the output, whose digits stay whole
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;

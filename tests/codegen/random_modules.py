@@ -157,7 +157,7 @@ class Maker:
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.module = Module()
-        self.pool = []
+        self.pool, self.wanted = [], []
         self.number = 0
         self.limit = self.rng.choice([40, 2000, 2000, 20000, 20000, 200000])
         self.dtypes = self.rng.sample(list(SIZES), self.rng.choice([1, 2, 3, 13]))
@@ -567,20 +567,47 @@ class Maker:
         return (f"({{\n  ^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n    %c{n} = stablehlo.{op} {order} : {scalar}\n"
                 f"    stablehlo.return %c{n} : {scalar}\n  }})")
 
-    def reduce(self):
-        x = self.pick(lambda v: v.shape and v.error is not None)
+    def reduce(self, x=None, dims=None):
+        x = x or self.pick(lambda v: v.shape and v.error is not None)
         if not x:
-            return
-        dims = sorted(self.rng.sample(range(len(x.shape)), self.rng.randrange(1, len(x.shape) + 1)))
+            return None
+        dims = dims or sorted(self.rng.sample(range(len(x.shape)), self.rng.randrange(1, len(x.shape) + 1)))
         found = self.reducer(x, product(x.shape[d] for d in dims))
         if not found:
-            return
+            return None
         first = self.argument(x.dtype, (), tame=x.size is not None)
         shape = [d for i, d in enumerate(x.shape) if i not in dims]
         value = Value(self.name(), x.dtype, shape, *found[1:])
-        self.add(f'{value.name} = "stablehlo.reduce"({x.name}, {first.name}) {self.body(found[0], x.dtype)} '
-                 f'{{dimensions = array<i64: {", ".join(map(str, dims))}>}} : ({x.type}, {first.type}) -> '
-                 f'{value.type}', value, [x, first])
+        return self.add(
+            f'{value.name} = "stablehlo.reduce"({x.name}, {first.name}) {self.body(found[0], x.dtype)} '
+            f'{{dimensions = array<i64: {", ".join(map(str, dims))}>}} : ({x.type}, {first.type}) -> '
+            f'{value.type}', value, [x, first])
+
+    def statistics(self):
+        """Rows or columns beside what is computed of them, over and over, all of it wanted."""
+        rng = self.rng
+        x = self.pick(lambda v: len(v.shape) > 1 and v.error is not None)
+        if not x:
+            return
+        dims = sorted(rng.sample(range(len(x.shape)), rng.randrange(1, len(x.shape) + 1)))
+        kept = [i for i in range(len(x.shape)) if i not in dims]
+        for _ in range(rng.choice([1, 2, 3])):
+            self.pool.append(x)
+            rng.choice([self.unary, self.binary, self.function])()
+            y = self.pool[-1] if self.pool[-1].shape == x.shape and self.pool[-1].error is not None else x
+            total = self.reduce(y, dims)
+            if not total:
+                return
+            back = self.moved("broadcast_in_dim", total, x.shape, "broadcast_dimensions = array<i64"
+                              f"{': ' if kept else ''}{', '.join(map(str, kept))}>")
+            self.wanted += [v for v in (y, total) if rng.random() < 0.6]
+            if back.is_exact and y.is_exact and x.dtype in INTEGERS:
+                x = self.emit(rng.choice(["add", "subtract", "xor"]), [y, back], y.dtype, y.shape)
+            elif y.dtype not in EPSILON or None in (y.size, back.size) or not self.tame_binary(y, back):
+                return
+            else:
+                x = self.pool[-1]
+            self.wanted += [x] if rng.random() < 0.6 else []
 
     def reduce_window(self):
         rng = self.rng
@@ -797,8 +824,8 @@ class Maker:
         kinds = [self.unary] * 2 + [self.function] + [self.binary] * 5 + [self.convert] * 2 + \
             [self.compare, self.select, self.clamp, self.broadcast, self.reshape, self.transpose, self.slice,
              self.reverse, self.pad, self.concatenate, self.iota, self.dynamic_slice, self.update_slice,
-             self.gather, self.reduce, self.reduce, self.reduce_window, self.several_sums, self.dot, self.loop,
-             self.branch]
+             self.gather, self.reduce, self.reduce, self.statistics, self.reduce_window, self.several_sums,
+             self.dot, self.loop, self.branch]
         chosen = kinds if rng.random() < 0.4 else rng.sample(kinds, 8) + [self.binary]
         wanted = rng.choice([1, 2, 4, 8, 16, 30])
         for _ in range(10 * wanted):
@@ -809,6 +836,7 @@ class Maker:
         ends = [v for v in values if v.name not in used]
         results = ends if len(ends) <= 4 or rng.random() < 0.5 else rng.sample(ends, 4)
         results = results[:8] + rng.sample(values, min(len(values), rng.choice([0, 0, 1, 2])))
+        results += [v for v in dict.fromkeys(self.wanted) if v in values and v not in results]
         if results and rng.random() < 0.1:
             results.append(rng.choice(results))
         self.module.results = results or values[-1:]
