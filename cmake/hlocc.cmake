@@ -126,9 +126,10 @@ function(hlo_products)
   add_library(hlocc_all STATIC ${all} ${cli})
   target_link_libraries(hlocc_all PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
-  # What programs that were compiled ahead of time are linked with.
+  # What programs that were compiled ahead of time are linked with; linkers take what is asked for.
   hlo_sources(rt rt)
-  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> ${rt})
+  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> $<TARGET_OBJECTS:hlocc_kernels>
+              $<TARGET_OBJECTS:hlocc_ir> $<TARGET_OBJECTS:hlocc_interp> ${rt})
   target_link_libraries(hlocc_rt PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 
   if(TARGET hlocc_capi)

@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "passes": ["ir", "interp"],
     "spmd": ["passes"],
     "tile": ["ir"],
-    "rt": ["base"],
+    "rt": ["base", "interp"],
     "codegen": ["tile", "passes", "interp", "kernels", "rt"],
     "ffi": ["base"],
     "compiler": ["frontend", "passes", "spmd", "codegen", "interp"],

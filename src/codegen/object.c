@@ -8,6 +8,7 @@
 
 #include "codegen/code.h"
 #include "codegen/elf.h"
+#include "codegen/object_calls.h"
 #include "codegen/standalone_impl.h"
 #include "codegen/unwind.h"
 #include "codegen/x86/x86.h"
@@ -27,6 +28,7 @@ typedef struct writer {
   hlo_elf_t elf;
   uint32_t text, constants, frames, data;               // sections
   uint32_t text_symbol, constants_symbol, data_symbol;  // of the sections
+  uint64_t call_at;  // in the data, of the address of hlo_rt_call(); 0: nothing is called
 } writer_t;
 
 static void put(writer_t* w, uint32_t section, const void* bytes, size_t size_bytes) {
@@ -109,7 +111,7 @@ static hlo_rt_place_t place_of(const writer_t* w, const hlo_place_t* place) {
     case HLO_PLACE_CONSTANT: return (hlo_rt_place_t){HLO_RT_CONSTANT, place->index, 0};
     case HLO_PLACE_TEMPORARY: return (hlo_rt_place_t){HLO_RT_TEMPORARY, 0, place->offset_bytes};
   }
-  return (hlo_rt_place_t){HLO_RT_TEMPORARY, 0, 0};
+  return (hlo_rt_place_t){HLO_RT_NOWHERE, 0, 0};
 }
 
 static uint64_t add_copies(writer_t* w) {
@@ -128,9 +130,58 @@ static uint64_t add_copies(writer_t* w) {
   return start;
 }
 
-static uint64_t add_program(writer_t* w, uint64_t features) {
+// The places of all calls, then their records; where those lie.
+static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
+  uint64_t place = end_of(w, w->data);
+  for (uint32_t i = 0; i < calls->count; ++i) {
+    const hlo_site_t* site = calls->sites[i];
+    for (uint32_t k = 0; k < hlo_site_value_count(site->node, site); ++k) {
+      const hlo_rt_place_t record = place_of(w, &site->places[k]);
+      put(w, w->data, &record, sizeof record);
+    }
+  }
+  uint64_t start = end_of(w, w->data);
+  for (uint32_t i = 0; i < calls->count; ++i) {
+    const hlo_site_t* site = calls->sites[i];
+    const hlo_rt_call_t call = {.site = hlo_site_number(site->node),
+                                .place_count = hlo_site_value_count(site->node, site)};
+    point(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, places), w->data_symbol, place);
+    put(w, w->data, &call, sizeof call);
+    place += call.place_count * sizeof(hlo_rt_place_t);
+  }
+  return start;
+}
+
+// What the program calls; where it lies.
+static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_arena_t* arena,
+                              uint64_t* out_start) {
+  uint64_t text = hlo_elf_align(&w->elf, w->constants, 1), records = add_call_records(w, list);
+  hlo_strbuf_t* constants = &w->elf.sections[w->constants].data;
+  HLO_TRY(hlo_object_calls_print(w->table, list, arena, constants));
+  const hlo_rt_calls_t calls = {.text_bytes = end_of(w, w->constants) - text,
+                                .count = list->count,
+                                .site_limit = w->table->node_count + 1};
+  uint32_t state = hlo_elf_add_section(&w->elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, WORD);
+  w->elf.sections[state].empty_bytes = WORD;
+  uint32_t state_symbol =
+      hlo_elf_add_symbol(&w->elf, "", ELF64_ST_INFO(STB_LOCAL, STT_SECTION), state, 0, 0);
+  uint64_t start = end_of(w, w->data);
+  put(w, w->data, &calls, sizeof calls);
+  point(w, start + offsetof(hlo_rt_calls_t, calls), w->data_symbol, records);
+  point(w, start + offsetof(hlo_rt_calls_t, text), w->constants_symbol, text);
+  point(w, start + offsetof(hlo_rt_calls_t, state), state_symbol, 0);
+  w->call_at = start + offsetof(hlo_rt_calls_t, run);
+  *out_start = start;
+  return hlo_ok();
+}
+
+static hlo_status_t add_program(writer_t* w, uint64_t features, hlo_arena_t* arena,
+                                uint64_t* out_start) {
   const hlo_plan_t* plan = w->plan;
-  uint64_t constants = add_constants(w), copies = add_copies(w);
+  uint64_t constants = add_constants(w), copies = add_copies(w), calls = 0;
+  hlo_object_calls_t list;
+  HLO_TRY(hlo_object_calls_list(w->table, arena, &list));
+  if (list.count) HLO_TRY(add_calls(w, &list, arena, &calls));
   uint64_t saved_bytes = w->code->funcs[0].saved_bytes;
   const hlo_rt_program_t program = {
       .features = features,
@@ -147,7 +198,15 @@ static uint64_t add_program(writer_t* w, uint64_t features) {
   point(w, start + offsetof(hlo_rt_program_t, entry), w->text_symbol,
         w->code->funcs[0].offset_bytes);
   point(w, start + offsetof(hlo_rt_program_t, copies), w->data_symbol, copies);
-  return start;
+  if (list.count) point(w, start + offsetof(hlo_rt_program_t, calls), w->data_symbol, calls);
+  *out_start = start;
+  return hlo_ok();
+}
+
+// A function of the library.
+static uint32_t import(writer_t* w, const char* name) {
+  const uint8_t info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE);
+  return hlo_elf_add_symbol(&w->elf, name, info, SHN_UNDEF, 0, 0);
 }
 
 // NAME_run(arguments, results): goes on in hlo_rt_run(arguments, results, program).
@@ -162,8 +221,7 @@ static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
   if (!name) return;
   const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
   hlo_elf_add_symbol(&w->elf, name, func, w->text, at, sizeof trampoline);
-  uint32_t target = hlo_elf_add_symbol(&w->elf, "hlo_rt_run", ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE),
-                                       SHN_UNDEF, 0, 0);
+  uint32_t target = import(w, "hlo_rt_run");
   hlo_elf_add_relocation(&w->elf, w->text, at + PROGRAM_AT, R_X86_64_PC32, w->data_symbol,
                          (int64_t)program + FROM_NEXT);
   hlo_elf_add_relocation(&w->elf, w->text, at + TARGET_AT, R_X86_64_PLT32, target, FROM_NEXT);
@@ -174,7 +232,10 @@ static hlo_status_t write_object(writer_t* w, uint64_t features, hlo_arena_t* ar
   add_sections(w);
   add_functions(w, arena);
   HLO_TRY(add_frames(w, arena));
-  add_run(w, add_program(w, features), arena);
+  uint64_t program = 0;
+  HLO_TRY(add_program(w, features, arena, &program));
+  add_run(w, program, arena);
+  if (w->call_at) point(w, w->call_at, import(w, "hlo_rt_call"), 0);
   HLO_TRY(hlo_arena_status(arena));
   return hlo_elf_write(&w->elf, out);
 }
@@ -183,7 +244,7 @@ hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* ta
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,
                               hlo_strbuf_t* out_header) {
-  HLO_TRY(hlo_standalone_check(plan, "object file"));
+  HLO_TRY(hlo_standalone_check(plan, "object file", true));
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, target, &code));
   hlo_arena_t arena;

@@ -10,8 +10,8 @@
 
 /// Appends the object and its header (NULL: none) of a planned program whose vector IR is verified.
 /// The function is NAME_run(), as that of C source (standalone.h). The same program, target and
-/// name give the same bytes. errors: UNIMPLEMENTED (the first operation that the library would have
-/// to compute, by name and place; a target without encoder), RESOURCE_EXHAUSTED
+/// name give the same bytes. errors: UNIMPLEMENTED (the first operation that exchanges data with
+/// others, by name and place; a target without encoder), RESOURCE_EXHAUSTED
 hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
                               const hlo_vir_module_t* vir, const hlo_target_t* target,
                               const char* name, hlo_strbuf_t* out_object,

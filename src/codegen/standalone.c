@@ -45,11 +45,19 @@ static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const
   return status;
 }
 
-hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form) {
+// Others must take part in it, and there are none.
+static bool is_exchange(const hlo_node_t* node) {
+  return hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE || !hlo_ref_function(node->op);
+}
+
+hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool may_call) {
   for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      if (needs_library(&sequence->steps[i])) return refuse(plan, sequence->steps[i].node, form);
+      const hlo_step_t* step = &sequence->steps[i];
+      if (needs_library(step) && (!may_call || is_exchange(step->node))) {
+        return refuse(plan, step->node, form);
+      }
     }
   }
   return hlo_ok();
@@ -297,7 +305,7 @@ static hlo_status_t print_all(printer_t* printer, hlo_arena_t* arena, hlo_strbuf
 hlo_status_t hlo_standalone_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
                                   hlo_vir_module_t* vir, const char* name, hlo_strbuf_t* out_source,
                                   hlo_strbuf_t* out_header) {
-  HLO_TRY(hlo_standalone_check(plan, "C source"));
+  HLO_TRY(hlo_standalone_check(plan, "C source", false));
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   printer_t printer = {.plan = plan,

@@ -5,9 +5,10 @@
 
 #include "codegen/plan.h"
 
-/// UNIMPLEMENTED with name and place of the first step that calls the library; `form` is what there
-/// is not: "C source".
-hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form) HLO_MUST_USE;
+/// UNIMPLEMENTED with name and place of the first step that exchanges data with others or, unless
+/// `may_call`, calls the library; `form` is what there is not: "C source".
+hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form,
+                                  bool may_call) HLO_MUST_USE;
 /// `name` with what C does not allow replaced; NULL when memory is out.
 const char* hlo_standalone_identifier(const char* name, hlo_arena_t* arena);
 /// The header that declares NAME_run(); `usage`: lines of comment on how to build with it.

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/threads.h"
 
 enum { ALIGNMENT = 64 };
@@ -83,33 +84,35 @@ static int32_t parallel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel
   return hlo_pool_parallel_for(the_pool(), chunk_count, run_chunk, &chunks);
 }
 
-static void* address_of(const hlo_frame_t* frame, const hlo_rt_program_t* program,
-                        const hlo_rt_place_t* place) {
-  switch ((hlo_rt_place_kind_t)place->kind) {
-    case HLO_RT_BUFFER: return frame->buffers[place->index];
-    case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[place->index];
-    case HLO_RT_TEMPORARY: return frame->temporaries + place->offset_bytes;
-  }
-  return NULL;
-}
-
 static void fill(uint8_t* to, const uint8_t* element, uint64_t width, uint64_t size_bytes) {
   for (uint64_t i = 0; i < size_bytes; i += width) memcpy(to + i, element, width);
 }
 
-static int32_t call_kernel(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
-  (void)buffers;
-  const hlo_rt_program_t* program = frame->program;
-  if (site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
-  const hlo_rt_copy_t* copy = &program->copies[site - program->first_copy];
-  void* to = address_of(frame, program, &copy->to);
+static void run_copy(const hlo_frame_t* frame, const hlo_rt_copy_t* copy) {
+  void* to = hlo_rt_address(frame, &copy->to);
   if (copy->element_bytes) {
     fill(to, copy->element, copy->element_bytes, copy->size_bytes);
-  } else {
-    const void* from = address_of(frame, program, &copy->from);
-    if (from != to) memcpy(to, from, copy->size_bytes);
+    return;
   }
+  const void* from = hlo_rt_address(frame, &copy->from);
+  if (from != to) memcpy(to, from, copy->size_bytes);
+}
+
+static int32_t call_kernel(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+  const hlo_rt_program_t* program = frame->program;
+  if (site < program->first_copy) {
+    return program->calls ? program->calls->run(frame, site, buffers) : HLO_KERNEL_ERROR;
+  }
+  if (site - program->first_copy >= program->copy_count) return HLO_KERNEL_ERROR;
+  run_copy(frame, &program->copies[site - program->first_copy]);
   return HLO_KERNEL_DONE;
+}
+
+static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
+                       void* argument) {
+  (void)frame;
+  const hlo_parallel_t parallel = hlo_parallel_on_pool(the_pool());
+  hlo_parallel_for(&parallel, chunk_count, chunk, argument);
 }
 
 static int32_t check_failed(hlo_frame_t* frame, uint32_t site, int64_t found, int64_t limit) {
@@ -121,7 +124,8 @@ static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION
                                            .size_bytes = sizeof(hlo_runtime_table_t),
                                            .parallel_for = parallel_for,
                                            .call_kernel = call_kernel,
-                                           .check_failed = check_failed};
+                                           .check_failed = check_failed,
+                                           .kernel_for = kernel_for};
 
 // ---- one run -----------------------------------------------------------------------------------
 

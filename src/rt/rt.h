@@ -6,13 +6,14 @@
 
 #include "base/kernel_abi.h"
 
-enum { HLO_RT_ABI_VERSION = 1, HLO_RT_ELEMENT_BYTES = 16 };
+enum { HLO_RT_ABI_VERSION = 2, HLO_RT_ELEMENT_BYTES = 16 };
 
-/// Where a copy reads or writes.
+/// Where a copy or a call reads or writes; a token is nowhere.
 typedef enum hlo_rt_place_kind {
   HLO_RT_BUFFER,     // argument or result `index`, results behind the arguments
   HLO_RT_CONSTANT,   // constant `index`
   HLO_RT_TEMPORARY,  // at offset_bytes of the temporaries
+  HLO_RT_NOWHERE,
 } hlo_rt_place_kind_t;
 
 typedef struct hlo_rt_place {
@@ -28,12 +29,30 @@ typedef struct hlo_rt_copy {
   uint8_t element[HLO_RT_ELEMENT_BYTES];
 } hlo_rt_copy_t;
 
+/// An operation that the library computes.
+typedef struct hlo_rt_call {
+  const hlo_rt_place_t* places;  // operands, results, captures of its regions
+  uint32_t site, place_count;    // site: its number
+} hlo_rt_call_t;
+
+/// What a program calls besides copies. `run` is hlo_rt_call(): only programs that have calls ask
+/// for it, so that only they are linked with what it needs.
+typedef struct hlo_rt_calls {
+  int32_t (*run)(hlo_frame_t* frame, uint32_t site, void* const* buffers);
+  const hlo_rt_call_t* calls;
+  const char* text;  // a module with one function, whose nodes are the calls, in order
+  uint64_t text_bytes;
+  void** state;  // the library's own, NULL at first
+  uint32_t count, site_limit;  // site numbers are below
+} hlo_rt_calls_t;
+
 /// One program, constant. frame->program points at it, so the constants are first, where the code
 /// looks for them (codegen/sites.h).
 typedef struct hlo_rt_program {
   const void* const* constants;
   hlo_kernel_entry_t entry;
   const hlo_rt_copy_t* copies;
+  const hlo_rt_calls_t* calls;  // NULL: none
   uint64_t features;  // of hlo_cpu_t, that the code may use
   uint64_t temporary_bytes, saved_bytes;
   uint32_t abi_version;  // HLO_RT_ABI_VERSION
@@ -54,5 +73,20 @@ typedef enum hlo_rt_answer {
 /// is worth threads starts as many as HLOCC_NUM_THREADS says, else one for each core.
 /// Returns an hlo_rt_answer_t. threads: safe
 int hlo_rt_run(const void* const* arguments, void* const* results, const hlo_rt_program_t* program);
+
+/// Runs one of the calls of frame->program; buffers NULL: its places. DONE or ERROR.
+/// threads: safe
+int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers);
+
+static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_place_t* place) {
+  const hlo_rt_program_t* program = (const hlo_rt_program_t*)frame->program;
+  switch ((hlo_rt_place_kind_t)place->kind) {
+    case HLO_RT_BUFFER: return frame->buffers[place->index];
+    case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[place->index];
+    case HLO_RT_TEMPORARY: return frame->temporaries + place->offset_bytes;
+    case HLO_RT_NOWHERE: break;
+  }
+  return NULL;
+}
 
 #endif  // HLO_RT_RT_H_

@@ -23,6 +23,9 @@ TOOL = LIBRARY = None
 CC = next((cc for cc in [os.environ.get("HLOCC_CC"), "cc", "gcc", "clang"] if cc and shutil.which(cc)), None)
 PROGRAMS = """exp_1e6 sum_all_1e6 gelu_layernorm_1e3 matmul_f32_256 while_1e4_vec100 add_100_args
     conv_depthwise3x3 scan_1e4_matvec16""".split()
+# Those that call the library: sorts, linear algebra, FFT, scatters, in loops too.
+CALLING = """argsort_1e6 cholesky_256 eigh_256 fft_2e18_c64 inv_256 scatter_add_1e6_scalars
+    topk32_1024x4096""".split()
 
 # A constant that is read, one that a result is, one that memory is only filled with, a scalar result.
 CONSTANTS = """
@@ -40,16 +43,31 @@ module @constants { func.func public @main(%a: tensor<300xf32>, %b: tensor<5000x
   return %sum, %ones, %table, %total : tensor<300xf32>, tensor<9000xi32>, tensor<200xi32>, tensor<i32>
 } }
 """
-SORT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %b = "stablehlo.sort"(%a) ({
-  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-    %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+# In a loop, with a comparator that uses a value from outside; the same operand twice.
+SORT = """func.func @main(%a: tensor<40xf32>, %p: tensor<f32>) -> (tensor<40xf32>, tensor<40xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %u = %a, %v = %a) : tensor<i32>, tensor<40xf32>, tensor<40xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
-  }) {dimension = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-  return %b : tensor<4xf32>
+  } do {
+    %s:2 = "stablehlo.sort"(%u, %u) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %q: tensor<f32>, %t: tensor<f32>):
+      %m = stablehlo.multiply %x, %p : tensor<f32>
+      %n = stablehlo.multiply %y, %p : tensor<f32>
+      %c = stablehlo.compare LT, %m, %n : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<40xf32>, tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>)
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %w = stablehlo.add %s#1, %v : tensor<40xf32>
+    stablehlo.return %next, %w, %s#0 : tensor<i32>, tensor<40xf32>, tensor<40xf32>
+  }
+  return %r#1, %r#2 : tensor<40xf32>, tensor<40xf32>
 }
 """
-FORMATS = {"f32": ("f", "<f4"), "s32": ("i", "<i4"), "u32": ("I", "<u4")}
+FORMATS = {"f32": ("f", "<f4"), "c64": ("f", "<c8"), "s32": ("i", "<i4"), "u32": ("I", "<u4")}
 
 # Calls the program on the files 0.arg, 1.arg ..., twice on two threads at once, and writes 0.res ...
 MAIN = """
@@ -168,6 +186,13 @@ class AheadOfTime(unittest.TestCase):
                 self.compare(ROOT / "tests/programs/one-device" / f"{name}.mlirbc", ".o")
 
     @unittest.skipUnless(CC, "needs a C compiler to link with")
+    def test_calls(self):
+        self.compare(self.write(SORT), ".o")
+        for name in CALLING:
+            with self.subTest(name):
+                self.compare(ROOT / "tests/programs/one-device" / f"{name}.mlirbc", ".o")
+
+    @unittest.skipUnless(CC, "needs a C compiler to link with")
     def test_lesser_processor(self):
         with unittest.mock.patch.dict(os.environ, HLOCC_CPU="avx2"):
             self.compare(ROOT / "tests/programs/one-device/gelu_layernorm_1e3.mlirbc", ".o")
@@ -192,6 +217,19 @@ class AheadOfTime(unittest.TestCase):
             self.assertEqual(total.value, 1e6)
             _ctypes.dlclose(library._handle)  # its threads end with it
 
+    @unittest.skipUnless(CC, "needs a C compiler to link with")
+    def test_shared_calls(self):
+        path = self.folder / "sort.so"
+        self.assertEqual(compiled(self.write(SORT), path), (0, ""))
+        numbers, sign = (ctypes.c_float * 40)(*range(40)), ctypes.c_float(-1)
+        results = [(ctypes.c_float * 40)() for _ in range(2)]
+        for _ in range(2):
+            library = ctypes.CDLL(str(path))
+            addresses = [(ctypes.c_void_p * 2)(*map(ctypes.addressof, v)) for v in ((numbers, sign), results)]
+            self.assertEqual(library.sort_run(*addresses), 0)
+            self.assertEqual(list(results[1]), [78.0 - i for i in range(40)])
+            _ctypes.dlclose(library._handle)  # with what it has read of its calls
+
     def test_bytes(self):
         path = ROOT / "tests/programs/one-device/scan_1e4_matvec16.mlirbc"
         objects = []
@@ -203,11 +241,10 @@ class AheadOfTime(unittest.TestCase):
         self.assertNotIn(str(ROOT).encode(), objects[0])
 
     def test_refused(self):
-        for suffix, form in ((".o", "object file"), (".so", "object file"), (".c", "C source")):
-            code, text = compiled(self.write(SORT), self.folder / f"sort{suffix}")
-            self.assertEqual(code, 1)
-            self.assertIn(f"program.mlir:2:8: stablehlo.sort: no {form} that stands alone", text)
-            self.assertFalse((self.folder / f"sort{suffix}").exists())
+        code, text = compiled(self.write(SORT), self.folder / "sort.c")
+        self.assertEqual(code, 1)
+        self.assertIn("program.mlir:10:12: stablehlo.sort: no C source that stands alone", text)
+        self.assertFalse((self.folder / "sort.c").exists())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that programs compiled ahead of time leave to the library (sorts, scatters, FFT, linear
+// algebra): their module is read from its text when the first of them is called, and each is the
+// reference function of its node. A program without such calls is not linked with any of this.
+#include <string.h>
+
+#include "base/mem.h"
+#include "interp/node_callers.h"
+#include "ir/captures.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "rt/rt.h"
+
+typedef struct call {
+  const hlo_node_t* node;  // NULL: no call has this number
+  const hlo_rt_call_t* record;
+  uint32_t capture_count;
+  const hlo_value_t** captures;
+} call_t;
+
+typedef struct state {
+  struct state* next;
+  hlo_arena_t arena;
+  hlo_module_t* module;
+  hlo_interp_program_t* program;
+  hlo_node_callers_t callers;
+  call_t* calls;  // by site number
+} state_t;
+
+// All there are, to be released when the library is closed.
+static _Atomic(state_t*) g_states;
+
+static void state_release(state_t* state) {
+  hlo_node_callers_deinit(&state->callers);
+  hlo_interp_program_release(state->program);
+  hlo_module_release(state->module);
+  hlo_arena_deinit(&state->arena);
+  hlo_mem_free(state);
+}
+
+__attribute__((destructor)) static void release_states(void) {
+  state_t* state = atomic_exchange(&g_states, NULL);
+  while (state) {
+    state_t* next = state->next;
+    state_release(state);
+    state = next;
+  }
+}
+
+static hlo_status_t add_call(state_t* state, const hlo_rt_call_t* record, const hlo_node_t* node) {
+  call_t* call = &state->calls[record->site];
+  *call = (call_t){.node = node, .record = record};
+  HLO_TRY(hlo_node_captures(node, &state->arena, &call->capture_count, &call->captures));
+  uint32_t count = node->operand_count + node->result_count + call->capture_count;
+  if (count != record->place_count) {
+    return hlo_status_create(HLO_STATUS_INTERNAL, "call %u has other operands", record->site);
+  }
+  if (count > state->callers.value_limit) state->callers.value_limit = count;
+  return hlo_ok();
+}
+
+static hlo_status_t read_calls(state_t* state, const hlo_rt_calls_t* calls, hlo_diag_t* diag) {
+  HLO_TRY(hlo_parse_module(calls->text, calls->text_bytes, "program", diag, &state->module));
+  HLO_TRY(hlo_module_verify(state->module, diag));
+  HLO_TRY(hlo_interp_program_create(state->module, &state->program));
+  const hlo_func_t* func = hlo_module_find_func(state->module, "calls");
+  state->calls = hlo_arena_array(&state->arena, calls->site_limit, sizeof *state->calls);
+  HLO_TRY(hlo_arena_status(&state->arena));
+  state->callers = (hlo_node_callers_t){.program = state->program, .func = func};
+  const hlo_node_t* node = func && func->body ? func->body->first : NULL;
+  for (uint32_t i = 0; i < calls->count; ++i, node = node->next) {
+    if (!node) return hlo_status_create(HLO_STATUS_INTERNAL, "calls are missing");
+    HLO_TRY(add_call(state, &calls->calls[i], node));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t state_create(const hlo_rt_calls_t* calls, state_t** out_state) {
+  state_t* state = hlo_mem_alloc_zeroed(sizeof *state);
+  if (!state) return hlo_status_out_of_memory(sizeof *state);
+  hlo_arena_init(&state->arena, 0);
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, NULL, NULL, 0);
+  hlo_status_t status = read_calls(state, calls, &diag);
+  hlo_diag_deinit(&diag);
+  if (!hlo_status_is_ok(status)) {
+    state_release(state);
+    return status;
+  }
+  *out_state = state;
+  return hlo_ok();
+}
+
+// acquire and release: a state as the thread that made it left it. Of two that are made at once the
+// first stays.
+static hlo_status_t find_state(const hlo_rt_calls_t* calls, state_t** out_state) {
+  _Atomic(void*)* slot = (_Atomic(void*)*)calls->state;
+  *out_state = atomic_load_explicit(slot, memory_order_acquire);
+  if (*out_state) return hlo_ok();
+  state_t* state = NULL;
+  HLO_TRY(state_create(calls, &state));
+  void* other = NULL;
+  if (!atomic_compare_exchange_strong(slot, &other, state)) {
+    state_release(state);
+    *out_state = other;
+    return hlo_ok();
+  }
+  state->next = atomic_load(&g_states);
+  while (!atomic_compare_exchange_weak(&g_states, &state->next, state)) {
+  }
+  *out_state = state;
+  return hlo_ok();
+}
+
+static hlo_status_t run(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+  const hlo_rt_program_t* program = frame->program;
+  state_t* state = NULL;
+  HLO_TRY(find_state(program->calls, &state));
+  const call_t* call = site < program->calls->site_limit ? &state->calls[site] : NULL;
+  if (!call || !call->node) return hlo_status_create(HLO_STATUS_INTERNAL, "no call %u", site);
+  hlo_node_caller_t* caller = NULL;
+  HLO_TRY(hlo_node_callers_take(&state->callers, &caller));
+  if (!buffers) {
+    for (uint32_t i = 0; i < call->record->place_count; ++i) {
+      caller->addresses[i] = hlo_rt_address(frame, &call->record->places[i]);
+    }
+    buffers = caller->addresses;
+  }
+  return hlo_node_callers_run(&state->callers, caller, frame, call->node, call->capture_count,
+                              call->captures, buffers);
+}
+
+int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers) {
+  hlo_status_t status = run(frame, site, buffers);
+  bool is_ok = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  return is_ok ? HLO_KERNEL_DONE : HLO_KERNEL_ERROR;
+}
