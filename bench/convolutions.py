@@ -68,6 +68,10 @@ LAYERS = [
     Layer("dcgan_up_4x4s2", (8, 16, 16, 256), (4, 4), 128, 2, kind="transposed"),
     Layer("conv3x3_bf16", (8, 56, 56, 64), (3, 3), 64, dtype="bfloat16"),
     Layer("conv1x1_bf16", (8, 28, 28, 256), (1, 1), 256, dtype="bfloat16"),
+    Layer("conv3x3_int8", (8, 56, 56, 64), (3, 3), 64, dtype="int8"),
+    Layer("conv1x1_int8", (8, 28, 28, 256), (1, 1), 256, dtype="int8"),
+    Layer("conv3x3_bf16_dx", (8, 56, 56, 64), (3, 3), 64, dtype="bfloat16", of="dx"),
+    Layer("conv3x3_bf16_dw", (8, 56, 56, 64), (3, 3), 64, dtype="bfloat16", of="dw"),
     Layer("resnet_stem_dw", (8, 112, 112, 3), (7, 7), 64, 2, of="dw"),
     Layer("resnet_3x3_64_dx", (8, 56, 56, 64), (3, 3), 64, of="dx"),
     Layer("resnet_3x3_64_dw", (8, 56, 56, 64), (3, 3), 64, of="dw"),
@@ -126,9 +130,11 @@ def convolve(layer, x, w):
     strides = [layer.stride] * layer.space
     if layer.kind == "transposed":
         return lax.conv_transpose(x, w, strides, layer.padding, dimension_numbers=numbers)
+    sums = np.int32 if layer.dtype == "int8" else None
     return lax.conv_general_dilated(x, w, strides, layer.padding, dimension_numbers=numbers,
                                     rhs_dilation=[layer.dilation] * layer.space,
-                                    feature_group_count=groups_of(layer)[0])
+                                    feature_group_count=groups_of(layer)[0],
+                                    preferred_element_type=sums)
 
 
 def jax_function(layer):
@@ -206,14 +212,15 @@ def measure(layer, jax, devices, options):
     function, shapes = jax_function(layer)
     random = np.random.default_rng(7)
     dtype = jax.numpy.dtype(layer.dtype)
-    host = [random.normal(size=s).astype(np.float32).astype(dtype) for s in shapes]
+    scale = 40 if layer.dtype == "int8" else 1
+    host = [(random.normal(size=s) * scale).astype(np.float32).astype(dtype) for s in shapes]
     runs, results = {}, {}
     for column, device in devices.items():
         arguments = [jax.device_put(a, device) for a in host]
         code = jax.jit(function).lower(*arguments).compile()
         results[column] = np.asarray(code(*arguments)).astype(np.float64)
         runs[column] = lambda code=code, arguments=arguments: code(*arguments).block_until_ready()
-    if "torch" in options.columns:
+    if "torch" in options.columns and layer.dtype != "int8":
         runs["torch"] = torch_function(layer, host)
     times = {column: [] for column in runs}
     for _ in range(options.rounds):
@@ -241,13 +248,13 @@ def parse_arguments():
 
 def print_row(layer, row, options):
     if not options.table:
-        for column in options.columns.split(","):
+        for column in (c for c in options.columns.split(",") if c in row):
             print(json.dumps({"program": layer.name, "column": column, "min_s": row[column]}),
                   flush=True)
         return
     ratios = [f"{other} {row[other] / row['hlocc']:6.2f}x" for other in ("xla", "torch")
               if other in row and "hlocc" in row]
-    cells = [f"{c} {row[c] * 1e6:9.1f}" for c in options.columns.split(",")]
+    cells = [f"{c} {row.get(c, np.nan) * 1e6:9.1f}" for c in options.columns.split(",")]
     print(f"{layer.name:24}", *cells, *ratios, f"{row.get('difference', 0):8.1e}", flush=True)
 
 

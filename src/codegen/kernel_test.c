@@ -867,8 +867,11 @@ static void test_random_convolutions(void** state) {
                                           {"bf01", "oi01", "bf01"},
                                           {"f01b", "i01o", "01bf"},
                                           {"01bf", "01oi", "01bf"}};
-  static const int64_t groups_of[] = {1, 1, 3, 17, 20}, per_group[] = {1, 1, 2, 4, 3, 5, 18};
-  static const char* const dtypes[] = {"f32", "f32", "bf16", "f64", "f16", "i32"};
+  static const int64_t groups_of[] = {1, 1, 3, 17, 20}, per_group[] = {1, 1, 2, 4, 9, 12, 18};
+  static const char* const dtypes[][3] = {
+      {"f32", "f32", "f32"},   {"f32", "f32", "f32"}, {"bf16", "bf16", "bf16"},
+      {"bf16", "bf16", "f32"}, {"f64", "f64", "f64"}, {"f16", "f16", "f16"},
+      {"i32", "i32", "i32"},   {"i8", "i8", "i32"},   {"ui8", "i8", "i32"}};
   for (int round = 0; round < 60; ++round) {
     place_t places[2] = {random_place(), random_place()};
     const char* const* order = orders[below(5)];
@@ -879,10 +882,10 @@ static void test_random_convolutions(void** state) {
     int64_t rhs[] = {in, out * groups}, result[] = {batch, out * groups};
     if (batch * out * groups * places[0].output * places[1].output == 1) continue;
     char texts[3][64] = {"", "", ""}, numbers[64], window[256];
-    const char* dtype = dtypes[below(6)];
-    append_shape(texts[0], order[0], places, 0, lhs, dtype);
-    append_shape(texts[1], order[1], places, 1, rhs, dtype);
-    append_shape(texts[2], order[2], places, 2, result, dtype);
+    uint32_t kind = below(sizeof dtypes / sizeof *dtypes);
+    append_shape(texts[0], order[0], places, 0, lhs, dtypes[kind][0]);
+    append_shape(texts[1], order[1], places, 1, rhs, dtypes[kind][1]);
+    append_shape(texts[2], order[2], places, 2, result, dtypes[kind][2]);
     snprintf(numbers, sizeof numbers, "[%c,%c,%c,%c]x[%c,%c,%c,%c]->[%c,%c,%c,%c]", order[0][0],
              order[0][1], order[0][2], order[0][3], order[1][0], order[1][1], order[1][2],
              order[1][3], order[2][0], order[2][1], order[2][2], order[2][3]);

@@ -11,6 +11,8 @@
 enum {
   MAX_SPACE = 8,
   MAX_REPEAT = 8,
+  LEAST_PLACES = 8,  // of the output, for which weights are packed
+  LEAST_GROUPS = 2,
   FAR = INT32_MAX,
   MAX_EDGE_ROWS = 4,  // of the output, each with code of its own
 };
@@ -25,7 +27,9 @@ typedef struct convolution {
   int64_t lhs_dilation[MAX_SPACE], rhs_dilation[MAX_SPACE];
   bool is_reversed[MAX_SPACE];
   int64_t feature_groups, batch_groups, groups;
-  hlo_dtype_t dtype;
+  hlo_dtype_t dtype;  // of products and sums
+  int64_t group;      // input features that are multiplied in one lane
+  bool is_flipped;    // bytes whose signs are turned then
 } convolution_t;
 
 static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
@@ -76,6 +80,7 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
   c->batch_groups = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
   c->groups = c->feature_groups * c->batch_groups;
   c->dtype = hlo_dot_compute_dtype(c->lhs->dtype, c->rhs->dtype, c->out->dtype);
+  c->group = 1;
   return hlo_elementwise_supports_dtype(c->dtype);
 }
 
@@ -133,7 +138,24 @@ static bool has_channels_last(const convolution_t* c) {
 
 // Whether the input's elements are converted where they are used, rather than copied before.
 static bool is_converted_late(const convolution_t* c) {
+  if (c->group > 1) return !c->is_flipped && c->rhs->dims[c->rhs_in] % c->group == 0;
   return c->lhs->dtype == c->dtype || (channel_repeat(c) && has_channels_last(c));
+}
+
+// Several features at a time where they are neighbours, and weights are packed for many places.
+static void choose_group(convolution_t* c, const hlo_target_t* target) {
+  int64_t features = c->rhs->dims[c->rhs_in], outputs = c->out->dims[c->out_feature];
+  if (!target || !is_last(c, c->out_feature) || channel_repeat(c) ||
+      c->lhs_feature + 1 != c->lhs->rank ||
+      hlo_type_element_count(c->out) < LEAST_PLACES * outputs) {
+    return;
+  }
+  double depth = (double)hlo_type_element_count(c->rhs) / (double)outputs;
+  int64_t group = hlo_matmul_group_of(target, c->node, c->dtype, depth);
+  bool is_padded = features % group != 0;
+  if (features < LEAST_GROUPS * group || (is_padded && c->feature_groups > 1)) return;
+  c->group = group;
+  c->is_flipped = group > 1 && c->dtype != HLO_DTYPE_F32 && c->lhs->dtype == c->rhs->dtype;
 }
 
 // Whether rows of the output, which the tiles are made of, are places of that dimension.
@@ -183,6 +205,7 @@ static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
   start_padding(c->lhs, lhs);
   start_padding(c->rhs, rhs);
   lhs->is_used = !is_converted_late(c);
+  lhs->to[c->lhs_feature] = (lhs->to[c->lhs_feature] + c->group - 1) / c->group * c->group;
   for (uint32_t s = 0; s < c->space; ++s) {
     uint32_t i = c->lhs_space[s], k = c->rhs_space[s];
     int64_t dilation = c->lhs_dilation[s];
@@ -387,12 +410,14 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
   uint32_t lhs = m->is_window_in_lanes ? HLO_MATMUL_B : HLO_MATMUL_A, rhs = 1 - lhs;
   m->padding[lhs] = lhs_padding;
   m->padding[rhs] = rhs_padding;
-  m->operands[lhs] = (hlo_matmul_operand_t){.node_operand = 0,
-                                            .dtype = lhs_padding.is_used ? c->dtype : c->lhs->dtype,
-                                            .first = first_of_lhs(c, &lhs_padding, &strides)};
-  m->operands[rhs] = (hlo_matmul_operand_t){.node_operand = 1,
-                                            .dtype = rhs_padding.is_used ? c->dtype : c->rhs->dtype,
-                                            .first = first_of_rhs};
+  m->operands[lhs] = (hlo_matmul_operand_t){
+      .node_operand = 0,
+      .dtype = lhs_padding.is_used && c->group == 1 ? c->dtype : c->lhs->dtype,
+      .first = first_of_lhs(c, &lhs_padding, &strides)};
+  m->operands[rhs] = (hlo_matmul_operand_t){
+      .node_operand = 1,
+      .dtype = rhs_padding.is_used && c->group == 1 ? c->dtype : c->rhs->dtype,
+      .first = first_of_rhs};
   return true;
 }
 
@@ -403,13 +428,17 @@ bool hlo_convolution_supports(const hlo_node_t* node) {
   return read(node, &c) && make_loops(&c, &m, &output);
 }
 
-hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
+hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* target,
+                                        hlo_tiled_space_t* space) {
   convolution_t c;
   hlo_matmul_loops_t output;
-  if (!read(m->contraction.node, &c) || !make_loops(&c, m, &output)) {
+  bool is_known = read(m->contraction.node, &c);
+  if (is_known) choose_group(&c, target);
+  if (!is_known || !make_loops(&c, m, &output)) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a convolution of this form");
   }
   m->contraction.dtype = c.dtype;
+  m->group = (uint32_t)c.group;
   space->digit_count = output.count;
   space->element_count = hlo_type_element_count(c.out);
   for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;

@@ -223,7 +223,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   m->repeat = 1;
   m->is_convolution = node->op == HLO_OP_convolution;
   if (m->is_convolution) {
-    HLO_TRY(hlo_convolution_make_loops(m, out_space));
+    HLO_TRY(hlo_convolution_make_loops(m, kernel->target, out_space));
   } else {
     if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
     HLO_TRY(make_loops(m, out_space));
@@ -458,9 +458,10 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
     elements *= (double)padding->to[i];
     if (i + 1 < padding->rank) padding->line_count *= padding->to[i];
   }
-  if (elements * m->element_bytes > (double)MAX_SCRATCH) return refused("too large to pad");
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
+  if (elements * (double)bytes > (double)MAX_SCRATCH) return refused("too large to pad");
   padding->offset_bytes = m->scratch_bytes;
-  m->scratch_bytes += (size_t)round_up((int64_t)elements * m->element_bytes, CACHE_LINE);
+  m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, CACHE_LINE);
   return hlo_ok();
 }
 

@@ -65,8 +65,8 @@ typedef struct hlo_matmul_operand {
   size_t offset_bytes;
 } hlo_matmul_operand_t;
 
-/// A copy of a convolution's operand in the type of the sums, with zeros around and between its
-/// elements, so that no place of the window is outside.
+/// A copy of a convolution's operand in the type that it is multiplied in, with zeros around and
+/// between its elements, so that no place of the window is outside. Of bytes, signs are turned too.
 typedef struct hlo_matmul_padding {
   bool is_used;
   uint32_t rank;
@@ -153,7 +153,7 @@ bool hlo_matmul_supports(const hlo_node_t* node);
 bool hlo_convolution_supports(const hlo_node_t* node);
 /// The loops of a convolution: output places and features, and those along window and input
 /// features. errors: UNIMPLEMENTED
-hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul,
+hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
                                         hlo_tiled_space_t* space) HLO_MUST_USE;
 /// The matrix product among the members; NULL: none.
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
@@ -167,7 +167,11 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
                                uint32_t lanes) HLO_MUST_USE;
 
-/// Whether elements are multiplied in groups; the innermost contracting loop then runs over groups.
+/// Elements that one instruction multiplies in a lane; 1: there is none. sums: the type of sums,
+/// depth: their length.
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+                             double depth);
+/// Whether elements are multiplied in groups, which convolutions have decided before; the innermost contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Whether an operand's groups are whole in place.
 bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);

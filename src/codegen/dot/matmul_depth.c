@@ -45,7 +45,8 @@ static hlo_vir_value_t* load_a(const product_t* p, const tile_t* tile, const ste
     hlo_vir_value_t* splat =
         hlo_vir_emit(b, HLO_VIR_load_splat, type,
                      (uint32_t)__builtin_ctzll((uint64_t)bytes_of(p, 0)), offset, 2, operands);
-    return p->m->operands[HLO_MATMUL_A].is_packed ? splat : hlo_matmul_flip(p->m, b, splat);
+    bool is_copied = p->m->operands[HLO_MATMUL_A].is_packed || p->m->padding[HLO_MATMUL_A].is_used;
+    return is_copied ? splat : hlo_matmul_flip(p->m, b, splat);
   }
   hlo_element_address_t address = {
       .base = tile->a, .index = step->index[HLO_MATMUL_A], .offset_bytes = offset};

@@ -36,30 +36,31 @@ static bool is_byte(hlo_dtype_t dtype) {
   return dtype == HLO_DTYPE_S8 || dtype == HLO_DTYPE_U8;
 }
 
-static bool is_byte_product(const hlo_matmul_t* m) {
-  return is_byte(m->operands[HLO_MATMUL_A].dtype) && is_byte(m->operands[HLO_MATMUL_B].dtype);
+static bool is_byte_product(const hlo_node_t* node) {
+  return is_byte(hlo_node_operand_type(node, 0)->dtype) &&
+         is_byte(hlo_node_operand_type(node, 1)->dtype);
 }
 
 // Sums in 32 bits are those of the result's type: they wrap around alike, or never do.
-static bool is_exact_in_s32(const hlo_matmul_t* m) {
-  hlo_dtype_t result = m->contraction.node->results[0].type->dtype;
+static bool is_exact_in_s32(const hlo_node_t* node, double depth) {
+  hlo_dtype_t result = node->results[0].type->dtype;
   if (!hlo_dtype_is_integer(result)) return false;
   if (hlo_dtype_size_bytes(result) <= sizeof(int32_t)) return true;
-  double largest = 1;
-  for (uint32_t i = 0; i < m->depth_count; ++i) largest *= (double)m->depth[i].extent;
-  for (uint32_t side = 0; side < 2; ++side) {
-    largest *= m->operands[side].dtype == HLO_DTYPE_S8 ? 128 : 255;
+  double largest = depth;
+  for (uint32_t i = 0; i < 2; ++i) {
+    largest *= hlo_node_operand_type(node, i)->dtype == HLO_DTYPE_S8 ? 128 : 255;
   }
   return largest <= INT32_MAX;
 }
 
-static uint32_t group_of(const hlo_matmul_t* m, const hlo_target_t* target) {
-  hlo_dtype_t a = m->operands[HLO_MATMUL_A].dtype, b = m->operands[HLO_MATMUL_B].dtype;
-  if (target->has_dot_u8s8 && is_byte_product(m) && is_exact_in_s32(m)) {
+uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+                             double depth) {
+  hlo_dtype_t a = hlo_node_operand_type(node, 0)->dtype, b = hlo_node_operand_type(node, 1)->dtype;
+  if (target->has_dot_u8s8 && is_byte_product(node) && is_exact_in_s32(node, depth)) {
     return GROUP_BYTES / sizeof(int8_t);
   }
   if (target->has_dot_bf16 && a == HLO_DTYPE_BF16 && b == HLO_DTYPE_BF16 &&
-      m->dtype == HLO_DTYPE_F32 && is_usual_precision(m->contraction.node)) {
+      sums == HLO_DTYPE_F32 && is_usual_precision(node)) {
     return GROUP_BYTES / sizeof(int16_t);
   }
   return 1;
@@ -72,27 +73,36 @@ static bool packs_blocks(const hlo_matmul_t* m) {
          columns <= MOST_COLUMNS && (double)columns * (double)depth > LARGE_ELEMENTS;
 }
 
+static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  const hlo_node_t* node = m->contraction.node;
+  double depth = 1;
+  for (uint32_t i = 0; i < m->depth_count; ++i) depth *= (double)m->depth[i].extent;
+  m->group = hlo_matmul_group_of(target, node, m->dtype, depth);
+  m->packs_blocks = m->group > 1 && packs_blocks(m);
+  // bf16 is as well converted where it is as long as memory is what takes the time.
+  bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
+  if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group &&
+      m->rows.extent >= (is_converted ? LEAST_CONVERTED : LEAST_ROWS)) {
+    return;
+  }
+  m->group = 1;
+  m->packs_blocks = false;
+}
+
 void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  uint32_t group = group_of(m, target);
-  m->group = group;
+  if (!m->is_convolution) choose_dot_group(m, target);
+  int64_t group = m->group;
   m->last_group = 1;
-  m->packs_blocks = group > 1 && packs_blocks(m);
-  // bf16 is as well converted where it is as long as memory is what takes the time.
-  bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(m);
-  if (m->is_convolution || m->is_by_depth || inner->extent < LEAST_GROUPS * group ||
-      m->rows.extent < (is_converted ? LEAST_CONVERTED : LEAST_ROWS)) {
-    m->group = 1;
-    m->packs_blocks = false;
-  }
-  if (m->group == 1) return;
+  if (group == 1) return;
   for (uint32_t side = 0; side < 2; ++side) {
     m->group_from[side] = inner->from[side];
     inner->from[side] *= group;
   }
   m->last_group = (uint32_t)((inner->extent - 1) % group) + 1;
   inner->extent = (inner->extent + group - 1) / group;
-  if (!is_byte_product(m)) return;
+  if (!is_byte_product(m->contraction.node)) return;
   m->dtype = HLO_DTYPE_S32;
   m->is_flipped = m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
 }

@@ -9,8 +9,23 @@ typedef struct padder {
   const hlo_matmul_t* m;
   const hlo_matmul_padding_t* padding;
   hlo_vir_builder_t* b;
+  hlo_dtype_t from_dtype, dtype;  // of elements; one of no sign where they are not converted
+  bool is_flipped;
   hlo_vir_value_t *from, *to;  // of a line
 } padder_t;
+
+static hlo_vir_value_t* flip(const padder_t* p, hlo_vir_value_t* value) {
+  return p->is_flipped ? hlo_matmul_flip(p->m, p->b, value) : value;
+}
+
+// What elements are copied as when they are not converted.
+static hlo_dtype_t bits_of(hlo_dtype_t dtype) {
+  switch (hlo_dtype_size_bytes(dtype)) {
+    case 1: return HLO_DTYPE_U8;
+    case 2: return HLO_DTYPE_U16;
+    default: return dtype;
+  }
+}
 
 static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* x,
                                  int64_t y) {
@@ -19,7 +34,7 @@ static hlo_vir_value_t* index_op(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_
 
 static void store(const padder_t* p, hlo_vir_value_t* value, hlo_vir_value_t* at) {
   hlo_element_address_t target = {.base = p->to, .index = at};
-  hlo_elementwise_store(p->b, p->m->dtype, value, &target);
+  hlo_elementwise_store(p->b, p->dtype, flip(p, value), &target);
 }
 
 // Zeros to elements low <= at < end of the line, in vectors as long as they fit.
@@ -29,7 +44,7 @@ static void clear(const padder_t* p, int64_t low, int64_t end) {
   for (int pass = 0; pass < 2; ++pass) {
     int64_t from = pass ? whole : low, to = pass ? end : whole;
     if (from >= to) continue;
-    hlo_vir_type_t type = hlo_vmath_type(p->m->dtype, pass ? 1 : (uint32_t)lanes);
+    hlo_vir_type_t type = hlo_vmath_type(p->dtype, pass ? 1 : (uint32_t)lanes);
     hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, from), number(b, to), pass ? 1 : lanes, 0);
     store(p, hlo_vir_const_bits(b, type, 0), at);
     hlo_vir_end(b);
@@ -40,12 +55,12 @@ static void copy(const padder_t* p, int64_t first, int64_t end, int64_t lanes, i
                  int64_t dilation) {
   hlo_vir_builder_t* b = p->b;
   if (first >= end) return;
-  hlo_dtype_t dtype = p->padding->from_dtype;
   hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
   hlo_element_address_t source = {.base = p->from, .index = at};
-  hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, (uint32_t)lanes, &source);
+  hlo_vir_value_t* value = hlo_elementwise_load(b, p->from_dtype, (uint32_t)lanes, &source);
   hlo_vir_value_t* place = index_op(b, HLO_VIR_iadd, index_op(b, HLO_VIR_imul, at, dilation), low);
-  store(p, hlo_vmath_convert(b, dtype, p->m->dtype, value), place);
+  if (p->from_dtype != p->dtype) value = hlo_vmath_convert(b, p->from_dtype, p->dtype, value);
+  store(p, value, place);
   hlo_vir_end(b);
 }
 
@@ -124,8 +139,15 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
                         end);
   }
   hlo_vir_value_t* line = hlo_vir_begin_for(b, low, end, 1, 0);
-  int64_t line_bytes = padding->to[padding->rank - 1] * m->element_bytes;
-  padder_t p = {.m = m, .padding = padding, .b = b};
+  hlo_dtype_t dtype = m->operands[side].dtype;
+  int64_t line_bytes = padding->to[padding->rank - 1] * (int64_t)hlo_dtype_size_bytes(dtype);
+  padder_t p = {.m = m,
+                .padding = padding,
+                .b = b,
+                .from_dtype = padding->from_dtype,
+                .dtype = dtype,
+                .is_flipped = m->is_flipped && side == HLO_MATMUL_A};
+  if (p.from_dtype == dtype) p.from_dtype = p.dtype = bits_of(dtype);
   p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
   pad_line(&p, line, addresses[m->operands[side].input]);
   hlo_vir_end(b);
