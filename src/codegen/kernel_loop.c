@@ -54,8 +54,10 @@ hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int
                                hlo_range_t all) {
   hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
-  return (hlo_range_t){hlo_vir_index(b, HLO_VIR_imax, first, all.low),
-                       hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
+  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
+  end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
+  // A segment that the chunk has nothing of is empty, not of negative length.
+  return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
 }
 
 hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step) {

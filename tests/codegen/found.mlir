@@ -210,3 +210,9 @@ func.func @main(%a: tensor<4x5xf32>, %i: tensor<4xi32>, %p: tensor<i1>) -> tenso
       : (tensor<4xf32>, tensor<4x1xi32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+// -----
+// Chunks that have nothing of the second piece, which begins in the middle of a vector.
+func.func @main(%x: tensor<199997xui32>) -> tensor<399994xui32> {
+  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<199997xui32>, tensor<199997xui32>) -> tensor<399994xui32>
+  return %0 : tensor<399994xui32>
+}
