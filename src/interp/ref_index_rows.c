@@ -26,9 +26,16 @@ bool hlo_index_rows_init(hlo_index_rows_t* out, const hlo_index_vectors_t* vecto
   }
   int64_t strides[HLO_RANK_MAX];
   hlo_strided_dense(1, operand_rank, operand_dims, strides);
+  out->batch_rank = vectors->batch_rank;
+  for (uint32_t b = 0; b < vectors->batch_rank; b++) out->dims[b] = vectors->dims[b];
   for (uint32_t d = 0; d < operand_rank; d++) {
-    if (vectors->batch_of[d] >= 0 || sizes[d] > operand_dims[d]) return false;
+    if (sizes[d] > operand_dims[d]) return false;
     out->row *= sizes[d];
+    const int shared = vectors->batch_of[d];
+    if (shared < 0) continue;
+    if (sizes[d] != 1) return false;
+    out->offsets[shared] = strides[d];
+    out->is_batched = true;
   }
   for (uint32_t c = 0; c < vectors->map.count; c++) {
     const int64_t d = vectors->map.values[c];
@@ -56,8 +63,27 @@ static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_un
   }
 }
 
-void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
-                         int64_t* out_starts) {
+// Moves the starts of positions from `first` on to where they are in the dimensions that are shared.
+static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t* starts) {
+  int64_t position[HLO_RANK_MAX], offset = 0;
+  for (uint32_t b = rows->batch_rank; b > 0; b--) {
+    position[b - 1] = first % rows->dims[b - 1];
+    first /= rows->dims[b - 1];
+    offset += position[b - 1] * rows->offsets[b - 1];
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (starts[i] >= 0) starts[i] += offset;
+    for (uint32_t b = rows->batch_rank; b > 0; b--) {
+      offset += rows->offsets[b - 1];
+      if (++position[b - 1] < rows->dims[b - 1]) break;
+      offset -= rows->dims[b - 1] * rows->offsets[b - 1];
+      position[b - 1] = 0;
+    }
+  }
+}
+
+static void read_components(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
+                            int64_t* out_starts) {
   int64_t values[HLO_INDEX_ROWS_BLOCK];
   const hlo_dtype_t dtype = rows->indices->dtype;
   const uint32_t components = rows->component_count;
@@ -87,8 +113,18 @@ void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t co
   }
 }
 
+void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
+                         int64_t* out_starts) {
+  read_components(rows, first, count, drops, out_starts);
+  if (rows->is_batched) add_offsets(rows, first, count, out_starts);
+}
+
 bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
   int64_t last = 0;
+  for (uint32_t b = 0; b < rows->batch_rank; b++) {
+    if (rows->offsets[b] % rows->row != 0) return false;
+    last += (rows->dims[b] - 1) * (rows->offsets[b] / rows->row);
+  }
   for (uint32_t c = 0; c < rows->component_count; c++) {
     if (rows->strides[c] % rows->row != 0) return false;
     last += rows->limits[c] * (rows->strides[c] / rows->row);
@@ -100,7 +136,7 @@ bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
 static const uint32_t* rows_of(const hlo_index_rows_t* rows, int64_t first, int64_t count,
                                uint32_t* buffer) {
   const hlo_dtype_t dtype = rows->indices->dtype;
-  if (rows->component_count == 1 && rows->strides[0] == rows->row &&
+  if (rows->component_count == 1 && !rows->is_batched && rows->strides[0] == rows->row &&
       (dtype == HLO_DTYPE_S32 || dtype == HLO_DTYPE_U32)) {
     return (const uint32_t*)rows->indices->data + first;
   }

@@ -7,7 +7,7 @@
 #include "interp/ref_gather.h"
 #include "kernels/select.h"
 
-enum { HLO_INDEX_ROWS_BLOCK = 512 };  // index components read at a time
+enum { HLO_INDEX_ROWS_BLOCK = 2048 };  // index components read at a time
 
 typedef struct hlo_index_rows {
   const hlo_tensor_t* indices;
@@ -16,6 +16,10 @@ typedef struct hlo_index_rows {
   uint32_t component_count;
   int64_t strides[HLO_RANK_MAX];  // by component: in the operand, in elements
   int64_t limits[HLO_RANK_MAX];   // by component: last start whose window fits
+  // Positions along a dimension that the operand shares move the start along it.
+  bool is_batched;
+  uint32_t batch_rank;
+  int64_t dims[HLO_RANK_MAX], offsets[HLO_RANK_MAX];  // by position dim: size; step in the operand
 } hlo_index_rows_t;
 
 /// sizes: of the window, for every dim of the operand; position_strides: of the dense side, in

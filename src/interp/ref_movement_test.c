@@ -151,6 +151,47 @@ static void test_scatter_runs(void** state) {
                   "tensor<2x3xf32>\n");
 }
 
+// Indices that move along a dimension which the operand shares: the first one, the last one, with windows.
+static void test_shared_dimensions(void** state) {
+  (void)state;
+#define SHARED(operand, window, updates)                                                     \
+  "%s = \"stablehlo.scatter\"(%a, %i, %u) ({\n" BODY("add")                                   \
+  "}) {scatter_dimension_numbers = #stablehlo.scatter<" window                               \
+  "index_vector_dim = 2>} : (" operand ", tensor<2x2x1xi32>, " updates ") -> " operand "\n"
+#define INDICES "%i = stablehlo.constant dense<[[[2], [0]], [[2], [-1]]]> : tensor<2x2x1xi32>\n"
+  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n" INDICES
+              "%u = stablehlo.constant dense<[[10.0, 20.0], [30.0, 40.0]]> : tensor<2x2xf32>\n"
+              SHARED("tensor<2x3xf32>", "inserted_window_dims = [1], input_batching_dims = [0], "
+                     "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], ",
+                     "tensor<2x2xf32>")
+              "check.expect_eq_const %s, dense<[[21.0, 1.0, 11.0], [1.0, 1.0, 31.0]]> : "
+              "tensor<2x3xf32>\n");
+  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n" INDICES
+              "%u = stablehlo.constant dense<[[10.0, 20.0], [30.0, 40.0]]> : tensor<2x2xf32>\n"
+              SHARED("tensor<3x2xf32>", "inserted_window_dims = [0], input_batching_dims = [1], "
+                     "scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], ",
+                     "tensor<2x2xf32>")
+              "check.expect_eq_const %s, dense<[[1.0, 21.0], [1.0, 1.0], [41.0, 1.0]]> : "
+              "tensor<3x2xf32>\n");
+  expect_runs("%a = stablehlo.constant dense<1.0> : tensor<2x3x2xf32>\n" INDICES
+              "%u = stablehlo.constant dense<[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]> "
+              ": tensor<2x2x2xf32>\n"
+              SHARED("tensor<2x3x2xf32>", "update_window_dims = [2], inserted_window_dims = [1], "
+                     "input_batching_dims = [0], scatter_indices_batching_dims = [0], "
+                     "scatter_dims_to_operand_dims = [1], ", "tensor<2x2x2xf32>")
+              "check.expect_eq_const %s, dense<[[[4.0, 5.0], [1.0, 1.0], [2.0, 3.0]], [[1.0, 1.0], "
+              "[1.0, 1.0], [6.0, 7.0]]]> : tensor<2x3x2xf32>\n");
+  expect_runs("%n = stablehlo.iota dim = 0 : tensor<12xi32>\n"
+              "%a = stablehlo.reshape %n : (tensor<12xi32>) -> tensor<2x3x2xi32>\n" INDICES
+              "%g = \"stablehlo.gather\"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims "
+              "= [2], collapsed_slice_dims = [1], operand_batching_dims = [0], "
+              "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, "
+              "slice_sizes = array<i64: 1, 1, 2>} : (tensor<2x3x2xi32>, tensor<2x2x1xi32>) -> "
+              "tensor<2x2x2xi32>\n"
+              "check.expect_eq_const %g, dense<[[[4, 5], [0, 1]], [[10, 11], [6, 7]]]> : "
+              "tensor<2x2x2xi32>\n");
+}
+
 // An index that leaves its dimension does not reach the next row.
 static void test_scatter_stays_in_its_dimension(void** state) {
   (void)state;
@@ -225,6 +266,7 @@ int main(void) {
       cmocka_unit_test(test_scatter_drops_what_is_outside),
       cmocka_unit_test(test_scatter_elements),
       cmocka_unit_test(test_scatter_runs),
+      cmocka_unit_test(test_shared_dimensions),
       cmocka_unit_test(test_scatter_stays_in_its_dimension),
       cmocka_unit_test(test_gather_elements),
       cmocka_unit_test(test_dynamic_shapes),

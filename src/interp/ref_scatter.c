@@ -4,7 +4,6 @@
 // copy, a recognised operation folds rows, any other body runs per element.
 #include <string.h>
 
-#include "base/os.h"
 #include "interp/ref_fold.h"
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
@@ -300,8 +299,13 @@ static void scatter_part(void* arg, uint64_t part) {
   }
 }
 
-// As many parts as threads: more would look at the positions for nothing, and results do not depend on
-// them.
+// A part looks at all positions, which costs as much as moving these bytes: long rows are worth many
+// parts, elements two.
+static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
+  enum { LOOK_BYTES = 16, PARTS_MAX = 64 };
+  return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
+}
+
 static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_t* rows,
                                  const hlo_fold_t* fold) {
   if (!hlo_index_rows_are_apart(rows)) return scatter_overlapping(scatter, rows, fold);
@@ -311,10 +315,9 @@ static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_
                    .rows = rows,
                    .fold = fold,
                    .row_count = scatter->results[0]->element_count / rows->row};
-  int64_t parts = least(rows->count * rows->row * bytes / PART_BYTES, job.row_count);
-  if (!parallel || !parallel->run) parts = 1;
-  if (parts > 1) parts = least(parts, hlo_os_usable_cpu_count());  // asks the system: not for nothing
-  if (parts < 1) parts = 1;
+  int64_t parts = least(scatter_parts(rows->count * rows->row * bytes, rows->row * bytes),
+                        job.row_count);
+  if (!parallel || !parallel->run || parts < 1) parts = 1;
   job.rows_per_part = (job.row_count + parts - 1) / parts;
   hlo_parallel_for(parallel, (uint64_t)parts, scatter_part, &job);
   return hlo_ok();
