@@ -3,11 +3,13 @@
 """Computes src/codegen/math/coefficients.h: minimax polynomials by the Remez exchange (needs mpmath).
 
 Coefficients are rounded one after another, lowest first, and the rest fitted again, so that the errors
-of rounding the important ones are made up for. Run it without arguments; it rewrites the header.
+of rounding the important ones are made up for. It rewrites the header; with names as arguments, only
+these tables of it.
 """
 import pathlib
 import re
 import struct
+import sys
 
 import mpmath as mp
 
@@ -95,9 +97,11 @@ def remez(f, weight, low, high, powers):
 
 
 def fit(f, weight, low, high, count, rounded):
-    """Rounded coefficients and the largest error they leave."""
+    """Rounded coefficients and the largest error they leave. Where x may be as large as 1, all of them are
+    as important."""
     known = []
-    for sequential in range(count - 1 if rounded is to_f32 else min(3, count - 1)):
+    steps = count - 1 if rounded is to_f32 else min(3, count - 1)
+    for sequential in range(0 if low == -1 else steps):
         rest = list(range(sequential, count))
         coefficients, _ = remez(lambda x: f(x) - mp.polyval(known[::-1], x), weight, low, high, rest)
         known.append(rounded(coefficients[0]))
@@ -162,6 +166,39 @@ def log_weight(f):
     return abs(mp.log1p(f) / f**3) if abs(f) > mp.mpf(10)**-6 else LARGE
 
 
+def exp2_rest(r):
+    return (mp.mpf(2)**r - 1) / r if abs(r) > TINY else mp.log(2)
+
+
+def exp2_weight(r):
+    return mp.mpf(2)**r / abs(r) if abs(r) > mp.mpf(10)**-6 else LARGE
+
+
+def artanh_rest(z):
+    """(artanh(s) / s - 1 - z / 3) / z^2 of z = s^2."""
+    s = mp.sqrt(z)
+    return (mp.atanh(s) / s - 1 - z / 3) / z**2 if z > mp.mpf(10)**-8 else mp.mpf(1) / 5 + z / 7
+
+
+def artanh_rest_weight(z):
+    return 1 / z**2 if z > mp.mpf(10)**-8 else LARGE
+
+
+def gamma_rest(v):
+    """lgamma(2 + v) / (v (1 + v))."""
+    if abs(v) < TINY:
+        return 1 - mp.euler
+    return mp.loggamma(2 + v) / (v * (v + 1)) if abs(v + 1) > TINY else mp.euler
+
+
+def stirling_rest(z):
+    """What lgamma(x) lacks, times x, of z = 1 / x^2."""
+    if z < mp.mpf(10)**-8:
+        return mp.mpf(1) / 12 - z / 360
+    x = 1 / mp.sqrt(z)
+    return (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
+
+
 def odd_rest(function, cubic):
     """(function(s) - c s) / s^3 of z = s^2, with the weight; c is the slope, `cubic` the limit."""
     slope = mp.diff(function, 0)
@@ -188,7 +225,7 @@ def erfcx(x):
 
 
 def erfc_root(x):
-    return mp.erfc(x)**(-mp.mpf(1) / 8)
+    return mp.erfc(x)**(mp.mpf(1) / 8)
 
 
 def erf_inverse(w):
@@ -227,11 +264,19 @@ def all_fits():
          log_high, 8, to_f32, 1, []),
         ("log_f64", "(2 artanh(s) - 2 s) / s^3 in s^2; log(1 + f) = 2 artanh(f / (2 + f))", artanh,
          artanh_weight, 0, artanh_high, 7, to_f64, 1, []),
-        ("log_long", "the same, for powers", artanh, artanh_weight, 0, artanh_high, 10, to_f64, 1, []),
+        ("exp2_f32", "2 2^r, |r| <= 1/2", exp2_rest, exp2_weight, -mp.mpf("0.502"), mp.mpf("0.502"), 7,
+         to_f32, 2, [2]),
+        ("exp2_f64", "2 2^r, |r| <= 1/2", exp2_rest, exp2_weight, -mp.mpf("0.502"), mp.mpf("0.502"), 11,
+         to_f64, 2, [2]),
+        ("log2_f32", "(artanh(s) / s - 1 - s^2 / 3) / s^4 in s^2; the error is that of artanh(s)",
+         artanh_rest, artanh_rest_weight, 0, artanh_high, 3, to_f32, 1, []),
+        ("log2_f64", "the same", artanh_rest, artanh_rest_weight, 0, artanh_high, 7, to_f64, 1, []),
         ("sin_f32", "(sin(r) - r) / r^3 in r^2, |r| <= pi / 2", sine, sine_weight, 0, sine_high, 4,
          to_f32, 1, []),
         ("sin_f64", "(sin(r) - r) / r^3 in r^2, |r| <= pi / 2", sine, sine_weight, 0, sine_high, 8,
          to_f64, 1, []),
+        ("tan_f32", "(tan(r) - r) / r^3 in r^2, |r| <= pi / 4", tan, tan_weight, 0, sine_high / 4, 7,
+         to_f32, 1, []),
         ("tan_f64", "(tan(r) - r) / r^3 in r^2, |r| <= pi / 4", tan, tan_weight, 0, sine_high / 4, 15,
          to_f64, 1, []),
         ("atan_f64", "(atan(t) - t) / t^3 in t^2, |t| <= tan(pi / 8)", atan, atan_weight, 0,
@@ -250,17 +295,27 @@ def all_fits():
          mp.mpf("1.1"), 11, to_f32, 1, []),
         ("erf_f32", "erf(x) / x - 1 in x^2, |x| <= 1.1; the error is that of erf(x) / x",
          lambda z: erf(z) - 1, erf, 0, mp.mpf("1.1")**2, 7, to_f32, 1, []),
-        ("erfc_root_f32", "(1 / erfc(x))^(1/8), 1.1 <= x <= 4; the error is that of erf(x)", erfc_root,
-         lambda x: erfc_root(x) / (8 * mp.erfc(x)) * mp.erf(x), mp.mpf("1.09"), 4, 8, to_f32, 1, []),
+        ("erfc_root_f32", "erfc(x)^(1/8), 1.1 <= x <= 4; the error is that of erf(x)", erfc_root,
+         lambda x: mp.erf(x) / (8 * erfc_root(x)**7), mp.mpf("1.09"), 4, 7, to_f32, 1, []),
         ("erf_f64", "erf(x) / x in x^2, |x| <= 1", erf, erf, 0, mp.mpf("1.001"), 12, to_f64, 1, []),
+        ("erfcx_f32", "(1 + 2 x) exp(x^2) erfc(x) in (x - 3) / (x + 3), 0.48 <= x <= 10.1", shepherd,
+         shepherd, shepherd_of(mp.mpf("0.48")), shepherd_of(mp.mpf("10.1")), 10, to_f32, 1, []),
         ("erfcx_f64", "(1 + 2 x) exp(x^2) erfc(x) in (x - 3) / (x + 3), 0.48 <= x <= 28", shepherd,
          shepherd, shepherd_of(mp.mpf("0.48")), shepherd_of(mp.mpf(28)), 22, to_f64, 1, []),
+        ("lgamma_f32", "lgamma(2 + v) / (v (1 + v)), |v| <= 1", gamma_rest, gamma_rest, -1, 1, 13,
+         to_f32, 1, []),
+        ("stirling_f32", "(lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) x in 1 / x^2, x >= 3",
+         stirling_rest, lambda z: mp.mpf(1) / 12, 0, mp.mpf(1) / 9, 3, to_f32, 1, []),
     ]
 
 
 def main():
+    names, old = sys.argv[1:], HEADER.read_text(encoding="utf-8")
     text = TOP
     for name, comment, f, weight, low, high, count, rounded, factor, before in all_fits():
+        if names and name not in names:
+            text += re.search(rf"\n// [^\n]*\n(// [^\n]*\n)*static const double {name}\[[^;]*;\n", old).group()
+            continue
         coefficients, error = fit(f, weight, low, high, count, rounded)
         print(f"{name}: 2^{float(mp.log(error, 2)):.1f}")
         text += text_of(name, comment, before + [factor * c for c in coefficients], error)

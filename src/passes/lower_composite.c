@@ -54,6 +54,28 @@ static const known_t* known_of(const hlo_node_t* node) {
   return NULL;
 }
 
+// A function of real floats that JAX names after the op: chlo.erf and the like.
+static hlo_op_t function_of(const hlo_node_t* node) {
+  const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
+  const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
+  if (!name || strncmp(name, "chlo.", 5) != 0 || (dict && dict->count > 0) ||
+      hlo_node_attr_int(node, HLO_ATTR_version, 0) != 1 || node->operand_count == 0 ||
+      node->result_count != 1 || !hlo_dtype_is_float(node->results[0].type->dtype)) {
+    return HLO_OP_COUNT;
+  }
+  const hlo_op_t op = hlo_op_from_name(name, strlen(name));
+  if (op == HLO_OP_COUNT) return op;
+  const hlo_op_info_t* info = hlo_op_info(op);
+  if (!(info->traits & HLO_TRAIT_ELEMENTWISE) || info->infer != HLO_INFER_SAME ||
+      info->operand_count != node->operand_count || info->attr_count > 0) {
+    return HLO_OP_COUNT;
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (hlo_node_operand_type(node, i) != node->results[0].type) return HLO_OP_COUNT;
+  }
+  return op;
+}
+
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   if (node->op != HLO_OP_composite) return hlo_ok();
@@ -71,11 +93,16 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_named_attr_t attrs[2] = {{HLO_ATTR_callee, hlo_node_attr(node, HLO_ATTR_decomposition)}};
   uint32_t attr_count = 1;
   const known_t* known = known_of(node);
-  if (known) {
+  const hlo_op_t function = function_of(node);
+  if (function != HLO_OP_COUNT) {
+    attr_count = 0;
+  } else if (known) {
     attr_count = known_attrs(known, hlo_node_attr(node, HLO_ATTR_composite_attributes), attrs);
   }
   hlo_node_t* lowered =
-      hlo_node_create(module, &(hlo_node_spec_t){.op = known ? known->op : HLO_OP_call,
+      hlo_node_create(module, &(hlo_node_spec_t){.op = function != HLO_OP_COUNT ? function
+                                                       : known                  ? known->op
+                                                                                : HLO_OP_call,
                                                  .loc = node->loc,
                                                  .operand_count = node->operand_count,
                                                  .operands = operands,

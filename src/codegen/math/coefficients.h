@@ -27,11 +27,25 @@ static const double log_f64[] = {
     0x1.5555555555592p-1, 0x1.999999997ff4fp-2, 0x1.24924941dd10bp-2, 0x1.c71c521840714p-3,
     0x1.74663c15478ccp-3, 0x1.39a1feb22bb8dp-3, 0x1.2f02e1007101ap-3};
 
-// the same, for powers: 2^-67.7
-static const double log_long[] = {
-    0x1.5555555555555p-1, 0x1.9999999999d27p-2, 0x1.249249242a076p-2, 0x1.c71c72829645fp-3,
-    0x1.745cb7eff3018p-3, 0x1.3b30f7842d2f2p-3, 0x1.0b87a193f2c38p-3, 0x1.9273d8595126p-3,
-    -0x1.2a74204ccf2a4p+0, 0x1.196ad02aa5126p+3};
+// 2 2^r, |r| <= 1/2: 2^-32.5
+static const double exp2_f32[] = {
+    0x1p+1, 0x1.62e43p+0, 0x1.ebfbep-2, 0x1.c6b07p-4, 0x1.3b2a56p-6, 0x1.5da25ep-9,
+    0x1.4416ecp-12, 0x1.e535fcp-16};
+
+// 2 2^r, |r| <= 1/2: 2^-57.1
+static const double exp2_f64[] = {
+    0x1p+1, 0x1.62e42fefa39efp+0, 0x1.ebfbdff82c5b4p-2, 0x1.c6b08d704a26ep-4,
+    0x1.3b2ab6fb9d868p-6, 0x1.5d87fe7846796p-9, 0x1.43091316e3dfdp-12, 0x1.ffcbfe5c0caacp-16,
+    0x1.62bfb3d04e016p-19, 0x1.b520a70ba66bep-23, 0x1.e63c9de98351p-27, 0x1.f09835200ab5ep-31};
+
+// (artanh(s) / s - 1 - s^2 / 3) / s^4 in s^2; the error is that of artanh(s): 2^-36.8
+static const double log2_f32[] = {
+    0x1.999ap-3, 0x1.24527cp-3, 0x1.dfa264p-4};
+
+// the same: 2^-66.3
+static const double log2_f64[] = {
+    0x1.9999999999b3p-3, 0x1.2492492457d5dp-3, 0x1.c71c722d6712ep-4, 0x1.745ce9e2e3fdp-4,
+    0x1.3b1eec2a1a13ep-4, 0x1.0f7fe5fa27128p-4, 0x1.0e42d4c324e3ap-4};
 
 // (sin(r) - r) / r^3 in r^2, |r| <= pi / 2: 2^-27.2
 static const double sin_f32[] = {
@@ -41,6 +55,11 @@ static const double sin_f32[] = {
 static const double sin_f64[] = {
     -0x1.5555555555555p-3, 0x1.11111111110c8p-7, -0x1.a01a01a014d54p-13, 0x1.71de3a529f34cp-19,
     -0x1.ae6454d375458p-26, 0x1.6123ccb543055p-33, -0x1.ae436b000451cp-41, 0x1.882f97bfc958fp-49};
+
+// (tan(r) - r) / r^3 in r^2, |r| <= pi / 4: 2^-29.5
+static const double tan_f32[] = {
+    0x1.55556p-2, 0x1.110d96p-3, 0x1.badbfcp-5, 0x1.5ca438p-6, 0x1.637524p-7, 0x1.256a0cp-14,
+    0x1.1f8dd6p-8};
 
 // (tan(r) - r) / r^3 in r^2, |r| <= pi / 4: 2^-58.7
 static const double tan_f64[] = {
@@ -90,16 +109,21 @@ static const double erf_f32[] = {
     0x1.06eba8p-3, -0x1.812734p-2, 0x1.ce2aa6p-4, -0x1.b7cdep-6, 0x1.52ac24p-8, -0x1.9a3dep-11,
     0x1.2f80b2p-14};
 
-// (1 / erfc(x))^(1/8), 1.1 <= x <= 4; the error is that of erf(x): 2^-26.9
+// erfc(x)^(1/8), 1.1 <= x <= 4; the error is that of erf(x): 2^-26.7
 static const double erfc_root_f32[] = {
-    0x1.fcfcfep-1, 0x1.5b8718p-3, 0x1.e92a7ap-6, 0x1.7fc1b8p-4, -0x1.70f814p-5, 0x1.68a66p-6,
-    -0x1.3c5e54p-8, 0x1.404b14p-11};
+    0x1.0044c8p+0, -0x1.2ab95cp-3, -0x1.ed3688p-5, -0x1.947f96p-7, 0x1.b57f3cp-7, -0x1.5077acp-9,
+    0x1.4d46p-13};
 
 // erf(x) / x in x^2, |x| <= 1: 2^-55.9
 static const double erf_f64[] = {
     0x1.20dd750429b6dp+0, -0x1.812746b03799dp-2, 0x1.ce2f21a03f8b9p-4, -0x1.b82ce311a97d5p-6,
     0x1.565bcceeda329p-8, -0x1.c02daeb70276dp-11, 0x1.f9a296b446f2ap-14, -0x1.f4c82efe759efp-17,
     0x1.b96b573f26638p-20, -0x1.5b8c6b555a8e7p-23, 0x1.d3dd9ff400112p-27, -0x1.a23deaa09b231p-31};
+
+// (1 + 2 x) exp(x^2) erfc(x) in (x - 3) / (x + 3), 0.48 <= x <= 10.1: 2^-24.4
+static const double erfcx_f32[] = {
+    0x1.40c522p+0, -0x1.15c094p-3, -0x1.8596aep-5, 0x1.0985cap-3, -0x1.e8e012p-4, 0x1.178978p-4,
+    -0x1.7ea5a8p-6, 0x1.75f528p-9, 0x1.36536ap-10, -0x1.5616bp-10};
 
 // (1 + 2 x) exp(x^2) erfc(x) in (x - 3) / (x + 3), 0.48 <= x <= 28: 2^-54.5
 static const double erfcx_f64[] = {
@@ -109,6 +133,16 @@ static const double erfcx_f64[] = {
     0x1.4b7b4300814aap-18, -0x1.5123472463173p-16, -0x1.799677a54d706p-21, 0x1.d000d2951bf01p-19,
     0x1.49889dd7d064bp-22, -0x1.3d3112dee3461p-21, -0x1.7a8639c1cb5c2p-24, 0x1.4aee595a325dp-24,
     0x1.617f6200b0db4p-27, -0x1.3176a11660497p-29};
+
+// lgamma(2 + v) / (v (1 + v)), |v| <= 1: 2^-25.1
+static const double lgamma_f32[] = {
+    0x1.b0ee6p-2, -0x1.9ae648p-4, 0x1.0e0c8p-5, -0x1.95d4b8p-7, 0x1.47a56ep-8, -0x1.138518p-9,
+    0x1.dd5ba8p-11, -0x1.be458ep-12, 0x1.9ab2b4p-13, -0x1.b780b2p-15, 0x1.53296cp-16,
+    -0x1.4501f8p-15, 0x1.442436p-16};
+
+// (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) x in 1 / x^2, x >= 3: 2^-22.0
+static const double stirling_f32[] = {
+    0x1.55555p-4, -0x1.6ba6a4p-9, 0x1.73ad2ap-11};
 
 // 2^(16 g - 1075) / pi modulo 2 in four parts, g from 64 to 127 (trig.c)
 static const double inverse_pi[] = {

@@ -5,18 +5,20 @@
 
 // erf(x) for |x| <= 1
 static value_t* erf_of_small(builder_t* b, value_t* x) {
-  return vmul(b, x, POLYNOMIAL(b, vmul(b, x, x), erf_f64));
+  value_t* square = vmul(b, x, x);
+  if (is_f64(x)) return vmul(b, x, POLYNOMIAL(b, square, erf_f64));
+  return vfma(b, x, POLYNOMIAL(b, square, erf_f32), x);
 }
 
 // erfc(x) for x >= 1/2: exp(-x^2) with the square in two parts, times a smooth function.
 // source: Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x)"
 static value_t* erfc_of_large(builder_t* b, value_t* x) {
-  x = vat_most(b, x, 28);  // beyond, the result is 0
+  x = vat_most(b, x, is_f64(x) ? 28 : 10.1);  // beyond, the result is 0
   value_t* square = vmul(b, x, x);
   value_t* rest = vneg(b, vfnma(b, x, x, square));  // x^2 - square
   value_t* exponential = hlo_vmath_exponential(b, vneg(b, square), NULL);
   value_t* t = vdiv(b, vadd_k(b, x, -3), vadd_k(b, x, 3));
-  value_t* scaled = POLYNOMIAL(b, t, erfcx_f64);
+  value_t* scaled = is_f64(x) ? POLYNOMIAL(b, t, erfcx_f64) : POLYNOMIAL(b, t, erfcx_f32);
   scaled = vdiv(b, vfnma(b, rest, scaled, scaled), vadd_k(b, vadd(b, x, x), 1));
   return vmul(b, exponential, scaled);
 }
@@ -28,17 +30,15 @@ static value_t* wide(builder_t* b, value_t* x) {
   return vselect(b, is_small, erf_of_small(b, x), vwith_sign(b, large, x));
 }
 
-// Near zero an odd polynomial; else 1 - 1 / p(|x|)^8, whose subtrahend is small enough for the
+// Near zero an odd polynomial; else 1 - p(|x|)^8, whose subtrahend is small enough for the
 // eightfold error not to matter.
 static value_t* narrow(builder_t* b, value_t* x) {
   const double start_of_large = 1.1, flat = 4;  // beyond, the result rounds to 1
-  value_t* one = vconst(b, x, 1);
   value_t* size = vabs(b, x);
-  value_t* small = vfma(b, x, POLYNOMIAL(b, vmul(b, x, x), erf_f32), x);
   value_t* power = POLYNOMIAL(b, vat_most(b, size, flat), erfc_root_f32);
-  for (int i = 0; i < 3; ++i) power = vmul(b, power, power);
-  value_t* large = vwith_sign(b, vsub(b, one, vdiv(b, one, power)), x);
-  return vselect(b, vcmp_k(b, HLO_VIR_LT, size, start_of_large), small, large);
+  for (int i = 0; i < 2; ++i) power = vmul(b, power, power);
+  value_t* large = vwith_sign(b, vfnma(b, power, power, vconst(b, x, 1)), x);
+  return vselect(b, vcmp_k(b, HLO_VIR_LT, size, start_of_large), erf_of_small(b, x), large);
 }
 
 value_t* hlo_vmath_chlo_erf(builder_t* b, value_t* x, value_t* y) {

@@ -49,15 +49,21 @@ static value_t* half_power(builder_t* b, value_t* shifted) {
   return vof_bits(b, vshl_k(b, vbits(b, shifted), format_of(shifted)->mantissa_bits));
 }
 
-// 2 exp(rest) 2^(n - 1), rounded once more where it is subnormal: what n lacks of a normal exponent
-// goes to the first factor.
+// factor 2^(n - 1), rounded once more where it is subnormal: what n lacks of a normal exponent goes
+// to the factor first.
+static value_t* scaled_by_power(builder_t* b, value_t* factor, value_t* shifted) {
+  const exp_format_t* f = format_of(factor);
+  value_t* normal = vat_least(b, shifted, f->smallest_normal);
+  value_t* lacking = visub(b, vbits(b, shifted), vbits(b, normal));
+  factor = vof_bits(b, viadd(b, vbits(b, factor), vshl_k(b, lacking, f->mantissa_bits)));
+  return vmul(b, factor, half_power(b, normal));
+}
+
+// 2 exp(rest) 2^(n - 1)
 static value_t* exp_of_reduced(builder_t* b, reduced_t r) {
   const exp_format_t* f = format_of(r.rest);
   value_t* factor = hlo_vmath_polynomial(b, r.rest, f->coefficients, f->count);
-  value_t* normal = vat_least(b, r.shifted, f->smallest_normal);
-  value_t* lacking = visub(b, vbits(b, r.shifted), vbits(b, normal));
-  factor = vof_bits(b, viadd(b, vbits(b, factor), vshl_k(b, lacking, f->mantissa_bits)));
-  return vmul(b, factor, half_power(b, normal));
+  return scaled_by_power(b, factor, r.shifted);
 }
 
 value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
@@ -71,6 +77,14 @@ value_t* hlo_vmath_exp_of_sum(builder_t* b, value_t* x, value_t* low) {
   reduced_t r = reduce(b, vat_most(b, vat_least(b, x, f->lowest), f->highest));
   r.rest = vadd(b, r.rest, low);
   return exp_of_reduced(b, r);
+}
+
+value_t* hlo_vmath_exp2_of_sum(builder_t* b, value_t* x, value_t* low) {
+  value_t* rounder = vconst(b, x, format_of(x)->rounder);
+  value_t* shifted = vadd(b, x, rounder);
+  value_t* rest = vadd(b, vsub(b, x, vsub(b, shifted, rounder)), low);
+  value_t* factor = is_f64(x) ? POLYNOMIAL(b, rest, exp2_f64) : POLYNOMIAL(b, rest, exp2_f32);
+  return scaled_by_power(b, factor, shifted);
 }
 
 /// exp(x) = 2^scale power (1 + sum)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logarithm of the gamma function and its derivative, of F64 values that are f32 numbers: the
-// asymptotic series beyond a bound, recurrence up to it, reflection below 1/2. Near their zeros the
-// error is absolute, far below the last place of an f32 result.
+// The logarithm of the gamma function and its derivative for f32 arguments. In F64: the asymptotic
+// series beyond a bound, recurrence up to it, reflection below 1/2; near their zeros the error is
+// absolute, far below the last place of an f32 result.
+#include "codegen/math/coefficients.h"
 #include "codegen/math/functions.h"
 
 static const double pi = 0x1.921fb54442d18p+1;
@@ -27,7 +28,7 @@ static value_t* turns_of(builder_t* b, value_t* x) {
 }
 
 // source: DLMF 5.11.1 (asymptotic series), 5.5.1 (recurrence), 5.5.3 (reflection)
-value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, value_t* y) {
+static value_t* wide_lgamma(builder_t* b, value_t* x, value_t* y) {
   (void)y;
   enum { BOUND = 8 };
   static const double series[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
@@ -53,6 +54,40 @@ value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, value_t* y) {
   value_t* result = vsub(b, sum, other);
   result = vselect(b, is_reflected, vneg(b, result), result);
   return vreplace_k(b, result, vcmp_k(b, HLO_VIR_EQ, vabs(b, x), INFINITY), INFINITY);
+}
+
+// The logarithm is in two parts, of which the high one is exact: nothing is lost where it is
+// multiplied.
+static value_t* stirling(builder_t* b, value_t* x, value_t* log_high, value_t* log_low) {
+  const double constant = 0x1.acfe390c97d68p-2;  // (log(2 pi) - 1) / 2
+  value_t* inverse = vdiv(b, vconst(b, x, 1), x);
+  value_t* series = POLYNOMIAL(b, vmul(b, inverse, inverse), stirling_f32);
+  value_t* sum = vfma(b, inverse, series, vconst(b, x, constant));
+  value_t* factor = vadd_k(b, x, -0.5);
+  sum = vfma(b, factor, log_low, sum);
+  return vfma(b, factor, vadd_k(b, log_high, -1), sum);
+}
+
+// lgamma(x) of F32: up to 3 (x - 1) (x - 2) P(x), below 1 by recurrence; beyond, by Stirling's
+// series; of negative numbers, where it has zeros, in f64.
+value_t* hlo_vmath_chlo_lgamma(builder_t* b, value_t* x, value_t* y) {
+  (void)y;
+  value_t* zero = vconst(b, x, -0.0);  // subtracted, it makes -0 positive
+  value_t* infinity = vconst(b, x, INFINITY);
+  value_t* log_low;
+  value_t* log_high = hlo_vmath_narrow_log(b, x, &log_low);
+  value_t* is_below_one = vcmp_k(b, HLO_VIR_LT, x, 1);
+  value_t *less_one = vadd_k(b, x, -1), *less_two = vadd_k(b, x, -2);
+  value_t* u = vselect(b, is_below_one, x, less_one);
+  value_t* v = vselect(b, is_below_one, less_one, less_two);
+  value_t* small = vmul(b, vmul(b, u, v), POLYNOMIAL(b, v, lgamma_f32));
+  small = vsub(b, small, vselect(b, is_below_one, log_low, zero));
+  small = vsub(b, small, vselect(b, is_below_one, log_high, zero));
+  value_t* large = stirling(b, x, log_high, log_low);
+  value_t* result = vselect(b, vcmp_k(b, HLO_VIR_LT, x, 3), small, large);
+  value_t* is_edge = vmask_or(b, vcmp_k(b, HLO_VIR_EQ, x, 0), vcmp(b, HLO_VIR_EQ, x, infinity));
+  result = vselect(b, is_edge, infinity, result);
+  return hlo_vmath_except_where(b, vcmp_k(b, HLO_VIR_LT, x, 0), x, result, wide_lgamma);
 }
 
 // source: DLMF 5.11.2 (asymptotic series), 5.5.2 (recurrence), 5.5.4 (reflection)

@@ -36,22 +36,24 @@ static exponent_t exponent_of(builder_t* b, value_t* x) {
   return (exponent_t){vsub(b, vof_bits(b, viadd(b, n, vbits(b, rounder))), rounder), bits};
 }
 
+// log(1 + f)
+static value_t* log_of_fraction(builder_t* b, value_t* f) {
+  value_t* square = vmul(b, f, f);
+  if (!is_f64(f)) {
+    value_t* terms = vfma(b, f, POLYNOMIAL(b, f, log_f32), vconst(b, f, -0.5));
+    return vfma(b, square, terms, f);
+  }
+  // s = f / (2 + f); log(1 + f) = 2 s + s^3 Q(s^2), where 2 s = f - f^2 / 2 + s f^2 / 2
+  value_t* half_square = vmul_k(b, square, 0.5);
+  value_t* s = vdiv(b, f, vadd_k(b, f, 2));
+  value_t* s2 = vmul(b, s, s);
+  value_t* rest = vfma(b, s2, POLYNOMIAL(b, s2, log_f64), half_square);
+  return vsub(b, f, vfnma(b, s, rest, half_square));
+}
+
 // n log(2) + log(1 + f)
 static value_t* log_of_parts(builder_t* b, value_t* n, value_t* f) {
-  value_t* sum;
-  value_t* square = vmul(b, f, f);
-  if (is_f64(f)) {
-    // s = f / (2 + f); log(1 + f) = 2 s + s^3 Q(s^2), where 2 s = f - f^2 / 2 + s f^2 / 2
-    value_t* half_square = vmul_k(b, square, 0.5);
-    value_t* s = vdiv(b, f, vadd_k(b, f, 2));
-    value_t* s2 = vmul(b, s, s);
-    value_t* rest = vfma(b, s2, POLYNOMIAL(b, s2, log_f64), half_square);
-    sum = vsub(b, f, vfnma(b, s, rest, half_square));
-  } else {
-    value_t* terms = vfma(b, f, POLYNOMIAL(b, f, log_f32), vconst(b, f, -0.5));
-    sum = vfma(b, square, terms, f);
-  }
-  return vfma(b, n, vconst(b, f, format_of(f)->log2), sum);
+  return vfma(b, n, vconst(b, f, format_of(f)->log2), log_of_fraction(b, f));
 }
 
 // `value` is the logarithm of x unless x is no positive finite number.
@@ -77,6 +79,14 @@ log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x) {
   value_t* scaled_back = vadd_k(b, parts.exponent, -f->mantissa_bits);
   parts.exponent = vselect(b, is_subnormal, scaled_back, parts.exponent);
   return parts;
+}
+
+value_t* hlo_vmath_narrow_log(builder_t* b, value_t* x, value_t** low) {
+  const double log2_high = 0x1.62e4p-1, log2_low = 0x1.7f7d1cp-20;
+  log_parts_t parts = hlo_vmath_log_parts(b, x);
+  value_t* rest = vconst(b, x, log2_low);
+  *low = vfma(b, parts.exponent, rest, log_of_fraction(b, parts.fraction));
+  return vmul_k(b, parts.exponent, log2_high);
 }
 
 value_t* hlo_vmath_log_of_normal(builder_t* b, value_t* x) {

@@ -8,7 +8,7 @@
 
 // ---- floats -------------------------------------------------------------------------------------
 
-enum { NATIVE, WIDE, WIDE_ONLY };
+enum { NATIVE, ONLY, WIDE, WIDE_ONLY };
 
 /// A function, or one instruction.
 typedef struct float_op {
@@ -16,7 +16,7 @@ typedef struct float_op {
   uint16_t instruction;
   uint8_t immediate;
   uint8_t arity;
-  uint8_t f32;  // NATIVE, WIDE or WIDE_ONLY
+  uint8_t f32;  // NATIVE, ONLY, WIDE or WIDE_ONLY
 } float_op_t;
 
 static const float_op_t float_ops[HLO_OP_COUNT] = {
@@ -30,7 +30,7 @@ static const float_op_t float_ops[HLO_OP_COUNT] = {
 static value_t* emit_float(builder_t* b, const float_op_t* row, value_t* x, value_t* y) {
   if (row->arity == 0) return NULL;
   if (row->fn) {
-    const bool is_wide = row->f32 != NATIVE && !is_f64(x);
+    const bool is_wide = row->f32 >= WIDE && !is_f64(x);
     return is_wide ? hlo_vmath_in_f64(b, row->fn, x, y) : row->fn(b, x, y);
   }
   value_t* operands[] = {x, y};
@@ -42,7 +42,8 @@ static value_t* emit_float(builder_t* b, const float_op_t* row, value_t* x, valu
 
 bool hlo_vmath_has(hlo_op_t op, hlo_dtype_t dtype) {
   if ((unsigned)op >= HLO_OP_COUNT) return false;
-  if (dtype == HLO_DTYPE_F64 && float_ops[op].f32 == WIDE_ONLY) return false;
+  const uint8_t f32 = float_ops[op].f32;
+  if (dtype == HLO_DTYPE_F64 && (f32 == ONLY || f32 == WIDE_ONLY)) return false;
   if (hlo_dtype_is_float(dtype)) return float_ops[op].arity != 0;
   if (dtype == HLO_DTYPE_PRED) return hlo_vmath_has_mask(op);
   return hlo_dtype_is_integer(dtype) && hlo_vmath_has_integer(op, dtype);

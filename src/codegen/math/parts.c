@@ -46,3 +46,14 @@ static value_t* through_f64(builder_t* b, vector_fn_t fn, value_t* x, value_t* y
 value_t* hlo_vmath_in_f64(builder_t* b, vector_fn_t fn, value_t* x, value_t* y) {
   return through_f64(b, fn, x, y, 2);
 }
+
+value_t* hlo_vmath_except_where(builder_t* b, value_t* mask, value_t* x, value_t* value,
+                                vector_fn_t fn) {
+  value_t* result = hlo_vir_var(b, value);
+  hlo_vir_begin_if(b, vany(b, mask));
+  value_t* here = hlo_vir_var(b, x);  // keeps what follows inside
+  value_t* exact = is_f64(x) ? fn(b, here, NULL) : hlo_vmath_in_f64(b, fn, here, NULL);
+  hlo_vir_set(b, result, vselect(b, mask, exact, value));
+  hlo_vir_end(b);
+  return result;
+}

@@ -124,16 +124,10 @@ static value_t* large_tangent_of(builder_t* b, value_t* x, value_t* y) {
   return vdiv(b, large_sine_of(b, x, y), large_cosine_of(b, x, y));
 }
 
-// `value` where x is not large, else large(x), which is computed only if there is any.
+// `value` where x is not large, else large(x).
 static value_t* unless_large(builder_t* b, value_t* x, value_t* value, vector_fn_t large) {
   value_t* is_large = vcmp_k(b, HLO_VIR_GT, vabs(b, x), format_of(x)->largest);
-  value_t* result = hlo_vir_var(b, value);
-  hlo_vir_begin_if(b, vany(b, is_large));
-  value_t* here = hlo_vir_var(b, x);  // keeps what follows inside
-  value_t* exact = is_f64(x) ? large(b, here, NULL) : hlo_vmath_in_f64(b, large, here, NULL);
-  hlo_vir_set(b, result, vselect(b, is_large, exact, value));
-  hlo_vir_end(b);
-  return result;
+  return hlo_vmath_except_where(b, is_large, x, value, large);
 }
 
 // ---- functions ----------------------------------------------------------------------------------
@@ -183,7 +177,8 @@ value_t* hlo_vmath_tan(builder_t* b, value_t* x, value_t* y) {
   reduced_t reduced = reduce(b, vabs(b, x), 2);
   value_t* r = reduced.rest;
   value_t* square = vmul(b, r, r);
-  value_t* tangent = vfma(b, vmul(b, r, square), POLYNOMIAL(b, square, tan_f64), r);
+  value_t* sum = is_f64(x) ? POLYNOMIAL(b, square, tan_f64) : POLYNOMIAL(b, square, tan_f32);
+  value_t* tangent = vfma(b, vmul(b, r, square), sum, r);
   value_t* odd_bit = vshl_k(b, vbits(b, reduced.shifted), format_of(x)->sign_shift);
   value_t* is_odd = vscmp_k(b, HLO_VIR_LT, odd_bit, 0);
   value_t* bottom = vselect(b, is_odd, vneg(b, tangent), one);

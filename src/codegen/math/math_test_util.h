@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of expressions share: loops over arrays of elements in the interpreter of vector IR
+// and as machine code, and operands that matter. Include after cmocka.h.
+#ifndef HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
+#define HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "codegen/jit/jit.h"
+#include "codegen/math/math.h"
+#include "codegen/target.h"
+#include "codegen/vir/interp.h"
+#include "codegen/x86/x86.h"
+
+enum { COUNT = 4096, WIDEST = 64, PARAMS = 3 };
+
+typedef hlo_vir_value_t* (*body_t)(hlo_vir_builder_t* b, const void* context, hlo_vir_value_t* x,
+                                   hlo_vir_value_t* y);
+
+static inline uint32_t scale_of(hlo_dtype_t dtype) {
+  return (uint32_t)__builtin_ctz((unsigned)hlo_dtype_size_bytes(dtype));
+}
+
+/// A loop over arrays of elements: out[i] = body(x[i], y[i]).
+typedef struct kernel {
+  hlo_dtype_t from, to;
+  body_t body;
+  const void* context;
+} kernel_t;
+
+static inline hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                    hlo_vir_value_t* base, hlo_vir_value_t* index) {
+  hlo_vir_value_t* address[] = {base, index};
+  hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_load, hlo_vmath_memory_type(dtype, lanes),
+                                      scale_of(dtype), 0, 2, address);
+  return hlo_vmath_from_memory(b, dtype, raw);
+}
+
+static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes) {
+  hlo_vir_module_t* module;
+  assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
+  hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", PARAMS, false);
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  hlo_vir_value_t* p[PARAMS];
+  for (uint32_t i = 0; i < PARAMS; ++i) p[i] = hlo_vir_param(&b, i);
+  hlo_vir_value_t* count = hlo_vir_iconst(&b, COUNT);
+  hlo_vir_value_t* index = hlo_vir_begin_for(&b, hlo_vir_iconst(&b, 0), count, lanes, 0);
+  hlo_vir_value_t* x = load(&b, kernel->from, lanes, p[0], index);
+  hlo_vir_value_t* y = load(&b, kernel->from, lanes, p[1], index);
+  hlo_vir_value_t* result = kernel->body(&b, kernel->context, x, y);
+  assert_non_null(result);
+  assert_int_equal(result->type.elem, hlo_vmath_type(kernel->to, lanes).elem);
+  assert_int_equal(result->type.lanes, lanes);
+  hlo_vir_value_t* stored[] = {hlo_vmath_to_memory(&b, kernel->to, result), p[2], index};
+  hlo_vir_emit(&b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), scale_of(kernel->to), 0, 3,
+               stored);
+  hlo_vir_end(&b);
+  hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
+  hlo_vir_builder_deinit(&b);
+  return module;
+}
+
+static inline uint32_t max_u32(uint32_t a, uint32_t b) {
+  return a > b ? a : b;
+}
+
+// Lanes such that both the operands' and the result's register forms fit.
+static inline uint32_t lanes_of(const kernel_t* kernel, uint32_t vector_bytes) {
+  uint32_t bits = max_u32(hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->from, 1).elem),
+                          hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(kernel->to, 1).elem));
+  return bits == 0 ? 8 : 8 * vector_bytes / bits;
+}
+
+static inline void check_status(hlo_status_t status) {
+  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
+}
+
+static inline void interpret(const hlo_vir_module_t* module, const void* x, const void* y,
+                             void* out) {
+  const uint64_t params[PARAMS] = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)out};
+  const hlo_vir_interp_options_t options = {.check_memory = false};
+  int32_t answer = -1;
+  check_status(hlo_vir_interp_run(module->first_func, params, &options, &answer));
+  assert_int_equal(answer, 0);
+}
+
+typedef int32_t (*code_t)(const void* x, const void* y, void* out);
+
+static inline void execute(const hlo_vir_module_t* module, const hlo_target_t* target,
+                           const void* x, const void* y, void* out) {
+  hlo_code_t code = {0};
+  hlo_jit_t* jit = NULL;
+  check_status(hlo_x86_compile(module, target, &code));
+  check_status(hlo_jit_load(&code, "math", NULL, &jit));
+  assert_int_equal(((code_t)(uintptr_t)hlo_jit_address(jit, 0))(x, y, out), 0);
+  hlo_jit_release(jit);
+  hlo_code_deinit(&code);
+}
+
+static inline bool is_nan(hlo_dtype_t dtype, const void* element) {
+  return hlo_dtype_is_float(dtype) && isnan(hlo_dtype_load_double(dtype, element));
+}
+
+static inline void assert_same(const char* what, hlo_dtype_t from, const uint8_t* x, hlo_dtype_t to,
+                               const uint8_t* got, const uint8_t* want) {
+  const size_t width = hlo_dtype_size_bytes(to);
+  for (size_t i = 0; i < COUNT; ++i, got += width, want += width) {
+    if (memcmp(got, want, width) == 0 || (is_nan(to, got) && is_nan(to, want))) continue;
+    fail_msg("%s of %s %a: %a, not %a", what, hlo_dtype_info(from)->name,
+             hlo_dtype_load_double(from, x + i * hlo_dtype_size_bytes(from)),
+             hlo_dtype_load_double(to, got), hlo_dtype_load_double(to, want));
+  }
+}
+
+// The machines that this one can be, widest last.
+static hlo_target_t targets[2];
+static size_t target_count;
+
+static inline int find_targets(void** state) {
+  static const char* const names[] = {"avx2", "avx512"};
+  (void)state;
+  for (size_t i = 0; i < 2; ++i) {
+    hlo_cpu_t cpu;
+    hlo_status_t status = hlo_cpu_detect(names[i], &cpu);
+    if (hlo_status_is_ok(status)) hlo_target_init(&cpu, &targets[target_count]);
+    target_count += hlo_status_is_ok(status) && targets[target_count].has_encoder;
+    hlo_status_release(status);
+  }
+  return 0;
+}
+
+// In the interpreter, and the same bits as machine code. vector_bytes 0: one lane.
+static inline void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
+                       void* out) {
+  static _Alignas(64) uint8_t code_out[8 * COUNT];
+  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
+  hlo_vir_module_t* module = build(kernel, lanes);
+  check_status(hlo_vir_verify(module, max_u32(vector_bytes, 8)));
+  interpret(module, x, y, out);
+  for (size_t i = 0; i < target_count; ++i) {
+    if (targets[i].vector_bytes < vector_bytes) continue;
+    execute(module, &targets[i], x, y, code_out);
+    assert_same("machine code", kernel->from, x, kernel->to, code_out, out);
+  }
+  hlo_vir_module_release(module);
+}
+
+// ---- operands -----------------------------------------------------------------------------------
+
+static inline uint64_t next_random(uint64_t* state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state * 0x2545f4914f6cdd1dull;
+}
+
+// Floats that matter, as doubles.
+static const double edges[] = {0,
+                               1,
+                               0.5,
+                               0x1.fffffep-2,
+                               1.5,
+                               2,
+                               2.5,
+                               3,
+                               4,
+                               5,
+                               6,
+                               7,
+                               7.5,
+                               28,
+                               30,
+                               127.5,
+                               128,
+                               129,
+                               240,
+                               247.9,
+                               248,
+                               255.5,
+                               256,
+                               448,
+                               464,
+                               480,
+                               57344,
+                               61440,
+                               65504,
+                               65519,
+                               65520,
+                               0x1p31,
+                               0x1.fffffffcp30,
+                               0x1p32,
+                               0x1.fffffffcp31,
+                               0x1p52,
+                               0x1p63,
+                               0x1p64,
+                               0x1p-24,
+                               0x1p-127,
+                               0x1p-126,
+                               0x1p-149,
+                               0x1.8p-150,
+                               0x1p-1022,
+                               0x1p-1074,
+                               87.34,
+                               88.73,
+                               103.98,
+                               708.4,
+                               709.79,
+                               710.4758,
+                               745.14,
+                               0x1.fffffep127,
+                               0x1.fffffffffffffp1023,
+                               INFINITY,
+                               NAN};
+enum { EDGES = 2 * sizeof edges / sizeof edges[0] };
+
+static inline double edge(size_t i) {
+  const double value = edges[i / 2 % (sizeof edges / sizeof edges[0])];
+  return i % 2 ? -value : value;
+}
+
+// A random float: any bits, moderate size, few bits, or next to a number with few bits.
+static inline double random_float(uint64_t* state, bool is_f64) {
+  const uint64_t random = next_random(state);
+  uint64_t bits = is_f64 ? random : random >> 32;
+  double wide;
+  float narrow;
+  if (random % 4 != 0) {
+    const int64_t few = (int64_t)(random >> 8 & 0x1fff) - 0x1000;
+    wide = ldexp((double)few, (int)(random >> 40 & 63) - 44);
+    narrow = (float)wide;
+    uint32_t narrow_bits;
+    memcpy(&bits, &wide, sizeof bits);
+    memcpy(&narrow_bits, &narrow, sizeof narrow_bits);
+    if (!is_f64) bits = narrow_bits;
+    bits += random % 4 == 2 ? random >> 30 & 1 : 0;
+    bits -= random % 4 == 3 ? random >> 31 & 1 : 0;
+  }
+  const uint32_t low = (uint32_t)bits;
+  memcpy(&wide, &bits, sizeof wide);
+  memcpy(&narrow, &low, sizeof narrow);
+  return is_f64 ? wide : (double)narrow;
+}
+
+static inline int64_t random_integer(uint64_t* state) {
+  const uint64_t random = next_random(state);
+  const int64_t power = (int64_t)((1ull << (random >> 8 & 63)) + (random >> 16 & 3) - 1);
+  switch (random % 4) {
+    case 0: return (int64_t)next_random(state);
+    case 1: return (int64_t)(next_random(state)) >> (random >> 8 & 63);
+    case 2: return random & 4 ? (int64_t)(0 - (uint64_t)power) : power;
+    default:
+      return (int64_t)((random >> 20 & 0x1ff) << (random >> 8 & 31)) + (int64_t)(random >> 40 & 1);
+  }
+}
+
+// Elements in memory; all of them for types of at most 8 bits, a part for those of 16.
+static inline void fill(hlo_dtype_t dtype, uint64_t seed, void* out) {
+  const size_t width = hlo_dtype_size_bytes(dtype);
+  const unsigned bits = hlo_dtype_info(dtype)->bits;
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull + 1;
+  uint8_t* at = out;
+  for (size_t i = 0; i < COUNT; ++i, at += width) {
+    if (hlo_dtype_is_float(dtype) && width >= 4) {
+      const double value = i < EDGES ? edge(i) : random_float(&state, width == 8);
+      hlo_dtype_store_double(dtype, at, value);
+    } else if (width >= 4) {
+      hlo_dtype_store_int64(dtype, at, random_integer(&state));
+    } else {
+      const uint64_t code = width == 1 ? i * seed + (i >> 8) : i * 17 * seed;
+      const uint64_t kept = code & ((1u << bits) - 1u);
+      const uint64_t sign = hlo_dtype_is_signed(dtype) ? ~0ull << (bits - 1) : 0;
+      const uint64_t extended = kept & sign ? kept | sign : kept;
+      memcpy(at, &extended, width);
+    }
+  }
+}
+
+static _Alignas(64) uint8_t x_data[8 * COUNT], y_data[8 * COUNT], out_data[8 * COUNT];
+
+// The second operand: any of the first ones, often special ones or the same.
+static inline void fill_second(hlo_dtype_t dtype) {
+  const size_t width = hlo_dtype_size_bytes(dtype);
+  uint64_t state = 7;
+  for (size_t i = 0; i < COUNT; ++i) {
+    const uint64_t random = next_random(&state);
+    const size_t j = random & 1 ? random >> 8 & 127 : random >> 8 & (COUNT - 1);
+    memcpy(y_data + i * width, x_data + (random & 6 ? j : i) * width, width);
+  }
+}
+
+static const uint32_t widths[] = {0, 16, 32, 64};
+
+// ---- ops ----------------------------------------------------------------------------------------
+
+typedef struct op_case {
+  hlo_op_t op;
+  hlo_dtype_t dtype;
+} op_case_t;
+
+static inline hlo_vir_value_t* op_body(hlo_vir_builder_t* b, const void* context,
+                                       hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  const op_case_t* c = context;
+  hlo_vir_value_t* result = hlo_vmath_emit(b, c->op, c->dtype, x, y);
+  const bool is_question = result && result->type.elem == HLO_VIR_MASK;
+  return result && !is_question ? hlo_vmath_round_to(b, c->dtype, result) : result;
+}
+
+// Largest errors as in math.def, by op; 0: as the reference.
+static const double f32_ulps[HLO_OP_COUNT] = {
+#define HLO_VMATH(op, operands, f32, f32_ulps, f64_ulps) [HLO_OP_##op] = f32_ulps,
+#include "codegen/math/math.def"
+};
+static const double f64_ulps[HLO_OP_COUNT] = {
+#define HLO_VMATH(op, operands, f32, f32_ulps, f64_ulps) [HLO_OP_##op] = f64_ulps,
+#include "codegen/math/math.def"
+};
+
+#endif  // HLO_CODEGEN_MATH_MATH_TEST_UTIL_H_
