@@ -12,6 +12,9 @@
 
 enum { HLO_KERNEL_ABI_VERSION = 1 };
 
+/// The first bytes of frame->saved are the library's: the state of generators of random numbers.
+enum { HLO_KERNEL_SAVED_START = 8 };
+
 /// What an entry, and every runtime call that may wait, answers.
 enum {
   HLO_KERNEL_DONE = 0,
@@ -38,8 +41,9 @@ typedef struct hlo_runtime_table {
   /// Runs the chunks on the pool and the caller; returns when all are done. DONE or ERROR.
   int32_t (*parallel_for)(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
                           void* context);
-  /// Hands this device's part to a collective (also send and recv); never waits. DONE or ERROR.
-  /// buffers: operands, then results, in the order of the site.
+  /// Hands this device's part to a collective (also send, recv, infeed and outfeed); never waits.
+  /// DONE or ERROR. buffers: operands, then results, in the order of the site; NULL: the places
+  /// that were planned for them. They are the collective's until collective_done() says DONE.
   int32_t (*collective_start)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
   /// DONE when the results are there, else SUSPENDED (queued again when they are), or ERROR.
   int32_t (*collective_done)(hlo_frame_t* frame, uint32_t site_index);
@@ -74,7 +78,7 @@ struct hlo_frame {
   uint32_t resume_point;  // program: 0 at the first entry, then its own numbers
   void* const* buffers;   // arguments, then results, then constants; base addresses
   uint8_t* temporaries;   // base of the planned arena, 64-byte aligned
-  uint8_t* saved;         // program: live scalars across suspensions
+  uint8_t* saved;         // from HLO_KERNEL_SAVED_START on the program's: what lives across suspensions
   const hlo_runtime_table_t* runtime;
   atomic_uint cancelled;  // polled at loop back-edges and once per parallel chunk
   int32_t device_id;      // global device number

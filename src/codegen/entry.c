@@ -7,6 +7,7 @@
 #include "base/kernel_abi.h"
 #include "codegen/entry_values.h"
 #include "codegen/vir/guard.h"
+#include "interp/node_call.h"
 
 enum {
   WORD_BYTES = 8,
@@ -392,6 +393,26 @@ static void emit_process_number(const entry_t* entry, hlo_vir_builder_t* b, cons
   store_scalar(b, number, value_address(entry, b, &node->results[0]), 0, WIDTH_LOG2);
 }
 
+static void emit_start(hlo_vir_builder_t* b, uint32_t site_number) {
+  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, site_number), hlo_vir_iconst(b, 0)};
+  checked_call(b, offsetof(hlo_runtime_table_t, collective_start), 2, arguments);
+}
+
+// Asks whether the results are there, and leaves the function until they may be.
+static void emit_done(hlo_vir_builder_t* b, uint32_t site_number) {
+  hlo_vir_begin_loop(b);
+  hlo_vir_value_t* site = hlo_vir_iconst(b, site_number);
+  hlo_vir_value_t* answer =
+      hlo_vir_call(b, offsetof(hlo_runtime_table_t, collective_done), 1, &site);
+  hlo_vir_break_if(
+      b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_DONE)));
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_ERROR)));
+  hlo_vir_return(b, answer);
+  hlo_vir_end(b);
+  hlo_vir_suspend(b, site_number);  // resume points are named by sites
+  hlo_vir_end(b);
+}
+
 static void emit_site(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_after_all:
@@ -402,7 +423,13 @@ static void emit_site(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node
     case HLO_OP_partition_id:
       emit_process_number(entry, b, node, offsetof(hlo_frame_t, partition_id));
       return;
-    default: call_site(b, hlo_site_number(node));
+    default: break;
+  }
+  if (hlo_node_call_may_wait(node)) {
+    emit_start(b, hlo_site_number(node));
+    emit_done(b, hlo_site_number(node));
+  } else {
+    call_site(b, hlo_site_number(node));
   }
 }
 

@@ -277,7 +277,7 @@ static const hlo_type_t* site_type(const hlo_node_t* node, const hlo_site_t* sit
 
 static bool is_callable(const hlo_node_t* node) {
   uint32_t traits = hlo_op_info(node->op)->traits;
-  if (traits & (HLO_TRAIT_TERMINATOR | HLO_TRAIT_COLLECTIVE)) return false;
+  if (traits & HLO_TRAIT_TERMINATOR) return false;
   return hlo_ref_function(node->op) != NULL;
 }
 

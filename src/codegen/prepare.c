@@ -17,16 +17,13 @@ static bool is_control(hlo_op_t op) {
   return op == HLO_OP_while || op == HLO_OP_if || op == HLO_OP_case;
 }
 
-// What would have to wait, or be told of the process that it runs in.
+// What cannot be called, or has to be told of the process that it runs in.
 static const char* refuse_op(const hlo_node_t* node) {
   uint32_t traits = hlo_op_info(node->op)->traits;
   if (traits & HLO_TRAIT_TERMINATOR || is_control(node->op)) return NULL;
-  if (traits & HLO_TRAIT_COLLECTIVE) return "it exchanges data with other processes";
   switch (node->op) {
-    case HLO_OP_infeed:
-    case HLO_OP_outfeed:
-    case HLO_OP_send:
-    case HLO_OP_recv:
+    case HLO_OP_async_start:
+    case HLO_OP_async_done:
     case HLO_OP_hlo_send_done:
     case HLO_OP_hlo_recv_done: return "it exchanges data with others";
     case HLO_OP_interpreter_run_parallel:

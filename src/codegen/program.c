@@ -12,6 +12,7 @@
 #include "codegen/standalone.h"
 #include "codegen/tile_kernel.h"
 #include "codegen/vir/interp.h"
+#include "codegen/vir/saved.h"
 #include "codegen/x86/x86.h"
 
 struct hlo_code_program {
@@ -72,6 +73,9 @@ static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
   if (options->executor == HLO_EXECUTOR_INTERPRETER || options->executor == HLO_EXECUTOR_TILES) {
     program->vir = vir;
     program->entry = interpreted_entry;
+    hlo_vir_saved_t saved;
+    HLO_TRY(hlo_vir_saved_create(vir->first_func, &program->arena, &saved));
+    program->saved_bytes = saved.size_bytes;
     return hlo_ok();
   }
   if (options->executor == HLO_EXECUTOR_C) {
@@ -197,7 +201,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   hlo_plan_t* plan = NULL;
   HLO_TRY(make_plan(func, options, &program->arena, arena, &plan));
   program->temporary_bytes = plan->temporary_bytes;
-  program->saved_bytes = sizeof(uint64_t);  // of the generators with hidden state
+  program->saved_bytes = HLO_KERNEL_SAVED_START;
   HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
   hlo_vir_module_t* vir = NULL;
   HLO_TRY(hlo_vir_module_create(&vir));

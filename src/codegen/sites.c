@@ -282,7 +282,7 @@ static hlo_status_t run_watch(const hlo_frame_t* frame, const hlo_site_table_t* 
 }
 
 static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const hlo_site_t* site,
-                             void* const* buffers) {
+                             void* const* buffers, hlo_node_peers_t* peers) {
   uint32_t count = hlo_site_value_count(site->node, site);
   hlo_node_caller_t* caller = NULL;
   HLO_TRY(hlo_node_callers_take(&table->callers, &caller));
@@ -293,7 +293,7 @@ static hlo_status_t run_site(hlo_frame_t* frame, hlo_site_table_t* table, const 
     buffers = caller->addresses;
   }
   return hlo_node_callers_run(&table->callers, caller, frame, site->node, site->capture_count,
-                              site->captures, buffers);
+                              site->captures, buffers, peers);
 }
 
 static hlo_status_t run_tile(const hlo_frame_t* frame, const hlo_site_table_t* table,
@@ -321,8 +321,15 @@ int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buf
   }
   hlo_status_t status = site_number >= HLO_SITE_WATCH
                             ? run_watch(frame, table, &table->watches[site_number - HLO_SITE_WATCH])
-                            : run_site(frame, table, &table->sites[site_number - 1], buffers);
+                            : run_site(frame, table, &table->sites[site_number - 1], buffers, NULL);
   return hlo_status_is_ok(status) ? HLO_KERNEL_DONE : hlo_site_fail(frame, site_number, status);
+}
+
+int32_t hlo_site_wait(hlo_frame_t* frame, uint32_t site_number, hlo_node_peers_t* peers) {
+  hlo_site_table_t* table = (hlo_site_table_t*)(uintptr_t)frame->program;
+  hlo_status_t status = run_site(frame, table, &table->sites[site_number - 1], NULL, peers);
+  if (!hlo_status_is_ok(status)) return hlo_site_fail(frame, site_number, status);
+  return peers->is_pending ? HLO_KERNEL_SUSPENDED : HLO_KERNEL_DONE;
 }
 
 typedef struct search {

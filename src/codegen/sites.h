@@ -99,6 +99,9 @@ uint32_t hlo_site_table_add_watch(hlo_site_table_t* table, const hlo_watch_site_
 /// The functions of hlo_runtime_table_t that serve compiled programs. buffers NULL: the planned
 /// places; else operands, results, captures.
 int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buffers);
+/// Of a node that may have to wait for other processes. SUSPENDED: to be called again when the
+/// process is woken, with `peers` as the call left them.
+int32_t hlo_site_wait(hlo_frame_t* frame, uint32_t site_number, hlo_node_peers_t* peers);
 int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
                               int64_t limit);
 /// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.

@@ -8,6 +8,7 @@
 
 #include "codegen/c/emit.h"
 #include "codegen/standalone_impl.h"
+#include "interp/node_call.h"
 
 enum { WORD_BYTES = 8 };
 #define FRAME_WORD(member) (offsetof(hlo_frame_t, member) / WORD_BYTES)
@@ -47,7 +48,7 @@ static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const
 
 // Others must take part in it, and there are none.
 static bool is_exchange(const hlo_node_t* node) {
-  return hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE || !hlo_ref_function(node->op);
+  return hlo_node_call_may_wait(node) || !hlo_ref_function(node->op);
 }
 
 hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool may_call) {

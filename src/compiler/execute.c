@@ -45,9 +45,22 @@ static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_ch
   hlo_execute_kernel_for(frame->owner, chunk_count, chunk, argument);
 }
 
+int32_t hlo_execute_collective_start(hlo_frame_t* frame, uint32_t site_number,
+                                     void* const* buffers) {
+  (void)frame, (void)site_number, (void)buffers;
+  return HLO_KERNEL_DONE;
+}
+
+int32_t hlo_execute_collective_done(hlo_frame_t* frame, uint32_t site_number) {
+  hlo_node_peers_t none = {0};
+  return hlo_site_wait(frame, site_number, &none);
+}
+
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
                                                .size_bytes = sizeof(hlo_runtime_table_t),
                                                .parallel_for = parallel_for,
+                                               .collective_start = hlo_execute_collective_start,
+                                               .collective_done = hlo_execute_collective_done,
                                                .call_kernel = hlo_site_call,
                                                .check_failed = hlo_site_check_failed,
                                                .kernel_for = kernel_for};

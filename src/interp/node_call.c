@@ -55,6 +55,16 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
 
 // ---- calls
 
+bool hlo_node_call_may_wait(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_send:
+    case HLO_OP_recv:
+    case HLO_OP_infeed:
+    case HLO_OP_outfeed: return true;
+    default: return (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) != 0;
+  }
+}
+
 bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand) {
   switch (node->op) {
     case HLO_OP_dynamic_update_slice: return operand == 0;
@@ -135,8 +145,9 @@ static hlo_status_t deliver(const hlo_node_call_t* call, hlo_tensor_t* const* re
   return hlo_ok();
 }
 
-static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call) {
+static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call, bool* out_pending) {
   const hlo_node_t* node = call->node;
+  *out_pending = false;
   HLO_TRY(lend_operands(eval, call));
   HLO_TRY(lend_captures(eval, call));
   for (uint32_t i = 0; i < node->result_count; ++i) eval->call.targets[i] = call->results[i];
@@ -144,20 +155,28 @@ static hlo_status_t run(hlo_eval_t* eval, const hlo_node_call_t* call) {
   eval->call.node = node;
   hlo_status_t status = hlo_ref_function(node->op)(eval, node, eval->call.tensors, results);
   eval->call.node = NULL;
-  if (eval->is_pending) {
-    eval->is_pending = false;
-    eval->op_state = NULL;
-    if (hlo_status_is_ok(status)) {
-      status = hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
-    }
-  }
-  return hlo_status_is_ok(status) ? deliver(call, results) : status;
+  *out_pending = eval->is_pending;
+  eval->is_pending = false;
+  return hlo_status_is_ok(status) && !*out_pending ? deliver(call, results) : status;
 }
 
-hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) {
+hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
+                                hlo_node_peers_t* peers) {
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
-  hlo_status_t status = run(eval, call);
+  eval->options.grid = peers->grid;
+  eval->options.process = peers->process;
+  eval->op_state = peers->ticket;
+  hlo_status_t status = run(eval, call, &peers->is_pending);
+  peers->ticket = eval->op_state;
+  eval->op_state = NULL;
   release_tensors(eval, call);
   hlo_tensor_pool_leave(previous);
   return status;
+}
+
+hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) {
+  hlo_node_peers_t none = {0};
+  HLO_TRY(hlo_node_call_meet(eval, call, &none));
+  if (!none.is_pending) return hlo_ok();
+  return hlo_eval_error(call->node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
 }

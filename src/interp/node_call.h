@@ -18,6 +18,15 @@ typedef struct hlo_node_call {
   void* const* captured;
 } hlo_node_call_t;
 
+/// How a call meets those of other processes.
+typedef struct hlo_node_peers {
+  const hlo_process_grid_t* grid;  // NULL: there are none
+  uint32_t process;
+  void* ticket;     // NULL at the first call, then as the call left it
+  bool is_pending;  // answered: nothing was written, and the call is to be made again when the
+                    // process is woken
+} hlo_node_peers_t;
+
 /// An evaluation for calls of nodes with at most so many operands, results and captures. `program`
 /// of the nodes' module and their function `func`: needed for nodes with regions, else NULL.
 /// options may be NULL. owner: the caller, hlo_interp_end(). threads: one call at a time. errors:
@@ -27,6 +36,13 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
                                   hlo_eval_t** out_eval) HLO_MUST_USE;
 /// errors: as hlo_ref_<op>(), at the node's place; UNIMPLEMENTED for what would have to wait
 hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) HLO_MUST_USE;
+/// Likewise of a node that may have to wait (hlo_node_call_may_wait()). The operands may change as
+/// soon as the call has answered.
+hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
+                                hlo_node_peers_t* peers) HLO_MUST_USE;
+
+/// Whether the node exchanges data with other processes, which may be late.
+bool hlo_node_call_may_wait(const hlo_node_t* node);
 
 /// Whether the node changes operand `operand` into result `result` (updates of slices, scatters):
 /// given the same address for both it touches only what changes.

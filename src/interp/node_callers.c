@@ -59,7 +59,7 @@ static bool has_hidden_state(const hlo_node_t* node) {
 hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t* caller,
                                   hlo_frame_t* frame, const hlo_node_t* node,
                                   uint32_t capture_count, const hlo_value_t* const* captures,
-                                  void* const* addresses) {
+                                  void* const* addresses, hlo_node_peers_t* peers) {
   caller->parallel = hlo_frame_parallel(frame);
   hlo_node_call_t call = {.node = node,
                           .operands = addresses,
@@ -70,7 +70,8 @@ hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t
   bool is_stateful = has_hidden_state(node);
   uint64_t* state = hlo_eval_rng_state(caller->eval);
   if (is_stateful) memcpy(state, frame->saved, sizeof *state);
-  hlo_status_t status = hlo_node_call_run(caller->eval, &call);
+  hlo_status_t status = peers ? hlo_node_call_meet(caller->eval, &call, peers)
+                              : hlo_node_call_run(caller->eval, &call);
   if (is_stateful) memcpy(frame->saved, state, sizeof *state);
   give_back(callers, caller);
   return status;

@@ -32,11 +32,11 @@ hlo_status_t hlo_node_callers_take(hlo_node_callers_t* callers,
                                    hlo_node_caller_t** out_caller) HLO_MUST_USE;
 /// Runs a node over `addresses` (operands, results, captures; the caller's own or others) as part
 /// of a frame, whose threads it uses and whose `saved` holds the state of hidden generators; then
-/// gives the caller back. errors: as hlo_node_call_run()
+/// gives the caller back. peers NULL: it waits for nobody. errors: as hlo_node_call_run()
 hlo_status_t hlo_node_callers_run(hlo_node_callers_t* callers, hlo_node_caller_t* caller,
                                   hlo_frame_t* frame, const hlo_node_t* node,
                                   uint32_t capture_count, const hlo_value_t* const* captures,
-                                  void* const* addresses) HLO_MUST_USE;
+                                  void* const* addresses, hlo_node_peers_t* peers) HLO_MUST_USE;
 void hlo_node_callers_deinit(hlo_node_callers_t* callers);
 
 #endif  // HLO_INTERP_NODE_CALLERS_H_

@@ -313,11 +313,11 @@ hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
 // ---- reducing -------------------------------------------------------------------------------------
 
 // acc = op(acc, in), elementwise over dense tensors of one type.
-static hlo_status_t accumulate(hlo_region_fn_t* fn, hlo_loop_fn_t loop, hlo_tensor_t* acc,
-                               const hlo_tensor_t* in) {
-  if (loop) {
+static hlo_status_t accumulate(hlo_region_fn_t* fn, const hlo_scalar_step_t* step,
+                               hlo_tensor_t* acc, const hlo_tensor_t* in) {
+  if (step) {
     const void* args[2] = {acc->data, in->data};
-    loop(args, acc->data, (size_t)acc->element_count);
+    hlo_scalar_step_run_many(step, args, acc->data, (size_t)acc->element_count);
     return hlo_ok();
   }
   size_t width = hlo_dtype_size_bytes(acc->dtype);
@@ -347,14 +347,19 @@ static hlo_status_t fold(hlo_region_fn_t* fn, hlo_op_t op, const gathered_t* all
                          hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
   hlo_tensor_t* acc = NULL;
   HLO_TRY(converted_copy(all->parts[i], dtype, &acc));
-  hlo_loop_fn_t loop = op != HLO_OP_COUNT && !acc->quant ? hlo_ref_loop(op, dtype) : NULL;
-  hlo_status_t status = hlo_ok();
+  const hlo_scalar_op_t scalar = {op, 2, {dtype, dtype}, dtype, 0, false};
+  hlo_scalar_step_t step;
+  bool is_plain =
+      op != HLO_OP_COUNT && !acc->quant && hlo_scalar_op_prepare(&scalar, &step);
+  hlo_status_t status =
+      is_plain || fn || all->member_count == 1 ? hlo_ok()
+                     : hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "sums of quantized elements");
   for (uint32_t m = 1; m < all->member_count && hlo_status_is_ok(status); ++m) {
     const hlo_tensor_t* part = all->parts[m * all->tensor_count + i];
     hlo_tensor_t* converted = NULL;
     if (part->dtype != dtype) status = converted_copy(part, dtype, &converted);
     if (hlo_status_is_ok(status)) {
-      status = accumulate(fn, loop, acc, converted ? converted : part);
+      status = accumulate(fn, is_plain ? &step : NULL, acc, converted ? converted : part);
     }
     hlo_tensor_release(converted);
   }

@@ -127,7 +127,7 @@ static hlo_status_t run(hlo_frame_t* frame, uint32_t site, void* const* buffers)
     buffers = caller->addresses;
   }
   return hlo_node_callers_run(&state->callers, caller, frame, call->node, call->capture_count,
-                              call->captures, buffers);
+                              call->captures, buffers, NULL);
 }
 
 int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers) {

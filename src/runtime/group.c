@@ -43,6 +43,24 @@ struct hlo_run_group {
   hlo_run_t* runs[];
 };
 
+// What others read when its owner may have gone on: memory that is lent is copied.
+static hlo_status_t keep_tensor(hlo_tensor_t* tensor, hlo_tensor_t** out_kept) {
+  if (!tensor->is_read_only || tensor->kind != HLO_TYPE_TENSOR) {
+    *out_kept = hlo_tensor_retain(tensor);
+    return hlo_ok();
+  }
+  HLO_TRY(hlo_tensor_create(tensor->dtype, tensor->rank, tensor->dims, out_kept));
+  (*out_kept)->quant = tensor->quant;
+  if (tensor->size_bytes) memcpy((*out_kept)->data, tensor->data, tensor->size_bytes);
+  return hlo_ok();
+}
+
+static hlo_status_t keep_tensors(uint32_t count, hlo_tensor_t* const* tensors,
+                                 hlo_tensor_t** out_kept) {
+  for (uint32_t i = 0; i < count; ++i) HLO_TRY(keep_tensor(tensors[i], &out_kept[i]));
+  return hlo_ok();
+}
+
 static void meeting_release(meeting_t* meeting) {
   uint32_t count = meeting->member_count * meeting->tensor_count;
   for (uint32_t i = 0; i < count; ++i) hlo_tensor_release(meeting->parts[i]);
@@ -114,9 +132,7 @@ static hlo_status_t meet_locked(hlo_run_group_t* group, const hlo_meeting_t* m, 
     HLO_TRY(find_meeting(group, m, me, &meeting));
     *ticket = meeting;
     meeting->has_arrived[me] = true;
-    for (uint32_t i = 0; i < m->tensor_count; ++i) {
-      meeting->parts[me * m->tensor_count + i] = hlo_tensor_retain(m->tensors[i]);
-    }
+    HLO_TRY(keep_tensors(m->tensor_count, m->tensors, &meeting->parts[me * m->tensor_count]));
     if (++meeting->arrived_count == meeting->member_count) {
       for (uint32_t i = 0; i < meeting->member_count; ++i) wake(group, meeting->members[i]);
     }
@@ -147,6 +163,11 @@ static hlo_status_t grid_meet(void* context, const hlo_meeting_t* m, void** tick
   return status;
 }
 
+static void parcel_release(parcel_t* parcel) {
+  for (uint32_t i = 0; i < parcel->tensor_count; ++i) hlo_tensor_release(parcel->tensors[i]);
+  hlo_mem_free(parcel);
+}
+
 static hlo_status_t grid_send(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                               uint32_t tensor_count, hlo_tensor_t* const* tensors) {
   hlo_run_group_t* group = context;
@@ -154,7 +175,11 @@ static hlo_status_t grid_send(void* context, uint32_t source, uint32_t target, i
   parcel_t* parcel = hlo_mem_alloc_zeroed(bytes);
   if (!parcel) return hlo_status_out_of_memory(bytes);
   *parcel = (parcel_t){NULL, source, target, channel_id, tensor_count};
-  for (uint32_t i = 0; i < tensor_count; ++i) parcel->tensors[i] = hlo_tensor_retain(tensors[i]);
+  hlo_status_t status = keep_tensors(tensor_count, tensors, parcel->tensors);
+  if (!hlo_status_is_ok(status)) {
+    parcel_release(parcel);
+    return status;
+  }
   hlo_mutex_lock(&group->lock);
   parcel_t** link = &group->parcels;
   while (*link) link = &(*link)->next;
@@ -214,10 +239,28 @@ static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_ch
   hlo_execute_kernel_for(hlo_client_pool(run->loaded->client), chunk_count, chunk, argument);
 }
 
+// The part is handed over when the program first asks for what comes of it.
+static int32_t collective_start(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
+  return hlo_execute_collective_start(frame, site_number, buffers);
+}
+
+static int32_t collective_done(hlo_frame_t* frame, uint32_t site_number) {
+  hlo_run_t* run = frame->owner;
+  if (atomic_load_explicit(&frame->cancelled, memory_order_relaxed)) {
+    return hlo_site_check_failed(frame, HLO_SITE_CANCELLED, 0, 0);
+  }
+  hlo_node_peers_t peers = {&run->group->grid, run->row, run->ticket, false};
+  int32_t answer = hlo_site_wait(frame, site_number, &peers);
+  run->ticket = answer == HLO_KERNEL_SUSPENDED ? peers.ticket : NULL;
+  return answer;
+}
+
 static const hlo_interp_runtime_t kAlone = {
     .table = {.abi_version = HLO_KERNEL_ABI_VERSION,
               .size_bytes = sizeof(hlo_interp_runtime_t),
               .parallel_for = parallel_for,
+              .collective_start = hlo_execute_collective_start,
+              .collective_done = hlo_execute_collective_done,
               .call_kernel = hlo_site_call,
               .check_failed = hlo_site_check_failed,
               .kernel_for = kernel_for}};
@@ -240,6 +283,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                                      .send = grid_send,
                                      .recv = grid_recv};
   group->runtime = (hlo_interp_runtime_t){.table = kAlone.table, .grid = &group->grid};
+  group->runtime.table.collective_start = collective_start;
+  group->runtime.table.collective_done = collective_done;
   *out_group = group;
   return hlo_ok();
 }
@@ -259,8 +304,7 @@ void hlo_group_release(hlo_run_group_t* group) {
   while (group->parcels) {
     parcel_t* parcel = group->parcels;
     group->parcels = parcel->next;
-    for (uint32_t i = 0; i < parcel->tensor_count; ++i) hlo_tensor_release(parcel->tensors[i]);
-    hlo_mem_free(parcel);
+    parcel_release(parcel);
   }
   hlo_status_release(group->error);
   hlo_mutex_deinit(&group->lock);

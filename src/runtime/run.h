@@ -41,6 +41,7 @@ typedef struct hlo_run {
   void** addresses;           // frame.buffers
   hlo_block_t temporaries;    // frame.temporaries, of the client's heap
   struct hlo_run_group* group;
+  void* ticket;               // of the collective that it waits in
 } hlo_run_t;
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,

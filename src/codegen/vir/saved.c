@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/kernel_abi.h"
+
 enum { SLOT_BYTES = 8 };
 
 // Places in the text, by number: of an instruction, and of the last one inside it.
@@ -168,7 +170,8 @@ static hlo_status_t add_resumes(const hlo_vir_func_t* func, const places_t* plac
 hlo_status_t hlo_vir_saved_create(const hlo_vir_func_t* func, hlo_arena_t* arena,
                                   hlo_vir_saved_t* out_saved) {
   size_t count = func->value_count;
-  hlo_vir_saved_t saved = {.offsets = hlo_arena_array(arena, count, sizeof *saved.offsets),
+  hlo_vir_saved_t saved = {.size_bytes = HLO_KERNEL_SAVED_START,
+                           .offsets = hlo_arena_array(arena, count, sizeof *saved.offsets),
                            .is_remade = hlo_arena_array(arena, count, sizeof *saved.is_remade)};
   places_t places = {.at = hlo_arena_array(arena, count, sizeof *places.at),
                      .end = hlo_arena_array(arena, count, sizeof *places.end),

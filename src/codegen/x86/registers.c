@@ -395,7 +395,8 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
   choose_available(f);
   f->frame_bytes = f->objects_bytes;
   f->needs_alignment = f->objects_bytes > 0;
-  f->saved_bytes = f->pushed = 0;
+  f->saved_bytes = f->has_suspend ? HLO_KERNEL_SAVED_START : 0;
+  f->pushed = 0;
   if (f->has_call || f->has_suspend) f->pushed |= BIT(HLO_X86_RBX);
   if (f->has_suspend) f->pushed |= BIT(HLO_X86_R12);
   if (f->has_suspend && (f->params[1] || f->params[2] || f->params[3])) {

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that wait for each other, on eight devices: every executor gives what the interpreter
+// gives, in straight code, in loops and in branches.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "runtime/executable.h"
+
+enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
+
+static void check(hlo_status_t status) {
+  assert_string_equal(hlo_status_message(status), "");
+}
+
+// ---- programs ----------------------------------------------------------------------------------
+
+// $T: the element type; $X, $S: tensors of 8x24 and of one element; $G: all eight in one group, H:
+// two groups of four.
+#define HEAD "func.func @main(%x: $X) -> "
+#define ADD                                                        \
+  "({\n ^bb0(%a: $S, %b: $S):\n  %s = stablehlo.add %a, %b : $S\n" \
+  "  stablehlo.return %s : $S\n })"
+#define SUM(out, in, groups)                                                       \
+  "  " out " = \"stablehlo.all_reduce\"(" in ") " ADD " {replica_groups = " groups \
+  "} : ($X) -> $X\n"
+
+typedef struct program {
+  const char* name;
+  const char* text;
+} program_t;
+
+static const program_t kPrograms[] = {
+    {"all_reduce", HEAD "$X {\n" SUM("%y", "%x", "$G") "  return %y : $X\n}\n"},
+    {"all_reduce of groups", HEAD "$X {\n" SUM("%y", "%x", "$H") "  return %y : $X\n}\n"},
+    {"all_reduce of what is made and used again",
+     HEAD "$X {\n  %0 = stablehlo.add %x, %x : $X\n" SUM(
+         "%1", "%0",
+         "$G") "  %2 = stablehlo.multiply %1, %0 : $X\n" SUM("%3", "%2",
+                                                             "$H") "  %4 = stablehlo.add %3, %x : "
+                                                                   "$X\n  return %4 : $X\n}\n"},
+    {"all_reduce of several",
+     HEAD "($X, $X) {\n  %y = stablehlo.multiply %x, %x : $X\n"
+          "  %0:2 = \"stablehlo.all_reduce\"(%x, %y) ({\n ^bb0(%a: $S, %b: $S):\n"
+          "  %s = stablehlo.maximum %a, %b : $S\n  stablehlo.return %s : $S\n })"
+          " {replica_groups = $G} : ($X, $X) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
+    {"all_reduce by a computation", HEAD
+     "$X {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+     "  %m = stablehlo.maximum %a, %b : $S\n  %s = stablehlo.add %m, %b : $S\n"
+     "  stablehlo.return %s : $S\n }) {replica_groups = $H} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"all_gather of rows",
+     HEAD "tensor<64x24x$T> {\n  %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, "
+          "replica_groups = $G} : ($X) -> tensor<64x24x$T>\n  return %0 : tensor<64x24x$T>\n}\n"},
+    {"all_gather of columns",
+     HEAD "tensor<8x96x$T> {\n  %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 1 : i64, "
+          "replica_groups = $H} : ($X) -> tensor<8x96x$T>\n  return %0 : tensor<8x96x$T>\n}\n"},
+    {"reduce_scatter of rows",
+     HEAD "tensor<1x24x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) " ADD
+          " {scatter_dimension = 0 : i64, replica_groups = $G} : ($X) -> tensor<1x24x$T>\n"
+          "  return %0 : tensor<1x24x$T>\n}\n"},
+    {"reduce_scatter of columns",
+     HEAD "tensor<8x6x$T> {\n  %0 = \"stablehlo.reduce_scatter\"(%x) " ADD
+          " {scatter_dimension = 1 : i64, replica_groups = $H} : ($X) -> tensor<8x6x$T>\n"
+          "  return %0 : tensor<8x6x$T>\n}\n"},
+    {"all_to_all",
+     HEAD "tensor<1x192x$T> {\n  %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, "
+          "concat_dimension = 1 : i64, split_count = 8 : i64, replica_groups = $G} : ($X) -> "
+          "tensor<1x192x$T>\n  return %0 : tensor<1x192x$T>\n}\n"},
+    {"all_to_all in place",
+     HEAD "$X {\n  %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 1 : i64, "
+          "concat_dimension = 1 : i64, split_count = 4 : i64, replica_groups = $H} : ($X) -> $X\n"
+          "  return %0 : $X\n}\n"},
+    {"collective_permute",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = "
+          "dense<[[0, 1], [1, 2], [2, 0], [5, 3], [7, 7]]> : tensor<5x2xi64>} : ($X) -> $X\n"
+          "  return %0 : $X\n}\n"},
+    {"collective_broadcast",
+     HEAD "$X {\n  %0 = \"stablehlo.collective_broadcast\"(%x) {replica_groups = "
+          "dense<[[3, 1, 2], [6, 7, 5]]> : tensor<2x3xi64>} : ($X) -> $X\n  return %0 : $X\n}\n"},
+    {"cross-replica-sum",
+     HEAD "$X {\n  %0 = \"stablehlo.cross-replica-sum\"(%x) {replica_groups = $H} : ($X) -> $X\n"
+          "  return %0 : $X\n}\n"},
+    {"send and recv", HEAD
+     "$X {\n  %t = stablehlo.after_all : !stablehlo.token\n"
+     "  %u = \"stablehlo.send\"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
+     ": tensor<3x2xi64>} : ($X, !stablehlo.token) -> !stablehlo.token\n"
+     "  %r:2 = \"stablehlo.recv\"(%u) {channel_handle = #stablehlo.channel_handle<handle = 3, "
+     "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
+     ": tensor<3x2xi64>} : (!stablehlo.token) -> ($X, !stablehlo.token)\n"
+     "  return %r#0 : $X\n}\n"},
+    {"a loop",
+     HEAD "($X, tensor<i32>) {\n  %n = stablehlo.constant dense<5> : tensor<i32>\n"
+          "  %i0 = stablehlo.constant dense<0> : tensor<i32>\n"
+          "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+          "  %r:2 = stablehlo.while(%v = %x, %i = %i0) : $X, tensor<i32>\n   cond {\n"
+          "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+          "    stablehlo.return %c : tensor<i1>\n  } do {\n" SUM(
+              "%p", "%v", "$H") "    %q = stablehlo.subtract %p, %x : $X\n    %j = stablehlo.add "
+                                "%i, %one : tensor<i32>\n"
+                                "    stablehlo.return %q, %j : $X, tensor<i32>\n  }\n  return "
+                                "%r#0, %r#1 : $X, tensor<i32>\n}\n"},
+    // The number of turns is exchanged too; the condition waits as well as the body.
+    {"a condition that waits", HEAD
+     "($X, tensor<i32>) {\n  %n = stablehlo.constant dense<60> : tensor<i32>\n"
+     "  %id = stablehlo.replica_id : tensor<ui32>\n"
+     "  %i0 = stablehlo.convert %id : (tensor<ui32>) -> tensor<i32>\n"
+     "  %r:2 = stablehlo.while(%v = %x, %i = %i0) : $X, tensor<i32>\n   cond {\n"
+     "    %m = \"stablehlo.all_reduce\"(%i) ({\n   ^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+     "      %s = stablehlo.maximum %a, %b : tensor<i32>\n      stablehlo.return %s : tensor<i32>\n"
+     "    }) {replica_groups = $G} : (tensor<i32>) -> tensor<i32>\n"
+     "    %c = stablehlo.compare LT, %m, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "    stablehlo.return %c : tensor<i1>\n  } do {\n"
+     "    %w = \"stablehlo.collective_permute\"(%v) {source_target_pairs = dense<[[0, 1], [1, 2], "
+     "[2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> : tensor<8x2xi64>} : ($X) -> $X\n"
+     "    %j = stablehlo.add %i, %i : tensor<i32>\n    %k = stablehlo.add %j, %i0 : tensor<i32>\n"
+     "    stablehlo.return %w, %k : $X, tensor<i32>\n  }\n  return %r#0, %r#1 : $X, "
+     "tensor<i32>\n}\n"},
+    // Each group goes its way; in one of them a loop waits inside the branch of a loop.
+    {"branches",
+     HEAD "$X {\n  %id = stablehlo.replica_id : tensor<ui32>\n"
+          "  %u0 = stablehlo.constant dense<0> : tensor<ui32>\n"
+          "  %u1 = stablehlo.constant dense<1> : tensor<ui32>\n"
+          "  %bit = stablehlo.and %id, %u1 : tensor<ui32>\n"
+          "  %n = stablehlo.constant dense<3> : tensor<i32>\n"
+          "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+          "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+          "  %even = stablehlo.compare EQ, %bit, %u0 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>\n"
+          "  %o:2 = stablehlo.while(%v = %x, %i = %zero) : $X, tensor<i32>\n   cond {\n"
+          "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+          "    stablehlo.return %c : tensor<i1>\n  } do {\n"
+          "    %y = \"stablehlo.if\"(%even) ({\n" SUM(
+              "%p", "%v",
+              "$H") "      %z = stablehlo.subtract %p, %v : $X\n      stablehlo.return %z : $X\n   "
+                    " }, {\n"
+                    "      %q:2 = stablehlo.while(%w = %v, %k = %zero) : $X, tensor<i32>\n       "
+                    "cond {\n"
+                    "        %d = stablehlo.compare LT, %k, %i : (tensor<i32>, tensor<i32>) -> "
+                    "tensor<i1>\n"
+                    "        stablehlo.return %d : tensor<i1>\n      } do {\n" SUM(
+                        "%e", "%w",
+                        "$H") "        %f = stablehlo.subtract %e, %x : $X\n        %l = "
+                              "stablehlo.add %k, %one : tensor<i32>\n"
+                              "        stablehlo.return %f, %l : $X, tensor<i32>\n      }\n"
+                              "      stablehlo.return %q#0 : $X\n    }) : (tensor<i1>) -> $X\n"
+                              "    %j = stablehlo.add %i, %one : tensor<i32>\n    stablehlo.return "
+                              "%y, %j : $X, tensor<i32>\n"
+                              "  }\n" SUM("%t", "%o#0", "$G") "  return %t : $X\n}\n"},
+};
+enum { PROGRAM_COUNT = sizeof kPrograms / sizeof *kPrograms };
+
+static const char* expand(char c) {
+  switch (c) {
+    case 'X': return "tensor<8x24x$T>";
+    case 'S': return "tensor<$T>";
+    case 'G': return "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>";
+    case 'H': return "dense<[[6, 0, 2, 4], [1, 5, 3, 7]]> : tensor<2x4xi64>";
+    default: return "";
+  }
+}
+
+static void append_text(const char* text, const char* element, hlo_strbuf_t* out) {
+  for (const char* c = text; *c; ++c) {
+    if (*c != '$') {
+      hlo_strbuf_putc(out, *c);
+    } else if (*++c == 'T') {
+      hlo_strbuf_puts(out, element);
+    } else {
+      append_text(expand(*c), element, out);
+    }
+  }
+}
+
+// ---- runs --------------------------------------------------------------------------------------
+
+typedef struct bytes {
+  size_t size_bytes;
+  uint8_t* data;
+} bytes_t;
+
+static hlo_client_t* make_client(uint32_t thread_count) {
+  hlo_client_options_t options = {.device_count = DEVICES, .thread_count = thread_count};
+  hlo_client_t* client = NULL;
+  check(hlo_client_create(&options, &client));
+  return client;
+}
+
+static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.replica_count = DEVICES;
+  config.backend = backend;
+  config.verify_each = strcmp(backend, "c") != 0;
+  hlo_executable_t* executable = NULL;
+  hlo_status_t status =
+      hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable);
+  if (!hlo_status_is_ok(status)) fail_msg("%s\n%s", hlo_status_message(status), text);
+  // Without a C compiler back end c leaves everything to the interpreter.
+  if (strcmp(backend, "c") != 0 && strcmp(executable->program->backend->name, backend) != 0) {
+    fail_msg("run by %s instead of %s:\n%s", executable->program->backend->name, backend, text);
+  }
+  hlo_loaded_t* loaded = NULL;
+  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_executable_release(executable);
+  return loaded;
+}
+
+// Small numbers, of which sums and products are exact in most types.
+static void fill(hlo_dtype_t dtype, uint32_t device, uint8_t* to, size_t count) {
+  size_t width = hlo_dtype_size_bytes(dtype);
+  uint32_t state = 12345 + device * 7919;
+  for (size_t i = 0; i < count; ++i) {
+    state = state * 1664525 + 1013904223;
+    int64_t value = (int64_t)(state >> 28) - 4;
+    if (hlo_dtype_is_float(dtype)) {
+      hlo_dtype_store_double(dtype, to + i * width, (double)value);
+    } else {
+      hlo_dtype_store_int64(dtype, to + i * width, value);
+    }
+  }
+}
+
+static hlo_buffer_t* make_input(hlo_client_t* client, hlo_dtype_t dtype, uint32_t device) {
+  static const int64_t dims[2] = {ROWS, COLUMNS};
+  const hlo_buffer_shape_t shape = {dtype, 2, dims};
+  uint8_t data[ROWS * COLUMNS * 16];
+  fill(dtype, device, data, ROWS * COLUMNS);
+  hlo_memory_t* memory = &hlo_client_device(client, device)->memories[HLO_MEMORY_DEVICE];
+  hlo_buffer_t* buffer = NULL;
+  check(hlo_buffer_from_host(memory, &shape, data, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
+                             &buffer));
+  return buffer;
+}
+
+static void append_result(hlo_buffer_t* buffer, size_t size_bytes, bytes_t* out) {
+  uint8_t* room = hlo_mem_alloc(out->size_bytes + size_bytes);
+  assert_non_null(room);
+  if (out->size_bytes) memcpy(room, out->data, out->size_bytes);
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_to_host(buffer, room + out->size_bytes, size_bytes, NULL, &done));
+  check(hlo_event_await(done, UINT64_MAX));
+  hlo_event_release(done);
+  hlo_mem_free(out->data);
+  out->data = room;
+  out->size_bytes += size_bytes;
+}
+
+// All results of all devices, one after the other.
+static bytes_t launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype) {
+  const hlo_executable_t* executable = hlo_loaded_executable(loaded);
+  hlo_buffer_t *arguments[DEVICES][1], *results[DEVICES][4] = {0};
+  hlo_buffer_t* const* argument_rows[DEVICES];
+  hlo_buffer_t** result_rows[DEVICES];
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    arguments[d][0] = make_input(client, dtype, d);
+    argument_rows[d] = arguments[d];
+    result_rows[d] = results[d];
+  }
+  check(hlo_loaded_execute(loaded, &(hlo_launch_t){.device_count = DEVICES,
+                                                   .arguments = argument_rows,
+                                                   .argument_count = 1,
+                                                   .out_results = result_rows}));
+  bytes_t all = {0};
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    for (uint32_t r = 0; r < executable->result_count; ++r) {
+      append_result(results[d][r], executable->results[r].size_bytes, &all);
+      hlo_buffer_release(results[d][r]);
+    }
+    hlo_buffer_release(arguments[d][0]);
+  }
+  return all;
+}
+
+static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_t backend_count,
+                            const char* const* backends) {
+  hlo_strbuf_t text = {0};
+  append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
+  hlo_client_t* clients[] = {make_client(1), make_client(3)};
+  hlo_loaded_t* reference = load(clients[0], hlo_strbuf_text(&text), "interp");
+  bytes_t want = launch(clients[0], reference, dtype);
+  hlo_loaded_release(reference);
+  for (uint32_t b = 0; b < backend_count; ++b) {
+    for (uint32_t c = 0; c < 2; ++c) {
+      hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b]);
+      for (int round = 0; round < 2; ++round) {
+        bytes_t got = launch(clients[c], loaded, dtype);
+        assert_int_equal(got.size_bytes, want.size_bytes);
+        if (memcmp(got.data, want.data, want.size_bytes) != 0) {
+          fail_msg("%s of %s: %s differs", program->name, hlo_dtype_info(dtype)->mlir_name,
+                   backends[b]);
+        }
+        hlo_mem_free(got.data);
+      }
+      hlo_loaded_release(loaded);
+    }
+  }
+  hlo_mem_free(want.data);
+  hlo_strbuf_deinit(&text);
+  for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
+}
+
+// ---- tests -------------------------------------------------------------------------------------
+
+static void executors_agree(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native", "vir", "tile", "plain"};
+  for (uint32_t p = 0; p < PROGRAM_COUNT; ++p) {
+    compare_program(&kPrograms[p], HLO_DTYPE_F32, 4, backends);
+  }
+}
+
+// Those with loops and branches: the C compiler takes its time.
+static void c_source_agrees(void** state) {
+  (void)state;
+  static const char* const backends[] = {"c"};
+  for (uint32_t p = PROGRAM_COUNT - 2; p < PROGRAM_COUNT; ++p) {
+    compare_program(&kPrograms[p], HLO_DTYPE_F32, 1, backends);
+  }
+}
+
+static void element_types_agree(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native"};
+  static const hlo_dtype_t dtypes[] = {HLO_DTYPE_S8,  HLO_DTYPE_S32,  HLO_DTYPE_U64,
+                                       HLO_DTYPE_F16, HLO_DTYPE_BF16, HLO_DTYPE_F64};
+  for (uint32_t t = 0; t < sizeof dtypes / sizeof *dtypes; ++t) {
+    for (uint32_t p = 0; p < PROGRAM_COUNT; ++p) {
+      compare_program(&kPrograms[p], dtypes[t], 1, backends);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(executors_agree),
+      cmocka_unit_test(c_source_agrees),
+      cmocka_unit_test(element_types_agree),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
