@@ -29,7 +29,7 @@ static const feature_row_t kFeatures[HLO_CPU_FEATURE_COUNT] = {
 };
 static_assert(HLO_CPU_FEATURE_COUNT <= 64, "features are bits of a 64-bit word");
 
-static const char* const kLevelNames[] = {"generic", "avx2", "avx512", "amx"};
+static const char* const kLevelNames[] = {"generic", "sse2", "sse4", "avx2", "avx512", "amx"};
 enum { LEVEL_COUNT = sizeof kLevelNames / sizeof kLevelNames[0] };
 
 #if defined(__x86_64__)
@@ -41,11 +41,11 @@ static hlo_cpu_level_t saved_level(void) {
   uint32_t regs[REGISTER_COUNT];
   if (!__get_cpuid(1, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX]) ||
       !(regs[ECX] >> OSXSAVE_BIT & 1)) {
-    return HLO_CPU_LEVEL_GENERIC;
+    return HLO_CPU_LEVEL_SSE4;
   }
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  if ((low & ymm) != ymm) return HLO_CPU_LEVEL_GENERIC;
+  if ((low & ymm) != ymm) return HLO_CPU_LEVEL_SSE4;
   if ((low & zmm) != zmm) return HLO_CPU_LEVEL_AVX2;
   return (low & tiles) == tiles ? HLO_CPU_LEVEL_AMX : HLO_CPU_LEVEL_AVX512;
 }
@@ -137,8 +137,8 @@ hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
     while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], wanted_level) != 0) ++wanted;
     if (wanted == LEVEL_COUNT) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "unknown processor level \"%.40s\", expected generic, avx2, avx512 "
-                               "or amx",
+                               "unknown processor level \"%.40s\", expected generic, sse2, sse4, "
+                               "avx2, avx512 or amx",
                                wanted_level);
     }
     if (wanted > (int)cpu.level) {
@@ -146,13 +146,17 @@ hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
                                "processor level %s asked for, this machine reaches %s",
                                wanted_level, kLevelNames[cpu.level]);
     }
-    for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
-      if ((int)kFeatures[i].level > wanted) cpu.features &= ~(1ull << i);
-    }
-    cpu.level = (hlo_cpu_level_t)wanted;
+    hlo_cpu_limit(&cpu, (hlo_cpu_level_t)wanted);
   }
   *out_cpu = cpu;
   return hlo_ok();
+}
+
+void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level) {
+  for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+    if (kFeatures[i].level > level) cpu->features &= ~(1ull << i);
+  }
+  cpu->level = level;
 }
 
 const char* hlo_cpu_feature_name(hlo_cpu_feature_t feature) {

@@ -18,7 +18,9 @@ typedef enum hlo_cpu_feature {
 
 /// Steps of machines, each including the ones before.
 typedef enum hlo_cpu_level {
-  HLO_CPU_LEVEL_GENERIC,  // x86-64 as it began; every other architecture
+  HLO_CPU_LEVEL_GENERIC,  // without machine code: every other architecture
+  HLO_CPU_LEVEL_SSE2,     // x86-64 as it began
+  HLO_CPU_LEVEL_SSE4,     // up to SSE4.2; AVX without AVX2 counts as this
   HLO_CPU_LEVEL_AVX2,
   HLO_CPU_LEVEL_AVX512,
   HLO_CPU_LEVEL_AMX,
@@ -42,6 +44,8 @@ hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) HLO_MU
 static inline bool hlo_cpu_has(const hlo_cpu_t* cpu, hlo_cpu_feature_t feature) {
   return cpu->features >> feature & 1;
 }
+/// Forgets the features of later levels than this one, which becomes the CPU's.
+void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level);
 const char* hlo_cpu_feature_name(hlo_cpu_feature_t feature);
 const char* hlo_cpu_level_name(hlo_cpu_level_t level);
 /// "x86_64 avx512: sse4.1 ... avx512bf16" for the platform version and cache keys.

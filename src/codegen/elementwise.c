@@ -189,6 +189,15 @@ static uint64_t integer_identity(hlo_op_t op, hlo_dtype_t dtype) {
   }
 }
 
+hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,
+                                              hlo_vir_value_t* x, hlo_vir_value_t* y,
+                                              hlo_vir_value_t* sum) {
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  if (is_float && has_fma) return hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum);
+  return hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum,
+                        hlo_vir_binary(b, is_float ? HLO_VIR_fmul : HLO_VIR_mul, x, y));
+}
+
 hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                           uint32_t lanes) {
   hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);

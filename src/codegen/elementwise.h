@@ -50,6 +50,10 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
 /// A reducer: `op` of two values that are not masks; floats are not rounded to their narrow type.
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
+/// sum + x * y for sums of products; floats round once if has_fma, which the target says, else twice.
+hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,
+                                              hlo_vir_value_t* x, hlo_vir_value_t* y,
+                                              hlo_vir_value_t* sum);
 /// The value e with op(e, x) = x.
 hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                           uint32_t lanes);

@@ -339,7 +339,9 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
     kernel->loops[kernel->loop_count++] = 0;
     return;
   }
-  uint32_t none = HLO_TILED_MAX_DIGITS, edge = kernel->target->vector_registers / 2;
+  // Tiles have as many rows as half of the registers hold, or a little more: a power of two.
+  uint32_t none = HLO_TILED_MAX_DIGITS, most = kernel->target->vector_registers - 1;
+  uint32_t edge = 1u << (31 - __builtin_clz(most));
   if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
   if (edge > kernel->lanes) edge = kernel->lanes;
   layout_t best = {none, none, none};

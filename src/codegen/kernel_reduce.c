@@ -160,18 +160,12 @@ static void emit_factors(hlo_emitter_t* e, const hlo_tiled_t* product, hlo_dtype
   }
 }
 
-// sum + a * b, in one rounding where it is one instruction.
 static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t u,
                                bool is_masked) {
   hlo_vir_value_t *var = a->vars[u], *factors[2];
   emit_factors(e, a->tiled->operands[0], a->dtype, var->type.lanes, factors);
-  hlo_vir_value_t* sum;
-  if (var->type.elem == HLO_VIR_F32 || var->type.elem == HLO_VIR_F64) {
-    sum = hlo_vir_ternary(e->b, HLO_VIR_fma, factors[0], factors[1], var);
-  } else {
-    sum = hlo_vir_binary(e->b, HLO_VIR_add, var,
-                         hlo_vir_binary(e->b, HLO_VIR_mul, factors[0], factors[1]));
-  }
+  hlo_vir_value_t* sum = hlo_elementwise_multiply_add(e->b, e->kernel->target->has_fma, factors[0],
+                                                      factors[1], var);
   if (is_masked) sum = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, sum, var);
   hlo_vir_set(e->b, var, sum);
 }

@@ -238,6 +238,7 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
       {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16},
       {.level = HLO_CPU_LEVEL_AVX2},
       {.level = HLO_CPU_LEVEL_AVX2, .features = (uint64_t)1 << HLO_CPU_AVX_VNNI},
+      {.level = HLO_CPU_LEVEL_SSE2, .features = (uint64_t)1 << HLO_CPU_SSE2},
       {.level = HLO_CPU_LEVEL_GENERIC},
       {.level = HLO_CPU_LEVEL_GENERIC},
   };

@@ -14,6 +14,8 @@ typedef struct level {
 // A gather is worth six loads: its lanes come one by one, but from lines that stay in the cache.
 static const level_t LEVELS[] = {
     [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_SSE2] = {16, 14, 1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_SSE4] = {16, 14, 1, 2, 1. / 3, 1},
     [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 1. / 3, 1},
     [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 1. / 3, 1},
     [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1. / 3, 1},
@@ -26,25 +28,33 @@ typedef struct product {
   int64_t depth;  // elements that one lane takes in
   uint32_t sum_bytes;
   hlo_cpu_feature_t feature;
-  hlo_cpu_level_t level;
+  hlo_cpu_level_t level, last_level;
   double per_cycle, latency_cycles;
 } product_t;
 
 static const product_t PRODUCTS[] = {
-    {"fma.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2, 2, 4},
-    {"fma.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2, 2, 4},
-    {"pairs.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 2, 4, HLO_CPU_AVX512BF16, HLO_CPU_LEVEL_AVX512, 2,
-     6},
-    {"quads.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 4, 4, HLO_CPU_AVX512VNNI, HLO_CPU_LEVEL_AVX512, 2, 5},
+    {"multiply_add.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
+     HLO_CPU_LEVEL_SSE4, 1, 8},
+    {"multiply_add.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
+     HLO_CPU_LEVEL_SSE4, 1, 8},
+    {"fma.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
+     HLO_CPU_LEVEL_AMX, 2, 4},
+    {"fma.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
+     HLO_CPU_LEVEL_AMX, 2, 4},
+    {"pairs.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 2, 4, HLO_CPU_AVX512BF16, HLO_CPU_LEVEL_AVX512,
+     HLO_CPU_LEVEL_AMX, 2, 6},
+    {"quads.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 4, 4, HLO_CPU_AVX512VNNI, HLO_CPU_LEVEL_AVX512,
+     HLO_CPU_LEVEL_AMX, 2, 5},
 };
 
-// Operands' layouts by lanes of the sum: of 4 (SSE, f64 of AVX2), 8, 16.
+// Operands' layouts by lanes of the sum: of 2 (f64 of SSE), 4 (SSE, f64 of AVX2), 8, 16.
 typedef struct lanes_layout {
   int64_t lanes, depth;
   const char *a, *b, *sum;
 } lanes_layout_t;
 
 static const lanes_layout_t LAYOUTS[] = {
+    {2, 1, "<1x1 | *:2 lane 1>", "<1x2 | 1:2/1 lane 1>", "<1x2 | 1:2/1 lane 1>"},
     {4, 1, "<1x1 | *:4 lane 1>", "<1x4 | 1:4/1 lane 1>", "<1x4 | 1:4/1 lane 1>"},
     {8, 1, "<1x1 | *:8 lane 1>", "<1x8 | 1:8/1 lane 1>", "<1x8 | 1:8/1 lane 1>"},
     {16, 1, "<1x1 | *:16 lane 1>", "<1x16 | 1:16/1 lane 1>", "<1x16 | 1:16/1 lane 1>"},
@@ -69,7 +79,8 @@ static void add_plain(hlo_tile_target_t* tile, const char* name, hlo_tile_atom_o
 static void add_products(hlo_tile_target_t* tile, const hlo_cpu_t* cpu) {
   for (uint32_t i = 0; i < sizeof PRODUCTS / sizeof *PRODUCTS; ++i) {
     const product_t* product = &PRODUCTS[i];
-    if (cpu->level < product->level || !hlo_cpu_has(cpu, product->feature)) continue;
+    if (cpu->level < product->level || cpu->level > product->last_level) continue;
+    if (!hlo_cpu_has(cpu, product->feature)) continue;
     hlo_tile_atom_t atom = {.name = product->name,
                             .op = HLO_TILE_ATOM_PRODUCT,
                             .operand = product->operand,
@@ -133,7 +144,9 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
       .has_dot_u8s8 = has_quads(cpu),
       .has_dot_bf16 = hlo_cpu_has(cpu, HLO_CPU_AVX512BF16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_masks = cpu->level >= HLO_CPU_LEVEL_AVX512,
-      .has_encoder = cpu->level >= HLO_CPU_LEVEL_AVX2};
+      .has_fma = cpu->level >= HLO_CPU_LEVEL_AVX2 || cpu->level == HLO_CPU_LEVEL_GENERIC,
+      .has_encoder = cpu->level >= HLO_CPU_LEVEL_SSE2};
+  hlo_cpu_limit(&out_target->cpu, cpu->level);
   describe(cpu, &out_target->tile);
   out_target->vector_bytes = (uint32_t)out_target->tile.vector_bytes;
   out_target->vector_registers = (uint32_t)out_target->tile.vector_count;

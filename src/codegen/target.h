@@ -11,15 +11,16 @@
 typedef struct hlo_target {
   hlo_cpu_t cpu;                    // features that may be used, caches
   uint32_t vector_bytes;            // 16, 32, 64
-  uint32_t vector_registers;        // 16, 32
+  uint32_t vector_registers;        // that values may be in: 14, 16, 32
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
+  bool has_fma;                     // in one instruction; else sums of products round twice
   bool has_encoder;                 // machine code can be made
   uint32_t unroll;                  // vectors at a time in elementwise loops, for tests; 0: as fit
   hlo_tile_target_t tile;           // the same as data: memories, atoms, rates
 } hlo_target_t;
 
-/// The target of a CPU (hlo_cpu_detect()): AVX-512 or AVX2; else one without encoder.
+/// The target of a CPU (hlo_cpu_detect()): AVX-512, AVX2 or SSE; else one without encoder.
 void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 
 #endif  // HLO_CODEGEN_TARGET_H_

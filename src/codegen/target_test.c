@@ -11,6 +11,7 @@
 
 static hlo_cpu_t cpu_of(hlo_cpu_level_t level) {
   hlo_cpu_t cpu = {.level = level, .l1_bytes = 48 << 10, .l2_bytes = 1 << 20};
+  if (level >= HLO_CPU_LEVEL_SSE2) cpu.features |= (uint64_t)1 << HLO_CPU_SSE2;
   if (level >= HLO_CPU_LEVEL_AVX2) cpu.features |= (uint64_t)1 << HLO_CPU_FMA;
   if (level >= HLO_CPU_LEVEL_AVX512) {
     cpu.features |= (uint64_t)1 << HLO_CPU_AVX512BF16 | (uint64_t)1 << HLO_CPU_AVX512VNNI;
@@ -36,20 +37,23 @@ static void check_atom(hlo_tile_layout_space_t* space, const hlo_tile_atom_t* at
 
 static void test_levels(void** unused) {
   (void)unused;
-  static const hlo_cpu_level_t levels[] = {HLO_CPU_LEVEL_GENERIC, HLO_CPU_LEVEL_AVX2,
-                                           HLO_CPU_LEVEL_AVX512, HLO_CPU_LEVEL_AMX};
-  static const uint32_t products[] = {0, 2, 4, 4}, bytes[] = {16, 32, 64, 64};
+  static const hlo_cpu_level_t levels[] = {HLO_CPU_LEVEL_GENERIC, HLO_CPU_LEVEL_SSE2,
+                                           HLO_CPU_LEVEL_SSE4,    HLO_CPU_LEVEL_AVX2,
+                                           HLO_CPU_LEVEL_AVX512,  HLO_CPU_LEVEL_AMX};
+  enum { LEVEL_COUNT = sizeof levels / sizeof *levels };
+  static const uint32_t products[] = {0, 2, 2, 2, 4, 4}, bytes[] = {16, 16, 16, 32, 64, 64};
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   hlo_tile_layout_space_t space;
   hlo_tile_layout_space_init(&space, &arena);
-  for (uint32_t i = 0; i < 4; ++i) {
+  for (uint32_t i = 0; i < LEVEL_COUNT; ++i) {
     hlo_cpu_t cpu = cpu_of(levels[i]);
     hlo_target_t target;
     hlo_target_init(&cpu, &target);
     assert_int_equal(target.vector_bytes, bytes[i]);
     assert_int_equal(target.has_encoder, i > 0);
-    assert_int_equal(target.has_masks, i > 1);
+    assert_int_equal(target.has_masks, levels[i] >= HLO_CPU_LEVEL_AVX512);
+    assert_int_equal(target.has_fma, levels[i] >= HLO_CPU_LEVEL_AVX2 || i == 0);
     uint32_t found = 0;
     for (uint32_t k = 0; k < target.tile.atom_count; ++k) {
       if (target.tile.atoms[k].op != HLO_TILE_ATOM_PRODUCT) continue;

@@ -176,7 +176,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     options.executor = HLO_EXECUTOR_C;
   } else if (!options.target.has_encoder) {
     hlo_module_release(prepared);
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
   }
   bool is_machine_code = options.executor == HLO_EXECUTOR_MACHINE, is_reused = false;
   bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code);

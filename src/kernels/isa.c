@@ -17,7 +17,9 @@ static hlo_isa_t detect(void) {
     hlo_status_release(hlo_cpu_detect(NULL, &cpu));  // cannot fail
   }
   switch (cpu.level) {
-    case HLO_CPU_LEVEL_GENERIC: return HLO_ISA_GENERIC;
+    case HLO_CPU_LEVEL_GENERIC:
+    case HLO_CPU_LEVEL_SSE2:
+    case HLO_CPU_LEVEL_SSE4: return HLO_ISA_GENERIC;
     case HLO_CPU_LEVEL_AVX2: return HLO_ISA_AVX2;
     default: return HLO_ISA_AVX512;
   }

@@ -9,7 +9,7 @@ typedef enum hlo_isa {
   HLO_ISA_AVX512,   // F, BW, DQ, VL
 } hlo_isa_t;
 
-/// The best set of this machine, at most what HLOCC_CPU=generic|avx2|avx512 allows (asked once).
+/// The best set of this machine, at most what HLOCC_CPU allows (asked once).
 /// threads: safe
 hlo_isa_t hlo_isa(void);
 

@@ -873,8 +873,8 @@ class Runner:
         if words is None:
             words = self.write(module, self.folder)
         env = dict(os.environ, HLOCC_BACKEND=backend.split("-")[0])
-        if backend.endswith("-avx2"):
-            env["HLOCC_CPU"] = "avx2"
+        if "-" in backend:
+            env["HLOCC_CPU"] = backend.split("-")[1]
         if backend != "interp":
             env["HLOCC_CHECK"] = "1"
         files = [self.folder / f"result{i}.npy" for i in range(len(module.results))]
@@ -1027,7 +1027,7 @@ def parse_arguments():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float, help="instead of a count")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--backends", type=names, default="native,native-avx2,vir,tile")
+    parser.add_argument("--backends", type=names, default="native,native-avx2,native-sse2,vir,tile")
     parser.add_argument("--equal", type=names, default="")
     parser.add_argument("--under", type=shlex.split, default="")
     parser.add_argument("--keep")

@@ -315,6 +315,7 @@ static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matm
 
 static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
   m->has_masks = target->has_masks;
+  m->has_fma = target->has_fma;
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   if (m->is_by_depth) {

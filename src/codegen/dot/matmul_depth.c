@@ -62,11 +62,7 @@ void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* 
     hlo_vir_set(b, sum, hlo_matmul_add_groups(p->m, b, sum, x, y));
     return;
   }
-  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
-  hlo_vir_value_t* next =
-      is_float ? hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum)
-               : hlo_vir_binary(b, HLO_VIR_add, sum, hlo_vir_binary(b, HLO_VIR_mul, x, y));
-  hlo_vir_set(b, sum, next);
+  hlo_vir_set(b, sum, hlo_elementwise_multiply_add(b, p->m->has_fma, x, y, sum));
 }
 
 static void emit_step(const product_t* p, const tile_t* tile, const step_t* step) {

@@ -116,13 +116,13 @@ static inline void assert_same(const char* what, hlo_dtype_t from, const uint8_t
 }
 
 // The machines that this one can be, widest last.
-static hlo_target_t targets[2];
+static hlo_target_t targets[3];
 static size_t target_count;
 
 static inline int find_targets(void** state) {
-  static const char* const names[] = {"avx2", "avx512"};
+  static const char* const names[] = {"sse2", "avx2", "avx512"};
   (void)state;
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_cpu_t cpu;
     hlo_status_t status = hlo_cpu_detect(names[i], &cpu);
     if (hlo_status_is_ok(status)) hlo_target_init(&cpu, &targets[target_count]);

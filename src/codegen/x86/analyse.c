@@ -428,7 +428,7 @@ static hlo_status_t add_object(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 static hlo_status_t note_needs(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_vir_type_t type = value->type;
   if (type.elem == HLO_VIR_MASK) {
-    f->uses_wide |= !f->is_avx512;
+    f->uses_wide |= !f->is_avx512 && !f->is_sse;
   } else if (type.elem > HLO_VIR_MASK) {
     f->uses_wide |= hlo_x86_width(type) > 16;
   }

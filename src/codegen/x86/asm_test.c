@@ -136,9 +136,39 @@ static void features_decide_the_prefix(void** state) {
   (void)state;
   assert_true(hlo_x86_insn_is_available(HLO_X86_vaddps, kAvx2));
   assert_false(hlo_x86_insn_is_available(HLO_X86_vpdpbusd, kAvx2));
-  assert_true(hlo_x86_insn_is_available(HLO_X86_vpdpbusd, 1ull << HLO_CPU_AVX_VNNI));
-  assert_true(hlo_x86_insn_is_available(HLO_X86_vpdpbusd, 1ull << HLO_CPU_AVX512VNNI));
+  assert_true(hlo_x86_insn_is_available(HLO_X86_vpdpbusd, kAvx2 | 1ull << HLO_CPU_AVX_VNNI));
+  assert_true(hlo_x86_insn_is_available(HLO_X86_vpdpbusd, kAvx2 | 1ull << HLO_CPU_AVX512VNNI));
+  const uint64_t sse2 = 1ull << HLO_CPU_SSE2;
+  assert_false(hlo_x86_insn_is_available(HLO_X86_vpmulld, sse2));
+  assert_true(hlo_x86_insn_is_available(HLO_X86_vpmulld, sse2 | 1ull << HLO_CPU_SSE41));
+  assert_true(hlo_x86_insn_is_available(HLO_X86_vpcmpeqq, sse2));  // a sequence
   assert_string_equal(hlo_x86_insn_name(HLO_X86_vpslld_imm), "vpslld_imm");
+}
+
+// Three operands where there are two: copies, exchanges, and a register in between.
+static void two_operands_do_for_three(void** state) {
+  (void)state;
+  hlo_x86_asm_t as;
+  hlo_x86_asm_init(&as, 1ull << HLO_CPU_SSE2);
+  hlo_x86_vvv(&as, HLO_X86_vaddps, 16, 1, 1, hlo_x86_reg(2), 0);
+  hlo_x86_vvv(&as, HLO_X86_vaddps, 16, 1, 2, hlo_x86_reg(3), 0);
+  hlo_x86_vvv(&as, HLO_X86_vaddps, 16, 1, 2, hlo_x86_reg(1), 0);
+  hlo_x86_vvv(&as, HLO_X86_vsubps, 16, 1, 2, hlo_x86_reg(1), 0);
+  hlo_x86_vvv(&as, HLO_X86_vaddps, 16, 1, 1, hlo_x86_mem(HLO_X86_RAX, 0), 0);
+  hlo_x86_vvv(&as, HLO_X86_vaddss, 16, 1, 1, hlo_x86_mem(HLO_X86_RAX, 0), 0);
+  static const uint8_t expected[] = {
+      0x0f, 0x58, 0xca,                                                  // addps xmm1, xmm2
+      0x0f, 0x28, 0xca, 0x0f, 0x58, 0xcb,                                // movaps, addps
+      0x0f, 0x58, 0xca,                                                  // addps xmm1, xmm2
+      0x44, 0x0f, 0x28, 0xf1, 0x0f, 0x28, 0xca, 0x41, 0x0f, 0x5c, 0xce,  // by way of xmm14
+      0x44, 0x0f, 0x10, 0x30, 0x41, 0x0f, 0x58, 0xce,                    // memory, aligned or not
+      0xf3, 0x0f, 0x58, 0x08,                                            // addss xmm1, [rax]
+  };
+  assert_ok(hlo_x86_asm_finish(&as));
+  assert_int_equal(as.size_bytes, sizeof expected);
+  assert_memory_equal(as.bytes, expected, sizeof expected);
+  hlo_x86_vvv(&as, HLO_X86_vaddps, 32, 1, 1, hlo_x86_reg(2), 0);
+  assert_fails(&as, HLO_STATUS_INTERNAL, "vaddps without AVX");
 }
 
 // A program that grows all arrays; whichever allocation fails, finish says so.
@@ -180,6 +210,7 @@ int main(void) {
       cmocka_unit_test(forms_that_do_not_exist_are_errors),
       cmocka_unit_test(masks_are_checked),
       cmocka_unit_test(features_decide_the_prefix),
+      cmocka_unit_test(two_operands_do_for_three),
       cmocka_unit_test(exhausted_memory_is_a_status),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

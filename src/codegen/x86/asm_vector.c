@@ -2,6 +2,7 @@
 // Vector instructions: VEX and EVEX prefixes (see asm.h).
 // source: Intel SDM volume 2, sections 2.3 (VEX) and 2.7 (EVEX)
 #include "codegen/x86/asm_impl.h"
+#include "codegen/x86/sse.h"
 
 #define PREFIX_NONE \
   { HLO_X86_W_NONE, 0, false }
@@ -60,6 +61,7 @@ static bool has_prefix(hlo_x86_prefix_t prefix, uint64_t features) {
 
 bool hlo_x86_insn_is_available(hlo_x86_insn_t insn, uint64_t features) {
   const hlo_x86_row_t* row = &hlo_x86_rows[insn];
+  if (hlo_x86_is_sse(features)) return hlo_x86_sse_is_available(insn, features);
   return has_prefix(row->vex, features) || has_prefix(row->evex, features);
 }
 
@@ -236,6 +238,10 @@ static void put_evex(hlo_x86_asm_t* as, const encoding_t* e) {
 
 void hlo_x86_vector(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned width, unsigned a, unsigned b,
                     hlo_x86_rm_t rm, unsigned imm, unsigned modifiers) {
+  if (hlo_x86_is_sse(as->features)) {
+    hlo_x86_sse_vector(as, insn, width, a, b, rm, imm, modifiers);
+    return;
+  }
   const hlo_x86_row_t* row = &hlo_x86_rows[insn];
   encoding_t e = {.row = row,
                   .rm = &rm,

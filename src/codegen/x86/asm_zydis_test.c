@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of insn.def against an independent decoder: registers low, high and mixed, all shapes
+// Every row of insn.def, and of sse.def, against an independent decoder: registers low, high and mixed, all shapes
 // of memory operands, vector lengths, masks and splats; mnemonic, operands, prefix and length must
 // agree.
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "codegen/x86/asm_impl.h"
+#include "codegen/x86/sse.h"
 
 #define BIT(feature) (1ull << HLO_CPU_##feature)
 
@@ -475,6 +476,82 @@ static void rounding_belongs_to_the_instruction(void** state) {
   hlo_x86_asm_deinit(&as);
 }
 
+// ---- without AVX
+
+typedef struct sse_case {
+  hlo_x86_insn_t insn;
+  const char* feature;
+  unsigned a;
+  hlo_x86_rm_t rm;
+} sse_case_t;
+
+static void check_sse(hlo_x86_asm_t* as, const sse_case_t* s) {
+  static const char* const kOrder[] = {
+      [HLO_X86_FORM_RM] = "rm",  [HLO_X86_FORM_RMI] = "rmi",  [HLO_X86_FORM_MR] = "mr",
+      [HLO_X86_FORM_RVM] = "rm", [HLO_X86_FORM_RVMI] = "rmi", [HLO_X86_FORM_VMI] = "mi",
+  };
+  const hlo_x86_row_t* row = &hlo_x86_rows[s->insn];
+  vector_case_t v = {.insn = s->insn, .row = row, .length = 16, .width = 16, .rm = s->rm};
+  as->size_bytes = 0;
+  hlo_x86_sse_put(as, s->insn, s->a, s->rm, 0x5a);
+  assert_true(hlo_status_is_ok(hlo_x86_asm_finish(as)));
+  checked_t c = {
+      .name = hlo_x86_insn_name(s->insn) + 1, .bytes = as->bytes, .size_bytes = as->size_bytes};
+  describe(&c, 16, s->a, 0, &s->rm, 0);
+  decode(&c);
+  if (c.insn.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY) fail_checked(&c, "has a prefix of AVX");
+  const char* set = ZydisISASetGetString(c.insn.meta.isa_set);
+  if (strncmp(set, s->feature, strlen(set) < 4 ? 3 : 4) != 0) {
+    fail_checked(&c, "needs %s, the row says %s", set, s->feature);
+  }
+  unsigned at = 0;
+  char name[16];
+  for (const char* place = kOrder[row->form]; *place; place++, at++) {
+    if (*place == 'm') {
+      check_rm(&c, &v, at);
+    } else if (*place == 'i') {
+      check_immediate(&c, at, 0x5a, 8);
+    } else {
+      register_name(row->reg, 16, 0, s->a, name, sizeof name);
+      check_register(&c, at, name);
+    }
+  }
+  if (at != c.visible_count) fail_checked(&c, "has %u operands", c.visible_count);
+}
+
+static void check_sse_row(hlo_x86_asm_t* as, hlo_x86_insn_t insn, const char* feature) {
+  const hlo_x86_row_t* row = &hlo_x86_rows[insn];
+  for (unsigned i = 0; i < 16; i++) {
+    sse_case_t s = {insn, feature, row->form == HLO_X86_FORM_VMI ? 0 : i, hlo_x86_reg(15 - i)};
+    if (row->rm != HLO_X86_KIND_M) check_sse(as, &s);
+    if (row->tuple == HLO_X86_TUPLE_REG || row->form == HLO_X86_FORM_VMI) continue;
+    for (unsigned shape = 0; shape < SHAPE_COUNT; shape++) {
+      s.rm = shaped(&kShapes[shape], 1);
+      check_sse(as, &s);
+    }
+    s.rm = hlo_x86_rip(0, 100);
+    check_sse(as, &s);
+  }
+}
+
+static void every_row_without_avx_decodes_to_itself(void** state) {
+  (void)state;
+  static const struct {
+    hlo_x86_insn_t insn;
+    const char* feature;
+  } kRows[] = {
+#define HLO_X86_SSE(id, feature, order, sequence) {HLO_X86_##id, #feature},
+#include "codegen/x86/sse.def"
+  };
+  hlo_x86_asm_t as;
+  hlo_x86_asm_init(&as, 0);
+  hlo_x86_label_bind(&as, hlo_x86_label_create(&as));
+  for (size_t i = 0; i < sizeof kRows / sizeof *kRows; i++) {
+    if (strcmp(kRows[i].feature, "NEVER") != 0) check_sse_row(&as, kRows[i].insn, kRows[i].feature);
+  }
+  hlo_x86_asm_deinit(&as);
+}
+
 // ---- general registers
 // ---------------------------------------------------------------------------
 
@@ -507,7 +584,16 @@ static unsigned rm_size_of(hlo_x86_scalar_t insn, unsigned size) {
     case HLO_X86_movsx_16: return 2;
     case HLO_X86_movsxd: return 4;
     case HLO_X86_call:
-    case HLO_X86_jmp: return 8;
+    case HLO_X86_jmp:
+    case HLO_X86_fld_64:
+    case HLO_X86_fstp_64:
+    case HLO_X86_fadd_64:
+    case HLO_X86_fmul_64:
+    case HLO_X86_fsub_64: return 8;
+    case HLO_X86_fld_80:
+    case HLO_X86_fstp_80: return 10;
+    case HLO_X86_fldcw:
+    case HLO_X86_fnstcw: return 2;
     default: return size;
   }
 }
@@ -554,7 +640,7 @@ static void check_scalar(hlo_x86_asm_t* as, scalar_form_t form, hlo_x86_scalar_t
 }
 
 static bool needs_memory(hlo_x86_scalar_t insn) {
-  return insn == HLO_X86_lea || (insn >= HLO_X86_prefetchnta && insn <= HLO_X86_stmxcsr);
+  return insn == HLO_X86_lea || insn >= HLO_X86_prefetchnta;
 }
 
 static void check_scalar_row(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, scalar_form_t form,
@@ -693,6 +779,7 @@ int main(void) {
     return 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_vector_row_decodes_to_itself),
+      cmocka_unit_test(every_row_without_avx_decodes_to_itself),
       cmocka_unit_test(rounding_belongs_to_the_instruction),
       cmocka_unit_test(every_scalar_row_decodes_to_itself),
       cmocka_unit_test(conditions_moves_and_stack),

@@ -33,6 +33,7 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
       .target = unit->target,
       .arena = &unit->arena,
       .is_avx512 = unit->target->has_masks,
+      .is_sse = hlo_x86_is_sse(unit->target->cpu.features),
   };
   hlo_x86_align(f.as, FUNC_ALIGN, true);
   hlo_x86_label_bind(f.as, unit->func_labels[vir->index]);
@@ -61,6 +62,7 @@ static hlo_status_t compile_funcs(hlo_x86_unit_t* unit, hlo_code_t* code) {
     HLO_TRY(compile_func(unit, func, &code->funcs[func->index]));
     hlo_arena_reset(&unit->arena, mark);
   }
+  hlo_x86_emit_fma_functions(unit);
   HLO_TRY(hlo_x86_pool_emit(unit));
   HLO_TRY(hlo_x86_asm_finish(&unit->as));
   code->bytes = unit->as.bytes;
@@ -89,12 +91,15 @@ static hlo_status_t make_labels(hlo_x86_unit_t* unit) {
 hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
                                      const hlo_x86_limits_t* limits, hlo_code_t* out_code) {
   if (!target->has_encoder) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for a processor without AVX2");
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
   }
   hlo_code_t code = {.func_count = module->func_count};
   code.funcs = hlo_mem_alloc_zeroed((module->func_count + 1) * sizeof *code.funcs);
   if (!code.funcs) return hlo_status_out_of_memory(module->func_count * sizeof *code.funcs);
-  hlo_x86_unit_t unit = {.module = module, .target = target, .limits = *limits};
+  hlo_x86_unit_t unit = {.module = module,
+                         .target = target,
+                         .limits = *limits,
+                         .fma_labels = {HLO_X86_NO_LABEL, HLO_X86_NO_LABEL}};
   hlo_x86_asm_init(&unit.as, target->cpu.features);
   hlo_arena_init(&unit.arena, 0);
   hlo_status_t status = make_labels(&unit);

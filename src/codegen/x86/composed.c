@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane-wise integer operations that take several instructions: elements that the processor has no
+// Lane-wise operations that take several instructions: elements that the processor has no
 // instruction for, division. The result is never in the register of an operand here.
 #include "codegen/x86/x86_impl.h"
 
@@ -80,17 +80,56 @@ static void emit_shift_imm(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsign
 // ---- shifts lane by lane
 // -------------------------------------------------------------------------
 
+// Without AVX2 all lanes by the count of one lane, of which that lane is kept, and so on.
+static void shift_each(hlo_x86_fn_t* f, unsigned bits, shift_t kind, unsigned to, unsigned a,
+                       unsigned b) {
+  static const hlo_x86_insn_t insns[3][3] = {{HLO_X86_vpsllw, HLO_X86_vpslld, HLO_X86_vpsllq},
+                                             {HLO_X86_vpsrlw, HLO_X86_vpsrld, HLO_X86_vpsrlq},
+                                             {HLO_X86_vpsraw, HLO_X86_vpsrad}};
+  enum { WIDTH = 16 };
+  unsigned bytes = bits / 8, x = hlo_x86_temp_vec(f), sum = hlo_x86_temp_vec(f);
+  hlo_x86_asm_t* as = f->as;
+  for (unsigned at = 0; at < WIDTH; at += bytes) {
+    uint8_t lane[WIDTH] = {0};
+    for (unsigned i = 0; i < bytes; ++i) lane[at + i] = 0xff;
+    hlo_x86_vvi(as, HLO_X86_vpslldq, WIDTH, x, reg(b), WIDTH - at - bytes, 0);
+    hlo_x86_vvi(as, HLO_X86_vpsrldq, WIDTH, x, reg(x), WIDTH - bytes, 0);
+    hlo_x86_vvv(as, insns[kind][log2_bytes(bits) - 1], WIDTH, x, a, reg(x), 0);
+    hlo_x86_bits(f, HLO_X86_AND, WIDTH, x, x, hlo_x86_pool_bytes(f, lane, WIDTH));
+    if (at) {
+      hlo_x86_bits(f, HLO_X86_OR, WIDTH, sum, sum, reg(x));
+    } else {
+      hlo_x86_move(f, HLO_X86_VECTORS, WIDTH, sum, x);
+    }
+  }
+  hlo_x86_move(f, HLO_X86_VECTORS, WIDTH, to, sum);
+}
+
+// Lanes of 16 bits with AVX-512, of 32 and, but for the arithmetic shift, 64 bits with AVX2.
+static void shift_by_lanes(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind,
+                           unsigned to, unsigned a, unsigned b) {
+  static const hlo_x86_insn_t insns[3][3] = {{HLO_X86_vpsllvw, HLO_X86_vpsllvd, HLO_X86_vpsllvq},
+                                             {HLO_X86_vpsrlvw, HLO_X86_vpsrlvd, HLO_X86_vpsrlvq},
+                                             {HLO_X86_vpsravw, HLO_X86_vpsravd, HLO_X86_vpsravq}};
+  if (f->is_sse) {
+    shift_each(f, bits, kind, to, a, b);
+  } else {
+    hlo_x86_vvv(f->as, insns[kind][log2_bytes(bits) - 1], width, to, a, reg(b), 0);
+  }
+}
+
+static shift_t kind_of(const hlo_vir_value_t* value) {
+  if (value->op == HLO_VIR_shl) return SHIFT_LEFT;
+  return value->op == HLO_VIR_lshr ? SHIFT_RIGHT : SHIFT_ARITHMETIC;
+}
+
 // Narrow lanes in the lanes of a width that has the shift, one after the other.
 static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to,
                         unsigned container) {
-  static const hlo_x86_insn_t insns[2][3] = {{HLO_X86_vpsllvw, HLO_X86_vpsrlvw, HLO_X86_vpsravw},
-                                             {HLO_X86_vpsllvd, HLO_X86_vpsrlvd, HLO_X86_vpsravd}};
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
   unsigned x = hlo_x86_temp_vec(f), n = hlo_x86_temp_vec(f);
-  shift_t kind = value->op == HLO_VIR_shl    ? SHIFT_LEFT
-                 : value->op == HLO_VIR_lshr ? SHIFT_RIGHT
-                                             : SHIFT_ARITHMETIC;
+  shift_t kind = kind_of(value);
   shift_t back = kind == SHIFT_ARITHMETIC ? SHIFT_ARITHMETIC : SHIFT_RIGHT;
   for (unsigned at = 0; at < container; at += bits) {
     unsigned above = container - at - bits;
@@ -98,7 +137,7 @@ static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
     shift_words(f, container, width, back, x, x, container - bits);
     shift_words(f, container, width, SHIFT_LEFT, n, b, above);
     shift_words(f, container, width, SHIFT_RIGHT, n, n, container - bits);
-    hlo_x86_vvv(f->as, insns[container == 32][kind], width, x, x, reg(n), 0);
+    shift_by_lanes(f, container, width, kind, x, x, n);
     // Only the part's own bits, back to their place.
     shift_words(f, container, width, SHIFT_LEFT, x, x, container - bits);
     if (at == 0) {
@@ -110,7 +149,7 @@ static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   }
 }
 
-// 64-bit arithmetic shift with AVX2: negative lanes are shifted turned over.
+// 64-bit arithmetic shift without AVX-512: negative lanes are shifted turned over.
 static void shift_quads(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type);
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
@@ -118,15 +157,19 @@ static void shift_quads(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_zero_vec(f, sign);
   hlo_x86_vvv(f->as, HLO_X86_vpcmpgtq, width, sign, sign, reg(a), 0);
   hlo_x86_bits(f, HLO_X86_XOR, width, to, a, reg(sign));
-  hlo_x86_vvv(f->as, HLO_X86_vpsrlvq, width, to, to, reg(b), 0);
+  shift_by_lanes(f, 64, width, SHIFT_RIGHT, to, to, b);
   hlo_x86_bits(f, HLO_X86_XOR, width, to, to, reg(sign));
 }
 
 static void emit_shift(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
-  if (hlo_x86_elem_bits(value->type) == 64) {
+  unsigned bits = hlo_x86_elem_bits(value->type);
+  if (bits == 64 && value->op == HLO_VIR_ashr) {
     shift_quads(f, value, to);
+  } else if (f->is_sse && bits > 8) {
+    unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+    shift_each(f, bits, kind_of(value), to, a, b);
   } else {
-    shift_parts(f, value, to, f->is_avx512 ? 16 : 32);
+    shift_parts(f, value, to, f->is_avx512 || f->is_sse ? 16 : 32);
   }
 }
 
@@ -146,6 +189,14 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
     hlo_x86_vvv(as, HLO_X86_vpmullw, width, to, a, reg(b), 0);
     hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 16, 0xff, width));
     hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
+  } else if (hlo_x86_elem_bits(value->type) == 32) {  // odd and even ones
+    shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
+    shift_words(f, 64, width, SHIFT_RIGHT, y, b, 32);
+    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(y), 0);
+    shift_words(f, 64, width, SHIFT_LEFT, x, x, 32);
+    hlo_x86_vvv(as, HLO_X86_vpmuludq, width, to, a, reg(b), 0);
+    hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 64, UINT32_MAX, width));
+    hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
   } else {  // both cross products of 32-bit halves, above the product of the low ones
     shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
     hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(b), 0);
@@ -158,25 +209,49 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   }
 }
 
-// 64 bits with AVX2.
+// By comparison.
 static void emit_min_max(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
-  unsigned width = hlo_x86_width(value->type);
+  static const hlo_x86_insn_t greater[] = {HLO_X86_vpcmpgtb, HLO_X86_vpcmpgtw, HLO_X86_vpcmpgtd,
+                                           HLO_X86_vpcmpgtq};
+  unsigned width = hlo_x86_width(value->type), bits = hlo_x86_elem_bits(value->type);
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
   unsigned x = a, y = b;
   if (value->op == HLO_VIR_umin || value->op == HLO_VIR_umax) {
-    hlo_x86_rm_t sign = hlo_x86_pool_splat(f, 64, UINT64_C(1) << 63, width);
+    hlo_x86_rm_t sign = hlo_x86_pool_splat(f, bits, UINT64_C(1) << (bits - 1), width);
     x = hlo_x86_temp_vec(f);
     y = hlo_x86_temp_vec(f);
     hlo_x86_bits(f, HLO_X86_XOR, width, x, a, sign);
     hlo_x86_bits(f, HLO_X86_XOR, width, y, b, sign);
   }
   bool is_min = value->op == HLO_VIR_smin || value->op == HLO_VIR_umin;
-  hlo_x86_vvv(f->as, HLO_X86_vpcmpgtq, width, to, x, reg(y), 0);
-  hlo_x86_vvvv(f->as, HLO_X86_vblendvpd, width, to, is_min ? a : b, reg(is_min ? b : a), to);
+  hlo_x86_vvv(f->as, greater[log2_bytes(bits)], width, to, x, reg(y), 0);
+  hlo_x86_vvvv(f->as, HLO_X86_vpblendvb, width, to, is_min ? a : b, reg(is_min ? b : a), to);
 }
 
 // ---- counting bits
 // -------------------------------------------------------------------------------
+
+// to = of the sums of neighbours, which are `half` bits wide, those of pairs: (x & kept) + (x >>
+// half & kept).
+static void add_halves(hlo_x86_fn_t* f, unsigned half, uint64_t kept, unsigned to, unsigned from) {
+  enum { WIDTH = 16 };
+  unsigned high = hlo_x86_temp_vec(f);
+  hlo_x86_rm_t constant = hlo_x86_pool_splat(f, 64, kept, WIDTH);
+  shift_words(f, 64, WIDTH, SHIFT_RIGHT, high, from, half);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, high, high, constant);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, to, from, constant);
+  add(f, 64, WIDTH, to, to, reg(high));
+}
+
+// With SSE2 alone: sums of ever more bits.
+static void count_bits_by_sums(hlo_x86_fn_t* f, unsigned bits, unsigned to, unsigned from) {
+  static const uint64_t kept[] = {UINT64_C(0x5555555555555555), UINT64_C(0x3333333333333333),
+                                  UINT64_C(0x0f0f0f0f0f0f0f0f), UINT64_C(0x00ff00ff00ff00ff),
+                                  UINT64_C(0x0000ffff0000ffff), UINT64_C(0x00000000ffffffff)};
+  for (unsigned step = 0; 1u << step < bits; ++step) {
+    add_halves(f, 1u << step, kept[step], to, step ? to : from);
+  }
+}
 
 // Bits of each nibble by table, then sums of bytes to the width of the lanes. `from` is kept.
 static void count_bits(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to, unsigned from) {
@@ -185,6 +260,10 @@ static void count_bits(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned 
   hlo_x86_asm_t* as = f->as;
   if (f->is_avx512 && hlo_x86_insn_is_available(insns[log2_bytes(bits)], f->target->cpu.features)) {
     hlo_x86_vv(as, insns[log2_bytes(bits)], width, to, reg(from), 0);
+    return;
+  }
+  if (!hlo_x86_insn_is_available(HLO_X86_vpshufb, f->target->cpu.features)) {
+    count_bits_by_sums(f, bits, to, from);
     return;
   }
   static const uint8_t nibble_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
@@ -228,6 +307,49 @@ static void emit_clz(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   count_bits(f, bits, width, to, x);
 }
 
+// ---- rounding with SSE2
+
+// |x| + 2^23 - 2^23 (f64: 2^52) is |x| rounded to even where it is smaller than that; one is taken
+// off or added where another direction was asked for; the sign is that of x.
+static void emit_round(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  enum { WIDTH = 16, LT = 1 };
+  bool wide = value->type.elem == HLO_VIR_F64;
+  unsigned bits = wide ? 64 : 32, from = hlo_x86_in(f, value->operands[0]);
+  unsigned x = hlo_x86_temp_vec(f), size = hlo_x86_temp_vec(f), step = hlo_x86_temp_vec(f);
+  hlo_x86_insn_t plus = wide ? HLO_X86_vaddpd : HLO_X86_vaddps;
+  hlo_x86_insn_t minus = wide ? HLO_X86_vsubpd : HLO_X86_vsubps;
+  hlo_x86_insn_t compare = wide ? HLO_X86_vcmppd : HLO_X86_vcmpps;
+  hlo_x86_rm_t sign = hlo_x86_pool_splat(f, bits, UINT64_C(1) << (bits - 1), WIDTH);
+  hlo_x86_rm_t limit = hlo_x86_pool_splat(
+      f, bits, wide ? UINT64_C(0x4330000000000000) : UINT64_C(0x4b000000), WIDTH);
+  hlo_x86_rm_t one = hlo_x86_pool_splat(
+      f, bits, wide ? UINT64_C(0x3ff0000000000000) : UINT64_C(0x3f800000), WIDTH);
+  hlo_x86_asm_t* as = f->as;
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, size, sign, 0);
+  hlo_x86_bits(f, HLO_X86_ANDN, WIDTH, size, size, reg(from));
+  hlo_x86_vvv(as, plus, WIDTH, x, size, limit, 0);
+  hlo_x86_vvv(as, minus, WIDTH, x, x, limit, 0);
+  bool is_zero = value->imm == HLO_VIR_TOWARD_ZERO;
+  if (!is_zero) {  // of numbers with a sign
+    hlo_x86_bits(f, HLO_X86_AND, WIDTH, step, from, sign);
+    hlo_x86_bits(f, HLO_X86_OR, WIDTH, x, x, reg(step));
+  }
+  unsigned exact = is_zero ? size : from;
+  if (value->imm == HLO_VIR_CEIL) {
+    hlo_x86_vvvi(as, compare, WIDTH, step, x, reg(exact), LT, 0);
+    hlo_x86_bits(f, HLO_X86_AND, WIDTH, step, step, one);
+    hlo_x86_vvv(as, plus, WIDTH, x, x, reg(step), 0);
+  } else if (value->imm != HLO_VIR_NEAREST_EVEN) {
+    hlo_x86_vvvi(as, compare, WIDTH, step, exact, reg(x), LT, 0);
+    hlo_x86_bits(f, HLO_X86_AND, WIDTH, step, step, one);
+    hlo_x86_vvv(as, minus, WIDTH, x, x, reg(step), 0);
+  }
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, step, from, sign);
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, x, x, reg(step));
+  hlo_x86_vvvi(as, compare, WIDTH, step, size, limit, LT, 0);  // false for NaN
+  hlo_x86_vvvv(as, HLO_X86_vpblendvb, WIDTH, to, from, reg(x), step);
+}
+
 // ---- division of one lane
 // ------------------------------------------------------------------------
 
@@ -268,6 +390,7 @@ static void emit_division(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigne
 void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   unsigned to = hlo_x86_out(f, value);
   switch (value->op) {
+    case HLO_VIR_fround: emit_round(f, value, to); break;
     case HLO_VIR_mul: emit_mul(f, value, to); break;
     case HLO_VIR_smin:
     case HLO_VIR_smax:

@@ -52,6 +52,10 @@ static const row_t* find_row(const hlo_vir_value_t* value) {
 hlo_x86_insn_t hlo_x86_convert_insn(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const row_t* row = find_row(value);
   uint32_t insn = row ? row->insn[f->is_avx512] : HLO_X86_NONE;
+  if (f->is_sse && insn != HLO_X86_NONE &&
+      !hlo_x86_insn_is_available((hlo_x86_insn_t)insn, f->target->cpu.features)) {
+    insn = HLO_X86_NONE;
+  }
   return insn == HLO_X86_NONE ? HLO_X86_INSN_COUNT : (hlo_x86_insn_t)insn;
 }
 
@@ -72,8 +76,9 @@ hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_val
   unsigned from = hlo_x86_type_bytes(user->operands[0]->type), to = hlo_x86_type_bytes(user->type);
   bool has_splat =
       user->op != HLO_VIR_sext && user->op != HLO_VIR_zext && user->op != HLO_VIR_half_to_f32;
+  bool is_loaded = f->is_sse && from < 16;  // what is extended step by step
   return (hlo_x86_fold_t){
-      .whole = (from > to ? from : to) >= 16,
+      .whole = (from > to ? from : to) >= 16 && !is_loaded,
       .splat = has_splat && f->is_avx512,
   };
 }
@@ -195,12 +200,39 @@ static void convert_through_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value
              0);
 }
 
-// ---- with AVX2
-// -----------------------------------------------------------------------------------
+// ---- without AVX-512
+// ---------------------------------------------------------------------------------
+
+// Halves the lanes until they are narrow enough: what is above is cut off, or made of the sign, so
+// that packing does not saturate.
+static void narrow_by_packing(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
+                              unsigned to_bits) {
+  enum { WIDTH = 16, EVEN_WORDS = 0x08 };
+  hlo_x86_asm_t* as = f->as;
+  if (from_bits == 64) {
+    hlo_x86_vvi(as, HLO_X86_vpshufd, WIDTH, to, reg(from), EVEN_WORDS, 0);
+    from = to;
+    from_bits = 32;
+  }
+  if (from_bits == 32 && to_bits < 32) {
+    hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, to, reg(from), 16, 0);
+    hlo_x86_vvi(as, HLO_X86_vpsrad_imm, WIDTH, to, reg(to), 16, 0);
+    hlo_x86_vvv(as, HLO_X86_vpackssdw, WIDTH, to, to, reg(to), 0);
+    from = to;
+  }
+  if (to_bits == 8) {
+    hlo_x86_bits(f, HLO_X86_AND, WIDTH, to, from, hlo_x86_pool_splat(f, 16, 0xff, WIDTH));
+    hlo_x86_vvv(as, HLO_X86_vpackuswb, WIDTH, to, to, reg(to), 0);
+  }
+}
 
 // Picks the low parts within 16 bytes, then brings those of both halves together.
 void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
                     unsigned to_bits, unsigned lanes) {
+  if (f->is_sse) {
+    narrow_by_packing(f, to, from, from_bits, to_bits);
+    return;
+  }
   unsigned width = lanes * from_bits <= 128 ? 16 : 32, ratio = from_bits / to_bits;
   unsigned to_bytes = to_bits / 8, from_bytes = from_bits / 8, kept = 16 / ratio;
   uint8_t pattern[32];
@@ -235,8 +267,13 @@ static void convert_u32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_vvi(as, HLO_X86_vpsrld_imm, width, to, reg(from), 16, 0);
   hlo_x86_vv(as, HLO_X86_vcvtdq2ps, width, low, reg(low), 0);
   hlo_x86_vv(as, HLO_X86_vcvtdq2ps, width, to, reg(to), 0);
-  hlo_x86_vvv(as, HLO_X86_vfmadd132ps, width, to, low,
-              hlo_x86_pool_splat(f, 32, UINT64_C(0x47800000), width), 0);
+  hlo_x86_rm_t two16 = hlo_x86_pool_splat(f, 32, UINT64_C(0x47800000), width);
+  if (f->is_sse) {  // the product is exact
+    hlo_x86_vvv(as, HLO_X86_vmulps, width, to, to, two16, 0);
+    hlo_x86_vvv(as, HLO_X86_vaddps, width, to, to, reg(low), 0);
+  } else {
+    hlo_x86_vvv(as, HLO_X86_vfmadd132ps, width, to, low, two16, 0);
+  }
 }
 
 // The low half behind the exponent of 2^52, the high half behind that of 2^84; the bias comes off
@@ -247,8 +284,13 @@ static void convert_i64(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   uint64_t sign = value->op == HLO_VIR_stof ? UINT64_C(0x80000000) : 0;
   uint64_t high_exponent = UINT64_C(0x4530000000000000);
   hlo_x86_asm_t* as = f->as;
-  hlo_x86_vvvi(as, HLO_X86_vpblendd, width, low, from,
-               hlo_x86_pool_splat(f, 64, UINT64_C(0x4330000000000000), width), 0xaa, 0);
+  hlo_x86_rm_t low_exponent = hlo_x86_pool_splat(f, 64, UINT64_C(0x4330000000000000), width);
+  if (f->is_sse) {
+    hlo_x86_bits(f, HLO_X86_AND, width, low, from, hlo_x86_pool_splat(f, 64, UINT32_MAX, width));
+    hlo_x86_bits(f, HLO_X86_OR, width, low, low, low_exponent);
+  } else {
+    hlo_x86_vvvi(as, HLO_X86_vpblendd, width, low, from, low_exponent, 0xaa, 0);
+  }
   hlo_x86_vvi(as, HLO_X86_vpsrlq_imm, width, to, reg(from), 32, 0);
   hlo_x86_bits(f, HLO_X86_XOR, width, to, to,
                hlo_x86_pool_splat(f, 64, high_exponent | sign, width));
@@ -257,12 +299,80 @@ static void convert_i64(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_vvv(as, HLO_X86_vaddpd, width, to, to, reg(low), 0);
 }
 
+// ---- half floats by arithmetic
+
+static hlo_x86_rm_t words(hlo_x86_fn_t* f, uint32_t word) {
+  return hlo_x86_pool_splat(f, 32, word, 16);
+}
+
+// Exponent and fraction in their place make a float that is 2^112 times too small, subnormal or
+// not; infinity and NaN get the exponent that they have there, NaN its quiet bit.
+static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  enum { WIDTH = 16, HALF_INFINITY = 0x7c00, QUIET = 0x00400000 };
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  unsigned bits = hlo_x86_temp_vec(f), special = hlo_x86_temp_vec(f);
+  hlo_x86_asm_t* as = f->as;
+  hlo_x86_vv(as, HLO_X86_vpmovzxwd, WIDTH, bits, reg(from), 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, to, bits, words(f, 0x7fff));
+  hlo_x86_bits(f, HLO_X86_XOR, WIDTH, bits, bits, reg(to));
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, bits, reg(bits), 16, 0);  // the sign
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, special, to, words(f, HALF_INFINITY - 1), 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, special, special, words(f, 0x7f800000));
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, bits, bits, reg(special));
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, special, to, words(f, HALF_INFINITY), 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, special, special, words(f, QUIET));
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, bits, bits, reg(special));
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, to, reg(to), 13, 0);
+  hlo_x86_vvv(as, HLO_X86_vmulps, WIDTH, to, to, words(f, 0x77800000), 0);
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, to, to, reg(bits));
+}
+
+// Three ranges, all computed: normal results round by adding just less than half, subnormal ones by
+// adding a float whose last place is theirs, what is too large or NaN is made of constants.
+static void f32_to_half(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
+  enum { WIDTH = 16, LEAST_NORMAL = 113 << 23, TOO_LARGE = 143 << 23, INFINITE = 255 << 23 };
+  const uint32_t magic = 126u << 23;  // 1/2: its last place is that of subnormal halves
+  unsigned from = hlo_x86_in(f, value->operands[0]);
+  unsigned size = hlo_x86_temp_vec(f), x = hlo_x86_temp_vec(f), mask = hlo_x86_temp_vec(f);
+  hlo_x86_asm_t* as = f->as;
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, size, from, words(f, 0x7fffffff));
+  // Normal: to.
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, to, reg(size), 31 - 13, 0);
+  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, to, reg(to), 31, 0);  // the last bit that stays
+  hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, reg(size), 0);
+  hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, words(f, 0xfff - (112u << 23)), 0);
+  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, to, reg(to), 13, 0);
+  // Subnormal: x.
+  hlo_x86_vvv(as, HLO_X86_vaddps, WIDTH, x, size, words(f, magic), 0);
+  hlo_x86_vvv(as, HLO_X86_vpsubd, WIDTH, x, x, words(f, magic), 0);
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, mask, words(f, LEAST_NORMAL), 0);
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, mask, mask, reg(size), 0);
+  hlo_x86_vvvv(as, HLO_X86_vpblendvb, WIDTH, to, to, reg(x), mask);
+  // Infinity; of NaN the upper bits of the fraction, made quiet.
+  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, x, reg(size), 13, 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, x, x, words(f, 0x1ff));
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, x, x, words(f, 0x200));
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, mask, size, words(f, INFINITE), 0);
+  hlo_x86_bits(f, HLO_X86_AND, WIDTH, x, x, reg(mask));
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, x, x, words(f, 0x7c00));
+  hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, mask, size, words(f, TOO_LARGE - 1), 0);
+  hlo_x86_vvvv(as, HLO_X86_vpblendvb, WIDTH, to, to, reg(x), mask);
+  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, x, reg(from), 31, 0);
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, x, reg(x), 15, 0);
+  hlo_x86_bits(f, HLO_X86_OR, WIDTH, to, to, reg(x));
+  narrow_by_packing(f, to, to, 32, 16);
+}
+
 static void convert_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   hlo_vir_type_t from = value->operands[0]->type;
   if (hlo_x86_converts_through_memory(f, value)) {
     convert_through_memory(f, value, to);
   } else if (!find_row(value)) {
     hlo_x86_unimplemented(f, value);
+  } else if (value->op == HLO_VIR_half_to_f32) {
+    half_to_f32(f, value, to);
+  } else if (value->op == HLO_VIR_f32_to_half) {
+    f32_to_half(f, value, to);
   } else if (value->op == HLO_VIR_trunc) {
     hlo_x86_narrow(f, to, hlo_x86_in(f, value->operands[0]), hlo_x86_elem_bits(from),
                    hlo_x86_elem_bits(value->type), from.lanes);

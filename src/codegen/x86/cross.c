@@ -14,7 +14,9 @@ static unsigned log2_bytes_of(hlo_vir_type_t type) {
 }
 
 static void emit_splat(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
-  hlo_x86_rm_t from = hlo_x86_in_vec(f, value->operands[0], 16, 0);
+  bool needs_register = f->is_sse && value->type.elem == HLO_VIR_I8;
+  hlo_x86_rm_t from = needs_register ? reg(hlo_x86_in(f, value->operands[0]))
+                                     : hlo_x86_in_vec(f, value->operands[0], 16, 0);
   from.is_splat = false;
   hlo_x86_vv(f->as, broadcasts[log2_bytes_of(value->type)], hlo_x86_width(value->type), to, from,
              0);
@@ -203,9 +205,31 @@ static void permute_quads(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned
   hlo_x86_vvv(f->as, HLO_X86_vpermd, width, to, twice, reg(from), 0);
 }
 
+// Without AVX: lane by lane, each index giving way to its element.
+static void permute_through_memory(hlo_x86_fn_t* f, hlo_vir_type_t type, unsigned to, unsigned from,
+                                   unsigned index) {
+  static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
+                                           HLO_X86_mov};
+  unsigned log2 = log2_bytes_of(type), bytes = 1u << log2, lane = hlo_x86_temp_gpr(f);
+  hlo_x86_vv(f->as, HLO_X86_vmovups_store, 16, from, hlo_x86_scratch(0), 0);
+  hlo_x86_vv(f->as, HLO_X86_vmovups_store, 16, index, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+  for (unsigned i = 0; i < type.lanes; ++i) {
+    hlo_x86_rm_t place = hlo_x86_scratch((int32_t)(HLO_X86_SCRATCH_OUT + i * bytes));
+    unsigned size = bytes == 8 ? 8 : 4;
+    hlo_x86_rm(f->as, loads[log2], size, lane, place);
+    hlo_x86_rm(f->as, loads[log2], size, lane, hlo_x86_mem_index(HLO_X86_RSP, lane, log2, 0));
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes, place, lane);
+  }
+  hlo_x86_vv(f->as, HLO_X86_vmovups, 16, to, hlo_x86_scratch(HLO_X86_SCRATCH_OUT), 0);
+}
+
 static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type);
   unsigned from = hlo_x86_in(f, value->operands[0]), index = hlo_x86_in(f, value->operands[1]);
+  if (f->is_sse) {
+    permute_through_memory(f, value->type, to, from, index);
+    return;
+  }
   switch (hlo_x86_elem_bits(value->type)) {
     case 8: permute_bytes(f, width, to, from, index); break;
     case 16: permute_words(f, width, to, from, index); break;

@@ -32,8 +32,9 @@ static const row_t* row_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) 
   const row_t* row = &rows[value->op][value->type.elem];
   if (row->form == FORM_NONE || row->insn[f->is_avx512] == HLO_X86_NONE) return NULL;
   bool is_optional = value->op == HLO_VIR_popcount || row->form == FORM_SUM;
-  if (is_optional && !hlo_x86_insn_is_available((hlo_x86_insn_t)row->insn[f->is_avx512],
-                                                f->target->cpu.features)) {
+  if ((is_optional || f->is_sse) &&
+      !hlo_x86_insn_is_available((hlo_x86_insn_t)row->insn[f->is_avx512],
+                                 f->target->cpu.features)) {
     return NULL;
   }
   return row;
@@ -94,7 +95,9 @@ hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* us
       fold.whole = operand == 1 && (f->is_avx512 || user->op == HLO_VIR_fcmp);
       break;
     case HLO_VIR_CONVERT: return hlo_x86_may_fold_convert(f, user);
-    case HLO_VIR_CROSS: return (hlo_x86_fold_t){.splat = user->op == HLO_VIR_splat};
+    case HLO_VIR_CROSS:
+      return (hlo_x86_fold_t){.splat = user->op == HLO_VIR_splat &&
+                                       !(f->is_sse && type.elem == HLO_VIR_I8)};
     default: return fold;
   }
   fold.whole &= bytes >= 16;
@@ -127,6 +130,7 @@ bool hlo_x86_needs_scratch(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) 
   switch (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op)) {
     case HLO_VIR_MEMORY: return hlo_x86_lanes_through_memory(f, value);
     case HLO_VIR_CONVERT: return hlo_x86_converts_through_memory(f, value);
+    case HLO_VIR_CROSS: return value->op == HLO_VIR_permute && f->is_sse;
     default: return false;
   }
 }
@@ -309,6 +313,8 @@ void hlo_x86_emit_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     emit_sum(f, value, row);
   } else if (row) {
     emit_one(f, value, row);
+  } else if (is_fma(value) && f->is_sse) {
+    hlo_x86_emit_fma_call(f, value);
   } else if (is_fma(value)) {
     emit_fma(f, value);
   } else if (value->op == HLO_VIR_select) {

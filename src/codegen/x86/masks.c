@@ -4,8 +4,6 @@
 // compared.
 #include "codegen/x86/x86_impl.h"
 
-enum { MAX_VECTOR_LANES = 32, VECTOR_BITS = 256 };
-
 static hlo_x86_rm_t reg(unsigned number) {
   return hlo_x86_reg(number);
 }
@@ -14,15 +12,15 @@ static unsigned lane_bits_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* mask)
   return hlo_x86_life(f, hlo_x86_resolve(mask))->lane_bits;
 }
 
-static unsigned usual_lane_bits(unsigned lanes) {
-  unsigned bits = VECTOR_BITS / lanes;
+static unsigned usual_lane_bits(const hlo_x86_fn_t* f, unsigned lanes) {
+  unsigned bits = 8 * hlo_x86_mask_bytes(f) / lanes;
   return bits > 32 ? 32 : bits;
 }
 
 void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (f->is_avx512 || value->type.elem != HLO_VIR_MASK) return;
-  unsigned lanes = value->type.lanes, bits;
-  if (lanes > MAX_VECTOR_LANES) {
+  unsigned lanes = value->type.lanes, room = 8 * hlo_x86_mask_bytes(f), bits;
+  if (8 * lanes > room) {
     hlo_x86_unimplemented(f, value);
     return;
   }
@@ -31,10 +29,10 @@ void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_scmp:
     case HLO_VIR_ucmp: bits = hlo_x86_elem_bits(value->operands[0]->type); break;
     case HLO_VIR_mask_const:
-    case HLO_VIR_mask_first: bits = usual_lane_bits(lanes); break;
+    case HLO_VIR_mask_first: bits = usual_lane_bits(f, lanes); break;
     default: bits = lane_bits_of(f, value->operands[0]); break;
   }
-  if (bits * lanes > VECTOR_BITS) bits = VECTOR_BITS / lanes;
+  if (bits * lanes > room) bits = room / lanes;
   hlo_x86_life(f, value)->lane_bits = (uint8_t)bits;
 }
 

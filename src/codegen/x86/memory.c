@@ -80,7 +80,8 @@ static unsigned mask_register(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_
 // and the scratch area.
 static void copy_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_vir_type_t type,
                        bool is_store) {
-  static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16};
+  static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
+                                           HLO_X86_mov};
   unsigned bytes = hlo_x86_elem_bits(type) / 8;
   unsigned address = hlo_x86_temp_gpr(f), bits = hlo_x86_temp_gpr(f), lane = hlo_x86_temp_gpr(f);
   hlo_x86_rm(f->as, HLO_X86_lea, 8, address, hlo_x86_memory(f, value));
@@ -91,7 +92,8 @@ static void copy_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_vir_ty
     hlo_x86_label_t skip = hlo_x86_label_create(f->as);
     hlo_x86_mi(f->as, HLO_X86_test, 4, hlo_x86_reg(bits), (int32_t)(UINT32_C(1) << i));
     hlo_x86_jcc(f->as, HLO_X86_E, skip);
-    hlo_x86_rm(f->as, loads[bytes - 1], 4, lane, is_store ? inside : outside);
+    hlo_x86_rm(f->as, loads[log2_bytes_of(8 * bytes)], bytes == 8 ? 8 : 4, lane,
+               is_store ? inside : outside);
     hlo_x86_mr(f->as, HLO_X86_mov, bytes, is_store ? outside : inside, lane);
     hlo_x86_label_bind(f->as, skip);
   }
@@ -106,7 +108,7 @@ static void emit_masked_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsi
     unsigned mask = mask_register(f, mask_of(value), type);
     hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, to, hlo_x86_memory(f, value),
                hlo_x86_k(mask) | HLO_X86_ZERO);
-  } else if (bits >= 32) {
+  } else if (bits >= 32 && !f->is_sse) {
     unsigned mask = vector_mask(f, mask_of(value), type);
     hlo_x86_vvv(f->as, bits == 32 ? HLO_X86_vmaskmovps : HLO_X86_vmaskmovpd, width, to, mask,
                 hlo_x86_memory(f, value), 0);
@@ -122,6 +124,11 @@ static void emit_masked_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsi
 static void emit_splat(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   static const hlo_x86_insn_t broadcasts[] = {HLO_X86_vpbroadcastb, HLO_X86_vpbroadcastw,
                                               HLO_X86_vbroadcastss, HLO_X86_vpbroadcastq};
+  if (f->is_sse && value->type.elem == HLO_VIR_I8) {
+    emit_short_load(f, 1, to, hlo_x86_memory(f, value));
+    hlo_x86_vv(f->as, HLO_X86_vpbroadcastb, 16, to, hlo_x86_reg(to), 0);
+    return;
+  }
   hlo_x86_vv(f->as, broadcasts[log2_bytes_of(hlo_x86_elem_bits(value->type))],
              hlo_x86_width(value->type), to, hlo_x86_memory(f, value), 0);
 }
@@ -151,7 +158,7 @@ static void emit_masked_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     unsigned mask = mask_register(f, mask_of(value), type);
     hlo_x86_vv(f->as, by_register[log2_bytes_of(bits)], width, from, hlo_x86_memory(f, value),
                hlo_x86_k(mask));
-  } else if (bits >= 32) {
+  } else if (bits >= 32 && !f->is_sse) {
     unsigned mask = vector_mask(f, mask_of(value), type);
     hlo_x86_vvv(f->as, bits == 32 ? HLO_X86_vmaskmovps_store : HLO_X86_vmaskmovpd_store, width,
                 mask, from, hlo_x86_memory(f, value), 0);
@@ -170,6 +177,12 @@ static void emit_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   unsigned bytes = hlo_x86_type_bytes(type);
   unsigned from = hlo_x86_in(f, value->operands[0]);
   hlo_x86_rm_t memory = hlo_x86_memory(f, value);
+  if (bytes < 4 && f->is_sse) {
+    unsigned temp = hlo_x86_temp_gpr(f);
+    hlo_x86_vv(f->as, HLO_X86_vmovd_store, 16, from, hlo_x86_reg(temp), 0);
+    hlo_x86_mr(f->as, HLO_X86_mov, bytes, memory, temp);
+    return;
+  }
   switch (bytes) {
     case 1: hlo_x86_vvi(f->as, HLO_X86_vpextrb, 16, from, memory, 0, 0); break;
     case 2: hlo_x86_vvi(f->as, HLO_X86_vpextrw, 16, from, memory, 0, 0); break;
@@ -346,8 +359,8 @@ bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* 
   bool is_write = value->op == HLO_VIR_store || value->op == HLO_VIR_scatter;
   if (!in_a_row && value->op != HLO_VIR_gather && value->op != HLO_VIR_scatter) return false;
   bool is_short = hlo_x86_elem_bits(is_write ? value->operands[0]->type : value->type) < 32;
-  if (in_a_row) return is_short && mask_of(value) && !f->is_avx512;
-  return is_short || (value->op == HLO_VIR_scatter && !f->is_avx512);
+  if (in_a_row) return (is_short || f->is_sse) && mask_of(value) && !f->is_avx512;
+  return is_short || f->is_sse || (value->op == HLO_VIR_scatter && !f->is_avx512);
 }
 
 void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {

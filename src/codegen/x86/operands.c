@@ -10,7 +10,7 @@ static uint32_t temporaries(const hlo_x86_fn_t* f, hlo_x86_class_t klass) {
   static const uint32_t general = 0xffff & ~(1u << HLO_X86_RSP | 1u << HLO_X86_RBP);
   switch (klass) {
     case HLO_X86_GENERAL: return general & (~hlo_x86_callee_saved | f->pushed);
-    case HLO_X86_VECTORS: return f->target->vector_registers == 32 ? UINT32_MAX : 0xffff;
+    case HLO_X86_VECTORS: return hlo_x86_vector_registers(f);
     default: return 0xfe;  // k0 selects nothing
   }
 }
@@ -47,8 +47,9 @@ static bool is_in_memory(const hlo_x86_life_t* life) {
 }
 
 // Bytes to move for a life in a vector register; masks there are as wide as a register.
-static unsigned vector_bytes(const hlo_x86_life_t* life) {
-  return life->value->type.elem == HLO_VIR_MASK ? 32 : hlo_x86_width(life->value->type);
+static unsigned vector_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
+  return life->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
+                                                : hlo_x86_width(life->value->type);
 }
 
 static int32_t object_offset(const hlo_x86_fn_t* f, const hlo_vir_value_t* stack) {
@@ -78,6 +79,8 @@ static void remake_const(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
     hlo_x86_zero_vec(f, reg);
   } else if (element == ones) {
     hlo_x86_ones_vec(f, width, reg);
+  } else if (f->is_sse) {
+    hlo_x86_vv(f->as, HLO_X86_vmovaps, width, reg, hlo_x86_pool_splat(f, bits, element, width), 0);
   } else {
     static const hlo_x86_insn_t broadcasts[] = {HLO_X86_vpbroadcastb, HLO_X86_vpbroadcastw,
                                                 HLO_X86_vbroadcastss, HLO_X86_vpbroadcastq};
@@ -95,13 +98,12 @@ static void remake_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
     return;
   }
   uint8_t bytes[32] = {0};
-  unsigned lane_bytes = hlo_x86_life(f, value)->lane_bits / 8;
-  for (unsigned i = 0; i < sizeof bytes; ++i) {
+  unsigned lane_bytes = hlo_x86_life(f, value)->lane_bits / 8, width = hlo_x86_mask_bytes(f);
+  for (unsigned i = 0; i < width; ++i) {
     unsigned lane = i / lane_bytes;
     bytes[i] = lane < value->type.lanes && (uint64_t)value->imm >> lane & 1 ? 0xff : 0;
   }
-  hlo_x86_vv(f->as, HLO_X86_vmovups, sizeof bytes, reg, hlo_x86_pool_bytes(f, bytes, sizeof bytes),
-             0);
+  hlo_x86_vv(f->as, HLO_X86_vmovups, width, reg, hlo_x86_pool_bytes(f, bytes, width), 0);
 }
 
 void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
@@ -155,7 +157,7 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
 void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
   if (life->place == HLO_X86_IN_REGISTER) {
     hlo_x86_move(f, (hlo_x86_class_t)life->klass,
-                 life->klass == HLO_X86_VECTORS ? vector_bytes(life) : 8, reg, life->reg);
+                 life->klass == HLO_X86_VECTORS ? vector_bytes(f, life) : 8, reg, life->reg);
   } else if (!is_in_memory(life)) {
     hlo_x86_remake(f, life->value, reg);
   } else if (life->klass == HLO_X86_GENERAL) {
@@ -163,14 +165,14 @@ void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg
   } else if (life->klass == HLO_X86_MASKS) {
     hlo_x86_vv(f->as, HLO_X86_kmovq, 0, reg, slot_of(life), 0);
   } else {
-    hlo_x86_vv(f->as, HLO_X86_vmovups, vector_bytes(life), reg, slot_of(life), 0);
+    hlo_x86_vv(f->as, HLO_X86_vmovups, vector_bytes(f, life), reg, slot_of(life), 0);
   }
 }
 
 void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
   if (life->place == HLO_X86_IN_REGISTER) {
     hlo_x86_move(f, (hlo_x86_class_t)life->klass,
-                 life->klass == HLO_X86_VECTORS ? vector_bytes(life) : 8, life->reg, reg);
+                 life->klass == HLO_X86_VECTORS ? vector_bytes(f, life) : 8, life->reg, reg);
   } else if (!is_in_memory(life)) {
     return;
   } else if (life->klass == HLO_X86_GENERAL) {
@@ -178,7 +180,7 @@ void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned re
   } else if (life->klass == HLO_X86_MASKS) {
     hlo_x86_vv(f->as, HLO_X86_kmovq_store, 0, reg, slot_of(life), 0);
   } else {
-    hlo_x86_vv(f->as, HLO_X86_vmovups_store, vector_bytes(life), reg, slot_of(life), 0);
+    hlo_x86_vv(f->as, HLO_X86_vmovups_store, vector_bytes(f, life), reg, slot_of(life), 0);
   }
 }
 

@@ -57,7 +57,7 @@ static void visit_case(const lane_case_t* c, void* context) {
 
 static void test_each_op(void** state) {
   (void)state;
-  static const char* const levels[] = {"avx2", "avx512"};
+  static const char* const levels[] = {"sse2", "sse4", "avx2", "avx512"};
   cases_t* cases = malloc(sizeof *cases);
   for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
     hlo_cpu_t cpu;

@@ -99,9 +99,10 @@ static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   return life >= f->lives + f->vir->value_count;
 }
 
-static unsigned slot_bytes(const hlo_x86_life_t* life) {
+static unsigned slot_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   if (life->klass != HLO_X86_VECTORS) return 8;
-  return life->value->type.elem == HLO_VIR_MASK ? 32 : hlo_x86_width(life->value->type);
+  return life->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
+                                                : hlo_x86_width(life->value->type);
 }
 
 // ---- slots
@@ -117,7 +118,7 @@ static uint32_t align_up(uint32_t x, uint32_t alignment) {
 
 static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   hlo_x86_fn_t* f = s->f;
-  unsigned bytes = slot_bytes(life);
+  unsigned bytes = slot_bytes(s->f, life);
   uint32_t* room = saved ? &f->saved_bytes : &f->frame_bytes;
   *room = align_up(*room, bytes);
   life->slot = (int32_t)*room;
@@ -130,7 +131,7 @@ static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
 static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   enum { MAX_TRIES = 16 };
   life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
-  uint32_t* link = &s->free_slots[saved][size_class(slot_bytes(life))];
+  uint32_t* link = &s->free_slots[saved][size_class(slot_bytes(s->f, life))];
   for (uint32_t tries = 0; tries < MAX_TRIES && *link != HLO_X86_NONE; ++tries) {
     hlo_x86_life_t* last = &s->f->lives[*link];
     if (last->end <= life->start) {
@@ -292,7 +293,7 @@ static void expire(scan_t* s, uint32_t half_position) {
       s->used[life->klass] &= ~BIT(life->reg);
     } else if (life->place == HLO_X86_ON_STACK || life->place == HLO_X86_IN_SAVED) {
       uint32_t* free_list =
-          &s->free_slots[life->place == HLO_X86_IN_SAVED][size_class(slot_bytes(life))];
+          &s->free_slots[life->place == HLO_X86_IN_SAVED][size_class(slot_bytes(s->f, life))];
       life->next_free = *free_list;
       *free_list = n;
     }
@@ -374,7 +375,7 @@ static void choose_available(hlo_x86_fn_t* f) {
   f->available[HLO_X86_GENERAL] = general;
 
   uint32_t all[HLO_X86_CLASS_COUNT] = {
-      [HLO_X86_VECTORS] = f->target->vector_registers == 32 ? UINT32_MAX : 0xffff,
+      [HLO_X86_VECTORS] = hlo_x86_vector_registers(f),
       [HLO_X86_MASKS] = f->is_avx512 ? 0xfe : 0,
   };
   for (uint32_t c = HLO_X86_VECTORS; c < HLO_X86_CLASS_COUNT; ++c) {

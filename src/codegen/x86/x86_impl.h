@@ -8,6 +8,7 @@
 #define HLO_CODEGEN_X86_X86_IMPL_H_
 
 #include "codegen/x86/asm.h"
+#include "codegen/x86/sse.h"
 #include "codegen/x86/x86.h"
 
 typedef enum hlo_x86_class {
@@ -101,6 +102,7 @@ typedef struct hlo_x86_unit {
   hlo_x86_pool_t pool;
   hlo_x86_label_t* func_labels;
   hlo_x86_label_t* blob_labels;  // HLO_X86_NO_LABEL: not used so far
+  hlo_x86_label_t fma_labels[2];  // of F32 and F64, without FMA; HLO_X86_NO_LABEL: not used so far
   HLO_VEC(hlo_code_site_t) sites;
 } hlo_x86_unit_t;
 
@@ -112,7 +114,7 @@ typedef struct hlo_x86_fn {
   const hlo_vir_func_t* vir;
   const hlo_target_t* target;
   hlo_arena_t* arena;
-  bool is_avx512;
+  bool is_avx512, is_sse;  // is_sse: without AVX
   hlo_status_t status;  // the first error of emitting
 
   // analyse.c
@@ -245,6 +247,14 @@ void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsign
                   unsigned from);
 /// The memory that a MEMORY op names.
 hlo_x86_rm_t hlo_x86_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// All vector registers that values may be in.
+static inline uint32_t hlo_x86_vector_registers(const hlo_x86_fn_t* f) {
+  return (uint32_t)((UINT64_C(1) << f->target->vector_registers) - 1);
+}
+/// Bytes of a mask in a vector register.
+static inline unsigned hlo_x86_mask_bytes(const hlo_x86_fn_t* f) {
+  return f->is_sse ? 16 : 32;
+}
 static inline hlo_x86_rm_t hlo_x86_scratch(int32_t offset_bytes) {
   return hlo_x86_mem(HLO_X86_RSP, offset_bytes);
 }
@@ -280,6 +290,13 @@ void hlo_x86_ones_vec(hlo_x86_fn_t* f, unsigned width, unsigned reg);
 // ---- composed.c: lane-wise operations of several instructions
 
 void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
+// ---- fma.c: without FMA
+
+/// a * b + c, rounded once, by a call of a function of the module.
+void hlo_x86_emit_fma_call(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+/// The functions that those calls go to.
+void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit);
 
 // ---- convert.c
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code against the interpreter of vector IR: random functions, with and without AVX-512,
-// with all registers and with few, so that everything is spilled in turn; bytes must be equal.
+// Machine code against the interpreter of vector IR: random functions for every
+// level of processors, with all registers and with few, so that everything is spilled in turn; bytes must be equal.
 // HLO_X86_TEST_COUNT: so many functions of each kind. HLO_X86_TEST_SEED: this one only, with
 // HLO_X86_TEST_DUMP: a file for its code, its text goes to stdout.
 #include "codegen/x86/x86.h"
@@ -23,15 +23,23 @@ enum { SAVED_BYTES = 1 << 16, MAX_RESUMES = 10000 };
 typedef struct fixture {
   uint8_t expected[RANDOM_VIR_MEMORY_BYTES], found[RANDOM_VIR_MEMORY_BYTES];
   uint8_t saved[SAVED_BYTES];
-  hlo_target_t avx2, avx512, plain_avx512;  // the last without what AVX-512 machines may lack
-  bool has_avx512, has_avx2;
+  hlo_target_t sse2, sse4, avx2, avx512;
+  hlo_target_t plain_avx512;  // without what AVX-512 machines may lack
+  bool has_avx512, has_avx2, has_sse4;
 } fixture_t;
 
 static int setup(void** state) {
   fixture_t* t = hlo_mem_alloc_zeroed(sizeof *t);
   assert_non_null(t);
   hlo_cpu_t cpu;
-  hlo_status_t status = hlo_cpu_detect("avx2", &cpu);
+  hlo_status_t status = hlo_cpu_detect("sse2", &cpu);
+  assert_true(hlo_status_is_ok(status));
+  hlo_target_init(&cpu, &t->sse2);
+  status = hlo_cpu_detect("sse4", &cpu);
+  t->has_sse4 = hlo_status_is_ok(status);
+  if (t->has_sse4) hlo_target_init(&cpu, &t->sse4);
+  hlo_status_release(status);
+  status = hlo_cpu_detect("avx2", &cpu);
   t->has_avx2 = hlo_status_is_ok(status);
   if (t->has_avx2) hlo_target_init(&cpu, &t->avx2);
   hlo_status_release(status);
@@ -64,9 +72,9 @@ static int32_t trashing(hlo_frame_t* frame, uint64_t a, uint64_t b, uint64_t c, 
   (void)frame;
   uint64_t mixed = ((a * 3 + b) * 5 + c) * 7 + d;
   __asm__ volatile(
-      "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovaps %%ymm0, %%ymm1\n\t"
-      "vmovaps %%ymm0, %%ymm2\n\tvmovaps %%ymm0, %%ymm7\n\tvmovaps %%ymm0, %%ymm15\n\t"
-      "vzeroupper\n\tmov $-1, %%r8\n\tmov %%r8, %%r9\n\tmov %%r8, %%r10\n\t"
+      "pcmpeqd %%xmm0, %%xmm0\n\tmovaps %%xmm0, %%xmm1\n\t"
+      "movaps %%xmm0, %%xmm2\n\tmovaps %%xmm0, %%xmm7\n\tmovaps %%xmm0, %%xmm15\n\t"
+      "mov $-1, %%r8\n\tmov %%r8, %%r9\n\tmov %%r8, %%r10\n\t"
       "mov %%r8, %%r11\n\tmov %%r8, %%rsi\n\tmov %%r8, %%rdi\n\tmov %%r8, %%rcx\n\t"
       "mov %%r8, %%rdx"
       :
@@ -214,6 +222,12 @@ static void test_random_avx2(void** state) {
   if (t->has_avx2) compare_seeds(t, &t->avx2, 100000, 600);
 }
 
+static void test_random_sse(void** state) {
+  fixture_t* t = *state;
+  compare_seeds(t, &t->sse2, 300000, 600);
+  if (t->has_sse4) compare_seeds(t, &t->sse4, 400000, 300);
+}
+
 // ---- single functions
 // ----------------------------------------------------------------------------
 
@@ -237,10 +251,11 @@ static hlo_vir_func_t* built(build_t build) {
 static void compare_built(fixture_t* t, build_t build) {
   const hlo_target_t* targets[] = {t->has_avx512 ? &t->avx512 : NULL,
                                    t->has_avx512 ? &t->plain_avx512 : NULL,
-                                   t->has_avx2 ? &t->avx2 : NULL};
-  for (uint32_t i = 0; i < 3 * LIMIT_COUNT; ++i) {
-    if (!targets[i % 3]) continue;
-    setting_t setting = {targets[i % 3], all_limits[i / 3], i};
+                                   t->has_avx2 ? &t->avx2 : NULL, &t->sse2};
+  enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+  for (uint32_t i = 0; i < TARGET_COUNT * LIMIT_COUNT; ++i) {
+    if (!targets[i % TARGET_COUNT]) continue;
+    setting_t setting = {targets[i % TARGET_COUNT], all_limits[i / TARGET_COUNT], i};
     compare(t, built(build), &setting);
   }
 }
@@ -534,6 +549,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_random_avx512, setup, teardown),
       cmocka_unit_test_setup_teardown(test_random_plain_avx512, setup, teardown),
       cmocka_unit_test_setup_teardown(test_random_avx2, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_random_sse, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
