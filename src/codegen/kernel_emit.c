@@ -325,7 +325,8 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
   }
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
   if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
-    hlo_emit_lane_loop(e, digit, ranges[level], HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
+    hlo_range_t rest = {hlo_emit_columns(e, digit, ranges[level]), ranges[level].end};
+    hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
     return;
   }
   hlo_emitter_open_loop(e, digit, ranges[level].low, ranges[level].end, 1);

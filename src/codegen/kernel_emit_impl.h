@@ -184,6 +184,10 @@ typedef struct hlo_sibling_set {
 /// A reduction and those that run along with it, complete: their results are in `done`.
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 
+/// Points whose lanes reduce each on its own, several vectors of them side by side, so that memory is
+/// read in longer pieces; where the rest of the range begins.
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t range);
+
 // Its steps, for the forms that run some of them elsewhere.
 void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_sibling_set_t* set);
 /// Accumulators with their identities, `unroll` of each.

@@ -426,6 +426,72 @@ void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_sibling_set_
   e->lane_digit = saved;
 }
 
+// The reductions that every lane computes on its own, if all run in the same loops; nothing is computed.
+static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  set->count = 0;
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (!is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->digits)) continue;
+    if (needs_pending(e, tiled)) return false;
+    if (found++ == 0) hlo_reduce_collect(e, tiled, set);
+  }
+  if (found == 0 || found != set->count) return false;
+  return e->tiling->spaces[set->members[0]->reduction].element_count > UNROLLED_ELEMENTS;
+}
+
+static void set_column(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* first, uint32_t column) {
+  hlo_emitter_forget_digit(e, digit);
+  e->digits[digit] =
+      hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, (int64_t)column * e->lanes));
+  e->bound |= (uint64_t)1 << digit;
+}
+
+// The points of `unroll` vectors side by side.
+static void emit_columns(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
+  hlo_vir_value_t* first = e->digits[digit];
+  uint32_t space = set->members[0]->reduction;
+  hlo_reduce_start(e, set, e->lanes);
+  hlo_reduce_open_loops(e, space, HLO_NO_DIGIT);
+  for (uint32_t u = 0; u < set->unroll; ++u) {
+    set_column(e, digit, first, u);
+    accumulate(e, set, u, false);
+  }
+  hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
+  for (uint32_t u = 0; u < set->unroll; ++u) {
+    set_column(e, digit, first, u);
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      set->accumulators[i].vars[0] = set->accumulators[i].vars[u];
+    }
+    hlo_reduce_finish(e, set);
+    hlo_emit_point(e);
+  }
+}
+
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
+  hlo_sibling_set_t set;
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  e->bound |= (uint64_t)1 << digit;
+  bool is_possible = collect_apart(e, &set);
+  e->bound &= ~((uint64_t)1 << digit);
+  uint32_t columns = is_possible && set.count <= 2 ? HLO_MAX_UNROLL : 1;
+  int64_t step = (int64_t)e->lanes * columns;
+  hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
+  if (columns == 1 || hlo_range_is_empty(wide)) {
+    wide.end = range.low;
+  } else {
+    set.unroll = columns;
+    hlo_emitter_open_loop(e, digit, wide.low, wide.end, step);
+    emit_columns(e, &set, digit);
+    hlo_emitter_close_loop(e, digit);
+  }
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  return wide.end;
+}
+
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   emit_inner_reductions(e, tiled);
   if (e->done[tiled->number]) return;  // came along as a sibling
