@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transpositions: loads that jump from lane to lane but are plain along another digit are read in
 // square tiles along that digit, and turned in registers; the points of a tile follow one by one.
+#include <string.h>
+
 #include "codegen/kernel_emit_impl.h"
+#include "codegen/math/math.h"
 
 enum {
   MAX_EDGE = HLO_KERNEL_MAX_EDGE,
-  MAX_CROSSING = 4,    // loads of one tile; others are gathered
-  BLOCK = 128,         // edge of a block in the caches, in elements
+  MAX_CROSSING = 4,  // loads of one tile; others are gathered
+  BLOCK = 256,       // edge of a block in the caches, in elements
   STREAMED_BLOCK = 64,
+  PART_BYTES = 16,  // what a processor reads of a row at a time, and turns side by side with others
 };
 
-/// The digits of a tile and what is read in it.
+/// The digits of a tile and what is read in it. At the edges of the output it is narrower.
 typedef struct tile {
   uint32_t lane, cross, edge;
+  uint32_t lane_count, cross_count;  // of the edge, that are there
   uint32_t load_count;
   const hlo_tiled_t* loads[MAX_CROSSING];
-  hlo_vir_value_t* rows[MAX_CROSSING][MAX_EDGE];
+  hlo_element_address_t rows[MAX_CROSSING][MAX_EDGE];  // where they begin
 } tile_t;
 
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross) {
@@ -26,9 +31,12 @@ bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross) {
 
 static tile_t find_tile(const hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
+  uint32_t edge = kernel->lanes;
   tile_t tile = {.lane = kernel->loops[kernel->loop_count - 1],
                  .cross = kernel->loops[kernel->loop_count - 2],
-                 .edge = kernel->lanes};
+                 .edge = edge,
+                 .lane_count = edge,
+                 .cross_count = edge};
   for (uint32_t i = 0; i < e->tiling->instance_count && tile.load_count < MAX_CROSSING; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
     if (hlo_is_crossing(tiled, tile.lane, tile.cross)) tile.loads[tile.load_count++] = tiled;
@@ -42,46 +50,98 @@ static void set_digit(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* first, 
   e->bound |= (uint64_t)1 << digit;
 }
 
-// Rows of the operand become rows of the output: zipping row i with row i + edge / 2 makes rows 2 i and
-// 2 i + 1, log2(edge) times. Truth values are turned as integers.
-static void turn(hlo_emitter_t* e, hlo_vir_value_t** rows, uint32_t edge) {
-  hlo_vir_value_t* next[MAX_EDGE];
-  for (uint32_t stage = 1; stage < edge; stage *= 2) {
-    for (uint32_t i = 0; i < edge / 2; ++i) {
-      next[2 * i] = hlo_vir_binary(e->b, HLO_VIR_zip_low, rows[i], rows[i + edge / 2]);
-      next[2 * i + 1] = hlo_vir_binary(e->b, HLO_VIR_zip_high, rows[i], rows[i + edge / 2]);
+// Elements of a row that are read and turned together.
+static uint32_t part_lanes(const tile_t* tile, hlo_dtype_t dtype) {
+  uint32_t lanes = PART_BYTES / (uint32_t)hlo_dtype_size_bytes(dtype);
+  return lanes < tile->edge ? lanes : tile->edge;
+}
+
+static void find_rows(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
+  for (uint32_t i = 0; i < tile->lane_count; ++i) {
+    set_digit(e, tile->lane, lane, i);
+    for (uint32_t k = 0; k < tile->load_count; ++k) {
+      const hlo_tiled_t* tiled = tile->loads[k];
+      tile->rows[k][i] =
+          hlo_emit_address(e, e->addresses[tiled->input], tiled->offset, tiled->value->type->dtype);
+      tile->rows[k][i].flags = e->guard_depth ? 0 : HLO_VIR_INVARIANT;
     }
-    for (uint32_t i = 0; i < edge; ++i) rows[i] = next[i];
+  }
+  set_digit(e, tile->lane, lane, 0);
+}
+
+// Some elements of row `row` from column `column` on; zeros of a row that is not there.
+static hlo_vir_value_t* read_part(hlo_emitter_t* e, const tile_t* tile, uint32_t load, uint32_t row,
+                                  uint32_t column, uint32_t lanes) {
+  const hlo_tiled_t* tiled = tile->loads[load];
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  if (row >= tile->lane_count) {
+    return hlo_vir_const_bits(e->b, hlo_vmath_memory_type(dtype, lanes), 0);
+  }
+  hlo_element_address_t address = tile->rows[load][row];
+  address.offset_bytes += column * (int64_t)hlo_dtype_size_bytes(dtype);
+  if (column + lanes > tile->cross_count) {
+    uint64_t mask = ((uint64_t)1 << (tile->cross_count - column)) - 1;
+    address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
+                                (int64_t)mask, 0, NULL);
+  }
+  return hlo_elementwise_load_raw(e->b, dtype, lanes, &address);
+}
+
+// Parts of rows `row`, `row` + step ... side by side.
+static hlo_vir_value_t* join_parts(hlo_emitter_t* e, const tile_t* tile, uint32_t load,
+                                   uint32_t row, uint32_t step, uint32_t count, uint32_t column) {
+  if (count == 1) return read_part(e, tile, load, row, column, step);
+  hlo_vir_value_t* halves[] = {
+      join_parts(e, tile, load, row, step, count / 2, column),
+      join_parts(e, tile, load, row + count / 2 * step, step, count / 2, column)};
+  hlo_vir_type_t half = halves[0]->type;
+  return hlo_vir_emit(e->b, HLO_VIR_join, hlo_vir_type((hlo_vir_elem_t)half.elem, 2 * half.lanes),
+                      0, 0, 2, halves);
+}
+
+// Columns of the operand, as many as a part has, as rows of the output: each part turned by itself.
+// Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
+static void read_columns(hlo_emitter_t* e, const tile_t* tile, uint32_t load, uint32_t column,
+                         hlo_vir_value_t** rows) {
+  uint32_t count = part_lanes(tile, tile->loads[load]->value->type->dtype);
+  uint32_t parts = tile->edge / count;
+  for (uint32_t i = 0; i < count; ++i) {
+    rows[i] = join_parts(e, tile, load, i, count, parts, column);
+  }
+  hlo_vir_type_t type = rows[0]->type;
+  for (uint32_t stage = 1; stage < count; stage *= 2) {
+    hlo_vir_value_t* next[MAX_EDGE];
+    for (uint32_t i = 0; i < count; ++i) {
+      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
+      hlo_vir_value_t* pair[] = {rows[i / 2], rows[i / 2 + count / 2]};
+      next[i] = hlo_vir_emit(e->b, zip, type, 0, parts > 1 ? count : 0, 2, pair);
+    }
+    memcpy(rows, next, count * sizeof *rows);
   }
 }
 
-static void read_tile(hlo_emitter_t* e, tile_t* tile, hlo_vir_value_t* lane) {
-  e->lane_digit = tile->cross;
-  for (uint32_t k = 0; k < tile->load_count; ++k) {
-    for (uint32_t i = 0; i < tile->edge; ++i) {
-      set_digit(e, tile->lane, lane, i);
-      hlo_vir_value_t* row = hlo_emit_value(e, tile->loads[k]);
-      bool is_mask = row->type.elem == HLO_VIR_MASK;
-      tile->rows[k][i] = is_mask ? hlo_emit_mask_to_integer(e, row) : row;
-    }
-    turn(e, tile->rows[k], tile->edge);
-  }
-}
-
+// The points of a tile, column by column of the operand; its rows are known for a few columns at a
+// time.
 static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   hlo_vir_value_t *lane = e->digits[tile->lane], *cross = e->digits[tile->cross];
-  read_tile(e, tile, lane);
+  hlo_vir_value_t* rows[MAX_CROSSING][MAX_EDGE];
+  if (tile->lane_count < tile->edge) {
+    e->mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, tile->edge), 0,
+                           ((int64_t)1 << tile->lane_count) - 1, 0, NULL);
+  }
+  find_rows(e, tile, lane);
   e->lane_digit = tile->lane;
-  set_digit(e, tile->lane, lane, 0);
-  for (uint32_t i = 0; i < tile->edge; ++i) {
+  for (uint32_t i = 0; i < tile->cross_count; ++i) {
     set_digit(e, tile->cross, cross, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
-      bool is_mask = tile->loads[k]->value->type->dtype == HLO_DTYPE_PRED;
-      hlo_vir_value_t* row = tile->rows[k][i];
-      e->done[tile->loads[k]->number] = is_mask ? hlo_emit_integer_to_mask(e, row) : row;
+      hlo_dtype_t dtype = tile->loads[k]->value->type->dtype;
+      uint32_t count = part_lanes(tile, dtype);
+      if (i % count == 0) read_columns(e, tile, k, i, rows[k]);
+      e->done[tile->loads[k]->number] = hlo_vmath_from_memory(e->b, dtype, rows[k][i % count]);
     }
     hlo_emit_point(e);
   }
+  e->mask = NULL;
 }
 
 // Part of a range from `low` on.
@@ -91,13 +151,16 @@ static hlo_range_t part_of(hlo_vir_builder_t* b, hlo_vir_value_t* low, int64_t s
   return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imin, end, all.end)};
 }
 
-// Tiles of a block. What is stored past the caches is whole lines: then the rows of the operand are
-// read in a long piece; else lines of the output are completed first.
+// Tiles of a block, along its rows or down its columns. What is stored past the caches is whole
+// lines: then the rows of the operand are read in a long piece; else the longer dimension is walked
+// in one go, so that few rows are read or written at once.
 static void emit_block(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_range_t crosses) {
-  uint32_t outer = e->is_streaming ? tile->lane : tile->cross;
-  uint32_t inner = e->is_streaming ? tile->cross : tile->lane;
-  const hlo_range_t* out = e->is_streaming ? &lanes : &crosses;
-  const hlo_range_t* in = e->is_streaming ? &crosses : &lanes;
+  const int64_t* extents = e->tiling->spaces[0].extents;
+  bool is_along_cross = e->is_streaming || extents[tile->cross] > extents[tile->lane];
+  uint32_t outer = is_along_cross ? tile->lane : tile->cross;
+  uint32_t inner = is_along_cross ? tile->cross : tile->lane;
+  const hlo_range_t* out = is_along_cross ? &lanes : &crosses;
+  const hlo_range_t* in = is_along_cross ? &crosses : &lanes;
   hlo_emitter_open_loop(e, outer, out->low, out->end, tile->edge);
   hlo_emitter_open_loop(e, inner, in->low, in->end, tile->edge);
   emit_tile(e, tile);
@@ -124,7 +187,8 @@ static void emit_tiles(hlo_emitter_t* e, tile_t* tile, hlo_range_t lanes, hlo_ra
   e->lane_digit = HLO_NO_DIGIT;
 }
 
-// What no whole tile covers: gathered, or one by one where elements are too small for that.
+// Without masks: what no whole tile covers is gathered, or one by one where elements are too small
+// for that.
 static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_range_t lanes,
                          hlo_range_t crosses) {
   if (hlo_range_is_empty(lanes) || hlo_range_is_empty(crosses)) return;
@@ -143,12 +207,34 @@ static void emit_outside(hlo_emitter_t* e, const tile_t* tile, hlo_range_t lanes
   hlo_emitter_close_loop(e, tile->cross);
 }
 
+// Tiles at the edges of the output, of so many lanes and columns, where the ranges reach so far.
+static void emit_edge(hlo_emitter_t* e, tile_t tile, hlo_range_t lanes, hlo_range_t crosses,
+                      uint32_t lane_count, uint32_t cross_count) {
+  if (lane_count == 0 || cross_count == 0) return;
+  tile.lane_count = lane_count;
+  tile.cross_count = cross_count;
+  emit_tiles(e, &tile, lanes, crosses);
+}
+
 void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lanes) {
   tile_t tile = find_tile(e);
-  hlo_vir_value_t* lanes_end = hlo_range_whole_end(e->b, lanes, tile.edge);
-  hlo_vir_value_t* crosses_end = hlo_range_whole_end(e->b, crosses, tile.edge);
-  hlo_range_t whole = {crosses.low, crosses_end};
-  emit_tiles(e, &tile, (hlo_range_t){lanes.low, lanes_end}, whole);
-  emit_outside(e, &tile, (hlo_range_t){lanes_end, lanes.end}, whole);
-  emit_outside(e, &tile, lanes, (hlo_range_t){crosses_end, crosses.end});
+  hlo_range_t lane_parts[] = {{lanes.low, hlo_range_whole_end(e->b, lanes, tile.edge)},
+                              {NULL, lanes.end}};
+  hlo_range_t cross_parts[] = {{crosses.low, hlo_range_whole_end(e->b, crosses, tile.edge)},
+                               {NULL, crosses.end}};
+  lane_parts[1].low = lane_parts[0].end;
+  cross_parts[1].low = cross_parts[0].end;
+  emit_tiles(e, &tile, lane_parts[0], cross_parts[0]);
+  if (!e->kernel->target->has_masks) {
+    emit_outside(e, &tile, lane_parts[1], cross_parts[0]);
+    emit_outside(e, &tile, lanes, cross_parts[1]);
+    return;
+  }
+  // Ranges are cut at multiples of the edge only: it is known what is left of the last ones.
+  const int64_t* extents = e->tiling->spaces[0].extents;
+  uint32_t lane_rest = (uint32_t)(extents[tile.lane] % tile.edge);
+  uint32_t cross_rest = (uint32_t)(extents[tile.cross] % tile.edge);
+  emit_edge(e, tile, lane_parts[1], cross_parts[0], lane_rest, tile.edge);
+  emit_edge(e, tile, lane_parts[0], cross_parts[1], tile.edge, cross_rest);
+  emit_edge(e, tile, lane_parts[1], cross_parts[1], lane_rest, cross_rest);
 }

@@ -262,11 +262,14 @@ static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t 
     case HLO_VIR_lower_half: *out = a[i]; break;
     case HLO_VIR_upper_half: *out = a[i + value->type.lanes]; break;
     case HLO_VIR_join: *out = i < half ? a[i] : b[i - half]; break;
-    case HLO_VIR_zip_low: *out = i % 2 ? b[i / 2] : a[i / 2]; break;
-    case HLO_VIR_zip_high:
-      i += value->type.lanes;
-      *out = i % 2 ? b[i / 2] : a[i / 2];
+    case HLO_VIR_zip_low:
+    case HLO_VIR_zip_high: {
+      uint32_t part = value->imm ? (uint32_t)value->imm : value->type.lanes;
+      uint32_t at = i / part * part + i % part / 2;
+      if (value->op == HLO_VIR_zip_high) at += part / 2;
+      *out = i % 2 ? b[at] : a[at];
       break;
+    }
     case HLO_VIR_slide_up: *out = (int64_t)i < value->imm ? 0 : a[i - value->imm]; break;
     default:  // permute
       if (b[i] >= value->type.lanes) return false;

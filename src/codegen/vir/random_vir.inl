@@ -274,7 +274,10 @@ static hlo_vir_value_t* random_vir_halves(random_vir_t* r, hlo_vir_opcode_t op,
   hlo_vir_type_t half = hlo_vir_type((hlo_vir_elem_t)type.elem, type.lanes / 2);
   if (type.lanes < 2) return NULL;
   if (op == HLO_VIR_zip_low || op == HLO_VIR_zip_high) {
-    return hlo_vir_binary(&r->b, op, random_vir_want(r, type), random_vir_want(r, type));
+    uint32_t part = type.elem == HLO_VIR_MASK ? 0 : 128 / hlo_vir_elem_bits((hlo_vir_elem_t)type.elem);
+    if (part >= type.lanes || random_vir_below(r, 2)) part = 0;
+    hlo_vir_value_t* pair[] = {random_vir_want(r, type), random_vir_want(r, type)};
+    return hlo_vir_emit(&r->b, op, type, 0, part, 2, pair);
   }
   if (op != HLO_VIR_join) {
     hlo_vir_value_t* x = random_vir_want(r, type);

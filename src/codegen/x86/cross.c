@@ -273,6 +273,10 @@ static void emit_zip(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   unsigned log2 = log2_bytes_of(value->type), width = hlo_x86_width(value->type);
   unsigned bytes = hlo_x86_type_bytes(value->type);
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
+  if (value->imm) {
+    zip_parts(f, log2, width, is_high, to, a, b);
+    return;
+  }
   if (width == 16) {
     zip_parts(f, log2, 16, is_high && bytes == 16, to, a, b);
     if (is_high && bytes < 16) hlo_x86_vvi(f->as, HLO_X86_vpsrldq, 16, to, reg(to), bytes, 0);
@@ -322,7 +326,7 @@ void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
       break;
     case HLO_VIR_join: {
       unsigned a = hlo_x86_in(f, value->operands[0]);
-      hlo_x86_rm_t b = hlo_x86_reg(hlo_x86_in(f, value->operands[1]));
+      hlo_x86_rm_t b = hlo_x86_in_rm(f, value->operands[1]);
       hlo_x86_join_bytes(f, hlo_x86_type_bytes(value->type), to, a, b);
       break;
     }

@@ -96,8 +96,11 @@ hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* us
       break;
     case HLO_VIR_CONVERT: return hlo_x86_may_fold_convert(f, user);
     case HLO_VIR_CROSS:
-      return (hlo_x86_fold_t){.splat = user->op == HLO_VIR_splat &&
-                                       !(f->is_sse && type.elem == HLO_VIR_I8)};
+      if (user->op == HLO_VIR_splat) {
+        return (hlo_x86_fold_t){.splat = !(f->is_sse && type.elem == HLO_VIR_I8)};
+      }
+      fold.whole = user->op == HLO_VIR_join && operand == 1 && type.elem != HLO_VIR_MASK;
+      break;
     default: return fold;
   }
   fold.whole &= bytes >= 16;
