@@ -310,6 +310,9 @@ function(hlo_text_tests)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 900)
+    add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(codegen/products PROPERTIES LABELS unit TIMEOUT 300)
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>

@@ -22,8 +22,7 @@ enum {
   MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
   MAX_PANEL_PIECES = 16,
   MAX_BLOCKS = 64,           // of a contraction
-  SLICE_STEPS = 512,         // at most, of a panel that is packed in slices, which pays
-  SLICED_ROWS = 64,          // when it is used for so many rows
+  SLICED_ROWS = 64,          // a panel is packed in slices when it is used for so many rows
   STEP_MULTIPLE = 8,         // of blocks
   CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
 };
@@ -359,21 +358,22 @@ static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
   return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 || conflicts(m, HLO_MATMUL_B, inner);
 }
 
-// Steps of a panel that half the second cache holds.
+// Steps of a panel that a quarter of the second cache holds, beside as much that is fetched for the
+// next one.
 static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
-  int64_t steps = cache / 2 / (m->panel_width * m->element_bytes) / STEP_MULTIPLE * STEP_MULTIPLE;
-  return steps < CONFLICT_STEPS ? CONFLICT_STEPS : min(steps, SLICE_STEPS);
+  int64_t steps = cache / 4 / (m->panel_width * m->element_bytes) / STEP_MULTIPLE * STEP_MULTIPLE;
+  return steps < CONFLICT_STEPS ? CONFLICT_STEPS : steps;
 }
 
 // Whether no more than a block of each panel is packed at a time, because all of B would leave the cache
 // before it is used: a chunk has whole panels, and the sums need no memory.
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
-  return !m->is_convolution && m->group == 1 && m->depth_count == 1 &&
-         m->columns.from[HLO_MATMUL_B] == 1 && m->sums_output >= 0 &&
-         m->rows.extent >= SLICED_ROWS && m->depth_extent >= 2 * slice_steps(m, cache) &&
+  bool is_cut = m->depth_extent > slice_steps(m, cache);
+  return !m->is_convolution && m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
+         (!is_cut || m->sums_output >= 0) && m->rows.extent >= SLICED_ROWS &&
          m->outer_extent * m->panel_count >= FEW_CHUNKS &&
-         bytes * m->element_bytes > 4 * (double)cache;
+         bytes * m->element_bytes >= (double)cache;
 }
 
 static bool packs_a(const hlo_matmul_t* m) {
@@ -541,7 +541,10 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   if (m->is_by_depth || is_whole || is_single) return hlo_ok();
   int64_t wanted = m->packs_slices ? slice_steps(m, second_cache(target)) : CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
-  if (steps <= wanted) return hlo_ok();
+  if (steps <= wanted) {
+    m->block_steps = steps;
+    return hlo_ok();
+  }
   m->block_steps = round_up(divide_up(steps, divide_up(steps, wanted)), STEP_MULTIPLE);
   m->sums_in_output = m->sums_output >= 0;
   if (m->sums_in_output) {
@@ -588,6 +591,13 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   }
 }
 
+// Whether A's rows come from beyond the second cache for every panel.
+static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
+  double bytes = (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
+  return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
+         m->depth[0].strides[HLO_MATMUL_A] <= m->group && bytes > 4 * (double)cache;
+}
+
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
   m->lanes = lanes;
   make_tiles(m, target);
@@ -595,9 +605,11 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   HLO_TRY(make_packing(m, target));
   HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
+  m->fetches_rows = fetches_rows(m, second_cache(target));
   if (m->packs_slices) {
     m->slices_offset = m->scratch_bytes;
-    m->slice_bytes = (size_t)(m->block_steps * m->panel_width * m->element_bytes);
+    int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);
+    m->slice_bytes = (size_t)round_up(elements * m->element_bytes, CACHE_LINE);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
   return hlo_ok();

@@ -18,7 +18,8 @@
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
-// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory.
+// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory, and
+// fetches the next one into the cache meanwhile.
 //
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
@@ -101,6 +102,7 @@ struct hlo_matmul {
   bool is_flipped;             // signs of A's bytes
   bool packs_blocks;           // B, each block where it is used, on the stack
   bool packs_slices;           // or in a slice of scratch memory for each chunk
+  bool fetches_rows;           // A's next tile is fetched ahead
   int32_t sums_output;         // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
@@ -118,7 +120,7 @@ struct hlo_matmul {
   int64_t panel_width, full_panels, panel_count;
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
-  int64_t block_steps, depth_blocks;          // along the contraction; 0: not cut
+  int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
   bool sums_in_output;                        // between blocks, instead of scratch memory
   size_t sums_offset;                         // there
   size_t slices_offset, slice_bytes;          // and there

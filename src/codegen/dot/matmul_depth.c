@@ -180,6 +180,24 @@ typedef struct range {
   hlo_vir_value_t *low, *end;  // NULL: known
 } range_t;
 
+void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
+                       int64_t unit_bytes, int64_t offset_bytes) {
+  hlo_vir_value_t* operands[] = {base, index};
+  hlo_vir_emit(p->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0),
+               (uint32_t)__builtin_ctzll((uint64_t)unit_bytes), offset_bytes, 2, operands);
+}
+
+// What the next tile will read of A where this one is at the step, a part of its rows.
+static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* step, int64_t part,
+                       int64_t parts) {
+  int64_t bytes = bytes_of(p, HLO_MATMUL_A);
+  for (int64_t r = part; r < tile->height; r += parts) {
+    int64_t row = (tile->height + r) * p->m->rows.strides[HLO_MATMUL_A];
+    hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
+                      (step->beyond[HLO_MATMUL_A] + row) * bytes);
+  }
+}
+
 // `count` steps from `counter` (NULL: from 0) plus `first` on.
 static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
                        int64_t first, int64_t count) {
@@ -198,6 +216,7 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
     } else {
       emit_step(p, tile, &step);
     }
+    if (counter && m->fetches_rows) fetch_rows(p, tile, &step, u, count);
   }
 }
 

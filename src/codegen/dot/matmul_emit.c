@@ -102,16 +102,26 @@ static void start_sums(const product_t* p, tile_t* tile) {
     }
     tile->sums[i] = hlo_vir_var(b, first);
   }
-  if (!p->block) return;
+  // What flipping A adds belongs to all blocks together, unless each is packed by itself.
+  if (!p->block || !p->m->is_flipped || p->m->packs_blocks) return;
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_vir_set(b, tile->sums[i], hlo_vir_const_bits(b, tile->sums[i]->type, 0));
+  }
+  hlo_vir_end(b);
+}
+
+// The sums of the blocks before, which have had the time of a block to come from memory.
+static void add_partial_sums(const product_t* p, const tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
-    uint32_t lanes = tile->sums[i]->type.lanes;
-    hlo_vir_value_t* sum = hlo_elementwise_load(b, p->m->dtype, lanes, &address);
-    // Blocks that are packed apart have their own corrections.
-    bool is_corrected = p->m->is_flipped && p->m->packs_blocks;
-    if (is_corrected) sum = hlo_vir_binary(b, HLO_VIR_add, sum, tile->sums[i]);
-    hlo_vir_set(b, tile->sums[i], sum);
+    hlo_vir_value_t* sum = tile->sums[i];
+    hlo_vir_value_t* before = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
+    bool is_float = hlo_dtype_is_float(p->m->dtype);
+    hlo_vir_opcode_t op = is_float ? HLO_VIR_fadd : HLO_VIR_add;
+    hlo_vir_set(b, sum, hlo_vir_binary(b, op, before, sum));
   }
   hlo_vir_end(b);
 }
@@ -139,6 +149,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
 static void finish_tile(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   if (p->block) {
+    add_partial_sums(p, tile);
     hlo_vir_begin_if(b, hlo_product_is_last_block(p));
     store_tile(p, tile);
     hlo_vir_begin_else(b);
@@ -177,6 +188,27 @@ static int64_t first_row(const hlo_matmul_panel_t* panel, int64_t number_of) {
                           : tall * panel->height + (number_of - tall) * (panel->height - 1);
 }
 
+// Rows of B that the next block is packed from, each tile its share, so that they are in the cache
+// by then.
+static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* tile_number) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  int64_t share = (m->block_steps + tile->panel->tile_count - 1) / tile->panel->tile_count;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
+  hlo_vir_value_t* low = times(b, tile_number, share);
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, share)),
+                                       number(b, m->block_steps));
+  hlo_vir_value_t* row = hlo_vir_begin_for(b, low, end, 1, 0);
+  hlo_vir_value_t* from =
+      plus(b, tile->next_source, times(b, row, m->depth[0].from[HLO_MATMUL_B] * bytes));
+  for (uint32_t i = 0; i < m->group; ++i) {
+    for (int64_t at = 0; at < m->panel_width * bytes; at += LINE_BYTES) {
+      hlo_product_fetch(p, from, NULL, 1, i * m->group_from[HLO_MATMUL_B] * bytes + at);
+    }
+  }
+  hlo_vir_end(b);
+}
+
 // Of the tiles low <= number < end of a block those of one height, first <= number < last.
 static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
                        hlo_vir_value_t* low, hlo_vir_value_t* end) {
@@ -187,6 +219,7 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
   low = hlo_vir_index(b, HLO_VIR_imax, low, number(b, first));
   end = hlo_vir_index(b, HLO_VIR_imin, end, number(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
+  if (tile->next_source) fetch_source(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
   emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)));
   hlo_vir_end(b);
@@ -235,6 +268,20 @@ static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
 
 // ---- units
 
+// Where the block after the one that begins at `low` is in place: below it, or in the next panel.
+static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
+                                         hlo_vir_value_t* low) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
+  int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
+  if (!p->block) return plus(b, tile->source, number(b, panel_bytes));
+  hlo_vir_value_t* below = plus(b, tile->source, times(b, low, row_bytes));
+  int64_t up = m->depth_blocks * m->block_steps * row_bytes;
+  return plus(b, plus(b, below, number(b, m->block_steps * row_bytes)),
+              times(b, hlo_product_is_last_block(p), panel_bytes - up));
+}
+
 // A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are counted from the first
 // block's on.
 static void pack_block(const product_t* p, tile_t* tile) {
@@ -247,7 +294,8 @@ static void pack_block(const product_t* p, tile_t* tile) {
   if (!buffer) {
     buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   }
-  hlo_vir_value_t* low = times(b, p->block, m->block_steps);
+  hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
+  tile->next_source = m->packs_slices ? find_next_source(p, tile, low) : NULL;
   hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
   tile->corrections = buffer;
   tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
@@ -259,7 +307,7 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
                         hlo_vir_value_t* block) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  bool is_cut = m->depth_blocks > 0, has_both = m->full_panels && m->edge.piece_count;
+  bool is_cut = m->depth_blocks > 1, has_both = m->full_panels && m->edge.piece_count;
   if (is_cut) p->block = hlo_vir_begin_for(b, number(b, 0), number(b, m->depth_blocks), 1, 0);
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
@@ -289,7 +337,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   hlo_vir_value_t* block = hlo_vir_index(b, HLO_VIR_irem, rest, blocks);
   rest = hlo_vir_index(b, HLO_VIR_idiv, rest, blocks);
   tile_t tile = {.a = p->bases[HLO_MATMUL_A], .b = p->bases[HLO_MATMUL_B]};
-  if (m->depth_blocks) {
+  if (m->depth_blocks > 1) {
     int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
     tile.partial_sums =
         m->sums_in_output ? p->partial_sums : plus(b, p->partial_sums, times(b, rest, rows_bytes));
@@ -318,7 +366,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     tile.a = plus(b, tile.a, times(b, panel, width * bytes_of(p, 0)));
   }
   tile.column = times(b, panel, m->panel_width);
-  if (m->depth_blocks) {
+  if (m->depth_blocks > 1) {
     tile.partial_sums = plus(b, tile.partial_sums, times(b, tile.column, m->element_bytes));
   }
   tile.source = tile.b;
@@ -352,7 +400,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   if (chunk) {
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
   }
-  if (m->depth_blocks) {
+  if (m->depth_blocks > 1) {
     uint32_t place = fusion->input_count +
                      (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
     p.partial_sums = plus(b, addresses[place], number(b, (int64_t)m->sums_offset));

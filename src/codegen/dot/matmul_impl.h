@@ -5,7 +5,7 @@
 
 #include "codegen/dot/matmul.h"
 
-enum { MAX_SUMS = 64 };
+enum { MAX_SUMS = 64, LINE_BYTES = 64 };
 
 typedef struct product {
   const hlo_kernel_t* kernel;
@@ -30,6 +30,7 @@ typedef struct tile {
   int64_t low_row, end_row;       // those that take part in a step
   hlo_vir_value_t* partial_sums;  // of the panel's first row
   hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
+  hlo_vir_value_t* next_source;   // and of the block after it; NULL: not fetched
   hlo_vir_value_t* corrections;   // of sums
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
@@ -57,6 +58,9 @@ static inline hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, i
   return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
 }
 
+/// Asks for a cache line at base + index * unit_bytes + offset_bytes. index NULL: none
+void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
+                       int64_t unit_bytes, int64_t offset_bytes);
 /// Active lanes; NULL: all.
 hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece);
 /// sum += x y.

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products of many shapes: close to the interpreter's, and the same bits with 1, 2 and 5 threads.
+
+  products_test.py TOOL
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import backends_test
+
+# Dimensions of a and b, which of them are contracted and of the batch, the elements' types, and what
+# follows. Each is there for one way of computing products: B in place, packed whole, block by block
+# on the stack, in slices for each chunk; A in place, packed, fetched ahead; lanes along rows or the
+# contraction; sums in registers, in the output or in memory between blocks.
+PRODUCTS = [
+    ("70x270", "270x1100", [1], [0], "f32", "f32", "add"),
+    ("70x270", "270x1100", [1], [0], "f32", "f32", ""),
+    ("71x1101", "1101x1030", [1], [0], "f32", "f32", ""),
+    ("71x1101", "1101x1030", [1], [0], "f32", "f32", "exponential"),
+    ("270x70", "270x1100", [0], [0], "f32", "f32", ""),
+    ("70x270", "1100x270", [1], [1], "f32", "f32", ""),
+    ("1101x66", "1101x1030", [0], [0], "f64", "f64", ""),
+    ("66x131", "131x1100", [1], [0], "f64", "f64", "add"),
+    ("70x601", "601x1100", [1], [0], "bf16", "f32", ""),
+    ("70x2051", "2051x1030", [1], [0], "bf16", "f32", ""),
+    ("70x601", "601x1100", [1], [0], "bf16", "bf16", "add"),
+    ("70x1101", "1101x1030", [1], [0], "i8", "i32", ""),
+    ("70x4301", "4301x1030", [1], [0], "i8", "i32", ""),
+    ("70x1101", "1030x1101", [1], [1], "i8", "i32", ""),
+    ("70x1101", "1101x1030", [1], [0], "ui8", "i32", ""),
+    ("70x270", "270x1100", [1], [0], "f16", "f16", ""),
+    ("70x270", "270x1100", [1], [0], "i32", "i32", "add"),
+    ("67x129", "129x200", [1], [0], "f32", "f32", "add"),
+    ("1x700", "700x300", [1], [0], "f32", "f32", "add"),
+    ("300x700", "700x1", [1], [0], "f32", "f32", ""),
+    ("3000x3", "3x3", [1], [0], "f32", "f32", "add"),
+    ("8x5000", "5000x24", [1], [0], "f32", "f32", ""),
+    ("5000x8", "5000x9", [0], [0], "f32", "f32", ""),
+    ("20000x4", "20000x3", [0], [0], "f64", "f64", ""),
+    ("37x5x6", "37x6x7", [2], [1], "f32", "f32", "add"),
+]
+
+
+def text_of(product):
+    a, b, a_depth, b_depth, element, result, after = product
+    a_dims, b_dims = a.split("x"), b.split("x")
+    batch = [0] if len(a_dims) == 3 else []
+    dims = [a_dims[i] for i in batch]
+    for shape, depth in ((a_dims, a_depth), (b_dims, b_depth)):
+        dims += [d for i, d in enumerate(shape) if i not in depth and i not in batch]
+    out = f"tensor<{'x'.join(dims)}x{result}>"
+    batching = "batching_dims = [0] x [0], " if batch else ""
+    lines = [f"func.func @main(%a: tensor<{a}x{element}>, %b: tensor<{b}x{element}>, %c: {out}) -> {out} {{",
+             f"  %0 = stablehlo.dot_general %a, %b, {batching}contracting_dims = {a_depth} x {b_depth} : "
+             f"(tensor<{a}x{element}>, tensor<{b}x{element}>) -> {out}"]
+    if after == "add":
+        lines.append(f"  %1 = stablehlo.add %0, %c : {out}")
+    elif after:
+        lines.append(f"  %n = stablehlo.logistic %0 : {out}\n  %1 = stablehlo.{after} %n : {out}")
+    lines.append(f"  return %{1 if after else 0} : {out}\n}}\n")
+    return "\n".join(lines)
+
+
+def run(tool, backend, threads, path):
+    env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_NUM_THREADS=str(threads), HLOCC_CHECK="0")
+    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
+                          capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def main():
+    tool, bad = sys.argv[1], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for product in PRODUCTS:
+            path = pathlib.Path(folder) / "product.mlir"
+            path.write_text(text_of(product), encoding="utf-8")
+            expected = run(tool, "interp", 2, path)
+            one = run(tool, "native", 1, path)
+            faults = [expected[2] or one[2]] if expected[0] or one[0] else []
+            faults += filter(None, map(backends_test.line_fault, one[1], expected[1]))
+            faults += [f"other bits with {n} threads" for n in (2, 5) if run(tool, "native", n, path) != one]
+            bad += len(faults)
+            for fault in faults:
+                print(f"{product}: {fault}")
+    print(f"{len(PRODUCTS)} products, {bad} faults")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
