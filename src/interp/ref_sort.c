@@ -42,7 +42,9 @@ typedef struct {
   hlo_sort_key_t keys[HLO_SORT_KEYS_MAX];
   const hlo_parallel_t* parallel;
   int64_t lines_per_chunk;
-  size_t scratch_bytes;      // of one line under way
+  int64_t group;             // lines that are sorted side by side; 0: each alone
+  bool by_values;            // the only operand is its own key
+  size_t scratch_bytes;      // of one line under way, or a group
   atomic_bool is_exhausted;  // a chunk got no memory
   hlo_region_fn_t* fn;
   const void** args;    // of the comparator: a and b of each operand
@@ -54,7 +56,8 @@ typedef struct {
 typedef struct {
   void* scratch;  // of kernels/sort.h
   char* line;     // dense copy of a line of a key
-  uint32_t* positions;
+  uint32_t* positions;        // of a line
+  uint32_t* group_positions;  // of a group
 } worker_t;
 
 // ---- by keys
@@ -76,7 +79,12 @@ static bool worker_bytes(const sort_t* sort, size_t* out_bytes) {
     }
     if (bytes > most) most = bytes;
   }
-  return hlo_size_mul((size_t)sort->lines.length, sizeof(uint64_t) + sizeof(uint32_t), &rest) &&
+  if (sort->group) {
+    const size_t bytes = hlo_sort_group_scratch_bytes(sort->lines.length);
+    if (bytes > most) most = bytes;
+  }
+  const size_t each = sizeof(uint64_t) + (size_t)(sort->group + 1) * sizeof(uint32_t);
+  return hlo_size_mul((size_t)sort->lines.length, each, &rest) &&
          hlo_size_add(most, rest, out_bytes);
 }
 
@@ -88,7 +96,8 @@ static bool worker_init(sort_t* sort, worker_t* out_worker) {
   }
   const size_t length = (size_t)sort->lines.length;
   out_worker->positions = (uint32_t*)(block + sort->scratch_bytes) - length;
-  out_worker->line = (char*)out_worker->positions - length * sizeof(uint64_t);
+  out_worker->group_positions = out_worker->positions - length * (size_t)sort->group;
+  out_worker->line = (char*)out_worker->group_positions - length * sizeof(uint64_t);
   out_worker->scratch = block;
   return true;
 }
@@ -110,12 +119,9 @@ static const char* key_line(const sort_t* sort, const worker_t* worker, const hl
 // The only operand by its own elements: no positions are needed.
 static bool sort_values(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
                         int64_t start) {
+  if (!sort->by_values) return false;
   const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
   hlo_tensor_t* result = sort->results[0];
-  if (sort->count != 1 || sort->key_count != 1 || form.dtype != result->dtype ||
-      !hlo_sort_values_supports(form.dtype)) {
-    return false;
-  }
   const size_t bytes = hlo_tensor_element_bytes(result);
   char* out = (char*)result->data + (size_t)start * bytes;
   const char* in = key_line(sort, worker, &sort->keys[0], start);
@@ -174,14 +180,9 @@ static bool is_own_position(const sort_t* sort, uint32_t k) {
          hlo_dtype_is_integer(tensor->dtype) && hlo_dtype_info(tensor->dtype)->bits >= 32;
 }
 
-static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
-                           const worker_t* worker, int64_t start) {
-  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
-    const hlo_sort_key_t* key = &sort->keys[k - 1];
-    const hlo_sort_form_t form = form_of(sort, key);
-    hlo_sort_positions(parallel, &form, sort->lines.length, key_line(sort, worker, key, start),
-                       k == sort->key_count, worker->positions, worker->scratch);
-  }
+// Puts the elements of a line of every operand where they belong.
+static void permute(const sort_t* sort, const hlo_parallel_t* parallel, const uint32_t* positions,
+                    int64_t start) {
   for (uint32_t k = 0; k < sort->count; k++) {
     if (sort->skips_unused && hlo_value_is_unused(&sort->node->results[k])) continue;
     const size_t bytes = hlo_tensor_element_bytes(sort->results[k]);
@@ -189,11 +190,11 @@ static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
     permute_t permute = {.bytes = bytes,
                          .count = sort->lines.length,
                          .stride = sort->lines.stride,
-                         .positions = worker->positions,
+                         .positions = positions,
                          .out = (char*)sort->results[k]->data + at,
                          .in = (const char*)sort->operands[k]->data + at};
     if (is_own_position(sort, k)) {
-      hlo_dtype_convert(HLO_DTYPE_U32, worker->positions, sort->results[k]->dtype, permute.out,
+      hlo_dtype_convert(HLO_DTYPE_U32, positions, sort->results[k]->dtype, permute.out,
                         (size_t)permute.count);
       continue;
     }
@@ -202,26 +203,83 @@ static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
   }
 }
 
+static void sort_positions(const sort_t* sort, const hlo_parallel_t* parallel,
+                           const worker_t* worker, int64_t start) {
+  for (uint32_t k = sort->key_count; k > 0; k--) {  // the most significant key last
+    const hlo_sort_key_t* key = &sort->keys[k - 1];
+    const hlo_sort_form_t form = form_of(sort, key);
+    hlo_sort_positions(parallel, &form, sort->lines.length, key_line(sort, worker, key, start),
+                       k == sort->key_count, worker->positions, worker->scratch);
+  }
+  permute(sort, parallel, worker->positions, start);
+}
+
 static void sort_line(const sort_t* sort, const hlo_parallel_t* parallel, const worker_t* worker,
                       int64_t line) {
   const int64_t start = line_start(&sort->lines, line);
   if (!sort_values(sort, parallel, worker, start)) sort_positions(sort, parallel, worker, start);
 }
 
+// Lines that lie one after the other or side by side.
+static void sort_group(const sort_t* sort, const worker_t* worker, int64_t first, int64_t lines) {
+  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
+  const hlo_tensor_t* operand = sort->operands[sort->keys[0].operand];
+  const int64_t length = sort->lines.length, stride = sort->lines.stride;
+  const int64_t start = line_start(&sort->lines, first);
+  const char* in = (const char*)operand->data + (size_t)start * hlo_tensor_element_bytes(operand);
+  if (!sort->by_values) {
+    hlo_sort_group_positions(&form, lines, length, stride, in, worker->group_positions,
+                             worker->scratch);
+    for (int64_t l = 0; l < lines; l++) {
+      permute(sort, NULL, worker->group_positions + l * length, line_start(&sort->lines, first + l));
+    }
+    return;
+  }
+  char* out = (char*)sort->results[0]->data + (size_t)start * hlo_tensor_element_bytes(operand);
+  const uint32_t left = hlo_sort_group_values(&form, lines, length, stride, in, out, worker->scratch);
+  for (int64_t l = 0; l < lines; l++) {
+    if (left >> l & 1) sort_line(sort, NULL, worker, first + l);
+  }
+}
+
 static void sort_chunk(void* arg, uint64_t index) {
   sort_t* sort = arg;
-  const int64_t first = (int64_t)index * sort->lines_per_chunk;
+  int64_t l = (int64_t)index * sort->lines_per_chunk;
+  const int64_t end = l + sort->lines_per_chunk < sort->line_count ? l + sort->lines_per_chunk
+                                                                   : sort->line_count;
   worker_t worker;
   if (!worker_init(sort, &worker)) return;
-  for (int64_t l = first; l < first + sort->lines_per_chunk && l < sort->line_count; l++) {
-    sort_line(sort, NULL, &worker, l);
+  while (l < end) {
+    int64_t lines = end - l < sort->group ? end - l : sort->group;
+    const int64_t beside = sort->lines.inner - l % sort->lines.inner;
+    if (sort->lines.inner > 1 && beside < lines) lines = beside;
+    if (sort->group && 2 * lines > sort->group) {  // lanes that stand empty cost as much
+      sort_group(sort, &worker, l, lines);
+      l += lines;
+    } else {
+      sort_line(sort, NULL, &worker, l++);
+    }
   }
   hlo_mem_free(worker.scratch);
+}
+
+// Which of the quick forms the sort has.
+static void choose_form(sort_t* sort) {
+  if (sort->key_count != 1) return;
+  const hlo_sort_form_t form = form_of(sort, &sort->keys[0]);
+  const hlo_dtype_t dtype = sort->operands[sort->keys[0].operand]->dtype;
+  sort->by_values =
+      sort->count == 1 && form.dtype == dtype && hlo_sort_values_supports(form.dtype);
+  if (form.dtype == dtype) {
+    sort->group = hlo_sort_group(&form, !sort->by_values, sort->lines.length);
+  }
+  if (2 * sort->line_count <= sort->group) sort->group = 0;
 }
 
 // Few long lines are cut themselves, many short ones go to the threads as they are.
 static hlo_status_t sort_by_keys(sort_t* sort) {
   enum { CHUNK_ELEMENTS = 1 << 14, LONG_LINE = 1 << 16, FEW_LINES = 8 };
+  choose_form(sort);
   if (!worker_bytes(sort, &sort->scratch_bytes)) return hlo_status_out_of_memory(SIZE_MAX);
   if (sort->line_count < FEW_LINES && sort->lines.length >= LONG_LINE) {
     worker_t worker;
@@ -232,6 +290,9 @@ static hlo_status_t sort_by_keys(sort_t* sort) {
   } else {
     const int64_t lines = CHUNK_ELEMENTS / sort->lines.length;
     sort->lines_per_chunk = lines < 1 ? 1 : lines;
+    if (sort->group) {
+      sort->lines_per_chunk = (sort->lines_per_chunk + sort->group - 1) / sort->group * sort->group;
+    }
     hlo_parallel_for(sort->parallel,
                      hlo_chunk_count((size_t)sort->line_count, (size_t)sort->lines_per_chunk),
                      sort_chunk, sort);

@@ -47,6 +47,19 @@ void hlo_sort_positions(const hlo_parallel_t* parallel, const hlo_sort_form_t* f
 void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in, int64_t kept,
                      uint32_t* positions, void* scratch);
 
+/// Many short lines are sorted side by side in the lanes of vectors. stride: of their elements; 1: line
+/// l starts at element l * count, else at element l. How many at once, for values or for positions; 0:
+/// lines of this form and length are not.
+int64_t hlo_sort_group(const hlo_sort_form_t* form, bool wants_positions, int64_t count);
+size_t hlo_sort_group_scratch_bytes(int64_t count);
+/// hlo_sort_values() for `lines` of them, at most a group. Returns those left undone, as bits.
+uint32_t hlo_sort_group_values(const hlo_sort_form_t* form, int64_t lines, int64_t count,
+                               int64_t stride, const void* in, void* out, void* scratch);
+/// hlo_sort_positions() from 0, 1, 2 ... for `lines` of them; positions: `count` of each.
+/// source: sorting networks (sort_lanes.inl)
+void hlo_sort_group_positions(const hlo_sort_form_t* form, int64_t lines, int64_t count,
+                              int64_t stride, const void* in, uint32_t* positions, void* scratch);
+
 /// Sorts indices so that less(context, b, a) holds for no a before b; stable. scratch: `count`
 /// indices. Any answers of `less`, even inconsistent ones, end in a permutation.
 void hlo_sort_indices(int64_t count, int64_t* indices, int64_t* scratch,

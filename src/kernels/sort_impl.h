@@ -39,4 +39,22 @@ extern const hlo_sort_loops_t hlo_sort_loops_avx512;
 /// Those of hlo_isa().
 const hlo_sort_loops_t* hlo_sort_loops(void);
 
+/// Lines side by side: key e of the line in lane l is x[e * lanes + l]; x has room for a power of two of
+/// vectors, at least 16.
+typedef struct hlo_sort_lanes {
+  int64_t lanes;
+  /// Four lines of `count` keys, one after the other, into lanes from `lane` on.
+  void (*put)(int64_t count, int64_t lane, const void* keys, void* x);
+  void (*sort)(int64_t count, void* x);
+  void (*get)(int64_t count, int64_t lane, const void* x, void* keys);
+} hlo_sort_lanes_t;
+
+#if defined(__x86_64__)
+extern const hlo_sort_lanes_t hlo_sort_lanes_avx2_32;
+extern const hlo_sort_lanes_t hlo_sort_lanes_avx512_32, hlo_sort_lanes_avx512_64;
+#endif
+
+/// Those of hlo_isa() for keys of 32 bits, or with is_wide 64; NULL if there are none.
+const hlo_sort_lanes_t* hlo_sort_lanes(bool is_wide);
+
 #endif  // HLO_KERNELS_SORT_IMPL_H_

@@ -62,8 +62,12 @@ bool hlo_sort_keys_32(const hlo_sort_form_t* form, const void* in, int64_t first
   }
   if (!hlo_dtype_is_float(dtype)) {
     const uint32_t flip = flip_32(form);
-    hlo_dtype_convert(dtype, from, int_carrier(dtype), keys, (size_t)count);
-    for (int64_t i = 0; i < count; i++) keys[i] ^= flip;
+    const uint32_t* words = (const uint32_t*)from;
+    if (hlo_dtype_info(dtype)->bits != 32) {
+      hlo_dtype_convert(dtype, from, int_carrier(dtype), keys, (size_t)count);
+      words = keys;
+    }
+    for (int64_t i = 0; i < count; i++) keys[i] = words[i] ^ flip;
     return false;
   }
   bool has_special = false;
@@ -103,9 +107,13 @@ void hlo_sort_elements_32(const hlo_sort_form_t* form, int64_t first, int64_t co
       return;
     default: break;
   }
+  const uint32_t flip = flip_32(form);
+  if (hlo_dtype_info(dtype)->bits == 32) {
+    for (int64_t i = 0; i < count; i++) ((uint32_t*)to)[i] = keys[i] ^ flip;
+    return;
+  }
   for (int64_t i = 0; i < count; i += BLOCK) {
     const int64_t n = count - i < BLOCK ? count - i : BLOCK;
-    const uint32_t flip = flip_32(form);
     uint32_t values[BLOCK];
     for (int64_t j = 0; j < n; j++) values[j] = keys[i + j] ^ flip;
     hlo_dtype_convert(int_carrier(dtype), values, dtype,

@@ -107,6 +107,57 @@ static void check(const hlo_sort_form_t* form, int64_t count) {
   hlo_mem_free(want);
 }
 
+// Lines side by side are what each is alone; some of the group may be missing.
+static void check_group(const hlo_sort_form_t* form, int64_t count, bool is_across) {
+  const int64_t values = hlo_sort_group(form, false, count), places = hlo_sort_group(form, true, count);
+  const int64_t lines = (values > places ? values : places) - (int64_t)(next_random() % 3);
+  if (lines <= 0) return;
+  const size_t bytes = hlo_dtype_size_bytes(form->dtype), n = (size_t)(count * lines);
+  size_t scratch_bytes = 0;
+  assert_true(hlo_sort_scratch_bytes(form->dtype, count, &scratch_bytes));
+  void* scratch = hlo_mem_alloc_aligned(scratch_bytes + hlo_sort_group_scratch_bytes(count), 64);
+  uint8_t* in = hlo_mem_alloc_aligned(4 * n * bytes + 1, 64);
+  uint8_t *out = in + n * bytes, *want = out + n * bytes, *kept = want + n * bytes;
+  uint32_t* positions = hlo_mem_alloc(2 * n * sizeof(*positions) + 1);
+  fill(form->dtype, (int64_t)n, in);
+  memcpy(kept, in, n * bytes);
+  // Lines across the memory, with others between them, and the same one after the other.
+  const int64_t stride = is_across ? lines : 1;
+  uint8_t *given = in, *across = hlo_mem_alloc_aligned(n * bytes + 1, 64);
+  if (is_across) {
+    for (size_t i = 0; i < n; i++) {
+      memcpy(across + (i % (size_t)count * (size_t)lines + i / (size_t)count) * bytes, in + i * bytes, bytes);
+    }
+    given = across;
+  }
+  if (lines <= places) {
+    hlo_sort_group_positions(form, lines, count, stride, given, positions, scratch);
+    for (int64_t l = 0; l < lines; l++) {
+      uint32_t* alone = positions + n;
+      hlo_sort_positions(NULL, form, count, in + (size_t)(l * count) * bytes, true, alone, scratch);
+      assert_memory_equal(positions + l * count, alone, (size_t)count * sizeof(*alone));
+    }
+  }
+  if (lines <= values) {
+    const uint32_t left = hlo_sort_group_values(form, lines, count, stride, given, given, scratch);
+    for (size_t i = 0; i < n; i++) {
+      const size_t from = is_across ? i % (size_t)count * (size_t)lines + i / (size_t)count : i;
+      memcpy(out + i * bytes, given + from * bytes, bytes);
+    }
+    for (int64_t l = 0; l < lines; l++) {
+      const size_t at = (size_t)(l * count) * bytes;
+      const bool is_done = hlo_sort_values(NULL, form, count, kept + at, want, scratch);
+      if (left >> l & 1) memcpy(want, kept + at, (size_t)count * bytes);
+      assert_true(is_done || left >> l & 1);
+      assert_memory_equal(out + at, want, (size_t)count * bytes);
+    }
+  }
+  hlo_mem_free(scratch);
+  hlo_mem_free(in);
+  hlo_mem_free(across);
+  hlo_mem_free(positions);
+}
+
 static void test_types_and_lengths(void** state) {
   (void)state;
   static const hlo_dtype_t types[] = {
@@ -118,9 +169,54 @@ static void test_types_and_lengths(void** state) {
     for (int f = 0; f < 4; f++) {
       const hlo_sort_form_t form = {types[t], .canonical = f & 1, .descending = f & 2};
       if (!form.canonical && types[t] == HLO_DTYPE_F8E4M3FN) continue;  // NaN has no payload
-      for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) check(&form, lengths[l]);
+      for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
+        check(&form, lengths[l]);
+        check_group(&form, lengths[l], false);
+        check_group(&form, lengths[l], true);
+      }
     }
   }
+}
+
+// A network that sorts all zeros and ones sorts everything: all of the shortest, many of longer lines.
+static void check_network(const hlo_sort_lanes_t* lanes, int width) {
+  enum { LONGEST = 2048, LANES = 16 };
+  static _Alignas(64) uint64_t x[LONGEST * LANES];
+  const int64_t n = lanes->lanes;
+  for (int64_t count = 1; count <= LONGEST; count += count < 40 ? 1 : count / 3) {
+    const int64_t rounds = count == 16 ? (1 << 16) / n : 1 + 2000 / count;
+    for (int64_t round = 0; round < rounds; round++) {
+      int64_t ones[LANES] = {0};
+      const uint32_t odds = next_random() % 255 + 1;
+      for (int64_t e = 0; e < count; e++) {
+        for (int64_t l = 0; l < n; l++) {
+          const bool one = count == 16 ? (round * n + l) >> e & 1 : next_random() % 256 < odds;
+          ones[l] += one;
+          if (width == 32) {
+            ((uint32_t*)x)[e * n + l] = one;
+          } else {
+            x[e * n + l] = one;
+          }
+        }
+      }
+      lanes->sort(count, x);
+      for (int64_t i = 0; i < count * n; i++) {
+        const uint64_t found = width == 32 ? ((uint32_t*)x)[i] : x[i];
+        assert_int_equal(found, i / n >= count - ones[i % n]);
+      }
+    }
+  }
+}
+
+static void test_networks(void** state) {
+  (void)state;
+#if defined(__x86_64__)
+  if (hlo_isa() >= HLO_ISA_AVX2) check_network(&hlo_sort_lanes_avx2_32, 32);
+  if (hlo_isa() >= HLO_ISA_AVX512) {
+    check_network(&hlo_sort_lanes_avx512_32, 32);
+    check_network(&hlo_sort_lanes_avx512_64, 64);
+  }
+#endif
 }
 
 // Keys of equal digits, already sorted, and in reverse.
@@ -265,6 +361,7 @@ static void test_survives_bad_order(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types_and_lengths),
+      cmocka_unit_test(test_networks),
       cmocka_unit_test(test_shapes_of_data),
       cmocka_unit_test(test_two_keys),
       cmocka_unit_test(test_long_line),
