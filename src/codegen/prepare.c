@@ -161,7 +161,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     if (func->body) open_bodies(func->body, 0);
   }
   hlo_status_t status =
-      hlo_passes_run(copy, "lower_composite,inline,unroll,single_scatter,fold,dce,canonicalize,cse,dce", NULL);
+      hlo_passes_run(copy, "lower_composite,inline,unroll,single_scatter,select_windows,fold,dce,canonicalize,cse,dce", NULL);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {

@@ -4,7 +4,7 @@
 // overwritten with itself. An element of each of many lines (vmap does that) becomes a choice of every
 // element where lines are so short that all of them are moved anyway: work for a fusion.
 #include "ir/clone.h"
-#include "ir/literal.h"
+#include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
@@ -146,38 +146,18 @@ static bool is_line_each(const window_t* w, line_t* line) {
 
 // ---- making it ----------------------------------------------------------------------------------
 
+static hlo_node_t* place_of(const window_t* w) {
+  return (hlo_node_t*)(uintptr_t)w->node;
+}
+
 static hlo_value_t* make(const window_t* w, hlo_op_t op, const hlo_type_t* type,
                          uint32_t operand_count, hlo_value_t* const* operands, uint32_t attr_count,
                          const hlo_named_attr_t* attrs) {
-  hlo_node_t* place = (hlo_node_t*)(uintptr_t)w->node;
-  hlo_node_t* node = hlo_node_create(place->parent->module,
-                                     &(hlo_node_spec_t){.op = op,
-                                                        .loc = place->loc,
-                                                        .operand_count = operand_count,
-                                                        .operands = operands,
-                                                        .attr_count = attr_count,
-                                                        .attrs = attrs,
-                                                        .result_count = 1,
-                                                        .result_types = &type});
-  if (hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(place, node);
-  return &node->results[0];
+  return hlo_build_node(place_of(w), op, type, operand_count, operands, attr_count, attrs);
 }
 
 static hlo_value_t* integer(const window_t* w, const hlo_type_t* type, int64_t value) {
-  hlo_literal_t* literal = NULL;
-  hlo_status_t status = hlo_literal_create(type->dtype, 0, NULL, false, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return NULL;
-  }
-  hlo_dtype_store_int64(type->dtype, hlo_literal_mutable_data(literal), value);
-  hlo_node_t* place = (hlo_node_t*)(uintptr_t)w->node;
-  hlo_node_t* node = hlo_constant_create(place->parent->module, type, literal, place->loc);
-  hlo_literal_release(literal);
-  if (hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(place, node);
-  return &node->results[0];
+  return hlo_build_integers(place_of(w), type, &value);
 }
 
 // Index number `at` as a tensor without dimensions.

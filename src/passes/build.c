@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that passes make (see build.h).
+#include "passes/build.h"
+
+#include "ir/literal.h"
+#include "passes/constants.h"
+
+hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* type,
+                            uint32_t operand_count, hlo_value_t* const* operands,
+                            uint32_t attr_count, const hlo_named_attr_t* attrs) {
+  hlo_node_t* node =
+      hlo_node_create(place->parent->module, &(hlo_node_spec_t){.op = op,
+                                                                .loc = place->loc,
+                                                                .operand_count = operand_count,
+                                                                .operands = operands,
+                                                                .attr_count = attr_count,
+                                                                .attrs = attrs,
+                                                                .result_count = 1,
+                                                                .result_types = &type});
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}
+
+hlo_value_t* hlo_build_integers(hlo_node_t* place, const hlo_type_t* type, const int64_t* values) {
+  hlo_literal_t* literal = NULL;
+  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, false, &literal);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return NULL;
+  }
+  char* data = hlo_literal_mutable_data(literal);
+  for (int64_t i = 0; i < hlo_type_element_count(type); ++i) {
+    hlo_dtype_store_int64(type->dtype, data + i * (int64_t)hlo_dtype_size_bytes(type->dtype),
+                          values[i]);
+  }
+  hlo_node_t* node = hlo_constant_create(place->parent->module, type, literal, place->loc);
+  hlo_literal_release(literal);
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}

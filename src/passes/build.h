@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that passes put before the one that they replace.
+#ifndef HLO_PASSES_BUILD_H_
+#define HLO_PASSES_BUILD_H_
+
+#include "ir/module.h"
+
+/// The result of a new node before `place`; NULL when memory is out, which the module says.
+hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* type,
+                            uint32_t operand_count, hlo_value_t* const* operands,
+                            uint32_t attr_count, const hlo_named_attr_t* attrs);
+/// A constant of integers, in order; NULL as above.
+hlo_value_t* hlo_build_integers(hlo_node_t* place, const hlo_type_t* type, const int64_t* values);
+
+#endif  // HLO_PASSES_BUILD_H_

@@ -1,0 +1,75 @@
+// Depthwise ones and their gradients, bytes and bf16 in groups, edges, phases of transposed ones.
+func.func @main(%a: tensor<2x9x20x18xf32>, %b: tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xf32>, tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32>
+  return %0 : tensor<2x9x20x18xf32>
+}
+// -----
+func.func @main(%a: tensor<2x9x30x20xbf16>, %b: tensor<3x5x1x40xbf16>) -> tensor<2x5x15x40xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [2, 2]]} {feature_group_count = 20 : i64, batch_group_count = 1 : i64} : (tensor<2x9x30x20xbf16>, tensor<3x5x1x40xbf16>) -> tensor<2x5x15x40xbf16>
+  return %0 : tensor<2x5x15x40xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x18xf64>, %b: tensor<3x3x1x18xf64>) -> tensor<2x7x18x18xf64> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [2, 2]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xf64>, tensor<3x3x1x18xf64>) -> tensor<2x7x18x18xf64>
+  return %0 : tensor<2x7x18x18xf64>
+}
+// -----
+func.func @main(%a: tensor<18x9x20x2xf32>, %b: tensor<2x9x20x18xf32>) -> tensor<3x3x1x18xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 18 : i64} : (tensor<18x9x20x2xf32>, tensor<2x9x20x18xf32>) -> tensor<3x3x1x18xf32>
+  return %0 : tensor<3x3x1x18xf32>
+}
+// -----
+func.func @main(%a: tensor<2x36x18xf32>, %b: tensor<4x1x18xf32>) -> tensor<2x36x18xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[3, 0]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x36x18xf32>, tensor<4x1x18xf32>) -> tensor<2x36x18xf32>
+  return %0 : tensor<2x36x18xf32>
+}
+// -----
+func.func @main(%a: tensor<2x18x9x20xf32>, %b: tensor<18x1x3x3xf32>) -> tensor<2x18x9x20xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x18x9x20xf32>, tensor<18x1x3x3xf32>) -> tensor<2x18x9x20xf32>
+  return %0 : tensor<2x18x9x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x24xbf16>, %b: tensor<3x3x24x40xbf16>) -> tensor<2x9x20x40xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x24xbf16>, tensor<3x3x24x40xbf16>) -> tensor<2x9x20x40xbf16>
+  return %0 : tensor<2x9x20x40xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x7xbf16>, %b: tensor<3x3x7x40xbf16>) -> tensor<2x9x20x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x7xbf16>, tensor<3x3x7x40xbf16>) -> tensor<2x9x20x40xf32>
+  return %0 : tensor<2x9x20x40xf32>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x16xi8>, %b: tensor<3x3x16x40xi8>) -> tensor<2x9x20x40xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x16xi8>, tensor<3x3x16x40xi8>) -> tensor<2x9x20x40xi32>
+  return %0 : tensor<2x9x20x40xi32>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x18xui8>, %b: tensor<3x3x18x40xi8>) -> tensor<2x9x20x40xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xui8>, tensor<3x3x18x40xi8>) -> tensor<2x9x20x40xi32>
+  return %0 : tensor<2x9x20x40xi32>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x32xbf16>, %b: tensor<3x3x16x40xbf16>) -> tensor<2x9x20x40xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x32xbf16>, tensor<3x3x16x40xbf16>) -> tensor<2x9x20x40xbf16>
+  return %0 : tensor<2x9x20x40xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x10x16xbf16>, %b: tensor<4x4x16x40xbf16>) -> tensor<2x18x20x40xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x16xbf16>, tensor<4x4x16x40xbf16>) -> tensor<2x18x20x40xbf16>
+  return %0 : tensor<2x18x20x40xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x6x9xf32>, %b: tensor<3x3x2x9xf32>) -> tensor<2x3x15x6xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[0, 0], [2, 3]], lhs_dilate = [3, 1]} {feature_group_count = 3 : i64, batch_group_count = 1 : i64} : (tensor<2x9x6x9xf32>, tensor<3x3x2x9xf32>) -> tensor<2x3x15x6xf32>
+  return %0 : tensor<2x3x15x6xf32>
+}
+// -----
+func.func @main(%a: tensor<2x9x6x9xf32>, %b: tensor<3x9x2x2xf32>) -> tensor<2x3x12x18xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x6x9xf32>, tensor<3x9x2x2xf32>) -> tensor<2x3x12x18xf32>
+  return %0 : tensor<2x3x12x18xf32>
+}
+// -----
+func.func @main(%a: tensor<1x9x300x3xf32>, %b: tensor<7x7x3x64xf32>) -> tensor<1x5x150x64xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[3, 3], [3, 3]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x9x300x3xf32>, tensor<7x7x3x64xf32>) -> tensor<1x5x150x64xf32>
+  return %0 : tensor<1x5x150x64xf32>
+}

@@ -1,0 +1,126 @@
+// Gradients of poolings: windows apart, side by side and overlapping, several comparisons and types.
+func.func @main(%a: tensor<2x8x10x20xf32>, %g: tensor<2x4x5x20xf32>) -> tensor<2x8x10x20xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x8x10x20xf32>, tensor<2x4x5x20xf32>, tensor<f32>) -> tensor<2x8x10x20xf32>
+  return %0 : tensor<2x8x10x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x9x11x20xf32>, %g: tensor<2x4x5x20xf32>) -> tensor<2x9x11x20xf32> {
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x9x11x20xf32>, tensor<2x4x5x20xf32>, tensor<f32>) -> tensor<2x9x11x20xf32>
+  return %0 : tensor<2x9x11x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x5x9x11xf32>, %g: tensor<2x5x4x4xf32>) -> tensor<2x5x9x11xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 1, 3, 2>, window_strides = array<i64: 1, 1, 2, 3>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x5x9x11xf32>, tensor<2x5x4x4xf32>, tensor<f32>) -> tensor<2x5x9x11xf32>
+  return %0 : tensor<2x5x9x11xf32>
+}
+// -----
+func.func @main(%a: tensor<3x17x18xf32>, %g: tensor<3x15x18xf32>) -> tensor<3x17x18xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 1, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare LE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<3x17x18xf32>, tensor<3x15x18xf32>, tensor<f32>) -> tensor<3x17x18xf32>
+  return %0 : tensor<3x17x18xf32>
+}
+// -----
+func.func @main(%a: tensor<23xf32>, %g: tensor<11xf32>) -> tensor<23xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.compare GT, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %y, %x : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<23xf32>, tensor<11xf32>, tensor<f32>) -> tensor<23xf32>
+  return %0 : tensor<23xf32>
+}
+// -----
+func.func @main(%a: tensor<2x6x7x8x3xbf16>, %g: tensor<2x3x3x4x3xbf16>) -> tensor<2x6x7x8x3xbf16> {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 2, 1>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.add %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<2x6x7x8x3xbf16>, tensor<2x3x3x4x3xbf16>, tensor<bf16>) -> tensor<2x6x7x8x3xbf16>
+  return %0 : tensor<2x6x7x8x3xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x9x20xi32>, %g: tensor<2x3x8x20xi32>) -> tensor<2x9x9x20xi32> {
+  %z = stablehlo.constant dense<1> : tensor<i32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 3, 2, 1>, window_strides = array<i64: 1, 3, 1, 1>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.compare GE, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.multiply %x, %y : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) : (tensor<2x9x9x20xi32>, tensor<2x3x8x20xi32>, tensor<i32>) -> tensor<2x9x9x20xi32>
+  return %0 : tensor<2x9x9x20xi32>
+}
+// -----
+func.func @main(%a: tensor<4x9x20xui8>, %g: tensor<4x3x20xui8>) -> tensor<4x9x20xui8> {
+  %z = stablehlo.constant dense<0> : tensor<ui8>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 3, 1>}> ({
+    ^bb0(%x: tensor<ui8>, %y: tensor<ui8>):
+      %1 = stablehlo.compare GE, %x, %y, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<ui8>, %y: tensor<ui8>):
+      %1 = stablehlo.add %x, %y : tensor<ui8>
+      stablehlo.return %1 : tensor<ui8>
+    }) : (tensor<4x9x20xui8>, tensor<4x3x20xui8>, tensor<ui8>) -> tensor<4x9x20xui8>
+  return %0 : tensor<4x9x20xui8>
+}
+// -----
+func.func @main(%a: tensor<4x9x20xf64>, %g: tensor<4x3x20xf64>) -> tensor<4x9x20xf64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 4, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.add %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<4x9x20xf64>, tensor<4x3x20xf64>, tensor<f64>) -> tensor<4x9x20xf64>
+  return %0 : tensor<4x9x20xf64>
+}
