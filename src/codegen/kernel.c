@@ -632,6 +632,59 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   return hlo_ok();
 }
 
+/// The reductions of a kernel of columns.
+typedef struct columns {
+  uint32_t space, partials;
+  bool is_swept;   // all run down the same rows, and their accumulators can be in memory
+  bool is_nested;  // one needs the result of another
+} columns_t;
+
+static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  uint32_t lane = kernel->loops[0], count = 0;
+  columns_t columns = {.is_swept = true};
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    if (count++ == 0) columns.space = tiled->reduction;
+    columns.is_nested |= hlo_tiling_needs_reduction(tiling, tiled);
+    columns.is_swept &= tiled->digits >> lane & 1 && tiled->reduction == columns.space &&
+                        tiled->operands[0]->kind != HLO_TILED_PRODUCT;
+    for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r, ++columns.partials) {
+      hlo_dtype_t dtype = tiled->value->def->results[r].type->dtype;
+      columns.is_swept &= hlo_sweep_dtype(dtype) != HLO_DTYPE_INVALID;
+    }
+  }
+  columns.is_swept &= count > 0 && columns.partials <= HLO_KERNEL_MAX_PARTIALS;
+  return columns;
+}
+
+// Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
+static hlo_status_t choose_row_split(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };
+  bool is_plain = kernel->is_vector && !kernel->is_small && !kernel->is_woven &&
+                  !kernel->is_transposed && kernel->segment_count == 1 && kernel->loop_count == 1;
+  bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;
+  if (!is_plain || !is_worth_cutting(kernel) || is_cut) return hlo_ok();
+  columns_t columns = find_columns(kernel, tiling);
+  if (!columns.is_swept) return hlo_ok();
+  const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
+  int64_t wanted = wanted_chunks(kernel), most = space->element_count / PART_ROWS;
+  if (wanted > most) wanted = most;
+  if (wanted < 2) return hlo_ok();
+  if (columns.is_nested) return refused(kernel->fusion, "sums of columns follow each other");
+  uint32_t digit = 0;
+  while (space->extents[digit] < 2) ++digit;
+  int64_t step = digit + 1 == space->digit_count ? SWEPT_ROWS : 1;
+  if (space->extents[digit] < 2 * step) return hlo_ok();
+  kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted, step);
+  kernel->split_digit = digit;
+  kernel->is_sweep = true;
+  kernel->is_streamed = false;
+  kernel->split_space = columns.space;
+  kernel->partial_count = columns.partials;
+  return hlo_ok();
+}
+
 static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!kernel->fusion->side_count) return hlo_ok();
   const char* refusal = hlo_kernel_refuse_sides(kernel, tiling);
@@ -662,6 +715,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
                         (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
   HLO_TRY(check_pieces(kernel, pieces, scratch));
   choose_chunks(kernel);
+  HLO_TRY(choose_row_split(kernel, first));
   HLO_TRY(choose_split(kernel, first));
   return check_sides(kernel, first);
 }
@@ -776,7 +830,9 @@ bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
-  return kernel->split_space ? kernel->chunk_count * kernel->partial_count * sizeof(uint64_t) : 0;
+  if (!kernel->split_space) return 0;
+  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
+  return kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {

@@ -460,6 +460,16 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
     hlo_matmul_emit(kernel, phase, &(hlo_point_emitter_t){.emitter = e}, e->b, e->addresses, chunk);
     return hlo_ok();
   }
+  if (kernel->split_space && kernel->is_sweep) {
+    HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
+    e->chunk = chunk;
+    if (phase == 0) {
+      hlo_emit_sweep_part(e);
+    } else {
+      hlo_emit_sweep_finish(e);
+    }
+    return hlo_ok();
+  }
   if (kernel->split_space) {
     return phase == 0 ? hlo_emit_partials(e, scratch, chunk) : hlo_emit_partials_finish(e, scratch);
   }

@@ -201,6 +201,8 @@ hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* 
 /// x op y for all accumulators; the arrays have a value for each.
 void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t* const* x,
                         hlo_vir_value_t* const* y, hlo_vir_value_t** out);
+/// The values of digit `i` of a reduction: all, or those of this chunk.
+hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i);
 /// Loops over all digits of a reduction but one; HLO_NO_DIGIT: over all.
 void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
 void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except);
@@ -231,6 +233,9 @@ void hlo_emit_transposed(hlo_emitter_t* e, hlo_range_t crosses, hlo_range_t lane
 // ---- sums down columns (kernel_sweep.c)
 
 void hlo_emit_sweep(hlo_emitter_t* e, hlo_range_t range);
+/// The rows of one chunk into its own accumulators, and those of all chunks to the outputs.
+void hlo_emit_sweep_part(hlo_emitter_t* e);
+void hlo_emit_sweep_finish(hlo_emitter_t* e);
 
 // ---- reductions cut into chunks (kernel_partial.c)
 

@@ -37,14 +37,15 @@ struct hlo_kernel {
   bool is_woven;              // all values of woven_digit, the innermost, are computed side by side
   uint32_t woven_digit;       // none of the loops
   bool is_streamed;           // an output is larger than all caches: it is stored past them
-  bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory
+  bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory, or in
+                              // scratch memory where each chunk has rows of its own (split_space)
   uint64_t chunk_count;
   int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
   bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]
   uint64_t parts_per_outer;   // chunks per value of loops[0] then
-  uint32_t split_space;       // not 0: the output is one element, chunks are parts of this reduction
+  uint32_t split_space;       // not 0: the output is one element or columns, chunks are parts of this reduction
   uint32_t split_digit;       // number in that space of the digit that is cut
-  uint32_t partial_count;     // accumulators that a chunk leaves behind, 8 bytes each
+  uint32_t partial_count;     // accumulators that a chunk leaves behind for each element, 8 bytes each
   double cost_ns;
   uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
   const struct hlo_tile_kernel* tile;  // run by the Tile IR's interpreter instead; NULL: not
@@ -68,6 +69,9 @@ typedef struct hlo_point_emitter {
 static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
   return kernel->fusion->output_count - kernel->fusion->side_count;
 }
+
+/// What the accumulators of a swept reduction are in memory; HLO_DTYPE_INVALID: they cannot be there.
+hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
 
 /// Why side outputs cannot be stored by the kernel's loops, which are chosen; NULL: they can.
 const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);

@@ -301,8 +301,7 @@ static hlo_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end
   return (hlo_range_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
 }
 
-// The values of a reduction's digit: all, or those of this chunk.
-static hlo_range_t reduction_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
+hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   hlo_range_t all = constant_range(e->b, 0, space->extents[i]);
   bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_digit;
@@ -324,7 +323,7 @@ void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t exc
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   for (uint32_t i = 0; i < space->digit_count; ++i) {
     if (space->first_digit + i == except) continue;
-    hlo_range_t range = reduction_range(e, space_number, i);
+    hlo_range_t range = hlo_reduce_range(e, space_number, i);
     hlo_emitter_open_loop(e, space->first_digit + i, range.low, range.end, 1);
   }
 }
@@ -399,7 +398,7 @@ static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t
   hlo_reduce_start(e, set, lanes);
   if (needs_rest) hlo_reduce_start(e, &rest, 1);
   hlo_reduce_open_loops(e, space_number, digit);
-  hlo_range_t range = reduction_range(e, space_number, digit - space->first_digit);
+  hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
   lane_sums_t sums = {set, &rest};
   hlo_emit_lane_loop(e, digit, range, set->unroll, accumulate_lanes, &sums);
   hlo_reduce_close_loops(e, space_number, digit);

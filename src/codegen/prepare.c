@@ -7,6 +7,9 @@
 #include "passes/runner.h"
 
 enum { REGION_DEPTH_LIMIT = 128 };
+static const char PASSES[] =
+    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,fold,dce,"
+    "canonicalize,cse,dce";
 
 typedef struct refusal {
   const hlo_node_t* node;  // NULL: an argument
@@ -160,8 +163,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
     if (func->body) open_bodies(func->body, 0);
   }
-  hlo_status_t status =
-      hlo_passes_run(copy, "lower_composite,inline,unroll,single_scatter,select_windows,fold,dce,canonicalize,cse,dce", NULL);
+  hlo_status_t status = hlo_passes_run(copy, PASSES, NULL);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {

@@ -109,3 +109,46 @@ func.func @main(%x: tensor<6x20x50xf32>, %y: tensor<6x20x50xf32>) -> (tensor<6x2
   %s = stablehlo.reduce(%u init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<6x20x50xf32>, tensor<f32>) -> tensor<20xf32>
   return %u, %s : tensor<6x20x50xf32>, tensor<20xf32>
 }
+// -----
+// Few columns of many rows: every chunk sums rows of its own.
+func.func @main(%x: tensor<30000x33xf32>) -> (tensor<33xf32>, tensor<33xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<30000.0> : tensor<33xf32>
+  %t = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<30000x33xf32>, tensor<f32>) -> tensor<33xf32>
+  %m = stablehlo.divide %t, %n : tensor<33xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [1] : (tensor<33xf32>) -> tensor<30000x33xf32>
+  %c = stablehlo.subtract %x, %b : tensor<30000x33xf32>
+  %q = stablehlo.multiply %c, %c : tensor<30000x33xf32>
+  %v = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<30000x33xf32>, tensor<f32>) -> tensor<33xf32>
+  return %m, %v : tensor<33xf32>, tensor<33xf32>
+}
+// -----
+func.func @main(%x: tensor<40x600x70xbf16>) -> (tensor<70xbf16>, tensor<70xbf16>, tensor<40x600x70xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %low = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %a = stablehlo.multiply %x, %x : tensor<40x600x70xbf16>
+  %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<40x600x70xbf16>, tensor<bf16>) -> tensor<70xbf16>
+  %m = stablehlo.reduce(%a init: %low) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<40x600x70xbf16>, tensor<bf16>) -> tensor<70xbf16>
+  return %s, %m, %a : tensor<70xbf16>, tensor<70xbf16>, tensor<40x600x70xbf16>
+}
+// -----
+// The largest of each column and where it is.
+func.func @main(%x: tensor<20000x20xf32>) -> (tensor<20xf32>, tensor<20xi32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %i = stablehlo.iota dim = 0 : tensor<20000x20xi32>
+  %0:2 = "stablehlo.reduce"(%x, %i, %low, %none) ({
+  ^bb0(%a: tensor<f32>, %p: tensor<i32>, %b: tensor<f32>, %q: tensor<i32>):
+    %gt = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %nan = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %pick = stablehlo.or %gt, %nan : tensor<i1>
+    %eq = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %lt = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = stablehlo.and %eq, %lt : tensor<i1>
+    %at = stablehlo.or %pick, %tie : tensor<i1>
+    %v = stablehlo.select %pick, %a, %b : tensor<i1>, tensor<f32>
+    %w = stablehlo.select %at, %p, %q : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<20000x20xf32>, tensor<20000x20xi32>, tensor<f32>, tensor<i32>) -> (tensor<20xf32>, tensor<20xi32>)
+  return %0#0, %0#1 : tensor<20xf32>, tensor<20xi32>
+}

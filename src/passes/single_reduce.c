@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass single_reduce: a reduction over dimensions of one element each, as gradients of sums with kept
+// dimensions are full of, becomes the one op that it does. What is reduced before may then be fused with
+// what comes behind.
+#include "ir/clone.h"
+#include "passes/constants.h"
+#include "passes/passes.h"
+
+typedef struct single {
+  hlo_node_t* node;
+  hlo_op_t op;
+  bool is_turned;  // the element is the op's first operand
+} single_t;
+
+// The body as one op of both arguments.
+static bool read_body(single_t* s) {
+  const hlo_region_t* body = s->node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
+  const hlo_node_t* node = hlo_node_operand(end, 0)->def;
+  if (!node || node->parent != body || node->operand_count != 2) return false;
+  s->is_turned = hlo_node_operand(node, 0) == body->args[1];
+  s->op = node->op;
+  if (hlo_node_operand(node, s->is_turned) != body->args[0] ||
+      hlo_node_operand(node, !s->is_turned) != body->args[1]) {
+    return false;
+  }
+  switch (s->op) {
+    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_and:
+    case HLO_OP_or: case HLO_OP_xor:
+      return true;
+    default: return false;
+  }
+}
+
+static bool read_single(hlo_node_t* node, single_t* s) {
+  *s = (single_t){.node = node};
+  if (node->op != HLO_OP_reduce || node->operand_count != 2 || node->result_count != 1) return false;
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  return hlo_type_is_plain(from) && hlo_type_is_plain(to) && hlo_type_is_static(from) &&
+         from->dtype == to->dtype && hlo_node_operand_type(node, 1)->dtype == to->dtype &&
+         hlo_type_element_count(to) > 0 &&
+         hlo_type_element_count(from) == hlo_type_element_count(to) && read_body(s);
+}
+
+static hlo_value_t* make(const single_t* s, hlo_op_t op, uint32_t operand_count,
+                         hlo_value_t* const* operands, uint32_t attr_count,
+                         const hlo_named_attr_t* attrs) {
+  const hlo_type_t* type = s->node->results[0].type;
+  hlo_node_t* node = hlo_node_create(s->node->parent->module,
+                                     &(hlo_node_spec_t){.op = op,
+                                                        .loc = s->node->loc,
+                                                        .operand_count = operand_count,
+                                                        .operands = operands,
+                                                        .attr_count = attr_count,
+                                                        .attrs = attrs,
+                                                        .result_count = 1,
+                                                        .result_types = &type});
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(s->node, node);
+  return &node->results[0];
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  hlo_pass_ctx_t* ctx = context;
+  hlo_module_t* module = node->parent->module;
+  single_t s;
+  if (!read_single(node, &s)) return hlo_ok();
+  hlo_value_t *element = hlo_node_operand(node, 0), *first = hlo_node_operand(node, 1);
+  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
+  element = make(&s, HLO_OP_reshape, 1, &element, 0, NULL);
+  first = element ? make(&s, HLO_OP_broadcast_in_dim, 1, &first, 1, &dims) : NULL;
+  hlo_value_t* operands[] = {s.is_turned ? element : first, s.is_turned ? first : element};
+  hlo_value_t* result = first ? make(&s, s.op, 2, operands, 0, NULL) : NULL;
+  if (!result) return hlo_module_status(module);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  ++ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_single_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
