@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/lapack_impl.h"
@@ -31,8 +32,45 @@ static bool is_finite(int64_t count, const double* x) {
   return true;
 }
 
-// Hessenberg form, its basis, the iteration.
-static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, form_t* form,
+// Length of row i or column i of t (n x n, `parts` numbers in an entry) without its diagonal.
+static double length_of(int64_t n, int parts, const double* t, int64_t i, bool is_column) {
+  double sum = 0;
+  for (int64_t j = 0; j < n; j++) {
+    const double* entry = t + (is_column ? j * n + i : i * n + j) * parts;
+    const double size = parts == 2 ? hypot(entry[0], entry[1]) : fabs(entry[0]);
+    if (j != i) sum = hypot(sum, size);
+  }
+  return sum;
+}
+
+// t = D^-1 t D with powers of two in D (scales), so that row i and column i are about as long: eigenvalues
+// of entries of very different sizes are exact to their own. source: Parlett and Reinsch 1969; lengths
+// in the Euclidean norm after James, Langou and Lowery 2014
+static void balance(int64_t n, int parts, double* t, double* scales) {
+  enum { ROUNDS_MAX = 64, EXPONENT_MAX = 200 };
+  bool is_changed = true;
+  for (int64_t i = 0; i < n; i++) scales[i] = 1;
+  for (int round = 0; is_changed && round < ROUNDS_MAX; round++) {
+    is_changed = false;
+    for (int64_t i = 0; i < n; i++) {
+      const double column = length_of(n, parts, t, i, true), row = length_of(n, parts, t, i, false);
+      if (!(column > 0) || !(row > 0) || !isfinite(column) || !isfinite(row)) continue;
+      const int exponent = (int)lrint(log2(row / column) / 2);
+      const double by = ldexp(1, exponent), scale = scales[i] * by;
+      if (exponent == 0 || abs(ilogb(scale)) > EXPONENT_MAX ||
+          !(hypot(column * by, row / by) < 0.95 * hypot(column, row))) {
+        continue;
+      }
+      for (int64_t j = 0; j < n * parts; j++) t[i * n * parts + j] /= by;
+      for (int64_t j = 0; j < n * parts; j++) t[(j / parts * n + i) * parts + j % parts] *= by;
+      scales[i] = scale;
+      is_changed = true;
+    }
+  }
+}
+
+// Hessenberg form, its basis, the iteration. scales: n, what the matrix is balanced by; NULL: it is not.
+static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales, form_t* form,
                       const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
   const bool is_complex = hlo_dtype_is_complex(given);
   const int64_t n = form->n;
@@ -44,6 +82,7 @@ static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, form_t
   char* tau = hlo_lapack_take(pieces, row);
   hlo_dtype_convert(given, a, form->dtype, form->t, (size_t)(n * n));
   if (!is_finite(n * n * (is_complex ? 2 : 1), form->t)) return n;
+  if (scales) balance(n, is_complex ? 2 : 1, form->t, scales);
   const hlo_lapack_work_t rest = {pieces->next, (size_t)(pieces->end - pieces->next),
                                   work->parallel};
   hlo_lapack_gehrd(form->dtype, n, 0, n, form->t, n, tau, &rest);
@@ -83,7 +122,7 @@ int64_t hlo_lapack_gees(hlo_dtype_t dtype, int64_t n, void* a, void* z, void* wr
                         const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
   form_t form = {.n = n};
-  const int64_t failed = reduce(dtype, a, z != NULL, &form, work, &pieces);
+  const int64_t failed = reduce(dtype, a, z != NULL, NULL, &form, work, &pieces);
   if (failed) return failed;
   hlo_dtype_convert(form.dtype, form.t, dtype, a, (size_t)(n * n));
   if (z) hlo_dtype_convert(form.dtype, form.z, dtype, z, (size_t)(n * n));
@@ -173,8 +212,8 @@ static void normalise(int64_t n, bool is_real, number_t* v) {
 
 // Eigenvectors of the matrix behind a form. Left ones are those of the adjoint: its form with rows
 // and columns in reverse is upper triangular again.
-static void vectors(hlo_dtype_t dtype, const form_t* form, bool is_left, void* out,
-                    hlo_lapack_pieces_t pieces) {
+static void vectors(hlo_dtype_t dtype, const form_t* form, const double* scales, bool is_left,
+                    void* out, hlo_lapack_pieces_t pieces) {
   const int64_t n = form->n;
   const bool is_complex = form->dtype == HLO_DTYPE_C128;
   number_t* t = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(*t));
@@ -203,7 +242,7 @@ static void vectors(hlo_dtype_t dtype, const form_t* form, bool is_left, void* o
     for (int64_t i = 0; i < n; i++) {
       number_t sum = 0;
       for (int64_t j = 0; j < n; j++) sum += z[i * n + j] * x[is_left ? n - 1 - j : j];
-      v[i] = sum;
+      v[i] = is_left ? sum / scales[i] : sum * scales[i];
     }
     normalise(n, !is_complex && cimag(w) == 0, v);
     for (int64_t i = 0; i < n; i++) {
@@ -217,10 +256,11 @@ int64_t hlo_lapack_geev(hlo_dtype_t dtype, int64_t n, const void* a, void* wr, v
                         void* right, const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
   form_t form = {.n = n};
-  const int64_t failed = reduce(dtype, a, left || right, &form, work, &pieces);
+  double* scales = hlo_lapack_take(&pieces, (size_t)n * sizeof(*scales));
+  const int64_t failed = reduce(dtype, a, left || right, scales, &form, work, &pieces);
   if (failed) return failed;
   store_values(dtype, &form, wr, wi);
-  if (left) vectors(dtype, &form, true, left, pieces);
-  if (right) vectors(dtype, &form, false, right, pieces);
+  if (left) vectors(dtype, &form, scales, true, left, pieces);
+  if (right) vectors(dtype, &form, scales, false, right, pieces);
   return 0;
 }

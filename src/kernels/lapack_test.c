@@ -892,6 +892,45 @@ static void test_degenerate(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
+// Entries of very different sizes: eigenvalues as exact as those of the matrix in a better basis.
+static void test_balanced(void** state) {
+  (void)state;
+  enum { ORDER = 12 };
+  const kernel_t k = plain_kernel();
+  double a[ORDER * ORDER], b[ORDER * ORDER], wr[2][ORDER], wi[2][ORDER];
+  number_t left[ORDER * ORDER], right[ORDER * ORDER];
+  for (int i = 0; i < ORDER; i++) {
+    for (int j = 0; j < ORDER; j++) {
+      a[i * ORDER + j] = i == j ? i + 1 : 0.3 * next_random();
+      b[i * ORDER + j] = ldexp(a[i * ORDER + j], 9 * ((i * 5) % ORDER - (j * 5) % ORDER));
+    }
+  }
+  assert_int_equal(hlo_lapack_geev(k.dtype, ORDER, a, wr[0], wi[0], NULL, NULL, &k.work), 0);
+  assert_int_equal(hlo_lapack_geev(k.dtype, ORDER, b, wr[1], wi[1], left, right, &k.work), 0);
+  for (int i = 0; i < ORDER; i++) {
+    double nearest = INFINITY;
+    for (int j = 0; j < ORDER; j++) {
+      nearest = fmin(nearest, hypot(wr[0][i] - wr[1][j], wi[0][i] - wi[1][j]));
+    }
+    assert_true(nearest < 1e-13);
+    for (int r = 0; r < ORDER; r++) {  // b v = w v and b' u = conj(w) u, row by row
+      const number_t w = wr[1][i] + I * wi[1][i];
+      number_t sums[2] = {-w * right[r * ORDER + i], -conj(w) * left[r * ORDER + i]};
+      double sizes[2] = {cabs(sums[0]), cabs(sums[1])};
+      for (int j = 0; j < ORDER; j++) {
+        const number_t parts[2] = {b[r * ORDER + j] * right[j * ORDER + i],
+                                   b[j * ORDER + r] * left[j * ORDER + i]};
+        for (int side = 0; side < 2; side++) {
+          sums[side] += parts[side];
+          sizes[side] = fmax(sizes[side], cabs(parts[side]));
+        }
+      }
+      assert_true(cabs(sums[0]) <= 1e-11 * sizes[0] && cabs(sums[1]) <= 1e-11 * sizes[1]);
+    }
+  }
+  hlo_mem_free(k.work.scratch);
+}
+
 // Squares of the entries overflow or vanish, the results do not.
 static void test_extreme_scales(void** state) {
   (void)state;
@@ -974,6 +1013,7 @@ int main(void) {
       cmocka_unit_test(test_eigh),
       cmocka_unit_test(test_degenerate),
       cmocka_unit_test(test_failures_are_told),
+      cmocka_unit_test(test_balanced),
       cmocka_unit_test(test_extreme_scales),
       cmocka_unit_test(test_threads_change_nothing),
   };
