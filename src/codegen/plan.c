@@ -159,6 +159,15 @@ static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
   }
 }
 
+// A result over an operand that ends here.
+static void join_covered(hlo_planner_t* planner, const hlo_node_t* node) {
+  for (uint32_t r = 0; r < node->result_count && r < node->operand_count; ++r) {
+    if (!hlo_node_call_may_cover(node, r, r)) continue;
+    join(planner, hlo_planner_buffer(planner, &node->results[r]),
+         hlo_planner_buffer(planner, hlo_node_operand(node, r)));
+  }
+}
+
 // A slice updated in place.
 static void join_updates(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
@@ -199,6 +208,7 @@ static void join_steps(hlo_planner_t* planner, join_phase_t phase) {
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
       if (step->kind == HLO_STEP_SITE && phase == JOIN_IN_PLACE) join_node(planner, step->node);
+      if (step->kind == HLO_STEP_SITE && phase == JOIN_OUTPUTS) join_covered(planner, step->node);
       if (step->kind != HLO_STEP_FUSION) continue;
       if (phase == JOIN_IN_PLACE) {
         join_updates(planner, step->fusion);

@@ -193,7 +193,8 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
       return fault(check, node, "something else is in the place of operand", i);
     }
     for (uint32_t r = 0; r < node->result_count && !is_changed(node, i); ++r) {
-      if (overlap(check, place, size_of(operand), hlo_plan_place(plan, &node->results[r]),
+      if (!hlo_node_call_may_cover(node, r, i) &&
+          overlap(check, place, size_of(operand), hlo_plan_place(plan, &node->results[r]),
                   size_of(&node->results[r]))) {
         return fault(check, node, "a result is in the place of operand", i);
       }

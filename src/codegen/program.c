@@ -196,6 +196,11 @@ static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_
   return hlo_listing_print_code(listing, vir, plan->func, &options->target);
 }
 
+static hlo_status_t prepare_sites(hlo_code_program_t* program, const hlo_code_options_t* options) {
+  return hlo_site_table_prepare(&program->table, options->replica_count, options->partition_count,
+                                &program->arena);
+}
+
 static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
                                  const hlo_code_options_t* options, hlo_arena_t* arena) {
   hlo_plan_t* plan = NULL;
@@ -203,6 +208,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   program->temporary_bytes = plan->temporary_bytes;
   program->saved_bytes = HLO_KERNEL_SAVED_START;
   HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
+  HLO_TRY(prepare_sites(program, options));
   hlo_vir_module_t* vir = NULL;
   HLO_TRY(hlo_vir_module_create(&vir));
   hlo_status_t status =
@@ -261,6 +267,7 @@ static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* fu
   HLO_TRY(status);
   program->temporary_bytes = image.temporary_bytes;
   program->saved_bytes = image.saved_bytes;
+  HLO_TRY(prepare_sites(program, options));
   return load_code(program, &image.code, options);
 }
 

@@ -24,6 +24,8 @@ typedef struct hlo_code_options {
   bool is_plain;                 // no fusions: every node by its reference function
   bool check_plan;               // prove the plan right (hlo_plan_check())
   bool is_checked;               // the code checks its own accesses while it runs
+  uint32_t replica_count;        // processes that run it at once, in so many
+  uint32_t partition_count;      // partitions each
   const char* name;              // for profilers; lent for the call
   hlo_jit_options_t jit;         // who is told of machine code
   hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL

@@ -184,6 +184,21 @@ hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
   return hlo_ok();
 }
 
+// What cannot be prepared says so when it is run.
+hlo_status_t hlo_site_table_prepare(hlo_site_table_t* table, uint32_t replica_count,
+                                    uint32_t partition_count, hlo_arena_t* arena) {
+  if (replica_count * partition_count < 2) return hlo_ok();
+  for (uint32_t i = 0; i < table->node_count; ++i) {
+    hlo_site_t* site = &table->sites[i];
+    if (!site->node || !hlo_node_call_may_wait(site->node)) continue;
+    hlo_status_t status = hlo_exchange_create(site->node, replica_count, partition_count, arena,
+                                              &site->exchange);
+    if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+    hlo_status_release(status);
+  }
+  return hlo_ok();
+}
+
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy,
                                  hlo_arena_t* arena) {
   hlo_copy_site_t* room =
@@ -231,6 +246,18 @@ static void* address_of(const hlo_frame_t* frame, const hlo_site_table_t* table,
     case HLO_PLACE_TEMPORARY: return frame->temporaries + place->offset_bytes;
   }
   return NULL;
+}
+
+const hlo_site_t* hlo_site_of(const hlo_frame_t* frame, uint32_t site_number) {
+  const hlo_site_table_t* table = frame->program;
+  return &table->sites[site_number - 1];
+}
+
+void hlo_site_addresses(const hlo_frame_t* frame, const hlo_site_t* site, void** out_addresses) {
+  uint32_t count = site->node->operand_count + site->node->result_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    out_addresses[i] = address_of(frame, frame->program, &site->places[i]);
+  }
 }
 
 int32_t hlo_site_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status) {

@@ -9,6 +9,7 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/plan.h"
+#include "interp/exchange.h"
 #include "interp/node_callers.h"
 
 /// Site number given to check_failed() by a loop that found the run cancelled.
@@ -19,6 +20,7 @@ typedef struct hlo_site {
   uint32_t capture_count;
   const hlo_value_t* const* captures;
   const hlo_place_t* places;  // operands, results, captures
+  const hlo_exchange_t* exchange;  // of a collective that is done by one process for all; or NULL
 } hlo_site_t;
 
 /// A kernel that the Tile IR's interpreter runs.
@@ -89,6 +91,9 @@ hlo_status_t hlo_site_table_begin(const hlo_func_t* func, uint32_t node_count,
 /// Adds the site of a node; its places are to be filled in, hlo_site_value_count() of them.
 hlo_status_t hlo_site_table_add(hlo_site_table_t* table, uint32_t number, const hlo_node_t* node,
                                 hlo_arena_t* arena, hlo_place_t** out_places) HLO_MUST_USE;
+/// Prepares the collectives among the sites for a grid of processes. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_site_table_prepare(hlo_site_table_t* table, uint32_t replica_count,
+                                    uint32_t partition_count, hlo_arena_t* arena) HLO_MUST_USE;
 /// Adds a copy; its site number, or 0 when memory is out (the arena has failed).
 uint32_t hlo_site_table_add_copy(hlo_site_table_t* table, const hlo_copy_t* copy,
                                  hlo_arena_t* arena);
@@ -102,6 +107,10 @@ int32_t hlo_site_call(hlo_frame_t* frame, uint32_t site_number, void* const* buf
 /// Of a node that may have to wait for other processes. SUSPENDED: to be called again when the
 /// process is woken, with `peers` as the call left them.
 int32_t hlo_site_wait(hlo_frame_t* frame, uint32_t site_number, hlo_node_peers_t* peers);
+/// Where a run of the program finds operands and results of a site, in this order.
+void hlo_site_addresses(const hlo_frame_t* frame, const hlo_site_t* site, void** out_addresses);
+/// The site of a number, in the table of the frame's program.
+const hlo_site_t* hlo_site_of(const hlo_frame_t* frame, uint32_t site_number);
 int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
                               int64_t limit);
 /// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.

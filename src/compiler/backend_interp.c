@@ -165,7 +165,7 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
                                .data = data,
                                .destroy = interp_destroy,
                                .saved_bytes = sizeof(saved_t),
-                               .is_cheap = hlo_func_is_cheap(data->entry, false)};
+                               .is_cheap = hlo_func_is_cheap(data->entry, false, hlo_backend_process_count(config))};
   *out_program = &data->base;
   return hlo_ok();
 }

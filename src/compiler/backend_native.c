@@ -161,6 +161,8 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .is_plain = backend == &hlo_backend_plain,
       .check_plan = config->verify_each,
       .is_checked = config->verify_each && !config->listing,
+      .replica_count = (uint32_t)config->replica_count,
+      .partition_count = (uint32_t)config->partition_count,
       .name = func->name,
       .jit = {.perf = config->perf, .gdb = config->gdb},
       .pool = config->cache ? hlo_compile_cache_pool(config->cache) : NULL,
@@ -179,7 +181,8 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
   }
   bool is_machine_code = options.executor == HLO_EXECUTOR_MACHINE, is_reused = false;
-  bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code);
+  bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code,
+                                    hlo_backend_process_count(config));
   hlo_code_program_t* program = NULL;
   HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
   HLO_TRY(wrap(backend, is_cheap, program, out_program));

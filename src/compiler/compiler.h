@@ -85,6 +85,10 @@ const hlo_backend_t* hlo_backend_find(const char* name);
 /// The function that a configuration asks for; NULL: there is none.
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compile_config_t* config);
 
+static inline int32_t hlo_backend_process_count(const hlo_compile_config_t* config) {
+  return config->replica_count * config->partition_count;
+}
+
 /// What running a program costs, for PJRT's cost analysis. Counted from shapes, not measured.
 typedef struct hlo_cost {
   double flops, transcendentals, bytes_accessed;

@@ -198,7 +198,15 @@ static bool is_plain(const hlo_node_t* node) {
     case HLO_OP_slice:
     case HLO_OP_transpose:
     case HLO_OP_reduce:
-    case HLO_OP_dot_general: return true;
+    case HLO_OP_dot_general:
+    case HLO_OP_all_gather:
+    case HLO_OP_all_reduce:
+    case HLO_OP_all_to_all:
+    case HLO_OP_collective_broadcast:
+    case HLO_OP_collective_permute:
+    case HLO_OP_reduce_scatter:
+    case HLO_OP_replica_id:
+    case HLO_OP_partition_id: return true;
     default: return false;
   }
 }
@@ -210,10 +218,13 @@ static double work_of(const hlo_node_t* node, double dot_flops_per_operation) {
   if (node->op == HLO_OP_dot_general) return dot_flops(node) / dot_flops_per_operation;
   if (node->op == HLO_OP_reduce) return REDUCE_WORK * elements_of(hlo_node_operand_type(node, 0));
   double elements = elements_of(node->results[0].type);
+  if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
+    return REDUCE_WORK * elements * node->result_count;
+  }
   return is_transcendental(node->op) ? TRANSCENDENTAL_WORK * elements : elements;
 }
 
-bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code) {
+bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count) {
   // Of machine code some ten times what a hand-over to a worker and back takes, which is 20 us.
   enum {
     NODE_LIMIT = 256,
@@ -222,6 +233,7 @@ bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code) {
     MACHINE_DOT_FLOPS = 100
   };
   double limit = is_machine_code ? MACHINE_WORK : INTERPRETED_WORK, work = 0;
+  limit /= process_count;  // whoever launches it runs it for all
   uint32_t nodes = 0;
   for (const hlo_node_t* node = func->body->first; node; node = node->next) {
     if (!is_plain(node) || ++nodes > NODE_LIMIT) return false;

@@ -21,7 +21,7 @@ static bool is_cheap_as(const char* body, const char* result, bool is_machine_co
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_frontend_load(text, strlen(text), NULL, NULL, NULL, &module);
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-  bool cheap = hlo_func_is_cheap(hlo_module_entry(module), is_machine_code);
+  bool cheap = hlo_func_is_cheap(hlo_module_entry(module), is_machine_code, 1);
   hlo_module_release(module);
   return cheap;
 }

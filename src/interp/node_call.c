@@ -73,6 +73,11 @@ bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t o
   }
 }
 
+bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
+  if (node->op != HLO_OP_all_reduce && node->op != HLO_OP_cross_replica_sum) return false;
+  return result == operand && node->results[result].type == hlo_node_operand_type(node, operand);
+}
+
 static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,
                          hlo_tensor_t** out_tensor) {
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);

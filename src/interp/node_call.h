@@ -47,5 +47,8 @@ bool hlo_node_call_may_wait(const hlo_node_t* node);
 /// Whether the node changes operand `operand` into result `result` (updates of slices, scatters):
 /// given the same address for both it touches only what changes.
 bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand);
+/// Whether the result may, but need not, be written over the operand, of which everything is read
+/// before (sums over processes).
+bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
 
 #endif  // HLO_INTERP_NODE_CALL_H_

@@ -16,6 +16,13 @@ hlo_run_group_t* hlo_group_retain(hlo_run_group_t* group);
 void hlo_group_release(hlo_run_group_t* group);
 /// One of the runs has failed: whoever waits for it, now or later, gets its error.
 void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error);
+/// Whether others still work on memory of a run that is over: it is woken when they may have done.
+bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
+/// Keeps a run that was woken for the thread that woke it, which takes it before it leaves the
+/// group alone. The first is called by hlo_run_resume(), under the group's lock; NULL: there is
+/// none.
+void hlo_group_keep_woken(hlo_run_group_t* group, hlo_run_t* run);
+hlo_run_t* hlo_group_take_woken(hlo_run_group_t* group);
 /// What programs call back; group NULL: a run of its own.
 const hlo_runtime_table_t* hlo_group_runtime(hlo_run_group_t* group);
 

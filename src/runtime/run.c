@@ -94,8 +94,8 @@ hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count, hlo_run_t*
 }
 
 // Ends the run: readers of donated or read inputs are released before anyone sees the results.
-static void finish(hlo_run_t* run, hlo_status_t status) {
-  if (run->group && !hlo_status_is_ok(status)) hlo_group_fail(run->group, status);
+static void finish(hlo_run_t* run) {
+  hlo_status_t status = run->verdict;
   hlo_event_t* done = hlo_event_retain(run->done);
   hlo_run_release(run);
   hlo_event_set(done, status);
@@ -138,7 +138,6 @@ static hlo_status_t first_entry(hlo_run_t* run) {
   return hlo_ok();
 }
 
-// One stretch of a run on the calling thread: to its end, or to a suspension.
 static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
   hlo_trace_t* trace = hlo_client_trace(run->loaded->client);
   if (HLO_LIKELY(!trace)) return;
@@ -148,29 +147,35 @@ static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
   hlo_trace_end(trace, begin_ns, "execute", run->loaded->executable->name, detail);
 }
 
-static void run_job(hlo_job_t* job) {
-  hlo_run_t* run = (hlo_run_t*)job;
+// The program is over; those that wait for this run learn of a failure at once.
+static void end_program(hlo_run_t* run, hlo_status_t status) {
+  run->is_over = true;
+  run->verdict = status;
+  if (run->group && !hlo_status_is_ok(status)) hlo_group_fail(run->group, status);
+}
+
+// One stretch of the program on the calling thread: to its end, or to a suspension.
+static void advance(hlo_run_t* run) {
+  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
+  hlo_fp_state_t host = hlo_fp_enter();  // cheap programs run on the caller's thread
+  int32_t answer = run->loaded->executable->program->entry(&run->frame);
+  hlo_fp_leave(host);
+  trace_stretch(run, begin_ns);
+  if (answer == HLO_KERNEL_SUSPENDED) return;
+  end_program(run, answer == HLO_KERNEL_DONE ? hlo_ok() : frame_status(run));
+}
+
+static void enter(hlo_run_t* run) {
   if (!run->started) {
     run->started = true;
     hlo_status_t status = first_entry(run);
-    if (!hlo_status_is_ok(status)) {
-      finish(run, status);
-      return;
-    }
+    if (!hlo_status_is_ok(status)) end_program(run, status);
   }
   for (;;) {
     atomic_store(&run->state, RUN_ACTIVE);
-    uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
-    hlo_fp_state_t host = hlo_fp_enter();  // cheap programs run on the caller's thread
-    int32_t answer = run->loaded->executable->program->entry(&run->frame);
-    hlo_fp_leave(host);
-    trace_stretch(run, begin_ns);
-    if (answer == HLO_KERNEL_DONE) {
-      finish(run, hlo_ok());
-      return;
-    }
-    if (answer != HLO_KERNEL_SUSPENDED) {
-      finish(run, frame_status(run));
+    if (!run->is_over) advance(run);
+    if (run->is_over && !(run->group && hlo_group_detains(run->group, run))) {
+      finish(run);
       return;
     }
     unsigned active = RUN_ACTIVE;
@@ -179,11 +184,30 @@ static void run_job(hlo_job_t* job) {
   }
 }
 
+// Whether runs of a launch that wake each other go on, one after the other, on the thread that woke
+// them: that is quicker than a hand-over.
+static bool stays_on_thread(const hlo_run_t* run) {
+  return run->group && run->loaded->executable->program->is_cheap;
+}
+
+static void run_job(hlo_job_t* job) {
+  hlo_run_t* run = (hlo_run_t*)job;
+  hlo_run_group_t* group = stays_on_thread(run) ? hlo_group_retain(run->group) : NULL;
+  do {
+    enter(run);
+    run = group ? hlo_group_take_woken(group) : NULL;
+  } while (run);
+  hlo_group_release(group);
+}
+
 void hlo_run_resume(hlo_run_t* run) {
   unsigned active = RUN_ACTIVE;
   if (atomic_compare_exchange_strong(&run->state, &active, RUN_RESUME_WANTED)) return;
   unsigned suspended = RUN_SUSPENDED;
-  if (atomic_compare_exchange_strong(&run->state, &suspended, RUN_ACTIVE)) {
+  if (!atomic_compare_exchange_strong(&run->state, &suspended, RUN_ACTIVE)) return;
+  if (stays_on_thread(run)) {
+    hlo_group_keep_woken(run->group, run);
+  } else {
     hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
   }
 }
@@ -213,7 +237,7 @@ void hlo_run_start(hlo_run_t* run) {
   }
   // Everything was ready: a cheap program runs here, quicker than a worker could take it.
   if (atomic_fetch_sub_explicit(&run->waiting, ready, memory_order_acq_rel) == ready) {
-    if (run->loaded->executable->program->is_cheap && !run->group) {
+    if (run->loaded->executable->program->is_cheap) {
       run_job(&run->job);
     } else {
       hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);

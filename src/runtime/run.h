@@ -21,11 +21,14 @@ struct hlo_loaded {
 
 typedef struct hlo_run {
   hlo_job_t job;              // first, so that a job is its run
+  struct hlo_run* next_woken;  // the group's
   hlo_loaded_t* loaded;       // retained
   hlo_device_t* device;
   uint32_t row;               // replica * partition_count + partition
   hlo_frame_t frame;
   bool started;               // entered once; only its current worker looks
+  bool is_over;               // the program has answered
+  hlo_status_t verdict;       // what it answered then
   atomic_uint state;          // between entry and suspension, see run.c
   atomic_uint waiting;        // inputs and donated storages not ready yet, and the start itself
   hlo_event_t* done;          // definition event of all results
@@ -53,7 +56,7 @@ hlo_status_t hlo_run_group_bind(hlo_loaded_t* loaded, uint32_t count,
                                 hlo_run_t* const* runs) HLO_MUST_USE;
 /// Starts it when everything it waits for is ready; it owns itself from now on.
 void hlo_run_start(hlo_run_t* run);
-/// Queues a suspended run again.
+/// Queues a suspended run again; for its group, which holds its lock.
 void hlo_run_resume(hlo_run_t* run);
 
 #endif  // HLO_RUNTIME_RUN_H_
