@@ -87,45 +87,122 @@ static void add_to_odd(hlo_x86_asm_t* as, unsigned sum, unsigned p, unsigned c, 
   vector(as, HLO_X86_vpaddq, sum, p);
 }
 
-static void emit_f32(hlo_x86_asm_t* as) {
-  enum { SAVED = 4, FRAME_BYTES = SAVED * WIDTH - ARGUMENTS, P = 0, C = 1, X = 2, Y = 3, SUM = SPARE };
-  const int32_t arguments = FRAME_BYTES + RETURN_BYTES + ARGUMENTS;
-  hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), FRAME_BYTES);
-  for (unsigned i = 0; i < SAVED; ++i) {
-    hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, i, at((int32_t)i * WIDTH), 0);
+// Vectors behind the code of a function.
+typedef struct constant {
+  uint32_t words[4];
+  hlo_x86_label_t label;
+} constant_t;
+
+static hlo_x86_rm_t constant(hlo_x86_asm_t* as, constant_t* c) {
+  if (c->label == HLO_X86_NO_LABEL) c->label = hlo_x86_label_create(as);
+  return hlo_x86_rip(c->label, 0);
+}
+
+static void emit_constants(hlo_x86_asm_t* as, constant_t* constants, unsigned count) {
+  hlo_x86_align(as, WIDTH, false);
+  for (unsigned i = 0; i < count; ++i) {
+    hlo_x86_label_bind(as, constants[i].label);
+    hlo_x86_data(as, constants[i].words, WIDTH);
   }
+}
+
+#define WORDS(low, high) \
+  { {low, high, low, high}, HLO_X86_NO_LABEL }
+
+static void save(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    hlo_x86_vv(as, insn, WIDTH, i, at((int32_t)i * WIDTH), 0);
+  }
+}
+
+// The frame of emit_f32(): registers, rax; what it is called with is above.
+enum {
+  F32_SAVED = 4,
+  F32_RAX_AT = F32_SAVED * WIDTH,
+  F32_FRAME_BYTES = F32_RAX_AT + WIDTH - ARGUMENTS,
+  F32_ARGUMENTS = F32_FRAME_BYTES + RETURN_BYTES + ARGUMENTS,
+};
+
+// p and c of two lanes in F64.
+static void load_wide(hlo_x86_asm_t* as, int32_t half, unsigned p, unsigned c, unsigned x) {
+  int32_t from = F32_ARGUMENTS + half * WIDTH / 2;
+  hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, p, at(from), 0);
+  hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, x, at(from + WIDTH), 0);
+  hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, c, at(from + 2 * WIDTH), 0);
+  vector(as, HLO_X86_vmulpd, p, x);
+}
+
+// Jumps where a sum in F64 is just between two F32, or smaller than normal ones but not 0: then
+// what was rounded away matters.
+static void jump_if_between(hlo_x86_asm_t* as, unsigned low, unsigned high, unsigned x,
+                            hlo_x86_label_t label, constant_t* constants) {
+  enum { EVEN_WORDS = 0x88, ODD_WORDS = 0xdd };
+  copy(as, x, low);
+  hlo_x86_vvvi(as, HLO_X86_vshufps, WIDTH, x, x, reg(high), EVEN_WORDS, 0);
+  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, x, x, constant(as, &constants[0]), 0);
+  hlo_x86_vvv(as, HLO_X86_vpcmpeqd, WIDTH, x, x, constant(as, &constants[1]), 0);
+  hlo_x86_vvvi(as, HLO_X86_vshufps, WIDTH, low, low, reg(high), ODD_WORDS, 0);
+  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, low, low, constant(as, &constants[2]), 0);
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, high, constant(as, &constants[3]), 0);
+  vector(as, HLO_X86_vpcmpgtd, high, low);
+  vector(as, HLO_X86_vpor, x, high);
+  vector(as, HLO_X86_vpxor, high, high);
+  vector(as, HLO_X86_vpcmpeqd, low, high);
+  vector(as, HLO_X86_vpandn, low, x);
+  hlo_x86_vv(as, HLO_X86_vmovmskps, WIDTH, HLO_X86_RAX, reg(low), 0);
+  hlo_x86_rm(as, HLO_X86_test, 4, HLO_X86_RAX, reg(HLO_X86_RAX));
+  hlo_x86_jcc(as, HLO_X86_NE, label);
+}
+
+static void emit_f32(hlo_x86_asm_t* as) {
+  enum { P = 0, C = 1, X = 2, Y = 3, SUM = SPARE };
+  constant_t constants[] = {WORDS(0x1fffffff, 0x1fffffff), WORDS(0x10000000, 0x10000000),
+                            WORDS(0x7fffffff, 0x7fffffff), WORDS(0x38100000, 0x38100000)};
+  hlo_x86_label_t slow = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
+  hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), F32_FRAME_BYTES);
+  hlo_x86_mr(as, HLO_X86_mov, 8, at(F32_RAX_AT), HLO_X86_RAX);
+  save(as, HLO_X86_vmovups_store, F32_SAVED);
+  load_wide(as, 0, P, C, X);
+  vector(as, HLO_X86_vaddpd, P, C);
+  load_wide(as, 1, C, X, Y);
+  vector(as, HLO_X86_vaddpd, C, X);
+  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, RESULT, reg(P), 0);
+  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, SUM, reg(C), 0);
+  jump_if_between(as, P, C, X, slow, constants);
+  hlo_x86_label_bind(as, done);
+  vector(as, HLO_X86_vmovlhps, RESULT, SUM);
+  hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, RESULT, at(F32_ARGUMENTS), 0);
+  save(as, HLO_X86_vmovups, F32_SAVED);
+  hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(F32_RAX_AT));
+  hlo_x86_mi(as, HLO_X86_add, 8, reg(HLO_X86_RSP), F32_FRAME_BYTES);
+  hlo_x86_bare(as, HLO_X86_ret);
+  hlo_x86_label_bind(as, slow);
   for (int32_t half = 0; half < 2; ++half) {
-    int32_t from = arguments + half * WIDTH / 2;
-    hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, P, at(from), 0);
-    hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, X, at(from + WIDTH), 0);
-    hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, C, at(from + 2 * WIDTH), 0);
-    vector(as, HLO_X86_vmulpd, P, X);
+    load_wide(as, half, P, C, X);
     add_to_odd(as, SUM, P, C, X, Y);
     hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, half ? SUM : RESULT, reg(SUM), 0);
   }
-  hlo_x86_vvv(as, HLO_X86_vmovlhps, WIDTH, RESULT, RESULT, reg(SUM), 0);
-  hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, RESULT, at(arguments), 0);
-  for (unsigned i = 0; i < SAVED; ++i) {
-    hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, i, at((int32_t)i * WIDTH), 0);
-  }
-  hlo_x86_mi(as, HLO_X86_add, 8, reg(HLO_X86_RSP), FRAME_BYTES);
-  hlo_x86_bare(as, HLO_X86_ret);
+  hlo_x86_jmp(as, done);
+  emit_constants(as, constants, sizeof constants / sizeof *constants);
 }
 
-// ---- F64, in the x87 unit: 64 bits of precision, and no product or sum is out of its range
+// ---- F64, any numbers: in the x87 unit, which has 64 bits of precision, and whose range no
+// product or sum leaves
 
-// The stack frame of emit_f64(), what it is called with being above.
+// The frame of emit_f64(), as above.
 enum {
-  RAX_AT = 0,
-  CONTROL_AT = 8,   // the caller's control word,
-  NEAREST_AT = 10,  // those for 64 bits rounded to nearest
-  TO_ZERO_AT = 12,  // and toward zero
-  A_HIGH_AT = 16,   // upper and lower bits of a and b
-  A_LOW_AT = 24,
-  B_HIGH_AT = 32,
-  B_LOW_AT = 40,
-  EXTENDED_AT = 48,  // 80 bits
-  F64_FRAME_BYTES = 64 - ARGUMENTS,
+  F64_SAVED = 6,
+  F64_RAX_AT = F64_SAVED * WIDTH,
+  CONTROL_AT = F64_RAX_AT + 8,  // the caller's control word,
+  NEAREST_AT = CONTROL_AT + 2,  // those for 64 bits rounded to nearest
+  TO_ZERO_AT = CONTROL_AT + 4,  // and toward zero
+  A_HIGH_AT = CONTROL_AT + 8,   // upper and lower bits of a and b
+  A_LOW_AT = A_HIGH_AT + 8,
+  B_HIGH_AT = A_LOW_AT + 8,
+  B_LOW_AT = B_HIGH_AT + 8,
+  EXTENDED_AT = B_LOW_AT + 8,  // 80 bits
+  F64_FRAME_BYTES = EXTENDED_AT + WIDTH - ARGUMENTS,
+  F64_ARGUMENTS = F64_FRAME_BYTES + RETURN_BYTES + ARGUMENTS,
 };
 
 static void x87(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, int32_t offset_bytes) {
@@ -179,7 +256,7 @@ static void product(hlo_x86_asm_t* as, int32_t a, int32_t b) {
 }
 
 // One lane: a * b = p + e, p + e + c with all roundings but the last one to odd.
-static void emit_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
+static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   enum { EXPONENT_SHIFT = 52, EXPONENT = 0x7ff };
   hlo_x86_label_t plain = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
   const int32_t operands[] = {a, b, c};
@@ -221,23 +298,125 @@ static void emit_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   hlo_x86_label_bind(as, done);
 }
 
-static void emit_f64(hlo_x86_asm_t* as) {
+static void emit_x87(hlo_x86_asm_t* as) {
   enum { NEAREST = 0x037f, TO_ZERO = 0x0f7f };
-  const int32_t arguments = F64_FRAME_BYTES + RETURN_BYTES + ARGUMENTS;
-  hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), F64_FRAME_BYTES);
-  hlo_x86_mr(as, HLO_X86_mov, 8, at(RAX_AT), HLO_X86_RAX);
   x87(as, HLO_X86_fnstcw, CONTROL_AT);
   hlo_x86_mi(as, HLO_X86_mov, 2, at(NEAREST_AT), NEAREST);
   hlo_x86_mi(as, HLO_X86_mov, 2, at(TO_ZERO_AT), TO_ZERO);
   x87(as, HLO_X86_fldcw, NEAREST_AT);
   for (int32_t lane = 0; lane < 2; ++lane) {
-    int32_t from = arguments + 8 * lane;
-    emit_lane(as, from, from + WIDTH, from + 2 * WIDTH);
+    int32_t from = F64_ARGUMENTS + 8 * lane;
+    emit_x87_lane(as, from, from + WIDTH, from + 2 * WIDTH);
   }
   x87(as, HLO_X86_fldcw, CONTROL_AT);
-  hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(RAX_AT));
+}
+
+// ---- F64, numbers of usual size: the same in two lanes
+
+enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, F64_CONSTANTS };
+
+// high = x rounded to 26 bits, x = the rest, which has no more.
+static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t* constants) {
+  copy(as, high, x);
+  hlo_x86_vvv(as, HLO_X86_vpaddq, WIDTH, high, high, constant(as, &constants[HALF_SPLIT]), 0);
+  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, high, high, constant(as, &constants[UPPER_BITS]), 0);
+  vector(as, HLO_X86_vsubpd, x, high);
+}
+
+// sum = a + b rounded, a = the error; b, x, y are destroyed.
+static void two_sum_lanes(hlo_x86_asm_t* as, unsigned sum, unsigned a, unsigned b, unsigned x,
+                          unsigned y) {
+  copy(as, sum, a);
+  vector(as, HLO_X86_vaddpd, sum, b);
+  copy(as, x, sum);
+  vector(as, HLO_X86_vsubpd, x, a);
+  copy(as, y, sum);
+  vector(as, HLO_X86_vsubpd, y, x);
+  vector(as, HLO_X86_vsubpd, a, y);
+  vector(as, HLO_X86_vsubpd, b, x);
+  vector(as, HLO_X86_vaddpd, a, b);
+}
+
+// The result in SPARE, the rounded product in p; the other five registers are destroyed.
+static void add_product_lanes(hlo_x86_asm_t* as, unsigned p, constant_t* constants) {
+  enum { A = 0, B = 1, C = 2, A_HIGH = 4, B_HIGH = 5, ERROR = SPARE, COPY = RESULT };
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, A, at(F64_ARGUMENTS), 0);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, B, at(F64_ARGUMENTS + WIDTH), 0);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, C, at(F64_ARGUMENTS + 2 * WIDTH), 0);
+  copy(as, p, A);
+  vector(as, HLO_X86_vmulpd, p, B);
+  split_lanes(as, A, A_HIGH, constants);
+  split_lanes(as, B, B_HIGH, constants);
+  copy(as, ERROR, A_HIGH);
+  vector(as, HLO_X86_vmulpd, ERROR, B_HIGH);
+  vector(as, HLO_X86_vsubpd, ERROR, p);
+  vector(as, HLO_X86_vmulpd, A_HIGH, B);
+  vector(as, HLO_X86_vaddpd, ERROR, A_HIGH);
+  vector(as, HLO_X86_vmulpd, B_HIGH, A);
+  vector(as, HLO_X86_vaddpd, ERROR, B_HIGH);
+  vector(as, HLO_X86_vmulpd, A, B);
+  vector(as, HLO_X86_vaddpd, ERROR, A);
+  two_sum_lanes(as, A, C, ERROR, B, A_HIGH);  // A: c + e
+  copy(as, COPY, p);
+  two_sum_lanes(as, B_HIGH, COPY, A, B, A_HIGH);  // B_HIGH: p + A
+  add_to_odd(as, SPARE, COPY, C, B, A_HIGH);      // of both errors
+  vector(as, HLO_X86_vaddpd, SPARE, B_HIGH);
+}
+
+// Jumps where a part of the product may have been lost (its operands not being 0), or something is
+// not finite. Else SPARE is right but for the sign of zero, which is that of p + c.
+static void finish_lanes(hlo_x86_asm_t* as, unsigned p, hlo_x86_label_t slow,
+                         constant_t* constants) {
+  enum { X = 0, IS_GOOD = 1, ZERO = 2, EQ = 0, NOT_LT = 5, ALL = 3 };
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, IS_GOOD, constant(as, &constants[MAGNITUDE]), 0);
+  vector(as, HLO_X86_vpand, IS_GOOD, p);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, IS_GOOD, IS_GOOD, constant(as, &constants[LEAST_PRODUCT]),
+               NOT_LT, 0);
+  vector(as, HLO_X86_vpxor, ZERO, ZERO);
+  for (int32_t i = 0; i < 2; ++i) {
+    hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, X, at(F64_ARGUMENTS + i * WIDTH), 0);
+    hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, X, X, reg(ZERO), EQ, 0);
+    vector(as, HLO_X86_vpor, IS_GOOD, X);
+  }
+  copy(as, X, SPARE);
+  vector(as, HLO_X86_vsubpd, X, SPARE);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, X, X, reg(ZERO), EQ, 0);
+  vector(as, HLO_X86_vpand, IS_GOOD, X);
+  hlo_x86_vv(as, HLO_X86_vmovmskpd, WIDTH, HLO_X86_RAX, reg(IS_GOOD), 0);
+  hlo_x86_mi(as, HLO_X86_cmp, 4, reg(HLO_X86_RAX), ALL);
+  hlo_x86_jcc(as, HLO_X86_NE, slow);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, X, at(F64_ARGUMENTS + 2 * WIDTH), 0);
+  vector(as, HLO_X86_vaddpd, X, p);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, ZERO, ZERO, reg(SPARE), EQ, 0);
+  vector(as, HLO_X86_vpand, X, ZERO);
+  vector(as, HLO_X86_vpandn, ZERO, SPARE);
+  vector(as, HLO_X86_vpor, X, ZERO);
+  hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, X, at(F64_ARGUMENTS), 0);
+}
+
+static void emit_f64(hlo_x86_asm_t* as) {
+  enum { P = 3 };
+  constant_t constants[F64_CONSTANTS] = {
+      [HALF_SPLIT] = WORDS(1u << 26, 0),
+      [UPPER_BITS] = WORDS(UINT32_MAX << 27, UINT32_MAX),
+      [MAGNITUDE] = WORDS(UINT32_MAX, 0x7fffffff),
+      [LEAST_PRODUCT] = WORDS(0, (1023u - 960u) << 20),
+  };
+  hlo_x86_label_t slow = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
+  hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), F64_FRAME_BYTES);
+  hlo_x86_mr(as, HLO_X86_mov, 8, at(F64_RAX_AT), HLO_X86_RAX);
+  save(as, HLO_X86_vmovups_store, F64_SAVED);
+  add_product_lanes(as, P, constants);
+  finish_lanes(as, P, slow, constants);
+  hlo_x86_label_bind(as, done);
+  save(as, HLO_X86_vmovups, F64_SAVED);
+  hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(F64_RAX_AT));
   hlo_x86_mi(as, HLO_X86_add, 8, reg(HLO_X86_RSP), F64_FRAME_BYTES);
   hlo_x86_bare(as, HLO_X86_ret);
+  hlo_x86_label_bind(as, slow);
+  emit_x87(as);
+  hlo_x86_jmp(as, done);
+  emit_constants(as, constants, F64_CONSTANTS);
 }
 
 void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit) {
