@@ -22,7 +22,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-docs check-accuracy golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
+        check-rules check-docs check-accuracy check-emulated golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
         install clean
 
 all:
@@ -32,7 +32,7 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     check-accuracy | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+	@echo "     check-accuracy | check-emulated | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
 
 demo: all
 	@$(DEPS) python
@@ -80,12 +80,25 @@ check-full: check-ci check-ubsan check-tsan fuzz fuzz-modules
 	python3 tests/cli/hlo_roundtrip.py --run $(BUILD)/bin/hlocc
 	python3 tests/upstream/upstream_test.py $(BUILD)/bin/hlocc $(PY) $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so
 	HLO_LAPACK_TEST_FULL=1 $(BUILD)/test/test_kernels_lapack
-	@$(MAKE) check-accuracy
+	@$(MAKE) check-accuracy check-emulated
 
 # Functions at every f32 and f16, and at very many arguments of other types; docs/accuracy.md is written anew.
 check-accuracy: all
 	HLO_MATH_TEST_STRIDE=997 $(BUILD)/test/test_codegen_math_accuracy
 	HLO_MATH_TEST_STRIDE=1 HLO_MATH_TEST_TABLE=docs/accuracy.md $(BUILD)/test/test_codegen_math_accuracy
+
+# Machine code on processors without AVX2, which know no other instructions.
+OLD_PROCESSORS := qemu64 Nehalem SandyBridge
+
+check-emulated: all
+	@$(DEPS) check emulator
+	@for cpu in $(OLD_PROCESSORS); do \
+	  for test in ops fma x86; do \
+	    qemu-x86_64 -cpu $$cpu $(BUILD)/test/test_codegen_x86_$$test || exit 1; \
+	  done; \
+	  python3 tests/codegen/random_modules.py $(BUILD)/bin/hlocc --count 60 --backends native \
+	    --under "qemu-x86_64 -cpu $$cpu" || exit 1; \
+	done
 
 golden-update: all
 	python3 tools/golden.py --update --tool $(BUILD)/bin/hlocc tests/golden

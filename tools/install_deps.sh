@@ -6,6 +6,7 @@
 #   tools/install_deps.sh check    cmocka, Zydis, Python
 #   tools/install_deps.sh clang    clang and its sanitizer run time
 #   tools/install_deps.sh valgrind the tool and the symbols of the C library that it needs
+#   tools/install_deps.sh emulator QEMU, which runs programs as older processors
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -60,6 +61,10 @@ need_valgrind() {
   has valgrind || missing+=(valgrind libc6-dbg)  # which it names only as recommended
 }
 
+need_emulator() {
+  has qemu-x86_64 || missing+=(qemu-user)
+}
+
 install_missing() {
   [ ${#missing[@]} -gt 0 ] || return 0
   local packages as_root=""
@@ -109,8 +114,9 @@ for group in "$@"; do
     check) need_check ;;
     clang) need_clang ;;
     valgrind) need_valgrind ;;
+    emulator) need_emulator ;;
     python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [valgrind] [python]" >&2; exit 2 ;;
+    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing

@@ -401,9 +401,10 @@ static void end_entry(hlo_vir_builder_t* b) {
 }
 
 static hlo_status_t compile_entry(fixture_t* t, const hlo_vir_func_t* func, hlo_code_t* code) {
-  hlo_status_t status = hlo_vir_verify(func->module, t->avx2.vector_bytes);
+  const hlo_target_t* target = t->has_avx2 ? &t->avx2 : &t->sse2;
+  hlo_status_t status = hlo_vir_verify(func->module, target->vector_bytes);
   assert_string_equal(hlo_status_message(status), "");
-  return hlo_x86_compile(func->module, t->has_avx2 ? &t->avx2 : &t->avx512, code);
+  return hlo_x86_compile(func->module, target, code);
 }
 
 static void expect_failure(hlo_status_t status, hlo_status_code_t code, const char* text) {
