@@ -873,6 +873,7 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
   }
   // Sums lie in the output while operands are still read.
   if (kernel->is_sweep) return false;
+  if (kernel->matmul && kernel->matmul->is_narrow) return false;  // more is stored than computed
   if (kernel->matmul && kernel->matmul->sums_in_output &&
       kernel->matmul->sums_output == (int32_t)output) {
     return false;

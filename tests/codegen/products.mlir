@@ -92,3 +92,18 @@ func.func @main(%a: tensor<19x1613xf32>, %b: tensor<1613x83xf32>, %c: tensor<19x
   %1 = stablehlo.add %0, %c : tensor<19x83xf32>
   return %1 : tensor<19x83xf32>
 }
+// -----
+// Several rows in a vector.
+func.func @main(%a: tensor<1003x3xf32>, %b: tensor<3x3xf32>, %c: tensor<1003x3xf32>) -> (tensor<1003x3xf32>, tensor<1003x3xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1003x3xf32>, tensor<3x3xf32>) -> tensor<1003x3xf32>
+  %1 = stablehlo.multiply %0, %c : tensor<1003x3xf32>
+  %2 = stablehlo.exponential %1 : tensor<1003x3xf32>
+  return %1, %2 : tensor<1003x3xf32>, tensor<1003x3xf32>
+}
+// -----
+func.func @main(%a: tensor<513x4xf64>, %b: tensor<5x4xf64>, %c: tensor<5xf64>) -> tensor<513x5xf64> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<513x4xf64>, tensor<5x4xf64>) -> tensor<513x5xf64>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<5xf64>) -> tensor<513x5xf64>
+  %2 = stablehlo.add %0, %1 : tensor<513x5xf64>
+  return %2 : tensor<513x5xf64>
+}

@@ -5,7 +5,7 @@
 #include "codegen/elementwise.h"
 #include "interp/ref_dot.h"
 
-enum { SHALLOW = 8, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };
+enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };
 
 static bool contains(const hlo_contraction_group_t* group, uint32_t dim) {
   for (uint32_t i = 0; i < group->count; ++i) {
@@ -89,10 +89,39 @@ static bool is_row_sum(const hlo_contraction_t* c, uint32_t side) {
   return type->rank && contains(&c->depth[side], type->rank - 1);
 }
 
+// Whether a value is in memory anyway, rather than something that loops would compute on the way.
+static bool is_in_memory(const hlo_value_t* value) {
+  if (!value->def) return true;
+  switch (value->def->op) {
+    case HLO_OP_constant:
+    case HLO_OP_convolution:
+    case HLO_OP_custom_call:
+    case HLO_OP_dot:
+    case HLO_OP_dot_general:
+    case HLO_OP_while: return true;
+    default: return false;
+  }
+}
+
+// Many rows times less than a vector: rows of both are one after the other.
+static bool is_narrow(const hlo_contraction_t* c) {
+  const hlo_type_t* type = hlo_node_operand_type(c->node, 0);
+  return c->batch[0].count == 0 && c->depth[0].count == 1 &&
+         c->depth[0].dims[0] == type->rank - 1 && type->dtype == c->dtype &&
+         (c->dtype == HLO_DTYPE_F32 || c->dtype == HLO_DTYPE_F64) &&
+         hlo_contraction_extent(c, &c->depth[0], 0) <= SHALLOW &&
+         hlo_contraction_extent(c, &c->depth[0], 0) > 1 &&
+         hlo_contraction_extent(c, &c->free[1], 1) <= NARROW &&
+         hlo_contraction_extent(c, &c->free[1], 1) > 1 &&
+         hlo_contraction_extent(c, &c->free[0], 0) >= MANY_ROWS &&
+         is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
+}
+
 bool hlo_contraction_is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
+  if (is_narrow(c)) return false;
   if (depth <= SHALLOW || (rows == 1 && columns == 1)) return true;
   if ((rows == 1 && is_row_sum(c, 1)) || (columns == 1 && is_row_sum(c, 0))) return true;
   return (double)rows * (double)columns * (double)depth <= FEW_PRODUCTS;

@@ -237,6 +237,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
   HLO_TRY(find_inputs(m, kernel->fusion));
+  m->is_narrow = m->depth_extent <= HLO_MATMUL_MAX_NARROW && hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;
   return hlo_ok();
 }
@@ -600,6 +601,8 @@ static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
   m->lanes = lanes;
+  m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m, target);
+  if (m->is_narrow) return hlo_ok();
   make_tiles(m, target);
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m, target));

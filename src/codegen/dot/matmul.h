@@ -31,7 +31,7 @@
 #include "codegen/dot/contraction.h"
 #include "codegen/kernel_impl.h"
 
-enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_PIECES = 24, HLO_MATMUL_MAX_SLIDE = 8 };
+enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_NARROW = 8, HLO_MATMUL_MAX_PIECES = 24, HLO_MATMUL_MAX_SLIDE = 8 };
 
 /// Which steps of a contracting loop are inside of the input, at a step of a loop of the output:
 /// 0 <= first + output step * stride + step * spread < extent.
@@ -129,6 +129,8 @@ struct hlo_matmul {
   int64_t unit_count, units_per_chunk;        // unit: a panel of a block
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
+  bool is_narrow;         // B is smaller than a vector, which has
+  int64_t rows_together;  // so many rows side by side
   size_t scratch_bytes;
 };
 
@@ -200,6 +202,14 @@ hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* co
 /// Whether several at a time.
 bool hlo_matmul_has_vector_groups(const hlo_matmul_t* matmul, uint32_t side, int64_t stride,
                                   uint32_t parts);
+
+/// Whether several rows fit a vector side by side, and what follows the product allows it.
+bool hlo_matmul_choose_narrow(hlo_matmul_t* matmul, const hlo_fusion_t* fusion);
+/// The same once the lanes are known; units and chunks then.
+bool hlo_matmul_finish_narrow(hlo_matmul_t* matmul, const hlo_target_t* target);
+void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
+                            hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                            hlo_vir_value_t* chunk);
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* matmul);
 /// hlo_kernel_prepares().

@@ -431,6 +431,10 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hl
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk) {
+  if (kernel->matmul->is_narrow) {
+    hlo_matmul_emit_narrow(kernel, points, b, addresses, chunk);
+    return;
+  }
   switch (hlo_matmul_phase(kernel->matmul, phase)) {
     case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
     case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, b, addresses, chunk); break;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many rows times a matrix that is smaller than a vector: several rows side by side in one vector,
+// as they lie in memory one after the other (see matmul.h). Rows may not fill a vector. Storing a
+// part of one takes several times as long, so that all of it is stored, and the next one over what
+// is behind the rows; only the last one of a chunk stores no more than its rows.
+#include <string.h>
+
+#include "codegen/dot/matmul_impl.h"
+#include "codegen/elementwise.h"
+
+enum { WORD_BYTES = 8 };
+
+// Rows of which a vector has all elements of A, and another one all of the result.
+static int64_t rows_together(const hlo_matmul_t* m, int64_t lanes) {
+  int64_t width = m->columns.extent > m->depth_extent ? m->columns.extent : m->depth_extent;
+  return lanes / width;
+}
+
+// Whether a member has, for an element of the product, the one of the same number or always the
+// same.
+static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
+  if (node == m->contraction.node || node->op == HLO_OP_constant) return true;
+  const hlo_type_t* type = m->contraction.node->results[0].type;
+  int64_t count = hlo_type_element_count(type);
+  if (node->op == HLO_OP_broadcast_in_dim) {
+    return hlo_type_element_count(hlo_node_operand_type(node, 0)) == 1;
+  }
+  return hlo_elementwise_supports(node) && hlo_type_element_count(node->results[0].type) == count;
+}
+
+bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+  const hlo_matmul_dim_t *rows = &m->rows, *depth = &m->depth[0];
+  if (m->outer_count || m->depth_count != 1 || rows->digit < 0 || m->columns.digit < 0 ||
+      hlo_matmul_output_stride(m, rows->digit) != m->columns.extent || m->group > 1 ||
+      depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
+    return false;
+  }
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (m->operands[side].dtype != m->dtype) return false;
+  }
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    if (!goes_along(m, fusion->nodes[i])) return false;
+  }
+  return m->dtype == HLO_DTYPE_F32 || m->dtype == HLO_DTYPE_F64;
+}
+
+bool hlo_matmul_finish_narrow(hlo_matmul_t* m, const hlo_target_t* target) {
+  m->rows_together = rows_together(m, m->lanes);
+  if (!target->has_masks || m->rows_together < 2) return false;
+  for (uint32_t side = 0; side < 2; ++side) {
+    m->depth[0].strides[side] = m->depth[0].from[side];
+    m->rows.strides[side] = m->rows.from[side];
+    m->columns.strides[side] = m->columns.from[side];
+  }
+  m->panel_width = m->columns.extent;
+  m->block_count = 1;
+  m->unit_count = (m->rows.extent + m->rows_together - 1) / m->rows_together;
+  double bytes =
+      (double)m->rows.extent * (double)(m->depth_extent + m->columns.extent) * m->element_bytes;
+  hlo_tile_work_t work = {.vector_ops = (double)m->unit_count * (double)(2 * m->depth_extent),
+                          .accessed_bytes = bytes,
+                          .distinct_bytes = bytes};
+  int64_t wanted =
+      hlo_tile_chunk_count(&target->tile, hlo_tile_work_ns(&target->tile, &work), false);
+  m->units_per_chunk = (m->unit_count + wanted - 1) / wanted;
+  m->chunk_count = (uint64_t)((m->unit_count + m->units_per_chunk - 1) / m->units_per_chunk);
+  return true;
+}
+
+// ---- vector IR
+
+typedef struct narrow {
+  const hlo_matmul_t* m;
+  const hlo_point_emitter_t* points;
+  hlo_vir_builder_t* b;
+  hlo_vir_value_t* a;
+  hlo_vir_value_t* orders[HLO_MATMUL_MAX_NARROW];   // which element of A's vector a lane takes
+  hlo_vir_value_t* columns[HLO_MATMUL_MAX_NARROW];  // of B, a row of it as often as fits a vector
+} narrow_t;
+
+// Integers by lane: by_row times its row's number plus by_column times its column's, plus `first`.
+static hlo_vir_value_t* numbers(hlo_vir_builder_t* b, const hlo_matmul_t* m, int64_t by_row,
+                                int64_t by_column, int64_t first) {
+  uint8_t bytes[HLO_VIR_MAX_LANES * WORD_BYTES] = {0};
+  for (int64_t i = 0; i < m->rows_together * m->columns.extent; ++i) {
+    int64_t value = first + i / m->columns.extent * by_row + i % m->columns.extent * by_column;
+    memcpy(&bytes[i * m->element_bytes], &value, m->element_bytes);
+  }
+  uint32_t blob = hlo_vir_module_add_blob(b->module, bytes, m->lanes * m->element_bytes);
+  hlo_vir_value_t* address =
+      hlo_vir_emit(b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
+  hlo_vir_type_t type =
+      hlo_vir_type(m->element_bytes == WORD_BYTES ? HLO_VIR_I64 : HLO_VIR_I32, m->lanes);
+  return hlo_vir_emit(b, HLO_VIR_load, type, HLO_VIR_INVARIANT, 0, 1, &address);
+}
+
+// NULL: all of them.
+static hlo_vir_value_t* first_lanes(hlo_vir_builder_t* b, const hlo_matmul_t* m, int64_t count) {
+  if (count == m->lanes) return NULL;
+  hlo_vir_value_t* active = number(b, count);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, m->lanes), 0, 0, 1,
+                      &active);
+}
+
+static void load_columns(narrow_t* n, hlo_vir_value_t* base) {
+  const hlo_matmul_t* m = n->m;
+  hlo_vir_value_t* index = numbers(n->b, m, 0, m->columns.strides[HLO_MATMUL_B], 0);
+  for (int64_t k = 0; k < m->depth_extent; ++k) {
+    hlo_element_address_t address = {
+        .base = base,
+        .offset_bytes = k * m->depth[0].strides[HLO_MATMUL_B] * m->element_bytes,
+        .flags = HLO_VIR_INVARIANT};
+    n->orders[k] = numbers(n->b, m, m->depth_extent, 0, k);
+    n->columns[k] = hlo_elementwise_gather(n->b, m->dtype, m->lanes, &address, index);
+  }
+}
+
+// `count` rows from `row` on, and what is behind them unless `is_last`.
+static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bool is_last) {
+  const hlo_matmul_t* m = n->m;
+  hlo_vir_builder_t* b = n->b;
+  hlo_vir_type_t type =
+      hlo_vir_type(m->dtype == HLO_DTYPE_F32 ? HLO_VIR_F32 : HLO_VIR_F64, m->lanes);
+  hlo_element_address_t address = {
+      .base = plus(b, n->a, times(b, row, m->depth_extent * m->element_bytes)),
+      .mask = is_last ? first_lanes(b, m, count * m->depth_extent) : NULL};
+  hlo_vir_value_t* elements = hlo_elementwise_load(b, m->dtype, m->lanes, &address);
+  hlo_vir_value_t* sum = hlo_vir_const_bits(b, type, 0);
+  for (int64_t k = 0; k < m->depth_extent; ++k) {
+    hlo_vir_value_t* spread[] = {elements, n->orders[k]};
+    hlo_vir_value_t* factor = hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, spread);
+    sum = hlo_vir_ternary(b, HLO_VIR_fma, factor, n->columns[k], sum);
+  }
+  // Rows lie one after the other, so that lanes beyond a row's columns are the next row's.
+  hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
+  digits[m->rows.digit] = row;
+  digits[m->columns.digit] = number(b, 0);
+  hlo_point_t point = {.digits = digits,
+                       .lane_digit = (uint32_t)m->columns.digit,
+                       .lanes = m->lanes,
+                       .value = sum,
+                       .mask = is_last ? first_lanes(b, m, count * m->columns.extent) : NULL};
+  hlo_point_emit(n->points, &point);
+}
+
+void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
+                            hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                            hlo_vir_value_t* chunk) {
+  const hlo_matmul_t* m = kernel->matmul;
+  narrow_t n = {
+      .m = m, .points = points, .b = b, .a = hlo_matmul_source(kernel, HLO_MATMUL_A, b, addresses)};
+  load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, b, addresses));
+  int64_t left = m->rows.extent % m->rows_together, whole = m->unit_count - (left > 0);
+  hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count), *one = number(b, 1);
+  if (chunk) {
+    low = times(b, chunk, m->units_per_chunk);
+    limit = plus(b, low, number(b, m->units_per_chunk));
+  }
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, limit, number(b, whole));
+  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, one);
+  emit_rows(&n, times(b, hlo_vir_begin_for(b, low, last, 1, 0), m->rows_together), m->rows_together,
+            false);
+  hlo_vir_end(b);
+  emit_rows(&n,
+            times(b, hlo_vir_begin_for(b, hlo_vir_index(b, HLO_VIR_imax, low, last), end, 1, 0),
+                  m->rows_together),
+            m->rows_together, true);
+  hlo_vir_end(b);
+  if (!left) return;
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, limit, number(b, whole)));
+  emit_rows(&n, number(b, whole * m->rows_together), left, true);
+  hlo_vir_end(b);
+}
