@@ -74,14 +74,15 @@ void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
 
 // ---- reading and writing
 
+// NULL: no longer known.
 static void learn(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
-  uint32_t* room =
-      hlo_arena_room(values->arena, values->learnt, values->learnt_count, &values->learnt_capacity,
-                     sizeof *room);
+  hlo_entry_change_t* room = hlo_arena_room(values->arena, values->learnt, values->learnt_count,
+                                            &values->learnt_capacity, sizeof *room);
   if (!room) return;
   values->learnt = room;
-  values->learnt[values->learnt_count++] = number;
-  values->registers[number].value = value;
+  hlo_entry_register_t* r = &values->registers[number];
+  values->learnt[values->learnt_count++] = (hlo_entry_change_t){number, r->value};
+  r->value = value;
 }
 
 // The value a var has here.
@@ -147,14 +148,14 @@ void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node,
   for (uint32_t i = 0; opened && i < node->result_count; ++i) {
     uint32_t number;
     if (!opened[i] || !is_register(values->plan, &node->results[i], &number)) continue;
-    values->registers[number].value = NULL;
+    learn(values, number, NULL);
     hlo_entry_values_read(values, number);
     values->registers[number].var = NULL;
   }
 }
 
 static void forget(hlo_entry_values_t* values, hlo_place_t place) {
-  if (place.kind == HLO_PLACE_REGISTER) values->registers[place.index].value = NULL;
+  if (place.kind == HLO_PLACE_REGISTER) learn(values, place.index, NULL);
 }
 
 static void forget_copies(hlo_entry_values_t* values, const hlo_node_t* node) {
@@ -192,6 +193,8 @@ uint32_t hlo_entry_values_begin(const hlo_entry_values_t* values) {
 
 void hlo_entry_values_end(hlo_entry_values_t* values, uint32_t mark) {
   while (values->learnt_count > mark) {
-    values->registers[values->learnt[--values->learnt_count]].value = NULL;
+    const hlo_entry_change_t* change = &values->learnt[--values->learnt_count];
+    hlo_entry_register_t* r = &values->registers[change->number];
+    r->value = r->var ? NULL : change->before;
   }
 }

@@ -4,7 +4,8 @@
 //
 // A register is a plain value wherever one definition reaches its uses. Where several do, in a loop
 // or behind branches, it is open: a var beside it has what it is at run time, and what is known at
-// the current place is forgotten at the end of the block that learnt it.
+// the current place is forgotten at the end of the block that learnt it. A register that is not open
+// has its earlier value again there: the block before another branch may have used it for its own.
 #ifndef HLO_CODEGEN_ENTRY_VALUES_H_
 #define HLO_CODEGEN_ENTRY_VALUES_H_
 
@@ -17,6 +18,12 @@ typedef struct hlo_entry_register {
   hlo_vir_value_t* value;  // what it is here; NULL: what the var is
 } hlo_entry_register_t;
 
+/// A register whose known value changed, and what it was.
+typedef struct hlo_entry_change {
+  uint32_t number;
+  hlo_vir_value_t* before;
+} hlo_entry_change_t;
+
 typedef struct hlo_entry_values {
   const hlo_plan_t* plan;
   const hlo_site_table_t* table;
@@ -25,7 +32,7 @@ typedef struct hlo_entry_values {
   hlo_arena_t* arena;
   hlo_entry_register_t* registers;
   hlo_vir_value_t** arguments;  // by number; NULL: in memory
-  uint32_t* learnt;             // registers whose value changed, in order
+  hlo_entry_change_t* learnt;   // in order
   uint32_t learnt_count, learnt_capacity;
 } hlo_entry_values_t;
 
@@ -44,7 +51,7 @@ bool* hlo_entry_values_open(hlo_entry_values_t* values, const hlo_node_t* node);
 void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node, const bool* opened);
 /// Forgets what steps of a loop change, before its first instruction.
 void hlo_entry_values_enter_loop(hlo_entry_values_t* values, const hlo_node_t* loop);
-/// Around the steps of a block: forgets at its end what was learnt in it.
+/// Around the steps of a block: forgets at its end what was learnt in it, and knows again what was before.
 uint32_t hlo_entry_values_begin(const hlo_entry_values_t* values);
 void hlo_entry_values_end(hlo_entry_values_t* values, uint32_t mark);
 

@@ -216,3 +216,35 @@ func.func @main(%x: tensor<199997xui32>) -> tensor<399994xui32> {
   %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<199997xui32>, tensor<199997xui32>) -> tensor<399994xui32>
   return %0 : tensor<399994xui32>
 }
+// -----
+// A loop in one branch carries a value in its register; the other branch still reads it.
+func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %four = stablehlo.constant dense<4.0> : tensor<f32>
+  %n = stablehlo.add %x, %x : tensor<f32>
+  %r = "stablehlo.case"(%i) ({
+    %l:3 = stablehlo.while(%k = %one, %m = %n, %s = %x) : tensor<f32>, tensor<f32>, tensor<f32>
+    cond {
+      %c = stablehlo.compare LT, %k, %four, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %k1 = stablehlo.add %k, %one : tensor<f32>
+      %s1 = stablehlo.add %s, %m : tensor<f32>
+      stablehlo.return %k1, %m, %s1 : tensor<f32>, tensor<f32>, tensor<f32>
+    }
+    %a = stablehlo.add %l#2, %l#1 : tensor<f32>
+    stablehlo.return %a : tensor<f32>
+  }, {
+    %l:2 = stablehlo.while(%k = %one, %s = %x) : tensor<f32>, tensor<f32>
+    cond {
+      %c = stablehlo.compare LT, %k, %four, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %k1 = stablehlo.add %k, %one : tensor<f32>
+      %s1 = stablehlo.multiply %s, %n : tensor<f32>
+      stablehlo.return %k1, %s1 : tensor<f32>, tensor<f32>
+    }
+    stablehlo.return %l#1 : tensor<f32>
+  }) : (tensor<i32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
