@@ -97,6 +97,24 @@ static value_t* shift_right_arithmetic(builder_t* b, info_t* info, value_t* x, v
 
 // ---- division -----------------------------------------------------------------------------------
 
+// 1 / y or the next number of the type away from zero: a number that the type holds exactly, times
+// this, is not below its quotient, and short of the next integer.
+static double inverse_above(const value_t* y) {
+  const double bottom = hlo_vmath_float_of_bits(y);
+  if (is_f64(y)) {
+    const double inverse = 1 / bottom;
+    return fma(inverse, bottom, -1) < 0 ? nextafter(inverse, copysign(INFINITY, bottom)) : inverse;
+  }
+  const float inverse = 1 / (float)bottom;
+  const bool is_below = (double)inverse * bottom < 1;
+  return (double)(is_below ? nextafterf(inverse, (float)copysign(INFINITY, bottom)) : inverse);
+}
+
+static value_t* quotient_of(builder_t* b, value_t* x, value_t* y) {
+  const bool is_known = y->op == HLO_VIR_const && hlo_vmath_float_of_bits(y) != 0;
+  return is_known ? vmul_k(b, x, inverse_above(y)) : vdiv(b, x, y);
+}
+
 // Quotients of integers that f32 (16 bits) or f64 (32 bits) hold, truncated, are exact: the next
 // integer is further from a fraction than the rounding goes. x / 0 leaves the range: all bits of a
 // signed result are set apart, of an unsigned one come by themselves.
@@ -104,7 +122,8 @@ static value_t* divide_as(builder_t* b, hlo_vir_elem_t elem, bool is_signed_op, 
                           value_t* y) {
   const hlo_vir_opcode_t in = is_signed_op ? HLO_VIR_stof : HLO_VIR_utof;
   const hlo_vir_opcode_t out = is_signed_op ? HLO_VIR_ftos : HLO_VIR_ftou;
-  value_t* quotient = vdiv(b, hlo_vir_convert(b, in, elem, x), hlo_vir_convert(b, in, elem, y));
+  value_t* quotient =
+      quotient_of(b, hlo_vir_convert(b, in, elem, x), hlo_vir_convert(b, in, elem, y));
   quotient = hlo_vir_convert(b, out, HLO_VIR_I32, quotient);
   if (!is_signed_op) return quotient;
   value_t* is_zero = vscmp_k(b, HLO_VIR_EQ, y, 0);
@@ -149,8 +168,52 @@ static value_t* divide_unsigned_wide(builder_t* b, value_t* x, value_t* y) {
   return vselect(b, is_zero, viconst(b, y, -1), quotient);
 }
 
+// Numbers of 64 bits that f64 holds, as the low bits of 1.5 2^52; others, where there are any, lane
+// by lane.
+static value_t* divide_wide(builder_t* b, bool s, value_t* x, value_t* y) {
+  enum { BITS = 51 };
+  const vector_fn_t divide_lane = s ? divide_signed_wide : divide_unsigned_wide;
+  if (x->type.lanes == 1) return divide_lane(b, x, y);
+  const int64_t bias = s ? (int64_t)1 << BITS : 0;
+  value_t* high = vlshr_k(b, vor(b, viadd_k(b, x, bias), viadd_k(b, y, bias)), s ? BITS + 1 : BITS);
+  value_t* is_large = vscmp_k(b, HLO_VIR_NE, high, 0);
+  value_t* holder = hlo_vir_const_float(b, with_elem(x, HLO_VIR_F64), 0x1.8p52);
+  value_t* top = vsub(b, vof_bits(b, viadd(b, x, vbits(b, holder))), holder);
+  value_t* bottom = vsub(b, vof_bits(b, viadd(b, y, vbits(b, holder))), holder);
+  value_t* quotient = vround(b, quotient_of(b, top, bottom), HLO_VIR_TOWARD_ZERO);
+  quotient = visub(b, vbits(b, vadd(b, quotient, holder)), vbits(b, holder));
+  quotient = vselect(b, vscmp_k(b, HLO_VIR_EQ, y, 0), viconst(b, y, -1), quotient);
+  value_t* result = hlo_vir_var(b, quotient);
+  hlo_vir_begin_if(b, vany(b, is_large));
+  value_t *here_x = hlo_vir_var(b, x), *here_y = hlo_vir_var(b, y);  // keep what follows inside
+  hlo_vir_set(b, result, hlo_vmath_in_parts(b, divide_lane, here_x, here_y, x->type.lanes));
+  hlo_vir_end(b);
+  return result;
+}
+
+// k where y is 2^k in all lanes, -1 where that is not known.
+static int known_power_of_two(const value_t* y) {
+  const unsigned bits = hlo_vir_elem_bits((hlo_vir_elem_t)y->type.elem);
+  const uint64_t value = (uint64_t)y->imm & (bits == 64 ? ~0ull : (1ull << bits) - 1);
+  const bool is_power = y->op == HLO_VIR_const && value && (value & (value - 1)) == 0;
+  return is_power ? __builtin_ctzll(value) : -1;
+}
+
+// Toward zero: negative numbers get 2^power - 1 more before the shift.
+static value_t* divide_by_power(builder_t* b, info_t* info, value_t* x, int power) {
+  if (power == 0) return x;
+  if (!is_signed(info)) return vlshr_k(b, x, power);
+  const int bits = (int)hlo_vir_elem_bits((hlo_vir_elem_t)x->type.elem);
+  value_t* more = vlshr_k(b, vashr_k(b, x, bits - 1), bits - power);
+  return vashr_k(b, viadd(b, x, more), power);
+}
+
 static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
   const bool s = is_signed(info);
+  const int power = known_power_of_two(y);
+  if (power >= 0 && !(s && power == (int)hlo_vir_elem_bits((hlo_vir_elem_t)y->type.elem) - 1)) {
+    return divide_by_power(b, info, x, power);
+  }
   switch (x->type.elem) {
     case HLO_VIR_I8:
       return hlo_vmath_in_parts(b, s ? divide_signed_narrow : divide_unsigned_narrow, x, y, 4);
@@ -158,9 +221,7 @@ static value_t* divide(builder_t* b, info_t* info, value_t* x, value_t* y) {
       return hlo_vmath_in_parts(b, s ? divide_signed_narrow : divide_unsigned_narrow, x, y, 2);
     case HLO_VIR_I32:
       return hlo_vmath_in_parts(b, s ? divide_signed_words : divide_unsigned_words, x, y, 2);
-    default:
-      return hlo_vmath_in_parts(b, s ? divide_signed_wide : divide_unsigned_wide, x, y,
-                                x->type.lanes);
+    default: return divide_wide(b, s, x, y);
   }
 }
 

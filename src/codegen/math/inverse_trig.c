@@ -80,6 +80,9 @@ static value_t* mirror(builder_t* b, value_t* angle, value_t* x) {
 }
 
 value_t* hlo_vmath_atan2(builder_t* b, value_t* y, value_t* x) {
+  if (x->op == HLO_VIR_const && hlo_vmath_float_of_bits(x) == 1) {
+    return hlo_vmath_chlo_atan(b, y, NULL);
+  }
   value_t* one = vconst(b, x, 1);
   value_t *up = vabs(b, y), *right = vabs(b, x);
   // Points at infinity and zero stand for others at the same angle.

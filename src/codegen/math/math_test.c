@@ -77,10 +77,53 @@ static void exact_ops_match_the_reference(void** state) {
   }
 }
 
+// ---- quotients by what is known -----------------------------------------------------------------
+
+static hlo_vir_value_t* known_divisor_body(hlo_vir_builder_t* b, const void* context,
+                                           hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  const op_case_t* c = context;
+  uint64_t bits = 0;
+  (void)y;
+  memcpy(&bits, y_data, hlo_dtype_size_bytes(c->dtype));
+  return hlo_vmath_emit(b, c->op, c->dtype, x, hlo_vir_const_bits(b, x->type, bits));
+}
+
+static void check_known_divisor(hlo_op_t op, hlo_dtype_t dtype, uint32_t vector_bytes) {
+  const op_case_t c = {op, dtype};
+  const kernel_t kernel = {dtype, dtype, known_divisor_body, &c};
+  hlo_ref_loop(op, dtype)((const void*[]){x_data, y_data}, want_data, COUNT);
+  run(&kernel, vector_bytes, x_data, y_data, out_data);
+  assert_same(hlo_op_info(op)->name, dtype, x_data, dtype, out_data, want_data);
+}
+
+// By powers of two, by others, by zero, by what overflows.
+static void integers_are_divided_by_constants(void** state) {
+  (void)state;
+  static const int64_t divisors[] = {
+      0,         1,         2,          3,          7,         8,        100,   127,
+      -1,        -2,        -7,         -128,       1000,      32767,    65535, -32768,
+      INT32_MAX, INT32_MIN, UINT32_MAX, 1000000007, INT64_MIN, INT64_MAX};
+  for (int dtype = 0; dtype < HLO_DTYPE_COUNT; ++dtype) {
+    if (!hlo_vmath_has(HLO_OP_divide, (hlo_dtype_t)dtype) ||
+        !hlo_dtype_is_integer((hlo_dtype_t)dtype))
+      continue;
+    fill((hlo_dtype_t)dtype, 3, x_data);
+    for (size_t i = 0; i < sizeof divisors / sizeof *divisors; ++i) {
+      for (size_t k = 0; k < COUNT; ++k) {
+        hlo_dtype_store_int64((hlo_dtype_t)dtype,
+                              y_data + k * hlo_dtype_size_bytes((hlo_dtype_t)dtype), divisors[i]);
+      }
+      check_known_divisor(HLO_OP_divide, (hlo_dtype_t)dtype, widths[(i + (size_t)dtype) % 4]);
+      check_known_divisor(HLO_OP_remainder, (hlo_dtype_t)dtype, widths[i % 4]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions_are_exact),
       cmocka_unit_test(exact_ops_match_the_reference),
+      cmocka_unit_test(integers_are_divided_by_constants),
   };
   return cmocka_run_group_tests(tests, find_targets, NULL);
 }
