@@ -112,6 +112,11 @@ static int64_t phase_taps(const convolution_t* c, uint32_t s) {
   return (taps + c->lhs_dilation[s] - 1) / c->lhs_dilation[s];
 }
 
+// Whether some phases have fewer places than others, which loops leave out then.
+static bool is_uneven(const convolution_t* c, uint32_t s) {
+  return phase_taps(c, s) > 1 && c->rhs->dims[c->rhs_space[s]] % c->lhs_dilation[s] != 0;
+}
+
 static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
   return c->low[s] - floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
 }
@@ -256,6 +261,7 @@ static void add_phases(const convolution_t* c, const strides_t* strides, uint32_
   hlo_matmul_add_loop(list, 0,
                       (hlo_matmul_dim_t){.extent = dilation,
                                          .from = {0, -tap},
+                                         .window = is_uneven(c, s) ? s + 1 : 0,
                                          .wrap_at = phase_of_low(c, s) + 1,
                                          .wrap = {step, dilation * tap}});
 }
@@ -307,7 +313,18 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
       extent = phase_taps(c, s);
       if (tap < 0) *first_of_rhs -= (extent * dilation - 1) * tap;
       *first_of_rhs += phase_of_low(c, s) * tap;
-      dims[count++] = (hlo_matmul_dim_t){.extent = extent, .from = {step, dilation * tap}};
+      dims[count] = (hlo_matmul_dim_t){.extent = extent, .from = {step, dilation * tap}};
+      if (is_uneven(c, s)) {
+        dims[count].window = s + 1;
+        dims[count].limit = (hlo_matmul_limit_t){.is_used = true,
+                                                 .first = phase_of_low(c, s),
+                                                 .stride = -1,
+                                                 .spread = dilation,
+                                                 .extent = c->rhs->dims[c->rhs_space[s]],
+                                                 .wrap_at = phase_of_low(c, s) + 1,
+                                                 .wrap = dilation};
+      }
+      ++count;
       continue;
     }
     if (tap < 0) *first_of_rhs -= (extent - 1) * tap;

@@ -33,12 +33,13 @@
 
 enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_NARROW = 8, HLO_MATMUL_MAX_PIECES = 24, HLO_MATMUL_MAX_SLIDE = 8 };
 
-/// Which steps of a contracting loop are inside of the input, at a step of a loop of the output:
-/// 0 <= first + output step * stride + step * spread < extent.
+/// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop of
+/// the output: 0 <= first + output step * stride + step * spread < extent.
 typedef struct hlo_matmul_limit {
   bool is_used;
   int32_t digit;  // of the output
   int64_t first, stride, spread, extent;
+  int64_t wrap_at, wrap;  // from that output step on it is `wrap` further; 0: never
 } hlo_matmul_limit_t;
 
 /// A loop: its extent, the elements that a step moves each operand by, in place (`from`) and where
@@ -49,7 +50,7 @@ typedef struct hlo_matmul_dim {
   int32_t digit;    // of the output; -1: none
   int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
   int64_t wrap[2];
-  uint32_t window;  // of a convolution, whose places may be outside of the input; 0: none
+  uint32_t window;  // of a convolution, loops that a limit connects; 0: none
   hlo_matmul_limit_t limit;
 } hlo_matmul_dim_t;
 

@@ -336,7 +336,11 @@ static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
 static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t* limit,
                                    int64_t bound) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t* at = times(b, p->digits[limit->digit], limit->stride);
+  hlo_vir_value_t *digit = p->digits[limit->digit], *at = times(b, digit, limit->stride);
+  if (limit->wrap_at) {
+    hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, digit, number(b, limit->wrap_at));
+    at = plus(b, at, times(b, is_wrapped, limit->wrap));
+  }
   hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, number(b, bound - limit->first), at);
   way = hlo_vir_index(b, HLO_VIR_imax, way, number(b, 0));
   if (limit->spread == 1) return way;
