@@ -8,7 +8,7 @@
 
 enum { REGION_DEPTH_LIMIT = 128 };
 static const char PASSES[] =
-    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,fold,dce,"
+    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,slice_windows,fold,dce,"
     "canonicalize,cse,dce";
 
 typedef struct refusal {

@@ -73,3 +73,13 @@ func.func @main(%a: tensor<1x9x300x3xf32>, %b: tensor<7x7x3x64xf32>) -> tensor<1
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[3, 3], [3, 3]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x9x300x3xf32>, tensor<7x7x3x64xf32>) -> tensor<1x5x150x64xf32>
   return %0 : tensor<1x5x150x64xf32>
 }
+// -----
+func.func @main(%a: tensor<2x9x10x16xf32>, %b: tensor<3x3x16x20xf32>) -> tensor<2x19x19x20xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[2, 2], [1, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x16xf32>, tensor<3x3x16x20xf32>) -> tensor<2x19x19x20xf32>
+  return %0 : tensor<2x19x19x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x20x8xbf16>, %b: tensor<5x8x20xbf16>) -> tensor<2x58x20xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]], lhs_dilate = [3], reverse = [true]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x20x8xbf16>, tensor<5x8x20xbf16>) -> tensor<2x58x20xbf16>
+  return %0 : tensor<2x58x20xbf16>
+}

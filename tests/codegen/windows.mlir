@@ -1,4 +1,4 @@
-// Gradients of poolings: windows apart, side by side and overlapping, several comparisons and types.
+// Gradients of poolings, and poolings along the innermost dimension: windows apart, side by side and overlapping, several comparisons and types.
 func.func @main(%a: tensor<2x8x10x20xf32>, %g: tensor<2x4x5x20xf32>) -> tensor<2x8x10x20xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
@@ -123,4 +123,64 @@ func.func @main(%a: tensor<4x9x20xf64>, %g: tensor<4x3x20xf64>) -> tensor<4x9x20
       stablehlo.return %1 : tensor<f64>
     }) : (tensor<4x9x20xf64>, tensor<4x3x20xf64>, tensor<f64>) -> tensor<4x9x20xf64>
   return %0 : tensor<4x9x20xf64>
+}
+// -----
+func.func @main(%a: tensor<2x3x17x40xf32>) -> tensor<2x3x8x20xf32> {
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1, 3, 3>, window_strides = array<i64: 1, 1, 2, 2>, window_dilations = array<i64: 1, 1, 1, 1>, padding = dense<[[0, 0], [0, 0], [0, 1], [0, 1]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.maximum %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x3x17x40xf32>, tensor<f32>) -> tensor<2x3x8x20xf32>
+  return %0 : tensor<2x3x8x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x3x17x40xf32>) -> tensor<2x3x8x20xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>, window_dilations = array<i64: 1, 1, 1, 1>, padding = dense<[[0, 0], [0, 0], [0, 0], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x3x17x40xf32>, tensor<f32>) -> tensor<2x3x8x20xf32>
+  return %0 : tensor<2x3x8x20xf32>
+}
+// -----
+func.func @main(%a: tensor<3x50xf32>) -> tensor<3x46xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 5>, window_strides = array<i64: 1, 1>, window_dilations = array<i64: 1, 2>, padding = dense<[[0, 0], [2, 2]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<3x50xf32>, tensor<f32>) -> tensor<3x46xf32>
+  return %0 : tensor<3x46xf32>
+}
+// -----
+func.func @main(%a: tensor<3x9x50xbf16>) -> tensor<3x9x13xbf16> {
+  %z = stablehlo.constant dense<50.0> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 3, 3>, window_strides = array<i64: 1, 1, 4>, window_dilations = array<i64: 1, 1, 1>, padding = dense<[[0, 0], [1, 1], [1, 1]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.minimum %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<3x9x50xbf16>, tensor<bf16>) -> tensor<3x9x13xbf16>
+  return %0 : tensor<3x9x13xbf16>
+}
+// -----
+func.func @main(%a: tensor<3x9x50xi32>) -> tensor<3x4x45xi32> {
+  %z = stablehlo.constant dense<3> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 2, 3>, window_strides = array<i64: 1, 2, 1>, window_dilations = array<i64: 1, 1, 1>, padding = dense<[[0, 0], [0, 0], [-1, -2]]> : tensor<3x2xi64>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.add %x, %y : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) : (tensor<3x9x50xi32>, tensor<i32>) -> tensor<3x4x45xi32>
+  return %0 : tensor<3x4x45xi32>
+}
+// -----
+func.func @main(%a: tensor<70xf64>) -> tensor<23xf64> {
+  %z = stablehlo.constant dense<-1.0e30> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 4>, window_strides = array<i64: 3>, window_dilations = array<i64: 1>, padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.maximum %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<70xf64>, tensor<f64>) -> tensor<23xf64>
+  return %0 : tensor<23xf64>
 }

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass slice_windows: windows in forms that vectors suit. A reduce_window along the innermost
+// dimension becomes ops of strided slices, for maxima and minima of other dimensions first. A
+// transposed convolution whose output ends between two multiples of its stride is computed up to
+// the next one and sliced, since only then the zeros between the input's elements are left out.
+#include "ir/clone.h"
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/passes.h"
+
+enum { MAX_RANK = 16, PLACES_MAX = 16, ATTRS_MAX = 24 };
+static const int64_t ELEMENTS_MAX = INT64_MAX / 64;
+
+static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
+  uint32_t count;
+  const int64_t* list = hlo_node_attr_ints(node, id, &count);
+  return list && i < count ? list[i] : fallback;
+}
+
+static hlo_value_t* make_slice(hlo_node_t* place, hlo_value_t* value, const hlo_type_t* type,
+                               const int64_t* first, const int64_t* steps) {
+  hlo_module_t* module = place->parent->module;
+  int64_t end[MAX_RANK];
+  for (uint32_t d = 0; d < type->rank; ++d) end[d] = first[d] + (type->dims[d] - 1) * steps[d] + 1;
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_start_indices, hlo_attr_ints(module, type->rank, first)},
+      {HLO_ATTR_limit_indices, hlo_attr_ints(module, type->rank, end)},
+      {HLO_ATTR_strides, hlo_attr_ints(module, type->rank, steps)},
+  };
+  return value ? hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs) : NULL;
+}
+
+// ---- windows along the innermost dimension ------------------------------------------------------
+
+typedef struct windows {
+  hlo_node_t* node;
+  hlo_value_t *input, *init;
+  uint32_t rank;
+  hlo_op_t op;
+  int64_t sizes[MAX_RANK], strides[MAX_RANK], dilations[MAX_RANK], low[MAX_RANK], high[MAX_RANK];
+} windows_t;
+
+// The body: one op of both arguments in order that takes the same result whatever stands between.
+static bool read_body(windows_t* w) {
+  const hlo_region_t* body = w->node->regions[0];
+  const hlo_node_t* op = body->first;
+  if (!op || !op->next || op->next->next || body->arg_count != 2 || op->operand_count != 2 ||
+      hlo_node_operand(op, 0) != body->args[0] || hlo_node_operand(op, 1) != body->args[1] ||
+      op->next->operand_count != 1 || hlo_node_operand(op->next, 0) != &op->results[0]) {
+    return false;
+  }
+  hlo_dtype_t dtype = w->input->type->dtype;
+  w->op = op->op;
+  switch (op->op) {
+    case HLO_OP_maximum:
+    case HLO_OP_minimum: return true;
+    // Sums of narrow floats are rounded once, at their end.
+    case HLO_OP_add:
+    case HLO_OP_multiply:
+      return !hlo_dtype_is_float(dtype) || hlo_dtype_size_bytes(dtype) >= sizeof(float);
+    default: return false;
+  }
+}
+
+static bool is_in_parts(const windows_t* w) {
+  return w->op == HLO_OP_maximum || w->op == HLO_OP_minimum;
+}
+
+static bool read_sizes(windows_t* w) {
+  const hlo_type_t *type = w->input->type, *result = w->node->results[0].type;
+  uint32_t last = w->rank - 1;
+  int64_t outer = 1;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    w->sizes[d] = item(w->node, HLO_ATTR_window_dimensions, d, 1);
+    w->strides[d] = item(w->node, HLO_ATTR_window_strides, d, 1);
+    w->dilations[d] = item(w->node, HLO_ATTR_window_dilations, d, 1);
+    w->low[d] = item(w->node, HLO_ATTR_padding, 2 * d, 0);
+    w->high[d] = item(w->node, HLO_ATTR_padding, 2 * d + 1, 0);
+    if (w->sizes[d] < 1 || w->sizes[d] > PLACES_MAX || w->sizes[d] > type->dims[d] ||
+        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1) {
+      return false;
+    }
+    if (d < last) outer *= w->sizes[d];
+    if (outer > PLACES_MAX) return false;
+  }
+  // As long as the dimension: running sums, which have better ways.
+  return w->sizes[last] > 1 && w->sizes[last] < type->dims[last] && result->dims[last] > 1 &&
+         (is_in_parts(w) || outer * w->sizes[last] <= PLACES_MAX);
+}
+
+static bool read_windows(hlo_node_t* node, windows_t* w) {
+  if (node->op != HLO_OP_reduce_window || node->extra || node->operand_count != 2) return false;
+  *w = (windows_t){
+      .node = node, .input = hlo_node_operand(node, 0), .init = hlo_node_operand(node, 1)};
+  const hlo_type_t* type = w->input->type;
+  w->rank = type->rank;
+  return w->rank > 0 && w->rank <= MAX_RANK && hlo_type_is_plain(type) &&
+         hlo_type_is_plain(node->results[0].type) && node->results[0].type->dtype == type->dtype &&
+         w->init->type->dtype == type->dtype && hlo_type_element_count(type) < ELEMENTS_MAX &&
+         read_body(w) && read_sizes(w);
+}
+
+static hlo_value_t* make_pad(const windows_t* w, hlo_value_t* value, uint32_t from, uint32_t end) {
+  hlo_module_t* module = w->node->parent->module;
+  int64_t low[MAX_RANK] = {0}, high[MAX_RANK] = {0}, zeros[MAX_RANK] = {0}, dims[MAX_RANK];
+  bool is_padded = false;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    bool is_here = d >= from && d < end;
+    low[d] = is_here ? w->low[d] : 0;
+    high[d] = is_here ? w->high[d] : 0;
+    dims[d] = value->type->dims[d] + low[d] + high[d];
+    is_padded |= low[d] || high[d];
+  }
+  if (!is_padded) return value;
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_edge_padding_low, hlo_attr_ints(module, w->rank, low)},
+      {HLO_ATTR_edge_padding_high, hlo_attr_ints(module, w->rank, high)},
+      {HLO_ATTR_interior_padding, hlo_attr_ints(module, w->rank, zeros)},
+  };
+  return hlo_build_node(w->node, HLO_OP_pad,
+                        hlo_type_tensor(module, value->type->dtype, w->rank, dims), 2,
+                        (hlo_value_t*[]){value, w->init}, 3, attrs);
+}
+
+// The windows along dimensions from <= d < end: all of their places in order.
+static hlo_value_t* reduce_along(const windows_t* w, hlo_value_t* value, uint32_t from,
+                                 uint32_t end) {
+  hlo_module_t* module = w->node->parent->module;
+  hlo_value_t* padded = make_pad(w, value, from, end);
+  int64_t dims[MAX_RANK], steps[MAX_RANK], at[MAX_RANK] = {0}, places = 1;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    bool is_here = d >= from && d < end;
+    dims[d] = is_here ? w->node->results[0].type->dims[d] : value->type->dims[d];
+    steps[d] = is_here ? w->strides[d] : 1;
+    if (is_here) places *= w->sizes[d];
+  }
+  const hlo_type_t* type = hlo_type_tensor(module, value->type->dtype, w->rank, dims);
+  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
+  hlo_value_t* sum = hlo_build_node(w->node, HLO_OP_broadcast_in_dim, type, 1,
+                                    (hlo_value_t*[]){w->init}, 1, &attr);
+  for (int64_t n = 0; n < places && sum; ++n) {
+    int64_t rest = n;
+    for (uint32_t d = end; d-- > from;) {
+      at[d] = rest % w->sizes[d] * w->dilations[d];
+      rest /= w->sizes[d];
+    }
+    hlo_value_t* terms[] = {sum, make_slice(w->node, padded, type, at, steps)};
+    sum = terms[1] ? hlo_build_node(w->node, w->op, type, 2, terms, 0, NULL) : NULL;
+  }
+  return sum;
+}
+
+// NULL when memory is out, which the module says.
+static hlo_value_t* make_slices(const windows_t* w) {
+  uint32_t last = w->rank - 1;
+  int64_t outer = 1;
+  for (uint32_t d = 0; d < last; ++d) outer *= w->sizes[d] * w->strides[d];
+  if (!is_in_parts(w) || outer == 1) return reduce_along(w, w->input, 0, w->rank);
+  hlo_value_t* rows = reduce_along(w, w->input, 0, last);
+  if (!rows) return NULL;
+  // Each is used by several windows: they are computed once.
+  rows = hlo_build_node(w->node, HLO_OP_optimization_barrier, rows->type, 1, &rows, 0, NULL);
+  return rows ? reduce_along(w, rows, last, w->rank) : NULL;
+}
+
+// ---- transposed convolutions --------------------------------------------------------------------
+
+// How many places an output lacks to whole phases in a spatial dimension.
+static int64_t lacking(const hlo_node_t* node, uint32_t s) {
+  const hlo_type_t* type = node->results[0].type;
+  int64_t dilation = item(node, HLO_ATTR_lhs_dilation, s, 1);
+  int64_t dim = item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
+  if (dilation <= 1 || item(node, HLO_ATTR_window_strides, s, 1) != 1 ||
+      item(node, HLO_ATTR_rhs_dilation, s, 1) != 1 || dim + 1 >= type->rank ||
+      type->dims[dim] < dilation) {
+    return 0;
+  }
+  return (dilation - type->dims[dim] % dilation) % dilation;
+}
+
+static hlo_value_t* make_phases(hlo_node_t* node) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_op_info_t* info = hlo_op_info(node->op);
+  const hlo_type_t* type = node->results[0].type;
+  int64_t padding[2 * MAX_RANK], dims[MAX_RANK], zeros[MAX_RANK] = {0}, ones[MAX_RANK];
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    dims[d] = type->dims[d];
+    ones[d] = 1;
+  }
+  for (uint32_t s = 0; s + 2 < type->rank; ++s) {
+    int64_t more = lacking(node, s);
+    padding[2 * s] = item(node, HLO_ATTR_padding, 2 * s, 0);
+    padding[2 * s + 1] = item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;
+    dims[item(node, HLO_ATTR_output_spatial_dimensions, s, 0)] += more;
+  }
+  hlo_named_attr_t attrs[ATTRS_MAX];
+  uint32_t count = 0;
+  attrs[count++] =
+      (hlo_named_attr_t){HLO_ATTR_padding, hlo_attr_matrix(module, type->rank - 2, 2, padding)};
+  for (uint32_t i = 0; i < info->attr_count && count < ATTRS_MAX; ++i) {
+    if (!node->attrs[i] || info->attrs[i].id == HLO_ATTR_padding) continue;
+    attrs[count++] = (hlo_named_attr_t){info->attrs[i].id, node->attrs[i]};
+  }
+  hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
+  hlo_value_t* whole = hlo_build_node(node, HLO_OP_convolution,
+                                      hlo_type_tensor(module, type->dtype, type->rank, dims), 2,
+                                      operands, count, attrs);
+  return make_slice(node, whole, type, zeros, ones);
+}
+
+static bool is_cut_convolution(const hlo_node_t* node) {
+  if (node->op != HLO_OP_convolution || node->extra) return false;
+  const hlo_type_t* type = node->results[0].type;
+  if (type->rank > MAX_RANK || !hlo_type_is_plain(type) ||
+      !hlo_type_is_plain(hlo_node_operand_type(node, 0)) ||
+      !hlo_type_is_plain(hlo_node_operand_type(node, 1)) ||
+      hlo_type_element_count(type) >= ELEMENTS_MAX) {
+    return false;
+  }
+  for (uint32_t s = 0; s + 2 < type->rank; ++s) {
+    if (lacking(node, s)) return true;
+  }
+  return false;
+}
+
+// -------------------------------------------------------------------------------------------------
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  hlo_pass_ctx_t* ctx = context;
+  windows_t windows;
+  bool is_reduction = read_windows(node, &windows);
+  if (!is_reduction && !is_cut_convolution(node)) return hlo_ok();
+  hlo_value_t* result = is_reduction ? make_slices(&windows) : make_phases(node);
+  if (!result) return hlo_module_status(node->parent->module);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  ++ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_slice_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
