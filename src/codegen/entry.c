@@ -6,6 +6,7 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/entry_values.h"
+#include "codegen/split.h"
 #include "codegen/vir/guard.h"
 #include "interp/node_call.h"
 
@@ -427,7 +428,7 @@ static void emit_site(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node
   }
   if (hlo_node_call_may_wait(node)) {
     emit_start(b, hlo_site_number(node));
-    emit_done(b, hlo_site_number(node));
+    if (!hlo_split_end(node)) emit_done(b, hlo_site_number(node));
   } else {
     call_site(b, hlo_site_number(node));
   }
@@ -534,7 +535,9 @@ static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step
   emit_copies(entry, b, node);
   switch (step->kind) {
     case HLO_STEP_FUSION: emit_fusion(entry, b, step->fusion); break;
-    case HLO_STEP_VIEW: break;
+    case HLO_STEP_VIEW:
+      if (hlo_split_begin(node)) emit_done(b, hlo_site_number(hlo_split_begin(node)));
+      break;
     case HLO_STEP_SITE: emit_site(entry, b, node); break;
     case HLO_STEP_CONTROL: emit_control(entry, b, node); break;
   }

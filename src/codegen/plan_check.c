@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "codegen/plan.h"
+#include "codegen/split.h"
 #include "ir/captures.h"
 #include "interp/node_call.h"
 
@@ -321,6 +322,12 @@ static hlo_status_t run_view(check_t* check, const hlo_node_t* node) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
     HLO_TRY(read_value(check, node, operand, i));
     HLO_TRY(hand_over(check, node, &node->results[i], check->tokens[operand->index], i));
+  }
+  const hlo_node_t* begun = hlo_split_begin(node);
+  for (uint32_t i = 0; begun && i < begun->operand_count; ++i) {
+    if (!holds(check, hlo_node_operand(begun, i), hlo_plan_operand_place(check->plan, begun, i))) {
+      return fault(check, begun, "before its end something else is in the place of operand", i);
+    }
   }
   return hlo_ok();
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/plan_impl.h"
+#include "codegen/split.h"
 #include "ir/donation.h"
 
 // ---- positions
@@ -111,6 +112,8 @@ static void scan_fusion(hlo_planner_t* planner, const hlo_step_t* step, uint32_t
 
 static hlo_status_t scan_node(hlo_planner_t* planner, const hlo_node_t* node, uint32_t position) {
   use_operands(planner, node, position);
+  const hlo_node_t* begun = hlo_split_begin(node);
+  if (begun) use_operands(planner, begun, position);  // read until it is waited for
   uint32_t count = 0;
   const hlo_value_t** captures = NULL;
   HLO_TRY(hlo_node_captures(node, planner->arena, &count, &captures));

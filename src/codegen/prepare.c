@@ -2,6 +2,7 @@
 // Modules on their way into code generation (see prepare.h).
 #include "codegen/prepare.h"
 
+#include "codegen/split.h"
 #include "interp/custom_call.h"
 #include "ir/clone.h"
 #include "passes/runner.h"
@@ -166,6 +167,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
   hlo_status_t status = hlo_passes_run(copy, PASSES, NULL);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
+  if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
     hlo_strbuf_puts(out_refusal, hlo_status_message(status));
     refusal.cause = "";

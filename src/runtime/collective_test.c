@@ -94,6 +94,44 @@ static const program_t kPrograms[] = {
      "type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 0], [2, 5]]> "
      ": tensor<3x2xi64>} : (!stablehlo.token) -> ($X, !stablehlo.token)\n"
      "  return %r#0 : $X\n}\n"},
+    // Begun together, waited for one after the other, with other work and a loop in between.
+    {"asynchronous pairs", HEAD
+     "($X, $X) {\n  %0 = stablehlo.add %x, %x : $X\n"
+     "  %f = \"stablehlo.async_start\"(%0) ({\n ^bb0(%arg: $X):\n" SUM(
+         "%r", "%arg",
+         "$G") "    stablehlo.return %r : $X\n  }) : ($X) -> !stablehlo.future<$X>\n"
+               "  %g = \"stablehlo.async_start\"(%x) ({\n ^bb0(%arg: $X):\n    %r = "
+               "\"stablehlo.collective_permute\"(%arg) {source_target_pairs = dense<[[0, 7], [7, "
+               "1]]> : "
+               "tensor<2x2xi64>} : ($X) -> $X\n    stablehlo.return %r : $X\n"
+               "  }) : ($X) -> !stablehlo.future<$X>\n"
+               "  %n = stablehlo.constant dense<3> : tensor<i32>\n"
+               "  %i0 = stablehlo.constant dense<0> : tensor<i32>\n"
+               "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+               "  %w:2 = stablehlo.while(%v = %x, %i = %i0) : $X, tensor<i32>\n   cond {\n"
+               "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+               "    stablehlo.return %c : tensor<i1>\n  } do {\n" SUM(
+                   "%p", "%v",
+                   "$H") "    %q = stablehlo.subtract %p, %v : $X\n    %j = stablehlo.add %i, %one "
+                         ": tensor<i32>\n"
+                         "    stablehlo.return %q, %j : $X, tensor<i32>\n  }\n"
+                         "  %1 = \"stablehlo.async_done\"(%f) : (!stablehlo.future<$X>) -> $X\n"
+                         "  %2 = stablehlo.add %1, %w#0 : $X\n"
+                         "  %3 = \"stablehlo.async_done\"(%g) : (!stablehlo.future<$X>) -> $X\n"
+                         "  return %2, %3 : $X, $X\n}\n"},
+    // Small ones that need not wait for each other, and one that reads what another gives.
+    {"many sums",
+     HEAD "($X, $X, $X) {\n" SUM("%0", "%x", "$G") "  %1 = stablehlo.multiply %x, %x : $X\n" SUM(
+         "%2", "%1",
+         "$H") "  %3 = stablehlo.add %1, %x : $X\n" SUM("%4", "%3",
+                                                        "$G") "  %5 = stablehlo.add %2, %4 : "
+                                                              "$X\n" SUM("%6", "%5", "$G")
+                                                                  SUM("%7", "%1",
+                                                                      "$H") "  %8 = "
+                                                                            "stablehlo.subtract "
+                                                                            "%0, %7 : $X\n  return "
+                                                                            "%6, %8, %1 : $X, $X, "
+                                                                            "$X\n}\n"},
     {"a loop",
      HEAD "($X, tensor<i32>) {\n  %n = stablehlo.constant dense<5> : tensor<i32>\n"
           "  %i0 = stablehlo.constant dense<0> : tensor<i32>\n"
@@ -250,10 +288,12 @@ static void append_result(hlo_buffer_t* buffer, size_t size_bytes, bytes_t* out)
   out->size_bytes += size_bytes;
 }
 
-// All results of all devices, one after the other.
-static bytes_t launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype) {
-  const hlo_executable_t* executable = hlo_loaded_executable(loaded);
-  hlo_buffer_t *arguments[DEVICES][1], *results[DEVICES][4] = {0};
+typedef hlo_buffer_t* results_t[DEVICES][4];
+
+// Arguments are let go as soon as they are handed over.
+static void launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype,
+                   results_t results) {
+  hlo_buffer_t* arguments[DEVICES][1];
   hlo_buffer_t* const* argument_rows[DEVICES];
   hlo_buffer_t** result_rows[DEVICES];
   for (uint32_t d = 0; d < DEVICES; ++d) {
@@ -265,13 +305,20 @@ static bytes_t launch(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dt
                                                    .arguments = argument_rows,
                                                    .argument_count = 1,
                                                    .out_results = result_rows}));
+  for (uint32_t d = 0; d < DEVICES; ++d) hlo_buffer_release(arguments[d][0]);
+}
+
+// All results of all devices, one after the other.
+static bytes_t run(hlo_client_t* client, hlo_loaded_t* loaded, hlo_dtype_t dtype) {
+  const hlo_executable_t* executable = hlo_loaded_executable(loaded);
+  results_t results = {0};
   bytes_t all = {0};
+  launch(client, loaded, dtype, results);
   for (uint32_t d = 0; d < DEVICES; ++d) {
     for (uint32_t r = 0; r < executable->result_count; ++r) {
       append_result(results[d][r], executable->results[r].size_bytes, &all);
       hlo_buffer_release(results[d][r]);
     }
-    hlo_buffer_release(arguments[d][0]);
   }
   return all;
 }
@@ -282,13 +329,13 @@ static void compare_program(const program_t* program, hlo_dtype_t dtype, uint32_
   append_text(program->text, hlo_dtype_info(dtype)->mlir_name, &text);
   hlo_client_t* clients[] = {make_client(1), make_client(3)};
   hlo_loaded_t* reference = load(clients[0], hlo_strbuf_text(&text), "interp");
-  bytes_t want = launch(clients[0], reference, dtype);
+  bytes_t want = run(clients[0], reference, dtype);
   hlo_loaded_release(reference);
   for (uint32_t b = 0; b < backend_count; ++b) {
     for (uint32_t c = 0; c < 2; ++c) {
       hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b]);
       for (int round = 0; round < 2; ++round) {
-        bytes_t got = launch(clients[c], loaded, dtype);
+        bytes_t got = run(clients[c], loaded, dtype);
         assert_int_equal(got.size_bytes, want.size_bytes);
         if (memcmp(got.data, want.data, want.size_bytes) != 0) {
           fail_msg("%s of %s: %s differs", program->name, hlo_dtype_info(dtype)->mlir_name,
@@ -335,11 +382,68 @@ static void element_types_agree(void** state) {
   }
 }
 
+// Device five fails: before the others meet it, or while it takes part in what they wait for.
+#define FAIL                                                                   \
+  "  %id = stablehlo.replica_id : tensor<ui32>\n"                              \
+  "  %five = stablehlo.constant dense<5> : tensor<ui32>\n"                     \
+  "  %true = stablehlo.constant dense<true> : tensor<i1>\n"                    \
+  "  %c = stablehlo.compare NE, %id, %five : (tensor<ui32>, tensor<ui32>) -> " \
+  "tensor<i1>\n  \"check.expect_eq\"(%c, %true) : (tensor<i1>, tensor<i1>) -> ()\n"
+static const program_t kFailures[] = {
+    {"before", HEAD "$X {\n" FAIL SUM("%y", "%x", "$G") "  return %y : $X\n}\n"},
+    {"in another group",
+     HEAD "$X {\n" FAIL SUM("%y", "%x", "$H") SUM("%z", "%y", "$G") "  return %z : $X\n}\n"},
+    {"meanwhile",
+     HEAD "$X {\n  %f = \"stablehlo.async_start\"(%x) ({\n ^bb0(%arg: $X):\n" SUM(
+         "%r", "%arg",
+         "$G") "    stablehlo.return %r : $X\n  }) : ($X) -> !stablehlo.future<$X>\n" FAIL
+               "  %1 = \"stablehlo.async_done\"(%f) : (!stablehlo.future<$X>) -> $X\n" SUM(
+                   "%2", "%1", "$G") "  return %2 : $X\n}\n"},
+};
+
+static void fail_once(hlo_client_t* client, hlo_loaded_t* loaded) {
+  results_t results = {0};
+  launch(client, loaded, HLO_DTYPE_F32, results);
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    float value;
+    hlo_event_t* done = NULL;
+    hlo_status_t status =
+        hlo_buffer_copy_raw_to_host(results[d][0], &value, 0, sizeof value, &done);
+    if (hlo_status_is_ok(status)) status = hlo_event_await(done, UINT64_MAX);
+    if (!strstr(hlo_status_message(status), "check.expect_eq")) {
+      fail_msg("device %u: '%s'", d, hlo_status_message(status));
+    }
+    hlo_status_release(status);
+    hlo_event_release(done);
+    hlo_buffer_release(results[d][0]);
+  }
+}
+
+static void errors_reach_all_devices(void** state) {
+  (void)state;
+  static const char* const backends[] = {"native", "vir", "interp"};
+  hlo_client_t* clients[] = {make_client(1), make_client(3)};
+  for (uint32_t p = 0; p < sizeof kFailures / sizeof *kFailures; ++p) {
+    hlo_strbuf_t text = {0};
+    append_text(kFailures[p].text, "f32", &text);
+    for (uint32_t b = 0; b < 3; ++b) {
+      for (uint32_t c = 0; c < 2; ++c) {
+        hlo_loaded_t* loaded = load(clients[c], hlo_strbuf_text(&text), backends[b]);
+        for (int round = 0; round < 10; ++round) fail_once(clients[c], loaded);
+        hlo_loaded_release(loaded);
+      }
+    }
+    hlo_strbuf_deinit(&text);
+  }
+  for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(executors_agree),
       cmocka_unit_test(c_source_agrees),
       cmocka_unit_test(element_types_agree),
+      cmocka_unit_test(errors_reach_all_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
