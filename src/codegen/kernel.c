@@ -546,7 +546,10 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
 // Lanes along short reductions leave what follows them to be computed one by one, which costs more than
 // memory between the two.
 static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes) return hlo_ok();
+  if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes ||
+      hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
+    return hlo_ok();
+  }
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {

@@ -301,8 +301,7 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 
 // ---- loops
 
-// Loops from `level` on. Reductions come before the outermost loop they do not depend on.
-static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
+void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   if (!kernel->is_sweep) emit_ready_reductions(e);
   hlo_emit_row_sides(e, level);
@@ -329,8 +328,10 @@ static void emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* rang
     hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
     return;
   }
-  hlo_emitter_open_loop(e, digit, ranges[level].low, ranges[level].end, 1);
-  emit_loops(e, level + 1, ranges);
+  hlo_vir_value_t* low = ranges[level].low;
+  if (level == e->rows.level) low = hlo_emit_row_blocks(e, level, ranges);
+  hlo_emitter_open_loop(e, digit, low, ranges[level].end, 1);
+  hlo_emit_loops(e, level + 1, ranges);
   hlo_emitter_close_loop(e, digit);
 }
 
@@ -371,6 +372,9 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->bound = 0;
   e->lane_digit = HLO_NO_DIGIT;
   e->mask = NULL;
+  uint32_t level = hlo_kernel_row_level(e->kernel, tiling);
+  e->rows = (hlo_row_block_t){.level = level};
+  if (level < e->kernel->loop_count) e->rows.digit = e->kernel->loops[level];
   hlo_emit_find_kept(e);
   return hlo_ok();
 }
@@ -382,7 +386,7 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
   make_ranges(e, segment, chunk, ranges);
   if (e->kernel->is_woven) HLO_TRY(hlo_emit_walk_woven(e));
-  emit_loops(e, 0, ranges);
+  hlo_emit_loops(e, 0, ranges);
   return hlo_ok();
 }
 

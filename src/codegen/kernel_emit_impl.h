@@ -25,6 +25,16 @@ typedef struct hlo_kept_row {
   const hlo_tiled_t *reduction, *first, *again;
 } hlo_kept_row_t;
 
+/// Rows that are reduced in blocks (kernel_rows.c).
+typedef struct hlo_row_block {
+  uint32_t level;        // of the loop over rows; loop_count: none
+  uint32_t digit;        // of that loop
+  int64_t more_bytes;    // of the stack, for kept rows
+  hlo_vir_value_t* row;  // of the block, while its rows are walked one by one; NULL: not in one
+  uint32_t finished_count, finished[8];  // numbers of reductions
+  hlo_vir_type_t types[8];               // of their results, with a lane for each row
+} hlo_row_block_t;
+
 /// Where emission is: digits with values, which one runs over lanes, what is computed already.
 typedef struct hlo_emitter {
   const hlo_kernel_t* kernel;
@@ -43,6 +53,7 @@ typedef struct hlo_emitter {
   bool is_streaming;     // outputs are aligned to vectors here, and large
   hlo_arena_t* scratch;  // until the segment ends
   hlo_kept_row_t kept;
+  hlo_row_block_t rows;
   const hlo_tiling_t** woven;  // by segment, of a kernel that is woven
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
   hlo_vir_value_t** done;     // by instance; NULL: not computed
@@ -154,6 +165,8 @@ hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
 void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
 /// All outputs of the loops at the digits' values, and their stores.
 void hlo_emit_point(hlo_emitter_t* e);
+/// Loops from `level` on. Reductions come before the outermost loop they do not depend on.
+void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges);
 /// The same as the body of a loop over lanes.
 void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context);
 
@@ -177,6 +190,7 @@ typedef struct hlo_accumulator {
 /// Reductions that run in the same loops.
 typedef struct hlo_sibling_set {
   uint32_t count, accumulator_count, unroll;
+  uint32_t fresh;  // bit by step: its accumulators hold identities still
   const hlo_tiled_t* members[HLO_MAX_SIBLINGS];
   hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];
 } hlo_sibling_set_t;
@@ -215,6 +229,16 @@ void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level);
 void hlo_emit_reduced_sides(hlo_emitter_t* e, const hlo_sibling_set_t* set);
 /// Whether those of `reduction` can be stored in lanes along the digit.
 bool hlo_sides_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t digit);
+
+/// The loops of a set over lanes, which stay apart: vectors in vars[0] then.
+void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set);
+
+// ---- short rows (kernel_rows.c)
+
+/// The loop at e->rows.level over whole blocks, and all in it; where the rest of the range begins.
+hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges);
+/// The stack of a block from byte `at` on; -1: its part for kept rows.
+hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at);
 
 // ---- rows that are kept (kernel_keep.c)
 

@@ -88,6 +88,10 @@ int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offse
 /// side in them.
 bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven);
 
+/// The loop over short rows whose reductions are finished for several rows at once, as a number among the
+/// loops; loop_count: none.
+uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
+
 /// Whether one vector of so many lanes holds the output, and all that is read for it can be put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 

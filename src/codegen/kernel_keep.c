@@ -41,6 +41,15 @@ static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint3
   return cost;
 }
 
+static bool has_row_blocks(const hlo_emitter_t* e) {
+  return e->rows.level < e->kernel->loop_count;
+}
+
+// Of one row, or of all rows of a block.
+static int64_t kept_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space, size_t bytes) {
+  return space->element_count * (int64_t)bytes * (has_row_blocks(e) ? e->kernel->lanes : 1);
+}
+
 // The most expensive value along the digit of a reduction, if an output needs it along the lanes.
 static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t lane,
                               double* best_cost) {
@@ -61,7 +70,7 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
       const hlo_tiled_t* tiled = tiling->instances[k];
       size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
       if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->digits >> digit & 1) ||
-          space->element_count * (int64_t)bytes > KEPT_BYTES ||
+          kept_bytes(e, space, bytes) > KEPT_BYTES ||
           !is_same_along(tiled, digit, again, lane)) {
         continue;
       }
@@ -69,6 +78,7 @@ static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, ui
       if (cost < *best_cost) continue;
       *best_cost = cost;
       e->kept = (hlo_kept_row_t){reduction, tiled, again};
+      if (has_row_blocks(e)) e->rows.more_bytes = kept_bytes(e, space, bytes);
     }
   }
 }
@@ -81,6 +91,7 @@ void hlo_emit_find_kept(hlo_emitter_t* e) {
       kernel->chunk_count < 2) {
     return;
   }
+  e->rows.more_bytes = 0;
   double cost = KEPT_COST;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
@@ -96,9 +107,16 @@ static hlo_element_address_t kept_address(hlo_emitter_t* e, const hlo_tiled_t* t
   size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
   uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
   uint32_t digit = tiled == kept->first ? space->first_digit : lane;
+  int64_t row_bytes = space->element_count * (int64_t)bytes;
   hlo_vir_value_t* row =
-      hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
-                   space->element_count * (int64_t)bytes, 0, NULL);
+      has_row_blocks(e) ? hlo_emit_rows_stack(e, -1)
+                        : hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
+                                       row_bytes, 0, NULL);
+  if (e->rows.row) {
+    hlo_vir_value_t* at =
+        hlo_vir_index(e->b, HLO_VIR_imul, e->rows.row, hlo_vir_iconst(e->b, row_bytes));
+    row = hlo_vir_index(e->b, HLO_VIR_iadd, row, at);
+  }
   return (hlo_element_address_t){
       .base = row,
       .index = e->digits[digit],

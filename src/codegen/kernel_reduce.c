@@ -130,6 +130,7 @@ hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* 
 
 void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) {
   set->accumulator_count = 0;
+  set->fresh = (1u << set->unroll) - 1;
   for (uint32_t m = 0; m < set->count; ++m) {
     const hlo_tiled_t* tiled = set->members[m];
     const hlo_node_t* node = tiled->value->def;
@@ -170,6 +171,21 @@ static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uin
   hlo_vir_set(e->b, var, sum);
 }
 
+// The first values of all, if that is known to be what they are: instead of identities.
+static bool replace_identities(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u,
+                               hlo_vir_value_t* const* values) {
+  bool is_first = set->fresh >> u & 1;
+  set->fresh &= ~(1u << u);
+  for (uint32_t i = 0; i < set->accumulator_count && is_first; ++i) {
+    const hlo_vir_value_t* var = set->accumulators[i].vars[u];
+    is_first = var->parent == e->b->block && hlo_vir_type_equal(var->type, values[i]->type);
+  }
+  for (uint32_t i = 0; i < set->accumulator_count && is_first; ++i) {
+    set->accumulators[i].vars[u] = hlo_vir_var(e->b, values[i]);
+  }
+  return is_first;
+}
+
 // One step of all accumulators with number `u`; inactive lanes contribute nothing.
 static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, bool is_masked) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
@@ -190,6 +206,7 @@ static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, boo
                                   hlo_reduce_identity(e, a, lanes));
     }
   }
+  if (replace_identities(e, set, u, values)) return;
   hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS], *sums[HLO_MAX_ACCUMULATORS];
   hlo_reduce_vars(set, u, vars);
   hlo_reduce_combine(e, set, vars, values, sums);
@@ -365,15 +382,21 @@ static void reduce_lanes_apart(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_
   hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
 }
 
+// Accumulators of unrolled steps to one of each.
+static void join_unrolled(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t** out) {
+  hlo_vir_value_t* more[HLO_MAX_ACCUMULATORS];
+  hlo_reduce_vars(set, 0, out);
+  for (uint32_t u = 1; u < set->unroll; ++u) {
+    hlo_reduce_vars(set, u, more);
+    hlo_reduce_combine(e, set, out, more, out);
+  }
+}
+
 // Accumulators over lanes and unrolled steps to one lane of the first.
 static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
                               const hlo_sibling_set_t* rest) {
   hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
-  hlo_reduce_vars(set, 0, values);
-  for (uint32_t u = 1; u < set->unroll; ++u) {
-    hlo_reduce_vars(set, u, more);
-    hlo_reduce_combine(e, set, values, more, values);
-  }
+  join_unrolled(e, set, values);
   fold_lanes(e, set, values);
   if (rest) {
     hlo_reduce_vars(rest, 0, more);
@@ -386,23 +409,36 @@ static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
   for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
 }
 
-static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
+// The loops over lanes of a digit; `rest` is for what is left of them, NULL where there are masks.
+static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_sibling_set_t* rest,
+                                  uint32_t digit) {
   uint32_t space_number = set->members[0]->reduction;
   const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
   int64_t extent = space->extents[digit - space->first_digit];
   uint32_t lanes = e->kernel->lanes;
-  bool needs_rest = !e->kernel->target->has_masks;
   set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
-  hlo_sibling_set_t rest = *set;
-  rest.unroll = 1;
   hlo_reduce_start(e, set, lanes);
-  if (needs_rest) hlo_reduce_start(e, &rest, 1);
+  if (rest) hlo_reduce_start(e, rest, 1);
   hlo_reduce_open_loops(e, space_number, digit);
   hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
-  lane_sums_t sums = {set, &rest};
+  lane_sums_t sums = {set, rest};
   hlo_emit_lane_loop(e, digit, range, set->unroll, accumulate_lanes, &sums);
   hlo_reduce_close_loops(e, space_number, digit);
-  fold_accumulators(e, set, needs_rest ? &rest : NULL);
+}
+
+static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
+  hlo_sibling_set_t rest = *set;
+  rest.unroll = 1;
+  hlo_sibling_set_t* needed = e->kernel->target->has_masks ? NULL : &rest;
+  accumulate_over_lanes(e, set, needed, digit);
+  fold_accumulators(e, set, needed);
+}
+
+void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  accumulate_over_lanes(e, set, NULL, e->tiling->spaces[set->members[0]->reduction].first_digit);
+  hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
+  join_unrolled(e, set, values);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
 }
 
 // The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator
