@@ -4,7 +4,7 @@
 // kernel_reduce.c, kernel_sweep.c and kernel_partial.c the three forms of reductions,
 // kernel_transpose.c tiles that are turned in registers, kernel_keep.c rows that are not computed
 // twice, kernel_side.c outputs of other sizes, kernel_stride.c lanes a few elements apart,
-// kernel_weave.c a few elements of each lane.
+// kernel_weave.c a few elements of each lane, kernel_rows.c short rows, several at a time.
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
