@@ -29,7 +29,7 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_async_start:
     case HLO_OP_async_done:
     case HLO_OP_hlo_send_done:
-    case HLO_OP_hlo_recv_done: return "it exchanges data with others";
+    case HLO_OP_hlo_recv_done: return "its other half is out of sight";
     case HLO_OP_interpreter_run_parallel:
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
@@ -145,12 +145,26 @@ static void open_body(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
+// Halves of transfers that are complete when the other half is.
+static void open_done(hlo_node_t* node) {
+  const hlo_value_t* begun = hlo_node_operand(node, 0);
+  const hlo_node_t* tuple = begun->def && begun->def->op == HLO_OP_tuple ? begun->def : NULL;
+  if (tuple ? tuple->operand_count < node->result_count : node->result_count != 1) return;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_t* value = tuple ? hlo_node_operand(tuple, i) : hlo_node_operand(node, 0);
+    if (value->type != node->results[i].type) return;
+    hlo_value_replace_uses(&node->results[i], value);
+  }
+  hlo_node_erase(node);
+}
+
 static void open_bodies(hlo_region_t* region, uint32_t depth) {
   if (depth > REGION_DEPTH_LIMIT) return;  // refused later
   for (hlo_node_t *node = region->first, *next; node; node = next) {
     next = node->next;
     for (uint32_t i = 0; i < node->region_count; ++i) open_bodies(node->regions[i], depth + 1);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) open_body(node);
+    if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) open_done(node);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass canonicalize: applies the rewrite rules of rules.def. Patterns look from an op back to what
+// Pass canonicalize: applies the rewrite rules of rules.def, and takes tuples apart. Patterns look from an op back to what
 // it is made of, so one walk in order finds everything.
 #include <string.h>
 
@@ -12,8 +12,22 @@ typedef struct canonicalizer {
   const hlo_rule_set_t* rules;
 } canonicalizer_t;
 
+// An element of a tuple that is made in sight is what it is made of.
+static bool open_tuple(hlo_node_t* node) {
+  if (node->op != HLO_OP_get_tuple_element || hlo_value_is_unused(&node->results[0])) return false;
+  const hlo_node_t* tuple = hlo_node_operand(node, 0)->def;
+  int64_t index = hlo_node_attr_int(node, HLO_ATTR_index, -1);
+  if (!tuple || tuple->op != HLO_OP_tuple || index < 0 || index >= tuple->operand_count ||
+      hlo_node_operand_type(tuple, (uint32_t)index) != node->results[0].type) {
+    return false;
+  }
+  hlo_value_replace_uses(&node->results[0], hlo_node_operand(tuple, (uint32_t)index));
+  return true;
+}
+
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
+  c->ctx->step_count += open_tuple(node);
   // Every rewrite leaves something lighter, so this ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
