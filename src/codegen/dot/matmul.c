@@ -16,15 +16,16 @@ enum {
   DEPTH_COLUMNS = 4,
   FEW_CHUNKS = 16,  // enough to share out
   CACHE_LINE = 64,
-  MAX_SPREAD_ROWS = 8,       // of a tile
-  CONFLICT_BYTES = 2048,     // rows so far apart share sets of the first cache
-  MIN_PACKED_TILES = 4,      // packing pays when a panel is used for so many tiles,
-  MIN_LARGE_TILES = 12,      // and a B far beyond the second cache for so many
+  MAX_SPREAD_ROWS = 8,    // of a tile
+  CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
+  MIN_PACKED_TILES = 4,   // packing pays when a panel is used for so many tiles,
+  MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
   MAX_PANEL_PIECES = 16,
-  MAX_BLOCKS = 64,           // of a contraction
-  SLICED_ROWS = 64,          // a panel is packed in slices when it is used for so many rows
-  STEP_MULTIPLE = 8,         // of blocks
-  CONFLICT_STEPS = 64,       // of a panel in place whose rows share sets of the second cache
+  MAX_BLOCKS = 64,      // of a contraction
+  SLICED_ROWS = 64,     // a panel is packed in slices when it is used for so many rows,
+  SLICED_TILES = 16,    // by each chunk if that has so many tiles
+  STEP_MULTIPLE = 8,    // of blocks
+  CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
@@ -196,8 +197,8 @@ static bool goes_along(const hlo_matmul_t* m, const hlo_node_t* node) {
   return hlo_elementwise_supports(node);
 }
 
-// The output that sums may lie in between blocks: of their type, with neighbours of a row side by side,
-// and an element where that of the product is; -1: none.
+// The output that sums may lie in between blocks: of their type, with neighbours of a row side by
+// side, and an element where that of the product is; -1: none.
 static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
   const hlo_type_t* type = m->contraction.node->results[0].type;
   if (hlo_matmul_output_stride(m, m->columns.digit) != 1) return -1;
@@ -207,7 +208,8 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
     const hlo_type_t* output = fusion->outputs[o]->type;
     bool is_equal = output->dtype == m->dtype && output->rank == type->rank;
-    for (uint32_t i = 0; is_equal && i < type->rank; ++i) is_equal = output->dims[i] == type->dims[i];
+    for (uint32_t i = 0; is_equal && i < type->rank; ++i)
+      is_equal = output->dims[i] == type->dims[i];
     if (is_equal) return (int32_t)o;
   }
   return -1;
@@ -237,7 +239,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
   HLO_TRY(find_inputs(m, kernel->fusion));
-  m->is_narrow = m->depth_extent <= HLO_MATMUL_MAX_NARROW && hlo_matmul_choose_narrow(m, kernel->fusion);
+  m->is_narrow =
+      m->depth_extent <= HLO_MATMUL_MAX_NARROW && hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;
   return hlo_ok();
 }
@@ -249,6 +252,9 @@ static int64_t divide_up(int64_t a, int64_t b) {
 }
 static int64_t min(int64_t a, int64_t b) {
   return a < b ? a : b;
+}
+static int64_t max(int64_t a, int64_t b) {
+  return a > b ? a : b;
 }
 
 // Columns of a tile whose lanes run along the contraction.
@@ -284,12 +290,14 @@ static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
   }
   while (pieces < MAX_PANEL_PIECES && tile_height(m, target, pieces + 1) >= rows) ++pieces;
   // One tile, so that B is read once, rather than two of the best form.
-  if (pieces > 2 && tile_height(m, target, pieces) < rows && tile_height(m, target, pieces - 1) >= rows) {
+  if (pieces > 2 && tile_height(m, target, pieces) < rows &&
+      tile_height(m, target, pieces - 1) >= rows) {
     --pieces;
   }
   int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
   // Of a panel that does not stay in the second cache half as much is read again and again.
-  return bytes > second_cache(target) && tile_height(m, target, pieces) < rows ? pieces / 2 : pieces;
+  return bytes > second_cache(target) && tile_height(m, target, pieces) < rows ? pieces / 2
+                                                                               : pieces;
 }
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
@@ -356,7 +364,8 @@ static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (tiles < (bytes > 4 * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 || conflicts(m, HLO_MATMUL_B, inner);
+  return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 ||
+         conflicts(m, HLO_MATMUL_B, inner);
 }
 
 // Steps of a panel that a quarter of the second cache holds, beside as much that is fetched for the
@@ -366,19 +375,30 @@ static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
   return steps < CONFLICT_STEPS ? CONFLICT_STEPS : steps;
 }
 
-// Whether no more than a block of each panel is packed at a time, because all of B would leave the cache
-// before it is used: a chunk has whole panels, and the sums need no memory.
+// Whether no more than a block of each panel is packed at a time, because all of B would leave the
+// cache before it is used: a chunk has a panel for enough tiles, and the sums need no memory.
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
   bool is_cut = m->depth_extent > slice_steps(m, cache);
-  return !m->is_convolution && m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
-         (!is_cut || m->sums_output >= 0) && m->rows.extent >= SLICED_ROWS &&
-         m->outer_extent * m->panel_count >= FEW_CHUNKS &&
-         bytes * m->element_bytes >= (double)cache;
+  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  int64_t panels = m->outer_extent * m->panel_count, times = panels < FEW_CHUNKS ? 2 : 1;
+  return !m->is_convolution && m->depth_count == 1 && (!is_cut || m->sums_output >= 0) &&
+         m->rows.extent >= SLICED_ROWS && panels * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS &&
+         bytes * m->element_bytes >= (double)(times * cache);
+}
+
+// Whether A's rows are side by side in place, so that each step of a tile is another cache line,
+// and so many that they leave the second cache between tiles.
+static bool is_across(const hlo_matmul_t* m, int64_t cache) {
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  return m->group == 1 && m->depth_count == 1 && !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED &&
+         m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > 1 &&
+         m->rows.extent >= m->lanes && inner->extent * CACHE_LINE > cache / 8;
 }
 
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
+  if (m->turns_rows) return true;
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->panel_count < MIN_PACKED_TILES) {
@@ -405,7 +425,8 @@ static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = m->is_by_depth || inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
+  bool is_by_rows = m->is_by_depth || m->turns_rows ||
+                    inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
   nest(is_by_rows ? inner : &m->rows, HLO_MATMUL_A, &stride);
@@ -416,10 +437,12 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
     m->pack_counts[HLO_MATMUL_A] *= m->depth[i].extent;
   }
   nest(is_by_rows ? &m->rows : inner, HLO_MATMUL_A, &stride);
-  m->pack_counts[HLO_MATMUL_A] *= (is_by_rows ? &m->rows : inner)->extent;
+  int64_t lines = (is_by_rows ? &m->rows : inner)->extent;
+  m->pack_counts[HLO_MATMUL_A] *= m->turns_rows ? divide_up(lines, m->lanes) : lines;
   for (uint32_t i = m->outer_count; i-- > 0;) {
     nest(&m->outer[i], HLO_MATMUL_A, &stride);
-    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A)) m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
+    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_A))
+      m->pack_counts[HLO_MATMUL_A] *= m->outer[i].extent;
   }
   return stride;
 }
@@ -435,7 +458,8 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   m->pack_counts[HLO_MATMUL_B] = m->panel_count;
   for (uint32_t i = m->outer_count; i-- > 0;) {
     nest(&m->outer[i], HLO_MATMUL_B, &stride);
-    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_B)) m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
+    if (hlo_matmul_moves(&m->outer[i], HLO_MATMUL_B))
+      m->pack_counts[HLO_MATMUL_B] *= m->outer[i].extent;
   }
   return stride;
 }
@@ -468,6 +492,8 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
 }
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
+  m->turns_rows = !m->is_convolution && m->panel_count >= MIN_PACKED_TILES &&
+                  is_across(m, second_cache(target));
   m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
   bool is_packed = packs_b(m, second_cache(target));
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
@@ -495,8 +521,9 @@ static double block_cost(const void* context, const int64_t* steps) {
   return (double)divide_up(m->depth_extent, steps[0]);  // each reads and writes all sums
 }
 
-// Into how many steps to cut the contraction, so that the rows of a tile stay in the first cache beside
-// what streams through it, a quarter, and a panel in the second; all of them where nothing fits.
+// Into how many steps to cut the contraction, so that the rows of a tile stay in the first cache
+// beside what streams through it, a quarter, and a panel in the second; all of them where nothing
+// fits.
 static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* target,
                                   hlo_arena_t* scratch, int64_t* out_steps) {
   int64_t candidates[MAX_BLOCKS], steps = m->depth_extent;

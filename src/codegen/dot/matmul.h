@@ -11,27 +11,35 @@
 // along that instead and a tile's sums are folded at its end. Operands are swapped when it is the
 // columns that are few.
 //
-// A long contraction is cut into blocks, with the sums so far in the output or scratch memory between
-// them, so that a panel's block is used for all rows while the caches hold it.
+// A long contraction is cut into blocks, with the sums so far in the output or scratch memory
+// between them, so that a panel's block is used for all rows while the caches hold it.
 //
 // Bytes and bf16 are multiplied in groups where the processor can: a lane holds 4 or 2 neighbours
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
-// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory, and
-// fetches the next one into the cache meanwhile.
+// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory,
+// and fetches the next one into the cache meanwhile.
 //
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
-// their own. Lanes of a depthwise one are channels of both operands; a vector of the input is loaded
-// once for all rows of a tile that meet it.
+// their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
+// loaded once for all rows of a tile that meet it.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
 #include "codegen/dot/contraction.h"
 #include "codegen/kernel_impl.h"
 
-enum { HLO_MATMUL_A, HLO_MATMUL_B, HLO_MATMUL_MAX_LOOPS = 16, HLO_MATMUL_MAX_NARROW = 8, HLO_MATMUL_MAX_PIECES = 24, HLO_MATMUL_MAX_SLIDE = 8 };
+enum {
+  HLO_MATMUL_A,
+  HLO_MATMUL_B,
+  HLO_MATMUL_MAX_LOOPS = 16,
+  HLO_MATMUL_MAX_NARROW = 8,  // steps along the contraction of a narrow product
+  HLO_MATMUL_TURNED = 4,      // columns that are transposed together in a register
+  HLO_MATMUL_MAX_PIECES = 24,
+  HLO_MATMUL_MAX_SLIDE = 8,
+};
 
 /// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop of
 /// the output: 0 <= first + output step * stride + step * spread < extent.
@@ -104,7 +112,8 @@ struct hlo_matmul {
   bool packs_blocks;           // B, each block where it is used, on the stack
   bool packs_slices;           // or in a slice of scratch memory for each chunk
   bool fetches_rows;           // A's next tile is fetched ahead
-  int32_t sums_output;         // that sums may lie in between blocks; -1: none
+  bool turns_rows;      // A's columns are packed as rows, as many together as there are lanes
+  int32_t sums_output;  // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
   bool is_convolution, is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
@@ -177,7 +186,8 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
 /// depth: their length.
 uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
                              double depth);
-/// Whether elements are multiplied in groups, which convolutions have decided before; the innermost contracting loop then runs over groups.
+/// Whether elements are multiplied in groups, which convolutions have decided before; the innermost
+/// contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Whether an operand's groups are whole in place.
 bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);

@@ -84,9 +84,10 @@ static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile,
   int64_t row = number / tile->panel->piece_count * p->m->sums_stride;
   int64_t column = piece->offset;
   hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
-  return (hlo_element_address_t){.base = plus(p->b, tile->partial_sums, first),
-                                 .mask = p->m->sums_in_output ? hlo_product_mask(p->b, piece) : NULL,
-                                 .offset_bytes = (row + column) * p->m->element_bytes};
+  return (hlo_element_address_t){
+      .base = plus(p->b, tile->partial_sums, first),
+      .mask = p->m->sums_in_output ? hlo_product_mask(p->b, piece) : NULL,
+      .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
 static void start_sums(const product_t* p, tile_t* tile) {
@@ -193,11 +194,13 @@ static int64_t first_row(const hlo_matmul_panel_t* panel, int64_t number_of) {
 static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* tile_number) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  int64_t share = (m->block_steps + tile->panel->tile_count - 1) / tile->panel->tile_count;
+  int64_t tiles = tile->panel->tile_count / m->block_count;
+  int64_t share = (m->block_steps + tiles - 1) / tiles;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  hlo_vir_value_t* low = times(b, tile_number, share);
-  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, share)),
-                                       number(b, m->block_steps));
+  hlo_vir_value_t* low =
+      times(b, hlo_vir_index(b, HLO_VIR_isub, tile_number, tile->first_number), share);
+  hlo_vir_value_t* end =
+      hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, share)), number(b, m->block_steps));
   hlo_vir_value_t* row = hlo_vir_begin_for(b, low, end, 1, 0);
   hlo_vir_value_t* from =
       plus(b, tile->next_source, times(b, row, m->depth[0].from[HLO_MATMUL_B] * bytes));
@@ -260,6 +263,7 @@ static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
   hlo_vir_value_t* low = times(b, block, per_block);
   hlo_vir_value_t* end =
       hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_block)), number(b, tiles));
+  tile->first_number = low;
   emit_edges(p, tile, 0, first, low, end);
   emit_tiles(p, tile, first, last < tall ? last : tall, low, end);
   emit_tiles(p, tile, first > tall ? first : tall, last, low, end);
@@ -282,8 +286,8 @@ static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
               times(b, hlo_product_is_last_block(p), panel_bytes - up));
 }
 
-// A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are counted from the first
-// block's on.
+// A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are
+// counted from the first block's on.
 static void pack_block(const product_t* p, tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -295,7 +299,8 @@ static void pack_block(const product_t* p, tile_t* tile) {
     buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   }
   hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
-  tile->next_source = m->packs_slices ? find_next_source(p, tile, low) : NULL;
+  bool is_fetched = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
+  tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
   hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
   tile->corrections = buffer;
   tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
@@ -401,8 +406,8 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
   }
   if (m->depth_blocks > 1) {
-    uint32_t place = fusion->input_count +
-                     (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
+    uint32_t place =
+        fusion->input_count + (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
     p.partial_sums = plus(b, addresses[place], number(b, (int64_t)m->sums_offset));
   }
   if (m->packs_slices) {

@@ -5,10 +5,7 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum {
-  GATHERED_BYTES = 4,  // narrower elements cannot be gathered
-  BLOCK_COLUMNS = 4,   // that are transposed in a register
-};
+enum { GATHERED_BYTES = 4 };  // narrower elements cannot be gathered
 
 typedef struct packing {
   const hlo_kernel_t* kernel;
@@ -119,8 +116,85 @@ static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   copy_range(p, end, dim->extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, last_parts});
 }
 
+// Elements `row`, as many as are turned together, of some neighbouring columns, as parts of rows.
+static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
+  int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_vir_value_t *columns[HLO_MATMUL_TURNED], *parts[HLO_VIR_MAX_LANES];
+  hlo_vir_value_t* base = plus(b, p->from, times(b, step, inner->from[p->side] * from_bytes));
+  for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
+    hlo_element_address_t address = {.base = base,
+                                     .offset_bytes = (k * inner->from[p->side] + row) * from_bytes};
+    hlo_vir_value_t* column = hlo_elementwise_load(b, p->from_dtype, rows, &address);
+    columns[k] = hlo_vmath_convert(b, p->from_dtype, m->dtype, column);
+  }
+  parts[0] = hlo_matmul_interleave(b, columns, HLO_MATMUL_TURNED);
+  for (uint32_t count = 1; count < rows; count *= 2) {
+    hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
+    for (uint32_t i = count; i-- > 0;) {
+      hlo_vir_value_t* whole = parts[i];
+      parts[2 * i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &whole);
+      parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
+    }
+  }
+  for (uint32_t i = 0; i < rows; ++i) {
+    hlo_element_address_t address = {
+        .base = p->to,
+        .index = step,
+        .offset_bytes = (row + i) * m->rows.strides[p->side] * m->element_bytes};
+    hlo_elementwise_store(b, m->dtype, parts[i], &address);
+  }
+}
+
+// `rows` rows, whose columns are in place.
+static void turn_rows(packing_t* p, int64_t rows) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  int64_t extent = m->depth[0].extent, whole = extent / HLO_MATMUL_TURNED * HLO_MATMUL_TURNED;
+  int64_t together = m->lanes / HLO_MATMUL_TURNED, turned = rows / together * together;
+  hlo_vir_value_t* step =
+      hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TURNED, 0);
+  for (int64_t r = 0; r < turned; r += together) turn_block(p, step, r);
+  hlo_vir_end(b);
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t low = r < turned ? whole : 0;
+    move(p, &m->rows, number(b, r));
+    copy_range(p, low, extent, (hlo_matmul_lanes_t){NULL, m->depth[0].from[p->side], 1, 1, 1});
+    p->from = from;
+    p->to = to;
+  }
+}
+
+static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  int64_t left = m->rows.extent % m->lanes, blocks = m->rows.extent / m->lanes + (left > 0);
+  hlo_vir_value_t *from = p->from, *to = p->to;
+  hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, number(b, blocks));
+  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, number(b, blocks));
+  move(p, &m->rows, times(b, at, m->lanes));
+  for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
+  if (left) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, blocks - 1)));
+  turn_rows(p, m->lanes);
+  if (left) {
+    hlo_vir_begin_else(b);
+    turn_rows(p, left);
+    hlo_vir_end(b);
+  }
+  p->from = from;
+  p->to = to;
+}
+
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
+  if (m->turns_rows) {
+    pack_turned(p, line);
+    return;
+  }
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
@@ -163,8 +237,8 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
 static uint32_t block_rows(const packing_t* p) {
   const hlo_matmul_t* m = p->m;
   int64_t step = m->group > 1 ? m->group_from[p->side] : m->depth[m->depth_count - 1].from[p->side];
-  bool is_transposed = step == 1 && m->columns.from[p->side] != 1 && m->lanes > BLOCK_COLUMNS;
-  return is_transposed ? m->lanes / BLOCK_COLUMNS : 1;
+  bool is_transposed = step == 1 && m->columns.from[p->side] != 1 && m->lanes > HLO_MATMUL_TURNED;
+  return is_transposed ? m->lanes / HLO_MATMUL_TURNED : 1;
 }
 
 // `rows` elements or groups along a column.
@@ -200,13 +274,13 @@ static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
-  for (uint32_t c = 0; c < end; c += BLOCK_COLUMNS) {
-    hlo_vir_value_t* columns[BLOCK_COLUMNS];
-    for (uint32_t k = 0; k < BLOCK_COLUMNS; ++k) {
+  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
+    hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
+    for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
       columns[k] =
           c + k < end ? load_column(p, c + k, rows) : hlo_vir_const_bits(p->b, columns[0]->type, 0);
     }
-    store_rows(p, hlo_matmul_interleave(p->b, columns, BLOCK_COLUMNS), rows, 0, c);
+    store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED), rows, 0, c);
   }
 }
 
@@ -290,9 +364,9 @@ static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
 }
 
-// A row of a block that begins at `low`.
-static void copy_block_row(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
-                           hlo_vir_value_t* low, uint32_t parts) {
+// `rows` rows of a block that begins at `low`, from number `row` on.
+static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
+                            hlo_vir_value_t* low, uint32_t rows, uint32_t parts) {
   const hlo_matmul_dim_t* dim = &p->m->depth[0];
   hlo_vir_value_t *from = p->from, *to = p->to;
   int64_t from_bytes = dim->from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
@@ -300,7 +374,11 @@ static void copy_block_row(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vi
   p->to = plus(p->b, to,
                times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
                      dim->strides[p->side] * p->m->element_bytes));
-  copy_row(p, panel, parts);
+  if (rows > 1) {
+    transpose_rows(p, panel, rows);
+  } else {
+    copy_row(p, panel, parts);
+  }
   p->from = from;
   p->to = to;
 }
@@ -317,11 +395,18 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   int64_t extent = m->depth[0].extent, whole = extent - (m->last_group < m->group);
   hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
-  copy_block_row(&p, panel, hlo_vir_begin_for(b, low, end, 1, 0), low, m->group);
+  hlo_vir_value_t* row = low;  // a block begins at a multiple of what is transposed together
+  uint32_t rows = block_rows(&p);
+  if (rows > 1) {
+    row = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole / rows * rows));
+    copy_block_rows(&p, panel, hlo_vir_begin_for(b, low, row, rows, 0), low, rows, m->group);
+    hlo_vir_end(b);
+  }
+  copy_block_rows(&p, panel, hlo_vir_begin_for(b, row, end, 1, 0), low, 1, m->group);
   hlo_vir_end(b);
   if (whole < extent) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, number(b, extent)));
-    copy_block_row(&p, panel, number(b, whole), low, m->last_group);
+    copy_block_rows(&p, panel, number(b, whole), low, 1, m->last_group);
     hlo_vir_end(b);
   }
   if (!m->is_flipped) return;
