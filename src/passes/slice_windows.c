@@ -40,7 +40,7 @@ typedef struct windows {
   int64_t sizes[MAX_RANK], strides[MAX_RANK], dilations[MAX_RANK], low[MAX_RANK], high[MAX_RANK];
 } windows_t;
 
-// The body: one op of both arguments in order that takes the same result whatever stands between.
+// The body: one op of both arguments, in order.
 static bool read_body(windows_t* w) {
   const hlo_region_t* body = w->node->regions[0];
   const hlo_node_t* op = body->first;
@@ -49,15 +49,12 @@ static bool read_body(windows_t* w) {
       op->next->operand_count != 1 || hlo_node_operand(op->next, 0) != &op->results[0]) {
     return false;
   }
-  hlo_dtype_t dtype = w->input->type->dtype;
   w->op = op->op;
   switch (op->op) {
     case HLO_OP_maximum:
-    case HLO_OP_minimum: return true;
-    // Sums of narrow floats are rounded once, at their end.
+    case HLO_OP_minimum:
     case HLO_OP_add:
-    case HLO_OP_multiply:
-      return !hlo_dtype_is_float(dtype) || hlo_dtype_size_bytes(dtype) >= sizeof(float);
+    case HLO_OP_multiply: return true;
     default: return false;
   }
 }
