@@ -9,8 +9,8 @@
 
 enum { REGION_DEPTH_LIMIT = 128 };
 static const char PASSES[] =
-    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,slice_windows,fold,dce,"
-    "canonicalize,cse,dce";
+    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,spread_windows,"
+    "slice_windows,fold,dce,canonicalize,cse,dce";
 
 typedef struct refusal {
   const hlo_node_t* node;  // NULL: an argument

@@ -40,3 +40,16 @@ hlo_value_t* hlo_build_integers(hlo_node_t* place, const hlo_type_t* type, const
   hlo_node_insert_before(place, node);
   return &node->results[0];
 }
+
+hlo_value_t* hlo_build_slice(hlo_node_t* place, hlo_value_t* value, const hlo_type_t* type,
+                             const int64_t* first, const int64_t* steps) {
+  hlo_module_t* module = place->parent->module;
+  int64_t end[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) end[d] = first[d] + (type->dims[d] - 1) * steps[d] + 1;
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_start_indices, hlo_attr_ints(module, type->rank, first)},
+      {HLO_ATTR_limit_indices, hlo_attr_ints(module, type->rank, end)},
+      {HLO_ATTR_strides, hlo_attr_ints(module, type->rank, steps)},
+  };
+  return value ? hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs) : NULL;
+}

@@ -11,5 +11,8 @@ hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* ty
                             uint32_t attr_count, const hlo_named_attr_t* attrs);
 /// A constant of integers, in order; NULL as above.
 hlo_value_t* hlo_build_integers(hlo_node_t* place, const hlo_type_t* type, const int64_t* values);
+/// Elements `steps` apart from `first` on; NULL as above, and where `value` is.
+hlo_value_t* hlo_build_slice(hlo_node_t* place, hlo_value_t* value, const hlo_type_t* type,
+                             const int64_t* first, const int64_t* steps);
 
 #endif  // HLO_PASSES_BUILD_H_

@@ -7,20 +7,20 @@
 #include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
+#include "passes/digits.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 8, PLACES_MAX = 32, REMAINDERS_MAX = 64 };
-static const int64_t ELEMENTS_MAX = INT64_MAX / REMAINDERS_MAX / sizeof(int64_t);
+enum { MAX_RANK = HLO_DIGITS_RANK_MAX, PLACES_MAX = 32 };
 
 typedef struct windows {
   hlo_node_t* node;
   hlo_module_t* module;
   hlo_value_t *operand, *source, *init;
   uint32_t rank;
-  int64_t sizes[MAX_RANK], strides[MAX_RANK];
-  int64_t meets[MAX_RANK];      // windows along a dimension that an element may lie in
-  int64_t quotients[MAX_RANK];  // of places by the stride
-  const hlo_node_t* compare;    // the body of select
+  hlo_digits_t digits;  // of the operand by the windows' strides
+  int64_t sizes[MAX_RANK];
+  int64_t meets[MAX_RANK];    // windows along a dimension that an element may lie in
+  const hlo_node_t* compare;  // the body of select
   hlo_op_t scatter;
   bool is_scatter_swapped;   // the element before the source
   const hlo_type_t* number;  // numbers of places, as many as windows
@@ -75,23 +75,21 @@ static bool is_unpadded(const hlo_node_t* node) {
 static bool read_sizes(windows_t* w) {
   uint32_t size_count, stride_count;
   const int64_t* sizes = hlo_node_attr_ints(w->node, HLO_ATTR_window_dimensions, &size_count);
-  const int64_t* strides = hlo_node_attr_ints(w->node, HLO_ATTR_window_strides, &stride_count);
+  const int64_t* steps = hlo_node_attr_ints(w->node, HLO_ATTR_window_strides, &stride_count);
   const int64_t* dims = w->operand->type->dims;
-  int64_t places = 1, remainders = 1;
+  int64_t places = 1, strides[MAX_RANK];
   for (uint32_t d = 0; d < w->rank; ++d) {
     int64_t size = w->sizes[d] = sizes && d < size_count ? sizes[d] : 1;
-    int64_t stride = w->strides[d] = strides && d < stride_count ? strides[d] : 1;
-    if (size < 1 || size > PLACES_MAX || stride < 1 || stride > REMAINDERS_MAX || size > dims[d] ||
+    int64_t stride = strides[d] = steps && d < stride_count ? steps[d] : 1;
+    if (size < 1 || size > PLACES_MAX || stride < 1 || size > dims[d] ||
         (dims[d] - size) / stride + 1 != w->source->type->dims[d]) {
       return false;
     }
     places *= size;
-    remainders *= stride;
-    if (places > PLACES_MAX || remainders > REMAINDERS_MAX) return false;
-    w->meets[d] = (size + stride - 1) / stride;
-    w->quotients[d] = (dims[d] + stride - 1) / stride;
+    if (places > PLACES_MAX) return false;
+    w->meets[d] = (size - 1) / stride + 1;
   }
-  return true;
+  return hlo_digits_init(w->node, w->operand->type, strides, &w->digits);
 }
 
 // An integer type as wide as the elements.
@@ -116,8 +114,7 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
   if (w->rank == 0 || w->rank > MAX_RANK || !hlo_type_is_plain(type) ||
       !hlo_type_is_plain(source) || source->rank != w->rank || source->dtype != type->dtype ||
       w->init->type->dtype != type->dtype || node->results[0].type != type ||
-      type->dtype == HLO_DTYPE_PRED || hlo_type_element_count(source) == 0 ||
-      hlo_type_element_count(type) > ELEMENTS_MAX) {
+      type->dtype == HLO_DTYPE_PRED || hlo_type_element_count(source) == 0) {
     return false;
   }
   w->number = hlo_type_tensor(w->module, number_dtype(type->dtype), w->rank, source->dims);
@@ -154,27 +151,9 @@ static hlo_value_t* select_value(const windows_t* w, hlo_value_t* which, hlo_val
              : NULL;
 }
 
-// Counts digits up, the last one first; false behind the last number.
-static bool next(uint32_t rank, const int64_t* extents, int64_t* at) {
-  for (uint32_t d = rank; d-- > 0;) {
-    if (++at[d] < extents[d]) return true;
-    at[d] = 0;
-  }
-  return false;
-}
-
 // The elements at one place of all windows.
 static hlo_value_t* slice_at(const windows_t* w, const int64_t* place) {
-  int64_t end[MAX_RANK];
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    end[d] = place[d] + (w->source->type->dims[d] - 1) * w->strides[d] + 1;
-  }
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_start_indices, hlo_attr_ints(w->module, w->rank, place)},
-      {HLO_ATTR_limit_indices, hlo_attr_ints(w->module, w->rank, end)},
-      {HLO_ATTR_strides, hlo_attr_ints(w->module, w->rank, w->strides)},
-  };
-  return make(w, HLO_OP_slice, w->source->type, 1, &w->operand, 3, attrs);
+  return hlo_build_slice(w->node, w->operand, w->source->type, place, w->digits.strides);
 }
 
 // Numbers of the places that are selected.
@@ -187,7 +166,7 @@ static hlo_value_t* select_places(const windows_t* w) {
       {HLO_ATTR_comparison_direction, hlo_node_attr(w->compare, HLO_ATTR_comparison_direction)},
       {HLO_ATTR_compare_type, type},
   };
-  while (next(w->rank, w->sizes, place)) {
+  while (hlo_digits_next(w->rank, w->sizes, place)) {
     hlo_value_t* other = slice_at(w, place);
     hlo_value_t* stays =
         make(w, HLO_OP_compare, pred, 2, (hlo_value_t*[]){kept, other}, type ? 2 : 1, attrs);
@@ -201,127 +180,47 @@ static hlo_value_t* select_places(const windows_t* w) {
   return make(w, HLO_OP_optimization_barrier, w->number, 1, &selected, 0, NULL);
 }
 
-// Dimensions of quotients and, where windows stride, of remainders. dims[d]: the quotient's.
-static const hlo_type_t* digits_type(const windows_t* w, int64_t* out_dims) {
-  int64_t extents[2 * MAX_RANK];
-  uint32_t rank = 0;
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    out_dims[d] = rank;
-    extents[rank++] = w->quotients[d];
-    if (w->strides[d] > 1) extents[rank++] = w->strides[d];
-  }
-  return hlo_type_tensor(w->module, w->source->type->dtype, rank, extents);
-}
-
-// A value of each window at the quotients that the windows number `back` before meet.
-static hlo_value_t* spread(const windows_t* w, hlo_value_t* value, hlo_value_t* outside,
-                           const int64_t* back, const hlo_type_t* digits, const int64_t* dims) {
-  if (!value || !outside) return NULL;
-  int64_t high[MAX_RANK], zeros[MAX_RANK] = {0};
-  bool is_padded = false;
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    high[d] = w->quotients[d] - value->type->dims[d] - back[d];
-    is_padded |= back[d] || high[d];
-  }
-  if (is_padded) {
-    const hlo_named_attr_t attrs[] = {
-        {HLO_ATTR_edge_padding_low, hlo_attr_ints(w->module, w->rank, back)},
-        {HLO_ATTR_edge_padding_high, hlo_attr_ints(w->module, w->rank, high)},
-        {HLO_ATTR_interior_padding, hlo_attr_ints(w->module, w->rank, zeros)},
-    };
-    value =
-        make(w, HLO_OP_pad, hlo_type_tensor(w->module, value->type->dtype, w->rank, w->quotients),
-             2, (hlo_value_t*[]){value, outside}, 3, attrs);
-  }
-  if (!value) return NULL;
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(w->module, w->rank, dims)};
-  return make(w, HLO_OP_broadcast_in_dim, of_dtype(w, value->type->dtype, digits), 1, &value, 1,
-              &attr);
-}
-
 // The number of the place of such a window that an element with those remainders is; -1: none.
-static hlo_value_t* places_of(const windows_t* w, const int64_t* back, const hlo_type_t* digits,
-                              const int64_t* dims) {
-  int64_t extents[MAX_RANK], along[MAX_RANK], values[REMAINDERS_MAX], at[MAX_RANK] = {0};
-  uint32_t rank = 0, count = 0;
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    if (w->strides[d] == 1) continue;
-    extents[rank] = w->strides[d];
-    along[rank++] = dims[d] + 1;
-  }
+static hlo_value_t* places_of(const windows_t* w, const int64_t* back) {
+  int64_t values[HLO_DIGITS_REMAINDERS_MAX], at[MAX_RANK] = {0};
+  uint32_t count = 0;
   do {
     int64_t place = 0;
     bool is_inside = true;
-    for (uint32_t d = 0, n = 0; d < w->rank; ++d) {
-      int64_t step = (w->strides[d] > 1 ? at[n++] : 0) + back[d] * w->strides[d];
+    for (uint32_t d = 0; d < w->rank; ++d) {
+      int64_t step = at[d] + back[d] * w->digits.strides[d];
       is_inside &= step < w->sizes[d];
       place = place * w->sizes[d] + step;
     }
     values[count++] = is_inside ? place : -1;
-  } while (next(rank, extents, at));
-  hlo_value_t* table = hlo_build_integers(
-      w->node, hlo_type_tensor(w->module, w->number->dtype, rank, extents), values);
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(w->module, rank, along)};
-  return make(w, HLO_OP_broadcast_in_dim, of_dtype(w, w->number->dtype, digits), 1, &table, 1,
-              &attr);
+  } while (hlo_digits_next(w->rank, w->digits.strides, at));
+  return hlo_digits_table(&w->digits, w->number->dtype, values);
 }
 
 // What the windows number `back` before those at the quotients do to their elements.
 static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_value_t* selected,
-                                 const int64_t* back, const int64_t* dims) {
+                                 const int64_t* back) {
   if (!elements) return NULL;
-  const hlo_type_t* digits = elements->type;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_comparison_direction,
-       hlo_attr_enum(w->module, HLO_ENUM_COMPARISON_DIRECTION, HLO_COMPARISON_DIRECTION_EQ)},
-      {HLO_ATTR_compare_type,
-       hlo_attr_enum(w->module, HLO_ENUM_COMPARISON_TYPE, HLO_COMPARISON_TYPE_SIGNED)},
-  };
-  hlo_value_t* places[] = {spread(w, selected, number(w, PLACES_MAX), back, digits, dims),
-                           places_of(w, back, digits, dims)};
-  hlo_value_t* is_here =
-      make(w, HLO_OP_compare, of_dtype(w, HLO_DTYPE_PRED, digits), 2, places, 2, attrs);
-  hlo_value_t* values[] = {spread(w, w->source, w->init, back, digits, dims), elements};
+  hlo_value_t* place = hlo_digits_spread(&w->digits, selected, number(w, PLACES_MAX), back);
+  hlo_value_t* is_here = hlo_digits_equal(&w->digits, place, places_of(w, back));
+  hlo_value_t* values[] = {hlo_digits_spread(&w->digits, w->source, w->init, back), elements};
   if (w->is_scatter_swapped) {
     values[1] = values[0];
     values[0] = elements;
   }
-  return select_value(w, is_here, make(w, w->scatter, digits, 2, values, 0, NULL), elements);
-}
-
-// Quotients and remainders as places again, without those behind the operand's end.
-static hlo_value_t* join_digits(const windows_t* w, hlo_value_t* elements) {
-  const hlo_type_t* type = w->operand->type;
-  int64_t extents[MAX_RANK], zeros[MAX_RANK] = {0}, ones[MAX_RANK];
-  bool is_cut = false;
-  for (uint32_t d = 0; d < w->rank; ++d) {
-    extents[d] = w->quotients[d] * w->strides[d];
-    ones[d] = 1;
-    is_cut |= extents[d] != type->dims[d];
-  }
-  const hlo_type_t* whole = hlo_type_tensor(w->module, type->dtype, w->rank, extents);
-  hlo_value_t* joined = make(w, HLO_OP_reshape, whole, 1, &elements, 0, NULL);
-  if (!is_cut) return joined;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_start_indices, hlo_attr_ints(w->module, w->rank, zeros)},
-      {HLO_ATTR_limit_indices, hlo_attr_ints(w->module, w->rank, type->dims)},
-      {HLO_ATTR_strides, hlo_attr_ints(w->module, w->rank, ones)},
-  };
-  return make(w, HLO_OP_slice, type, 1, &joined, 3, attrs);
+  return select_value(w, is_here, make(w, w->scatter, elements->type, 2, values, 0, NULL),
+                      elements);
 }
 
 // NULL when memory is out, which the module says.
 static hlo_value_t* make_choices(const windows_t* w) {
-  int64_t dims[MAX_RANK], from_last[MAX_RANK] = {0}, back[MAX_RANK];
-  const hlo_type_t* digits = digits_type(w, dims);
-  hlo_value_t *selected = select_places(w), *elements = splat(w, digits, w->init);
+  int64_t from_last[MAX_RANK] = {0}, back[MAX_RANK];
+  hlo_value_t *selected = select_places(w), *elements = hlo_digits_splat(&w->digits, w->init);
   do {
     for (uint32_t d = 0; d < w->rank; ++d) back[d] = w->meets[d] - 1 - from_last[d];
-    elements = scatter_from(w, elements, selected, back, dims);
-  } while (next(w->rank, w->meets, from_last));
-  return join_digits(w, elements);
+    elements = scatter_from(w, elements, selected, back);
+  } while (hlo_digits_next(w->rank, w->meets, from_last));
+  return hlo_digits_join(&w->digits, elements);
 }
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {

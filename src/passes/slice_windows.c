@@ -17,19 +17,6 @@ static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_
   return list && i < count ? list[i] : fallback;
 }
 
-static hlo_value_t* make_slice(hlo_node_t* place, hlo_value_t* value, const hlo_type_t* type,
-                               const int64_t* first, const int64_t* steps) {
-  hlo_module_t* module = place->parent->module;
-  int64_t end[MAX_RANK];
-  for (uint32_t d = 0; d < type->rank; ++d) end[d] = first[d] + (type->dims[d] - 1) * steps[d] + 1;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_start_indices, hlo_attr_ints(module, type->rank, first)},
-      {HLO_ATTR_limit_indices, hlo_attr_ints(module, type->rank, end)},
-      {HLO_ATTR_strides, hlo_attr_ints(module, type->rank, steps)},
-  };
-  return value ? hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs) : NULL;
-}
-
 // ---- windows along the innermost dimension ------------------------------------------------------
 
 typedef struct windows {
@@ -141,7 +128,7 @@ static hlo_value_t* reduce_along(const windows_t* w, hlo_value_t* value, uint32_
       at[d] = rest % w->sizes[d] * w->dilations[d];
       rest /= w->sizes[d];
     }
-    hlo_value_t* terms[] = {sum, make_slice(w->node, padded, type, at, steps)};
+    hlo_value_t* terms[] = {sum, hlo_build_slice(w->node, padded, type, at, steps)};
     sum = terms[1] ? hlo_build_node(w->node, w->op, type, 2, terms, 0, NULL) : NULL;
   }
   return sum;
@@ -202,7 +189,7 @@ static hlo_value_t* make_phases(hlo_node_t* node) {
   hlo_value_t* whole = hlo_build_node(node, HLO_OP_convolution,
                                       hlo_type_tensor(module, type->dtype, type->rank, dims), 2,
                                       operands, count, attrs);
-  return make_slice(node, whole, type, zeros, ones);
+  return hlo_build_slice(node, whole, type, zeros, ones);
 }
 
 static bool is_cut_convolution(const hlo_node_t* node) {

@@ -1,4 +1,4 @@
-// Gradients of poolings, and poolings along the innermost dimension: windows apart, side by side and overlapping, several comparisons and types.
+// Gradients of poolings, of average pooling too, and poolings along the innermost dimension: windows apart, side by side and overlapping, several comparisons and types.
 func.func @main(%a: tensor<2x8x10x20xf32>, %g: tensor<2x4x5x20xf32>) -> tensor<2x8x10x20xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
@@ -183,4 +183,59 @@ func.func @main(%a: tensor<70xf64>) -> tensor<23xf64> {
       stablehlo.return %1 : tensor<f64>
     }) : (tensor<70xf64>, tensor<f64>) -> tensor<23xf64>
   return %0 : tensor<23xf64>
+}
+// -----
+func.func @main(%a: tensor<2x5x6x20xf32>) -> tensor<2x10x12x20xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %a, %z, low = [0, 1, 1, 0], high = [0, 1, 1, 0], interior = [0, 1, 1, 0] : (tensor<2x5x6x20xf32>, tensor<f32>) -> tensor<2x11x13x20xf32>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x11x13x20xf32>, tensor<f32>) -> tensor<2x10x12x20xf32>
+  return %0 : tensor<2x10x12x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x5x6x20xf32>) -> tensor<2x12x12x20xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %a, %z, low = [0, 2, 2, 0], high = [0, 3, 1, 0], interior = [0, 1, 1, 0] : (tensor<2x5x6x20xf32>, tensor<f32>) -> tensor<2x14x14x20xf32>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 1, 3, 3, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x14x14x20xf32>, tensor<f32>) -> tensor<2x12x12x20xf32>
+  return %0 : tensor<2x12x12x20xf32>
+}
+// -----
+func.func @main(%a: tensor<2x7x20xbf16>) -> tensor<2x23x20xbf16> {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %p = stablehlo.pad %a, %z, low = [0, 1, 0], high = [0, 4, 0], interior = [0, 2, 0] : (tensor<2x7x20xbf16>, tensor<bf16>) -> tensor<2x24x20xbf16>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 1, 2, 1>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %1 = stablehlo.add %x, %y : tensor<bf16>
+      stablehlo.return %1 : tensor<bf16>
+    }) : (tensor<2x24x20xbf16>, tensor<bf16>) -> tensor<2x23x20xbf16>
+  return %0 : tensor<2x23x20xbf16>
+}
+// -----
+func.func @main(%a: tensor<3x9xi32>) -> tensor<3x21xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %p = stablehlo.pad %a, %z, low = [0, 4], high = [0, 4], interior = [0, 1] : (tensor<3x9xi32>, tensor<i32>) -> tensor<3x25xi32>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 1, 5>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %1 = stablehlo.add %x, %y : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) : (tensor<3x25xi32>, tensor<i32>) -> tensor<3x21xi32>
+  return %0 : tensor<3x21xi32>
+}
+// -----
+func.func @main(%a: tensor<2x6x9xf64>) -> tensor<2x21x11xf64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %p = stablehlo.pad %a, %z, low = [0, 3, 2], high = [0, 0, 2], interior = [0, 3, 0] : (tensor<2x6x9xf64>, tensor<f64>) -> tensor<2x24x13xf64>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 1, 4, 3>}> ({
+    ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+      %1 = stablehlo.add %x, %y : tensor<f64>
+      stablehlo.return %1 : tensor<f64>
+    }) : (tensor<2x24x13xf64>, tensor<f64>) -> tensor<2x21x11xf64>
+  return %0 : tensor<2x21x11xf64>
 }

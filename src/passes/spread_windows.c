@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass spread_windows: a reduce_window that adds up elements with zeros padded between them, as the
+// gradient of average pooling does, adds only the elements that a window has. Places of the output
+// are quotients and remainders by the elements' distance s: at quotient q a window has elements
+// q + first, q + first + 1 ..., each of them for some of the remainders.
+#include "ir/clone.h"
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/digits.h"
+#include "passes/passes.h"
+
+enum { MAX_RANK = HLO_DIGITS_RANK_MAX, TERMS_MAX = 16 };
+
+typedef struct windows {
+  hlo_node_t* node;
+  hlo_value_t *input, *zero;
+  uint32_t rank;
+  hlo_digits_t digits;
+  int64_t sizes[MAX_RANK], low[MAX_RANK];
+  int64_t first[MAX_RANK], counts[MAX_RANK];  // elements that windows at one quotient have
+} windows_t;
+
+static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
+  uint32_t count;
+  const int64_t* list = hlo_node_attr_ints(node, id, &count);
+  return list && i < count ? list[i] : fallback;
+}
+
+static bool is_zero(const hlo_value_t* value) {
+  const uint8_t* element = hlo_constant_splat(value);
+  for (size_t i = 0; element && i < hlo_dtype_size_bytes(value->type->dtype); ++i) {
+    if (element[i]) return false;
+  }
+  return element != NULL;
+}
+
+static bool is_sum(const hlo_region_t* body) {
+  const hlo_node_t* op = body->first;
+  return op && op->op == HLO_OP_add && op->next && !op->next->next && body->arg_count == 2 &&
+         hlo_node_operand(op, 0) == body->args[0] && hlo_node_operand(op, 1) == body->args[1] &&
+         op->next->operand_count == 1 && hlo_node_operand(op->next, 0) == &op->results[0];
+}
+
+static int64_t floor_divide(int64_t x, int64_t by) {
+  return x / by - (x % by < 0);
+}
+
+// The element at place p of the padded input is number (p - low) / s.
+static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
+  int64_t strides[MAX_RANK], terms = 1, distances = 1;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    int64_t stride = strides[d] = item(pad, HLO_ATTR_interior_padding, d, 0) + 1;
+    int64_t size = w->sizes[d] = item(w->node, HLO_ATTR_window_dimensions, d, 1);
+    int64_t low = w->low[d] =
+        item(pad, HLO_ATTR_edge_padding_low, d, 0) + item(w->node, HLO_ATTR_padding, 2 * d, 0);
+    if (size < 1 || size > HLO_DIGITS_REMAINDERS_MAX || low < 0 ||
+        low > HLO_DIGITS_REMAINDERS_MAX || stride > HLO_DIGITS_REMAINDERS_MAX ||
+        item(w->node, HLO_ATTR_window_strides, d, 1) != 1 ||
+        item(w->node, HLO_ATTR_window_dilations, d, 1) != 1 ||
+        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 ||
+        item(pad, HLO_ATTR_edge_padding_high, d, 0) < 0 ||
+        item(w->node, HLO_ATTR_padding, 2 * d + 1, 0) < 0) {
+      return false;
+    }
+    w->first[d] = -floor_divide(low, stride);
+    w->counts[d] = floor_divide(size - 1 - low + stride - 1, stride) - w->first[d] + 1;
+    if (w->counts[d] < 1 || w->counts[d] > TERMS_MAX) return false;
+    terms *= w->counts[d];
+    distances *= stride;
+    if (terms > TERMS_MAX || distances > HLO_DIGITS_REMAINDERS_MAX) return false;
+  }
+  return distances > 1 && hlo_digits_init(w->node, w->node->results[0].type, strides, &w->digits);
+}
+
+static bool read_windows(hlo_node_t* node, windows_t* w) {
+  if (node->op != HLO_OP_reduce_window || node->extra || node->operand_count != 2) return false;
+  const hlo_node_t* pad = hlo_node_operand(node, 0)->def;
+  if (!pad || pad->op != HLO_OP_pad || pad->extra) return false;
+  *w = (windows_t){
+      .node = node, .input = hlo_node_operand(pad, 0), .zero = hlo_node_operand(node, 1)};
+  const hlo_type_t *type = w->input->type, *result = node->results[0].type;
+  w->rank = type->rank;
+  return w->rank <= MAX_RANK && hlo_type_is_plain(type) && hlo_type_is_plain(result) &&
+         type->dtype == result->dtype && hlo_type_element_count(type) > 0 &&
+         hlo_type_element_count(result) > 0 && is_zero(w->zero) &&
+         is_zero(hlo_node_operand(pad, 1)) && is_sum(node->regions[0]) && read_sizes(w, pad);
+}
+
+// ---- making it ----------------------------------------------------------------------------------
+
+// For which remainders the windows at a quotient have that element: 1, else 0; false: for all.
+static bool find_remainders(const windows_t* w, const int64_t* number, int64_t* values) {
+  int64_t at[MAX_RANK] = {0};
+  bool is_partial = false;
+  uint32_t count = 0;
+  do {
+    bool is_inside = true;
+    for (uint32_t d = 0; d < w->rank; ++d) {
+      int64_t step = (w->first[d] + number[d]) * w->digits.strides[d] + w->low[d] - at[d];
+      is_inside &= step >= 0 && step < w->sizes[d];
+    }
+    values[count++] = is_inside;
+    is_partial |= !is_inside;
+  } while (hlo_digits_next(w->rank, w->digits.strides, at));
+  return is_partial;
+}
+
+static hlo_value_t* add_element(const windows_t* w, hlo_value_t* sum, const int64_t* number) {
+  int64_t shift[MAX_RANK], values[HLO_DIGITS_REMAINDERS_MAX];
+  for (uint32_t d = 0; d < w->rank; ++d) shift[d] = -(w->first[d] + number[d]);
+  hlo_value_t* terms[] = {sum, hlo_digits_spread(&w->digits, w->input, w->zero, shift)};
+  if (!sum || !terms[1]) return NULL;
+  hlo_value_t* more = hlo_build_node(w->node, HLO_OP_add, sum->type, 2, terms, 0, NULL);
+  if (!find_remainders(w, number, values)) return more;
+  hlo_value_t* table = hlo_digits_table(&w->digits, HLO_DTYPE_S32, values);
+  const int64_t one = 1;
+  hlo_module_t* module = w->node->parent->module;
+  hlo_value_t* ones = hlo_digits_splat(
+      &w->digits,
+      hlo_build_integers(w->node, hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL), &one));
+  hlo_value_t* choice[] = {hlo_digits_equal(&w->digits, table, ones), more, sum};
+  if (!choice[0] || !more) return NULL;
+  return hlo_build_node(w->node, HLO_OP_select, sum->type, 3, choice, 0, NULL);
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  hlo_pass_ctx_t* ctx = context;
+  windows_t windows;
+  if (!read_windows(node, &windows)) return hlo_ok();
+  int64_t number[MAX_RANK] = {0};
+  hlo_value_t* sum = hlo_digits_splat(&windows.digits, windows.zero);
+  do {
+    sum = add_element(&windows, sum, number);
+  } while (hlo_digits_next(windows.rank, windows.counts, number));
+  hlo_value_t* result = hlo_digits_join(&windows.digits, sum);
+  if (!result) return hlo_module_status(node->parent->module);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  ++ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_spread_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
