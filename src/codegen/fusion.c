@@ -2,7 +2,7 @@
 // Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a producer
 // joins when all that use it are in the fusion, or when its result is one more output of the same
 // elements; cheap ops are computed again in every fusion that uses them, and so are plain ones where what
-// they are made of is at hand.
+// they are made of is at hand. In the end groups that read the same array become one where they may.
 //
 // A fusion runs where its last op stands. An output that others use as well is only allowed when those
 // stand behind that place, so no cycle can arise.
@@ -26,7 +26,8 @@ enum { PRODUCT_OUTPUTS = 2, MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with
 typedef struct group {
   uint32_t member_count, member_capacity, output_count;
   bool has_product;      // a matrix product
-  bool has_reduction, has_sides;
+  bool has_reduction, has_sides, has_update;
+  int32_t merged;        // the group that took all members over; NONE
   hlo_node_t** members;  // last first
   int64_t element_count;
   uint32_t last_position;
@@ -88,6 +89,8 @@ typedef struct users {
   int32_t first_group;       // of several the one that runs first; NONE: it is not among them
   uint32_t second_position;  // where the next one of several runs
   uint32_t group_count;      // MAX_AGAIN + 1: more, or not known
+  uint32_t through_count;    // users of users that were looked at
+  bool is_unknown;           // some may be in any
   int32_t groups[MAX_AGAIN];
   bool has_outside;          // memory is needed
   uint32_t first_outside;    // position
@@ -108,7 +111,7 @@ static void list_group(users_t* users, int32_t group) {
 
 static void add_group(const fuser_t* f, users_t* users, int32_t group) {
   list_group(users, group);
-  if (users->group == group) return;
+  if (users->group == group || users->is_unknown) return;
   if (users->group == NONE) {
     users->group = users->first_group = group;
     return;
@@ -126,6 +129,7 @@ static void add_group(const fuser_t* f, users_t* users, int32_t group) {
 static void add_everywhere(users_t* users) {
   users->group = MANY;
   users->first_group = NONE;
+  users->is_unknown = true;
   users->group_count = MAX_AGAIN + 1;
 }
 
@@ -147,6 +151,31 @@ static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
          hlo_matmul_supports(user);
 }
 
+// Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who need what
+// it is made of are not seen from there.
+static bool is_also_stored(const placing_t* place) {
+  return place->is_everywhere && place->group != NONE;
+}
+
+// What uses a node that is computed wherever it is used: those fusions use what it is made of.
+static void add_through(const fuser_t* f, users_t* users, const hlo_node_t* node, uint32_t depth) {
+  enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      const placing_t* place = place_of(f, use->user);
+      bool is_known = use->user->parent == node->parent && depth < MAX_DEPTH &&
+                      !is_also_stored(place) && ++users->through_count <= MAX_THROUGH;
+      if (!is_known) {
+        add_everywhere(users);
+        return;
+      }
+      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, users, place->again[i]);
+      if (place->group != NONE) add_group(f, users, place->group);
+      if (place->is_everywhere && !place->again_count) add_through(f, users, use->user, depth + 1);
+    }
+  }
+}
+
 static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
   users_t users = {.group = NONE, .first_group = NONE, .second_position = UINT32_MAX};
   for (uint32_t r = 0; r < node->result_count; ++r) {
@@ -162,7 +191,11 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
         continue;
       }
       const placing_t* place = place_of(f, user);
-      if (place->is_everywhere && !place->again_count) add_everywhere(&users);
+      if (is_also_stored(place)) {
+        add_everywhere(&users);
+      } else if (place->is_everywhere && !place->again_count) {
+        add_through(f, &users, user, 0);
+      }
       for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, &users, place->again[i]);
       if (place->group != NONE) {
         add_group(f, &users, place->group);
@@ -171,6 +204,8 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
       }
     }
   }
+  // By itself the one fusion could do without what it stores for others.
+  if (users.through_count && users.group >= 0) add_everywhere(&users);
   return users;
 }
 
@@ -299,6 +334,7 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
   group->members[group->member_count++] = node;
   group->has_product |= hlo_matmul_supports(node);
   group->has_reduction |= node->op == HLO_OP_reduce;
+  group->has_update |= node->op == HLO_OP_dynamic_update_slice;
   place_of(f, node)->group = number;
   return hlo_ok();
 }
@@ -310,6 +346,7 @@ static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
   f->groups = room;
   f->groups[f->group_count] =
       (group_t){.element_count = written_count(&node->results[0]),
+                .merged = NONE,
                 .last_position = place_of(f, node)->position,
                 .output_count = node->result_count};
   return join(f, (int32_t)f->group_count++, node);
@@ -603,7 +640,7 @@ static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
 // list.
 static hlo_status_t make_fusions(fuser_t* f, bool* is_whole) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
-    if (is_lone_view(f, &f->groups[g])) continue;
+    if (f->groups[g].merged != NONE || is_lone_view(f, &f->groups[g])) continue;
     HLO_TRY(make_fusion(f, &f->groups[g], &f->groups[g].fusion));
     if (f->groups[g].fusion) {
       f->groups[g].fusion->index = f->schedule->fusion_count++;
@@ -615,6 +652,190 @@ static hlo_status_t make_fusions(fuser_t* f, bool* is_whole) {
     if (whole.member_count == 1) HLO_TRY(make_site(f, whole.members[0]));
     for (uint32_t i = 0; whole.member_count > 1 && i < whole.member_count; ++i) {
       HLO_TRY(start_group(f, whole.members[i]));
+    }
+  }
+  return hlo_ok();
+}
+
+// ---- siblings
+
+/// Two groups of the same number of elements that read the same array, one of which runs earlier.
+typedef struct siblings {
+  int32_t early, late;
+  const hlo_value_t* shared;
+} siblings_t;
+
+static bool is_either(const fuser_t* f, const siblings_t* s, int32_t group) {
+  while (f->groups[group].merged != NONE) group = f->groups[group].merged;
+  return group == s->early || group == s->late;
+}
+
+static void note_reader(const fuser_t* f, const siblings_t* s, int32_t group, uint32_t* first) {
+  if (!is_either(f, s, group) && f->groups[group].last_position < *first) {
+    *first = f->groups[group].last_position;
+  }
+}
+
+// The earliest step but the two that reads what `node` makes, through what is computed where it is used.
+static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_node_t* node,
+                             uint32_t depth) {
+  enum { MAX_DEPTH = 6 };
+  uint32_t first = depth > MAX_DEPTH ? 0 : UINT32_MAX;
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
+      const hlo_node_t* user = enclosing(node->parent, use->user);
+      if (!user) return 0;
+      const placing_t* place = place_of(f, user);
+      bool is_outside = user != use->user || (place->group == NONE && !place->is_everywhere);
+      if (is_outside && place->position < first) first = place->position;
+      if (place->group != NONE) note_reader(f, s, place->group, &first);
+      for (uint32_t i = 0; i < place->again_count; ++i) note_reader(f, s, place->again[i], &first);
+      if (is_outside || !place->is_everywhere || place->again_count) continue;
+      uint32_t later = first_reader(f, s, user, depth + 1);
+      if (later < first) first = later;
+    }
+  }
+  return first;
+}
+
+// Memory traffic is what sharing saves: of arrays worth speaking of, as large as the loops.
+static bool is_large(const group_t* group, const hlo_value_t* value) {
+  enum { LARGE_BYTES = 4096 };
+  return hlo_type_element_count(value->type) >= group->element_count &&
+         hlo_type_size_bytes(value->type) >= LARGE_BYTES;
+}
+
+static bool reads_value(const fuser_t* f, int32_t group, const hlo_value_t* value) {
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = value->uses; use && ++seen <= MAX_AGAIN_USES; use = use->next) {
+    if (place_of(f, use->user)->group == group) return true;
+  }
+  return false;
+}
+
+// What the node reads there from memory that some step has to keep for it.
+static bool is_kept_for(const fuser_t* f, const hlo_node_t* node, const hlo_value_t* value) {
+  if (!value->def || value->def->parent != node->parent) return false;
+  const placing_t* place = place_of(f, value->def);
+  return value->def->op != HLO_OP_constant && !place->is_everywhere &&
+         place->group != place_of(f, node)->group;
+}
+
+// Whether the earlier group may as well run where the later one does: nobody waits for it before, and it
+// keeps nothing large alive that would not be.
+static bool may_wait(const fuser_t* f, const siblings_t* s) {
+  const group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+  for (uint32_t i = 0; i < early->member_count; ++i) {
+    const hlo_node_t* node = early->members[i];
+    if (first_reader(f, s, node, 0) <= late->last_position) return false;
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      const hlo_value_t* value = hlo_node_operand(node, k);
+      bool is_held = is_kept_for(f, node, value) && is_large(early, value);
+      if (is_held && !reads_value(f, s->late, value)) return false;
+    }
+  }
+  return true;
+}
+
+static bool may_merge(const fuser_t* f, const siblings_t* s) {
+  enum { MAX_STREAMS = 16 };
+  const group_t *a = &f->groups[s->early], *b = &f->groups[s->late];
+  return a->element_count == b->element_count && !a->has_product && !b->has_product &&
+         !a->has_update && !b->has_update &&
+         a->member_count + b->member_count <= MAX_TRIAL_MEMBERS &&
+         a->output_count + b->output_count <= MAX_STREAMS && is_large(a, s->shared) && may_wait(f, s);
+}
+
+// Whether the kernel visits all that both read in one order.
+static hlo_status_t visits_once(fuser_t* f, const siblings_t* s, hlo_fusion_t* fusion,
+                                bool* out_does) {
+  hlo_kernel_t* kernel;
+  HLO_TRY(hlo_kernel_create(fusion, f->target, &f->trial, &kernel));
+  *out_does = true;
+  for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
+    const hlo_value_t* value = fusion->inputs[i];
+    if (!is_large(&f->groups[s->early], value) || !reads_value(f, s->early, value) ||
+        !reads_value(f, s->late, value)) {
+      continue;
+    }
+    HLO_TRY(hlo_kernel_visits_once(kernel, i, out_does));
+  }
+  return hlo_ok();
+}
+
+// Whether one kernel can do both without reading more than it saves.
+static hlo_status_t try_merge(fuser_t* f, const siblings_t* s, const group_t* both, bool* out_fits) {
+  *out_fits = false;
+  hlo_fusion_t* fusion;
+  HLO_TRY(build(f, both, NULL, &f->trial, &fusion));
+  if (!fusion) return hlo_ok();
+  hlo_fusion_key_t key;
+  HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
+  hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
+  if (!known || (!known->is_refused && !known->is_merged && !known->is_not_merged)) {
+    bool has;
+    HLO_TRY(has_loops(f, fusion, false, &has));
+    known = hlo_fusion_table_find(&f->known, &key);
+    if (has) HLO_TRY(visits_once(f, s, fusion, &known->is_merged));
+    known->is_not_merged = !known->is_merged;
+  }
+  *out_fits = known->is_merged;
+  return hlo_ok();
+}
+
+static hlo_status_t merge(fuser_t* f, const siblings_t* s, bool* out_merged) {
+  *out_merged = false;
+  if (!may_merge(f, s)) return hlo_ok();
+  group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+  group_t both = *late;
+  both.member_count = both.member_capacity = late->member_count + early->member_count;
+  both.members = hlo_arena_array(&f->scratch, both.member_count, sizeof *both.members);
+  if (!both.members) return hlo_arena_status(&f->scratch);
+  memcpy(both.members, late->members, late->member_count * sizeof *both.members);
+  memcpy(both.members + late->member_count, early->members,
+         early->member_count * sizeof *both.members);
+  both.output_count += early->output_count;
+  both.has_reduction |= early->has_reduction;
+  both.has_sides |= early->has_sides;
+  hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
+  hlo_status_t status = try_merge(f, s, &both, out_merged);
+  hlo_arena_reset(&f->trial, mark);
+  if (!hlo_status_is_ok(status) || !*out_merged) return status;
+  for (uint32_t i = 0; i < early->member_count; ++i) {
+    place_of(f, early->members[i])->group = s->late;
+  }
+  *late = both;
+  *early = (group_t){.merged = s->late, .last_position = late->last_position};
+  return hlo_ok();
+}
+
+// The groups that run before `late` and read an array that it reads.
+static hlo_status_t merge_readers(fuser_t* f, int32_t late, const hlo_value_t* shared) {
+  const hlo_region_t* region = f->groups[late].members[0]->parent;
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = shared->uses; use && ++seen <= MAX_AGAIN_USES; use = use->next) {
+    if (use->user->parent != region) continue;
+    siblings_t s = {.early = place_of(f, use->user)->group, .late = late, .shared = shared};
+    if (s.early == NONE || s.early == late ||
+        f->groups[s.early].last_position >= f->groups[late].last_position) {
+      continue;
+    }
+    bool merged;
+    HLO_TRY(merge(f, &s, &merged));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t merge_siblings(fuser_t* f) {
+  for (uint32_t g = 0; g < f->group_count; ++g) {
+    for (uint32_t i = 0; i < f->groups[g].member_count; ++i) {  // those taken over, too
+      const hlo_node_t* node = f->groups[g].members[i];
+      for (uint32_t k = 0; k < node->operand_count && !f->groups[g].has_product; ++k) {
+        const hlo_value_t* value = hlo_node_operand(node, k);
+        bool is_inner = value->def && value->def->parent == node->parent &&
+                        place_of(f, value->def)->group == (int32_t)g;
+        if (!is_inner && is_large(&f->groups[g], value)) HLO_TRY(merge_readers(f, (int32_t)g, value));
+      }
     }
   }
   return hlo_ok();
@@ -749,6 +970,7 @@ static hlo_status_t add_region(fuser_t* f, const hlo_region_t* region) {
   number_nodes(f, region);
   for (hlo_node_t* node = region->last; node; node = node->prev) HLO_TRY(place_node(f, node));
   bool is_whole = true;
+  HLO_TRY(merge_siblings(f));
   HLO_TRY(make_fusions(f, &is_whole));
   HLO_TRY(make_steps(f, &f->schedule->sequences[at]));
   if (!is_whole) HLO_TRY(order_steps(f, &f->schedule->sequences[at]));

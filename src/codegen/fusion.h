@@ -67,6 +67,11 @@ typedef struct hlo_kernel hlo_kernel_t;
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
+/// Whether the loops visit the elements of an input in one order only, so that what shares them there loads
+/// them once.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
+                                    bool* out_does) HLO_MUST_USE;
 /// A kernel is one or more phases, each finished before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.

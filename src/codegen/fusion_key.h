@@ -28,6 +28,7 @@ typedef struct hlo_fusion_known {
   hlo_fusion_key_t key;
   bool is_refused;       // loops cannot compute it
   hlo_fusion_t* fusion;  // the first one of the schedule; NULL: it was only tried
+  bool is_merged, is_not_merged;  // as two fusions that might be one, if that has been asked
   struct hlo_fusion_known* next;
 } hlo_fusion_known_t;
 

@@ -208,6 +208,67 @@ static void outputs_have_several_sizes(void** state) {
       2, 1);
 }
 
+#define ROW_SUM(to, from, op, first)                                                             \
+  "  %" to " = stablehlo.reduce(%" from " init: %" first ") applies stablehlo." op               \
+  " across dimensions = [1] : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+
+// What reads the same array in the same order is one fusion, whether or not one needs the other.
+static void siblings_are_one_fusion(void** state) {
+  (void)state;
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      ROW_SUM("s", "x", "add", "zero") ROW_SUM("m", "x", "maximum", "zero")
+      "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
+      2, 0);
+  expect_one_fusion(  // a softmax with all that its gradient wants
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96x160xf32>, "
+      "tensor<96xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      ROW_SUM("m", "x", "maximum", "zero")
+      "  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %c = stablehlo.subtract %x, %b : tensor<96x160xf32>\n"
+      "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
+      ROW_SUM("s", "e", "add", "zero")
+      "  %d = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %y = stablehlo.divide %e, %d : tensor<96x160xf32>\n"
+      "  return %y, %e, %s, %m : tensor<96x160xf32>, tensor<96x160xf32>, tensor<96xf32>, "
+      "tensor<96xf32>\n}\n",
+      4, 2);
+}
+
+// Rows and columns of one array are read in two orders; and what a step between two fusions waits for is not
+// put off.
+static void not_all_siblings_are_one_fusion(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<128x128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+       "  %c = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]\n"
+       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+       "  return %r, %c : tensor<128xf32>, tensor<128xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+  make("func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       ROW_SUM("s", "x", "add", "zero")
+       "  %t = \"stablehlo.sort\"(%s) ({\n"
+       "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "    %lt = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+       "    stablehlo.return %lt : tensor<i1>\n"
+       "  }) {dimension = 0 : i64, is_stable = true} : (tensor<96xf32>) -> tensor<96xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+       "  %y = stablehlo.add %x, %b : tensor<96x160xf32>\n"
+       ROW_SUM("m", "y", "maximum", "zero")
+       "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 3);
+  drop(&f);
+}
+
 // ---- growth
 
 typedef struct cost {
@@ -285,6 +346,8 @@ int main(void) {
       cmocka_unit_test(other_constants_are_other_fusions),
       cmocka_unit_test(spread_values_are_not_memory),
       cmocka_unit_test(outputs_have_several_sizes),
+      cmocka_unit_test(siblings_are_one_fusion),
+      cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),

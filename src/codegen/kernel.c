@@ -812,6 +812,23 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
   return status;
 }
 
+hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
+  *out_does = false;
+  if (kernel->segment_count != 1 || kernel->matmul) return hlo_ok();
+  hlo_arena_t scratch;
+  hlo_tiling_t* tiling;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = hlo_kernel_walk(kernel, &scratch, &kernel->segments[0], &tiling);
+  uint32_t loads = 0;
+  for (uint32_t i = 0; hlo_status_is_ok(status) && i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    loads += tiled->kind == HLO_TILED_LOAD && tiled->input == input;
+  }
+  hlo_arena_deinit(&scratch);
+  *out_does = loads == 1;
+  return status;
+}
+
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_phase_count(kernel->matmul);
   return kernel->split_space ? 2 : 1;
