@@ -16,6 +16,7 @@
 #include "hlocc/pjrt.h"
 #include "pjrt_bench_input.h"
 
+enum { DEVICES = 8 };  // of the programs that run on several
 enum { COMPILE_ROUNDS = 5, COMPILE_LIMIT = 1000, BATCHES = 16, CALL_LIMIT = 1000000 };
 static const double kSecondsPerNs = 1e-9;
 
@@ -38,7 +39,8 @@ typedef struct options {
 typedef struct session {
   const options_t* options;
   PJRT_Client* client;
-  PJRT_Device* device;
+  PJRT_Device* const* devices;
+  size_t device_count;
 } session_t;
 
 typedef struct program {
@@ -47,14 +49,15 @@ typedef struct program {
   size_t code_bytes;
   const uint8_t* compile_options;
   size_t compile_options_bytes;
+  size_t device_count;  // 0: one
 } program_t;
 
 /// A loaded program with buffers for its arguments.
 typedef struct job {
   PJRT_LoadedExecutable* executable;
-  size_t argument_count, result_count;
-  PJRT_Buffer** arguments;
-  PJRT_Buffer** results;
+  size_t device_count, argument_count, result_count;
+  PJRT_Buffer** arguments[DEVICES];
+  PJRT_Buffer** results[DEVICES];
 } job_t;
 
 static _Noreturn void die(const char* format, ...) {
@@ -117,7 +120,8 @@ static void open_plugin(const options_t* options, session_t* session) {
   printf("{\"plugin\": \"%s\", \"version\": \"%.*s\", \"load_s\": %.3g, \"client_s\": %.3g}\n",
          options->plugin, (int)version.platform_version_size, version.platform_version, load_s,
          client_s);
-  *session = (session_t){options, create.client, devices.addressable_devices[0]};
+  *session = (session_t){options, create.client, devices.addressable_devices,
+                         devices.num_addressable_devices};
 }
 
 static PJRT_Error* compile(const session_t* session, const program_t* program,
@@ -145,11 +149,12 @@ static void await(PJRT_Event* event) {
   CALL(Event_Destroy, &ARGS(Event_Destroy, .event = event));
 }
 
-static PJRT_Buffer* upload(const session_t* session, const hlo_bench_input_t* input) {
+static PJRT_Buffer* upload(const session_t* session, size_t device,
+                           const hlo_bench_input_t* input) {
   PJRT_Client_BufferFromHostBuffer_Args args =
       ARGS(Client_BufferFromHostBuffer, .client = session->client, .data = input->data,
            .type = (PJRT_Buffer_Type)input->pjrt_type, .dims = input->dims, .num_dims = input->rank,
-           .device = session->device,
+           .device = session->devices[device],
            .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   CALL(Client_BufferFromHostBuffer, &args);
   await(args.done_with_host_buffer);
@@ -165,17 +170,23 @@ static void destroy_buffers(PJRT_Buffer** buffers, size_t count) {
   }
 }
 
-/// One launch, to the event of its end; results stay until destroy_buffers().
+static void destroy_results(job_t* job) {
+  for (size_t d = 0; d < job->device_count; ++d) destroy_buffers(job->results[d], job->result_count);
+}
+
+/// One launch, to the event of its end; results stay until destroy_results().
 static void run_once(job_t* job) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
-  PJRT_Event* done = NULL;
+  PJRT_Event* done[DEVICES] = {0};
+  PJRT_Buffer* const* arguments[DEVICES];
+  for (size_t d = 0; d < job->device_count; ++d) arguments[d] = job->arguments[d];
   PJRT_LoadedExecutable_Execute_Args args =
       ARGS(LoadedExecutable_Execute, .executable = job->executable, .options = &options,
-           .argument_lists = (PJRT_Buffer* const* const[]){job->arguments}, .num_devices = 1,
-           .num_args = job->argument_count, .output_lists = (PJRT_Buffer * * const[]){job->results},
-           .device_complete_events = &done);
+           .argument_lists = arguments, .num_devices = job->device_count,
+           .num_args = job->argument_count, .output_lists = job->results,
+           .device_complete_events = done);
   CALL(LoadedExecutable_Execute, &args);
-  await(done);
+  for (size_t d = 0; d < job->device_count; ++d) await(done[d]);
 }
 
 /// Least mean time of a launch with the release of its results, over batches of launches.
@@ -186,7 +197,7 @@ static double time_rounds(job_t* job, size_t count) {
     uint64_t begin = hlo_os_now_ns();
     for (size_t i = 0; i < calls; ++i) {
       run_once(job);
-      destroy_buffers(job->results, job->result_count);
+      destroy_results(job);
     }
     best_s = fmin(best_s, seconds_since(begin) / (double)calls);
   }
@@ -198,14 +209,14 @@ static double time_rounds(job_t* job, size_t count) {
 static void time_job(job_t* job, double seconds, const char* program, const char* kind) {
   static double times[CALL_LIMIT];
   run_once(job);
-  destroy_buffers(job->results, job->result_count);
+  destroy_results(job);
   size_t count = 0;
   uint64_t begin = hlo_os_now_ns();
   while (count < CALL_LIMIT && (count == 0 || seconds_since(begin) < seconds)) {
     uint64_t start = hlo_os_now_ns();
     run_once(job);
     times[count++] = seconds_since(start);
-    destroy_buffers(job->results, job->result_count);
+    destroy_results(job);
   }
   double round_s = time_rounds(job, count);
   qsort(times, count, sizeof *times, compare_doubles);
@@ -226,8 +237,20 @@ static size_t count_results(PJRT_LoadedExecutable* loaded) {
   return outputs.num_outputs;
 }
 
+static void make_arguments(const session_t* session, const program_t* program,
+                           const hlo_type_t* type, size_t device, PJRT_Buffer** out_arguments) {
+  for (size_t i = 0; i < type->input_count; ++i) {
+    hlo_bench_input_t input;
+    if (!hlo_bench_input_make(type->elements[i], program->name, &input)) {
+      die("%s: no input for argument %zu", program->name, i);
+    }
+    out_arguments[i] = upload(session, device, &input);
+    hlo_bench_input_free(&input);
+  }
+}
+
 static void run_program(const session_t* session, const program_t* program, const char* kind) {
-  job_t job = {0};
+  job_t job = {.device_count = program->device_count ? program->device_count : 1};
   char text[512];
   if (take_error(compile(session, program, &job.executable), text, sizeof text)) {
     printf("{\"program\": \"%s\", \"error\": \"%s\"}\n", program->name, text);
@@ -241,22 +264,19 @@ static void run_program(const session_t* session, const program_t* program, cons
   const hlo_type_t* type = hlo_module_entry(module)->type;
   job.argument_count = type->input_count;
   job.result_count = count_results(job.executable);
-  job.arguments = calloc(job.argument_count + 1, sizeof *job.arguments);
-  job.results = calloc(job.result_count + 1, sizeof *job.results);
-  for (size_t i = 0; i < job.argument_count; ++i) {
-    hlo_bench_input_t input;
-    if (!hlo_bench_input_make(type->elements[i], program->name, &input)) {
-      die("%s: no input for argument %zu", program->name, i);
-    }
-    job.arguments[i] = upload(session, &input);
-    hlo_bench_input_free(&input);
+  for (size_t d = 0; d < job.device_count; ++d) {
+    job.arguments[d] = calloc(job.argument_count + 1, sizeof **job.arguments);
+    job.results[d] = calloc(job.result_count + 1, sizeof **job.results);
+    make_arguments(session, program, type, d, job.arguments[d]);
   }
   hlo_module_release(module);
   time_job(&job, session->options->seconds, program->name, kind);
-  destroy_buffers(job.arguments, job.argument_count);
+  for (size_t d = 0; d < job.device_count; ++d) {
+    destroy_buffers(job.arguments[d], job.argument_count);
+    free(job.arguments[d]);
+    free(job.results[d]);
+  }
   destroy_executable(job.executable);
-  free(job.arguments);
-  free(job.results);
 }
 
 // At least COMPILE_ROUNDS times; quick ones for as long as runs are.
@@ -340,6 +360,30 @@ static void stored_program(const session_t* session, const char* folder, const c
   hlo_mem_free(options);
 }
 
+/// A sum over eight replicas, if the client has as many devices.
+static void sum_program(const session_t* session, const char* type, const char* name) {
+  static const uint8_t options[] = {3 << 3 | 2, 2, 4 << 3 | 0, DEVICES};  // num_replicas
+  if (!strstr(name, session->options->only) || session->device_count < DEVICES) return;
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text,
+                    "func.func public @main(%%x: %s) -> %s {\n"
+                    "  %%y = \"stablehlo.all_reduce\"(%%x) ({\n"
+                    "  ^bb0(%%a: tensor<f32>, %%b: tensor<f32>):\n"
+                    "    %%s = stablehlo.add %%a, %%b : tensor<f32>\n"
+                    "    stablehlo.return %%s : tensor<f32>\n"
+                    "  }) {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}"
+                    " : (%s) -> %s\n  return %%y : %s\n}\n",
+                    type, type, type, type, type);
+  program_t program = {.name = name,
+                       .code = (const uint8_t*)hlo_strbuf_text(&text),
+                       .code_bytes = text.length,
+                       .compile_options = options,
+                       .compile_options_bytes = sizeof options,
+                       .device_count = DEVICES};
+  run_program(session, &program, "dispatch");
+  hlo_strbuf_deinit(&text);
+}
+
 static void stored_programs(const session_t* session, const char* part, bool with_run) {
   hlo_strbuf_t folder = {0};
   hlo_strbuf_printf(&folder, "%s/%s", session->options->programs, part);
@@ -391,11 +435,14 @@ int main(int count, char** arguments) {
   read_options(count, arguments, &options);
   setenv("HLOCC_CACHE_MEMORY", "0", 0);  // compilations are timed, not what remembers them
   setenv("HLOCC_CACHE_DIR", "", 0);
+  setenv("HLOCC_NUM_DEVICES", "8", 0);
   session_t session;
   open_plugin(&options, &session);
   if (options.with_dispatch) {
     dispatch_program(&session, 1, "add_one");
     dispatch_program(&session, 100, "add_hundred");
+    sum_program(&session, "tensor<f32>", "psum_one_of_8");
+    sum_program(&session, "tensor<1000000xf32>", "psum_1e6_of_8");
   }
   if (options.with_compile || options.with_run) {
     stored_programs(&session, "one-device", options.with_run);

@@ -6,6 +6,7 @@
 #include "interp/custom_call.h"
 #include "ir/clone.h"
 #include "passes/runner.h"
+#include "passes/splice.h"
 
 enum { REGION_DEPTH_LIMIT = 128 };
 static const char PASSES[] =
@@ -127,18 +128,8 @@ static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_s
 
 // A body that is run once on the operands takes the place of the node that holds it.
 static void open_body(hlo_node_t* node) {
-  hlo_region_t* body = node->regions[0];
-  const hlo_node_t* end = hlo_region_terminator(body);
-  if (!end || body->arg_count != node->operand_count || end->operand_count != node->result_count) {
-    return;
-  }
-  for (uint32_t i = 0; i < body->arg_count; ++i) {
-    hlo_value_replace_uses(body->args[i], hlo_node_operand(node, i));
-  }
-  for (hlo_node_t* inner = body->first; inner != end; inner = body->first) {
-    hlo_node_unlink(inner);
-    hlo_node_insert_before(node, inner);
-  }
+  const hlo_node_t* end = hlo_region_terminator(node->regions[0]);
+  if (!end || end->operand_count != node->result_count || !hlo_splice_own_body(node)) return;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_value_replace_uses(&node->results[i], hlo_node_operand(end, i));
   }

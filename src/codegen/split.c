@@ -2,7 +2,7 @@
 // Beginnings and ends of collectives (see split.h).
 #include "codegen/split.h"
 
-#include "interp/node_call.h"
+#include "passes/splice.h"
 
 enum {
   DEPTH_LIMIT = 128,
@@ -87,25 +87,15 @@ static hlo_node_t* find_done(const hlo_node_t* start) {
 // The collective stands where it was begun. False if it cannot be taken out.
 static bool open_async(hlo_node_t* start) {
   hlo_node_t* done = find_done(start);
-  hlo_region_t* body = start->region_count ? start->regions[0] : NULL;
-  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
-  if (!done || !end || body->arg_count != start->operand_count ||
-      end->operand_count != done->result_count) {
+  const hlo_node_t* end = done ? hlo_region_terminator(start->regions[0]) : NULL;
+  hlo_node_t* last = end ? end->prev : NULL;
+  if (!last || end->operand_count != done->result_count || !hlo_splice_own_body(start)) {
     return false;
-  }
-  for (uint32_t i = 0; i < body->arg_count; ++i) {
-    hlo_value_replace_uses(body->args[i], hlo_node_operand(start, i));
-  }
-  hlo_node_t* last = NULL;
-  for (hlo_node_t* inner = body->first; inner != end; inner = body->first) {
-    hlo_node_unlink(inner);
-    hlo_node_insert_before(start, inner);
-    last = inner;
   }
   for (uint32_t i = 0; i < done->result_count; ++i) {
     hlo_value_replace_uses(&done->results[i], hlo_node_operand(end, i));
   }
-  if (last && is_collective(last) && last->result_count && done->parent == start->parent) {
+  if (is_collective(last) && last->result_count && done->parent == start->parent) {
     end_before(last, done);
   }
   hlo_node_erase(done);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass drop-shardy: a program for one partition needs no shardings.
-#include "ir/clone.h"
 #include "passes/passes.h"
+#include "passes/splice.h"
 
 // The body takes the place of the op: its arguments are the operands, its results what it returns.
 static hlo_status_t inline_manual(hlo_node_t* node) {
@@ -15,13 +15,8 @@ static hlo_status_t inline_manual(hlo_node_t* node) {
     if (body->args[i]->type != hlo_node_operand_type(node, i)) {
       return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED, "needs more than one partition");
     }
-    hlo_value_replace_uses(body->args[i], hlo_node_operand(node, i));
   }
-  while (body->first != end) {
-    hlo_node_t* inner = body->first;
-    hlo_node_unlink(inner);
-    hlo_node_insert_before(node, inner);
-  }
+  hlo_splice_own_body(node);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (node->results[i].type != hlo_node_operand_type(end, i)) {
       return hlo_pass_error(node, HLO_STATUS_UNIMPLEMENTED, "needs more than one partition");

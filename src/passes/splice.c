@@ -43,3 +43,17 @@ hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t*
   bool is_mapped = value->index < splicer->map.count && splicer->map.values[value->index];
   return is_mapped ? splicer->map.values[value->index] : value;
 }
+
+bool hlo_splice_own_body(hlo_node_t* node) {
+  hlo_region_t* body = node->region_count == 1 ? node->regions[0] : NULL;
+  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
+  if (!end || body->arg_count != node->operand_count) return false;
+  for (uint32_t i = 0; i < body->arg_count; ++i) {
+    hlo_value_replace_uses(body->args[i], hlo_node_operand(node, i));
+  }
+  for (hlo_node_t* inner = body->first; inner != end; inner = body->first) {
+    hlo_node_unlink(inner);
+    hlo_node_insert_before(node, inner);
+  }
+  return true;
+}

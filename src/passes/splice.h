@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying the body of a region to another place, for passes that replace what holds it.
+// Copying or moving the body of a region to another place, for passes that replace what holds it.
 #ifndef HLO_PASSES_SPLICE_H_
 #define HLO_PASSES_SPLICE_H_
 
@@ -20,5 +20,9 @@ hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body, hlo_va
                         hlo_node_t* place, hlo_visit_t visit, void* context) HLO_MUST_USE;
 /// What operand `i` of the body's terminator became in the last copy.
 hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t* body, uint32_t i);
+
+/// Moves the ops of a body that is run once, but its terminator, to before the node that holds it,
+/// whose operands stand for the arguments. False where their numbers differ; then nothing happens.
+bool hlo_splice_own_body(hlo_node_t* node);
 
 #endif  // HLO_PASSES_SPLICE_H_
