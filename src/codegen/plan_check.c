@@ -185,11 +185,19 @@ static bool is_changed(const hlo_node_t* node, uint32_t operand) {
   return false;
 }
 
+// What the library is given has an address.
+static hlo_status_t in_memory(check_t* check, const hlo_node_t* node, hlo_place_t place,
+                              uint32_t i) {
+  if (place.kind != HLO_PLACE_REGISTER) return hlo_ok();
+  return fault(check, node, "the library is given a register for operand, result or capture", i);
+}
+
 static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
   const hlo_plan_t* plan = check->plan;
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* operand = hlo_node_operand(node, i);
     hlo_place_t place = hlo_plan_operand_place(plan, node, i);
+    HLO_TRY(in_memory(check, node, place, i));
     if (!holds(check, operand, place)) {
       return fault(check, node, "something else is in the place of operand", i);
     }
@@ -204,8 +212,14 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
   uint32_t count = 0;
   const hlo_value_t** captures = NULL;
   HLO_TRY(hlo_node_captures(node, &check->arena, &count, &captures));
-  for (uint32_t i = 0; i < count; ++i) HLO_TRY(read_value(check, node, captures[i], i));
-  for (uint32_t r = 0; r < node->result_count; ++r) HLO_TRY(define(check, &node->results[r]));
+  for (uint32_t i = 0; i < count; ++i) {
+    HLO_TRY(in_memory(check, node, hlo_plan_place(plan, captures[i]), i));
+    HLO_TRY(read_value(check, node, captures[i], i));
+  }
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    HLO_TRY(in_memory(check, node, hlo_plan_place(plan, &node->results[r]), r));
+    HLO_TRY(define(check, &node->results[r]));
+  }
   return hlo_ok();
 }
 

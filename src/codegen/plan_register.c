@@ -121,29 +121,40 @@ static void keep_all(hlo_planner_t* planner) {
   }
 }
 
-// One walk over all steps; `changed` when loops had to be made to agree.
-static hlo_status_t scan_steps(hlo_planner_t* planner, bool is_first, bool* changed) {
+// What needs an address, wherever it comes from.
+static hlo_status_t scan_uses(hlo_planner_t* planner) {
   const hlo_schedule_t* schedule = planner->plan->schedule;
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     const hlo_sequence_t* sequence = &schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_step_t* step = &sequence->steps[i];
-      if (is_first && step->kind == HLO_STEP_FUSION) scan_fusion(planner, step->fusion);
-      if (is_first && step->kind == HLO_STEP_SITE) HLO_TRY(scan_site(planner, step->node));
-      if (step->node->op == HLO_OP_while) agree_on_loop(planner, step->node, changed);
+      if (step->kind == HLO_STEP_FUSION) scan_fusion(planner, step->fusion);
+      if (step->kind == HLO_STEP_SITE) HLO_TRY(scan_site(planner, step->node));
     }
   }
   return hlo_ok();
+}
+
+// Whether loops had to be made to agree.
+static bool agree_on_loops(hlo_planner_t* planner) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  bool changed = false;
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_node_t* node = sequence->steps[i].node;
+      if (node->op == HLO_OP_while) agree_on_loop(planner, node, &changed);
+    }
+  }
+  return changed;
 }
 
 hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) {
   planner->in_register = hlo_arena_array(planner->arena, planner->module->value_count, sizeof(bool));
   HLO_TRY(hlo_arena_status(planner->arena));
   find_candidates(planner);
-  bool changed = true;
-  for (bool is_first = true; changed; is_first = false) {
-    changed = false;
-    HLO_TRY(scan_steps(planner, is_first, &changed));
+  HLO_TRY(scan_uses(planner));
+  while (agree_on_loops(planner)) {
   }
   keep_all(planner);
   return hlo_ok();

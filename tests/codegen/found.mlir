@@ -248,3 +248,22 @@ func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
   }) : (tensor<i32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+// -----
+// Single elements that come out of a loop and have an address behind it: what calls the library.
+func.func @main(%n: tensor<i64>, %x: tensor<20xf32>) -> tensor<i64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %r:2 = stablehlo.while(%i = %zero, %sum = %zero) : tensor<i64>, tensor<i64>
+  cond {
+    %ten = stablehlo.constant dense<10> : tensor<i64>
+    %c = stablehlo.compare LT, %i, %ten : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %s = stablehlo.add %sum, %one : tensor<i64>
+    %k = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %k, %s : tensor<i64>, tensor<i64>
+  }
+  check.expect_eq_const %r#0, dense<10> : tensor<i64>
+  check.expect_eq_const %r#1, dense<10> : tensor<i64>
+  return %r#1 : tensor<i64>
+}
