@@ -100,7 +100,7 @@ class CliTest(unittest.TestCase):
             error = process.communicate(ADD, timeout=60)[1]
         self.assertEqual(process.returncode, 0, error)
         path = pathlib.Path(f"/tmp/perf-{process.pid}.map")
-        if "avx2" not in self.good("info"):
+        if " sse2" not in self.good("info"):
             return  # interpreted
         names = path.read_text(encoding="utf-8")
         path.unlink()
@@ -237,7 +237,7 @@ class CliTest(unittest.TestCase):
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
 
     def test_compile_cache(self):
-        if not re.search(" avx2 .*| avx512f", self.good("info")):
+        if " sse2" not in self.good("info"):
             return
         folder = self.folder / "cache"
         for text, answer in [(ADD, False), ("\n\n" + ADD, True), (ADD.replace("2x3x", "3x2x"), False)]:
@@ -255,8 +255,8 @@ class CliTest(unittest.TestCase):
             1, "compile", "--emit=c", f"--header={header}", self.write("sort.mlir", SORT)))
 
     def test_emit_asm(self):
-        if not re.search(" avx2 .*| avx512f", self.good("info")):
-            self.assertIn("AVX2", self.bad(1, "compile", "--emit=asm", stdin=ADD))
+        if " sse2" not in self.good("info"):
+            self.assertIn("this processor", self.bad(1, "compile", "--emit=asm", stdin=ADD))
             return
         path = self.write("add.mlir", ADD)
         text = self.good("compile", "--emit=asm", path)
@@ -269,7 +269,7 @@ class CliTest(unittest.TestCase):
             self.assertIn(place, listing)
             self.assertIn("\nentry: // ", listing)
         if "no objdump" not in text:
-            self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +vaddps ")
+            self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +v?addps ")
         self.assertEqual(self.good("compile", "--emit=asm", path), text)
 
     def test_passes(self):

@@ -249,7 +249,7 @@ class AheadOfTime(unittest.TestCase):
 
 if __name__ == "__main__":
     TOOL, LIBRARY = sys.argv[1:3]
-    if not re.search(" avx2 .*| avx512f", subprocess.run([TOOL, "info"], capture_output=True, text=True).stdout):
-        print("this processor has no AVX2: no machine code to test")
+    if " sse2" not in subprocess.run([TOOL, "info"], capture_output=True, text=True).stdout:
+        print("no machine code for this processor to test")
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])
