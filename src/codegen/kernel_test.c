@@ -93,6 +93,7 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
   expect_ok(hlo_kernel_create(fusion, target, arena, &kernel), text, NULL);
   hlo_vir_module_t* module;
   expect_ok(hlo_vir_module_create(&module), text, NULL);
+  module->has_half = target->has_half;
   hlo_vir_func_t* funcs[4];
   uint32_t phases = hlo_kernel_phase_count(kernel);
   assert_true(phases <= 4);
@@ -233,9 +234,10 @@ static void check_on(const char* text, const hlo_target_t* target, uint32_t fusi
 
 static void check(const char* text, uint32_t fusions, double tolerance) {
   const uint64_t vnni = (uint64_t)1 << HLO_CPU_AVX512VNNI, bf16 = (uint64_t)1 << HLO_CPU_AVX512BF16;
+  const uint64_t f16 = (uint64_t)1 << HLO_CPU_AVX512FP16;
   const hlo_cpu_t cpus[] = {
       {.level = HLO_CPU_LEVEL_AVX512},
-      {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16},
+      {.level = HLO_CPU_LEVEL_AVX512, .features = vnni | bf16 | f16},
       {.level = HLO_CPU_LEVEL_AVX2},
       {.level = HLO_CPU_LEVEL_AVX2, .features = (uint64_t)1 << HLO_CPU_AVX_VNNI},
       {.level = HLO_CPU_LEVEL_SSE2, .features = (uint64_t)1 << HLO_CPU_SSE2},
@@ -256,6 +258,14 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
 
 static void test_elementwise(void** state) {
   (void)state;
+  check("func.func @main(%a: tensor<7x13xf16>, %b: tensor<7x13xf16>) -> tensor<7x13xf16> {\n"
+        "%0 = stablehlo.add %a, %b : tensor<7x13xf16>\n"
+        "%1 = stablehlo.multiply %0, %a : tensor<7x13xf16>\n"
+        "%2 = stablehlo.subtract %1, %b : tensor<7x13xf16>\n"
+        "%3 = stablehlo.maximum %2, %0 : tensor<7x13xf16>\n"
+        "%4 = stablehlo.divide %3, %1 : tensor<7x13xf16>\n"
+        "%5 = stablehlo.sqrt %4 : tensor<7x13xf16>\n"
+        "return %5 : tensor<7x13xf16>\n}", 1, 0);
   check("func.func @main(%a: tensor<7x13xf32>, %b: tensor<7x13xf32>) -> tensor<7x13xf32> {\n"
         "%0 = stablehlo.add %a, %b : tensor<7x13xf32>\n"
         "%1 = stablehlo.multiply %0, %a : tensor<7x13xf32>\n"

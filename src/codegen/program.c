@@ -211,6 +211,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   HLO_TRY(prepare_sites(program, options));
   hlo_vir_module_t* vir = NULL;
   HLO_TRY(hlo_vir_module_create(&vir));
+  vir->has_half = options->target.has_half;
   hlo_status_t status =
       hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
   if (hlo_status_is_ok(status)) {

@@ -251,6 +251,7 @@ static const char* const expressions[HLO_VIR_OPCODE_COUNT] = {
 #define TEXT_FLOAT(text) text
 #define TEXT_INT(text) text
 #define TEXT_DOT(text) text
+#define TEXT_HALF(text) text
 #define TEXT_BITS(text) text
 #define TEXT_CONVERT(text) text
 #define TEXT_COMPARE(text) "-(" text ")"

@@ -58,6 +58,7 @@ const char hlo_c_prelude[] =
     "  _Generic((x), float: __builtin_##name##f(__VA_ARGS__), default: "
     "__builtin_##name(__VA_ARGS__))\n"
     "#define FMA(x, y, z) BY_TYPE(x, fma, x, y, z)\n"
+    "#define SQRT_FLOAT(x) __builtin_sqrtf(x)\n"
     "#define SQRT(x) BY_TYPE(x, sqrt, x)\n"
     "#define FABS(x) BY_TYPE(x, fabs, x)\n"
     "#define ROUND(x, how)                                         \\\n"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Register and memory forms of the element types, and conversions between types. Formats below 16
 // bits are coded by their row of dtype.def.
+#include <string.h>
+
 #include "codegen/math/math_impl.h"
 
 typedef const hlo_dtype_info_t info_t;
@@ -140,6 +142,37 @@ static value_t* round_to_bf16(builder_t* b, value_t* x) {
   return vreplace_k(b, rounded, vcmp(b, HLO_VIR_UNORDERED, x, x), NAN);
 }
 
+// The f16 that an f32 was made of, or is; NULL if there is none at hand.
+static value_t* half_of(builder_t* b, value_t* x) {
+  if (x->op == HLO_VIR_half_to_f32 && x->operands[0]->op != HLO_VIR_var) return x->operands[0];
+  if (x->op != HLO_VIR_const) return NULL;
+  uint32_t bits = (uint32_t)x->imm;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  uint16_t half = hlo_f32_to_f16(value);
+  return hlo_f16_to_f32(half) == value ? hlo_vir_const_bits(b, with_elem(x, HLO_VIR_I16), half) : NULL;
+}
+
+// An op on f16 that rounds once gives what the same op in f32 gives when it is rounded to f16, because
+// f32 has more than twice as many bits and two more. NULL: there is no such op.
+static value_t* half_op(builder_t* b, value_t* x) {
+  hlo_vir_opcode_t op;
+  switch (x->op) {
+    case HLO_VIR_fadd: op = HLO_VIR_half_add; break;
+    case HLO_VIR_fsub: op = HLO_VIR_half_sub; break;
+    case HLO_VIR_fmul: op = HLO_VIR_half_mul; break;
+    case HLO_VIR_fdiv: op = HLO_VIR_half_div; break;
+    case HLO_VIR_fsqrt: op = HLO_VIR_half_sqrt; break;
+    default: return NULL;
+  }
+  value_t* operands[2] = {0};
+  for (uint32_t i = 0; i < x->operand_count; ++i) {
+    operands[i] = half_of(b, x->operands[i]);
+    if (!operands[i]) return NULL;
+  }
+  return hlo_vir_emit(b, op, operands[0]->type, 0, 0, x->operand_count, operands);
+}
+
 value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
   info_t* info = hlo_dtype_info(dtype);
   const bool is_signed = info->klass == HLO_DTYPE_CLASS_SIGNED;
@@ -151,7 +184,8 @@ value_t* hlo_vmath_round_to(builder_t* b, hlo_dtype_t dtype, value_t* x) {
   if (!is_narrow_float(info)) return x;
   if (dtype == HLO_DTYPE_BF16) return round_to_bf16(b, x);
   if (dtype == HLO_DTYPE_F16) {
-    value_t* half = convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
+    value_t* half = b->module->has_half ? half_op(b, x) : NULL;
+    if (!half) half = convert_to(b, HLO_VIR_f32_to_half, HLO_VIR_I16, x);
     return convert_to(b, HLO_VIR_half_to_f32, HLO_VIR_F32, half);
   }
   return decode(b, info, encode(b, info, x));

@@ -30,6 +30,10 @@ static inline uint64_t LANE_FN(to_bits_)(LANE_T value) {
 #define DOT_U8S8(x, y) (LANE_U)dot_u8s8((int32_t)(x), (int32_t)(y))
 #define DOT_BF16(x, y, z) dot_bf16((float)(x), (float)(y), (float)(z))
 #define LANE_ROW_DOT(id, expression) LANE_ROW(id, expression)
+#define HALF_TO_FLOAT(x) hlo_f16_to_f32((uint16_t)(x))
+#define FLOAT_TO_HALF(x) hlo_f32_to_f16(x)
+#define SQRT_FLOAT(x) sqrtf(x)
+#define LANE_ROW_HALF(id, expression) LANE_ROW(id, expression)
 #if LANE_IS_FLOAT
 #define FMA(x, y, z) LANE_FMA(x, y, z)
 #define SQRT(x) LANE_SQRT(x)
@@ -91,6 +95,10 @@ static uint64_t LANE_FN(lane_)(uint32_t op, int64_t imm, uint64_t a_bits, uint64
 #undef DOT_U8S8
 #undef DOT_BF16
 #undef LANE_ROW_DOT
+#undef HALF_TO_FLOAT
+#undef FLOAT_TO_HALF
+#undef SQRT_FLOAT
+#undef LANE_ROW_HALF
 #undef LANE_ROW_BITS
 #undef LANE_ROW_COMPARE
 #undef LANE_ROW_MASK

@@ -118,6 +118,16 @@ static hlo_vir_value_t* lane_cases_clean(hlo_vir_builder_t* b, hlo_vir_value_t* 
   return hlo_vir_ternary(b, HLO_VIR_select, is_nan, hlo_vir_const_bits(b, value->type, nan), value);
 }
 
+// The same of f16.
+static hlo_vir_value_t* lane_cases_clean_halves(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
+  hlo_vir_value_t* size =
+      hlo_vir_binary(b, HLO_VIR_and, value, hlo_vir_const_bits(b, value->type, 0x7fff));
+  hlo_vir_value_t* is_nan = hlo_vir_compare(b, HLO_VIR_scmp, HLO_VIR_GT, size,
+                                            hlo_vir_const_bits(b, value->type, 0x7c00));
+  return hlo_vir_ternary(b, HLO_VIR_select, is_nan, hlo_vir_const_bits(b, value->type, 0x7e00),
+                         value);
+}
+
 static bool lane_cases_divides(hlo_vir_opcode_t op) {
   return op == HLO_VIR_sdiv || op == HLO_VIR_srem || op == HLO_VIR_udiv || op == HLO_VIR_urem;
 }
@@ -143,7 +153,9 @@ static hlo_vir_value_t* lane_cases_op(hlo_vir_builder_t* b, const lane_case_t* c
   } else if (c->op == HLO_VIR_f32_to_half) {
     operands[0] = lane_cases_clean(b, operands[0]);
   }
-  return hlo_vir_emit(b, c->op, type, 0, c->imm, count, operands);
+  hlo_vir_value_t* result = hlo_vir_emit(b, c->op, type, 0, c->imm, count, operands);
+  bool is_half = hlo_vir_opcode_class(c->op) == HLO_VIR_HALF;
+  return is_half ? lane_cases_clean_halves(b, result) : result;
 }
 
 /// A function of the module for a case, with as many lanes as fit the vector (a division: one).
@@ -202,6 +214,7 @@ static bool lane_cases_takes(hlo_vir_opcode_t op, hlo_vir_elem_t elem) {
   switch (hlo_vir_opcode_class(op)) {
     case HLO_VIR_FLOAT: return lane_cases_is_float(elem);
     case HLO_VIR_DOT: return elem == hlo_vir_dot_elem(op);
+    case HLO_VIR_HALF: return elem == HLO_VIR_I16;
     case HLO_VIR_INT: return !lane_cases_is_float(elem);
     case HLO_VIR_COMPARE: return (op == HLO_VIR_fcmp) == lane_cases_is_float(elem);
     default: return true;

@@ -26,6 +26,7 @@ typedef struct random_vir_options {
   bool has_calls;  // of the runtime's call_kernel, with any four words
   bool is_plain;   // hlo_vir_builder_t::is_plain
   bool has_dots;   // DOT ops too
+  bool has_halves; // HALF ops too
   /// NULL, or whether an op of this result and operand element may be used (for what a back end
   /// lacks).
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
@@ -424,6 +425,18 @@ static hlo_vir_value_t* random_vir_float_op(random_vir_t* r, hlo_vir_opcode_t op
   }
 }
 
+// Without NaN among the results, whose bits may differ.
+static hlo_vir_value_t* random_vir_half_op(random_vir_t* r, hlo_vir_opcode_t op,
+                                           hlo_vir_type_t type) {
+  hlo_vir_value_t* value = random_vir_float_op(r, op, type);
+  hlo_vir_value_t* size =
+      hlo_vir_binary(&r->b, HLO_VIR_and, value, hlo_vir_const_bits(&r->b, type, 0x7fff));
+  hlo_vir_value_t* is_nan = hlo_vir_compare(&r->b, HLO_VIR_scmp, HLO_VIR_GT, size,
+                                            hlo_vir_const_bits(&r->b, type, 0x7c00));
+  return hlo_vir_ternary(&r->b, HLO_VIR_select, is_nan, hlo_vir_const_bits(&r->b, type, 0x7e00),
+                         value);
+}
+
 static hlo_vir_value_t* random_vir_bits_op(random_vir_t* r, hlo_vir_opcode_t op,
                                            hlo_vir_type_t type) {
   hlo_vir_value_t *x = random_vir_want(r, type), *y = random_vir_want(r, type);
@@ -453,6 +466,10 @@ static hlo_vir_value_t* random_vir_lane_op(random_vir_t* r) {
       if (!r->options.has_dots) return NULL;
       type = random_vir_vector_type(r, hlo_vir_dot_elem(op), hlo_vir_dot_elem(op));
       break;
+    case HLO_VIR_HALF:
+      if (!r->options.has_halves) return NULL;
+      type = random_vir_vector_type(r, HLO_VIR_I16, HLO_VIR_I16);
+      break;
     case HLO_VIR_CONVERT: return random_vir_convert(r, op);
     case HLO_VIR_COMPARE: return random_vir_compare(r, op);
     case HLO_VIR_MASK_OP:
@@ -463,6 +480,7 @@ static hlo_vir_value_t* random_vir_lane_op(random_vir_t* r) {
   }
   if (!random_vir_accepts(r, op, type, (hlo_vir_elem_t)type.elem)) return NULL;
   switch (hlo_vir_opcode_class(op)) {
+    case HLO_VIR_HALF: return random_vir_half_op(r, op, type);
     case HLO_VIR_DOT:
     case HLO_VIR_FLOAT: return random_vir_float_op(r, op, type);
     case HLO_VIR_INT: return random_vir_int_op(r, op, type);

@@ -33,6 +33,7 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
 static const char* signature(hlo_vir_opcode_t op) {
   static const char* const of_class[] = {
       [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff", [HLO_VIR_INT] = "iii",
+      [HLO_VIR_HALF] = "iii",
       [HLO_VIR_DOT] = "tttt",      [HLO_VIR_BITS] = "ttt",   [HLO_VIR_MASK_OP] = "mmm",
   };
   return signatures[op] ? signatures[op] : of_class[hlo_vir_opcode_class(op)];
@@ -227,6 +228,11 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_dot_bf16:
       sound = value->type.elem == hlo_vir_dot_elem((hlo_vir_opcode_t)value->op);
       break;
+    case HLO_VIR_half_add:
+    case HLO_VIR_half_sub:
+    case HLO_VIR_half_mul:
+    case HLO_VIR_half_div:
+    case HLO_VIR_half_sqrt: sound = value->type.elem == HLO_VIR_I16; break;
     case HLO_VIR_sdiv:
     case HLO_VIR_srem:
     case HLO_VIR_udiv:

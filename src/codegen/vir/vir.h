@@ -31,6 +31,7 @@ typedef enum hlo_vir_class {
   HLO_VIR_FLOAT,
   HLO_VIR_INT,
   HLO_VIR_DOT,
+  HLO_VIR_HALF,
   HLO_VIR_BITS,
   HLO_VIR_CONVERT,
   HLO_VIR_COMPARE,
@@ -146,6 +147,7 @@ struct hlo_vir_module {
   hlo_vir_blob_t* blobs;
   hlo_status_t failure;         // what stopped building other than memory
   hlo_vir_value_t* poison;      // answered when memory is out: an INDEX that is in no block
+  bool has_half;                // HALF ops may be built
   hlo_vir_func_t* poison_func;  // its only user is a builder that cannot build
 };
 

@@ -38,7 +38,9 @@ typedef enum hlo_x86_tuple {
 
 // As encoded in VEX and EVEX.
 typedef enum hlo_x86_pp { HLO_X86_NO_PREFIX, HLO_X86_P66, HLO_X86_PF3, HLO_X86_PF2 } hlo_x86_pp_t;
-typedef enum hlo_x86_map { HLO_X86_M00, HLO_X86_M0F, HLO_X86_M38, HLO_X86_M3A } hlo_x86_map_t;
+typedef enum hlo_x86_map {
+  HLO_X86_M00, HLO_X86_M0F, HLO_X86_M38, HLO_X86_M3A, HLO_X86_M5 = 5, HLO_X86_M6,
+} hlo_x86_map_t;
 
 /// Vector lengths as bit sets of bytes; the single ones are implied by the instruction.
 typedef enum hlo_x86_lengths {

@@ -112,6 +112,7 @@ static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_FLOAT:
     case HLO_VIR_INT:
     case HLO_VIR_DOT:
+    case HLO_VIR_HALF:
     case HLO_VIR_BITS: hlo_x86_emit_lanes(f, value); break;
   }
 }

@@ -31,7 +31,8 @@ static const row_t* row_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) 
   if (value->type.elem >= ELEM_COUNT) return NULL;
   const row_t* row = &rows[value->op][value->type.elem];
   if (row->form == FORM_NONE || row->insn[f->is_avx512] == HLO_X86_NONE) return NULL;
-  bool is_optional = value->op == HLO_VIR_popcount || row->form == FORM_SUM;
+  bool is_optional = value->op == HLO_VIR_popcount || row->form == FORM_SUM ||
+                     hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_HALF;
   if ((is_optional || f->is_sse) &&
       !hlo_x86_insn_is_available((hlo_x86_insn_t)row->insn[f->is_avx512],
                                  f->target->cpu.features)) {
@@ -89,6 +90,7 @@ hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* us
     case HLO_VIR_FLOAT:
     case HLO_VIR_INT:
     case HLO_VIR_DOT:
+    case HLO_VIR_HALF:
     case HLO_VIR_BITS: fold = may_fold_lanes(f, user, operand); break;
     case HLO_VIR_COMPARE:
       fold.splat = f->is_avx512 && operand == 1;
@@ -116,6 +118,7 @@ bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     case HLO_VIR_FLOAT:
     case HLO_VIR_INT:
     case HLO_VIR_DOT:
+    case HLO_VIR_HALF:
     case HLO_VIR_BITS:
       return !row_of(f, value) && !is_fma(value) && value->op != HLO_VIR_select &&
              value->op != HLO_VIR_fabs && value->op != HLO_VIR_fneg;
