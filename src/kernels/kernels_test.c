@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kernels/fft.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_impl.h"
 #include "kernels/isa.h"
@@ -108,34 +107,9 @@ static void test_gemm_integers_wrap(void** state) {
   assert_int_equal(c, 16);
 }
 
-static void test_fft_lengths(void** state) {
-  (void)state;
-  enum { LONGEST = 130 };
-  double complex in[LONGEST], out[LONGEST], back[LONGEST];
-  for (int n = 1; n <= LONGEST; n++) {
-    hlo_fft_t* fft = NULL;
-    assert_true(hlo_status_is_ok(hlo_fft_create(n, &fft)));
-    for (int i = 0; i < n; i++) in[i] = small_number() + I * small_number();
-    hlo_fft_run(fft, false, in, out);
-    hlo_fft_run(fft, true, out, back);
-    for (int k = 0; k < n; k++) {
-      double complex sum = 0;
-      for (int j = 0; j < n; j++) sum += in[j] * cexp(-2 * M_PI * I * ((double)(j * k % n) / n));
-      assert_true(cabs(sum - out[k]) < 1e-10);
-      assert_true(cabs(back[k] / n - in[k]) < 1e-12);
-    }
-    hlo_fft_release(fft);
-  }
-  hlo_fft_t* none = NULL;
-  hlo_status_t status = hlo_fft_create(0, &none);
-  assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
-  hlo_status_release(status);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gemm_variants), cmocka_unit_test(test_gemm_integers_wrap),
-      cmocka_unit_test(test_fft_lengths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

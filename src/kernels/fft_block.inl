@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines side by side, of type T: rows of them, their transforms, and how they come from memory and go
+// back. Needs T, NAME(x).
+
+enum { NAME(lines) = HLO_FFT_VECTOR_BYTES / sizeof(T) };
+typedef T NAME(vec) __attribute__((vector_size(HLO_FFT_VECTOR_BYTES), may_alias));
+typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+// One element of every line.
+typedef struct NAME(row) {
+  NAME(vec) re, im;
+} NAME(row_t);
+
+static inline NAME(row_t) NAME(add)(NAME(row_t) a, NAME(row_t) b) {
+  return (NAME(row_t)){a.re + b.re, a.im + b.im};
+}
+static inline NAME(row_t) NAME(subtract)(NAME(row_t) a, NAME(row_t) b) {
+  return (NAME(row_t)){a.re - b.re, a.im - b.im};
+}
+// a - i b and a + i b
+static inline NAME(row_t) NAME(below)(NAME(row_t) a, NAME(row_t) b) {
+  return (NAME(row_t)){a.re + b.im, a.im - b.re};
+}
+static inline NAME(row_t) NAME(above)(NAME(row_t) a, NAME(row_t) b) {
+  return (NAME(row_t)){a.re - b.im, a.im + b.re};
+}
+static inline NAME(row_t) NAME(times)(NAME(row_t) a, const T* w) {
+  return (NAME(row_t)){a.re * w[0] - a.im * w[1], a.re * w[1] + a.im * w[0]};
+}
+
+// ---- short transforms, in place -----------------------------------------------------------------
+
+static inline void NAME(dft_4)(NAME(row_t) * a) {
+  const NAME(row_t) even = NAME(add)(a[0], a[2]), odd = NAME(subtract)(a[0], a[2]);
+  const NAME(row_t) sum = NAME(add)(a[1], a[3]), rest = NAME(subtract)(a[1], a[3]);
+  a[0] = NAME(add)(even, sum);
+  a[1] = NAME(below)(odd, rest);
+  a[2] = NAME(subtract)(even, sum);
+  a[3] = NAME(above)(odd, rest);
+}
+
+static inline void NAME(dft_8)(NAME(row_t) * a) {
+  const T half = (T)0.70710678118654752440;
+  NAME(row_t) even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
+  NAME(dft_4)(even);
+  NAME(dft_4)(odd);
+  const NAME(row_t) first = odd[1], third = odd[3];
+  odd[1] = (NAME(row_t)){(first.re + first.im) * half, (first.im - first.re) * half};
+  odd[3] = (NAME(row_t)){(third.im - third.re) * half, -(third.re + third.im) * half};
+  a[0] = NAME(add)(even[0], odd[0]);
+  a[4] = NAME(subtract)(even[0], odd[0]);
+  a[1] = NAME(add)(even[1], odd[1]);
+  a[5] = NAME(subtract)(even[1], odd[1]);
+  a[2] = NAME(below)(even[2], odd[2]);
+  a[6] = NAME(above)(even[2], odd[2]);
+  a[3] = NAME(add)(even[3], odd[3]);
+  a[7] = NAME(subtract)(even[3], odd[3]);
+}
+
+// An odd number of elements, from their sums and differences in pairs. w: exp(-2 pi i k / p), pairs.
+static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* w, NAME(row_t) * a) {
+  NAME(row_t) sums[HLO_FFT_FACTOR_MAX / 2], rests[HLO_FFT_FACTOR_MAX / 2], first = a[0];
+  const int half = p / 2;
+  for (int k = 0; k < half; k++) {
+    sums[k] = NAME(add)(a[k + 1], a[p - 1 - k]);
+    rests[k] = NAME(subtract)(a[k + 1], a[p - 1 - k]);
+  }
+  for (int j = 1; j <= half; j++) {
+    NAME(row_t) even = first, odd = {{0}, {0}};
+    for (int k = 0, at = 0; k < half; k++) {
+      at = at + j < p ? at + j : at + j - p;
+      even.re += w[2 * at] * sums[k].re;
+      even.im += w[2 * at] * sums[k].im;
+      odd.re += w[2 * at + 1] * rests[k].re;
+      odd.im += w[2 * at + 1] * rests[k].im;
+    }
+    a[j] = NAME(above)(even, odd);
+    a[p - j] = NAME(below)(even, odd);
+  }
+  for (int k = 0; k < half; k++) first = NAME(add)(first, sums[k]);
+  a[0] = first;
+}
+
+// ---- passes -------------------------------------------------------------------------------------
+
+// Roots of a length, and those of its odd factors, which are the same numbers.
+typedef struct NAME(table) {
+  hlo_fft_plan_t plan;
+  T* roots;  // exp(-2 pi i k / length), pairs
+} NAME(table_t);
+
+// Transforms of length n, `stride` of them interleaved, become p times as many of n / p.
+static inline __attribute__((always_inline)) void NAME(pass)(int p, int64_t n, int64_t stride,
+                                                             const T* roots,
+                                                             const NAME(row_t) * x,
+                                                             NAME(row_t) * y) {
+  const int64_t m = n / p;
+  T w[2 * HLO_FFT_FACTOR_MAX];
+  for (int k = 0; p % 2 && k < 2 * p; k++) w[k] = roots[2 * (k / 2 * m * stride) + k % 2];
+  for (int64_t at = 0; at < m; at++) {
+    for (int64_t q = 0; q < stride; q++) {
+      const NAME(row_t)* from = x + q + stride * at;
+      NAME(row_t) a[HLO_FFT_FACTOR_MAX];
+      a[0] = from[0];
+      for (int k = 1; k < p; k++) a[k] = from[k * m * stride];
+      if (p == 2) {
+        const NAME(row_t) second = a[1];
+        a[1] = NAME(subtract)(a[0], second);
+        a[0] = NAME(add)(a[0], second);
+      } else if (p == 4) {
+        NAME(dft_4)(a);
+      } else if (p == 8) {
+        NAME(dft_8)(a);
+      } else {
+        NAME(dft_odd)(p, w, a);
+      }
+      NAME(row_t)* to = y + q + stride * p * at;
+      to[0] = a[0];
+      if (at == 0) {
+        for (int k = 1; k < p; k++) to[k * stride] = a[k];
+      } else {
+        for (int k = 1; k < p; k++) {
+          to[k * stride] = NAME(times)(a[k], roots + 2 * k * at * stride);
+        }
+      }
+    }
+  }
+}
+
+// Transforms the rows in x; the result is in x or y and returned.
+static NAME(row_t) * NAME(transform)(const NAME(table_t) * table, NAME(row_t) * x, NAME(row_t) * y) {
+  int64_t n = table->plan.length, stride = 1;
+  for (int i = 0; i < table->plan.count; i++) {
+    const int p = table->plan.factors[i];
+    switch (p) {
+      case 2: NAME(pass)(2, n, stride, table->roots, x, y); break;
+      case 3: NAME(pass)(3, n, stride, table->roots, x, y); break;
+      case 4: NAME(pass)(4, n, stride, table->roots, x, y); break;
+      case 5: NAME(pass)(5, n, stride, table->roots, x, y); break;
+      case 7: NAME(pass)(7, n, stride, table->roots, x, y); break;
+      case 8: NAME(pass)(8, n, stride, table->roots, x, y); break;
+      default: NAME(pass)(p, n, stride, table->roots, x, y); break;
+    }
+    n /= p;
+    stride *= p;
+    NAME(row_t)* swap = x;
+    x = y;
+    y = swap;
+  }
+  return x;
+}
+
+static hlo_status_t NAME(table_init)(NAME(table_t) * table, int64_t length) {
+  hlo_fft_roots_t roots;
+  *table = (NAME(table_t)){.roots = NULL};
+  hlo_fft_plan_init(&table->plan, length);
+  HLO_TRY(hlo_fft_roots_init(&roots, length));
+  const size_t bytes = 2 * (size_t)length * sizeof(T);
+  table->roots = hlo_mem_alloc_aligned(bytes, 64);
+  for (int64_t k = 0; table->roots && k < length; k++) {
+    double w[2];
+    hlo_fft_root(&roots, k, w);
+    table->roots[2 * k] = (T)w[0];
+    table->roots[2 * k + 1] = (T)w[1];
+  }
+  hlo_fft_roots_deinit(&roots);
+  return table->roots ? hlo_ok() : hlo_status_out_of_memory(bytes);
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+// Parts of a row in the order of memory; an inverse transform is one with both parts exchanged, before
+// and after.
+static inline NAME(vec) * NAME(part)(NAME(row_t) * row, bool is_second) {
+  return is_second ? &row->im : &row->re;
+}
+
+// `count` numbers after each other, one of every line.
+static inline void NAME(load_row)(bool swap, int64_t count, const T* in, NAME(row_t) * row) {
+  T *re = (T*)NAME(part)(row, swap), *im = (T*)NAME(part)(row, !swap);
+  if (count == NAME(lines)) {
+    for (int j = 0; j < NAME(lines); j++) {
+      re[j] = in[2 * j];
+      im[j] = in[2 * j + 1];
+    }
+    return;
+  }
+  *row = (NAME(row_t)){{0}, {0}};
+  for (int64_t j = 0; j < count; j++) {
+    re[j] = in[2 * j];
+    im[j] = in[2 * j + 1];
+  }
+}
+
+static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME(row_t) * row, T* out) {
+  NAME(row_t) scaled = {row->re * scale, row->im * scale};
+  const T *re = (const T*)NAME(part)(&scaled, swap), *im = (const T*)NAME(part)(&scaled, !swap);
+  if (count == NAME(lines)) {
+    for (int j = 0; j < NAME(lines); j++) {
+      out[2 * j] = re[j];
+      out[2 * j + 1] = im[j];
+    }
+    return;
+  }
+  for (int64_t j = 0; j < count; j++) {
+    out[2 * j] = re[j];
+    out[2 * j + 1] = im[j];
+  }
+}
+
+// to[c][r] = from[r][c]
+static inline void NAME(turn)(const T* const* from, T* const* to) {
+  const NAME(quad) r0 = *(const NAME(quad)*)from[0], r1 = *(const NAME(quad)*)from[1];
+  const NAME(quad) r2 = *(const NAME(quad)*)from[2], r3 = *(const NAME(quad)*)from[3];
+  const NAME(quad) low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+  const NAME(quad) high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+  const NAME(quad) low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  const NAME(quad) high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  *(NAME(quad)*)to[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  *(NAME(quad)*)to[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  *(NAME(quad)*)to[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  *(NAME(quad)*)to[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+// Where numbers of a line lie in rows: number e of line l is at first + (e / cycle) * row + part[e %
+// cycle] + l, in T. Complex lines have a cycle of two, real ones of one.
+typedef struct NAME(places) {
+  T* first;
+  int cycle;
+  int64_t part[2];
+} NAME(places_t);
+
+static inline T* NAME(place)(const NAME(places_t) * places, int64_t e) {
+  const int64_t row = sizeof(NAME(row_t)) / sizeof(T);
+  return places->first + (places->cycle == 2 ? e / 2 * row + places->part[e % 2]
+                                             : e * row + places->part[0]);
+}
+
+// `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line repeat the first.
+static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
+                             int64_t step, const T* in) {
+  for (int64_t l = 0; l < NAME(lines); l += 4) {
+    const T* from[4];
+    for (int r = 0; r < 4; r++) from[r] = in + (l + r < count ? l + r : 0) * step;
+    int64_t e = 0;
+    for (; e + 4 <= numbers; e += 4) {
+      T* to[4];
+      for (int c = 0; c < 4; c++) to[c] = NAME(place)(places, e + c) + l;
+      NAME(turn)(from, to);
+      for (int r = 0; r < 4; r++) from[r] += 4;
+    }
+    for (; e < numbers; e++) {
+      for (int r = 0; r < 4; r++) NAME(place)(places, e)[l + r] = *from[r]++;
+    }
+  }
+}
+
+static void NAME(store_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
+                              int64_t step, T* out) {
+  for (int64_t l = 0; l < count; l += 4) {
+    int64_t e = 0;
+    for (; l + 4 <= count && e + 4 <= numbers; e += 4) {
+      const T* from[4];
+      T* to[4];
+      for (int c = 0; c < 4; c++) {
+        from[c] = NAME(place)(places, e + c) + l;
+        to[c] = out + (l + c) * step + e;
+      }
+      NAME(turn)(from, to);
+    }
+    for (; e < numbers; e++) {
+      for (int64_t r = l; r < l + 4 && r < count; r++) out[r * step + e] = NAME(place)(places, e)[r];
+    }
+  }
+}

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms for AVX2.
+#define VARIANT hlo_fft_avx2
+#include "kernels/fft_lines_types.inl"

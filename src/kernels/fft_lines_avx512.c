@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms for AVX-512.
+#define VARIANT hlo_fft_avx512
+#include "kernels/fft_lines_types.inl"

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms for any machine.
+#define VARIANT hlo_fft_generic
+#include "kernels/fft_lines_types.inl"

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the variants of fft_lines.h share: factors, roots of unity, the table of variants.
+#ifndef HLO_KERNELS_FFT_LINES_IMPL_H_
+#define HLO_KERNELS_FFT_LINES_IMPL_H_
+
+#include "kernels/fft_lines.h"
+
+enum { HLO_FFT_FACTOR_MAX = 31, HLO_FFT_FACTORS_MAX = 64, HLO_FFT_VECTOR_BYTES = 64 };
+
+/// The factors of a length, in the order of their passes. False if one is too large.
+typedef struct hlo_fft_plan {
+  int64_t length;
+  int count;
+  int factors[HLO_FFT_FACTORS_MAX];
+} hlo_fft_plan_t;
+bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length);
+
+/// The least length from `least` on that has only factors 2, 3 and 5.
+int64_t hlo_fft_smooth_length(int64_t least);
+/// The divisor of the length of a plan that is nearest to its square root, from below.
+int64_t hlo_fft_split(const hlo_fft_plan_t* plan);
+
+/// exp(-2 pi i k / n) for 0 <= k < n as products of two.
+typedef struct hlo_fft_roots {
+  int64_t n;
+  int shift;
+  double *coarse, *fine;
+} hlo_fft_roots_t;
+hlo_status_t hlo_fft_roots_init(hlo_fft_roots_t* roots, int64_t n) HLO_MUST_USE;
+void hlo_fft_roots_deinit(hlo_fft_roots_t* roots);
+
+static inline void hlo_fft_root(const hlo_fft_roots_t* roots, int64_t k, double* out) {
+  const double* a = roots->coarse + 2 * (k >> roots->shift);
+  const double* b = roots->fine + 2 * (k & (((int64_t)1 << roots->shift) - 1));
+  out[0] = a[0] * b[0] - a[1] * b[1];
+  out[1] = a[0] * b[1] + a[1] * b[0];
+}
+
+/// One type on one instruction set.
+typedef hlo_status_t (*hlo_fft_run_t)(const hlo_parallel_t* parallel, const hlo_fft_lines_t* lines);
+typedef struct hlo_fft_variant {
+  hlo_fft_run_t f32, f64;
+} hlo_fft_variant_t;
+extern const hlo_fft_variant_t hlo_fft_generic;
+#if defined(__x86_64__)
+extern const hlo_fft_variant_t hlo_fft_avx2, hlo_fft_avx512;
+#endif
+
+#endif  // HLO_KERNELS_FFT_LINES_IMPL_H_

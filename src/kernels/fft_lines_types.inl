@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variant of fft_lines_impl.h for one instruction set. Needs VARIANT, its name.
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kernels/fft_lines_impl.h"
+#include "kernels/strided.h"
+
+#define T float
+#define NAME(x) f32_##x
+#include "kernels/fft_block.inl"
+#include "kernels/fft_lines.inl"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) f64_##x
+#include "kernels/fft_block.inl"
+#include "kernels/fft_lines.inl"
+
+const hlo_fft_variant_t VARIANT = {.f32 = f32_run, .f64 = f64_run};
