@@ -83,3 +83,8 @@ func.func @main(%a: tensor<2x20x8xbf16>, %b: tensor<5x8x20xbf16>) -> tensor<2x58
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]], lhs_dilate = [3], reverse = [true]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x20x8xbf16>, tensor<5x8x20xbf16>) -> tensor<2x58x20xbf16>
   return %0 : tensor<2x58x20xbf16>
 }
+// -----
+func.func @main(%a: tensor<3x9x21x18xbf16>, %b: tensor<3x5x10x20xbf16>) -> tensor<3x4x18x20xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 0]], rhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<3x9x21x18xbf16>, tensor<3x5x10x20xbf16>) -> tensor<3x4x18x20xbf16>
+  return %0 : tensor<3x4x18x20xbf16>
+}

@@ -27,9 +27,10 @@ typedef struct convolution {
   int64_t lhs_dilation[MAX_SPACE], rhs_dilation[MAX_SPACE];
   bool is_reversed[MAX_SPACE];
   int64_t feature_groups, batch_groups, groups;
-  hlo_dtype_t dtype;  // of products and sums
-  int64_t group;      // input features that are multiplied in one lane
-  bool is_flipped;    // bytes whose signs are turned then
+  hlo_dtype_t dtype;   // of products and sums
+  int64_t group;       // input features that are multiplied in one lane
+  int64_t pair_space;  // neighbours along that window dimension are, instead of features; -1: no
+  bool is_flipped;     // bytes whose signs are turned then
 } convolution_t;
 
 static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
@@ -81,6 +82,7 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
   c->groups = c->feature_groups * c->batch_groups;
   c->dtype = hlo_dot_compute_dtype(c->lhs->dtype, c->rhs->dtype, c->out->dtype);
   c->group = 1;
+  c->pair_space = -1;
   return hlo_elementwise_supports_dtype(c->dtype);
 }
 
@@ -143,20 +145,40 @@ static bool has_channels_last(const convolution_t* c) {
 
 // Whether the input's elements are converted where they are used, rather than copied before.
 static bool is_converted_late(const convolution_t* c) {
+  if (c->pair_space >= 0) return false;
   if (c->group > 1) return !c->is_flipped && c->rhs->dims[c->rhs_in] % c->group == 0;
   return c->lhs->dtype == c->dtype || (channel_repeat(c) && has_channels_last(c));
 }
 
-// Several features at a time where they are neighbours, and weights are packed for many places.
+// The innermost window dimension when the input's batch lies inside of all that is summed up, as in
+// the gradient of weights; -1: none.
+static int64_t find_pair_space(const convolution_t* c) {
+  int64_t found = -1;
+  for (uint32_t s = 0; s < c->space; ++s) {
+    if (found < 0 || c->lhs_space[s] > c->lhs_space[found]) found = s;
+  }
+  if (found < 0 || c->lhs_batch + 1 != c->lhs->rank || c->lhs_feature > c->lhs_space[found] ||
+      c->lhs_dilation[found] != 1 || c->rhs->dims[c->rhs_space[found]] % 2 != 0) {
+    return -1;
+  }
+  return found;
+}
+
+// Several features at a time where they are neighbours, or two neighbours of a window; weights are
+// packed for many places.
 static void choose_group(convolution_t* c, const hlo_target_t* target) {
   int64_t features = c->rhs->dims[c->rhs_in], outputs = c->out->dims[c->out_feature];
   if (!target || !is_last(c, c->out_feature) || channel_repeat(c) ||
-      c->lhs_feature + 1 != c->lhs->rank ||
       hlo_type_element_count(c->out) < LEAST_PLACES * outputs) {
     return;
   }
   double depth = (double)hlo_type_element_count(c->rhs) / (double)outputs;
   int64_t group = hlo_matmul_group_of(target, c->node, c->dtype, depth);
+  if (c->lhs_feature + 1 != c->lhs->rank) {
+    c->pair_space = group == 2 ? find_pair_space(c) : -1;
+    if (c->pair_space >= 0) c->group = group;
+    return;
+  }
   bool is_padded = features % group != 0;
   if (features < LEAST_GROUPS * group || (is_padded && c->feature_groups > 1)) return;
   c->group = group;
@@ -210,7 +232,12 @@ static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
   start_padding(c->lhs, lhs);
   start_padding(c->rhs, rhs);
   lhs->is_used = !is_converted_late(c);
-  lhs->to[c->lhs_feature] = (lhs->to[c->lhs_feature] + c->group - 1) / c->group * c->group;
+  if (c->pair_space >= 0) {
+    lhs->pair_dim = c->lhs_space[c->pair_space];
+    lhs->pair_step = c->rhs_dilation[c->pair_space];
+  } else {
+    lhs->to[c->lhs_feature] = (lhs->to[c->lhs_feature] + c->group - 1) / c->group * c->group;
+  }
   for (uint32_t s = 0; s < c->space; ++s) {
     uint32_t i = c->lhs_space[s], k = c->rhs_space[s];
     int64_t dilation = c->lhs_dilation[s];
@@ -429,7 +456,8 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
   m->padding[rhs] = rhs_padding;
   m->operands[lhs] = (hlo_matmul_operand_t){
       .node_operand = 0,
-      .dtype = lhs_padding.is_used && c->group == 1 ? c->dtype : c->lhs->dtype,
+      .dtype = lhs_padding.pair_step || (lhs_padding.is_used && c->group == 1) ? c->dtype
+                                                                               : c->lhs->dtype,
       .first = first_of_lhs(c, &lhs_padding, &strides)};
   m->operands[rhs] = (hlo_matmul_operand_t){
       .node_operand = 1,

@@ -77,12 +77,15 @@ typedef struct hlo_matmul_operand {
 
 /// A copy of a convolution's operand in the type that it is multiplied in, with zeros around and
 /// between its elements, so that no place of the window is outside. Of bytes, signs are turned too.
+/// Pairs of bf16 are an element and the one `pair_step` behind it along `pair_dim`, as 32 bits.
 typedef struct hlo_matmul_padding {
   bool is_used;
   uint32_t rank;
   hlo_dtype_t from_dtype;
   int64_t from[HLO_CONTRACTION_MAX_RANK], to[HLO_CONTRACTION_MAX_RANK];  // extents
   int64_t low[HLO_CONTRACTION_MAX_RANK], dilation[HLO_CONTRACTION_MAX_RANK];
+  uint32_t pair_dim;
+  int64_t pair_step;  // 0: no pairs
   int64_t line_count, lines_per_chunk;
   uint64_t chunk_count;
   size_t offset_bytes;

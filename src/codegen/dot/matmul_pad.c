@@ -84,8 +84,10 @@ static void copy_line(const padder_t* p) {
   if (first < end) clear(p, end + low, to);
 }
 
-// The line with that number of the padded input: a line of the input or zeros.
-static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
+// Where the line with that number of the padded input comes from; `ahead`: the one that is paired
+// with it. The result says whether it is a line of the input, not zeros; NULL: always.
+static hlo_vir_value_t* find_line(const padder_t* p, hlo_vir_value_t* line, bool ahead,
+                                  hlo_vir_value_t* source, hlo_vir_value_t** out_from) {
   const hlo_matmul_padding_t* padding = p->padding;
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t *rest = line, *is_inside = NULL, *offset = number(b, 0);
@@ -93,8 +95,10 @@ static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source
   for (uint32_t i = padding->rank - 1; i-- > 0;) {
     hlo_vir_value_t* at = index_op(b, HLO_VIR_irem, rest, padding->to[i]);
     rest = index_op(b, HLO_VIR_idiv, rest, padding->to[i]);
-    if (padding->low[i] || padding->dilation[i] != 1 || padding->to[i] != padding->from[i]) {
-      at = index_op(b, HLO_VIR_isub, at, padding->low[i]);
+    int64_t step = ahead && i == padding->pair_dim ? padding->pair_step : 0;
+    if (step || padding->low[i] || padding->dilation[i] != 1 ||
+        padding->to[i] != padding->from[i]) {
+      at = index_op(b, HLO_VIR_isub, at, padding->low[i] - step);
       int64_t extent = (padding->from[i] - 1) * padding->dilation[i] + 1;
       hlo_vir_value_t* low = hlo_vir_icmp(b, HLO_VIR_GE, at, number(b, 0));
       hlo_vir_value_t* high = hlo_vir_icmp(b, HLO_VIR_LT, at, number(b, extent));
@@ -112,15 +116,64 @@ static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source
     stride *= padding->from[i];
   }
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(padding->from_dtype);
-  p->from = hlo_vir_index(b, HLO_VIR_iadd, source, index_op(b, HLO_VIR_imul, offset, bytes));
-  if (!is_inside) {
-    copy_line(p);
-    return;
-  }
-  hlo_vir_begin_if(b, is_inside);
+  *out_from = hlo_vir_index(b, HLO_VIR_iadd, source, index_op(b, HLO_VIR_imul, offset, bytes));
+  return is_inside;
+}
+
+// The line with that number of the padded input.
+static void pad_line(padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* is_inside = find_line(p, line, false, source, &p->from);
+  if (is_inside) hlo_vir_begin_if(b, is_inside);
   copy_line(p);
+  if (!is_inside) return;
   hlo_vir_begin_else(b);
-  clear(p, 0, padding->to[padding->rank - 1]);
+  clear(p, 0, p->padding->to[p->padding->rank - 1]);
+  hlo_vir_end(b);
+}
+
+// ---- pairs of elements of two lines
+
+// Elements first <= at < end of both lines (NULL: zeros) side by side.
+static void join_lines(const padder_t* p, hlo_vir_value_t* const* lines, int64_t first, int64_t end,
+                       int64_t lanes) {
+  hlo_vir_builder_t* b = p->b;
+  if (first >= end) return;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, first), number(b, end), lanes, 0);
+  hlo_vir_value_t* parts[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_element_address_t source = {.base = lines[i], .index = at};
+    parts[i] = lines[i] ? hlo_elementwise_load(b, HLO_DTYPE_U16, (uint32_t)lanes, &source)
+                        : hlo_vir_const_bits(b, hlo_vmath_type(HLO_DTYPE_U16, (uint32_t)lanes), 0);
+  }
+  hlo_element_address_t target = {.base = p->to, .index = index_op(b, HLO_VIR_imul, at, 2)};
+  hlo_elementwise_store(b, HLO_DTYPE_U16, hlo_matmul_interleave(b, parts, 2), &target);
+  hlo_vir_end(b);
+}
+
+static void pair_known(const padder_t* p, hlo_vir_value_t* const* lines) {
+  int64_t count = p->padding->from[p->padding->rank - 1], lanes = p->m->lanes;
+  int64_t whole = count / lanes * lanes;
+  join_lines(p, lines, 0, whole, lanes);
+  join_lines(p, lines, whole, count, 1);
+}
+
+// A line of pairs of an element and the one `pair_step` behind it.
+static void pair_lines(const padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t* source) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* from[2];
+  hlo_vir_value_t* inside[2] = {find_line(p, line, false, source, &from[0]),
+                                find_line(p, line, true, source, &from[1])};
+  if (!inside[0]) inside[0] = number(b, 1);
+  hlo_vir_begin_if(b, inside[0]);
+  for (uint32_t first = 0; first < 2; ++first) {
+    if (first) hlo_vir_begin_else(b);
+    hlo_vir_begin_if(b, inside[1]);
+    pair_known(p, (hlo_vir_value_t*[]){first ? NULL : from[0], from[1]});
+    hlo_vir_begin_else(b);
+    pair_known(p, (hlo_vir_value_t*[]){first ? NULL : from[0], NULL});
+    hlo_vir_end(b);
+  }
   hlo_vir_end(b);
 }
 
@@ -149,7 +202,12 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
                 .is_flipped = m->is_flipped && side == HLO_MATMUL_A};
   if (p.from_dtype == dtype) p.from_dtype = p.dtype = bits_of(dtype);
   p.to = hlo_vir_index(b, HLO_VIR_iadd, copy_at, index_op(b, HLO_VIR_imul, line, line_bytes));
-  pad_line(&p, line, addresses[m->operands[side].input]);
+  hlo_vir_value_t* source = addresses[m->operands[side].input];
+  if (padding->pair_step) {
+    pair_lines(&p, line, source);
+  } else {
+    pad_line(&p, line, source);
+  }
   hlo_vir_end(b);
 }
 
