@@ -73,15 +73,14 @@ typedef struct entry {
 } entry_t;
 
 static hlo_status_t find_pass(const char* name, const hlo_pass_info_t** out_pass) {
+  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
+    if (strcmp(pass_table[i].name, name) != 0) continue;
+    *out_pass = &pass_table[i];
+    return hlo_ok();
+  }
   hlo_suggestion_t near;
   hlo_suggestion_init(&near, name);
-  for (uint32_t i = 0; i < PASS_COUNT; ++i) {
-    if (strcmp(pass_table[i].name, name) == 0) {
-      *out_pass = &pass_table[i];
-      return hlo_ok();
-    }
-    hlo_suggestion_offer(&near, pass_table[i].name);
-  }
+  for (uint32_t i = 0; i < PASS_COUNT; ++i) hlo_suggestion_offer(&near, pass_table[i].name);
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no pass is called '%s'%s%s%s", name,
                            near.best ? "; did you mean '" : "", near.best ? near.best : "",
                            near.best ? "'?" : "");
