@@ -696,6 +696,30 @@ static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* 
   return refusal ? refused(kernel->fusion, refusal) : hlo_ok();
 }
 
+static bool has_reduction(const hlo_tiling_t* tiling) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
+  }
+  return false;
+}
+
+// How many of the outermost loops are the same in all segments. Reductions belong outside of loops that
+// they do not depend on, so segments with such have loops of their own.
+static uint32_t common_levels(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+  if (pieces->count < 2 || kernel->is_woven) return 0;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    if (has_reduction(pieces->tilings[i])) return 0;
+  }
+  for (uint32_t level = 0; level < kernel->loop_count; ++level) {
+    const int64_t* first = kernel->segments[0][kernel->loops[level]];
+    for (uint32_t i = 1; i < pieces->count; ++i) {
+      const int64_t* range = kernel->segments[i][kernel->loops[level]];
+      if (range[0] != first[0] || range[1] != first[1]) return level;
+    }
+  }
+  return 0;
+}
+
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
@@ -710,6 +734,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   memcpy(kernel->spaces, tiling->spaces, bytes);
   kernel->space_count = tiling->space_count;
   choose_loops(kernel, pieces);
+  kernel->common_levels = common_levels(kernel, pieces);
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
   const hlo_tiling_t* first = pieces->tilings[0];

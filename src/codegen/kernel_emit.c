@@ -427,7 +427,29 @@ static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t*
                          .lanes = 1};
 }
 
+// The segments one after the other inside the loops they share, so that memory is written in order.
+static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
+                                      hlo_vir_value_t* chunk) {
+  const hlo_kernel_t* kernel = e->kernel;
+  hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
+  HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
+  make_ranges(e, &kernel->segments[0], chunk, ranges);
+  for (uint32_t i = 0; i < kernel->common_levels; ++i) {
+    hlo_emitter_open_loop(e, kernel->loops[i], ranges[i].low, ranges[i].end, 1);
+  }
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    hlo_emitter_t inner = *e;
+    HLO_TRY(hlo_emitter_start_segment(&inner, scratch, &kernel->segments[i]));
+    inner.bound = e->bound;
+    make_ranges(&inner, &kernel->segments[i], chunk, ranges);
+    hlo_emit_loops(&inner, kernel->common_levels, ranges);
+  }
+  for (uint32_t i = kernel->common_levels; i-- > 0;) hlo_emitter_close_loop(e, kernel->loops[i]);
+  return hlo_ok();
+}
+
 static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+  if (e->kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
   // One loop for all segments where they are woven.
   uint32_t count = e->kernel->is_woven ? 1 : e->kernel->segment_count;
   for (uint32_t i = 0; i < count; ++i) {

@@ -28,6 +28,7 @@ struct hlo_kernel {
   hlo_tiled_space_t* spaces;  // digits of the output (0) and of reductions
   uint32_t segment_count;
   hlo_kernel_segment_t* segments;
+  uint32_t common_levels;     // of the outermost loops, which all segments run in together
   uint32_t loop_count;        // output digits with more than one value, outermost first
   uint32_t loops[HLO_TILED_MAX_DIGITS];
   bool is_vector;             // the last loop runs over lanes

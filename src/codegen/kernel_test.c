@@ -994,6 +994,17 @@ static void test_products_and_more(void** state) {
 
 static void test_chunks(void** state) {
   (void)state;
+  // Segments that share the loop that is cut, or the two outer ones.
+  check("func.func @main(%a: tensor<2001x33xf32>, %b: tensor<2001x120xf32>) -> tensor<2001x153xf32> {\n"
+        "%0 = stablehlo.negate %b : tensor<2001x120xf32>\n"
+        "%1 = stablehlo.concatenate %a, %0, dim = 1 : (tensor<2001x33xf32>, tensor<2001x120xf32>) -> tensor<2001x153xf32>\n"
+        "return %1 : tensor<2001x153xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<2x901x100xf32>, %z: tensor<f32>) -> tensor<2x901x107xf32> {\n"
+        "%0 = stablehlo.pad %a, %z, low = [0, 0, 3], high = [0, 0, 4], interior = [0, 0, 0] : (tensor<2x901x100xf32>, tensor<f32>) -> tensor<2x901x107xf32>\n"
+        "return %0 : tensor<2x901x107xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<3x17x5001xf32>, %b: tensor<3x2x5001xf32>) -> tensor<3x19x5001xf32> {\n"
+        "%0 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<3x17x5001xf32>, tensor<3x2x5001xf32>) -> tensor<3x19x5001xf32>\n"
+        "return %0 : tensor<3x19x5001xf32>\n}", 1, 0);
   check("func.func @main(%a: tensor<3x40001xf32>) -> tensor<3x40001xf32> {\n"
         "%0 = stablehlo.exponential %a : tensor<3x40001xf32>\n"
         "%1 = stablehlo.log %0 : tensor<3x40001xf32>\n"
