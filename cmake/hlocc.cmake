@@ -323,6 +323,9 @@ function(hlo_text_tests)
     add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py $<TARGET_FILE:hlocc_cli> --count=120)
     set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 900)
+    add_test(NAME codegen/random_operands COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/op_properties.py $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(codegen/random_operands PROPERTIES LABELS unit TIMEOUT 900)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py

@@ -172,7 +172,7 @@ static double zeta_positive(double s, double q) {
   for (; a < start; a += 1) {
     double term = pow(a, -s);
     sum += term;
-    if (term < 0x1p-60 * sum || sum == INFINITY) return sum;
+    if (term <= 0x1p-60 * sum || sum == INFINITY) return sum;  // or both are 0
   }
   const double power = pow(a, -s);
   double factor = s * power / a;  // s (s+1) ... (s+2j) a^(-s-2j-1)
@@ -189,7 +189,7 @@ static double zeta_positive(double s, double q) {
 double hlo_math_zeta(double s, double q) {
   if (s != s || q != q || s < 1) return NAN;
   if (s == 1) return INFINITY;
-  if (q > 0) return zeta_positive(s, q);
+  if (q > 0) return q < INFINITY ? zeta_positive(s, q) : 0;
   if (s != floor(s)) return NAN;
   const bool is_even = fmod(s, 2) == 0;
   if (q == floor(q)) return is_even ? INFINITY : NAN;

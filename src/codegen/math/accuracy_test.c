@@ -229,6 +229,28 @@ static void fill_arguments(hlo_dtype_t dtype, uint64_t part) {
   }
 }
 
+// Pairs of the first subnormal numbers, and of the last ones.
+static void subnormal_pairs_are_accurate(void** state) {
+  (void)state;
+  enum { SIDE = 64 };
+  for (int format = F32; format <= F64; ++format) {
+    const format_t* f = &formats[format];
+    const size_t width = hlo_dtype_size_bytes(f->dtype);
+    for (size_t i = 0; i < COUNT; ++i) {
+      const size_t column = i % SIDE + i / (COUNT / 2) * ((1u << 22) - SIDE);
+      hlo_dtype_store_double(f->dtype, x_data + i * width, ldexp((double)(i / SIDE), f->lowest));
+      hlo_dtype_store_double(f->dtype, y_data + i * width, ldexp((double)column, f->lowest));
+    }
+    for (int op = 0; op < HLO_OP_COUNT; ++op) {
+      if (!is_function(op, f) || !exact[op].of_two) continue;
+      const kernel_t kernel = {f->dtype, f->dtype, op_body, case_of(op, f->dtype)};
+      run(&kernel, WIDEST, x_data, y_data, out_data);
+      check_results((hlo_op_t)op, format);
+    }
+  }
+  assert_within_bounds();
+}
+
 // Where the errors found by sweeping all of f32 were largest.
 static const float worst_arguments[] = {
     -0x1.0a111ap+2f, -0x1.b976fp+1f, 0x1.08f028p-1f,  0x1.21090ap+0f,   0x1.fffdp-1f,
@@ -412,6 +434,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(worst_errors_stay_within),
       cmocka_unit_test(functions_are_accurate),
+      cmocka_unit_test(subnormal_pairs_are_accurate),
       cmocka_unit_test(narrow_arguments_are_accurate),
       cmocka_unit_test(swept_arguments_are_accurate),
       cmocka_unit_test(sampled_arguments_are_accurate),

@@ -88,9 +88,10 @@ value_t* hlo_vmath_atan2(builder_t* b, value_t* y, value_t* x) {
   // Points at infinity and zero stand for others at the same angle.
   value_t* are_infinite = vcmp_k(b, HLO_VIR_EQ, vmin(b, up, right), INFINITY);
   value_t* are_zero = vcmp_k(b, HLO_VIR_EQ, vmax(b, up, right), 0);
-  if (is_f64(x)) {  // sums shall not overflow
-    value_t* is_huge = vcmp_k(b, HLO_VIR_GT, vmax(b, up, right), 0x1p1000);
-    value_t* scale = vselect(b, is_huge, vconst(b, x, 0.25), one);
+  if (is_f64(x)) {  // sums shall not overflow, nor parts be rounded to subnormal numbers
+    value_t* larger = vmax(b, up, right);
+    value_t* scale = vreplace_k(b, one, vcmp_k(b, HLO_VIR_GT, larger, 0x1p1000), 0.25);
+    scale = vreplace_k(b, scale, vcmp_k(b, HLO_VIR_LT, larger, 0x1p-960), 0x1p120);
     up = vmul(b, up, scale);
     right = vmul(b, right, scale);
   }

@@ -43,6 +43,9 @@ static value_t* emit_float(builder_t* b, const float_op_t* row, value_t* x, valu
 bool hlo_vmath_has(hlo_op_t op, hlo_dtype_t dtype) {
   if ((unsigned)op >= HLO_OP_COUNT) return false;
   const uint8_t f32 = float_ops[op].f32;
+  // Neighbours are those of the type, which the f32 in a register does not know.
+  const bool is_narrow = hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32;
+  if (op == HLO_OP_chlo_next_after && is_narrow) return false;
   if (dtype == HLO_DTYPE_F64 && (f32 == ONLY || f32 == WIDE_ONLY)) return false;
   if (hlo_dtype_is_float(dtype)) return float_ops[op].arity != 0;
   if (dtype == HLO_DTYPE_PRED) return hlo_vmath_has_mask(op);
