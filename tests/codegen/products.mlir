@@ -107,3 +107,16 @@ func.func @main(%a: tensor<513x4xf64>, %b: tensor<5x4xf64>, %c: tensor<5xf64>) -
   %2 = stablehlo.add %0, %1 : tensor<513x5xf64>
   return %2 : tensor<513x5xf64>
 }
+// -----
+// A result too small to be shared out: blocks of the contraction are summed apart.
+func.func @main(%a: tensor<5x20003xf32>, %b: tensor<20003x19xf32>, %c: tensor<19xf32>) -> tensor<5x19xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x20003xf32>, tensor<20003x19xf32>) -> tensor<5x19xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<19xf32>) -> tensor<5x19xf32>
+  %2 = stablehlo.add %0, %1 : tensor<5x19xf32>
+  return %2 : tensor<5x19xf32>
+}
+// -----
+func.func @main(%a: tensor<30x30001xi8>, %b: tensor<30001x20xi8>) -> tensor<30x20xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x30001xi8>, tensor<30001x20xi8>) -> tensor<30x20xi32>
+  return %0 : tensor<30x20xi32>
+}

@@ -25,6 +25,7 @@ enum {
   SLICED_ROWS = 64,     // a panel is packed in slices when it is used for so many rows,
   SLICED_TILES = 16,    // by each chunk if that has so many tiles
   STEP_MULTIPLE = 8,    // of blocks
+  SPLIT_STEPS = 256,    // at least, of blocks that are summed apart
   CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
@@ -561,6 +562,34 @@ static hlo_status_t block_steps(const hlo_matmul_t* m, const hlo_target_t* targe
   return status;
 }
 
+static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
+  double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
+                ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
+  return hlo_tile_chunk_count(target, work, true);
+}
+
+// Blocks that are summed apart, where there are too few tiles to share out: as many as are wanted,
+// or as make the second cache hold a block of a panel that several tiles use.
+static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
+  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count, steps = m->depth_extent;
+  int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
+  int64_t units = m->outer_extent * m->panel_count * tiles;
+  if (m->is_convolution || m->is_by_depth || m->depth_count > 1 || m->packs_blocks ||
+      2 * units > wanted) {
+    return;
+  }
+  int64_t count = divide_up(wanted, units);
+  if (tiles > 1) count = max(count, divide_up(steps, slice_steps(m, second_cache(target))));
+  count = min(count, steps / SPLIT_STEPS);
+  if (count < 2) return;
+  m->block_steps = round_up(divide_up(steps, count), STEP_MULTIPLE);
+  m->depth_blocks = m->split_count = divide_up(steps, m->block_steps);
+  m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
+  m->sums_bytes = m->outer_extent * m->rows.extent * m->sums_stride * m->element_bytes;
+  m->sums_offset = m->scratch_bytes;
+  m->scratch_bytes += (size_t)round_up(m->split_count * m->sums_bytes, CACHE_LINE);
+}
+
 static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
@@ -593,17 +622,15 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 // ---- chunks
 
 static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
-                ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
   m->block_count = 1;
   m->unit_count = m->outer_extent * m->panel_count;
-  int64_t wanted = hlo_tile_chunk_count(target, work, true);
+  int64_t wanted = wanted_chunks(m, target);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   // A packed panel is best used for all rows while it is in the second cache.
   bool is_packed = m->operands[HLO_MATMUL_B].is_packed || m->packs_slices;
   int64_t least = is_packed ? min(wanted, FEW_CHUNKS) : wanted;
   if (m->unit_count < least) m->block_count = min(tiles, divide_up(least, m->unit_count));
-  m->unit_count *= m->block_count;
+  m->unit_count *= m->block_count * max(m->split_count, 1);
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
   int64_t chunks = min(wanted, target->max_chunks / 4);
@@ -633,7 +660,8 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint
   make_tiles(m, target);
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m, target));
-  HLO_TRY(make_blocks(m, target));
+  split_depth(m, target);
+  if (!m->split_count) HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
   m->fetches_rows = fetches_rows(m, second_cache(target));
   if (m->packs_slices) {
@@ -654,11 +682,12 @@ static bool is_padding(const hlo_matmul_t* m) {
 }
 
 uint32_t hlo_matmul_phase_count(const hlo_matmul_t* m) {
-  return 1 + is_padding(m) + is_packing(m);
+  return 1 + is_padding(m) + is_packing(m) + (m->split_count > 0);
 }
 
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* m, uint32_t number) {
-  if (number + 1 == hlo_matmul_phase_count(m)) return HLO_MATMUL_MULTIPLY;
+  uint32_t left = hlo_matmul_phase_count(m) - number - (m->split_count > 0);
+  if (left < 2) return left ? HLO_MATMUL_MULTIPLY : HLO_MATMUL_JOIN;
   return number == 0 && is_padding(m) ? HLO_MATMUL_PAD : HLO_MATMUL_PACK;
 }
 
@@ -678,6 +707,7 @@ uint64_t hlo_matmul_chunk_count(const hlo_matmul_t* m, uint32_t phase) {
     case HLO_MATMUL_PAD:
       return m->chunk_count == 1 ? 1 : m->padding[0].chunk_count + m->padding[1].chunk_count;
     case HLO_MATMUL_PACK: return m->chunk_count == 1 ? 1 : m->pack_chunks[0] + m->pack_chunks[1];
+    case HLO_MATMUL_JOIN: return (uint64_t)(m->unit_count / m->split_count);
     default: return m->chunk_count;
   }
 }

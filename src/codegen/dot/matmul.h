@@ -41,8 +41,8 @@ enum {
   HLO_MATMUL_MAX_SLIDE = 8,
 };
 
-/// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop of
-/// the output: 0 <= first + output step * stride + step * spread < extent.
+/// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop
+/// of the output: 0 <= first + output step * stride + step * spread < extent.
 typedef struct hlo_matmul_limit {
   bool is_used;
   int32_t digit;  // of the output
@@ -134,6 +134,8 @@ struct hlo_matmul {
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
   int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
+  int64_t split_count;                        // blocks that are summed apart; 0: they are not
+  int64_t sums_bytes;                         // of all sums of one of them
   bool sums_in_output;                        // between blocks, instead of scratch memory
   size_t sums_offset;                         // there
   size_t slices_offset, slice_bytes;          // and there
@@ -233,6 +235,7 @@ typedef enum hlo_matmul_phase {
   HLO_MATMUL_PAD,
   HLO_MATMUL_PACK,
   HLO_MATMUL_MULTIPLY,
+  HLO_MATMUL_JOIN,  // adds the sums of blocks
 } hlo_matmul_phase_t;
 hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number);
 /// Elements of a packed panel of B before its first row.

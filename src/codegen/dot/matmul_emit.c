@@ -127,6 +127,27 @@ static void add_partial_sums(const product_t* p, const tile_t* tile) {
   hlo_vir_end(b);
 }
 
+// The sums of all blocks, which are summed apart, the first one's first.
+static void join_sums(const product_t* p, tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  bool is_float = hlo_dtype_is_float(p->m->dtype);
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t address = partial_sum(p, tile, i);
+    uint32_t lanes = tile->panel->pieces[i % tile->panel->piece_count].lanes;
+    tile->sums[i] = hlo_vir_var(b, hlo_elementwise_load(b, p->m->dtype, lanes, &address));
+  }
+  hlo_vir_value_t *one = number(b, 1), *end = number(b, p->m->split_count);
+  hlo_vir_value_t* offset = times(b, hlo_vir_begin_for(b, one, end, 1, 0), p->m->sums_bytes);
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t address = partial_sum(p, tile, i);
+    address.base = plus(b, address.base, offset);
+    hlo_vir_value_t* sum = tile->sums[i];
+    hlo_vir_value_t* next = hlo_elementwise_load(b, p->m->dtype, sum->type.lanes, &address);
+    hlo_vir_set(b, sum, hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum, next));
+  }
+  hlo_vir_end(b);
+}
+
 static void store_tile(product_t* p, const tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -147,17 +168,23 @@ static void store_tile(product_t* p, const tile_t* tile) {
   }
 }
 
+static void store_partial_sums(const product_t* p, const tile_t* tile) {
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t address = partial_sum(p, tile, i);
+    hlo_elementwise_store(p->b, p->m->dtype, tile->sums[i], &address);
+  }
+}
+
 static void finish_tile(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  if (p->block) {
+  if (p->block && p->m->split_count) {
+    store_partial_sums(p, tile);
+  } else if (p->block) {
     add_partial_sums(p, tile);
     hlo_vir_begin_if(b, hlo_product_is_last_block(p));
     store_tile(p, tile);
     hlo_vir_begin_else(b);
-    for (uint32_t i = 0; i < sum_count(tile); ++i) {
-      hlo_element_address_t address = partial_sum(p, tile, i);
-      hlo_elementwise_store(b, p->m->dtype, tile->sums[i], &address);
-    }
+    store_partial_sums(p, tile);
     hlo_vir_end(b);
   } else {
     store_tile(p, tile);
@@ -172,11 +199,15 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row) {
   tile->low_row = 0;
   tile->end_row = tile->height;
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
-  start_sums(p, tile);
-  if (p->m->is_by_depth) {
-    emit_along(p, tile);
+  if (p->is_join) {
+    join_sums(p, tile);
   } else {
-    hlo_product_emit_depth(p, tile, 0);
+    start_sums(p, tile);
+    if (p->m->is_by_depth) {
+      emit_along(p, tile);
+    } else {
+      hlo_product_emit_depth(p, tile, 0);
+    }
   }
   finish_tile(p, tile);
   tile->a = base;
@@ -312,7 +343,8 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
                         hlo_vir_value_t* block) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  bool is_cut = m->depth_blocks > 1, has_both = m->full_panels && m->edge.piece_count;
+  bool is_cut = m->depth_blocks > 1 && !m->split_count,
+       has_both = m->full_panels && m->edge.piece_count;
   if (is_cut) p->block = hlo_vir_begin_for(b, number(b, 0), number(b, m->depth_blocks), 1, 0);
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
@@ -335,6 +367,11 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   int64_t b_bytes = m->packs_blocks ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
                                     : bytes_of(p, HLO_MATMUL_B);
   hlo_vir_builder_t* b = p->b;
+  if (m->split_count) {
+    hlo_vir_value_t* count = number(b, m->unit_count / m->split_count);
+    p->block = p->is_join ? NULL : hlo_vir_index(b, HLO_VIR_idiv, unit, count);
+    unit = hlo_vir_index(b, HLO_VIR_irem, unit, count);
+  }
   hlo_vir_value_t* panels = number(b, m->panel_count);
   hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, unit, panels);
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, panels);
@@ -346,6 +383,9 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
     tile.partial_sums =
         m->sums_in_output ? p->partial_sums : plus(b, p->partial_sums, times(b, rest, rows_bytes));
+    if (m->split_count && p->block) {
+      tile.partial_sums = plus(b, tile.partial_sums, times(b, p->block, m->sums_bytes));
+    }
   }
   for (uint32_t i = m->outer_count; i-- > 0;) {
     const hlo_matmul_dim_t* dim = &m->outer[i];
@@ -382,10 +422,10 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
 
 static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                          hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
-                         hlo_vir_value_t* chunk) {
+                         hlo_vir_value_t* chunk, bool is_join) {
   const hlo_matmul_t* m = kernel->matmul;
   const hlo_fusion_t* fusion = kernel->fusion;
-  product_t p = {.kernel = kernel, .m = m, .points = points, .b = b};
+  product_t p = {.kernel = kernel, .m = m, .points = points, .b = b, .is_join = is_join};
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     p.bases[side] = hlo_matmul_source(kernel, side, b, addresses);
@@ -400,11 +440,11 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
           plus(b, p.bases[side], number(b, hlo_matmul_first_row(m) * bytes_of(&p, side)));
     }
   }
-  hlo_vir_value_t* low = chunk ? times(b, chunk, m->units_per_chunk) : number(b, 0);
-  hlo_vir_value_t* end = number(b, m->unit_count);
-  if (chunk) {
-    end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->units_per_chunk)), end);
-  }
+  int64_t units = is_join ? m->unit_count / m->split_count : m->unit_count;
+  int64_t per_chunk = is_join ? 1 : m->units_per_chunk;
+  hlo_vir_value_t* low = chunk ? times(b, chunk, per_chunk) : number(b, 0);
+  hlo_vir_value_t* end = number(b, units);
+  if (chunk) end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_chunk)), end);
   if (m->depth_blocks > 1) {
     uint32_t place =
         fusion->input_count + (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);
@@ -443,6 +483,7 @@ void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point
   switch (hlo_matmul_phase(kernel->matmul, phase)) {
     case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
     case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, b, addresses, chunk); break;
-    case HLO_MATMUL_MULTIPLY: emit_product(kernel, points, b, addresses, chunk); break;
+    case HLO_MATMUL_MULTIPLY: emit_product(kernel, points, b, addresses, chunk, false); break;
+    case HLO_MATMUL_JOIN: emit_product(kernel, points, b, addresses, chunk, true); break;
   }
 }

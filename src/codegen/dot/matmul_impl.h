@@ -16,6 +16,7 @@ typedef struct product {
   hlo_dtype_t dtypes[2];      // there
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
   hlo_vir_value_t* block;  // along the contraction, where it is cut
+  bool is_join;            // sums of blocks are added, and nothing is multiplied
   hlo_vir_value_t* partial_sums;
   hlo_vir_value_t* slice;  // of the chunk, for a block of B
 } product_t;
