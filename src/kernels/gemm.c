@@ -22,6 +22,7 @@
 typedef struct {
   void (*dots)(const hlo_gemm_t* gemm);
   void (*sums)(const hlo_gemm_t* gemm);
+  void (*scattered)(const hlo_gemm_t* gemm);
   void (*multiply_add)(int64_t count, const void* a, const void* b, void* c);
   void (*packed[3])(const hlo_gemm_t* gemm, void* scratch);  // by hlo_isa_t
 } variants_t;
@@ -34,12 +35,16 @@ typedef struct {
   { hlo_gemm_##type##_generic, hlo_gemm_##type##_generic, hlo_gemm_##type##_generic }
 #endif
 
-static const variants_t f32_variants = {f32_dots, f32_sums, f32_multiply_add, PACKED(f32)};
-static const variants_t f64_variants = {f64_dots, f64_sums, f64_multiply_add, PACKED(f64)};
-static const variants_t u32_variants = {u32_dots, u32_sums, u32_multiply_add, PACKED(u32)};
+static const variants_t f32_variants = {f32_dots, f32_sums, f32_scattered, f32_multiply_add,
+                                        PACKED(f32)};
+static const variants_t f64_variants = {f64_dots, f64_sums, f64_scattered, f64_multiply_add,
+                                        PACKED(f64)};
+static const variants_t u32_variants = {u32_dots, u32_sums, u32_scattered, u32_multiply_add,
+                                        PACKED(u32)};
 static const variants_t u64_variants = {
     u64_dots,
     u64_sums,
+    u64_scattered,
     u64_multiply_add,
     {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
 
@@ -89,6 +94,10 @@ void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {
       variants->sums(gemm);
       return;
     }
+  }
+  if (is_tiny) {
+    variants->scattered(gemm);
+    return;
   }
   variants->packed[hlo_isa()](gemm, scratch);
 }

@@ -15,15 +15,19 @@ static T NAME(dot)(int64_t k, const T* a, const T* b) {
   return total + lane[0];
 }
 
+static void NAME(put)(const hlo_gemm_t* gemm, int64_t i, int64_t j, T dot) {
+  T* place = (T*)gemm->c + i * gemm->c_row + j;
+  *place = gemm->mode == HLO_GEMM_SET ? dot : gemm->mode == HLO_GEMM_ADD ? *place + dot
+                                                                         : *place - dot;
+}
+
 // c = a * b for b with dense columns (b_row 1) and a with dense rows (a_col 1).
 static void NAME(dots)(const hlo_gemm_t* gemm) {
   for (int64_t i = 0; i < gemm->m; i++) {
     for (int64_t j = 0; j < gemm->n; j++) {
-      const T dot = NAME(dot)(gemm->k, (const T*)gemm->a + i * gemm->a_row,
-                              (const T*)gemm->b + j * gemm->b_col);
-      T* place = (T*)gemm->c + i * gemm->c_row + j;
-      *place = gemm->mode == HLO_GEMM_SET ? dot : gemm->mode == HLO_GEMM_ADD ? *place + dot
-                                                                             : *place - dot;
+      NAME(put)(gemm, i, j,
+                NAME(dot)(gemm->k, (const T*)gemm->a + i * gemm->a_row,
+                          (const T*)gemm->b + j * gemm->b_col));
     }
   }
 }
@@ -55,6 +59,19 @@ static void NAME(sums)(const hlo_gemm_t* gemm) {
         const T* restrict b = (const T*)gemm->b + p * gemm->b_row + j0;
         for (int64_t j = 0; j < count; j++) c[j] += left * b[j];
       }
+    }
+  }
+}
+
+// A few elements, wherever they lie.
+static void NAME(scattered)(const hlo_gemm_t* gemm) {
+  for (int64_t i = 0; i < gemm->m; i++) {
+    for (int64_t j = 0; j < gemm->n; j++) {
+      const T* a = (const T*)gemm->a + i * gemm->a_row;
+      const T* b = (const T*)gemm->b + j * gemm->b_col;
+      T dot = 0;
+      for (int64_t p = 0; p < gemm->k; p++) dot += a[p * gemm->a_col] * b[p * gemm->b_row];
+      NAME(put)(gemm, i, j, dot);
     }
   }
 }
