@@ -171,7 +171,8 @@ static void destroy_buffers(PJRT_Buffer** buffers, size_t count) {
 }
 
 static void destroy_results(job_t* job) {
-  for (size_t d = 0; d < job->device_count; ++d) destroy_buffers(job->results[d], job->result_count);
+  for (size_t d = 0; d < job->device_count; ++d)
+    destroy_buffers(job->results[d], job->result_count);
 }
 
 /// One launch, to the event of its end; results stay until destroy_results().

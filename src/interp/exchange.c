@@ -8,10 +8,11 @@
 
 #include "interp/groups.h"
 #include "interp/scalar.h"
+#include "kernels/fold.h"
 #include "kernels/strided.h"
 
 enum {
-  BLOCK_BYTES = 1 << 13,     // of each operand, folded at once
+  BLOCK_BYTES = 1 << 14,     // of each operand, folded at once
   CHUNK_BYTES = 1 << 18,     // of each operand: a chunk of a parallel loop
   PARALLEL_BYTES = 1 << 17,  // less is moved by the caller
 };
@@ -31,11 +32,12 @@ typedef struct box {
 } box_t;
 
 typedef struct tensor {
-  size_t width;            // bytes of an element
-  size_t count;            // elements of the result
-  size_t row_count;        // KIND_SCATTER: elements of a piece that lie together
-  hlo_scalar_step_t step;  // of reductions
-  box_t box;               // of KIND_MOVE
+  size_t width;              // bytes of an element
+  size_t count;              // elements of the result
+  size_t row_count;          // KIND_SCATTER: elements of a piece that lie together
+  hlo_scalar_step_t step;    // of reductions
+  const hlo_fold_t* kernel;  // does the same quicker; or NULL
+  box_t box;                 // of KIND_MOVE
 } tensor_t;
 
 struct hlo_exchange {
@@ -62,12 +64,21 @@ static const hlo_node_t* find_operation(const hlo_node_t* node) {
   return is_plain ? op : NULL;
 }
 
-static bool prepare_step(const hlo_node_t* node, hlo_dtype_t dtype, hlo_scalar_step_t* out_step) {
+static bool prepare_step(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* tensor) {
   const hlo_scalar_op_t sum = {HLO_OP_add, 2, {dtype, dtype}, dtype, 0, false};
-  if (node->op == HLO_OP_cross_replica_sum) return hlo_scalar_op_prepare(&sum, out_step);
-  const hlo_node_t* op = find_operation(node);
-  return op && hlo_scalar_step_prepare(op, out_step) && out_step->from == dtype &&
-         out_step->to == dtype;
+  const hlo_node_t* operation = find_operation(node);
+  bool is_sum = node->op == HLO_OP_cross_replica_sum;
+  bool is_known = is_sum ? hlo_scalar_op_prepare(&sum, &tensor->step)
+                         : operation && hlo_scalar_step_prepare(operation, &tensor->step);
+  if (!is_known || tensor->step.from != dtype || tensor->step.to != dtype) return false;
+  // Of others the kernels' zeros and NaN may be other ones.
+  hlo_op_t op = is_sum ? HLO_OP_add : operation->op;
+  if (op == HLO_OP_add) tensor->kernel = hlo_fold_find(HLO_FOLD_ADD, dtype);
+  if (op == HLO_OP_multiply) tensor->kernel = hlo_fold_find(HLO_FOLD_MULTIPLY, dtype);
+  if (dtype == HLO_DTYPE_PRED || (tensor->kernel && tensor->kernel->in != dtype)) {
+    tensor->kernel = NULL;
+  }
+  return true;
 }
 
 static bool find_kind(const hlo_node_t* node, exchange_kind_t* out_kind) {
@@ -123,7 +134,7 @@ static bool prepare_tensor(const hlo_node_t* node, exchange_kind_t kind, uint32_
   tensor->width = hlo_dtype_size_bytes(in->dtype);
   tensor->count = (size_t)hlo_type_element_count(out);
   if (kind == KIND_MOVE) return prepare_box(node, in, out, member_count, &tensor->box);
-  if (!prepare_step(node, in->dtype, &tensor->step)) return false;
+  if (!prepare_step(node, in->dtype, tensor)) return false;
   if (kind == KIND_REDUCE) return true;
   size_t axis = axis_of(node, HLO_ATTR_scatter_dimension);
   if (axis >= in->rank || in->dims[axis] != out->dims[axis] * member_count) return false;
@@ -241,19 +252,18 @@ static uint8_t* out_of(const job_t* job, uint32_t member) {
   return job->out[member * job->stride];
 }
 
-// Elements [at, at + count) of all operands, into `out`, which may be one of them.
+// Elements [at, at + count) of all operands, into `out`, which is none of them.
 static void fold(const job_t* job, size_t at, size_t count, void* out) {
-  const size_t width = job->tensor->width, begin = at * width;
-  uint64_t block[BLOCK_BYTES / sizeof(uint64_t)];
-  void* acc = job->member_count > 2 ? (void*)block : out;
-  if (job->member_count == 1) {
-    memmove(out, in_of(job, 0) + begin, count * width);
-    return;
-  }
+  const tensor_t* tensor = job->tensor;
+  const size_t begin = at * tensor->width;
+  memcpy(out, in_of(job, 0) + begin, count * tensor->width);
   for (uint32_t m = 1; m < job->member_count; ++m) {
-    const void* args[2] = {m == 1 ? in_of(job, 0) + begin : (uint8_t*)acc, in_of(job, m) + begin};
-    void* to = m + 1 == job->member_count ? out : acc;
-    hlo_scalar_step_run_many(&job->tensor->step, args, to, count);
+    const void* args[2] = {out, in_of(job, m) + begin};
+    if (tensor->kernel) {
+      tensor->kernel->into((int64_t)count, args[1], out);
+    } else {
+      hlo_scalar_step_run_many(&tensor->step, args, out, count);
+    }
   }
 }
 

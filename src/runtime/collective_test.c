@@ -49,6 +49,10 @@ static const program_t kPrograms[] = {
           "  %0:2 = \"stablehlo.all_reduce\"(%x, %y) ({\n ^bb0(%a: $S, %b: $S):\n"
           "  %s = stablehlo.maximum %a, %b : $S\n  stablehlo.return %s : $S\n })"
           " {replica_groups = $G} : ($X, $X) -> ($X, $X)\n  return %0#0, %0#1 : $X, $X\n}\n"},
+    {"all_reduce of products",
+     HEAD "$X {\n  %y = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
+          "  %s = stablehlo.multiply %a, %b : $S\n  stablehlo.return %s : $S\n })"
+          " {replica_groups = $G} : ($X) -> $X\n  return %y : $X\n}\n"},
     {"all_reduce by a computation", HEAD
      "$X {\n  %0 = \"stablehlo.all_reduce\"(%x) ({\n ^bb0(%a: $S, %b: $S):\n"
      "  %m = stablehlo.maximum %a, %b : $S\n  %s = stablehlo.add %m, %b : $S\n"

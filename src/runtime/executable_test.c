@@ -310,6 +310,36 @@ static void every_failed_allocation_is_survived(void** state) {
   hlo_loaded_release(loaded);
 }
 
+// Whatever one device cannot get, all learn of, and nobody waits for ever.
+static void every_failed_allocation_of_a_meeting_is_survived(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kSum, DEVICES);
+  bool failed = true;
+  for (uint64_t n = 1; failed && n < 1000; ++n) {
+    table_t table;
+    table_init(&table);
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = hlo_loaded_execute(loaded, &table.launch);
+    float got[COUNT];
+    bool is_launched = hlo_status_is_ok(status);
+    for (uint32_t d = 0; d < DEVICES && is_launched; ++d) {
+      hlo_status_t read = read_back(table.results[d][0], got);
+      if (hlo_status_is_ok(read)) {
+        assert_true(got[0] == 28 && got[3] == 52);
+      } else {
+        assert_int_equal(hlo_status_code(read), HLO_STATUS_RESOURCE_EXHAUSTED);
+      }
+      hlo_status_release(read);
+    }
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    hlo_status_release(status);
+    table_release(&table);
+  }
+  assert_false(failed);
+  hlo_loaded_release(loaded);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(donated_argument_becomes_the_result),
@@ -321,6 +351,7 @@ int main(void) {
       cmocka_unit_test(one_failed_device_fails_the_meeting),
       cmocka_unit_test(all_devices_launch_or_none),
       cmocka_unit_test(every_failed_allocation_is_survived),
+      cmocka_unit_test(every_failed_allocation_of_a_meeting_is_survived),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
