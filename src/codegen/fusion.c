@@ -698,11 +698,13 @@ static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_no
   return first;
 }
 
-// Memory traffic is what sharing saves: of arrays worth speaking of, as large as the loops.
-static bool is_large(const group_t* group, const hlo_value_t* value) {
-  enum { LARGE_BYTES = 4096 };
+// Whether not loading a value again saves more than nothing: it is as large as the loops, and far enough away.
+static bool is_large(const fuser_t* f, const group_t* group, const hlo_value_t* value) {
+  const double SAVED_NS = 100;
+  const hlo_tile_target_t* tile = &f->target->tile;
+  double bytes = (double)hlo_type_size_bytes(value->type);
   return hlo_type_element_count(value->type) >= group->element_count &&
-         hlo_type_size_bytes(value->type) >= LARGE_BYTES;
+         bytes / hlo_tile_home(tile, bytes)->bytes_per_ns >= SAVED_NS;
 }
 
 static bool reads_value(const fuser_t* f, int32_t group, const hlo_value_t* value) {
@@ -730,7 +732,7 @@ static bool may_wait(const fuser_t* f, const siblings_t* s) {
     if (first_reader(f, s, node, 0) <= late->last_position) return false;
     for (uint32_t k = 0; k < node->operand_count; ++k) {
       const hlo_value_t* value = hlo_node_operand(node, k);
-      bool is_held = is_kept_for(f, node, value) && is_large(early, value);
+      bool is_held = is_kept_for(f, node, value) && is_large(f, early, value);
       if (is_held && !reads_value(f, s->late, value)) return false;
     }
   }
@@ -743,7 +745,7 @@ static bool may_merge(const fuser_t* f, const siblings_t* s) {
   return a->element_count == b->element_count && !a->has_product && !b->has_product &&
          !a->has_update && !b->has_update &&
          a->member_count + b->member_count <= MAX_TRIAL_MEMBERS &&
-         a->output_count + b->output_count <= MAX_STREAMS && is_large(a, s->shared) && may_wait(f, s);
+         a->output_count + b->output_count <= MAX_STREAMS && is_large(f, a, s->shared) && may_wait(f, s);
 }
 
 // Whether the kernel visits all that both read in one order.
@@ -754,7 +756,7 @@ static hlo_status_t visits_once(fuser_t* f, const siblings_t* s, hlo_fusion_t* f
   *out_does = true;
   for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
     const hlo_value_t* value = fusion->inputs[i];
-    if (!is_large(&f->groups[s->early], value) || !reads_value(f, s->early, value) ||
+    if (!is_large(f, &f->groups[s->early], value) || !reads_value(f, s->early, value) ||
         !reads_value(f, s->late, value)) {
       continue;
     }
@@ -834,7 +836,7 @@ static hlo_status_t merge_siblings(fuser_t* f) {
         const hlo_value_t* value = hlo_node_operand(node, k);
         bool is_inner = value->def && value->def->parent == node->parent &&
                         place_of(f, value->def)->group == (int32_t)g;
-        if (!is_inner && is_large(&f->groups[g], value)) HLO_TRY(merge_readers(f, (int32_t)g, value));
+        if (!is_inner && is_large(f, &f->groups[g], value)) HLO_TRY(merge_readers(f, (int32_t)g, value));
       }
     }
   }
