@@ -9,12 +9,16 @@
 #include "passes/passes.h"
 
 enum { MAX_RANK = 16, PLACES_MAX = 16, ATTRS_MAX = 24 };
-static const int64_t ELEMENTS_MAX = INT64_MAX / 64;
+static const int64_t ELEMENTS_MAX = INT64_MAX / 64, DISTANCE_MAX = 1 << 28;
 
 static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
   uint32_t count;
   const int64_t* list = hlo_node_attr_ints(node, id, &count);
   return list && i < count ? list[i] : fallback;
+}
+
+static bool is_near(int64_t distance) {
+  return distance >= -DISTANCE_MAX && distance <= DISTANCE_MAX;
 }
 
 // ---- windows along the innermost dimension ------------------------------------------------------
@@ -61,7 +65,9 @@ static bool read_sizes(windows_t* w) {
     w->low[d] = item(w->node, HLO_ATTR_padding, 2 * d, 0);
     w->high[d] = item(w->node, HLO_ATTR_padding, 2 * d + 1, 0);
     if (w->sizes[d] < 1 || w->sizes[d] > PLACES_MAX || w->sizes[d] > type->dims[d] ||
-        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1) {
+        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1 ||
+        !is_near(w->strides[d]) || !is_near(w->dilations[d]) || !is_near(w->low[d]) ||
+        !is_near(w->high[d])) {
       return false;
     }
     if (d < last) outer *= w->sizes[d];
@@ -154,7 +160,8 @@ static int64_t lacking(const hlo_node_t* node, uint32_t s) {
   const hlo_type_t* type = node->results[0].type;
   int64_t dilation = item(node, HLO_ATTR_lhs_dilation, s, 1);
   int64_t dim = item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
-  if (dilation <= 1 || item(node, HLO_ATTR_window_strides, s, 1) != 1 ||
+  if (dilation <= 1 || !is_near(item(node, HLO_ATTR_padding, 2 * s + 1, 0)) ||
+      item(node, HLO_ATTR_window_strides, s, 1) != 1 ||
       item(node, HLO_ATTR_rhs_dilation, s, 1) != 1 || dim + 1 >= type->rank ||
       type->dims[dim] < dilation) {
     return 0;
@@ -174,7 +181,8 @@ static hlo_value_t* make_phases(hlo_node_t* node) {
   for (uint32_t s = 0; s + 2 < type->rank; ++s) {
     int64_t more = lacking(node, s);
     padding[2 * s] = item(node, HLO_ATTR_padding, 2 * s, 0);
-    padding[2 * s + 1] = item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;
+    padding[2 * s + 1] =
+        item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;  // is near, or none more
     dims[item(node, HLO_ATTR_output_spatial_dimensions, s, 0)] += more;
   }
   hlo_named_attr_t attrs[ATTRS_MAX];

@@ -49,12 +49,18 @@ static int64_t floor_divide(int64_t x, int64_t by) {
 static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
   int64_t strides[MAX_RANK], terms = 1, distances = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
-    int64_t stride = strides[d] = item(pad, HLO_ATTR_interior_padding, d, 0) + 1;
+    int64_t between = item(pad, HLO_ATTR_interior_padding, d, 0);
+    if (between >= HLO_DIGITS_REMAINDERS_MAX) return false;
+    int64_t stride = strides[d] = between + 1;
     int64_t size = w->sizes[d] = item(w->node, HLO_ATTR_window_dimensions, d, 1);
-    int64_t low = w->low[d] =
-        item(pad, HLO_ATTR_edge_padding_low, d, 0) + item(w->node, HLO_ATTR_padding, 2 * d, 0);
-    if (size < 1 || size > HLO_DIGITS_REMAINDERS_MAX || low < 0 ||
-        low > HLO_DIGITS_REMAINDERS_MAX || stride > HLO_DIGITS_REMAINDERS_MAX ||
+    int64_t padded = item(pad, HLO_ATTR_edge_padding_low, d, 0);
+    int64_t low = item(w->node, HLO_ATTR_padding, 2 * d, 0);
+    if (padded < 0 || padded > HLO_DIGITS_REMAINDERS_MAX || low < 0 ||
+        low > HLO_DIGITS_REMAINDERS_MAX) {
+      return false;
+    }
+    low = w->low[d] = padded + low;
+    if (size < 1 || size > HLO_DIGITS_REMAINDERS_MAX ||
         item(w->node, HLO_ATTR_window_strides, d, 1) != 1 ||
         item(w->node, HLO_ATTR_window_dilations, d, 1) != 1 ||
         item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 ||

@@ -14,6 +14,7 @@ enum {
   LEAST_PLACES = 8,  // of the output, for which weights are packed
   LEAST_GROUPS = 2,
   FAR = INT32_MAX,
+  NEAR = 1 << 28,
   MAX_EDGE_ROWS = 4,  // of the output, each with code of its own
 };
 
@@ -61,6 +62,16 @@ static void read_space(convolution_t* c, uint32_t s) {
   c->is_reversed[s] = item(node, HLO_ATTR_window_reversal, s, 0) != 0;
 }
 
+// Whether places can be counted without a thought of overflow.
+static bool is_near(const convolution_t* c, uint32_t s) {
+  const int64_t values[] = {c->low[s], c->high[s], c->strides[s], c->lhs_dilation[s],
+                            c->rhs_dilation[s]};
+  for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+    if (values[i] < -NEAR || values[i] > NEAR) return false;
+  }
+  return true;
+}
+
 static bool read(const hlo_node_t* node, convolution_t* c) {
   if (node->op != HLO_OP_convolution) return false;
   *c = (convolution_t){.node = node,
@@ -76,7 +87,10 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
   c->rhs_out = dim_number(node, HLO_ATTR_kernel_output_feature_dimension);
   c->out_batch = dim_number(node, HLO_ATTR_output_batch_dimension);
   c->out_feature = dim_number(node, HLO_ATTR_output_feature_dimension);
-  for (uint32_t s = 0; s < c->space; ++s) read_space(c, s);
+  for (uint32_t s = 0; s < c->space; ++s) {
+    read_space(c, s);
+    if (!is_near(c, s)) return false;
+  }
   c->feature_groups = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
   c->batch_groups = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
   c->groups = c->feature_groups * c->batch_groups;

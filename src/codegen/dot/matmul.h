@@ -24,7 +24,8 @@
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
 // their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
-// loaded once for all rows of a tile that meet it.
+// loaded once for all rows of a tile that meet it. The gradient of weights multiplies bf16 two
+// places of the window at a time, which are joined in a copy of the input.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
