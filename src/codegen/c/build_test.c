@@ -94,7 +94,11 @@ static void compare_random(fixture_t* t, const hlo_target_t* target, uint64_t fi
   machine_t* by_code = malloc(sizeof *by_code);
   for (uint64_t i = 0; i < FUNC_COUNT; ++i) {
     random_vir_options_t options = {
-        .vector_bytes = 16u << i % 3, .statement_count = STATEMENTS, .is_entry = i % 4 == 0, .has_halves = true};
+        .vector_bytes = 16u << i % 3,
+        .statement_count = STATEMENTS,
+        .is_entry = i % 4 == 0,
+        .has_halves = true,
+    };
     snprintf(name, sizeof name, "seed_%d", (int)(first_seed + i));
     random_vir_func(t->module, name, first_seed + i, &options);
   }

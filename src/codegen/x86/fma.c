@@ -51,6 +51,20 @@ static void copy(hlo_x86_asm_t* as, unsigned to, unsigned from) {
   hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, to, reg(from), 0);
 }
 
+// sum = a + b rounded, a = the error; b, x, y are destroyed.
+static void two_sum_lanes(hlo_x86_asm_t* as, unsigned sum, unsigned a, unsigned b, unsigned x,
+                          unsigned y) {
+  copy(as, sum, a);
+  vector(as, HLO_X86_vaddpd, sum, b);
+  copy(as, x, sum);
+  vector(as, HLO_X86_vsubpd, x, a);
+  copy(as, y, sum);
+  vector(as, HLO_X86_vsubpd, y, x);
+  vector(as, HLO_X86_vsubpd, a, y);
+  vector(as, HLO_X86_vsubpd, b, x);
+  vector(as, HLO_X86_vaddpd, a, b);
+}
+
 // sum = p + c rounded to odd: the product p of two F32 is exact in F64, so what rounding takes away
 // is found exactly, and an even sum goes one step to where it points. Rounding that to F32 is
 // right, because F64 has more than two bits more. p and c are destroyed. source: Boldo and
@@ -58,15 +72,7 @@ static void copy(hlo_x86_asm_t* as, unsigned to, unsigned from) {
 static void add_to_odd(hlo_x86_asm_t* as, unsigned sum, unsigned p, unsigned c, unsigned x,
                        unsigned y) {
   enum { LT = 1, UPPER_WORDS = 0xf5 };
-  copy(as, sum, p);
-  vector(as, HLO_X86_vaddpd, sum, c);
-  copy(as, x, sum);
-  vector(as, HLO_X86_vsubpd, x, p);  // what c gave
-  copy(as, y, sum);
-  vector(as, HLO_X86_vsubpd, y, x);
-  vector(as, HLO_X86_vsubpd, p, y);
-  vector(as, HLO_X86_vsubpd, c, x);
-  vector(as, HLO_X86_vaddpd, p, c);  // the error; NaN if the sum is not finite
+  two_sum_lanes(as, sum, p, c, x, y);  // p: the error; NaN if the sum is not finite
   // Its sign as an integer: 1, 0, -1; turned over where the sum is negative.
   vector(as, HLO_X86_vxorps, c, c);
   copy(as, x, c);
@@ -321,20 +327,6 @@ static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t
   hlo_x86_vvv(as, HLO_X86_vpaddq, WIDTH, high, high, constant(as, &constants[HALF_SPLIT]), 0);
   hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, high, high, constant(as, &constants[UPPER_BITS]), 0);
   vector(as, HLO_X86_vsubpd, x, high);
-}
-
-// sum = a + b rounded, a = the error; b, x, y are destroyed.
-static void two_sum_lanes(hlo_x86_asm_t* as, unsigned sum, unsigned a, unsigned b, unsigned x,
-                          unsigned y) {
-  copy(as, sum, a);
-  vector(as, HLO_X86_vaddpd, sum, b);
-  copy(as, x, sum);
-  vector(as, HLO_X86_vsubpd, x, a);
-  copy(as, y, sum);
-  vector(as, HLO_X86_vsubpd, y, x);
-  vector(as, HLO_X86_vsubpd, a, y);
-  vector(as, HLO_X86_vsubpd, b, x);
-  vector(as, HLO_X86_vaddpd, a, b);
 }
 
 // The result in SPARE, the rounded product in p; the other five registers are destroyed.
