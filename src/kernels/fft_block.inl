@@ -222,54 +222,74 @@ static inline void NAME(turn)(const T* const* from, T* const* to) {
   *(NAME(quad)*)to[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-// Where numbers of a line lie in rows: number e of line l is at first + (e / cycle) * row + part[e %
-// cycle] + l, in T. Complex lines have a cycle of two, real ones of one.
+// Where numbers of a line lie in rows: complex ones both parts in a row, in this order, real ones in one
+// part of each row.
 typedef struct NAME(places) {
   T* first;
-  int cycle;
+  bool is_complex;
   int64_t part[2];
 } NAME(places_t);
 
+enum { NAME(row_numbers) = sizeof(NAME(row_t)) / sizeof(T) };
+
+// The place of number e of the first line.
 static inline T* NAME(place)(const NAME(places_t) * places, int64_t e) {
-  const int64_t row = sizeof(NAME(row_t)) / sizeof(T);
-  return places->first + (places->cycle == 2 ? e / 2 * row + places->part[e % 2]
-                                             : e * row + places->part[0]);
+  if (!places->is_complex) return places->first + e * NAME(row_numbers) + places->part[0];
+  return places->first + e / 2 * NAME(row_numbers) + places->part[e % 2];
 }
+
+// Four numbers from e on: their places from the first one's row, and how far the next four are.
+static inline int64_t NAME(four_places)(const NAME(places_t) * places, int64_t* offsets) {
+  for (int c = 0; c < 4; c++) offsets[c] = NAME(place)(places, c) - places->first;
+  return (places->is_complex ? 2 : 4) * NAME(row_numbers);
+}
+
+enum { NAME(numbers_at_once) = 128 };  // of a line: their rows stay in the first cache
 
 // `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line repeat the first.
 static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                              int64_t step, const T* in) {
-  for (int64_t l = 0; l < NAME(lines); l += 4) {
-    const T* from[4];
-    for (int r = 0; r < 4; r++) from[r] = in + (l + r < count ? l + r : 0) * step;
-    int64_t e = 0;
-    for (; e + 4 <= numbers; e += 4) {
-      T* to[4];
-      for (int c = 0; c < 4; c++) to[c] = NAME(place)(places, e + c) + l;
-      NAME(turn)(from, to);
-      for (int r = 0; r < 4; r++) from[r] += 4;
-    }
-    for (; e < numbers; e++) {
-      for (int r = 0; r < 4; r++) NAME(place)(places, e)[l + r] = *from[r]++;
+  int64_t offsets[4];
+  const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
+  for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {
+    const int64_t end = begin + NAME(numbers_at_once);
+    for (int64_t l = 0; l < NAME(lines); l += 4) {
+      const T* from[4];
+      for (int r = 0; r < 4; r++) from[r] = in + (l + r < count ? l + r : 0) * step + begin;
+      T* to = places->first + begin / 4 * next + l;
+      int64_t e = begin;
+      for (; e < end && e < whole; e += 4, to += next) {
+        T* const turned[4] = {to + offsets[0], to + offsets[1], to + offsets[2], to + offsets[3]};
+        NAME(turn)(from, turned);
+        for (int r = 0; r < 4; r++) from[r] += 4;
+      }
+      for (; e < end && e < numbers; e++) {
+        for (int r = 0; r < 4; r++) NAME(place)(places, e)[l + r] = *from[r]++;
+      }
     }
   }
 }
 
 static void NAME(store_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                               int64_t step, T* out) {
-  for (int64_t l = 0; l < count; l += 4) {
-    int64_t e = 0;
-    for (; l + 4 <= count && e + 4 <= numbers; e += 4) {
-      const T* from[4];
-      T* to[4];
-      for (int c = 0; c < 4; c++) {
-        from[c] = NAME(place)(places, e + c) + l;
-        to[c] = out + (l + c) * step + e;
+  int64_t offsets[4];
+  const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
+  for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {
+    const int64_t end = begin + NAME(numbers_at_once);
+    for (int64_t l = 0; l < count; l += 4) {
+      T* const to[4] = {out + l * step, out + (l + 1) * step, out + (l + 2) * step,
+                        out + (l + 3) * step};
+      const T* from = places->first + begin / 4 * next + l;
+      int64_t e = begin;
+      for (; l + 4 <= count && e < end && e < whole; e += 4, from += next) {
+        const T* const rows[4] = {from + offsets[0], from + offsets[1], from + offsets[2],
+                                  from + offsets[3]};
+        T* const turned[4] = {to[0] + e, to[1] + e, to[2] + e, to[3] + e};
+        NAME(turn)(rows, turned);
       }
-      NAME(turn)(from, to);
-    }
-    for (; e < numbers; e++) {
-      for (int64_t r = l; r < l + 4 && r < count; r++) out[r * step + e] = NAME(place)(places, e)[r];
+      for (; e < end && e < numbers; e++) {
+        for (int64_t r = l; r < l + 4 && r < count; r++) out[r * step + e] = NAME(place)(places, e)[r];
+      }
     }
   }
 }

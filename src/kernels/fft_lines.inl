@@ -71,7 +71,7 @@ static const int64_t NAME(complex_part)[2][2] = {{0, NAME(lines)}, {NAME(lines),
 
 static NAME(places_t) NAME(complex_places)(NAME(row_t) * rows, bool swap) {
   return (NAME(places_t)){
-      (T*)rows, 2, {NAME(complex_part)[swap][0], NAME(complex_part)[swap][1]}};
+      (T*)rows, true, {NAME(complex_part)[swap][0], NAME(complex_part)[swap][1]}};
 }
 
 static void NAME(scale_rows)(T scale, int64_t count, NAME(row_t) * rows) {
@@ -87,7 +87,7 @@ static void NAME(from_real)(const NAME(job_t) * job, int64_t first, int64_t coun
   const T* in = job->in + first * numbers;
   NAME(places_t) places = NAME(complex_places)(x, false);
   if (!job->is_halved) {
-    places.cycle = 1;
+    places.is_complex = false;
     for (int64_t k = 0; k < n; k++) x[k].im = (NAME(vec)){0};
   }
   NAME(load_lines)(&places, count, numbers, numbers, in);
@@ -119,7 +119,7 @@ static void NAME(to_real)(const NAME(job_t) * job, int64_t first, int64_t count,
   NAME(row_t)* found = NAME(transform)(&job->table, x, y);
   NAME(scale_rows)(job->scale, n, found);
   places = NAME(complex_places)(found, true);
-  if (!job->is_halved) places.cycle = 1;
+  if (!job->is_halved) places.is_complex = false;
   NAME(store_lines)(&places, count, numbers, numbers, job->out + first * numbers);
 }
 
