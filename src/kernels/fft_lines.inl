@@ -8,6 +8,12 @@ enum {
   NAME(chunk_elements) = 1 << 14,
 };
 
+// A convolution with exp(pi i k^2 / n), for lengths n with large prime factors, of length `padded`.
+typedef struct NAME(chirp) {
+  int64_t padded;
+  T *factors, *kernel;  // exp(-pi i k^2 / n); the transform of its conjugate
+} NAME(chirp_t);
+
 // A transform of complex lines, and how real ones are made of them.
 typedef struct NAME(job) {
   const hlo_parallel_t* parallel;
@@ -18,7 +24,8 @@ typedef struct NAME(job) {
   int64_t real_length, kept;     // of real lines
   const T* in;
   T* out;
-  NAME(table_t) table;
+  NAME(table_t) table;           // of the length, or that of the convolution
+  const NAME(chirp_t) * chirp;   // NULL: factors are small
   T* halves;  // exp(-2 pi i k / real_length), k <= length, if halved
   // of a long line, a matrix of height x width
   NAME(table_t) wide;
@@ -33,6 +40,31 @@ static NAME(row_t) * NAME(rows)(NAME(job_t) * job, int64_t count) {
   NAME(row_t)* rows = hlo_mem_alloc_aligned((size_t)count * sizeof(NAME(row_t)), 64);
   if (!rows) atomic_store(&job->is_exhausted, true);
   return rows;
+}
+
+static int64_t NAME(padded_length)(const NAME(job_t) * job) {
+  return job->chirp ? job->chirp->padded : job->length;
+}
+
+// Transforms the rows in x as the job wants it; the result is in x or y, which have room for the padded
+// length.
+static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) * x, NAME(row_t) * y) {
+  const NAME(chirp_t)* c = job->chirp;
+  const int64_t n = job->length;
+  if (!c) return NAME(transform)(&job->table, x, y);
+  const T scale = 1 / (T)c->padded;
+  for (int64_t k = 0; k < n; k++) x[k] = NAME(times)(x[k], c->factors + 2 * k);
+  memset(x + n, 0, (size_t)(c->padded - n) * sizeof(*x));
+  NAME(row_t)* found = NAME(transform)(&job->table, x, y);
+  for (int64_t k = 0; k < c->padded; k++) {  // parts exchanged: back again
+    const NAME(row_t) a = NAME(times)(found[k], c->kernel + 2 * k);
+    found[k] = (NAME(row_t)){a.im * scale, a.re * scale};
+  }
+  found = NAME(transform)(&job->table, found, found == x ? y : x);
+  for (int64_t k = 0; k < n; k++) {
+    found[k] = NAME(times)((NAME(row_t)){found[k].im, found[k].re}, c->factors + 2 * k);
+  }
+  return found;
 }
 
 // ---- real lines in blocks -----------------------------------------------------------------------
@@ -91,7 +123,7 @@ static void NAME(from_real)(const NAME(job_t) * job, int64_t first, int64_t coun
     for (int64_t k = 0; k < n; k++) x[k].im = (NAME(vec)){0};
   }
   NAME(load_lines)(&places, count, numbers, numbers, in);
-  NAME(row_t)* found = NAME(transform)(&job->table, x, y);
+  NAME(row_t)* found = NAME(block_transform)(job, x, y);
   if (job->is_halved) {
     NAME(row_t)* joined = found == x ? y : x;
     NAME(join_halves)(job, found, joined);
@@ -116,7 +148,7 @@ static void NAME(to_real)(const NAME(job_t) * job, int64_t first, int64_t count,
       x[k] = (NAME(row_t)){k < job->kept ? a.im : -a.im, a.re};
     }
   }
-  NAME(row_t)* found = NAME(transform)(&job->table, x, y);
+  NAME(row_t)* found = NAME(block_transform)(job, x, y);
   NAME(scale_rows)(job->scale, n, found);
   places = NAME(complex_places)(found, true);
   if (!job->is_halved) places.is_complex = false;
@@ -136,7 +168,7 @@ static void NAME(dense_block)(const NAME(job_t) * job, int64_t first, NAME(row_t
   } else {
     NAME(places_t) places = NAME(complex_places)(x, job->inverse);
     NAME(load_lines)(&places, count, 2 * n, 2 * n, job->in + 2 * first * n);
-    NAME(row_t)* found = NAME(transform)(&job->table, x, y);
+    NAME(row_t)* found = NAME(block_transform)(job, x, y);
     NAME(scale_rows)(job->scale, n, found);
     places = NAME(complex_places)(found, job->inverse);
     NAME(store_lines)(&places, count, 2 * n, 2 * n, job->out + 2 * first * n);
@@ -154,7 +186,7 @@ static void NAME(block_across)(const NAME(job_t) * job, int64_t group, NAME(row_
   for (int64_t k = 0; k < n; k++) {
     NAME(load_row)(job->inverse, count, job->in + start + 2 * k * inner, &x[k]);
   }
-  const NAME(row_t)* found = NAME(transform)(&job->table, x, y);
+  const NAME(row_t)* found = NAME(block_transform)(job, x, y);
   for (int64_t k = 0; k < n; k++) {
     NAME(store_row)(job->inverse, job->scale, count, &found[k], job->out + start + 2 * k * inner);
   }
@@ -167,7 +199,7 @@ static int64_t NAME(group_count)(const NAME(job_t) * job) {
 }
 
 static int64_t NAME(groups_per_chunk)(const NAME(job_t) * job) {
-  const int64_t groups = NAME(chunk_elements) / job->length / NAME(lines);
+  const int64_t groups = NAME(chunk_elements) / NAME(padded_length)(job) / NAME(lines);
   return groups < 1 ? 1 : groups;
 }
 
@@ -175,7 +207,7 @@ static void NAME(run_blocks)(void* arg, uint64_t index) {
   NAME(job_t)* job = arg;
   const int64_t step = NAME(groups_per_chunk)(job), all = NAME(group_count)(job);
   const int64_t first = (int64_t)index * step, end = first + step < all ? first + step : all;
-  const int64_t rows = job->length + 2;  // one more than the halves of a real line
+  const int64_t rows = NAME(padded_length)(job) + 2;  // one more than the halves of a real line
   NAME(row_t)* x = NAME(rows)(job, 2 * rows);
   for (int64_t g = first; x && g < end; g++) {
     if (job->inner > 1) {
@@ -335,70 +367,15 @@ static hlo_status_t NAME(run_long)(NAME(job_t) * job) {
 
 static hlo_status_t NAME(run_job)(NAME(job_t) * job);
 
-// A convolution with exp(pi i k^2 / n).
-typedef struct NAME(chirp) {
-  NAME(job_t) * job;
-  int64_t padded;
-  T *factors, *kernel, *work;  // exp(-pi i k^2 / n); the transform of its conjugate; padded lines
-} NAME(chirp_t);
-
-static inline void NAME(multiply)(const T* a, const T* b, T* out) {
-  const T re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
-  out[0] = re;
-  out[1] = im;
-}
-
-static void NAME(chirp_in)(void* arg, uint64_t line) {
-  const NAME(chirp_t)* c = arg;
-  const int64_t n = c->job->length;
-  const T* in = c->job->in + 2 * (int64_t)line * n;
-  T* out = c->work + 2 * (int64_t)line * c->padded;
-  const int re = c->job->inverse, im = !re;
-  for (int64_t k = 0; k < n; k++) {
-    const T entry[2] = {in[2 * k + re], in[2 * k + im]};
-    NAME(multiply)(entry, c->factors + 2 * k, out + 2 * k);
+static hlo_status_t NAME(chirp_create)(int64_t n, NAME(chirp_t) * c) {
+  size_t bytes;
+  *c = (NAME(chirp_t)){.padded = hlo_fft_smooth_length(2 * n - 1)};
+  if (!hlo_size_mul((size_t)(c->padded + n), 2 * sizeof(T), &bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
   }
-  memset(out + 2 * n, 0, 2 * (size_t)(c->padded - n) * sizeof(T));
-}
-
-static void NAME(chirp_middle)(void* arg, uint64_t line) {
-  const NAME(chirp_t)* c = arg;
-  T* out = c->work + 2 * (int64_t)line * c->padded;
-  for (int64_t k = 0; k < c->padded; k++) {
-    NAME(multiply)(out + 2 * k, c->kernel + 2 * k, out + 2 * k);
-  }
-}
-
-static void NAME(chirp_out)(void* arg, uint64_t line) {
-  const NAME(chirp_t)* c = arg;
-  const int64_t n = c->job->length;
-  const T scale = c->job->scale / (T)c->padded;
-  const T* in = c->work + 2 * (int64_t)line * c->padded;
-  T* out = c->job->out + 2 * (int64_t)line * n;
-  const int re = c->job->inverse, im = !re;
-  for (int64_t k = 0; k < n; k++) {
-    T entry[2];
-    NAME(multiply)(in + 2 * k, c->factors + 2 * k, entry);
-    out[2 * k + re] = entry[0] * scale;
-    out[2 * k + im] = entry[1] * scale;
-  }
-}
-
-// Transforms of padded lines in place.
-static hlo_status_t NAME(chirp_run)(const NAME(chirp_t) * c, bool inverse, int64_t count, T* lines) {
-  NAME(job_t) job = {.parallel = c->job->parallel,
-                     .inverse = inverse,
-                     .scale = 1,
-                     .length = c->padded,
-                     .count = count,
-                     .inner = 1,
-                     .in = lines,
-                     .out = lines};
-  return NAME(run_job)(&job);
-}
-
-static hlo_status_t NAME(chirp_prepare)(NAME(chirp_t) * c) {
-  const int64_t n = c->job->length;
+  c->kernel = hlo_mem_alloc_aligned(bytes, 64);
+  if (!c->kernel) return hlo_status_out_of_memory(bytes);
+  c->factors = c->kernel + 2 * c->padded;
   hlo_fft_roots_t roots;
   HLO_TRY(hlo_fft_roots_init(&roots, 2 * n));
   memset(c->kernel, 0, 2 * (size_t)c->padded * sizeof(T));
@@ -415,63 +392,137 @@ static hlo_status_t NAME(chirp_prepare)(NAME(chirp_t) * c) {
     }
   }
   hlo_fft_roots_deinit(&roots);
-  return NAME(chirp_run)(c, false, 1, c->kernel);
+  NAME(job_t) job = {
+      .scale = 1, .length = c->padded, .count = 1, .inner = 1, .in = c->kernel, .out = c->kernel};
+  return NAME(run_job)(&job);
 }
 
-static hlo_status_t NAME(run_chirp)(NAME(job_t) * job) {
+// Lines on their way through a convolution in memory: those that are too long for blocks.
+typedef struct NAME(detour) {
+  NAME(job_t) * job;
+  NAME(chirp_t) chirp;
+  T* work;  // padded lines
+} NAME(detour_t);
+
+static inline void NAME(multiply)(const T* a, const T* b, T* out) {
+  const T re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+  out[0] = re;
+  out[1] = im;
+}
+
+static void NAME(chirp_in)(void* arg, uint64_t line) {
+  const NAME(detour_t)* c = arg;
+  const int64_t n = c->job->length;
+  const T* in = c->job->in + 2 * (int64_t)line * n;
+  T* out = c->work + 2 * (int64_t)line * c->chirp.padded;
+  const int re = c->job->inverse, im = !re;
+  for (int64_t k = 0; k < n; k++) {
+    const T entry[2] = {in[2 * k + re], in[2 * k + im]};
+    NAME(multiply)(entry, c->chirp.factors + 2 * k, out + 2 * k);
+  }
+  memset(out + 2 * n, 0, 2 * (size_t)(c->chirp.padded - n) * sizeof(T));
+}
+
+static void NAME(chirp_middle)(void* arg, uint64_t line) {
+  const NAME(detour_t)* c = arg;
+  T* out = c->work + 2 * (int64_t)line * c->chirp.padded;
+  for (int64_t k = 0; k < c->chirp.padded; k++) {
+    NAME(multiply)(out + 2 * k, c->chirp.kernel + 2 * k, out + 2 * k);
+  }
+}
+
+static void NAME(chirp_out)(void* arg, uint64_t line) {
+  const NAME(detour_t)* c = arg;
+  const int64_t n = c->job->length;
+  const T scale = c->job->scale / (T)c->chirp.padded;
+  const T* in = c->work + 2 * (int64_t)line * c->chirp.padded;
+  T* out = c->job->out + 2 * (int64_t)line * n;
+  const int re = c->job->inverse, im = !re;
+  for (int64_t k = 0; k < n; k++) {
+    T entry[2];
+    NAME(multiply)(in + 2 * k, c->chirp.factors + 2 * k, entry);
+    out[2 * k + re] = entry[0] * scale;
+    out[2 * k + im] = entry[1] * scale;
+  }
+}
+
+// Transforms of padded lines in place.
+static hlo_status_t NAME(detour_run)(const NAME(detour_t) * c, bool inverse, int64_t count) {
+  NAME(job_t) job = {.parallel = c->job->parallel,
+                     .inverse = inverse,
+                     .scale = 1,
+                     .length = c->chirp.padded,
+                     .count = count,
+                     .inner = 1,
+                     .in = c->work,
+                     .out = c->work};
+  return NAME(run_job)(&job);
+}
+
+static hlo_status_t NAME(run_detour)(NAME(job_t) * job) {
   enum { WORK_ELEMENTS = 1 << 18 };
-  NAME(chirp_t) c = {.job = job, .padded = hlo_fft_smooth_length(2 * job->length - 1)};
-  int64_t at_once = WORK_ELEMENTS / c.padded;
+  NAME(detour_t) c = {.job = job};
+  hlo_status_t status = NAME(chirp_create)(job->length, &c.chirp);
+  int64_t at_once = WORK_ELEMENTS / c.chirp.padded;
   if (at_once < 1) at_once = 1;
   if (at_once > job->count) at_once = job->count;
-  size_t elements, bytes;
-  if (!hlo_size_mul((size_t)c.padded, (size_t)at_once + 2, &elements) ||
-      !hlo_size_mul(elements, 2 * sizeof(T), &bytes)) {
-    return hlo_status_out_of_memory(SIZE_MAX);
+  const size_t bytes = (size_t)(c.chirp.padded * at_once) * 2 * sizeof(T);
+  if (hlo_status_is_ok(status)) {
+    c.work = hlo_mem_alloc_aligned(bytes, 64);
+    if (!c.work) status = hlo_status_out_of_memory(bytes);
   }
-  c.work = hlo_mem_alloc_aligned(bytes, 64);
-  if (!c.work) return hlo_status_out_of_memory(bytes);
-  c.kernel = c.work + 2 * at_once * c.padded;
-  c.factors = c.kernel + 2 * c.padded;
-  const int64_t count = job->count;
-  hlo_status_t status = NAME(chirp_prepare)(&c);
-  for (int64_t l = 0; l < count && hlo_status_is_ok(status); l += at_once) {
-    const int64_t some = count - l < at_once ? count - l : at_once;
+  for (int64_t l = 0; l < job->count && hlo_status_is_ok(status); l += at_once) {
+    const int64_t some = job->count - l < at_once ? job->count - l : at_once;
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_in), &c);
-    status = NAME(chirp_run)(&c, false, some, c.work);
+    status = NAME(detour_run)(&c, false, some);
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_middle), &c);
-    if (hlo_status_is_ok(status)) status = NAME(chirp_run)(&c, true, some, c.work);
+    if (hlo_status_is_ok(status)) status = NAME(detour_run)(&c, true, some);
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_out), &c);
     job->in += 2 * some * job->length;
     job->out += 2 * some * job->length;
   }
   hlo_mem_free(c.work);
+  hlo_mem_free(c.chirp.kernel);
   return status;
 }
 
-// Whether lines go in blocks as they are.
+// In blocks as they are, or padded.
+static hlo_status_t NAME(run_short)(NAME(job_t) * job, bool has_chirp) {
+  NAME(chirp_t) chirp = {0};
+  hlo_status_t status = hlo_ok();
+  if (has_chirp) {
+    status = NAME(chirp_create)(job->length, &chirp);
+    job->chirp = &chirp;
+  }
+  const int64_t chunk = NAME(groups_per_chunk)(job);
+  if (hlo_status_is_ok(status)) status = NAME(table_init)(&job->table, NAME(padded_length)(job));
+  if (hlo_status_is_ok(status)) {
+    hlo_parallel_for(job->parallel, hlo_chunk_count((size_t)NAME(group_count)(job), (size_t)chunk),
+                     NAME(run_blocks), job);
+  }
+  hlo_mem_free(chirp.kernel);
+  return status;
+}
+
+// Whether lines go in blocks.
 static bool NAME(is_short)(int64_t length, int64_t count, int64_t inner) {
   hlo_fft_plan_t plan;
-  if (!hlo_fft_plan_init(&plan, length)) return false;
-  if (inner > 1) return true;
+  const bool is_plain = hlo_fft_plan_init(&plan, length);
+  if (!is_plain) length = hlo_fft_smooth_length(2 * length - 1);
   const bool is_few = 4 * count <= NAME(lines) && length >= NAME(cut_min);
-  return length <= NAME(short_max) && !(is_few && hlo_fft_split(&plan) >= 8);
+  if (inner > 1) return is_plain || length <= NAME(short_max);
+  return length <= NAME(short_max) && !(is_few && (!is_plain || hlo_fft_split(&plan) >= 8));
 }
 
 // Complex lines; dense ones unless they are short.
 static hlo_status_t NAME(run_job)(NAME(job_t) * job) {
   hlo_fft_plan_t plan;
   hlo_status_t status;
-  if (!hlo_fft_plan_init(&plan, job->length)) {
-    status = NAME(run_chirp)(job);
-  } else if (NAME(is_short)(job->length, job->count, job->inner)) {
-    status = NAME(table_init)(&job->table, job->length);
-    const int64_t chunk = NAME(groups_per_chunk)(job);
-    if (hlo_status_is_ok(status)) {
-      hlo_parallel_for(job->parallel,
-                       hlo_chunk_count((size_t)NAME(group_count)(job), (size_t)chunk),
-                       NAME(run_blocks), job);
-    }
+  const bool is_plain = hlo_fft_plan_init(&plan, job->length);
+  if (NAME(is_short)(job->length, job->count, job->inner)) {
+    status = NAME(run_short)(job, !is_plain);
+  } else if (!is_plain) {
+    status = NAME(run_detour)(job);
   } else {
     job->height = hlo_fft_split(&plan);
     job->width = job->length / job->height;
