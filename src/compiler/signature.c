@@ -230,10 +230,11 @@ bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t pro
     NODE_LIMIT = 256,
     INTERPRETED_WORK = 16384,
     MACHINE_WORK = 400000,
-    MACHINE_DOT_FLOPS = 100
+    MACHINE_DOT_FLOPS = 100,
+    GROUP_WORK = 50000  // of all processes together, which workers could run side by side
   };
   double limit = is_machine_code ? MACHINE_WORK : INTERPRETED_WORK, work = 0;
-  limit /= process_count;  // whoever launches it runs it for all
+  if (process_count > 1) limit = (limit < GROUP_WORK ? limit : GROUP_WORK) / process_count;
   uint32_t nodes = 0;
   for (const hlo_node_t* node = func->body->first; node; node = node->next) {
     if (!is_plain(node) || ++nodes > NODE_LIMIT) return false;
