@@ -133,7 +133,7 @@ fuzz-coverage:
 
 # Compilation, dispatch and runs through the C interface, then the stored programs beside XLA's cpu
 # client (bench/suite.py) and of the other libraries that the Python environment has. Results are of
-# this machine: they stay in the build folder.
+# this machine: they stay in the build folder. bench/sweep.py times shapes around those programs.
 bench: all
 	@$(DEPS) python
 	$(BUILD)/bench/pjrt_bench --plugin=$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so \

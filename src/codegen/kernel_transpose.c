@@ -99,29 +99,37 @@ static hlo_vir_value_t* join_parts(hlo_emitter_t* e, const tile_t* tile, uint32_
                       0, 0, 2, halves);
 }
 
-// Columns of the operand, as many as a part has, as rows of the output: each part turned by itself.
-// Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
-static void read_columns(hlo_emitter_t* e, const tile_t* tile, uint32_t load, uint32_t column,
-                         hlo_vir_value_t** rows) {
-  uint32_t count = part_lanes(tile, tile->loads[load]->value->type->dtype);
-  uint32_t parts = tile->edge / count;
-  for (uint32_t i = 0; i < count; ++i) {
-    rows[i] = join_parts(e, tile, load, i, count, parts, column);
-  }
+// Parts of `count` rows that belong to so many columns, each part turned by itself: columns as
+// rows. Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
+static void turn_parts(hlo_emitter_t* e, hlo_vir_value_t** rows, uint32_t count, bool is_whole) {
   hlo_vir_type_t type = rows[0]->type;
   for (uint32_t stage = 1; stage < count; stage *= 2) {
     hlo_vir_value_t* next[MAX_EDGE];
     for (uint32_t i = 0; i < count; ++i) {
       hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
       hlo_vir_value_t* pair[] = {rows[i / 2], rows[i / 2 + count / 2]};
-      next[i] = hlo_vir_emit(e->b, zip, type, 0, parts > 1 ? count : 0, 2, pair);
+      next[i] = hlo_vir_emit(e->b, zip, type, 0, is_whole ? 0 : count, 2, pair);
     }
     memcpy(rows, next, count * sizeof *rows);
   }
 }
 
-// The points of a tile, column by column of the operand; its rows are known for a few columns at a
-// time.
+// Columns of the operand as rows of the output. All parts of a few rows are read before the next
+// rows: rows a power of two apart share a set of the first cache, which does not hold all of them.
+static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_vir_value_t** rows) {
+  uint32_t count = part_lanes(tile, tile->loads[load]->value->type->dtype);
+  uint32_t parts = tile->edge / count;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t column = 0; column < tile->cross_count; column += count) {
+      rows[column + i] = join_parts(e, tile, load, i, count, parts, column);
+    }
+  }
+  for (uint32_t column = 0; column < tile->cross_count; column += count) {
+    turn_parts(e, rows + column, count, parts == 1);
+  }
+}
+
+// The points of a tile, column by column of the operand.
 static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   hlo_vir_value_t *lane = e->digits[tile->lane], *cross = e->digits[tile->cross];
   hlo_vir_value_t* rows[MAX_CROSSING][MAX_EDGE];
@@ -131,13 +139,12 @@ static void emit_tile(hlo_emitter_t* e, tile_t* tile) {
   }
   find_rows(e, tile, lane);
   e->lane_digit = tile->lane;
+  for (uint32_t k = 0; k < tile->load_count; ++k) read_tile(e, tile, k, rows[k]);
   for (uint32_t i = 0; i < tile->cross_count; ++i) {
     set_digit(e, tile->cross, cross, i);
     for (uint32_t k = 0; k < tile->load_count; ++k) {
       hlo_dtype_t dtype = tile->loads[k]->value->type->dtype;
-      uint32_t count = part_lanes(tile, dtype);
-      if (i % count == 0) read_columns(e, tile, k, i, rows[k]);
-      e->done[tile->loads[k]->number] = hlo_vmath_from_memory(e->b, dtype, rows[k][i % count]);
+      e->done[tile->loads[k]->number] = hlo_vmath_from_memory(e->b, dtype, rows[k][i]);
     }
     hlo_emit_point(e);
   }
