@@ -3,11 +3,12 @@
 // dimensions are full of, becomes the one op that it does. What is reduced before may then be fused with
 // what comes behind.
 #include "ir/clone.h"
+#include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
 typedef struct single {
-  hlo_node_t* node;
+  const hlo_node_t* node;
   hlo_op_t op;
   bool is_turned;  // the element is the op's first operand
 } single_t;
@@ -43,24 +44,6 @@ static bool read_single(hlo_node_t* node, single_t* s) {
          hlo_type_element_count(from) == hlo_type_element_count(to) && read_body(s);
 }
 
-static hlo_value_t* make(const single_t* s, hlo_op_t op, uint32_t operand_count,
-                         hlo_value_t* const* operands, uint32_t attr_count,
-                         const hlo_named_attr_t* attrs) {
-  const hlo_type_t* type = s->node->results[0].type;
-  hlo_node_t* node = hlo_node_create(s->node->parent->module,
-                                     &(hlo_node_spec_t){.op = op,
-                                                        .loc = s->node->loc,
-                                                        .operand_count = operand_count,
-                                                        .operands = operands,
-                                                        .attr_count = attr_count,
-                                                        .attrs = attrs,
-                                                        .result_count = 1,
-                                                        .result_types = &type});
-  if (hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(s->node, node);
-  return &node->results[0];
-}
-
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   hlo_module_t* module = node->parent->module;
@@ -68,10 +51,14 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   if (!read_single(node, &s)) return hlo_ok();
   hlo_value_t *element = hlo_node_operand(node, 0), *first = hlo_node_operand(node, 1);
   const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
-  element = make(&s, HLO_OP_reshape, 1, &element, 0, NULL);
-  first = element ? make(&s, HLO_OP_broadcast_in_dim, 1, &first, 1, &dims) : NULL;
+  const hlo_type_t* type = node->results[0].type;
+  element = hlo_build_node(node, HLO_OP_reshape, type, 1, &element, 0, NULL);
+  if (element) {
+    first = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, &first, 1, &dims);
+  }
   hlo_value_t* operands[] = {s.is_turned ? element : first, s.is_turned ? first : element};
-  hlo_value_t* result = first ? make(&s, s.op, 2, operands, 0, NULL) : NULL;
+  hlo_value_t* result =
+      element && first ? hlo_build_node(node, s.op, type, 2, operands, 0, NULL) : NULL;
   if (!result) return hlo_module_status(module);
   hlo_value_replace_uses(&node->results[0], result);
   hlo_node_erase(node);
