@@ -72,13 +72,6 @@ value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
   return exp_of_reduced(b, reduce(b, vat_most(b, vat_least(b, x, f->lowest), f->highest)));
 }
 
-value_t* hlo_vmath_exp_of_sum(builder_t* b, value_t* x, value_t* low) {
-  const exp_format_t* f = format_of(x);
-  reduced_t r = reduce(b, vat_most(b, vat_least(b, x, f->lowest), f->highest));
-  r.rest = vadd(b, r.rest, low);
-  return exp_of_reduced(b, r);
-}
-
 value_t* hlo_vmath_exp2_of_sum(builder_t* b, value_t* x, value_t* low) {
   value_t* rounder = vconst(b, x, format_of(x)->rounder);
   value_t* shifted = vadd(b, x, rounder);

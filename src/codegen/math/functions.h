@@ -18,8 +18,6 @@ log_parts_t hlo_vmath_log_parts(builder_t* b, value_t* x);
 value_t* hlo_vmath_log_of_normal(builder_t* b, value_t* x);
 /// Of positive finite F32 numbers: the exact multiple of log(2), and the rest.
 value_t* hlo_vmath_narrow_log(builder_t* b, value_t* x, value_t** low);
-/// exp(x + low) for small low.
-value_t* hlo_vmath_exp_of_sum(builder_t* b, value_t* x, value_t* low);
 /// 2^(x + low) for small low and x between the logarithms of 0 and infinity.
 value_t* hlo_vmath_exp2_of_sum(builder_t* b, value_t* x, value_t* low);
 
