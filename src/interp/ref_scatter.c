@@ -299,10 +299,10 @@ static void scatter_part(void* arg, uint64_t part) {
   }
 }
 
-// A part looks at all positions, which costs as much as moving these bytes: long rows are worth many
+// A part looks at all positions, which is little beside moving these bytes: long rows are worth many
 // parts, elements two.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
-  enum { LOOK_BYTES = 16, PARTS_MAX = 64 };
+  enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
   return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
 }
 
