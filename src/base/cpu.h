@@ -36,7 +36,8 @@ typedef struct hlo_cpu {
   char brand[52];  // "" if the processor does not say
 } hlo_cpu_t;
 
-/// What CPUID says, which is read once. wanted_level: "" or NULL for all there is, or a level name to pretend to be older.
+/// What CPUID says, which is read once. wanted_level: "" or NULL for all there is, or a level name
+/// to pretend to be older.
 /// errors: INVALID_ARGUMENT for an unknown name, FAILED_PRECONDITION for a level that the machine
 /// does not reach.
 hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) HLO_MUST_USE;

@@ -106,10 +106,11 @@ uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value);
 
 /// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even,
 /// float->int truncates and saturates, NaN to 0, real->complex with zero imaginary part,
-/// complex->other takes the real part, anything->PRED is != 0). A float rounds once, also from f64 and from 64-bit integers (NumPy's
-/// ml_dtypes casts go through float there and round twice). Arrays may be the same only where the
-/// types are; they need the alignment of their elements. errors: none; every pair of types but
-/// INVALID and TOKEN (ignored) is defined. threads: safe
+/// complex->other takes the real part, anything->PRED is != 0). A float rounds once, also from f64
+/// and from 64-bit integers (NumPy's ml_dtypes casts go through float there and round twice).
+/// Arrays may be the same only where the types are; they need the alignment of their elements.
+/// errors: none; every pair of types but INVALID and TOKEN (ignored) is defined.
+/// threads: safe
 void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* out, size_t count);
 
 /// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device

@@ -156,9 +156,9 @@ void hlo_arena_deinit(hlo_arena_t* arena) {
   *arena = (hlo_arena_t){0};
 }
 
-// A new block is a usual one, or has room for a large request and as much again as a usual block: what
-// is left of the block before it is smaller than what was asked for, so at most half of all memory lies
-// idle.
+// A new block is a usual one, or has room for a large request and as much again as a usual block:
+// what is left of the block before it is smaller than what was asked for, so at most half of all
+// memory lies idle.
 static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
   size_t want = ARENA_BLOCK_BYTES;
   if (size_bytes > ARENA_BLOCK_BYTES / 2 && !hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, &want)) {

@@ -26,8 +26,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/// For allocators that carve up or keep blocks: under the address sanitizer, touching these bytes is
-/// a fault until they are permitted again.
+/// For allocators that carve up or keep blocks: under the address sanitizer, touching these bytes
+/// is a fault until they are permitted again.
 static inline void hlo_mem_forbid(const void* bytes, size_t count) {
 #if HLO_ADDRESS_SANITIZER
   ASAN_POISON_MEMORY_REGION(bytes, count);
@@ -75,8 +75,9 @@ void hlo_mem_fail_nth(uint64_t n);
 /// True when the failure asked for has happened since hlo_mem_fail_nth().
 bool hlo_mem_failed(void);
 
-/// Blocks that arenas leave behind, at most HLO_ARENA_STORE_BLOCKS of one size, for the next to use:
-/// work that comes again and again finds its memory mapped. Zeroed: empty. threads: safe
+/// Blocks that arenas leave behind, at most HLO_ARENA_STORE_BLOCKS of one size, for the next to
+/// use: work that comes again and again finds its memory mapped. Zeroed: empty.
+/// threads: safe
 typedef struct hlo_arena_block hlo_arena_block_t;
 enum { HLO_ARENA_STORE_BLOCKS = 16 };
 typedef struct hlo_arena_store {
@@ -84,8 +85,8 @@ typedef struct hlo_arena_store {
 } hlo_arena_store_t;
 
 /// The arenas of this thread take their blocks from the store and leave them there, until
-/// hlo_arena_store_leave(). False, and nothing to leave, when the thread has one already or `store` is
-/// NULL. The store is lent until then.
+/// hlo_arena_store_leave(). False, and nothing to leave, when the thread has one already or `store`
+/// is NULL. The store is lent until then.
 bool hlo_arena_store_enter(hlo_arena_store_t* store);
 void hlo_arena_store_leave(hlo_arena_store_t* store);
 void hlo_arena_store_deinit(hlo_arena_store_t* store);

@@ -138,11 +138,10 @@ hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) HLO_MUST
 /// A piece of a parallel loop. Zero goes on; anything else makes the remaining pieces be skipped.
 typedef int32_t (*hlo_chunk_fn_t)(void* context, size_t chunk_index);
 
-/// Runs chunks 0..chunk_count-1, on the caller and on idle workers, together no more threads than the
-/// pool has workers; returns when all are done. The
-/// caller takes chunks of its own loop only and waits only for chunks already running elsewhere, so
-/// it may be called on a worker. Returns zero or the value of a chunk that stopped the loop.
-/// pool NULL: all on the caller, in order.
+/// Runs chunks 0..chunk_count-1, on the caller and on idle workers, together no more threads than
+/// the pool has workers; returns when all are done. The caller takes chunks of its own loop only
+/// and waits only for chunks already running elsewhere, so it may be called on a worker. Returns
+/// zero or the value of a chunk that stopped the loop. pool NULL: all on the caller, in order.
 int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
                               void* context);
 

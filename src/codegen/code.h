@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code of a vector-IR module, position-independent, not yet executable: bytes, functions, what
-// each piece came from.
+// Machine code of a vector-IR module, position-independent, not yet executable: bytes, functions,
+// what each piece came from.
 #ifndef HLO_CODEGEN_CODE_H_
 #define HLO_CODEGEN_CODE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in registers and elementwise ops on them, as vector IR: the bridge between the graph's element
-// types and machine lanes. Booleans are masks, integers lanes of their width, f16, bf16 and 8-bit floats
-// are computed as f32 and rounded after every op.
+// Elements in registers and elementwise ops on them, as vector IR: the bridge between the graph's
+// element types and machine lanes. Booleans are masks, integers lanes of their width, f16, bf16 and
+// 8-bit floats are computed as f32 and rounded after every op.
 #ifndef HLO_CODEGEN_ELEMENTWISE_H_
 #define HLO_CODEGEN_ELEMENTWISE_H_
 
@@ -29,7 +29,8 @@ hlo_vir_value_t* hlo_elementwise_load_raw(hlo_vir_builder_t* b, hlo_dtype_t dtyp
 /// The same as they are in registers.
 hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
                                       const hlo_element_address_t* address);
-/// Element `index[lane]` for every lane; index: I32 or I64 vector, in elements (address->index unused).
+/// Element `index[lane]` for every lane; index: I32 or I64 vector, in elements
+/// (address->index unused).
 hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
                                         const hlo_element_address_t* address,
                                         hlo_vir_value_t* index);
@@ -50,7 +51,8 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
 /// A reducer: `op` of two values that are not masks; floats are not rounded to their narrow type.
 hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y);
-/// sum + x * y for sums of products; floats round once if has_fma, which the target says, else twice.
+/// sum + x * y for sums of products; floats round once if has_fma, which the target
+/// says, else twice.
 hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,
                                               hlo_vir_value_t* x, hlo_vir_value_t* y,
                                               hlo_vir_value_t* sum);

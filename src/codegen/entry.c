@@ -37,7 +37,8 @@ static hlo_vir_value_t* frame_pointer(const entry_t* entry, hlo_vir_builder_t* b
   return hlo_vir_iload(b, hlo_vir_param(b, 0), (int64_t)offset, entry->load_flags);
 }
 
-// Made again by whoever needs it: accesses fold it, and hundreds of them would not stay in registers.
+// Made again by whoever needs it: accesses fold it, and hundreds of them would not
+// stay in registers.
 static hlo_vir_value_t* add_offset(hlo_vir_builder_t* b, hlo_vir_value_t* base,
                                    uint64_t offset_bytes) {
   if (offset_bytes == 0) return base;
@@ -277,8 +278,8 @@ static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fus
   }
 }
 
-// A function of its own, which finds its addresses in the frame as the entry does, or in the table that
-// is its context.
+// A function of its own, which finds its addresses in the frame as the entry does, or in the table
+// that is its context.
 static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase,
                                 bool is_shared, uint32_t site) {
   const char* name =

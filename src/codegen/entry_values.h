@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single elements and small arrays that an entry function keeps as values instead of in memory: the plan's
-// registers, scalar constants, and scalar arguments read inside loops.
+// The single elements and small arrays that an entry function keeps as values instead of in memory:
+// the plan's registers, scalar constants, and scalar arguments read inside loops.
 //
 // A register is a plain value wherever one definition reaches its uses. Where several do, in a loop
 // or behind branches, it is open: a var beside it has what it is at run time, and what is known at
-// the current place is forgotten at the end of the block that learnt it. A register that is not open
-// has its earlier value again there: the block before another branch may have used it for its own.
+// the current place is forgotten at the end of the block that learnt it. A register that is
+// not open has its earlier value again there: the block before another branch may have used
+// it for its own.
 #ifndef HLO_CODEGEN_ENTRY_VALUES_H_
 #define HLO_CODEGEN_ENTRY_VALUES_H_
 
@@ -51,7 +52,8 @@ bool* hlo_entry_values_open(hlo_entry_values_t* values, const hlo_node_t* node);
 void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node, const bool* opened);
 /// Forgets what steps of a loop change, before its first instruction.
 void hlo_entry_values_enter_loop(hlo_entry_values_t* values, const hlo_node_t* loop);
-/// Around the steps of a block: forgets at its end what was learnt in it, and knows again what was before.
+/// Around the steps of a block: forgets at its end what was learnt in it, and knows again
+/// what was before.
 uint32_t hlo_entry_values_begin(const hlo_entry_values_t* values);
 void hlo_entry_values_end(hlo_entry_values_t* values, uint32_t mark);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a producer
-// joins when all that use it are in the fusion, or when its result is one more output of the same
-// elements; cheap ops are computed again in every fusion that uses them, and so are plain ones where what
-// they are made of is at hand. In the end groups that read the same array become one where they may.
+// Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a
+// producer joins when all that use it are in the fusion, or when its result is one more output of
+// the same elements; cheap ops are computed again in every fusion that uses them, and so are plain
+// ones where what they are made of is at hand. In the end groups that read the same array become
+// one where they may.
 //
-// A fusion runs where its last op stands. An output that others use as well is only allowed when those
-// stand behind that place, so no cycle can arise.
+// A fusion runs where its last op stands. An output that others use as well is only allowed when
+// those stand behind that place, so no cycle can arise.
 #include "codegen/fusion.h"
 
 #include <string.h>
@@ -144,15 +145,15 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
   return node;
 }
 
-// The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices that are
-// multiplied.
+// The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
+// that are multiplied.
 static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
          hlo_matmul_supports(user);
 }
 
-// Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who need what
-// it is made of are not seen from there.
+// Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who
+// need what it is made of are not seen from there.
 static bool is_also_stored(const placing_t* place) {
   return place->is_everywhere && place->group != NONE;
 }
@@ -288,7 +289,8 @@ static uint32_t sides_last(const group_t* group, hlo_value_t** outputs, uint32_t
   return side_count;
 }
 
-// The fusion of members (the group's, and `extra` if not NULL); *out NULL when it has too much memory.
+// The fusion of members (the group's, and `extra` if not NULL); *out NULL when it has
+// too much memory.
 static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, hlo_arena_t* arena,
                           hlo_fusion_t** out) {
   hlo_value_t *inputs[MAX_MEMORY], *outputs[MAX_MEMORY];
@@ -352,8 +354,8 @@ static hlo_status_t start_group(fuser_t* f, hlo_node_t* node) {
   return join(f, (int32_t)f->group_count++, node);
 }
 
-// Whether loops can compute a fusion; `made`: it is one of the schedule, whose kernel stays, and shares
-// that of an earlier one.
+// Whether loops can compute a fusion; `made`: it is one of the schedule, whose kernel stays, and
+// shares that of an earlier one.
 static hlo_status_t has_loops(fuser_t* f, hlo_fusion_t* fusion, bool is_made, bool* out_has) {
   hlo_fusion_key_t key;
   HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
@@ -476,8 +478,8 @@ static bool is_used_in(const fuser_t* f, const hlo_value_t* value, const hlo_nod
   return false;
 }
 
-// A plain op that a few fusions use is sooner computed again than stored and loaded, where all it is made
-// of is at hand: used by other ops of those fusions.
+// A plain op that a few fusions use is sooner computed again than stored and loaded, where all it
+// is made of is at hand: used by other ops of those fusions.
 static bool is_computed_again(const fuser_t* f, const hlo_node_t* node, const users_t* users) {
   if (users->group_count < 2 || users->group_count > MAX_AGAIN || users->has_outside) return false;
   if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return false;
@@ -492,8 +494,8 @@ static bool is_computed_again(const fuser_t* f, const hlo_node_t* node, const us
   return true;
 }
 
-// Whether a result of another size than the group's might be stored by the loops that compute it anyway:
-// what is reduced, beside the sums; what belongs to whole rows, beside the rows.
+// Whether a result of another size than the group's might be stored by the loops that compute it
+// anyway: what is reduced, beside the sums; what belongs to whole rows, beside the rows.
 static bool may_be_side(const group_t* group, const hlo_node_t* node) {
   if (group->has_product || node->result_count != 1) return false;
   bool is_reduction = node->op == HLO_OP_reduce;
@@ -507,7 +509,8 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
   const group_t* group = &f->groups[users->group];
   if (group->member_count >= MAX_MEMBERS) return hlo_ok();
-  // What a product leaves in registers is stored in narrow strips: many of them cost more than a pass.
+  // What a product leaves in registers is stored in narrow strips: many of them cost
+  // more than a pass.
   if (group->output_count > PRODUCT_OUTPUTS && hlo_matmul_supports(node)) return hlo_ok();
   if (users->has_outside) {
     bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
@@ -556,8 +559,8 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
 
 // ---- sequences
 
-// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again than read
-// from memory.
+// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again
+// than read from memory.
 static uint8_t spread_of(const fuser_t* f, const hlo_node_t* node) {
   enum { FEWER = 8, IN_A_ROW = 4 };
   if (node->op == HLO_OP_constant) return 1;
@@ -619,8 +622,8 @@ static bool is_lone_view(const fuser_t* f, const group_t* group) {
   return !place_of(f, def)->is_fusible || place_of(f, def)->group != NONE;
 }
 
-// A node that becomes a call reads its operands from memory: cheap ones that were to be computed where
-// they are used get groups of their own.
+// A node that becomes a call reads its operands from memory: cheap ones that were to be computed
+// where they are used get groups of their own.
 static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
   placing_t* place = place_of(f, node);
   place->is_fusible = place->is_cheap = place->is_everywhere = false;
@@ -635,9 +638,9 @@ static hlo_status_t make_site(fuser_t* f, const hlo_node_t* node) {
   return hlo_ok();
 }
 
-// The fusions of all groups. A group that loops cannot compute falls apart into its members; a member
-// that they cannot compute by itself is called: no longer whole. Groups made on the way come last in the
-// list.
+// The fusions of all groups. A group that loops cannot compute falls apart into its members; a
+// member that they cannot compute by itself is called: no longer whole. Groups made on the way come
+// last in the list.
 static hlo_status_t make_fusions(fuser_t* f, bool* is_whole) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
     if (f->groups[g].merged != NONE || is_lone_view(f, &f->groups[g])) continue;
@@ -676,7 +679,8 @@ static void note_reader(const fuser_t* f, const siblings_t* s, int32_t group, ui
   }
 }
 
-// The earliest step but the two that reads what `node` makes, through what is computed where it is used.
+// The earliest step but the two that reads what `node` makes, through what is computed
+// where it is used.
 static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_node_t* node,
                              uint32_t depth) {
   enum { MAX_DEPTH = 6 };
@@ -698,7 +702,8 @@ static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_no
   return first;
 }
 
-// Whether not loading a value again saves more than nothing: it is as large as the loops, and far enough away.
+// Whether not loading a value again saves more than nothing: it is as large as the loops, and
+// far enough away.
 static bool is_large(const fuser_t* f, const group_t* group, const hlo_value_t* value) {
   const double SAVED_NS = 100;
   const hlo_tile_target_t* tile = &f->target->tile;
@@ -723,8 +728,8 @@ static bool is_kept_for(const fuser_t* f, const hlo_node_t* node, const hlo_valu
          place->group != place_of(f, node)->group;
 }
 
-// Whether the earlier group may as well run where the later one does: nobody waits for it before, and it
-// keeps nothing large alive that would not be.
+// Whether the earlier group may as well run where the later one does: nobody waits for it before,
+// and it keeps nothing large alive that would not be.
 static bool may_wait(const fuser_t* f, const siblings_t* s) {
   const group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
   for (uint32_t i = 0; i < early->member_count; ++i) {
@@ -920,8 +925,8 @@ static hlo_status_t find_missing(ordering_t* o, uint32_t step, uint32_t* out_mis
   return hlo_ok();
 }
 
-// What is computed in the first of its fusions is read by later ones. Later they are no more where one of
-// them fell apart: its pieces then wait for what they read.
+// What is computed in the first of its fusions is read by later ones. Later they are no more where
+// one of them fell apart: its pieces then wait for what they read.
 static hlo_status_t order_steps(fuser_t* f, hlo_sequence_t* sequence) {
   uint32_t count = sequence->step_count, done = 0;
   ordering_t o = {.f = f, .steps = sequence->steps, .region = sequence->region};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a function's body becomes before code is made: a sequence of steps, most of them fusions, groups
-// of ops computed together by one loop nest, so that values between them never reach memory.
+// What a function's body becomes before code is made: a sequence of steps, most of them fusions,
+// groups of ops computed together by one loop nest, so that values between them never reach memory.
 #ifndef HLO_CODEGEN_FUSION_H_
 #define HLO_CODEGEN_FUSION_H_
 
@@ -18,7 +18,8 @@ typedef struct hlo_fusion {
   hlo_value_t** outputs;  // written to memory: members' results that others use
   struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if there is one
   const struct hlo_fusion* model;  // the first of several equal fusions, itself for that one: the same
-                                   // computation of other values, in the same order; NULL: the only one
+                                   // computation of other values, in the same order;
+                                   // NULL: the only one
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {
@@ -34,8 +35,8 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
-/// The steps of one region, in an order that respects uses and tokens. Constants and the terminator are
-/// no steps.
+/// The steps of one region, in an order that respects uses and tokens. Constants and the
+/// terminator are no steps.
 typedef struct hlo_sequence {
   const hlo_region_t* region;
   uint32_t step_count;
@@ -67,8 +68,8 @@ typedef struct hlo_kernel hlo_kernel_t;
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
-/// Whether the loops visit the elements of an input in one order only, so that what shares them there loads
-/// them once.
+/// Whether the loops visit the elements of an input in one order only, so that what shares them
+/// there loads them once.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
                                     bool* out_does) HLO_MUST_USE;
@@ -76,32 +77,35 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
-/// Whether the code is made once for all equal fusions: there are several, and a call is nothing beside what
-/// the loops take.
+/// Whether the code is made once for all equal fusions: there are several, and a call is nothing
+/// beside what the loops take.
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);
-/// Whether the first phase reads this input, and does nothing but bring such inputs into another form in the
-/// scratch memory: as long as they do not change, it need not run again.
+/// Whether the first phase reads this input, and does nothing but bring such inputs into another
+/// form in the scratch memory: as long as they do not change, it need not run again.
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input);
-/// Memory beside the buffers that all phases and chunks of one run share, 64-byte aligned; 0 for most.
+/// Memory beside the buffers that all phases and chunks of one run share, 64-byte
+/// aligned; 0 for most.
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel);
-/// Whether an output may be the very memory of an input: every element of the input is read before, or
-/// in the same step as, the same element of the output is written, and by the same chunk.
+/// Whether an output may be the very memory of an input: every element of the input is read before,
+/// or in the same step as, the same element of the output is written, and by the same chunk.
 bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input);
-/// The input that an output must be a copy of, or the very memory of, before the kernel runs, because it
-/// writes only a slice of it (dynamic_update_slice); -1: none.
+/// The input that an output must be a copy of, or the very memory of, before the kernel runs,
+/// because it writes only a slice of it (dynamic_update_slice); -1: none.
 int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output);
-/// Whether it is computed in line, so that single elements among its inputs may be values of the program
-/// around it instead of memory.
+/// Whether it is computed in line, so that single elements among its inputs may be values of the
+/// program around it instead of memory.
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel);
 /// Whether that goes for an output, too.
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output);
-/// Likewise for arrays of f32 that one vector of so many lanes holds, in row-major order; 0: not at all.
+/// Likewise for arrays of f32 that one vector of so many lanes holds, in row-major order;
+/// 0: not at all.
 uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel);
-/// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the fusion's
-/// inputs, then outputs, then the scratch memory if there is any, different ones never overlapping but as
-/// hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one. site_of(context, node): the site
-/// number of a member. values: by the same numbers, the input instead of an address where not NULL, in the
-/// form of hlo_scalar_form(); outputs without an address are answered there. NULL: all is in memory.
+/// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the
+/// fusion's inputs, then outputs, then the scratch memory if there is any, different ones never
+/// overlapping but as hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one.
+/// site_of(context, node): the site number of a member. values: by the same numbers, the input
+/// instead of an address where not NULL, in the form of hlo_scalar_form(); outputs without an
+/// address are answered there. NULL: all is in memory.
 /// errors: sticky in the module
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,

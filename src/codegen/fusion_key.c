@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fusions written down as words (see fusion_key.h). Attributes and types are interned, so that their
-// addresses stand for them; nodes stand for themselves by the order in which they are met.
+// Fusions written down as words (see fusion_key.h). Attributes and types are interned, so that
+// their addresses stand for them; nodes stand for themselves by the order in which they are met.
 #include "codegen/fusion_key.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ static void put(writer_t* w, uint64_t word) {
 
 static void put_pointer(writer_t* w, const void* pointer) { put(w, (uint64_t)(uintptr_t)pointer); }
 
-// An operand may be both an input and what a member computes (a slice's update and what it overwrites).
+// An operand may be both an input and what a member computes (a slice's update and what
+// it overwrites).
 static void put_operand(writer_t* w, const hlo_value_t* value) {
   uint32_t input = 0;
   while (input < w->fusion->input_count && w->fusion->inputs[input] != value) ++input;

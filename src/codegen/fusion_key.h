@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fusion is, whichever values it is about: programs repeat themselves (layers, unrolled loops),
-// and equal fusions have one kernel and one piece of code. For codegen only.
+// What a fusion is, whichever values it is about: programs repeat themselves (layers, unrolled
+// loops), and equal fusions have one kernel and one piece of code. For codegen only.
 #ifndef HLO_CODEGEN_FUSION_KEY_H_
 #define HLO_CODEGEN_FUSION_KEY_H_
 

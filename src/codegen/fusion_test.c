@@ -237,8 +237,8 @@ static void siblings_are_one_fusion(void** state) {
       4, 2);
 }
 
-// Rows and columns of one array are read in two orders; and what a step between two fusions waits for is not
-// put off.
+// Rows and columns of one array are read in two orders; and what a step between two fusions waits
+// for is not put off.
 static void not_all_siblings_are_one_fusion(void** state) {
   (void)state;
   fixture_t f;

@@ -8,8 +8,8 @@
 #include "codegen/elementwise.h"
 #include "codegen/kernel_impl.h"
 
-// Costs decide only what is fused and cut, never results. What the machine takes for something is in
-// its description (target.c).
+// Costs decide only what is fused and cut, never results. What the machine takes for something is
+// in its description (target.c).
 static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
 static const double WEAVING_COST = 3;   // of a vector that is woven of others and stored
 static const double STEP_COST = 1.5;    // of each vector that lanes a few elements apart are taken from
@@ -137,8 +137,8 @@ static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* t
   return digits;
 }
 
-// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes), 1 a
-// plain vector, more for strides, -1 when it cannot be done.
+// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
+// 1 a plain vector, more for strides, -1 when it cannot be done.
 static double lane_cost(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit,
                         size_t element_bytes) {
   int64_t step = hlo_kernel_lane_step(target, offset, digit);
@@ -153,8 +153,8 @@ static double lane_cost(const hlo_target_t* target, const hlo_expr_t* offset, ui
 }
 
 /// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
-/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are woven
-/// into each other. HLO_TILED_MAX_DIGITS: none.
+/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are
+/// woven into each other. HLO_TILED_MAX_DIGITS: none.
 typedef struct layout {
   uint32_t lane, cross, woven;
 } layout_t;
@@ -179,8 +179,8 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
   return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
 }
 
-// The cost of a load for each of its points where the output's digits have no lanes: a reduction chooses
-// lanes of its own.
+// The cost of a load for each of its points where the output's digits have no lanes: a reduction
+// chooses lanes of its own.
 static double inner_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                          const hlo_tiled_t* tiled) {
   uint64_t digits = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -266,8 +266,8 @@ static double total_layout_cost(const hlo_kernel_t* kernel, const pieces_t* piec
   return total;
 }
 
-// A digit that some load runs over with stride 1 while the lanes jump, where squares of so many lanes can
-// be turned; HLO_TILED_MAX_DIGITS: none.
+// A digit that some load runs over with stride 1 while the lanes jump, where squares of so many
+// lanes can be turned; HLO_TILED_MAX_DIGITS: none.
 static uint32_t crossing_digit(const pieces_t* pieces, uint32_t lane, uint32_t lanes) {
   uint32_t found = HLO_TILED_MAX_DIGITS;
   if (pieces->count != 1) return found;
@@ -286,7 +286,8 @@ static uint32_t crossing_digit(const pieces_t* pieces, uint32_t lane, uint32_t l
   return found;
 }
 
-// The innermost digit if its few values may be woven into each other: the pieces differ in nothing else.
+// The innermost digit if its few values may be woven into each other: the pieces differ
+// in nothing else.
 static uint32_t weaving_digit(const hlo_kernel_t* kernel, const pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   uint32_t woven = space->digit_count;
@@ -372,7 +373,8 @@ static bool is_worth_cutting(const hlo_kernel_t* kernel) {
   return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
 }
 
-// Whether every output is a plain sum (or such) down columns of more data than a core's caches hold.
+// Whether every output is a plain sum (or such) down columns of more data than a
+// core's caches hold.
 static bool is_column_reduction(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count != 1) return false;
   uint32_t lane = kernel->loops[0];
@@ -500,8 +502,8 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   return hlo_ok();
 }
 
-// How often the loops compute an instance: once for every value of the loops down to the innermost one
-// it depends on.
+// How often the loops compute an instance: once for every value of the loops down to the innermost
+// one it depends on.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -543,8 +545,8 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
   return hlo_ok();
 }
 
-// Lanes along short reductions leave what follows them to be computed one by one, which costs more than
-// memory between the two.
+// Lanes along short reductions leave what follows them to be computed one by one, which costs more
+// than memory between the two.
 static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes ||
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
@@ -703,8 +705,8 @@ static bool has_reduction(const hlo_tiling_t* tiling) {
   return false;
 }
 
-// How many of the outermost loops are the same in all segments. Reductions belong outside of loops that
-// they do not depend on, so segments with such have loops of their own.
+// How many of the outermost loops are the same in all segments. Reductions belong outside of loops
+// that they do not depend on, so segments with such have loops of their own.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const pieces_t* pieces) {
   if (pieces->count < 2 || kernel->is_woven) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
@@ -750,8 +752,8 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
 
 // ---- matrix products
 
-// What may follow a product: computations of the same elements, from others read in vectors or one for
-// all lanes.
+// What may follow a product: computations of the same elements, from others read in vectors or one
+// for all lanes.
 static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_digit) {
   uint32_t products = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {

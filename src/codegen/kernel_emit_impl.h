@@ -99,13 +99,13 @@ hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, in
 /// Whether it is known to be empty.
 bool hlo_range_is_empty(hlo_range_t range);
 
-/// What is done at the digit's value: for a vector, for the active lanes of one (with a mask), or for
-/// one element (without lane digit). copy: which of the vectors of one iteration it is.
+/// What is done at the digit's value: for a vector, for the active lanes of one (with a mask), or
+/// for one element (without lane digit). copy: which of the vectors of one iteration it is.
 typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 
-/// `body` for all of a range in lanes: `unroll` vectors in each iteration, single vectors, and what is
-/// left, masked or, where there are no masks, element by element. HLO_UNROLL_FREELY: any order will do,
-/// as many vectors at a time as registers hold, their instructions in turn.
+/// `body` for all of a range in lanes: `unroll` vectors in each iteration, single vectors, and what
+/// is left, masked or, where there are no masks, element by element. HLO_UNROLL_FREELY: any order
+/// will do, as many vectors at a time as registers hold, their instructions in turn.
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 
@@ -198,8 +198,8 @@ typedef struct hlo_sibling_set {
 /// A reduction and those that run along with it, complete: their results are in `done`.
 void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 
-/// Points whose lanes reduce each on its own, several vectors of them side by side, so that memory is
-/// read in longer pieces; where the rest of the range begins.
+/// Points whose lanes reduce each on its own, several vectors of them side by side, so that memory
+/// is read in longer pieces; where the rest of the range begins.
 hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t range);
 
 // Its steps, for the forms that run some of them elsewhere.

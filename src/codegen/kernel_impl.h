@@ -53,8 +53,8 @@ struct hlo_kernel {
   const hlo_matmul_t* matmul;  // a matrix product has loops of its own; NULL: none
 };
 
-/// One element, or lanes along one digit, of a kernel whose loops are made elsewhere: what follows the
-/// product, and the stores.
+/// One element, or lanes along one digit, of a kernel whose loops are made elsewhere: what follows
+/// the product, and the stores.
 typedef struct hlo_point {
   hlo_vir_value_t* const* digits;  // of the output
   uint32_t lane_digit, lanes;
@@ -71,7 +71,8 @@ static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
   return kernel->fusion->output_count - kernel->fusion->side_count;
 }
 
-/// What the accumulators of a swept reduction are in memory; HLO_DTYPE_INVALID: they cannot be there.
+/// What the accumulators of a swept reduction are in memory; HLO_DTYPE_INVALID: they
+/// cannot be there.
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
 
 /// Why side outputs cannot be stored by the kernel's loops, which are chosen; NULL: they can.
@@ -82,18 +83,20 @@ void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point)
 /// Whether a load jumps from lane to lane but is plain along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 
-/// The elements from lane to lane where whole vectors are read for them, negative ones backwards; 0: not so.
+/// The elements from lane to lane where whole vectors are read for them, negative ones
+/// backwards; 0: not so.
 int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit);
 
-/// Whether lanes can run over `lane` while the values of `woven`, few and innermost in memory, lie side by
-/// side in them.
+/// Whether lanes can run over `lane` while the values of `woven`, few and innermost in memory, lie
+/// side by side in them.
 bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven);
 
-/// The loop over short rows whose reductions are finished for several rows at once, as a number among the
-/// loops; loop_count: none.
+/// The loop over short rows whose reductions are finished for several rows at once, as a number
+/// among the loops; loop_count: none.
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
-/// Whether one vector of so many lanes holds the output, and all that is read for it can be put in its order.
+/// Whether one vector of so many lanes holds the output, and all that is read for it can be
+/// put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
 /// A tiling of the kernel for one segment, digits as chosen.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are kept: what a reduction computes along its digit at some expense, and the output needs
-// again along its lanes (the exponentials of a softmax), is stored on the stack and read back.
+// Rows that are kept: what a reduction computes along its digit at some expense, and the
+// output needs again along its lanes (the exponentials of a softmax), is stored on the stack
+// and read back.
 #include "codegen/kernel_emit_impl.h"
 
 enum {

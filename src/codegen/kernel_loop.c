@@ -89,8 +89,8 @@ static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range
   return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
 }
 
-// How many iterations at once: four if registers hold what they compute, of the constants a quarter; the
-// others may as well be read where they are used. Long chains rather spill than wait.
+// How many iterations at once: four if registers hold what they compute, of the constants a
+// quarter; the others may as well be read where they are used. Long chains rather spill than wait.
 static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
   if (!pressure->is_straight) return 1;
   if (target->unroll) return target->unroll;

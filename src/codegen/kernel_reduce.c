@@ -74,8 +74,8 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                         x, y);
 }
 
-// The better value (NaN is best) and of equal ones the smaller index, as the body says; of several NaNs
-// the first, whose index is smaller.
+// The better value (NaN is best) and of equal ones the smaller index, as the body says; of several
+// NaNs the first, whose index is smaller.
 static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
                          hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
   hlo_vir_builder_t* b = e->b;
@@ -461,7 +461,8 @@ void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_sibling_set_
   e->lane_digit = saved;
 }
 
-// The reductions that every lane computes on its own, if all run in the same loops; nothing is computed.
+// The reductions that every lane computes on its own, if all run in the same loops;
+// nothing is computed.
 static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
   set->count = 0;
   uint32_t found = 0;

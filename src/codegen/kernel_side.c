@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of another size than the loops': what is reduced is stored by the loops that reduce it, what
-// belongs to whole rows before the loops over their elements.
+// Outputs of another size than the loops': what is reduced is stored by the loops that reduce it,
+// what belongs to whole rows before the loops over their elements.
 #include "codegen/kernel_emit_impl.h"
 
 // The digit whose neighbours are neighbours in memory; HLO_NO_DIGIT: there is but one element.
@@ -18,7 +18,8 @@ static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) 
   return level;
 }
 
-// Rows are stored by whoever computes them, once: all loops around are theirs, and none of them is cut apart.
+// Rows are stored by whoever computes them, once: all loops around are theirs, and none of
+// them is cut apart.
 static const char* refuse_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = row_level(kernel, offset);
   if (level == 0 || level + kernel->is_vector > kernel->loop_count) return "an output is not of rows";

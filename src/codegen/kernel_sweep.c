@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums down columns: rows in blocks, so that memory is read in long pieces; the accumulators are in
-// the memory of the outputs, or, where chunks have rows of their own, in scratch memory until the end.
+// the memory of the outputs, or, where chunks have rows of their own, in scratch memory
+// until the end.
 #include "codegen/kernel_emit_impl.h"
 
 enum { SWEPT_ROWS = 8, PARTIAL_BYTES = 8 };

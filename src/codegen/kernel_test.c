@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels against the reference: small programs cut into fusions, their vector IR interpreted with every
-// access checked, for targets of several widths with and without masks.
+// Kernels against the reference: small programs cut into fusions, their vector IR interpreted with
+// every access checked, for targets of several widths with and without masks.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -411,7 +411,8 @@ static void test_shifts(void** state) {
   check_bitcast("ui16", "bf16");
 }
 
-// Neighbours around the edge, as jnp.roll is lowered: pieces without guards, and edges of one element.
+// Neighbours around the edge, as jnp.roll is lowered: pieces without guards, and edges
+// of one element.
 static void test_rolls(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<19x37xf32>) -> tensor<19x37xf32> {\n"
@@ -449,8 +450,8 @@ static void test_kept_rows(void** state) {
   }
 }
 
-// Short rows in blocks and what is left of them: results alone, chains of reductions, rows that need the
-// results, with and without a kept row; several reductions at once.
+// Short rows in blocks and what is left of them: results alone, chains of reductions, rows that
+// need the results, with and without a kept row; several reductions at once.
 static void test_row_blocks(void** state) {
   (void)state;
   static const char* const types[] = {"f32", "f64", "bf16", "i32", "i8"};

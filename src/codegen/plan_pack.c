@@ -346,8 +346,8 @@ static int compare_ends(const void* a, const void* b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-// Many blocks in n log n: those of one size take turns in as many places as there are at once; other sizes
-// lie elsewhere.
+// Many blocks in n log n: those of one size take turns in as many places as there are at once;
+// other sizes lie elsewhere.
 static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint32_t count,
                                   uint64_t* total_bytes) {
   block_t** begins = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*begins));
@@ -378,8 +378,8 @@ static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint3
   return hlo_ok();
 }
 
-// Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or only what
-// the largest leave over, whichever takes less.
+// Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or
+// only what the largest leave over, whichever takes less.
 static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
   uint64_t* total = &planner->plan->temporary_bytes;
   uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values never reach memory: single elements, and arrays of f32 that one vector holds, that only kernels in line, loops, branches and
-// copies deal with. All values of a class agree, and so do a loop's slot and what comes out of it,
-// which are one buffer.
+// Which values never reach memory: single elements, and arrays of f32 that one vector holds, that
+// only kernels in line, loops, branches and copies deal with. All values of a class agree, and so
+// do a loop's slot and what comes out of it, which are one buffer.
 #include "codegen/elementwise.h"
 #include "codegen/plan_impl.h"
 
@@ -94,8 +94,8 @@ static void agree_on_loop(hlo_planner_t* planner, const hlo_node_t* node, bool* 
   }
 }
 
-// What a branch gives to a register is read out of memory when its other results are written, to memory
-// that counts as theirs only from the end of all branches on: until then it has to stay.
+// What a branch gives to a register is read out of memory when its other results are written, to
+// memory that counts as theirs only from the end of all branches on: until then it has to stay.
 static void keep_until_read(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t k = 0; k < node->region_count; ++k) {
     const hlo_node_t* end = hlo_region_terminator(node->regions[k]);

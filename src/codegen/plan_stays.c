@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which classes may be in one buffer, and when: a buffer's stays in the order of their beginnings. Of those
-// that are there no two are so at a time, so that a further one can only meet its two neighbours.
+// Which classes may be in one buffer, and when: a buffer's stays in the order of their
+// beginnings. Of those that are there no two are so at a time, so that a further one can only
+// meet its two neighbours.
 #include <string.h>
 
 #include "codegen/plan_impl.h"
@@ -132,8 +133,8 @@ static bool reserve(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, uint32_t 
   return true;
 }
 
-// From behind, and no further than where the first of the new ones goes: what is added at the end costs no
-// more than itself.
+// From behind, and no further than where the first of the new ones goes: what is added at the end
+// costs no more than itself.
 static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_plan_stay_t* stays,
                    uint32_t count) {
   uint32_t at = buffer->stay_count, end = at + count;

@@ -146,8 +146,8 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, hlo_a
   return hlo_ok();
 }
 
-// Kernels as Tile IR, to be run (then kept with the program), printed or dumped. What cannot be said
-// in it is left to the kernel's own loops.
+// Kernels as Tile IR, to be run (then kept with the program), printed or dumped. What cannot be
+// said in it is left to the kernel's own loops.
 static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
                                const hlo_code_options_t* options, hlo_arena_t* arena) {
   bool is_run = options->executor == HLO_EXECUTOR_TILES;

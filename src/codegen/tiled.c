@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walking a fusion from its outputs with index expressions (see tiled.h): one rule per op says which
-// elements of its operands an element needs.
+// Walking a fusion from its outputs with index expressions (see tiled.h): one rule per op says
+// which elements of its operands an element needs.
 #include "codegen/tiled.h"
 
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space, 
   return linear;
 }
 
-// The space of a reduction over `element_count` elements below `depth` others. Digits are shared by all
-// such, so that sibling reductions can run in one loop.
+// The space of a reduction over `element_count` elements below `depth` others. Digits are shared by
+// all such, so that sibling reductions can run in one loop.
 static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t depth) {
   uint32_t i = 1;
   while (i < t->space_count &&
@@ -102,15 +102,15 @@ static void wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
   }
 }
 
-// The first value of a term's digit for which the whole reaches `distance` with this much beside it, or,
-// when it falls, stays below.
+// The first value of a term's digit for which the whole reaches `distance` with this much beside
+// it, or, when it falls, stays below.
 static int64_t first_beyond(int64_t coefficient, int64_t distance) {
   return coefficient > 0 ? -floor_div(-distance, coefficient)
                          : floor_div(-distance, -coefficient) + 1;
 }
 
-// Asks for the range of a digit to be cut where `expr` reaches `bound`, if all else in it does not matter:
-// the digit with the largest steps.
+// Asks for the range of a digit to be cut where `expr` reaches `bound`, if all else in it does not
+// matter: the digit with the largest steps.
 static void wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
   const hlo_expr_term_t* term = NULL;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
@@ -288,7 +288,8 @@ static bool contains(const int64_t* list, uint32_t count, int64_t item, uint32_t
   return false;
 }
 
-// result[batch..., offset...] = operand[start(batch) + offset], as the StableHLO specification says.
+// result[batch..., offset...] = operand[start(batch) + offset], as the StableHLO
+// specification says.
 static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
                                    uint32_t depth) {
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
@@ -400,7 +401,8 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
 
 // ---- computations
 
-// An expression that the integers of a type hold without wrapping around, and that needs no division.
+// An expression that the integers of a type hold without wrapping around, and that
+// needs no division.
 static const hlo_expr_t* checked_position(const hlo_expr_t* expr, hlo_dtype_t dtype) {
   uint32_t bits = hlo_dtype_info(dtype)->bits - hlo_dtype_is_signed(dtype);
   int64_t highest = bits >= 62 ? (int64_t)1 << 61 : ((int64_t)1 << bits) - 1;
@@ -408,8 +410,8 @@ static const hlo_expr_t* checked_position(const hlo_expr_t* expr, hlo_dtype_t dt
   return expr->low >= lowest && expr->high <= highest && !hlo_expr_unresolved(expr) ? expr : NULL;
 }
 
-// Integers made of iotas and constants alone, as an expression; NULL when they are made of more. JAX
-// numbers elements so, in 64 bits, to make random numbers of them.
+// Integers made of iotas and constants alone, as an expression; NULL when they are made of more.
+// JAX numbers elements so, in 64 bits, to make random numbers of them.
 static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, index_t index,
                                   uint32_t steps) {
   const hlo_node_t* node = value->def;
@@ -456,8 +458,8 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, index_t
   return add(t, tiled, type->rank);
 }
 
-// A reduce instance over `space` of the operands at `inner`; what is read outside of them is the initial
-// value.
+// A reduce instance over `space` of the operands at `inner`; what is read outside of them is the
+// initial value.
 static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t space,
                               index_t inner, uint32_t depth) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
@@ -600,8 +602,8 @@ static hlo_tiled_t* zero_like(hlo_tiling_t* t, const hlo_value_t* value) {
   return leaf(t, value, nowhere, HLO_TILED_CONSTANT, 0, NULL);
 }
 
-// The input's element under place `window` (spatial dimensions, then the feature of its group) of the
-// window at `index`; zero beside the input and between its dilated elements.
+// The input's element under place `window` (spatial dimensions, then the feature of its group) of
+// the window at `index`; zero beside the input and between its dilated elements.
 static hlo_tiled_t* under_window(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
                                  index_t window, uint32_t depth) {
   const hlo_value_t* lhs = hlo_node_operand(node, 0);
@@ -908,8 +910,8 @@ static bool is_selection(const hlo_value_t* value, const hlo_value_t** condition
   return hlo_node_operand(value->def, 1) == x && hlo_node_operand(value->def, 2) == y;
 }
 
-// The body that frameworks emit for argmax and argmin: the better value (NaN is best), of equal ones that
-// with the smaller index; so the order of combination does not matter.
+// The body that frameworks emit for argmax and argmin: the better value (NaN is best), of equal
+// ones that with the smaller index; so the order of combination does not matter.
 hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
   const hlo_region_t* body = node->op == HLO_OP_reduce ? node->regions[0] : NULL;
   const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;

@@ -88,8 +88,8 @@ typedef struct hlo_tiling {
 } hlo_tiling_t;
 
 /// Walks the fusion. `spaces` keeps the digits found on earlier rounds (space_count 0 at first);
-/// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and the
-/// walk repeated; with `final` set wishes are not made and guards stay.
+/// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and
+/// the walk repeated; with `final` set wishes are not made and guards stay.
 /// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
@@ -116,10 +116,11 @@ bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* t
 
 /// Whether a node can be a member of a fusion at all (element types, op, reducer).
 bool hlo_tiled_supports(const hlo_node_t* node);
-/// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose other
-/// elements are there already.
+/// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose
+/// other elements are there already.
 const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);
-/// maximum or minimum for the body of argmax and argmin over (values, indices); HLO_OP_COUNT otherwise.
+/// maximum or minimum for the body of argmax and argmin over (values, indices);
+/// HLO_OP_COUNT otherwise.
 hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node);
 /// How many values reduction `tiled` accumulates.
 static inline uint32_t hlo_tiled_result_count(const hlo_tiled_t* tiled) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter as a back end: arguments become lent tensors, results are copied to where the frame
-// wants them (see backend_interp.h).
+// The interpreter as a back end: arguments become lent tensors, results are copied to where the
+// frame wants them (see backend_interp.h).
 #include "compiler/backend_interp.h"
 
 #include <string.h>

@@ -14,8 +14,8 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
 void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost);
 
 /// Little work that ends for certain and waits for nobody but the other processes of its launch:
-/// whoever launches it runs it for all of them, sharing it out, as handing it to a worker would take
-/// a good part of the time that running it takes.
+/// whoever launches it runs it for all of them, sharing it out, as handing it to a worker would
+/// take a good part of the time that running it takes.
 bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count);
 
 #endif  // HLO_COMPILER_SIGNATURE_H_

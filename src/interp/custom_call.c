@@ -34,7 +34,7 @@ static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
                         target_of(node), node->operand_count, count);
 }
 
-// ---- checks ---------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 // A check that has a result answers true; a failed one is an error anyway.
 static hlo_status_t check_pair(hlo_eval_t* eval, const hlo_node_t* node, const hlo_check_t* check,
@@ -101,7 +101,7 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
   return status;
 }
 
-// ---- annotations ----------------------------------------------------------------------------------
+// ---- annotations --------------------------------------------------------------------------------
 
 // Notes to a partitioner: on one process the values themselves.
 static hlo_status_t custom_identity(REF_ARGUMENTS) {
@@ -129,7 +129,7 @@ static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results", target_of(node));
 }
 
-// ---- the table ------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 typedef struct target {
   const char* name;

@@ -19,7 +19,8 @@ hlo_status_t hlo_custom_call_check(hlo_module_t* module) HLO_MUST_USE;
 /// carries typed-FFI attributes through StableHLO. NULL if there is none.
 const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);
 
-/// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that JAX gives them.
+/// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that
+/// JAX gives them.
 hlo_status_t hlo_custom_lapack_potrf(hlo_eval_t* eval, const hlo_node_t* node,
                                      hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 hlo_status_t hlo_custom_lapack_trsm(hlo_eval_t* eval, const hlo_node_t* node,

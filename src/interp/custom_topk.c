@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom calls that select the best elements along a dimension: TopK, mhlo.topk, ApproxTopK (exactly).
+// Custom calls that select the best elements along a dimension: TopK, mhlo.topk,
+// ApproxTopK (exactly).
 #include <string.h>
 
 #include "interp/custom_call.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates prepared programs: one loop over steps with an explicit stack of activations, so that an
-// op which has to wait leaves the loop and is called again later.
+// Evaluates prepared programs: one loop over steps with an explicit stack of activations, so that
+// an op which has to wait leaves the loop and is called again later.
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 
 enum { DEPTH_LIMIT = 4096 };  // activations; programs do not recurse
 
-// ---- activations ----------------------------------------------------------------------------------
+// ---- activations --------------------------------------------------------------------------------
 
 static hlo_status_t push(hlo_eval_t* eval, const hlo_activation_t* activation) {
   if (HLO_UNLIKELY(eval->depth == eval->capacity)) {
@@ -101,7 +101,7 @@ static hlo_status_t enter_func(hlo_eval_t* eval, const hlo_code_func_t* func,
   return hlo_ok();
 }
 
-// ---- operands -------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------
 
 static inline hlo_tensor_t* peek(const hlo_eval_t* eval, hlo_tensor_t* const* slots,
                                  hlo_code_ref_t ref) {
@@ -142,7 +142,7 @@ static hlo_status_t check_cancelled(const hlo_eval_t* eval) {
   return hlo_ok();
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static void store_results(hlo_tensor_t** slots, const hlo_step_t* step, hlo_tensor_t** results) {
   for (uint32_t i = 0; i < step->result_count; ++i) {
@@ -195,8 +195,8 @@ static hlo_status_t run_scalar(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo
       slots[ref & HLO_CODE_INDEX] = NULL;
     }
   }
-  // A value used twice by this step stays in its slot only until its moving use, so a reused operand
-  // is read through `args`, which stays valid.
+  // A value used twice by this step stays in its slot only until its moving use, so a reused
+  // operand is read through `args`, which stays valid.
   if (!result) HLO_TRY(hlo_tensor_create(type->dtype, 0, NULL, &result));
   hlo_scalar_step_run(&step->scalar, args, result->data);
   result->dtype = type->dtype;
@@ -253,7 +253,7 @@ static void take_into_args(const hlo_eval_t* eval, hlo_tensor_t** slots, const h
   }
 }
 
-// ---- returns --------------------------------------------------------------------------------------
+// ---- returns ------------------------------------------------------------------------------------
 
 static hlo_status_t finish_while(hlo_eval_t* eval, hlo_activation_t* act) {
   const hlo_step_t* step = act->origin;
@@ -360,7 +360,7 @@ static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hl
                         "a loop's region returns %u values", ret->operand_count);
 }
 
-// ---- the loop -------------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
 static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_step_t* step) {
   switch (step->kind) {
@@ -465,7 +465,7 @@ const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval) {
 
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval) { return &eval->rng_state; }
 
-// ---- beginning and end ----------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static void release_probes(hlo_eval_t* eval) {
   while (eval->first_probe) {

@@ -66,8 +66,8 @@ hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t 
 hlo_status_t hlo_eval_result_dims(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
                                   uint32_t rank, const int64_t* dims,
                                   hlo_tensor_t** out_tensor) HLO_MUST_USE;
-/// If operand `k` is unique and of the size and element width of result `i`, its storage becomes the
-/// result (retained, retyped); else a fresh tensor. For elementwise in-place evaluation.
+/// If operand `k` is unique and of the size and element width of result `i`, its storage becomes
+/// the result (retained, retyped); else a fresh tensor. For elementwise in-place evaluation.
 hlo_status_t hlo_eval_result_reuse(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
                                    hlo_tensor_t* const* operands, uint32_t k,
                                    hlo_tensor_t** out_tensor) HLO_MUST_USE;
@@ -104,8 +104,8 @@ typedef hlo_status_t (*hlo_ref_fn_t)(hlo_eval_t* eval, const hlo_node_t* node,
 hlo_ref_fn_t hlo_ref_function(hlo_op_t op);
 
 /// A region of scalar arguments prepared for many calls (reducers, comparators, scatter and map
-/// bodies): recognised as one elementwise op where it is one, else run node by node on scalars without
-/// allocating.
+/// bodies): recognised as one elementwise op where it is one, else run node by node on scalars
+/// without allocating.
 typedef struct hlo_region_fn hlo_region_fn_t;
 hlo_status_t hlo_region_fn_create(hlo_eval_t* eval, const hlo_region_t* region,
                                   hlo_region_fn_t** out_fn) HLO_MUST_USE;
@@ -114,20 +114,20 @@ void hlo_region_fn_release(hlo_region_fn_t* fn);
 /// else HLO_OP_COUNT: callers have fast loops for add, multiply, maximum, minimum, and, or.
 hlo_op_t hlo_region_fn_binary(const hlo_region_fn_t* fn);
 /// For a comparator of 2n arguments whose body only compares arguments 0 and 1, strictly: true, and
-/// whether it is less-than (ascending). out_total_order: floats by IEEE 754 totalOrder, else by plain
-/// comparison, where NaN is less than nothing.
+/// whether it is less-than (ascending). out_total_order: floats by IEEE 754 totalOrder, else by
+/// plain comparison, where NaN is less than nothing.
 bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
                               bool* out_total_order);
-/// For a total-order comparator: both keys are first made canonical, all NaN one positive NaN and -0
-/// equal to 0 (the form that jax.lax.sort sends).
+/// For a total-order comparator: both keys are first made canonical, all NaN one positive NaN and
+/// -0 equal to 0 (the form that jax.lax.sort sends).
 bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn);
-/// Calls the body on scalars: args[i] points at an element of the i-th argument's dtype, results[i] at
-/// room for one of the i-th result's. results may alias args.
+/// Calls the body on scalars: args[i] points at an element of the i-th argument's dtype, results[i]
+/// at room for one of the i-th result's. results may alias args.
 hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
                                 void* const* results) HLO_MUST_USE;
 
-/// As above on `count` consecutive elements each: element k of the results is the body on element k of
-/// the args. results may alias args exactly, never in part. Much quicker than single calls.
+/// As above on `count` consecutive elements each: element k of the results is the body on element k
+/// of the args. results may alias args exactly, never in part. Much quicker than single calls.
 hlo_status_t hlo_region_fn_call_many(hlo_region_fn_t* fn, size_t count, const void* const* args,
                                      void* const* results) HLO_MUST_USE;
 

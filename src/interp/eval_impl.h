@@ -7,9 +7,10 @@
 #include "interp/scalar.h"
 #include "interp/tensor_pool.h"
 
-// ---- prepared code --------------------------------------------------------------------------------
+// ---- prepared code ------------------------------------------------------------------------------
 
-/// Where an operand comes from: a slot of the frame, or a constant of the program; MOVE: its last use.
+/// Where an operand comes from: a slot of the frame, or a constant of the program;
+/// MOVE: its last use.
 typedef uint32_t hlo_code_ref_t;
 #define HLO_CODE_MOVE 0x80000000u
 #define HLO_CODE_CONSTANT 0x40000000u
@@ -83,7 +84,7 @@ hlo_code_block_t* hlo_interp_block(const hlo_interp_program_t* program,
 const hlo_code_func_t* hlo_interp_func(const hlo_interp_program_t* program,
                                        const hlo_func_t* func);
 
-// ---- evaluations -----------------------------------------------------------------------------------
+// ---- evaluations --------------------------------------------------------------------------------
 
 typedef enum hlo_activation_role {
   HLO_ACTIVATION_ROOT,    // the function asked for, or a region run on its own
@@ -137,8 +138,8 @@ struct hlo_eval {
   } call;
 };
 
-/// Says that the op under way has to wait: it answers OK without results and is called again with the
-/// same operands.
+/// Says that the op under way has to wait: it answers OK without results and is called again with
+/// the same operands.
 static inline void hlo_eval_suspend(hlo_eval_t* eval) { eval->is_pending = true; }
 
 /// Puts the node's place and name ahead of the message.

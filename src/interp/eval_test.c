@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator: loops, branches, calls, captured values, storage that moves instead of being copied,
-// errors and cancellation.
+// The evaluator: loops, branches, calls, captured values, storage that moves instead of being
+// copied, errors and cancellation.
 #include "interp/eval_test_util.h"
 
 // while (i < 1000) { i += 1; x = x * 3 + i }
@@ -177,7 +177,8 @@ static void wrong_inputs_are_refused(void** state) {
   hlo_module_release(m);
 }
 
-// Every allocation of preparing and running fails once: an error, nothing leaked (address sanitizer).
+// Every allocation of preparing and running fails once: an error, nothing leaked
+// (address sanitizer).
 static void memory_may_run_out_anywhere(void** state) {
   (void)state;
   hlo_module_t* m = branches_and_calls();

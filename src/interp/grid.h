@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an evaluation meets the other processes of its program: a table of functions that collectives,
-// send, recv, infeed and outfeed call. None of them waits: they answer, or say pending.
+// How an evaluation meets the other processes of its program: a table of functions
+// that collectives, send, recv, infeed and outfeed call. None of them waits: they
+// answer, or say pending.
 #ifndef HLO_INTERP_GRID_H_
 #define HLO_INTERP_GRID_H_
 
@@ -9,8 +10,8 @@
 /// The other side of a send or recv that names none (transfers with the host).
 #define HLO_PROCESS_ANY UINT32_MAX
 
-/// A meeting of processes at one collective. The n-th meeting of a process under (channel, members) is
-/// the n-th of the others.
+/// A meeting of processes at one collective. The n-th meeting of a process under (channel, members)
+/// is the n-th of the others.
 typedef struct hlo_meeting {
   const hlo_node_t* node;   // the site, for messages
   int64_t channel_id;       // 0: none

@@ -15,9 +15,9 @@ typedef enum hlo_group_strategy {
 /// The strategy that the op's channel and use_global_device_ids ask for.
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node);
 
-/// The members, in order, of the group that `process` (replica * partition_count + partition) is in.
-/// `groups` is a matrix of ids, -1 filling short rows; without rows all processes are one group (per
-/// partition or replica, as the strategy says). *out_count is 0 if the process is in no group.
+/// The members, in order, of the group that `process` (replica * partition_count + partition) is
+/// in. `groups` is a matrix of ids, -1 filling short rows; without rows all processes are one group
+/// (per partition or replica, as the strategy says). *out_count is 0 if the process is in no group.
 /// members: room for replica_count * partition_count.
 /// errors: INVALID_ARGUMENT (ids out of range, more members than processes)
 hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t strategy,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to the elementwise ops: the kernels of one element type as a table, and how their templates
-// (ref_unary.inl, ref_binary.inl ...) name what they define.
+// Private to the elementwise ops: the kernels of one element type as a table, and how their
+// templates (ref_unary.inl, ref_binary.inl ...) name what they define.
 #ifndef HLO_INTERP_KERNELS_IMPL_H_
 #define HLO_INTERP_KERNELS_IMPL_H_
 
@@ -56,15 +56,15 @@ uint32_t hlo_kernel_arity(hlo_kernel_id_t id);
 /// one of the inputs.
 void hlo_kernel_run(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
                     int64_t count);
-/// Runs `id` for a node whose operands have one shape: checks them, reuses or makes the result. Takes
-/// quantized operands.
+/// Runs `id` for a node whose operands have one shape: checks them, reuses or makes the result.
+/// Takes quantized operands.
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,
                                  hlo_tensor_t** operands, hlo_tensor_t** results) HLO_MUST_USE;
 /// select and clamp of operands that may include scalars.
 hlo_status_t hlo_select_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                             hlo_tensor_t** results) HLO_MUST_USE;
-/// A tensor of `dims` filled from `tensor`, whose dimension d is dimension map[d] of the result and of
-/// its size or 1.
+/// A tensor of `dims` filled from `tensor`, whose dimension d is dimension map[d] of the result and
+/// of its size or 1.
 hlo_status_t hlo_tensor_expand(const hlo_tensor_t* tensor, uint32_t rank, const int64_t* dims,
                                const int64_t* map, hlo_tensor_t** out_tensor) HLO_MUST_USE;
 

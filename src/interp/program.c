@@ -49,7 +49,7 @@ static const hlo_func_t* find_func(const prepare_t* prep, const char* name) {
   return found ? *found : NULL;
 }
 
-// ---- slots and constants --------------------------------------------------------------------------
+// ---- slots and constants ------------------------------------------------------------------------
 
 static bool is_constant(const hlo_node_t* node) {
   return node->op == HLO_OP_constant || node->op == HLO_OP_chlo_constant;
@@ -121,7 +121,7 @@ static hlo_status_t assign_region(prepare_t* prep, const hlo_region_t* region,
   return hlo_ok();
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static bool is_plain_scalar(const hlo_type_t* type) {
   return type->kind == HLO_TYPE_TENSOR && type->rank == 0 && !type->quant;
@@ -183,7 +183,8 @@ static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
 static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
                                 hlo_code_block_t** out_block);
 
-// A body per device runs here only if there is one device, that is, if local shapes are global ones.
+// A body per device runs here only if there is one device, that is, if local shapes
+// are global ones.
 static hlo_status_t check_manual(const hlo_node_t* node) {
   for (uint32_t i = 0; node->region_count && i < node->operand_count; ++i) {
     const hlo_region_t* body = node->regions[0];
@@ -287,7 +288,7 @@ static hlo_status_t build_block(prepare_t* prep, const hlo_region_t* region,
   return hlo_ok();
 }
 
-// ---- last uses ------------------------------------------------------------------------------------
+// ---- last uses ----------------------------------------------------------------------------------
 
 static hlo_status_t add_drop(prepare_t* prep, hlo_code_drops_t* place, uint32_t slot) {
   if (prep->drop_count == prep->drop_capacity) {
@@ -387,7 +388,7 @@ static hlo_status_t finish_drops(prepare_t* prep) {
   return hlo_ok();
 }
 
-// ---- programs -------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 static hlo_status_t prepare_func(prepare_t* prep, const hlo_func_t* func) {
   hlo_code_func_t* code = &prep->program->funcs[func->index];

@@ -11,10 +11,10 @@
 /// threads: immutable after creation.
 typedef struct hlo_interp_program hlo_interp_program_t;
 
-/// Custom calls that the interpreter does not know itself (FFI handlers, host callbacks), asked first.
-/// Sets *out_handled false to leave the call to the interpreter. A call that has to wait sets
-/// *out_pending and is called again with the same arguments when the evaluation is resumed; *state is
-/// its own, NULL at first.
+/// Custom calls that the interpreter does not know itself (FFI handlers, host callbacks), asked
+/// first. Sets *out_handled false to leave the call to the interpreter. A call that has to wait
+/// sets *out_pending and is called again with the same arguments when the evaluation is resumed;
+/// *state is its own, NULL at first.
 typedef hlo_status_t (*hlo_interp_custom_call_t)(void* context, hlo_eval_t* eval,
                                                  const hlo_node_t* node, hlo_tensor_t** operands,
                                                  hlo_tensor_t** results, void** state,

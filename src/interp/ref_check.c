@@ -15,7 +15,7 @@
 enum { DEFAULT_MAX_ULP = 3 };
 static const double default_tolerance = 1e-4;
 
-// ---- check ----------------------------------------------------------------------------------------
+// ---- check --------------------------------------------------------------------------------------
 
 static double tolerance_of(const hlo_node_t* node) {
   const hlo_attr_t* tolerance = hlo_node_attr(node, HLO_ATTR_tolerance);
@@ -69,7 +69,7 @@ hlo_status_t hlo_ref_check_expect_close(REF_ARGUMENTS) {
   return hlo_check_tensors(node, &check, operands[0], operands[1]);
 }
 
-// ---- probes ---------------------------------------------------------------------------------------
+// ---- probes -------------------------------------------------------------------------------------
 
 hlo_status_t hlo_ref_check_expect_serialized_eq(REF_ARGUMENTS) {
   (void)results;
@@ -186,7 +186,7 @@ hlo_status_t hlo_ref_interpreter_print(REF_ARGUMENTS) {
   return status;
 }
 
-// ---- run_parallel ---------------------------------------------------------------------------------
+// ---- run_parallel -------------------------------------------------------------------------------
 
 static hlo_status_t find_program(const hlo_eval_t* eval, const hlo_node_t* node,
                                  const hlo_attr_t* symbol, const hlo_func_t** out_func) {

@@ -107,7 +107,7 @@ static hlo_status_t gather_groups(hlo_eval_t* eval, const hlo_node_t* node, uint
   return hlo_ok();
 }
 
-// ---- pieces of tensors ----------------------------------------------------------------------------
+// ---- pieces of tensors --------------------------------------------------------------------------
 
 /// A tensor seen as outer x dim x inner bytes.
 typedef struct sliced {
@@ -160,7 +160,7 @@ static hlo_status_t zero_result(hlo_eval_t* eval, const hlo_node_t* node, uint32
   return hlo_ok();
 }
 
-// ---- gathering and exchanging ---------------------------------------------------------------------
+// ---- gathering and exchanging -------------------------------------------------------------------
 
 // Concatenates tensor `i` of all members along `axis`.
 static hlo_status_t concatenate(hlo_eval_t* eval, const hlo_node_t* node, const gathered_t* all,
@@ -310,7 +310,7 @@ hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
   return status;
 }
 
-// ---- reducing -------------------------------------------------------------------------------------
+// ---- reducing -----------------------------------------------------------------------------------
 
 // acc = op(acc, in), elementwise over dense tensors of one type.
 static hlo_status_t accumulate(hlo_region_fn_t* fn, const hlo_scalar_step_t* step,
@@ -470,7 +470,7 @@ hlo_status_t hlo_ref_reduce_scatter(REF_ARGUMENTS) {
   return status;
 }
 
-// ---- ragged ---------------------------------------------------------------------------------------
+// ---- ragged -------------------------------------------------------------------------------------
 
 // Rows [input_offsets[k], +send_sizes[k]) of member s go to rows output_offsets[k]... of member k.
 static hlo_status_t copy_ragged(const hlo_node_t* node, const gathered_t* all, uint32_t sender,

@@ -40,8 +40,8 @@ static inline T CALC(minimum)(T x, T y) { return CALC(is_above)(y, x) ? x : y; }
 static inline uint8_t CALC(compare_eq)(T x, T y) { return x == y; }
 static inline uint8_t CALC(compare_ne)(T x, T y) { return x != y; }
 
-// As XLA, an imaginary part that has no direction makes both parts NaN (C99: 0 and Inf where the real
-// part is infinite).
+// As XLA, an imaginary part that has no direction makes both parts NaN (C99: 0 and Inf where the
+// real part is infinite).
 static inline T CALC(exponential)(T z) {
   const PART y = __imag__ z;
   return y - y == 0 ? CALC(narrow)(WF(cexp)((WIDE)z)) : __builtin_complex((PART)NAN, (PART)NAN);

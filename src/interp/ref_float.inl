@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide), and
-// HAS_MATH_KERNELS if those of kernels/math.def exist already.
-// Functions other than the basic operations are computed in double: for f32 this leaves half a unit
-// in the last place and a little, for f64 it is what libm has.
+// The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide),
+// and HAS_MATH_KERNELS if those of kernels/math.def exist already. Functions other than the basic
+// operations are computed in double: for f32 this leaves half a unit in the last place and a
+// little, for f64 it is what libm has.
 
 static inline BITS_T CALC(bits)(T x) {
   BITS_T bits;
@@ -34,8 +34,8 @@ static inline T CALC(chlo_asinh)(T x) { return (T)asinh((double)x); }
 static inline T CALC(chlo_atan)(T x) { return (T)atan((double)x); }
 static inline T CALC(chlo_atanh)(T x) { return (T)atanh((double)x); }
 static inline T CALC(chlo_bessel_i1e)(T x) { return (T)hlo_math_bessel_i1e((double)x); }
-// Not by CHLO's decomposition, exp(x + log(1/2)) + exp(log(1/2) - x), whose sums are rounded: in f32
-// that is up to 24 ulp off, and upstream's stored results of it 4 (cosh) and 7 (sinh).
+// Not by CHLO's decomposition, exp(x + log(1/2)) + exp(log(1/2) - x), whose sums are rounded: in
+// f32 that is up to 24 ulp off, and upstream's stored results of it 4 (cosh) and 7 (sinh).
 static inline T CALC(chlo_cosh)(T x) { return (T)cosh((double)x); }
 static inline T CALC(chlo_sinh)(T x) { return (T)sinh((double)x); }
 static inline T CALC(chlo_digamma)(T x) { return (T)hlo_math_digamma((double)x); }

@@ -63,7 +63,8 @@ static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_un
   }
 }
 
-// Moves the starts of positions from `first` on to where they are in the dimensions that are shared.
+// Moves the starts of positions from `first` on to where they are in the dimensions
+// that are shared.
 static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t* starts) {
   int64_t position[HLO_RANK_MAX], offset = 0;
   for (uint32_t b = rows->batch_rank; b > 0; b--) {

@@ -45,11 +45,11 @@ typedef struct hlo_index_selection {
   uint32_t read[HLO_INDEX_ROWS_BLOCK];                        // where they are made, if they are
 } hlo_index_selection_t;
 
-/// Whether every window lies in one row of the operand or outside of it, rows being as long as windows,
-/// and rows can be told by 31 bits.
+/// Whether every window lies in one row of the operand or outside of it, rows being as long as
+/// windows, and rows can be told by 31 bits.
 bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows);
-/// Those of positions first .. first + count - 1 (at most hlo_index_rows_step()) whose windows, which
-/// are apart, lie in rows [low, end).
+/// Those of positions first .. first + count - 1 (at most hlo_index_rows_step()) whose windows,
+/// which are apart, lie in rows [low, end).
 void hlo_index_rows_select(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
                            int64_t end, hlo_index_selection_t* out);
 

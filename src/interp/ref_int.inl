@@ -65,7 +65,8 @@ static inline T CALC(power)(T x, T y) {
   return CALC(wrap)(result);
 }
 
-// The shift is an unsigned number; shifting by the width or more leaves zeros or copies of the sign.
+// The shift is an unsigned number; shifting by the width or more leaves zeros or
+// copies of the sign.
 static inline T CALC(shift_left)(T x, T y) {
   WIDE by = CALC(bits)(y);
   return by >= BITS ? 0 : CALC(wrap)((WIDE)x << by);

@@ -151,7 +151,8 @@ static void test_scatter_runs(void** state) {
                   "tensor<2x3xf32>\n");
 }
 
-// Indices that move along a dimension which the operand shares: the first one, the last one, with windows.
+// Indices that move along a dimension which the operand shares: the first one, the last
+// one, with windows.
 static void test_shared_dimensions(void** state) {
   (void)state;
 #define SHARED(operand, window, updates)                                                     \

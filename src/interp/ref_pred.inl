@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of booleans, bytes of 0 or 1: addition is OR, multiplication AND. Takes KERNEL_TYPE, T.
+// The kernels of booleans, bytes of 0 or 1: addition is OR, multiplication AND. Takes
+// KERNEL_TYPE, T.
 static inline T CALC(and)(T x, T y) { return x & y; }
 static inline T CALC(or)(T x, T y) { return x | y; }
 static inline T CALC(xor)(T x, T y) { return x ^ y; }

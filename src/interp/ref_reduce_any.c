@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce with any body, as a left fold from the initial value in the order of the elements. Many outputs
-// advance side by side.
+// reduce with any body, as a left fold from the initial value in the order of the elements. Many
+// outputs advance side by side.
 #include <string.h>
 
 #include "base/mem.h"
@@ -83,7 +83,7 @@ static void gather(size_t width, uint32_t count, const int64_t* offsets, const u
   }
 }
 
-// ---- many outputs ---------------------------------------------------------------------------------
+// ---- many outputs -------------------------------------------------------------------------------
 
 // results[first..first + count) from the input elements at offsets[i] + every reduced offset.
 static hlo_status_t advance_outputs(reduction_t* r, int64_t first, uint32_t count,
@@ -125,7 +125,7 @@ static hlo_status_t reduce_many_outputs(reduction_t* r) {
   return hlo_ok();
 }
 
-// ---- few outputs ----------------------------------------------------------------------------------
+// ---- few outputs --------------------------------------------------------------------------------
 
 static hlo_status_t reduce_one_output(reduction_t* r, int64_t output) {
   for (uint32_t k = 0; k < r->count; ++k) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions with any body: the order of the elements is kept for all ways of dividing the dimensions.
+// Reductions with any body: the order of the elements is kept for all ways of dividing
+// the dimensions.
 #include "interp/eval_test_util.h"
 
 // Composition of affine maps x -> a x + b, which is associative and not commutative:

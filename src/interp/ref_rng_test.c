@@ -142,7 +142,8 @@ static void generate(fixture_t* f, int64_t algorithm, uint64_t counter, hlo_dtyp
   hlo_tensor_release(initial);
 }
 
-// Many elements are those of calls that go on from the state before, whatever the blocks and chunks.
+// Many elements are those of calls that go on from the state before, whatever the
+// blocks and chunks.
 static void long_runs_are_short_ones(void** state) {
   fixture_t* f = *state;
   static const hlo_dtype_t dtypes[] = {HLO_DTYPE_U8, HLO_DTYPE_U16, HLO_DTYPE_U32, HLO_DTYPE_U64};
@@ -165,8 +166,8 @@ static void long_runs_are_short_ones(void** state) {
   }
 }
 
-// [3, 4, 57] of threefry: neighbours along the middle dimension are the words of one counter, which is what
-// neighbours in a row of as many counters are.
+// [3, 4, 57] of threefry: neighbours along the middle dimension are the words of one counter, which
+// is what neighbours in a row of as many counters are.
 static void pairs_lie_along_a_dimension(void** state) {
   fixture_t* f = *state;
   hlo_tensor_t *block[2], *row[2];

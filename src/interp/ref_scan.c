@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// chlo.scan: the body runs once per index of a dimension on slices of the inputs, with carried values.
+// chlo.scan: the body runs once per index of a dimension on slices of the inputs, with
+// carried values.
 #include <string.h>
 
 #include "base/mem.h"

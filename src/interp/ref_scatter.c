@@ -256,8 +256,8 @@ static hlo_status_t scatter_overlapping(const scatter_t* scatter, const hlo_inde
   return hlo_ok();
 }
 
-// Windows that are rows. Every part of the work has rows of its own and looks at all positions, so that
-// an element sees its updates in their order however many parts there are.
+// Windows that are rows. Every part of the work has rows of its own and looks at all positions, so
+// that an element sees its updates in their order however many parts there are.
 typedef struct {
   const scatter_t* scatter;
   const hlo_index_rows_t* rows;
@@ -299,8 +299,8 @@ static void scatter_part(void* arg, uint64_t part) {
   }
 }
 
-// A part looks at all positions, which is little beside moving these bytes: long rows are worth many
-// parts, elements two.
+// A part looks at all positions, which is little beside moving these bytes: long rows are worth
+// many parts, elements two.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
   enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
   return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));

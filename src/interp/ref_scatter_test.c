@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters that are cut into parts: the same bits on any number of threads as one update after the other.
+// Scatters that are cut into parts: the same bits on any number of threads as one update
+// after the other.
 #include <stdio.h>
 
 #include "base/parallel.h"

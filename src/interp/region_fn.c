@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions of scalar arguments (reducers, comparators, scatter and map bodies) as flat lists of scalar
-// instructions over preallocated values; calls are inlined. What does not fit runs in the evaluator.
+// Regions of scalar arguments (reducers, comparators, scatter and map bodies) as flat lists of
+// scalar instructions over preallocated values; calls are inlined. What does not fit runs in
+// the evaluator.
 #include <string.h>
 
 #include "base/mem.h"
@@ -61,7 +62,7 @@ static hlo_status_t region_error(const hlo_region_t* region, hlo_status_code_t c
   return hlo_status_create(code, "a called computation: %s", message);
 }
 
-// ---- compiling ------------------------------------------------------------------------------------
+// ---- compiling ----------------------------------------------------------------------------------
 
 /// From values of the graph to numbers: open addressing, rebuilt for each inlined body.
 typedef struct value_numbers {
@@ -266,7 +267,7 @@ static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region, const
   return hlo_ok();
 }
 
-// ---- recognising ----------------------------------------------------------------------------------
+// ---- recognising --------------------------------------------------------------------------------
 
 static void recognise_binary(hlo_region_fn_t* fn) {
   fn->binary = HLO_OP_COUNT;
@@ -352,7 +353,7 @@ static void recognise_comparator(hlo_region_fn_t* fn) {
   fn->is_ascending = (direction->i == HLO_COMPARISON_DIRECTION_LT) == (lhs == 0);
 }
 
-// ---- creation -------------------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------------------
 
 static void region_fn_free(hlo_region_fn_t* fn) {
   for (uint32_t i = 0; i < fn->value_count; ++i) hlo_tensor_release(fn->values[i].view);
@@ -498,7 +499,7 @@ bool hlo_region_fn_comparator(const hlo_region_fn_t* fn, bool* out_ascending,
 
 bool hlo_region_fn_comparator_is_canonical(const hlo_region_fn_t* fn) { return fn->is_canonical; }
 
-// ---- calling --------------------------------------------------------------------------------------
+// ---- calling ------------------------------------------------------------------------------------
 
 static hlo_status_t run_reference(hlo_region_fn_t* fn, const instruction_t* instruction) {
   const hlo_node_t* node = instruction->node;
@@ -604,7 +605,7 @@ hlo_status_t hlo_region_fn_call(hlo_region_fn_t* fn, const void* const* args,
   return hlo_ok();
 }
 
-// ---- many calls at once ---------------------------------------------------------------------------
+// ---- many calls at once -------------------------------------------------------------------------
 
 static uint8_t* block_of(const hlo_region_fn_t* fn, uint32_t number) {
   return fn->blocks + (size_t)number * BLOCK * SCALAR_BYTES;

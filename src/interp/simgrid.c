@@ -39,7 +39,7 @@ static void release_tensors(uint32_t count, hlo_tensor_t** tensors) {
   for (uint32_t i = 0; tensors && i < count; ++i) hlo_tensor_release(tensors[i]);
 }
 
-// ---- meetings -------------------------------------------------------------------------------------
+// ---- meetings -----------------------------------------------------------------------------------
 
 static void meeting_free(sim_meeting_t* meeting) {
   release_tensors(meeting->member_count * meeting->tensor_count, meeting->parts);
@@ -132,7 +132,7 @@ static hlo_status_t sim_meet(void* context, const hlo_meeting_t* meeting, void**
   return hlo_ok();
 }
 
-// ---- messages, infeed and outfeed -----------------------------------------------------------------
+// ---- messages, infeed and outfeed ---------------------------------------------------------------
 
 static hlo_status_t sim_send(void* context, uint32_t source, uint32_t target, int64_t channel_id,
                              uint32_t tensor_count, hlo_tensor_t* const* tensors) {
@@ -206,7 +206,7 @@ static hlo_status_t sim_outfeed(void* context, uint32_t process, const hlo_node_
   return hlo_ok();
 }
 
-// ---- running --------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static hlo_status_t begin_all(const hlo_interp_program_t* program, const hlo_simgrid_run_t* run,
                               const simgrid_t* sim, uint32_t count, hlo_eval_t** evals) {

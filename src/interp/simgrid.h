@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of processes simulated on one thread: each is an evaluation of its own, run in turn until it
-// has to wait for the others.
+// A grid of processes simulated on one thread: each is an evaluation of its own, run in turn until
+// it has to wait for the others.
 #ifndef HLO_INTERP_SIMGRID_H_
 #define HLO_INTERP_SIMGRID_H_
 

@@ -7,7 +7,8 @@
 #include "interp/eval_impl.h"
 #include "interp/tensor_pool.h"
 
-// Small tensors are one block: the header, its dims, and the elements after the next multiple of 64.
+// Small tensors are one block: the header, its dims, and the elements after the next
+// multiple of 64.
 enum {
   DATA_ALIGN = 64,
   CLASS_HEAP = HLO_TENSOR_POOL_CLASSES,
@@ -248,7 +249,7 @@ bool hlo_index_next(uint32_t rank, const int64_t* dims, int64_t* index) {
   return false;
 }
 
-// ---- results of nodes ----------------------------------------------------------------------------
+// ---- results of nodes ---------------------------------------------------------------------------
 
 hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t i,
                              hlo_tensor_t** out_tensor) {
@@ -313,7 +314,7 @@ hlo_status_t hlo_eval_result_reuse(hlo_eval_t* eval, const hlo_node_t* node, uin
   return hlo_ok();
 }
 
-// ---- errors ---------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 static void append_place(const hlo_node_t* node, hlo_strbuf_t* out) {
   if (node->parent && node->loc) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free lists for the small blocks of tensors, one pool per evaluation, so that loops over scalars do
-// not reach the heap.
+// Free lists for the small blocks of tensors, one pool per evaluation, so that loops over scalars
+// do not reach the heap.
 #ifndef HLO_INTERP_TENSOR_POOL_H_
 #define HLO_INTERP_TENSOR_POOL_H_
 
@@ -26,8 +26,8 @@ typedef struct hlo_tensor_pool {
   hlo_tensor_pool_block_t big[HLO_TENSOR_POOL_BIG];
 } hlo_tensor_pool_t;
 
-/// Tensors that the calling thread creates and releases use `pool` until it leaves; returns what was
-/// in use before (pass it to leave).
+/// Tensors that the calling thread creates and releases use `pool` until it leaves; returns what
+/// was in use before (pass it to leave).
 hlo_tensor_pool_t* hlo_tensor_pool_enter(hlo_tensor_pool_t* pool);
 void hlo_tensor_pool_leave(hlo_tensor_pool_t* previous);
 /// Frees what the pool keeps.

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// What one copy carries: where to, which values and locations stand for which, and whether types and
-// attributes must be interned again (another module).
+// What one copy carries: where to, which values and locations stand for which, and whether types
+// and attributes must be interned again (another module).
 typedef struct copier {
   hlo_module_t* to;
   const hlo_module_t* from;
@@ -124,8 +124,8 @@ static bool copy_func(const copier_t* c, const hlo_func_t* from) {
   return copy_nodes(c, from->body, to->body);
 }
 
-// Children come before their parents in the table when readers build bottom-up; a child that does not
-// (hostile input) becomes the unknown location.
+// Children come before their parents in the table when readers build bottom-up; a child that does
+// not (hostile input) becomes the unknown location.
 static hlo_loc_t* copy_locs(hlo_module_t* to, const hlo_module_t* from) {
   hlo_loc_t* locs = hlo_arena_array(&to->arena, from->loc_count, sizeof *locs);
   for (uint32_t i = 1; locs && i < from->loc_count; ++i) {

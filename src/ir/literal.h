@@ -34,8 +34,8 @@ typedef struct hlo_literal_keeper {
   void (*destroy)(struct hlo_literal_keeper* keeper);
 } hlo_literal_keeper_t;
 
-/// Creates a literal with uninitialised (zeroed) storage; fill it through hlo_literal_mutable_data()
-/// before sharing it.
+/// Creates a literal with uninitialised (zeroed) storage; fill it through
+/// hlo_literal_mutable_data() before sharing it.
 /// errors: INVALID_ARGUMENT (rank, negative or overflowing dims), RESOURCE_EXHAUSTED
 hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims, bool is_splat,
                                 hlo_literal_t** out_literal) HLO_MUST_USE;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph: modules of functions, single-block regions of nodes, values with use lists.
 //
-// A module owns one arena and one interner. Everything reachable from it lives as long as it does and
-// is freed at once. Nodes are kept in program order in doubly linked lists; regions may use values of
-// enclosing regions. Failure of host memory is sticky: builders then return the module's poison node
-// or NULL types, and hlo_module_status() says so once.
+// A module owns one arena and one interner. Everything reachable from it lives as long as it does
+// and is freed at once. Nodes are kept in program order in doubly linked lists; regions may use
+// values of enclosing regions. Failure of host memory is sticky: builders then return the module's
+// poison node or NULL types, and hlo_module_status() says so once.
 // threads: confined while compiling, immutable after.
 #ifndef HLO_IR_MODULE_H_
 #define HLO_IR_MODULE_H_
@@ -129,8 +129,8 @@ void hlo_loc_format(const hlo_module_t* module, hlo_loc_t loc, hlo_strbuf_t* out
 const hlo_loc_info_t* hlo_loc_find(const hlo_module_t* module, hlo_loc_t loc,
                                    const char** out_name);
 
-/// Creates a function with arguments of the inputs of `type` at the end of the module. Names are not
-/// checked for being unique (the verifier does).
+/// Creates a function with arguments of the inputs of `type` at the end of the module. Names are
+/// not checked for being unique (the verifier does).
 hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,
                             hlo_visibility_t visibility, bool has_body, hlo_loc_t loc);
 hlo_func_t* hlo_module_find_func(const hlo_module_t* module, const char* name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The canonical text of modules: StableHLO in MLIR syntax, which parse.h reads back to an equal module.
+// The canonical text of modules: StableHLO in MLIR syntax, which parse.h reads back to
+// an equal module.
 #ifndef HLO_IR_PRINT_H_
 #define HLO_IR_PRINT_H_
 
@@ -20,7 +21,8 @@ void hlo_print_attr(const hlo_attr_t* attr, hlo_strbuf_t* out);
 /// Elements of a literal as `dense<...>` content.
 void hlo_print_literal(const hlo_literal_t* literal, hlo_strbuf_t* out);
 
-/// Numbers are written and read in the C locale whatever the caller's; undo with hlo_text_locale_end().
+/// Numbers are written and read in the C locale whatever the caller's; undo with
+/// hlo_text_locale_end().
 void* hlo_text_locale_begin(void);
 void hlo_text_locale_end(void* previous);
 

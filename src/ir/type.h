@@ -55,7 +55,8 @@ struct hlo_type {
   uint64_t hash;
 };
 
-/// Interned types; NULL when memory is exhausted (the module turns sticky, see hlo_module_status()).
+/// Interned types; NULL when memory is exhausted (the module turns sticky, see
+/// hlo_module_status()).
 const hlo_type_t* hlo_type_tensor(hlo_module_t* module, hlo_dtype_t dtype, uint32_t rank,
                                   const int64_t* dims);
 /// A tensor type with every detail taken from `fields` (kind is TENSOR or BUFFER).

@@ -187,7 +187,8 @@ static const verifier_t kVerifiers[] = {
 #undef HLO_OP
 };
 
-// ---- order of definitions: `defined` marks values whose definition has been passed and is in scope
+// ---- order of definitions: `defined` marks values whose definition has been passed
+// and is in scope
 
 typedef struct scope {
   hlo_verify_t* verify;

@@ -102,7 +102,8 @@ void hlo_verify_composite(hlo_verify_t* verify, const hlo_node_t* node) {
   verify_callee(verify, node, HLO_ATTR_decomposition);
 }
 
-// What a target calls is its own affair, as upstream: the names need not be functions of the module.
+// What a target calls is its own affair, as upstream: the names need not be functions
+// of the module.
 void hlo_verify_custom_call(hlo_verify_t* verify, const hlo_node_t* node) {
   (void)verify, (void)node;
 }

@@ -5,7 +5,8 @@
 
 #include "ir/infer.h"
 
-/// All operands and results are tensors whose sizes do not overflow; reports and gives false if not.
+/// All operands and results are tensors whose sizes do not overflow; reports and
+/// gives false if not.
 bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node);
 /// Reports a failed status as a fault of the node, releases it, and gives false; true when OK.
 bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_t status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines side by side, of type T: rows of them, their transforms, and how they come from memory and go
-// back. Needs T, NAME(x).
+// Lines side by side, of type T: rows of them, their transforms, and how they come from memory and
+// go back. Needs T, NAME(x).
 
 enum { NAME(lines) = HLO_FFT_VECTOR_BYTES / sizeof(T) };
 typedef T NAME(vec) __attribute__((vector_size(HLO_FFT_VECTOR_BYTES), may_alias));
@@ -57,7 +57,8 @@ static inline void NAME(dft_8)(NAME(row_t) * a) {
   a[7] = NAME(subtract)(even[3], odd[3]);
 }
 
-// An odd number of elements, from their sums and differences in pairs. w: exp(-2 pi i k / p), pairs.
+// An odd number of elements, from their sums and differences in pairs. w: exp(-2 pi i
+// k / p), pairs.
 static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* w, NAME(row_t) * a) {
   NAME(row_t) sums[HLO_FFT_FACTOR_MAX / 2], rests[HLO_FFT_FACTOR_MAX / 2], first = a[0];
   const int half = p / 2;
@@ -169,8 +170,8 @@ static hlo_status_t NAME(table_init)(NAME(table_t) * table, int64_t length) {
 
 // ---- memory -------------------------------------------------------------------------------------
 
-// Parts of a row in the order of memory; an inverse transform is one with both parts exchanged, before
-// and after.
+// Parts of a row in the order of memory; an inverse transform is one with both parts exchanged,
+// before and after.
 static inline NAME(vec) * NAME(part)(NAME(row_t) * row, bool is_second) {
   return is_second ? &row->im : &row->re;
 }
@@ -222,8 +223,8 @@ static inline void NAME(turn)(const T* const* from, T* const* to) {
   *(NAME(quad)*)to[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-// Where numbers of a line lie in rows: complex ones both parts in a row, in this order, real ones in one
-// part of each row.
+// Where numbers of a line lie in rows: complex ones both parts in a row, in this order, real ones
+// in one part of each row.
 typedef struct NAME(places) {
   T* first;
   bool is_complex;
@@ -246,7 +247,8 @@ static inline int64_t NAME(four_places)(const NAME(places_t) * places, int64_t* 
 
 enum { NAME(numbers_at_once) = 128 };  // of a line: their rows stay in the first cache
 
-// `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line repeat the first.
+// `numbers` of each of `count` lines, `step` apart, into rows; lanes without a line
+// repeat the first.
 static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                              int64_t step, const T* in) {
   int64_t offsets[4];

@@ -10,7 +10,8 @@
 #include "base/parallel.h"
 #include "base/status.h"
 
-/// What lines are made of. Of a real line of length n only the first n / 2 + 1 complex numbers are kept.
+/// What lines are made of. Of a real line of length n only the first n / 2 + 1 complex
+/// numbers are kept.
 typedef enum hlo_fft_kind {
   HLO_FFT_COMPLEX,    // complex to complex
   HLO_FFT_FROM_REAL,  // real to kept
@@ -32,7 +33,8 @@ typedef struct hlo_fft_lines {
 
 /// errors : RESOURCE_EXHAUSTED
 /// threads: safe; results do not depend on them
-/// source : Stockham with factors up to 31, several lines side by side, real ones in pairs; few long
+/// source : Stockham with factors up to 31, several lines side by side, real ones in
+/// pairs; few long
 ///          lines as a matrix, columns then rows (Bailey 1990); larger prime factors by Bluestein's
 ///          chirp. Roots are rounded once from double; the error grows as log n.
 hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel,

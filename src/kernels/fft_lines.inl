@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transforms of lines of type T: blocks of short ones, long ones as matrices, lengths with large prime
-// factors as convolutions, real ones as complex ones of half the length. Needs what fft_block.inl defines.
+// Transforms of lines of type T: blocks of short ones, long ones as matrices, lengths with large
+// prime factors as convolutions, real ones as complex ones of half the length. Needs what
+// fft_block.inl defines.
 
 enum {
   NAME(short_max) = 32768 / sizeof(T),   // longest line that is not cut
@@ -46,8 +47,8 @@ static int64_t NAME(padded_length)(const NAME(job_t) * job) {
   return job->chirp ? job->chirp->padded : job->length;
 }
 
-// Transforms the rows in x as the job wants it; the result is in x or y, which have room for the padded
-// length.
+// Transforms the rows in x as the job wants it; the result is in x or y, which have room for the
+// padded length.
 static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) * x, NAME(row_t) * y) {
   const NAME(chirp_t)* c = job->chirp;
   const int64_t n = job->length;
@@ -69,8 +70,8 @@ static NAME(row_t) * NAME(block_transform)(const NAME(job_t) * job, NAME(row_t) 
 
 // ---- real lines in blocks -----------------------------------------------------------------------
 
-// The kept elements of real lines from the transform z of their halves: (z + z*) / 2 and the rest, which
-// is turned.
+// The kept elements of real lines from the transform z of their halves: (z + z*) / 2 and the rest,
+// which is turned.
 static void NAME(join_halves)(const NAME(job_t) * job, const NAME(row_t) * z, NAME(row_t) * out) {
   const int64_t h = job->length;
   for (int64_t k = 0; k <= h; k++) {
@@ -221,7 +222,8 @@ static void NAME(run_blocks)(void* arg, uint64_t index) {
 
 // ---- long lines ---------------------------------------------------------------------------------
 
-// Lanes of rows from `found` on, turned over: lane j becomes lanes of row j of `to`, for `count` of them.
+// Lanes of rows from `found` on, turned over: lane j becomes lanes of row j of `to`, for
+// `count` of them.
 static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_t) * to) {
   for (int half = 0; half < 2; half++) {
     const T* from_lanes = (const T*)found + half * NAME(lines);

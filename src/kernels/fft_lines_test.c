@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms of lines against sums taken term by term: every kind, type and variant, lengths of
-// all ways, layouts, threads.
+// Fourier transforms of lines against sums taken term by term: every kind, type and variant,
+// lengths of all ways, layouts, threads.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>

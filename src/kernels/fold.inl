@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the folding loops and the table that finds them, once per instruction set. Needs FIND,
-// the name of the function that finds. Lanes never change the order of a fold.
+// Instances of the folding loops and the table that finds them, once per instruction set. Needs
+// FIND, the name of the function that finds. Lanes never change the order of a fold.
 #include <stddef.h>
 
 #include "kernels/fold_impl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One variant of the matrix product. Needs T (element), VECTOR_BYTES, TILE_ROWS, TILE_VECTORS (a tile
-// has TILE_ROWS x TILE_VECTORS vectors of accumulators), MADD(acc, a, b) on vectors, NAME(x).
+// One variant of the matrix product. Needs T (element), VECTOR_BYTES, TILE_ROWS, TILE_VECTORS (a
+// tile has TILE_ROWS x TILE_VECTORS vectors of accumulators), MADD(acc, a, b) on vectors, NAME(x).
 
 typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -10,7 +10,8 @@ enum {
   NAME(cols) = TILE_VECTORS * NAME(lanes),
 };
 
-// Packs `count` rows (or columns) of depth k into panels of `panel`, the last one filled with zeros.
+// Packs `count` rows (or columns) of depth k into panels of `panel`, the last one
+// filled with zeros.
 static void NAME(pack)(int64_t panel, int64_t count, int64_t k, const T* in, int64_t in_step,
                        int64_t in_depth, T* out) {
   for (int64_t i = 0; i < count; i += panel) {

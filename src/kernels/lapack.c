@@ -83,8 +83,8 @@ int64_t hlo_lapack_getrf(hlo_dtype_t dtype, int64_t m, int64_t n, void* a, int64
   return table(dtype)->getrf(m, n, a, lda, pivots, work);
 }
 
-// Lanes that stand empty, and matrices that the caches next to a core do not hold, cost more than what
-// is gained.
+// Lanes that stand empty, and matrices that the caches next to a core do not hold, cost more than
+// what is gained.
 bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n) {
   enum { FEW = 8, TINY_ELEMENTS = 64 };
   if ((dtype != HLO_DTYPE_F32 && dtype != HLO_DTYPE_F64) || m > HLO_LAPACK_SMALL_ELEMENTS ||

@@ -97,15 +97,15 @@ void hlo_lapack_sytrd(hlo_dtype_t dtype, bool is_lower, int64_t n, void* a, int6
 int64_t hlo_lapack_gtsv(hlo_dtype_t dtype, bool is_perturbed, int64_t n, int64_t columns, void* dl,
                         void* d, void* du, void* b, int64_t ldb, const hlo_lapack_work_t* work);
 
-/// Many small dense matrices, one after the other in memory, are worked on together, one in each lane
-/// of vectors; best HLO_LAPACK_SMALL_COUNT at once.
+/// Many small dense matrices, one after the other in memory, are worked on together, one in each
+/// lane of vectors; best HLO_LAPACK_SMALL_COUNT at once.
 enum { HLO_LAPACK_SMALL_COUNT = 16, HLO_LAPACK_SMALL_ELEMENTS = 1024 };
 
 /// Whether `count` matrices of this size are. Of a triangular solve both matrices have to be.
 bool hlo_lapack_is_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n);
 
-/// The functions of those names above for `count` small matrices: the same results apart from rounding.
-/// pivots and tau: min(m, n) of each (k of orgqr); info: one of each.
+/// The functions of those names above for `count` small matrices: the same results apart from
+/// rounding. pivots and tau: min(m, n) of each (k of orgqr); info: one of each.
 void hlo_lapack_potrf_small(hlo_dtype_t dtype, bool is_lower, int64_t count, int64_t n, void* a,
                             int32_t* info, const hlo_lapack_work_t* work);
 void hlo_lapack_getrf_small(hlo_dtype_t dtype, int64_t count, int64_t m, int64_t n, void* a,

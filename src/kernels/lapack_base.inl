@@ -199,7 +199,7 @@ static void NAME(turn)(bool is_conjugate, int64_t m, int64_t n, const T* a, int6
   }
 }
 
-// ---- products -------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 
 static inline hlo_lapack_operand_t NAME(plain)(const T* data, int64_t ld) {
   return (hlo_lapack_operand_t){data, ld, 1, false};
@@ -287,7 +287,7 @@ static void NAME(product)(hlo_gemm_mode_t mode, int64_t m, int64_t n, int64_t k,
 #endif
 }
 
-// ---- stripes: work on columns of a matrix that threads share ------------------------------------------
+// ---- stripes: work on columns of a matrix that threads share ------------------------------------
 
 typedef struct NAME(stripes) {
   void (*run)(const void* arg, int64_t first, int64_t count, void* scratch);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Hermitian eigenproblem of one type: blocked reduction to a real tridiagonal matrix, implicit QL
-// (lapack_ql.h), rotations applied to the vectors in batches. source: Dongarra, Hammarling,
-// Sorensen 1989, "Block reduction of matrices to condensed forms"; Golub and Van Loan 8.3.
+// The Hermitian eigenproblem of one type: blocked reduction to a real tridiagonal matrix, implicit
+// QL (lapack_ql.h), rotations applied to the vectors in batches.
+// source: Dongarra, Hammarling, Sorensen 1989, "Block reduction of matrices to condensed forms";
+// Golub and Van Loan 8.3.
 
-// ---- plane rotations ------------------------------------------------------------------------------
+// ---- plane rotations ----------------------------------------------------------------------------
 
 typedef struct NAME(rotated) {
   const hlo_rotations_t* rotations;
@@ -77,7 +78,7 @@ static inline int64_t NAME(padded)(int64_t n) {
   return ((n + per_line - 1) / per_line | 1) * per_line;
 }
 
-// ---- reduction to tridiagonal form ----------------------------------------------------------------
+// ---- reduction to tridiagonal form --------------------------------------------------------------
 
 // A panel of the reduction: rows 0.. are the vectors v, then w, then v again, so that
 // v w' + w v' is one product.
@@ -149,8 +150,9 @@ static void NAME(tridiagonal_stripe)(const void* arg, int64_t first, int64_t col
                 h->a + skip * (h->lda + 1) + first, h->lda, scratch);
 }
 
-// Reduces the Hermitian matrix in both triangles of a. The diagonal goes to d, the off-diagonal to e;
-// the reflectors stay in the lower triangle below the off-diagonal, as LAPACK's sytrd leaves them.
+// Reduces the Hermitian matrix in both triangles of a. The diagonal goes to d, the
+// off-diagonal to e; the reflectors stay in the lower triangle below the off-diagonal, as
+// LAPACK's sytrd leaves them.
 static void NAME(tridiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* tau,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
   NAME(hermitian_t) h = {.lda = lda, .ldp = NAME(padded)(n)};
@@ -235,7 +237,7 @@ static void NAME(form_vectors)(int64_t n, T* a, int64_t lda, const T* tau,
   if (n > 1) NAME(orgqr)(n - 1, n - 1, n - 1, a + lda + 1, lda, tau, work);
 }
 
-// ---- the eigenproblem -----------------------------------------------------------------------------
+// ---- the eigenproblem ---------------------------------------------------------------------------
 
 // Order of ascending values: insertion into what is almost sorted.
 static void NAME(sort_order)(int64_t n, const double* d, int64_t* order) {

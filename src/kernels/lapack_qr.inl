@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Householder QR of one type. source: Golub and Van Loan, "Matrix Computations" 5.1 and 5.2; blocks of
-// reflectors as I - V S V' after Schreiber and Van Loan 1989 (S is LAPACK's T).
+// Householder QR of one type.
+// source: Golub and Van Loan, "Matrix Computations" 5.1 and 5.2; blocks of reflectors as I - V S V'
+// after Schreiber and Van Loan 1989 (S is LAPACK's T).
 
 // Makes the reflector that takes x (m elements) to (beta, 0, ...): beta at the top, v below (v[0] =
 // 1 implied). Returns tau.
@@ -25,8 +26,8 @@ static T NAME(reflector)(int64_t m, T* x) {
 #endif
 }
 
-// A product of reflectors, H1 H2 ... = I - V S V'. Row k of `v` is the vector of reflector k: zeros,
-// one, the rest.
+// A product of reflectors, H1 H2 ... = I - V S V'. Row k of `v` is the vector of reflector k:
+// zeros, one, the rest.
 typedef struct NAME(block) {
   int64_t m, count;
   T* v;
@@ -173,7 +174,7 @@ static void NAME(orgqr)(int64_t m, int64_t n, int64_t k, void* data, int64_t lda
   }
 }
 
-// ---- multiplication by Q --------------------------------------------------------------------------
+// ---- multiplication by Q ------------------------------------------------------------------------
 
 static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int64_t k,
                         const void* data, int64_t lda, const void* tau, void* matrix, int64_t ldc,
@@ -202,7 +203,7 @@ static void NAME(ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int
   if (!is_left) NAME(turn)(true, n, m, c, m, matrix, ldc);
 }
 
-// ---- QR with columns chosen by their size ----------------------------------------------------------
+// ---- QR with columns chosen by their size -------------------------------------------------------
 
 // The column that is largest below row j, of those from j on. norms: what they were at first.
 static int64_t NAME(largest_column)(int64_t n, int64_t j, const R* norms) {
@@ -261,7 +262,7 @@ static void NAME(geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* ord
   NAME(turn)(false, n, m, columns, m, a, lda);
 }
 
-// ---- Hessenberg form ------------------------------------------------------------------------------
+// ---- Hessenberg form ----------------------------------------------------------------------------
 
 // a = H' a for the reflector v, tau on m rows and n columns; row: n elements of scratch.
 static void NAME(reflect_rows)(int64_t m, int64_t n, const T* v, T tau, T* a, int64_t lda, T* row) {

@@ -43,9 +43,10 @@ static double length_of(int64_t n, int parts, const double* t, int64_t i, bool i
   return sum;
 }
 
-// t = D^-1 t D with powers of two in D (scales), so that row i and column i are about as long: eigenvalues
-// of entries of very different sizes are exact to their own. source: Parlett and Reinsch 1969; lengths
-// in the Euclidean norm after James, Langou and Lowery 2014
+// t = D^-1 t D with powers of two in D (scales), so that row i and column i are about as long:
+// eigenvalues of entries of very different sizes are exact to their own.
+// source: Parlett and Reinsch 1969; lengths in the Euclidean norm after James, Langou
+// and Lowery 2014
 static void balance(int64_t n, int parts, double* t, double* scales) {
   enum { ROUNDS_MAX = 64, EXPONENT_MAX = 200 };
   bool is_changed = true;
@@ -69,7 +70,8 @@ static void balance(int64_t n, int parts, double* t, double* scales) {
   }
 }
 
-// Hessenberg form, its basis, the iteration. scales: n, what the matrix is balanced by; NULL: it is not.
+// Hessenberg form, its basis, the iteration. scales: n, what the matrix is balanced by;
+// NULL: it is not.
 static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales, form_t* form,
                       const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
   const bool is_complex = hlo_dtype_is_complex(given);

@@ -17,8 +17,9 @@ bool hlo_lapack_schur_scratch_bytes(int64_t n, size_t* out_bytes);
 int64_t hlo_lapack_gees(hlo_dtype_t dtype, int64_t n, void* a, void* z, void* wr, void* wi,
                         const hlo_lapack_work_t* work);
 
-/// Eigenvalues of the n x n matrix `a`, balanced before, as in gees, and as columns of complex matrices the left and
-/// right eigenvectors (NULL for none): of length 1, their largest entries real.
+/// Eigenvalues of the n x n matrix `a`, balanced before, as in gees, and as columns of
+/// complex matrices the left and right eigenvectors (NULL for none): of length 1, their
+/// largest entries real.
 int64_t hlo_lapack_geev(hlo_dtype_t dtype, int64_t n, const void* a, void* wr, void* wi, void* left,
                         void* right, const hlo_lapack_work_t* work);
 

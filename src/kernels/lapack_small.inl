@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factorisations of many small matrices at once, one in each lane of vectors. For real types. Needs
-// what lapack_base.inl needs, and I, an integer as wide as T. What is summed is summed in registers,
-// so that vectors are read more often than they are written.
-// source: Golub and Van Loan, "Matrix Computations": Crout's form of LU 3.2, Cholesky 4.2, QR 5.1 and 5.2
+// what lapack_base.inl needs, and I, an integer as wide as T. What is summed is summed in
+// registers, so that vectors are read more often than they are written.
+// source: Golub and Van Loan, "Matrix Computations": Crout's form of LU 3.2, Cholesky 4.2,
+// QR 5.1 and 5.2
 
 typedef I NAME(choice) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(I)), may_alias));
 
@@ -257,7 +258,8 @@ static void NAME(trsm_small)(const hlo_triangle_t* triangle, int64_t count, int6
 
 // ---- QR -----------------------------------------------------------------------------------------
 
-// Columns c.. of x lose v (tau v' x), for the vector v of column j: one in row j, below it what x has there.
+// Columns c.. of x lose v (tau v' x), for the vector v of column j: one in row j, below it
+// what x has there.
 static void NAME(lanes_reflect)(int64_t m, int64_t n, int64_t j, int64_t c, NAME(vec) tau,
                                 NAME(vec) * x) {
   for (; c < n; c += NAME(side)) {

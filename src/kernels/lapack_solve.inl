@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triangular solves, Cholesky and LU of one type. source: Golub and Van Loan, "Matrix Computations":
-// blocked triangular systems 3.1, LU 3.2 and 3.4, Cholesky 4.2; the panels are left-looking on
-// columns, so that each is read once for all that is subtracted from it.
+// Triangular solves, Cholesky and LU of one type.
+// source: Golub and Van Loan, "Matrix Computations": blocked triangular systems 3.1, LU 3.2 and
+// 3.4, Cholesky 4.2; the panels are left-looking on columns, so that each is read once for all that
+// is subtracted from it.
 
-// ---- triangular solves ----------------------------------------------------------------------------
+// ---- triangular solves --------------------------------------------------------------------------
 
 // A triangle as its solver sees it: op done by strides.
 typedef struct NAME(system) {
@@ -87,7 +88,7 @@ static void NAME(trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, voi
   NAME(turn)(false, n, m, turned, m, b, ldb);
 }
 
-// ---- Cholesky -------------------------------------------------------------------------------------
+// ---- Cholesky -----------------------------------------------------------------------------------
 
 // Columns of the factor; row c of the panel is column c, from the panel's first row on.
 static int64_t NAME(cholesky_panel)(int64_t m, int64_t count, T* panel, int64_t ldp) {
@@ -170,7 +171,7 @@ static int64_t NAME(potrf)(bool is_lower, int64_t n, void* data, int64_t lda,
   return failed;
 }
 
-// ---- LU -------------------------------------------------------------------------------------------
+// ---- LU -----------------------------------------------------------------------------------------
 
 // Place of the largest of `count` entries; the first if none compares.
 static int64_t NAME(largest)(int64_t count, const T* x) {
@@ -292,7 +293,7 @@ static int64_t NAME(getrf)(int64_t m, int64_t n, void* data, int64_t lda, int32_
   return info;
 }
 
-// ---- tridiagonal systems ---------------------------------------------------------------------------
+// ---- tridiagonal systems ------------------------------------------------------------------------
 
 // dl[i] joins row i + 1 to i and du[i] row i to i + 1; n - 1 of each. All are overwritten.
 static int64_t NAME(gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* below, void* diagonal,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Singular values of one type: QR, bidiagonal form of the square factor, implicit QR (lapack_ql.h),
-// rotations applied to the vectors in batches. source: Golub and Van Loan, "Matrix Computations" 5.4
-// and 8.6; Chan 1982 for the QR first.
+// rotations applied to the vectors in batches.
+// source: Golub and Van Loan, "Matrix Computations" 5.4 and 8.6; Chan 1982 for the QR first.
 
-// Reduces the square a = Q B P', B upper bidiagonal with real d and e. The reflectors of Q stay in the
-// columns, those of P in the rows.
+// Reduces the square a = Q B P', B upper bidiagonal with real d and e. The reflectors of Q stay in
+// the columns, those of P in the rows.
 static void NAME(bidiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* tau_q, T* tau_p,
                                 hlo_lapack_pieces_t pieces) {
   T* v = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));

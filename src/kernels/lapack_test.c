@@ -511,7 +511,7 @@ static void check_reductions(const kernel_t* k, int64_t n) {
   }
 }
 
-// ---- many small matrices: what one after the other is, apart from rounding ---------------------------
+// ---- many small matrices: what one after the other is, apart from rounding ----------------------
 
 typedef struct {
   const kernel_t* k;
@@ -566,7 +566,8 @@ static void check_small_lu(const kernel_t* k, int64_t n) {
   for (int form = 0; form < 3; form++) {
     const int64_t m = n + 1 - form, steps = m < n ? m : n;
     small_t s = small_begin(k, SMALL_MOST - form, m * n);
-    // Well conditioned, with pivots in other rows in every matrix; in one of them the first is missing.
+    // Well conditioned, with pivots in other rows in every matrix; in one of them the
+    // first is missing.
     for (int64_t r = 0; r < s.count * m; r++) s.a[r * n + (r + r / m) % n] += 2 * (double)n;
     for (int64_t i = 0; i < m; i++) s.a[s.each + i * n] = 0;
     small_copy(&s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers: bits that are a function of a key and a counter. source: Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3"
+// Counter-based random numbers: bits that are a function of a key and a counter.
+// source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
 #ifndef HLO_KERNELS_RANDOM_H_
 #define HLO_KERNELS_RANDOM_H_
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of random.h, once per instruction set. Needs LOOPS, the name of their table, and VECTOR_BYTES.
+// Loops of random.h, once per instruction set. Needs LOOPS, the name of their table,
+// and VECTOR_BYTES.
 #include <string.h>
 
 #include "kernels/random_impl.h"

@@ -47,9 +47,9 @@ void hlo_sort_positions(const hlo_parallel_t* parallel, const hlo_sort_form_t* f
 void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in, int64_t kept,
                      uint32_t* positions, void* scratch);
 
-/// Many short lines are sorted side by side in the lanes of vectors. stride: of their elements; 1: line
-/// l starts at element l * count, else at element l. How many at once, for values or for positions; 0:
-/// lines of this form and length are not.
+/// Many short lines are sorted side by side in the lanes of vectors. stride: of their elements; 1:
+/// line l starts at element l * count, else at element l. How many at once, for values or for
+/// positions; 0: lines of this form and length are not.
 int64_t hlo_sort_group(const hlo_sort_form_t* form, bool wants_positions, int64_t count);
 size_t hlo_sort_group_scratch_bytes(int64_t count);
 /// hlo_sort_values() for `lines` of them, at most a group. Returns those left undone, as bits.

@@ -39,8 +39,8 @@ extern const hlo_sort_loops_t hlo_sort_loops_avx512;
 /// Those of hlo_isa().
 const hlo_sort_loops_t* hlo_sort_loops(void);
 
-/// Lines side by side: key e of the line in lane l is x[e * lanes + l]; x has room for a power of two of
-/// vectors, at least 16.
+/// Lines side by side: key e of the line in lane l is x[e * lanes + l]; x has room for a power of
+/// two of vectors, at least 16.
 typedef struct hlo_sort_lanes {
   int64_t lanes;
   /// Four lines of `count` keys, one after the other, into lanes from `lane` on.

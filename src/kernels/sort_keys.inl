@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of IEEE floats of one width. Needs BITS_T (their bits), KEY_T (the key, not narrower), WIDTH,
-// INFINITY_BITS, NAN_BITS, NAME(x).
+// Keys of IEEE floats of one width. Needs BITS_T (their bits), KEY_T (the key, not narrower),
+// WIDTH, INFINITY_BITS, NAN_BITS, NAME(x).
 
 enum { NAME(shift) = WIDTH - 1 };
 

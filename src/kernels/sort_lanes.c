@@ -19,7 +19,8 @@ const hlo_sort_lanes_t* hlo_sort_lanes(bool is_wide) {
 
 enum { QUAD = 4, VECTOR_BYTES_MAX = 64 };
 
-// Steps of the network per element grow with the square of the logarithm, those of a radix sort do not.
+// Steps of the network per element grow with the square of the logarithm, those of a
+// radix sort do not.
 static int64_t longest_line(bool is_packed) {
   return is_packed ? 1 << 11 : 1 << 12;
 }

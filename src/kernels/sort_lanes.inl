@@ -2,8 +2,8 @@
 // Lines sorted side by side, one in each lane of vectors, by a network: every step compares whole
 // vectors, and none depends on the data. Needs KEY_T, VEC (a vector of them), MIN(a, b), MAX(a, b),
 // TABLE (the name of what is defined), NAME(x).
-// source: Green's network of 16; Batcher 1968, bitonic merging with the second half turned, so that the
-// lesser of two always goes to the place before
+// source: Green's network of 16; Batcher 1968, bitonic merging with the second half turned, so that
+// the lesser of two always goes to the place before
 
 enum { NAME(lanes) = sizeof(VEC) / sizeof(KEY_T), NAME(tile) = 16 };
 
@@ -43,8 +43,8 @@ static void NAME(sort_tile)(VEC* x) {
   for (int i = 0; i < NAME(tile); i++) x[i] = v[i];
 }
 
-// Two runs of m, one after the other: the first four steps of their merging, after which runs of m / 8
-// are in order among each other.
+// Two runs of m, one after the other: the first four steps of their merging, after which runs of
+// m / 8 are in order among each other.
 static void NAME(merge_first)(int64_t m, VEC* x) {
   const int64_t step = m / 8;
   for (int64_t i = 0; i < step; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting of one kind of entry. Needs T (entry), KEY(entry) (unsigned, what decides the order),
-// KEY_BITS (how many low bits of it may differ), NAME(x). Defines NAME(sort)().
+// Stable sorting of one kind of entry. Needs T (entry), KEY(entry) (unsigned, what decides the
+// order), KEY_BITS (how many low bits of it may differ), NAME(x). Defines NAME(sort)().
 
 // Runs sorted by insertion, then merged.
 static T* NAME(merge)(int64_t count, T* data, T* other) {

@@ -178,7 +178,8 @@ static void test_types_and_lengths(void** state) {
   }
 }
 
-// A network that sorts all zeros and ones sorts everything: all of the shortest, many of longer lines.
+// A network that sorts all zeros and ones sorts everything: all of the shortest, many
+// of longer lines.
 static void check_network(const hlo_sort_lanes_t* lanes, int width) {
   enum { LONGEST = 2048, LANES = 16 };
   static _Alignas(64) uint64_t x[LONGEST * LANES];

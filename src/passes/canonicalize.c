@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass canonicalize: applies the rewrite rules of rules.def, and takes tuples apart. Patterns look from an op back to what
-// it is made of, so one walk in order finds everything.
+// Pass canonicalize: applies the rewrite rules of rules.def, and takes tuples apart. Patterns look
+// from an op back to what it is made of, so one walk in order finds everything.
 #include <string.h>
 
 #include "ir/clone.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass single_reduce: a reduction over dimensions of one element each, as gradients of sums with kept
-// dimensions are full of, becomes the one op that it does. What is reduced before may then be fused with
-// what comes behind.
+// Pass single_reduce: a reduction over dimensions of one element each, as gradients of sums with
+// kept dimensions are full of, becomes the one op that it does. What is reduced before may then be
+// fused with what comes behind.
 #include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass single_scatter: a scatter of one window, which is what x.at[i].set(y) and its like are, becomes an
-// update of a slice. A window that does not lie inside the operand changes nothing: the slice is then
-// overwritten with itself. An element of each of many lines (vmap does that) becomes a choice of every
-// element where lines are so short that all of them are moved anyway: work for a fusion.
+// Pass single_scatter: a scatter of one window, which is what x.at[i].set(y) and its like are,
+// becomes an update of a slice. A window that does not lie inside the operand changes nothing:
+// the slice is then overwritten with itself. An element of each of many lines (vmap does that)
+// becomes a choice of every element where lines are so short that all of them are moved anyway:
+// work for a fusion.
 #include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
@@ -97,7 +98,8 @@ typedef struct line {
   int64_t places[MAX_RANK];     // in the operand: the dimensions of the update
 } line_t;
 
-// Where the update's dimensions are: those of its windows in order, between them those of the batch.
+// Where the update's dimensions are: those of its windows in order, between them
+// those of the batch.
 static bool read_places(const window_t* w, line_t* line) {
   uint32_t window_count;
   const int64_t* windows = hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
@@ -117,7 +119,8 @@ static bool read_places(const window_t* w, line_t* line) {
   return true;
 }
 
-// Whether a line with all that lies between its elements is about a line of a cache, and there are many.
+// Whether a line with all that lies between its elements is about a line of a cache, and
+// there are many.
 static bool is_short(const window_t* w) {
   const hlo_type_t* type = w->operand->type;
   int64_t line = 1, lines = 1;

@@ -5,16 +5,17 @@
 
 #include "ir/clone.h"
 
-/// Used again for every copy of a pass: a value is defined before it is used, so what older copies left
-/// in the map is never read.
+/// Used again for every copy of a pass: a value is defined before it is used, so what older copies
+/// left in the map is never read.
 /// owner: the map is in the arena. threads: confined.
 typedef struct hlo_splicer {
   hlo_arena_t* arena;
   hlo_value_map_t map;
 } hlo_splicer_t;
 
-/// Copies the ops of `body`, but its terminator, to before `place`; values[i] stands for argument i.
-/// `visit` (NULL: nothing) sees every copied op. What the terminator returns can then be asked for.
+/// Copies the ops of `body`, but its terminator, to before `place`; values[i] stands for
+/// argument i. `visit` (NULL: nothing) sees every copied op. What the terminator returns can
+/// then be asked for.
 /// errors: RESOURCE_EXHAUSTED; those of `visit`
 hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body, hlo_value_t* const* values,
                         hlo_node_t* place, hlo_visit_t visit, void* context) HLO_MUST_USE;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass unroll: a loop that runs a small number of times, known now, becomes its body as often, so that
-// the turns fuse with each other and what a counter selects is constant (the rounds of a random number
-// generator, for one). Inner loops come first; what an unrolled loop may grow to is limited.
+// Pass unroll: a loop that runs a small number of times, known now, becomes its body as often,
+// so that the turns fuse with each other and what a counter selects is constant (the rounds of
+// a random number generator, for one). Inner loops come first; what an unrolled loop may grow
+// to is limited.
 #include "passes/constants.h"
 #include "passes/passes.h"
 #include "passes/splice.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that programs compiled ahead of time leave to the library (sorts, scatters, FFT, linear
-// algebra): their module is read from its text when the first of them is called, and each is the
-// reference function of its node. A program without such calls is not linked with any of this.
+// Operations that programs compiled ahead of time leave to the library (sorts, scatters, FFT,
+// linear algebra): their module is read from its text when the first of them is called, and each is
+// the reference function of its node. A program without such calls is not linked with any of this.
 #include <string.h>
 
 #include "base/mem.h"

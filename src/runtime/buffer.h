@@ -38,7 +38,8 @@ typedef struct hlo_buffer_shape {
 /// leaves on deletion or donation. threads: safe
 typedef struct hlo_buffer hlo_buffer_t;
 
-/// How long host memory may be read by hlo_buffer_from_host(), numerically PJRT_HostBufferSemantics.
+/// How long host memory may be read by hlo_buffer_from_host(), numerically
+/// PJRT_HostBufferSemantics.
 typedef enum hlo_host_semantics {
   HLO_HOST_IMMUTABLE_ONLY_DURING_CALL = 0,
   HLO_HOST_IMMUTABLE_UNTIL_TRANSFER_COMPLETES = 1,
@@ -82,8 +83,8 @@ hlo_event_t* hlo_buffer_ready_event(hlo_buffer_t* buffer);
 void hlo_buffer_delete(hlo_buffer_t* buffer);
 bool hlo_buffer_is_deleted(hlo_buffer_t* buffer);
 
-/// Copies the value to host memory as dense elements permuted to `minor_to_major` (NULL: row-major);
-/// sub-byte types take a byte each. *out_done is set when the bytes are there.
+/// Copies the value to host memory as dense elements permuted to `minor_to_major` (NULL:
+/// row-major); sub-byte types take a byte each. *out_done is set when the bytes are there.
 /// errors: INVALID_ARGUMENT (size), FAILED_PRECONDITION (deleted)
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
                                 const int64_t* minor_to_major,
@@ -113,8 +114,8 @@ typedef struct hlo_buffer_use {
 /// errors: FAILED_PRECONDITION -> INVALID_ARGUMENT text "deleted or donated"
 hlo_status_t hlo_buffer_use_begin(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) HLO_MUST_USE;
 void hlo_buffer_use_end(hlo_buffer_use_t* use);
-/// Takes the storage for good: the handle is invalid from now on. is_donated is false (and the use an
-/// ordinary one, the handle still invalid) when the storage may not be overwritten: foreign
+/// Takes the storage for good: the handle is invalid from now on. is_donated is false (and the use
+/// an ordinary one, the handle still invalid) when the storage may not be overwritten: foreign
 /// immutable bytes or external references.
 hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) HLO_MUST_USE;
 /// Gives a donated storage back when a launch could not be enqueued.

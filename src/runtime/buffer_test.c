@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of buffers: lifetime contracts of host memory, layouts, deletion, donation, aliases, errors.
+// Tests of buffers: lifetime contracts of host memory, layouts, deletion, donation,
+// aliases, errors.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 /// threads: safe
 typedef struct hlo_event hlo_event_t;
 
-/// Called once, when the event is ready, on the thread that sets it (or at once on the caller's). The
-/// status is lent for the call.
+/// Called once, when the event is ready, on the thread that sets it (or at once on the caller's).
+/// The status is lent for the call.
 typedef void (*hlo_event_callback_t)(void* context, hlo_status_t status);
 
 /// NULL when memory is exhausted.

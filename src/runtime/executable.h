@@ -10,8 +10,8 @@
 /// threads: safe
 typedef struct hlo_loaded hlo_loaded_t;
 
-/// Binds `executable` (retained) to devices. `device_ids` in order [replica][partition], all of this
-/// client; NULL: the first devices.
+/// Binds `executable` (retained) to devices. `device_ids` in order [replica][partition], all of
+/// this client; NULL: the first devices.
 /// errors: INVALID_ARGUMENT (too many or unknown devices)
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
                                uint32_t device_id_count, const int32_t* device_ids,

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "runtime/group.h"
 
-// A run between its first queueing and its end. A resumption may come while the entry is still on its
-// way out of the suspension: then the worker that is in there goes round once more.
+// A run between its first queueing and its end. A resumption may come while the entry is still on
+// its way out of the suspension: then the worker that is in there goes round once more.
 enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
 
 static void run_job(hlo_job_t* job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a loaded executable on one device: waits for its inputs, runs the entry on a worker, is
-// queued again after each suspension, then sets the event of its results. For runtime only.
+// One run of a loaded executable on one device: waits for its inputs, runs the entry on a worker,
+// is queued again after each suspension, then sets the event of its results. For runtime only.
 #ifndef HLO_RUNTIME_RUN_H_
 #define HLO_RUNTIME_RUN_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: host to device, device to host, between memory spaces; inline when small and ready, on a
-// worker otherwise.
+// Transfers: host to device, device to host, between memory spaces; inline when small and ready, on
+// a worker otherwise.
 #include <stdio.h>
 #include <string.h>
 

@@ -167,7 +167,8 @@ static const hlo_expr_atom_t* lone_quotient(const hlo_expr_t* a) {
   return is_lone ? a->terms[0].atom : NULL;
 }
 
-// Whether `quotient` is the whole part to the remainder `rest`; (x div n) div m is kept as x div (n * m).
+// Whether `quotient` is the whole part to the remainder `rest`; (x div n) div m is kept as
+// x div (n * m).
 static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom_t* rest) {
   if (quotient->kind != HLO_EXPR_QUOTIENT) return false;
   if (quotient->argument == rest->argument) return quotient->divisor == rest->divisor;
@@ -246,7 +247,8 @@ const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int
   return finish(space, &sum);
 }
 
-// a = divisor * whole + rest, where rest has the terms whose coefficients the divisor does not divide.
+// a = divisor * whole + rest, where rest has the terms whose coefficients the divisor
+// does not divide.
 static void split(const hlo_expr_t* a, int64_t divisor, sum_t* whole, sum_t* rest) {
   whole->constant = floor_div(a->constant, divisor);
   rest->constant = a->constant - divisor * whole->constant;

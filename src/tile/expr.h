@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Index expressions: integers made of loop digits by addition, multiplication with constants, floor
-// division and remainder, always kept as one sum of atoms with bounds. Equal expressions are the same
-// pointer, so that (i / 8) * 8 + i % 8 is found to be i by building it.
+// division and remainder, always kept as one sum of atoms with bounds. Equal expressions are the
+// same pointer, so that (i / 8) * 8 + i % 8 is found to be i by building it.
 //
-// An expression is c + sum of coefficient * atom; an atom is a digit, a run-time value, or the quotient
-// or remainder of an expression that no rule could resolve. Knows no tensor, no machine.
+// An expression is c + sum of coefficient * atom; an atom is a digit, a run-time value, or the
+// quotient or remainder of an expression that no rule could resolve. Knows no tensor, no machine.
 #ifndef HLO_TILE_EXPR_H_
 #define HLO_TILE_EXPR_H_
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions against plain integers: random ones, and the forms that reshapes must resolve to.
+// Index expressions against plain integers: random ones, and the forms that reshapes
+// must resolve to.
 #include "tile/expr.h"
 
 #include <setjmp.h>

@@ -71,8 +71,8 @@ typedef struct hlo_tile_work {
 
 /// The roofline: the longest of computing, waiting, and each memory's traffic.
 double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work);
-/// Whether work is worth being cut. As a product, where cores do not share what limits them; else it
-/// counts as moving memory.
+/// Whether work is worth being cut. As a product, where cores do not share what limits them; else
+/// it counts as moving memory.
 bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, bool is_product);
 /// Into how many chunks it should be; a function of the work alone, never of how many threads there
 /// are. 1 where it is not worth it.

@@ -147,7 +147,8 @@ static void print_index(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_putc(out, ')');
 }
 
-// (*(function at this place of the runtime table))(frame, arguments...), or a function of the module.
+// (*(function at this place of the runtime table))(frame, arguments...), or a function
+// of the module.
 static void print_call(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_t* out = &e->body;
   if (value->flags & HLO_VIR_LOCAL) {

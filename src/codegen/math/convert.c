@@ -153,8 +153,8 @@ static value_t* half_of(builder_t* b, value_t* x) {
   return hlo_f16_to_f32(half) == value ? hlo_vir_const_bits(b, with_elem(x, HLO_VIR_I16), half) : NULL;
 }
 
-// An op on f16 that rounds once gives what the same op in f32 gives when it is rounded to f16, because
-// f32 has more than twice as many bits and two more. NULL: there is no such op.
+// An op on f16 that rounds once gives what the same op in f32 gives when it is rounded to f16,
+// because f32 has more than twice as many bits and two more. NULL: there is no such op.
 static value_t* half_op(builder_t* b, value_t* x) {
   hlo_vir_opcode_t op;
   switch (x->op) {

@@ -212,7 +212,8 @@ typedef value_t* (*vector_fn_t)(builder_t* b, value_t* x, value_t* y);
 value_t* hlo_vmath_in_parts(builder_t* b, vector_fn_t fn, value_t* x, value_t* y, uint32_t ratio);
 /// f32 operands through a function of f64, rounded once.
 value_t* hlo_vmath_in_f64(builder_t* b, vector_fn_t fn, value_t* x, value_t* y);
-/// `value`, but where `mask` is set fn(x), of f64, which is computed only if there is any such lane.
+/// `value`, but where `mask` is set fn(x), of f64, which is computed only if there is
+/// any such lane.
 value_t* hlo_vmath_except_where(builder_t* b, value_t* mask, value_t* x, value_t* value,
                                 vector_fn_t fn);
 

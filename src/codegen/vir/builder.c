@@ -17,8 +17,8 @@ typedef struct slot {
   hlo_vir_value_t* value;  // NULL: free
 } slot_t;
 
-// Open addressing. Entries of closed blocks are never equal to anything again; they are dropped when
-// the table is full.
+// Open addressing. Entries of closed blocks are never equal to anything again; they are dropped
+// when the table is full.
 struct hlo_vir_equal_table {
   slot_t* slots;
   uint32_t slot_count;  // a power of two

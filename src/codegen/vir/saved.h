@@ -13,11 +13,11 @@ typedef struct hlo_vir_resume {
   const hlo_vir_value_t** values;
 } hlo_vir_resume_t;
 
-/// Every value has one place for all suspends, from HLO_KERNEL_SAVED_START on: vectors as their lanes in memory, an INDEX 8 bytes,
-/// a mask 8 bytes with bit i for lane i. Values that depend on nothing but the call (constants,
-/// parameters, addresses of stack and constants, and INDEX arithmetic on them) are not saved but
-/// made again: the back end computes them, in order of the text, before it goes to the resume
-/// point.
+/// Every value has one place for all suspends, from HLO_KERNEL_SAVED_START on: vectors as their
+/// lanes in memory, an INDEX 8 bytes, a mask 8 bytes with bit i for lane i. Values that depend on
+/// nothing but the call (constants, parameters, addresses of stack and constants, and INDEX
+/// arithmetic on them) are not saved but made again: the back end computes them, in order of the
+/// text, before it goes to the resume point.
 typedef struct hlo_vir_saved {
   uint32_t resume_count;
   hlo_vir_resume_t* resumes;  // in order of the text

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several iterations of a loop at once, their instructions in turn, so that one's latency is another's
-// work; how many the registers hold.
+// Several iterations of a loop at once, their instructions in turn, so that one's latency is
+// another's work; how many the registers hold.
 #ifndef HLO_CODEGEN_VIR_UNROLL_H_
 #define HLO_CODEGEN_VIR_UNROLL_H_
 
@@ -18,8 +18,8 @@ typedef struct hlo_vir_pressure {
 void hlo_vir_measure_loop(const hlo_vir_builder_t* b, const hlo_vir_value_t* loop,
                           hlo_vir_pressure_t* out_pressure);
 
-/// Behind a closed loop that is straight and whose iterations are independent: another one that does
-/// the same in steps of `copies` iterations from lo to hi, a multiple of that apart.
+/// Behind a closed loop that is straight and whose iterations are independent: another one that
+/// does the same in steps of `copies` iterations from lo to hi, a multiple of that apart.
 void hlo_vir_unroll_loop(hlo_vir_builder_t* b, const hlo_vir_value_t* loop, hlo_vir_value_t* lo,
                          hlo_vir_value_t* hi, uint32_t copies);
 

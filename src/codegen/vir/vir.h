@@ -153,7 +153,8 @@ struct hlo_vir_module {
 
 hlo_status_t hlo_vir_module_create(hlo_vir_module_t** out_module) HLO_MUST_USE;
 void hlo_vir_module_release(hlo_vir_module_t* module);
-/// Makes the module unusable for a reason other than memory; the first one stays. Takes over `status`.
+/// Makes the module unusable for a reason other than memory; the first one stays. Takes
+/// over `status`.
 void hlo_vir_module_fail(hlo_vir_module_t* module, hlo_status_t status);
 /// The sticky error of building, if any.
 hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) HLO_MUST_USE;

@@ -2,8 +2,9 @@
 // The x86-64 assembler: one call appends one instruction to a growing buffer; every instruction is
 // a row of insn.def. Operands come in Intel's order but for the one that may be memory, which is
 // always the last argument of its group. Vector instructions get the shorter VEX prefix whenever it
-// can say the same, else EVEX; without AVX they may become several (sse.h). errors : sticky; nothing is emitted after the first one.
-// hlo_x86_asm_finish() tells it: memory out,
+// can say the same, else EVEX; without AVX they may become several (sse.h).
+// errors : sticky; nothing is emitted after the first one. hlo_x86_asm_finish() tells
+// it: memory out,
 //          code too large, or INTERNAL naming an instruction that has no such form.
 // owner  : hlo_x86_asm_deinit(). threads: confined.
 #ifndef HLO_CODEGEN_X86_ASM_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of insn.def, and of sse.def, against an independent decoder: registers low, high and mixed, all shapes
-// of memory operands, vector lengths, masks and splats; mnemonic, operands, prefix and length must
-// agree.
+// Every row of insn.def, and of sse.def, against an independent decoder: registers low, high and
+// mixed, all shapes of memory operands, vector lengths, masks and splats; mnemonic, operands,
+// prefix and length must agree.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

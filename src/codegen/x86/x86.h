@@ -8,9 +8,8 @@
 #include "codegen/vir/vir.h"
 
 /// Code for all functions of a verified module; the same bytes for the same module and target.
-/// errors: UNIMPLEMENTED naming an op that the target cannot do, or a function that keeps too many values
-/// at once, RESOURCE_EXHAUSTED (memory; stack above
-/// 32 KiB)
+/// errors: UNIMPLEMENTED naming an op that the target cannot do, or a function that keeps too many
+/// values at once, RESOURCE_EXHAUSTED (memory; stack above 32 KiB)
 hlo_status_t hlo_x86_compile(const hlo_vir_module_t* module, const hlo_target_t* target,
                              hlo_code_t* out_code) HLO_MUST_USE;
 

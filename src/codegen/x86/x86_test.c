@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code against the interpreter of vector IR: random functions for every
-// level of processors, with all registers and with few, so that everything is spilled in turn; bytes must be equal.
-// HLO_X86_TEST_COUNT: so many functions of each kind. HLO_X86_TEST_SEED: this one only, with
-// HLO_X86_TEST_DUMP: a file for its code, its text goes to stdout.
+// level of processors, with all registers and with few, so that everything is spilled in turn;
+// bytes must be equal. HLO_X86_TEST_COUNT: so many functions of each kind. HLO_X86_TEST_SEED: this
+// one only, with HLO_X86_TEST_DUMP: a file for its code, its text goes to stdout.
 #include "codegen/x86/x86.h"
 
 #include <setjmp.h>

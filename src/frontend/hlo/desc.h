@@ -106,7 +106,8 @@ typedef struct hlo_desc_iota {
   hlo_wire_array_t reshape_dims, transpose_perm;  // int64_t
 } hlo_desc_iota_t;
 
-// Devices in row-major order of the axes: those listed, an iota reshaped and transposed, or 0, 1 ...
+// Devices in row-major order of the axes: those listed, an iota reshaped and
+// transposed, or 0, 1 ...
 typedef struct hlo_desc_mesh {
   hlo_wire_array_t axes;        // hlo_desc_mesh_axis_t
   hlo_wire_array_t device_ids;  // int64_t
