@@ -78,7 +78,7 @@ struct hlo_frame {
   uint32_t resume_point;  // program: 0 at the first entry, then its own numbers
   void* const* buffers;   // arguments, then results, then constants; base addresses
   uint8_t* temporaries;   // base of the planned arena, 64-byte aligned
-  uint8_t* saved;         // from HLO_KERNEL_SAVED_START on the program's: what lives across suspensions
+  uint8_t* saved;         // what lives across suspensions; HLO_KERNEL_SAVED_START: the program's
   const hlo_runtime_table_t* runtime;
   atomic_uint cancelled;  // polled at loop back-edges and once per parallel chunk
   int32_t device_id;      // global device number

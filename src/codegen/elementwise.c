@@ -118,8 +118,8 @@ hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtyp
 
 hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t dtype,
                                               hlo_vir_value_t* value) {
-  return hlo_vmath_convert(b, value->type.elem == HLO_VIR_I32 ? HLO_DTYPE_S32 : HLO_DTYPE_S64, dtype,
-                           value);
+  return hlo_vmath_convert(b, value->type.elem == HLO_VIR_I32 ? HLO_DTYPE_S32 : HLO_DTYPE_S64,
+                           dtype, value);
 }
 
 // Ops that give one of their operands' values, or a neighbour in any format.
@@ -139,7 +139,8 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
   switch (node->op) {
     case HLO_OP_select: return hlo_vmath_select(b, operands[0], operands[1], operands[2]);
     case HLO_OP_clamp: return hlo_vmath_clamp(b, dtype, operands[0], operands[1], operands[2]);
-    case HLO_OP_convert: return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
+    case HLO_OP_convert:
+      return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
     case HLO_OP_bitcast_convert: {
       hlo_dtype_t to = node->results[0].type->dtype;
       hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(to, 1).elem;

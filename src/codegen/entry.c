@@ -24,8 +24,8 @@ typedef struct entry {
   hlo_arena_t* arena;
   hlo_vir_module_t* module;
   hlo_entry_values_t* values;  // NULL in a chunk
-  uint32_t load_flags;     // INVARIANT and FIXED when base addresses are kept over the whole function
-  uint32_t* shared_funcs;  // by index of the model of equal fusions: its first function; 0: none yet
+  uint32_t load_flags;     // INVARIANT and FIXED when base addresses are kept all along
+  uint32_t* shared_funcs;  // by index of the model of equal fusions: its function; 0: none yet
   uint32_t shared_words;   // most addresses that one of them takes
 } entry_t;
 

@@ -40,7 +40,7 @@ typedef struct placing {
   uint32_t position;     // in its region
   int32_t group;         // NONE
   bool is_fusible, is_cheap;
-  uint8_t spread;        // not 0: made of much less by broadcasts and this many ops in a row, or one less
+  uint8_t spread;        // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
   bool is_everywhere;    // cheap and used by several fusions: computed in each
   uint8_t again_count;   // if it is everywhere: the groups that compute it, when it is known which
   int32_t again[MAX_AGAIN];
@@ -750,7 +750,8 @@ static bool may_merge(const fuser_t* f, const siblings_t* s) {
   return a->element_count == b->element_count && !a->has_product && !b->has_product &&
          !a->has_update && !b->has_update &&
          a->member_count + b->member_count <= MAX_TRIAL_MEMBERS &&
-         a->output_count + b->output_count <= MAX_STREAMS && is_large(f, a, s->shared) && may_wait(f, s);
+         a->output_count + b->output_count <= MAX_STREAMS && is_large(f, a, s->shared) &&
+         may_wait(f, s);
 }
 
 // Whether the kernel visits all that both read in one order.
@@ -771,7 +772,8 @@ static hlo_status_t visits_once(fuser_t* f, const siblings_t* s, hlo_fusion_t* f
 }
 
 // Whether one kernel can do both without reading more than it saves.
-static hlo_status_t try_merge(fuser_t* f, const siblings_t* s, const group_t* both, bool* out_fits) {
+static hlo_status_t try_merge(fuser_t* f, const siblings_t* s, const group_t* both,
+                              bool* out_fits) {
   *out_fits = false;
   hlo_fusion_t* fusion;
   HLO_TRY(build(f, both, NULL, &f->trial, &fusion));
@@ -841,7 +843,9 @@ static hlo_status_t merge_siblings(fuser_t* f) {
         const hlo_value_t* value = hlo_node_operand(node, k);
         bool is_inner = value->def && value->def->parent == node->parent &&
                         place_of(f, value->def)->group == (int32_t)g;
-        if (!is_inner && is_large(f, &f->groups[g], value)) HLO_TRY(merge_readers(f, (int32_t)g, value));
+        if (!is_inner && is_large(f, &f->groups[g], value)) {
+          HLO_TRY(merge_readers(f, (int32_t)g, value));
+        }
       }
     }
   }
@@ -1019,7 +1023,8 @@ hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* m
   return hlo_arena_status(arena);
 }
 
-const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region) {
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule,
+                                        const hlo_region_t* region) {
   const hlo_node_t* end = hlo_region_terminator(region);
   uint32_t number = end ? schedule->sequence_of[end->index] : 0;
   return number ? &schedule->sequences[number - 1] : NULL;

@@ -16,15 +16,14 @@ typedef struct hlo_fusion {
   hlo_node_t** nodes;
   hlo_value_t** inputs;   // read from memory
   hlo_value_t** outputs;  // written to memory: members' results that others use
-  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if there is one
-  const struct hlo_fusion* model;  // the first of several equal fusions, itself for that one: the same
-                                   // computation of other values, in the same order;
-                                   // NULL: the only one
+  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if any
+  const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
+                                   // other values, in the same order); NULL: the only one
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {
   HLO_STEP_FUSION,   // `fusion`
-  HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape): no work if they may be shared
+  HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape), no work if shared
   HLO_STEP_SITE,     // `node`: computed by a leaf kernel or the reference function
   HLO_STEP_CONTROL,  // `node`: while, if, case; each of its regions has its own sequence
 } hlo_step_kind_t;
@@ -47,7 +46,7 @@ typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
-  uint64_t walked_count;      // members of all kernels that were made or tried: what fusing has cost
+  uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost
 } hlo_schedule_t;
 
 /// Cuts a function (static shapes, calls inlined) into steps. Everything is allocated in `arena`.

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules: equal fusions are found, and what compiling costs grows with the program, not faster.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
 #include <string.h>
 
 #include "codegen/entry.h"
-#include "ir/infer.h"
-#include "ir/parse.h"
+#include "ir/test_util.h"
 
 typedef struct fixture {
   hlo_module_t* module;
@@ -20,20 +12,8 @@ typedef struct fixture {
   hlo_schedule_t* schedule;
 } fixture_t;
 
-static void check(hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return;
-  print_error("%s\n", hlo_status_message(status));
-  hlo_status_release(status);
-  fail();
-}
-
 static void make(const char* text, fixture_t* f) {
-  hlo_diag_t diag;
-  *f = (fixture_t){0};
-  hlo_diag_init(&diag, "test", text, strlen(text));
-  check(hlo_parse_module(text, strlen(text), "test", &diag, &f->module));
-  check(hlo_module_verify(f->module, &diag));
-  hlo_diag_deinit(&diag);
+  *f = (fixture_t){.module = parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
   check(hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
@@ -56,10 +36,13 @@ static uint64_t count_instructions(fixture_t* f) {
   const hlo_sequence_t* body = &f->schedule->sequences[0];
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
   for (uint32_t i = 0; i < body->step_count; ++i) {
-    if (body->steps[i].fusion) kernels[body->steps[i].fusion->index] = body->steps[i].fusion->kernel;
+    if (body->steps[i].fusion) {
+      kernels[body->steps[i].fusion->index] = body->steps[i].fusion->kernel;
+    }
   }
   hlo_plan_t* plan;
-  check(hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
+  check(
+      hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
   hlo_site_table_t table = {0};
   check(hlo_site_table_init(plan, &f->arena, &table));
   hlo_vir_module_t* vir;
@@ -313,7 +296,9 @@ static void plain_ops_are_computed_again(void** state) {
   const hlo_fusion_t* last = fusion_at(&f, f.schedule->sequences[0].step_count - 1);
   assert_int_equal(last->nodes[0]->op, HLO_OP_multiply);
   bool reads_tanh = false;
-  for (uint32_t i = 0; i < last->input_count; ++i) reads_tanh |= last->inputs[i] == first->outputs[0];
+  for (uint32_t i = 0; i < last->input_count; ++i) {
+    reads_tanh |= last->inputs[i] == first->outputs[0];
+  }
   assert_true(reads_tanh);
   drop(&f);
 }

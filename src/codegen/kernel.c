@@ -10,12 +10,21 @@
 
 // Costs decide only what is fused and cut, never results. What the machine takes for something is
 // in its description (target.c).
-static const double CROSSING_COST = 2;  // of a load that is turned in registers, against a plain one
-static const double WEAVING_COST = 3;   // of a vector that is woven of others and stored
-static const double STEP_COST = 1.5;    // of each vector that lanes a few elements apart are taken from
-static const double CALL_NS = 8.0, SCALAR_CALL_NS = 100.0;
-enum { MAX_ROUNDS = 400, STRIP_VECTORS = 16, SWEPT_VECTORS = 64 };
-enum { SHARED_INPUTS = 64, LINE_BYTES = 64, SWEPT_ROWS = 32, SHORT_REDUCTION = 256, COSTLY = 10 };
+static const double CROSSING_COST = 2;  // of a load turned in registers; a plain one: 1
+static const double WEAVING_COST = 3;   // of a vector woven of others and stored
+static const double STEP_COST = 1.5;    // of each vector that lanes some elements apart come from
+static const double CALL_NS = 8.0;            // loops that take less are no function of their own
+static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
+enum {
+  MAX_ROUNDS = 400,       // walks after which what is not decided becomes a guard at run time
+  STRIP_VECTORS = 16,     // chunks of vectors are multiples of so many,
+  SWEPT_VECTORS = 64,     // those of columns of so many
+  SWEPT_ROWS = 32,        // fewer rows are no sweep, and no chunk
+  SHARED_INPUTS = 64,     // bits of `shareable`
+  LINE_BYTES = 64,        // of a cache
+  SHORT_REDUCTION = 256,  // elements of a reduction that is soon done
+  COSTLY = 10,            // from which hlo_elementwise_cost() on an op is a function, as exp is
+};
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
@@ -350,7 +359,8 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   uint32_t woven = weaving_digit(kernel, pieces);
   for (uint32_t i = space->digit_count; i-- > 0;) {
     if (space->extents[i] < 2) continue;
-    try_layout(kernel, pieces, (layout_t){i, crossing_digit(pieces, i, edge), none}, &best, &best_cost);
+    try_layout(kernel, pieces, (layout_t){i, crossing_digit(pieces, i, edge), none}, &best,
+               &best_cost);
     if (woven == none || i == woven || space->extents[i] < kernel->lanes) continue;
     try_layout(kernel, pieces, (layout_t){i, none, woven}, &best, &best_cost);
   }
@@ -407,7 +417,8 @@ static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_type_t* type = tiling->fusion->outputs[i]->type;
     bool is_side = i >= tiling->fusion->output_count - tiling->fusion->side_count;
-    uint64_t digits = is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
+    uint64_t digits =
+        is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
     double bytes = extent_product(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
     work->accessed_bytes += bytes;
     work->distinct_bytes += bytes;
@@ -610,8 +621,8 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
 static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                                pieces_t* pieces) {
   const hlo_tiled_space_t* space = &tiling->spaces[0];
-  if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 || space->digit_count < 2 ||
-      space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
+  if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 ||
+      space->digit_count < 2 || space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
     return hlo_ok();
   }
   hlo_tiling_t* whole = hlo_arena_alloc_zeroed(scratch, sizeof *whole);
@@ -741,7 +752,8 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
   const hlo_tiling_t* first = pieces->tilings[0];
   kernel->is_sweep = is_column_reduction(kernel, first);
-  kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && !kernel->is_woven && has_large_output(kernel) &&
+  kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && !kernel->is_woven &&
+                        has_large_output(kernel) &&
                         (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
   HLO_TRY(check_pieces(kernel, pieces, scratch));
   choose_chunks(kernel);
@@ -883,14 +895,15 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->tile && !kernel->split_space &&
-         !kernel->is_sweep && kernel->chunk_count <= 1;
+  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->tile &&
+         !kernel->split_space && !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 
 uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
   bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
                 !kernel->is_transposed && !kernel->is_streamed;
-  return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes : 0;
+  return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes
+                                                                                 : 0;
 }
 
 bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {

@@ -53,7 +53,9 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     prefetch(e, &address, dtype);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
-  if (e->kernel->is_small && e->lane_digit == 0) return hlo_emit_small_load(e, tiled, load_flags(e));
+  if (e->kernel->is_small && e->lane_digit == 0) {
+    return hlo_emit_small_load(e, tiled, load_flags(e));
+  }
   hlo_vir_value_t* strided = hlo_emit_strided_load(e, tiled, load_flags(e));
   if (strided) return strided;
   const hlo_type_t* type = tiled->value->type;

@@ -38,15 +38,15 @@ struct hlo_kernel {
   bool is_woven;              // all values of woven_digit, the innermost, are computed side by side
   uint32_t woven_digit;       // none of the loops
   bool is_streamed;           // an output is larger than all caches: it is stored past them
-  bool is_sweep;              // sums of columns: rows in blocks, accumulators in the outputs' memory, or in
-                              // scratch memory where each chunk has rows of its own (split_space)
+  bool is_sweep;              // sums of columns: rows in blocks, accumulators in outputs' memory
+                              // (with split_space chunks have rows of their own: in scratch memory)
   uint64_t chunk_count;
   int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
   bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]
   uint64_t parts_per_outer;   // chunks per value of loops[0] then
-  uint32_t split_space;       // not 0: the output is one element or columns, chunks are parts of this reduction
+  uint32_t split_space;       // not 0: chunks are parts of this reduction to one element or columns
   uint32_t split_digit;       // number in that space of the digit that is cut
-  uint32_t partial_count;     // accumulators that a chunk leaves behind for each element, 8 bytes each
+  uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
   double cost_ns;
   uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
   const struct hlo_tile_kernel* tile;  // run by the Tile IR's interpreter instead; NULL: not

@@ -48,7 +48,9 @@ const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling
 void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level) {
   const hlo_tiling_t* tiling = e->tiling;
   for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
-    if (tiling->output_owners[i] || row_level(e->kernel, tiling->output_offsets[i]) != level) continue;
+    if (tiling->output_owners[i] || row_level(e->kernel, tiling->output_offsets[i]) != level) {
+      continue;
+    }
     hlo_emit_store(e, i, hlo_emit_wide(e, tiling->outputs[i], 1));
   }
 }

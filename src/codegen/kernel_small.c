@@ -80,7 +80,9 @@ bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes) {
     if (!fits_instance(tiling->instances[i], count, lanes)) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    if (hlo_tiled_lane_access(tiling->output_offsets[i], LANE_DIGIT) != HLO_LANE_PLAIN) return false;
+    if (hlo_tiled_lane_access(tiling->output_offsets[i], LANE_DIGIT) != HLO_LANE_PLAIN) {
+      return false;
+    }
   }
   return true;
 }
@@ -135,7 +137,8 @@ hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
   hlo_vir_value_t* value = hlo_elementwise_load(b, dtype, e->lanes, &address);
   hlo_vir_value_t* places = lane_places(e, tiled->offset, count, span.low, value->type);
   if (!places) return value;
-  return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, places});
+  return hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2,
+                      (hlo_vir_value_t*[]){value, places});
 }
 
 // ---- arrays in registers ------------------------------------------------------------------------

@@ -76,7 +76,8 @@ static bool join(hlo_planner_t* planner, uint32_t x, uint32_t y) {
   if (a->kind == HLO_PLACE_REGISTER || b->kind == HLO_PLACE_REGISTER) {
     size_t bytes = hlo_dtype_size_bytes(a->dtype);
     if (a->kind != b->kind || a->dtype != b->dtype ||
-        (a->size_bytes > bytes) != (b->size_bytes > bytes) || hlo_planner_buffers_conflict(planner, x, y)) {
+        (a->size_bytes > bytes) != (b->size_bytes > bytes) ||
+        hlo_planner_buffers_conflict(planner, x, y)) {
       return false;
     }
     append_buffer(planner, x, y);

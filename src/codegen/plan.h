@@ -66,8 +66,8 @@ typedef struct hlo_plan {
   uint32_t argument_count, result_count, constant_count;
   hlo_place_t* places;      // by index of the value
   hlo_place_t* scratch;     // by index of the fusion: its kernel's scratch memory
-  const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase runs,
-                                // because what it reads never changes inside; NULL: none
+  const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase
+                                // runs, as what it reads never changes inside; NULL: none
   bool* is_prepared_for;    // by index of the node: loops that `prepared` names
   hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
                             // its region

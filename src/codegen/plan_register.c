@@ -150,7 +150,8 @@ static bool agree_on_loops(hlo_planner_t* planner) {
 }
 
 hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) {
-  planner->in_register = hlo_arena_array(planner->arena, planner->module->value_count, sizeof(bool));
+  planner->in_register =
+      hlo_arena_array(planner->arena, planner->module->value_count, sizeof(bool));
   HLO_TRY(hlo_arena_status(planner->arena));
   find_candidates(planner);
   HLO_TRY(scan_uses(planner));

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffer plans: whole plans as text, each proved by hlo_plan_check(); and that the proof finds
 // faults.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
 #include <string.h>
 
 #include "codegen/plan.h"
 #include "codegen/schedule_plain.h"
-#include "ir/infer.h"
-#include "ir/parse.h"
+#include "ir/test_util.h"
 
 typedef struct fixture {
   hlo_module_t* module;
@@ -21,20 +13,8 @@ typedef struct fixture {
   hlo_plan_t* plan;
 } fixture_t;
 
-static void check(hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return;
-  print_error("%s\n", hlo_status_message(status));
-  hlo_status_release(status);
-  fail();
-}
-
 static void make(const char* text, fixture_t* f) {
-  hlo_diag_t diag;
-  *f = (fixture_t){0};
-  hlo_diag_init(&diag, "test", text, strlen(text));
-  check(hlo_parse_module(text, strlen(text), "test", &diag, &f->module));
-  check(hlo_module_verify(f->module, &diag));
-  hlo_diag_deinit(&diag);
+  *f = (fixture_t){.module = parse(text)};
   hlo_arena_init(&f->arena, 0);
   hlo_schedule_t* schedule = NULL;
   const hlo_func_t* func = hlo_module_entry(f->module);

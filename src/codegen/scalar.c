@@ -7,7 +7,8 @@
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
 bool hlo_scalar_is_index(hlo_dtype_t dtype) {
-  return dtype == HLO_DTYPE_PRED || (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits >= 8);
+  return dtype == HLO_DTYPE_PRED ||
+         (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits >= 8);
 }
 
 static hlo_vir_value_t* constant(hlo_vir_builder_t* b, int64_t value) {

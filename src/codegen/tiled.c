@@ -29,8 +29,8 @@ static const hlo_expr_t* number(hlo_tiling_t* t, int64_t value) {
 
 // ---- loop digits
 
-static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space, uint32_t space_number,
-                                     const int64_t (*ranges)[2]) {
+static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space,
+                                     uint32_t space_number, const int64_t (*ranges)[2]) {
   const hlo_expr_t* linear = number(t, 0);
   if (t->digit_count + space->digit_count > HLO_TILED_MAX_DIGITS) {
     refuse(t, "too many loops");
@@ -40,8 +40,8 @@ static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space, 
   int64_t stride = space->element_count;
   for (uint32_t i = 0; i < space->digit_count; ++i) {
     hlo_tiled_digit_t* digit = &t->digits[t->digit_count];
-    *digit = (hlo_tiled_digit_t){ranges ? ranges[i][0] : 0, ranges ? ranges[i][1] : space->extents[i],
-                                 space_number};
+    *digit = (hlo_tiled_digit_t){ranges ? ranges[i][0] : 0,
+                                 ranges ? ranges[i][1] : space->extents[i], space_number};
     stride = space->extents[i] ? stride / space->extents[i] : 0;
     const hlo_expr_t* one = hlo_expr_digit(&t->exprs, t->digit_count++, digit->low, digit->end);
     linear = hlo_expr_add(&t->exprs, linear, hlo_expr_mul(&t->exprs, one, stride));
@@ -63,8 +63,10 @@ static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t dept
   }
   hlo_tiled_space_t* space = &t->spaces[i];
   if (i == t->space_count) {
-    *space = (hlo_tiled_space_t){
-        .element_count = element_count, .depth = depth, .digit_count = 1, .extents = {element_count}};
+    *space = (hlo_tiled_space_t){.element_count = element_count,
+                                 .depth = depth,
+                                 .digit_count = 1,
+                                 .extents = {element_count}};
     ++t->space_count;
   }
   if (!space->linear) space->linear = make_digits(t, space, i, NULL);
@@ -295,11 +297,13 @@ static hlo_tiled_t* through_gather(hlo_tiling_t* t, const hlo_node_t* node, inde
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   const hlo_type_t* indices = hlo_node_operand_type(node, 1);
   const hlo_type_t* result = node->results[0].type;
-  uint32_t offset_count, collapsed_count, batching_count, start_batching_count, map_count, size_count;
+  uint32_t offset_count, collapsed_count, batching_count, start_batching_count, map_count,
+      size_count;
   const int64_t* offsets = hlo_node_attr_ints(node, HLO_ATTR_offset_dims, &offset_count);
   const int64_t* collapsed =
       hlo_node_attr_ints(node, HLO_ATTR_collapsed_slice_dims, &collapsed_count);
-  const int64_t* batching = hlo_node_attr_ints(node, HLO_ATTR_operand_batching_dims, &batching_count);
+  const int64_t* batching =
+      hlo_node_attr_ints(node, HLO_ATTR_operand_batching_dims, &batching_count);
   const int64_t* start_batching =
       hlo_node_attr_ints(node, HLO_ATTR_start_indices_batching_dims, &start_batching_count);
   const int64_t* map = hlo_node_attr_ints(node, HLO_ATTR_start_index_map, &map_count);
@@ -370,7 +374,8 @@ static hlo_tiled_t* through_pad(hlo_tiling_t* t, const hlo_node_t* node, index_t
   hlo_tiled_t* tiled = get(t, hlo_node_operand(node, 0), inner, depth);
   for (uint32_t i = 0; i < from->rank; ++i) {
     if (inner[i]->low >= 0 && inner[i]->high < from->dims[i]) continue;
-    tiled = guard(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i], tiled, outside);
+    tiled =
+        guard(t, &node->results[0], index, from->rank, inner[i], 0, from->dims[i], tiled, outside);
   }
   return tiled;
 }
@@ -392,8 +397,8 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
     hlo_tiled_t* part = get(t, hlo_node_operand(node, i), inner, depth);
     if (!part) return NULL;
     tiled = !tiled ? part
-                   : guard(t, &node->results[0], index, type->rank, place, start, start + size, part,
-                           tiled);
+                   : guard(t, &node->results[0], index, type->rank, place, start, start + size,
+                           part, tiled);
     if (!tiled) return NULL;
   }
   return tiled ? tiled : refuse(t, "it is read outside");
@@ -432,7 +437,9 @@ static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, ind
   if (!y) return NULL;
   if (node->op == HLO_OP_add) return checked_position(hlo_expr_add(&t->exprs, x, y), dtype);
   if (node->op == HLO_OP_multiply) {
-    if (hlo_expr_is_const(x)) return checked_position(hlo_expr_mul(&t->exprs, y, x->constant), dtype);
+    if (hlo_expr_is_const(x)) {
+      return checked_position(hlo_expr_mul(&t->exprs, y, x->constant), dtype);
+    }
     if (!hlo_expr_is_const(y)) return NULL;
     return checked_position(hlo_expr_mul(&t->exprs, x, y->constant), dtype);
   }
@@ -460,8 +467,8 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, index_t
 
 // A reduce instance over `space` of the operands at `inner`; what is read outside of them is the
 // initial value.
-static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, index_t index, uint32_t space,
-                              index_t inner, uint32_t depth) {
+static hlo_tiled_t* reduce_at(hlo_tiling_t* t, const hlo_node_t* node, index_t index,
+                              uint32_t space, index_t inner, uint32_t depth) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   uint32_t half = node->operand_count / 2;
   hlo_tiled_t* tiled = make(t, &(hlo_tiled_t){.kind = HLO_TILED_REDUCE,
@@ -630,8 +637,8 @@ static hlo_tiled_t* under_window(hlo_tiling_t* t, const hlo_node_t* node, index_
         hlo_expr_mul(e, index[out], window_attr(node, HLO_ATTR_window_strides, i, 1));
     const hlo_expr_t* step =
         hlo_expr_mul(e, window[i], window_attr(node, HLO_ATTR_rhs_dilation, i, 1));
-    const hlo_expr_t* place = hlo_expr_add(e, hlo_expr_add(e, start, step),
-                                           number(t, -window_attr(node, HLO_ATTR_padding, 2 * i, 0)));
+    const hlo_expr_t* place = hlo_expr_add(
+        e, hlo_expr_add(e, start, step), number(t, -window_attr(node, HLO_ATTR_padding, 2 * i, 0)));
     gaps[i] = hlo_expr_mod(e, place, dilation);
     places[i] = inner[window_attr(node, HLO_ATTR_input_spatial_dimensions, i, 0)] =
         hlo_expr_div(e, place, dilation);
@@ -1007,7 +1014,9 @@ static bool supports_reduce_window(const hlo_node_t* node) {
   int64_t elements = 1;
   for (uint32_t i = 0; i < count; ++i) {
     elements *= window[i];
-    if (elements > MAX_WINDOW || window_attr(node, HLO_ATTR_base_dilations, i, 1) != 1) return false;
+    if (elements > MAX_WINDOW || window_attr(node, HLO_ATTR_base_dilations, i, 1) != 1) {
+      return false;
+    }
   }
   return node->result_count == 1 && supports_reduce(node);
 }

@@ -69,7 +69,7 @@ typedef struct hlo_tiling {
   hlo_arena_t* arena;
   const hlo_fusion_t* fusion;
   const hlo_node_t* dot;  // a member that something else computes; NULL: none
-  bool expands_products;  // convolutions are sums too, for those that only want to see what is computed
+  bool expands_products;  // convolutions are sums too, to see what they compute
   hlo_expr_space_t exprs;
   uint32_t space_count, digit_count, instance_count;
   hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
@@ -78,8 +78,8 @@ typedef struct hlo_tiling {
   hlo_tiled_t* table[256];
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
-  const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops compute it
-                                      // element by element; NULL: loops over the output do
+  const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
+                                      // its elements; NULL: loops over the output do
   bool is_small;        // one vector holds the output, whose digits stay whole
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;

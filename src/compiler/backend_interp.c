@@ -160,12 +160,13 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
     return status;
   }
   data->entry = hlo_backend_entry(module, config);
-  data->base = (hlo_program_t){.backend = backend,
-                               .entry = interp_entry,
-                               .data = data,
-                               .destroy = interp_destroy,
-                               .saved_bytes = sizeof(saved_t),
-                               .is_cheap = hlo_func_is_cheap(data->entry, false, hlo_backend_process_count(config))};
+  data->base = (hlo_program_t){
+      .backend = backend,
+      .entry = interp_entry,
+      .data = data,
+      .destroy = interp_destroy,
+      .saved_bytes = sizeof(saved_t),
+      .is_cheap = hlo_func_is_cheap(data->entry, false, hlo_backend_process_count(config))};
   *out_program = &data->base;
   return hlo_ok();
 }

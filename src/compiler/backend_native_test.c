@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/test_util.h"
 #include "compiler/backend_interp.h"
 #include "compiler/execute.h"
 #include "frontend/frontend.h"
@@ -27,13 +28,6 @@ typedef struct fixture {
   hlo_module_t* module;
   hlo_program_t* program;
 } fixture_t;
-
-static void check(hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return;
-  print_error("%s\n", hlo_status_message(status));
-  hlo_status_release(status);
-  fail();
-}
 
 static void read_module(const char* text, fixture_t* f) {
   *f = (fixture_t){0};

@@ -16,6 +16,7 @@
 #include "base/fuzz.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/test_util.h"
 #include "compiler/compiler.h"
 #include "compiler/execute.h"
 
@@ -42,13 +43,6 @@ static const char kProgram[] =
     "  }) {dimension = 0 : i64} : (tensor<600xf32>) -> tensor<600xf32>\n"
     "  return %o, %n, %i : tensor<600xf32>, tensor<9000xi32>, tensor<i32>\n"
     "}\n";
-
-static void check(hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return;
-  print_error("%s\n", hlo_status_message(status));
-  hlo_status_release(status);
-  fail();
-}
 
 typedef struct fixture {
   hlo_config_t options;

@@ -27,7 +27,8 @@ typedef struct hlo_interp_options {
   const atomic_uint* cancelled;    // polled at loop back-edges and calls; NULL: never
   uint64_t rng_seed;
   const char* probe_directory;     // interpreter.probe also writes files here; NULL: none
-  void (*print)(void* context, const char* text, size_t length);  // NULL: interpreter.print is silent
+  // interpreter.print; NULL: silent
+  void (*print)(void* context, const char* text, size_t length);
   void* print_context;
   hlo_interp_custom_call_t custom_call;  // NULL: none
   void* custom_call_context;

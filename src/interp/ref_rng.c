@@ -84,7 +84,8 @@ static int64_t least(int64_t a, int64_t b) {
 // Both words of `count` counters from number `first` on.
 static void store_pairs(const filler_t* filler, int64_t first, int64_t count,
                         const uint32_t words[2][HLO_RANDOM_BLOCK]) {
-  if (filler->inner == 1 && is_even(filler->size)) {  // neighbours in memory, whole elements of 8 bytes
+  // Neighbours in memory, whole elements of 8 bytes.
+  if (filler->inner == 1 && is_even(filler->size)) {
     uint32_t both[2 * HLO_RANDOM_BLOCK];
     for (int i = 0; i < HLO_RANDOM_BLOCK; ++i) {
       both[2 * i] = words[0][i];

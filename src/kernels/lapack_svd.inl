@@ -156,7 +156,8 @@ static void NAME(svd_right)(const NAME(svd_t)* svd, bool is_turned, T* out) {
 static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t u_columns, void* u,
                            int64_t vt_rows, void* vt, const hlo_lapack_work_t* work) {
   hlo_lapack_pieces_t pieces = hlo_lapack_pieces(work);
-  const bool is_turned = m < n, has_vectors = u != NULL;  // a wide matrix is the adjoint of a tall one
+  const bool has_vectors = u != NULL;
+  const bool is_turned = m < n;  // a wide matrix is the adjoint of a tall one
   NAME(svd_t) svd = {.m = is_turned ? n : m, .n = is_turned ? m : n};
   const int64_t tall = svd.m, order = svd.n, left_columns = is_turned ? vt_rows : u_columns;
   svd.q_columns = left_columns > order ? left_columns : order;

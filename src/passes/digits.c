@@ -99,7 +99,8 @@ hlo_value_t* hlo_digits_join(const hlo_digits_t* d, hlo_value_t* value) {
   if (!value) return NULL;
   hlo_module_t* module = d->place->parent->module;
   uint32_t rank = d->type->rank;
-  int64_t extents[HLO_DIGITS_RANK_MAX] = {0}, zeros[HLO_DIGITS_RANK_MAX] = {0}, ones[HLO_DIGITS_RANK_MAX];
+  int64_t extents[HLO_DIGITS_RANK_MAX] = {0}, zeros[HLO_DIGITS_RANK_MAX] = {0},
+          ones[HLO_DIGITS_RANK_MAX];
   bool is_cut = false;
   for (uint32_t i = 0; i < rank; ++i) {
     extents[i] = d->quotients[i] * d->strides[i];

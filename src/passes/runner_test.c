@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the pass runner: lists, callbacks, checks, and memory that runs out at every place.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
 #include <string.h>
 
-#include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/test_util.h"
 #include "passes/pipeline.h"
 #include "passes/runner.h"
 
@@ -39,18 +32,8 @@ static const char program[] =
 
 static const char all_passes[] = "drop_shardy,lower_composite,inline,fold,canonicalize,cse,dce";
 
-static hlo_module_t* parse(void) {
-  hlo_diag_t diag;
-  hlo_diag_init(&diag, "test", program, strlen(program));
-  hlo_module_t* module = NULL;
-  hlo_status_t status = hlo_parse_module(program, strlen(program), "test", &diag, &module);
-  if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
-  hlo_diag_deinit(&diag);
-  return module;
-}
-
 static void expect_error(const char* list, hlo_status_code_t code, const char* part) {
-  hlo_module_t* module = parse();
+  hlo_module_t* module = parse(program);
   hlo_status_t status = hlo_passes_run(module, list, NULL);
   assert_int_equal(hlo_status_code(status), code);
   if (!strstr(hlo_status_message(status), part)) fail_msg("%s", hlo_status_message(status));
@@ -94,7 +77,7 @@ static void note(void* context, const hlo_pass_stats_t* stats, const hlo_module_
 static void test_order_and_checks(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse();
+  hlo_module_t* module = parse(program);
   hlo_pass_options_t options = {.verify_each = true,
                                 .run_twice = true,
                                 .check_changed = true,
@@ -112,7 +95,7 @@ static void test_order_and_checks(void** state) {
 static void test_stop_after(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse();
+  hlo_module_t* module = parse(program);
   hlo_pass_options_t options = {.stop_after = 2, .after = note, .after_context = &trace};
   assert_true(hlo_status_is_ok(hlo_passes_run(module, "cse,fold,dce", &options)));
   assert_string_equal(trace.text, "cse fold! ");
@@ -122,7 +105,7 @@ static void test_stop_after(void** state) {
 static void test_fold_limit(void** state) {
   (void)state;
   trace_t trace = {0};
-  hlo_module_t* module = parse();
+  hlo_module_t* module = parse(program);
   hlo_pass_options_t options = {.fold_element_limit = 1, .after = note, .after_context = &trace};
   assert_true(hlo_status_is_ok(hlo_passes_run(module, "fold,dce", &options)));
   hlo_strbuf_t text = {0};
@@ -135,7 +118,7 @@ static void test_fold_limit(void** state) {
 
 static void test_default_pipeline(void** state) {
   (void)state;
-  hlo_module_t* module = parse();
+  hlo_module_t* module = parse(program);
   hlo_pipeline_options_t options = {.partition_count = 1, .verify_each = true};
   assert_true(hlo_status_is_ok(hlo_pipeline_default(module, &options)));
   assert_non_null(hlo_module_find_func(module, "f"));
@@ -150,7 +133,7 @@ static void test_memory_failures(void** state) {
   (void)state;
   bool failed = true;
   for (uint64_t n = 1; failed; ++n) {
-    hlo_module_t* module = parse();
+    hlo_module_t* module = parse(program);
     hlo_mem_fail_nth(n);
     hlo_status_t status = hlo_passes_run(module, all_passes, NULL);
     failed = hlo_mem_failed();

@@ -27,7 +27,11 @@ static bool read_body(single_t* s) {
     return false;
   }
   switch (s->op) {
-    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_and:
+    case HLO_OP_add:
+    case HLO_OP_multiply:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_and:
     case HLO_OP_or: case HLO_OP_xor:
       return true;
     default: return false;
@@ -36,7 +40,9 @@ static bool read_body(single_t* s) {
 
 static bool read_single(hlo_node_t* node, single_t* s) {
   *s = (single_t){.node = node};
-  if (node->op != HLO_OP_reduce || node->operand_count != 2 || node->result_count != 1) return false;
+  if (node->op != HLO_OP_reduce || node->operand_count != 2 || node->result_count != 1) {
+    return false;
+  }
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   return hlo_type_is_plain(from) && hlo_type_is_plain(to) && hlo_type_is_static(from) &&
          from->dtype == to->dtype && hlo_node_operand_type(node, 1)->dtype == to->dtype &&

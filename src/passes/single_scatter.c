@@ -53,7 +53,9 @@ static bool read_sizes(window_t* w) {
   hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   const int64_t* inserted =
       hlo_node_attr_ints(w->node, HLO_ATTR_inserted_window_dims, &inserted_count);
-  if (window_count != w->update->type->rank || window_count + inserted_count != w->rank) return false;
+  if (window_count != w->update->type->rank || window_count + inserted_count != w->rank) {
+    return false;
+  }
   uint32_t from = 0;
   for (uint32_t d = 0; d < w->rank; ++d) {
     bool is_inserted = contains(inserted, inserted_count, d);
@@ -67,7 +69,9 @@ static bool read_sizes(window_t* w) {
 
 // What both forms ask of a scatter.
 static bool read_scatter(const hlo_node_t* node, window_t* w) {
-  if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) return false;
+  if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) {
+    return false;
+  }
   *w = (window_t){.node = node,
                   .operand = hlo_node_operand(node, 0),
                   .indices = hlo_node_operand(node, 1),
@@ -114,7 +118,9 @@ static bool read_places(const window_t* w, line_t* line) {
     } else {
       line->places[d] = line->positions[position++];
     }
-    if (line->places[d] >= w->rank || update->dims[d] != operand->dims[line->places[d]]) return false;
+    if (line->places[d] >= w->rank || update->dims[d] != operand->dims[line->places[d]]) {
+      return false;
+    }
   }
   return true;
 }
@@ -250,8 +256,8 @@ static hlo_value_t* spread(const window_t* w, hlo_value_t* value, const int64_t*
   const uint32_t rank = value->type->rank;
   const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, rank, dims)};
   return make(w, HLO_OP_broadcast_in_dim,
-              hlo_type_tensor(module, value->type->dtype, w->rank, w->operand->type->dims), 1, &value,
-              1, &attr);
+              hlo_type_tensor(module, value->type->dtype, w->rank, w->operand->type->dims), 1,
+              &value, 1, &attr);
 }
 
 // Every element is chosen; an index outside of its line is no element's. NULL when memory is out.
@@ -261,12 +267,14 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   const hlo_dtype_t dtype = w->indices->type->dtype;
   int64_t dims[MAX_RANK];
   for (uint32_t d = 0; d < line->index_rank; ++d) dims[d] = operand->dims[line->positions[d]];
-  hlo_value_t* index = make(w, HLO_OP_reshape, hlo_type_tensor(module, dtype, line->index_rank, dims),
-                            1, (hlo_value_t*[]){w->indices}, 0, NULL);
+  hlo_value_t* index =
+      make(w, HLO_OP_reshape, hlo_type_tensor(module, dtype, line->index_rank, dims), 1,
+           (hlo_value_t*[]){w->indices}, 0, NULL);
   index = index ? spread(w, index, line->positions) : NULL;
-  const hlo_named_attr_t along = {HLO_ATTR_iota_dimension, hlo_attr_int(module, HLO_DTYPE_S64, w->map[0])};
-  hlo_value_t* number = make(w, HLO_OP_iota, hlo_type_tensor(module, dtype, w->rank, operand->dims), 0,
-                             NULL, 1, &along);
+  const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
+                                  hlo_attr_int(module, HLO_DTYPE_S64, w->map[0])};
+  hlo_value_t* number = make(w, HLO_OP_iota, hlo_type_tensor(module, dtype, w->rank, operand->dims),
+                             0, NULL, 1, &along);
   hlo_value_t* update = spread(w, w->update, line->places);
   if (update && w->combine != HLO_OP_COUNT) {
     update = make(w, w->combine, operand, 2, (hlo_value_t*[]){w->operand, update}, 0, NULL);

@@ -17,8 +17,9 @@ static hlo_status_t map_arg(hlo_splicer_t* splicer, const hlo_value_t* arg, hlo_
   return hlo_ok();
 }
 
-hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body, hlo_value_t* const* values,
-                        hlo_node_t* place, hlo_visit_t visit, void* context) {
+hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
+                        hlo_value_t* const* values, hlo_node_t* place, hlo_visit_t visit,
+                        void* context) {
   hlo_module_t* module = place->parent->module;
   hlo_region_t* staging = hlo_region_create(module, place->parent->func, NULL);
   if (!staging) return hlo_module_status(module);

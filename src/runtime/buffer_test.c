@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/test_util.h"
 #include "base/threads.h"
 #include "runtime/buffer.h"
 #include "runtime/storage.h"
@@ -30,10 +31,6 @@ static int teardown(void** state) {
 
 static hlo_memory_t* device_memory(uint32_t device) {
   return &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE];
-}
-
-static void check(hlo_status_t status) {
-  assert_string_equal(hlo_status_message(status), "");
 }
 
 static void expect_code(hlo_status_t status, hlo_status_code_t code) {

@@ -10,13 +10,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/test_util.h"
 #include "runtime/executable.h"
 
 enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
-
-static void check(hlo_status_t status) {
-  assert_string_equal(hlo_status_message(status), "");
-}
 
 // ---- programs ----------------------------------------------------------------------------------
 

@@ -8,14 +8,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/test_util.h"
 #include "runtime/executable.h"
 
 enum { DEVICES = 8, COUNT = 4 };
 static hlo_client_t* g_client;
-
-static void check(hlo_status_t status) {
-  assert_string_equal(hlo_status_message(status), "");
-}
 
 static void expect(hlo_status_t status, hlo_status_code_t code, const char* words) {
   assert_int_equal(hlo_status_code(status), code);

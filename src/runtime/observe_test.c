@@ -13,16 +13,13 @@
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/os.h"
+#include "base/test_util.h"
 #include "runtime/executable.h"
 
 enum { COUNT = 4 };
 
 static char g_directory[64];
 static int g_warning_count;
-
-static void check(hlo_status_t status) {
-  assert_string_equal(hlo_status_message(status), "");
-}
 
 static int setup(void** state) {
   (void)state;
@@ -63,7 +60,7 @@ static hlo_executable_t* compile(const hlo_observer_t* observer, int addend) {
   hlo_compile_config_t config;
   hlo_compile_config_init(&config);
   config.observer = observer;
-  config.backend = "interp";  // the faults of reading and writing are counted here, not those of memory
+  config.backend = "interp";  // faults of reading and writing are counted here, not of memory
   hlo_executable_t* executable = NULL;
   check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
   return executable;

@@ -225,8 +225,8 @@ const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64
                                              .digits = (uint64_t)1 << number});
 }
 
-const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low, int64_t high,
-                                 uint64_t digits) {
+const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
+                                 int64_t high, uint64_t digits) {
   return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_VALUE,
                                              .number = number,
                                              .low = low,

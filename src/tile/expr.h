@@ -61,10 +61,11 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena);
 
 const hlo_expr_t* hlo_expr_const(hlo_expr_space_t* space, int64_t value);
 /// A digit with low <= digit < end.
-const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64_t low, int64_t end);
+const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64_t low,
+                                 int64_t end);
 /// A run-time value within inclusive bounds that depends on some digits.
-const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low, int64_t high,
-                                 uint64_t digits);
+const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
+                                 int64_t high, uint64_t digits);
 const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b);
 const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor);
 /// divisor > 0; rounds down, the remainder is not negative.

@@ -61,7 +61,7 @@ void hlo_jit_gdb_unregister(hlo_jit_gdb_entry_t* entry);
 struct hlo_jit_pool {
   atomic_uint reference_count;
   bool has_slabs;      // false: every program gets pages of its own
-  int64_t process_id;  // where it was made: slabs are shared memory, which a forked child leaves alone
+  int64_t process_id;  // where it was made; a forked child leaves slabs, shared memory, alone
   bool gdb;
   hlo_os_stream_t* perf_map;  // NULL: none
   hlo_mutex_t mutex;

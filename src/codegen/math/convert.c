@@ -150,7 +150,8 @@ static value_t* half_of(builder_t* b, value_t* x) {
   float value;
   memcpy(&value, &bits, sizeof value);
   uint16_t half = hlo_f32_to_f16(value);
-  return hlo_f16_to_f32(half) == value ? hlo_vir_const_bits(b, with_elem(x, HLO_VIR_I16), half) : NULL;
+  return hlo_f16_to_f32(half) == value ? hlo_vir_const_bits(b, with_elem(x, HLO_VIR_I16), half)
+                                       : NULL;
 }
 
 // An op on f16 that rounds once gives what the same op in f32 gives when it is rounded to f16,

@@ -301,8 +301,8 @@ static hlo_vir_value_t* fold_rotation(hlo_vir_builder_t* b, const hlo_vir_value_
   if (left->op != HLO_VIR_shli || right->op != HLO_VIR_lshri) return NULL;
   hlo_vir_value_t* x = left->operands[0];
   int64_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)draft->type.elem);
-  bool is_rotation =
-      x == right->operands[0] && x->op != HLO_VIR_var && left->imm && left->imm + right->imm == bits;
+  bool is_rotation = x == right->operands[0] && x->op != HLO_VIR_var && left->imm &&
+                     left->imm + right->imm == bits;
   return is_rotation ? hlo_vir_unary_imm(b, HLO_VIR_rotli, x, left->imm) : NULL;
 }
 
@@ -337,7 +337,9 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
   hlo_vir_value_t* folded = NULL;
   switch (draft->op) {
     case HLO_VIR_select: return fold_select(draft);
-    case HLO_VIR_shl: case HLO_VIR_lshr: case HLO_VIR_ashr: folded = fold_lane_shift(b, draft); break;
+    case HLO_VIR_shl:
+    case HLO_VIR_lshr:
+    case HLO_VIR_ashr: folded = fold_lane_shift(b, draft); break;
     case HLO_VIR_or: case HLO_VIR_xor: folded = fold_rotation(b, draft); break;
     default: break;
   }

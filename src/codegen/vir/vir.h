@@ -82,10 +82,10 @@ enum {
   HLO_VIR_INVARIANT =
       1 << 5,               // the memory never changes while the function runs and may be read
                             // wherever the operands are known: load moves and merges like pure ops
-  HLO_VIR_STREAM = 1 << 6,  // store past the caches; the address is a multiple of the vector's bytes
+  HLO_VIR_STREAM = 1 << 6,  // store past the caches, to a multiple of the vector's bytes
   HLO_VIR_FIXED = 1 << 6,   // INVARIANT iload: the memory does not change behind a fence either
   HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
-  HLO_VIR_LOCAL = 1 << 7,          // call: of the module's function imm, no entry, on the same frame
+  HLO_VIR_LOCAL = 1 << 7,          // call: the module's function imm (no entry), on this frame
 };
 
 typedef struct hlo_vir_value hlo_vir_value_t;

@@ -42,7 +42,7 @@ typedef struct hlo_x86_life {
   uint32_t set_epoch;  // loads and compares: how many `set` went before
   uint32_t last_touch;  // vars: position of the last read or set so far
   uint32_t next_free;   // lives whose slot of this size is free again: the next of them
-  uint32_t readings;    // vars: the last value read from it since it was set; of that: the one before
+  uint32_t readings;    // vars: the last value read since it was set; values: the one before
   uint32_t overwritten;  // such values: half position from which the var is something else
   int32_t slot;         // byte offset from rsp or from frame->saved
   uint8_t place, reg;   // hlo_x86_place_t

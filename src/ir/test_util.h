@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of what works on modules: modules written as text.
+#ifndef HLO_IR_TEST_UTIL_H_
+#define HLO_IR_TEST_UTIL_H_
+
+#include <string.h>
+
+#include "base/test_util.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+
+/// The module that `text` is, verified. owner: the caller; text that is no module fails the test.
+static inline hlo_module_t* parse(const char* text) {
+  hlo_diag_t diag;
+  hlo_module_t* module = NULL;
+  hlo_diag_init(&diag, "test", text, strlen(text));
+  check(hlo_parse_module(text, strlen(text), "test", &diag, &module));
+  check(hlo_module_verify(module, &diag));
+  hlo_diag_deinit(&diag);
+  return module;
+}
+
+#endif  // HLO_IR_TEST_UTIL_H_
