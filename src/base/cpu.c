@@ -159,10 +159,6 @@ void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level) {
   cpu->level = level;
 }
 
-const char* hlo_cpu_feature_name(hlo_cpu_feature_t feature) {
-  return (unsigned)feature < HLO_CPU_FEATURE_COUNT ? kFeatures[feature].name : "unknown";
-}
-
 const char* hlo_cpu_level_name(hlo_cpu_level_t level) {
   return (unsigned)level < LEVEL_COUNT ? kLevelNames[level] : "unknown";
 }

@@ -47,7 +47,6 @@ static inline bool hlo_cpu_has(const hlo_cpu_t* cpu, hlo_cpu_feature_t feature) 
 }
 /// Forgets the features of later levels than this one, which becomes the CPU's.
 void hlo_cpu_limit(hlo_cpu_t* cpu, hlo_cpu_level_t level);
-const char* hlo_cpu_feature_name(hlo_cpu_feature_t feature);
 const char* hlo_cpu_level_name(hlo_cpu_level_t level);
 /// "x86_64 avx512: sse4.1 ... avx512bf16" for the platform version and cache keys.
 void hlo_cpu_describe(const hlo_cpu_t* cpu, hlo_strbuf_t* out);

@@ -40,11 +40,6 @@ hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t
   return hlo_ok();
 }
 
-bool hlo_shape_equal(const hlo_shape_t* a, const hlo_shape_t* b) {
-  return a->dtype == b->dtype && a->rank == b->rank &&
-         memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
-}
-
 void hlo_shape_print(const hlo_shape_t* shape, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "%s[", hlo_dtype_info(shape->dtype)->hlo_name);
   for (uint32_t i = 0; i < shape->rank; ++i) {

@@ -150,18 +150,6 @@ void hlo_wire_put_fixed64(hlo_strbuf_t* out, uint32_t number, uint64_t value) {
   hlo_strbuf_append(out, (const char*)&value, sizeof value);
 }
 
-void hlo_wire_put_float(hlo_strbuf_t* out, uint32_t number, float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  hlo_wire_put_fixed32(out, number, bits);
-}
-
-void hlo_wire_put_double(hlo_strbuf_t* out, uint32_t number, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  hlo_wire_put_fixed64(out, number, bits);
-}
-
 void hlo_wire_put_bytes(hlo_strbuf_t* out, uint32_t number, const void* data, size_t size) {
   put_tag(out, number, HLO_WIRE_TYPE_BYTES);
   hlo_wire_put_varint(out, size);

@@ -68,8 +68,6 @@ void hlo_wire_put_uint(hlo_strbuf_t* out, uint32_t number, uint64_t value);
 void hlo_wire_put_int(hlo_strbuf_t* out, uint32_t number, int64_t value);  // intN, enum, bool
 void hlo_wire_put_fixed32(hlo_strbuf_t* out, uint32_t number, uint32_t value);
 void hlo_wire_put_fixed64(hlo_strbuf_t* out, uint32_t number, uint64_t value);
-void hlo_wire_put_float(hlo_strbuf_t* out, uint32_t number, float value);
-void hlo_wire_put_double(hlo_strbuf_t* out, uint32_t number, double value);
 void hlo_wire_put_bytes(hlo_strbuf_t* out, uint32_t number, const void* data, size_t size);
 void hlo_wire_put_string(hlo_strbuf_t* out, uint32_t number, const char* text);
 /// A packed repeated varint field (nothing for count 0).

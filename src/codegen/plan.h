@@ -30,10 +30,6 @@ typedef struct hlo_place {
   uint64_t offset_bytes;
 } hlo_place_t;
 
-static inline bool hlo_place_equal(hlo_place_t a, hlo_place_t b) {
-  return a.kind == b.kind && a.index == b.index && a.offset_bytes == b.offset_bytes;
-}
-
 /// To be done unless both are the same address when running. A constant may be a splat to fill
 /// with.
 typedef struct hlo_copy {

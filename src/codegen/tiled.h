@@ -12,7 +12,6 @@
 enum {
   HLO_TILED_MAX_DIGITS = 40,
   HLO_TILED_MAX_INSTANCES = 1200,
-  HLO_TILED_MAX_CUTS = 64,  // points at which one digit's range is cut
 };
 
 typedef enum hlo_tiled_kind {

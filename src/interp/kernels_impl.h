@@ -51,7 +51,6 @@ hlo_kernel_id_t hlo_kernel_of_op(hlo_op_t op);
 hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype);
 /// Element type of the result of `id`; INVALID if there is none.
 hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype);
-uint32_t hlo_kernel_arity(hlo_kernel_id_t id);
 /// Runs `id` on `count` elements at in[] of type `dtype` (found by hlo_kernel_find()). `out` may be
 /// one of the inputs.
 void hlo_kernel_run(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,

@@ -87,10 +87,6 @@ hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype) {
   }
 }
 
-uint32_t hlo_kernel_arity(hlo_kernel_id_t id) {
-  return infos[id].arity;
-}
-
 // ---- running kernels --------------------------------------------------------------------------
 
 enum { ARITY_MAX = 3, BLOCK = 256 };

@@ -15,12 +15,11 @@ typedef struct hlo_value_map {
 /// Clones `node` with its regions into `region` of the same module; operands found in `map` are
 /// replaced, others kept. Returns the new node, its results entered in `map`.
 hlo_node_t* hlo_node_clone(hlo_region_t* region, const hlo_node_t* node, hlo_value_map_t* map);
-/// Structural equality and hash: names of values and locations do not count, symbols do.
+/// Structural equality and hashes: names of values and locations do not count, symbols do.
 bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b);
 uint64_t hlo_module_hash(const hlo_module_t* module);
 /// Two hashes of other seeds, for keys that outlive the process. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2]) HLO_MUST_USE;
-uint64_t hlo_node_hash(const hlo_node_t* node);
 
 /// Calls `visit` for every node of a region and its nested regions, in order; stops at the first
 /// failure. Nested nodes come after (post_order false) or before their parent.

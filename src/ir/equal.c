@@ -156,10 +156,6 @@ static uint64_t hash_region(uint64_t h, const hlo_region_t* region, numbering_t*
   return h;
 }
 
-uint64_t hlo_node_hash(const hlo_node_t* node) {
-  return hash_node(HLO_HASH_SEED, node, NULL);
-}
-
 static uint64_t hash_attrs(uint64_t h, uint32_t count, const hlo_attr_t* const* attrs) {
   for (uint32_t i = 0; attrs && i < count; ++i) {
     h = hlo_hash_word(h, attrs[i] ? attrs[i]->hash : 0);

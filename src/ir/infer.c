@@ -263,33 +263,3 @@ hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint3
   return hlo_ok();
 }
 
-// A stand-in for the node to come: inference sees operands, attributes and no results.
-hlo_node_t* hlo_build(hlo_module_t* module, hlo_region_t* region, const hlo_node_spec_t* spec,
-                      hlo_diag_t* diag) {
-  enum { CAPACITY = 64 };
-  hlo_node_spec_t full = *spec;
-  const hlo_type_t* types[CAPACITY];
-  if (!spec->result_types && hlo_op_info(spec->op)->infer != HLO_INFER_NONE) {
-    full.result_count = 0;
-    hlo_node_t* probe = hlo_node_create(module, &full);
-    uint32_t count = 0;
-    hlo_status_t status = hlo_infer_types(module, probe, CAPACITY, types, &count);
-    hlo_node_erase(probe);
-    if (!hlo_status_is_ok(status)) {
-      if (diag) {
-        hlo_strbuf_t place = {0};
-        hlo_loc_format(module, spec->loc, &place);
-        hlo_diag_error_at(diag, hlo_strbuf_text(&place), "%s: %s", hlo_op_info(spec->op)->name,
-                          hlo_status_message(status));
-        hlo_strbuf_deinit(&place);
-      }
-      hlo_status_release(status);
-      return module->poison;
-    }
-    full.result_count = count;
-    full.result_types = types;
-  }
-  hlo_node_t* node = hlo_node_create(module, &full);
-  if (region) hlo_region_append(region, node);
-  return node;
-}

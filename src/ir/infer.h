@@ -27,11 +27,6 @@ typedef struct hlo_infer {
 hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint32_t capacity,
                              const hlo_type_t** types, uint32_t* out_count) HLO_MUST_USE;
 
-/// Creates a node with inferred result types (spec->result_types NULL) and appends it to `region`
-/// (if not NULL). A failed inference reports to `diag` (may be NULL) and gives the poison node.
-hlo_node_t* hlo_build(hlo_module_t* module, hlo_region_t* region, const hlo_node_spec_t* spec,
-                      hlo_diag_t* diag);
-
 /// hlo_verify_<op>(): rules of ops whose row says EXPLICIT or NONE, beyond the generic ones (arity,
 /// attribute forms, region counts). (Declared for every op; only those are defined and called. For
 /// SAME and CUSTOM ops the results must be compatible with what inference gives.)

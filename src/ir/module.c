@@ -241,29 +241,6 @@ void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to) {
   }
 }
 
-static hlo_module_t* node_module(const hlo_node_t* node) {
-  if (node->parent) return node->parent->module;
-  if (node->region_count) return node->regions[0]->module;
-  if (node->result_count && node->results[0].region) return node->results[0].region->module;
-  return node->operand_count ? node->operands[0].value->region->module : NULL;
-}
-
-void hlo_node_set_operands(hlo_node_t* node, uint32_t count, hlo_value_t* const* operands) {
-  hlo_use_t* uses = node->operands;
-  if (count > node->operand_count) {
-    hlo_module_t* module = count ? operands[0]->region->module : node_module(node);
-    uses = hlo_arena_array(&module->arena, count, sizeof *uses);
-    if (!uses) return;
-  }
-  for (uint32_t i = 0; i < node->operand_count; ++i) use_unlink(&node->operands[i]);
-  node->operands = uses;
-  node->operand_count = count;
-  for (uint32_t i = 0; i < count; ++i) {
-    uses[i].user = node;
-    use_link(&uses[i], operands[i]);
-  }
-}
-
 // ---- Nodes
 
 static bool node_alloc_parts(hlo_module_t* module, hlo_node_t* node, const hlo_node_spec_t* spec) {
@@ -346,14 +323,6 @@ void hlo_node_insert_before(hlo_node_t* place, hlo_node_t* node) {
   *(place->prev ? &place->prev->next : &region->first) = node;
   place->prev = node;
   adopt(region, node);
-}
-
-void hlo_node_insert_after(hlo_node_t* place, hlo_node_t* node) {
-  if (place->next) {
-    hlo_node_insert_before(place->next, node);
-  } else {
-    hlo_region_append(place->parent, node);
-  }
 }
 
 void hlo_node_unlink(hlo_node_t* node) {

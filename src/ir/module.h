@@ -166,12 +166,11 @@ typedef struct hlo_node_spec {
   const hlo_type_t* const* result_types;
 } hlo_node_spec_t;
 
-/// Creates a node, unlinked; types must be given (see ir/infer.h for building with inference).
+/// Creates a node, unlinked; types must be given (hlo_infer_types() knows most).
 /// Never NULL: the poison node (no operands, no results) when memory is exhausted.
 hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec);
 void hlo_region_append(hlo_region_t* region, hlo_node_t* node);
 void hlo_node_insert_before(hlo_node_t* place, hlo_node_t* node);
-void hlo_node_insert_after(hlo_node_t* place, hlo_node_t* node);
 /// Unlinks from its region; operands stay used.
 void hlo_node_unlink(hlo_node_t* node);
 /// Unlinks and drops its operand uses (its regions' too). Results must be unused.
@@ -186,8 +185,6 @@ static inline const hlo_type_t* hlo_node_operand_type(const hlo_node_t* node, ui
   return node->operands[i].value->type;
 }
 void hlo_node_set_operand(hlo_node_t* node, uint32_t i, hlo_value_t* value);
-/// Replaces the whole operand list (used by passes that change arity).
-void hlo_node_set_operands(hlo_node_t* node, uint32_t count, hlo_value_t* const* operands);
 void hlo_value_replace_uses(hlo_value_t* from, hlo_value_t* to);
 static inline bool hlo_value_is_unused(const hlo_value_t* value) { return value->uses == NULL; }
 

@@ -32,13 +32,7 @@ typedef struct hlo_gemm {
 /// sizes.
 size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k);
 
-/// The types with kernels: F32, F64, U32, U64 (signed integers multiply alike).
-static inline int hlo_gemm_supports(hlo_dtype_t dtype) {
-  return dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_F64 || dtype == HLO_DTYPE_U32 ||
-         dtype == HLO_DTYPE_U64;
-}
-
-/// errors : none; the type must be one of the above
+/// errors : none; the type is F32, F64, U32 or U64 (signed integers multiply alike)
 /// owner  : all lent for the call; c overlaps nothing
 /// threads: safe with a scratch block each
 /// source : blocking after Goto and van de Geijn, "Anatomy of high-performance matrix

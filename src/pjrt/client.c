@@ -21,8 +21,6 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   hlo_observer_start(config, &client->settings.observer);
   const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
                                         .thread_count = (uint32_t)config->num_threads,
-                                        .platform_name = config->platform_name,
-                                        .platform_version = client->settings.platform_version,
                                         .trace = client->settings.observer.trace,
                                         .kept_mib = config->memory_retain};
   HLO_TRY(hlo_client_create(&options, &client->client));

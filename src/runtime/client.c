@@ -2,7 +2,6 @@
 // Clients: N virtual devices with their memory spaces over one pool of worker threads.
 #include "runtime/client.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,8 +10,6 @@
 enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20, KEPT_SHARE = 4 };
 
 struct hlo_client {
-  char platform_name[64];
-  char platform_version[256];
   hlo_pool_t* pool;
   hlo_heap_t* heap;
   uint64_t memory_bytes;  // of the machine; 0: unknown
@@ -81,10 +78,6 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
     hlo_mem_free(client);
     return status;
   }
-  const char* name = options->platform_name ? options->platform_name : "cpu";
-  snprintf(client->platform_name, sizeof client->platform_name, "%s", name);
-  const char* version = options->platform_version ? options->platform_version : "hlocc";
-  snprintf(client->platform_version, sizeof client->platform_version, "%s", version);
   client->trace = options->trace;
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
@@ -104,10 +97,6 @@ void hlo_client_release(hlo_client_t* client) {
   hlo_mem_free(client);
 }
 
-const char* hlo_client_platform_name(const hlo_client_t* client) { return client->platform_name; }
-const char* hlo_client_platform_version(const hlo_client_t* client) {
-  return client->platform_version;
-}
 uint32_t hlo_client_device_count(const hlo_client_t* client) { return client->device_count; }
 
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index) {

@@ -46,13 +46,11 @@ struct hlo_device {
 };
 
 typedef struct hlo_client_options {
-  uint32_t device_count;          // 0: one
-  uint32_t thread_count;          // 0: the cores that the process may use
-  const char* platform_name;      // NULL: "cpu"
-  const char* platform_version;   // NULL: "hlocc"
-  hlo_trace_t* trace;             // lent, outlives the client; NULL: off
-  int64_t kept_mib;               // most freed device memory that is kept for reuse, in MiB; 0: a
-                                  // quarter of the machine's memory, negative: none
+  uint32_t device_count;  // 0: one
+  uint32_t thread_count;  // 0: the cores that the process may use
+  hlo_trace_t* trace;     // lent, outlives the client; NULL: off
+  int64_t kept_mib;       // most freed device memory that is kept for reuse, in MiB; 0: a quarter
+                          // of the machine's memory, negative: none
 } hlo_client_options_t;
 
 /// Starts the pool's threads. errors: INVALID_ARGUMENT (counts), RESOURCE_EXHAUSTED.
@@ -62,8 +60,6 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options,
 /// Waits for work still running, joins the threads, frees the client.
 void hlo_client_release(hlo_client_t* client);
 
-const char* hlo_client_platform_name(const hlo_client_t* client);
-const char* hlo_client_platform_version(const hlo_client_t* client);
 uint32_t hlo_client_device_count(const hlo_client_t* client);
 hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
 /// NULL when there is none of that id.
