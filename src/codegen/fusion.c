@@ -19,9 +19,18 @@
 #include "codegen/tiled.h"
 #include "ir/captures.h"
 
-enum { NONE = -1, MANY = -2, MAX_MEMBERS = 320, MAX_TRIAL_MEMBERS = 64, MAX_MEMORY = 40 };
-enum { MAX_AGAIN = 3, MAX_AGAIN_USES = 24 };  // fusions that compute a plain op each for itself
-enum { PRODUCT_OUTPUTS = 2, MAX_NODES = 4 * MAX_MEMBERS };  // of a fusion, with cheap ones
+enum { NONE = -1, MANY = -2 };  // groups
+
+// Limits keep compiling linear in the program; none decides what a result is.
+enum {
+  MAX_MEMBERS = 320,            // of a fusion,
+  MAX_NODES = 4 * MAX_MEMBERS,  // with what is computed wherever it is used
+  MAX_TRIAL_MEMBERS = 64,       // of one whose loops are made to see whether it can grow
+  MAX_MEMORY = 40,              // inputs, or outputs, of a fusion
+  PRODUCT_OUTPUTS = 2,          // of one that begins with a product
+  MAX_AGAIN = 3,                // fusions that compute a plain op each for itself,
+  MAX_AGAIN_USES = 24,          // and uses that are looked at to find them
+};
 
 /// A fusion being grown.
 typedef struct group {
@@ -160,7 +169,7 @@ static bool is_also_stored(const placing_t* place) {
 
 // What uses a node that is computed wherever it is used: those fusions use what it is made of.
 static void add_through(const fuser_t* f, users_t* users, const hlo_node_t* node, uint32_t depth) {
-  enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };
+  enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };  // beyond them the users count as unknown
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const placing_t* place = place_of(f, use->user);
@@ -562,7 +571,7 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
 // Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again
 // than read from memory.
 static uint8_t spread_of(const fuser_t* f, const hlo_node_t* node) {
-  enum { FEWER = 8, IN_A_ROW = 4 };
+  enum { FEWER = 8, IN_A_ROW = 4 };  // elements against the result's; ops that add up to a load
   if (node->op == HLO_OP_constant) return 1;
   if (node->op == HLO_OP_broadcast_in_dim) {
     int64_t count = hlo_type_element_count(hlo_node_operand_type(node, 0));
@@ -683,7 +692,7 @@ static void note_reader(const fuser_t* f, const siblings_t* s, int32_t group, ui
 // where it is used.
 static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_node_t* node,
                              uint32_t depth) {
-  enum { MAX_DEPTH = 6 };
+  enum { MAX_DEPTH = 6 };  // beyond it a reader may be anywhere
   uint32_t first = depth > MAX_DEPTH ? 0 : UINT32_MAX;
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
@@ -745,7 +754,7 @@ static bool may_wait(const fuser_t* f, const siblings_t* s) {
 }
 
 static bool may_merge(const fuser_t* f, const siblings_t* s) {
-  enum { MAX_STREAMS = 16 };
+  enum { MAX_STREAMS = 16 };  // arrays written side by side
   const group_t *a = &f->groups[s->early], *b = &f->groups[s->late];
   return a->element_count == b->element_count && !a->has_product && !b->has_product &&
          !a->has_update && !b->has_update &&

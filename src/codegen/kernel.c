@@ -676,7 +676,7 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 
 // Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
 static hlo_status_t choose_row_split(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };
+  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: that a chunk has at least
   bool is_plain = kernel->is_vector && !kernel->is_small && !kernel->is_woven &&
                   !kernel->is_transposed && kernel->segment_count == 1 && kernel->loop_count == 1;
   bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;

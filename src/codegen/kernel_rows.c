@@ -7,7 +7,11 @@
 
 #include "codegen/kernel_emit_impl.h"
 
-enum { MAX_ROW = 256, MAX_SUMS = 4, MAX_RESULTS = 8 };
+enum {
+  MAX_ROW = 256,    // elements: in longer rows what comes after the loop hardly counts
+  MAX_SUMS = 4,     // reductions in one loop whose partial results are on the stack at a time
+  MAX_RESULTS = 8,  // reductions of a row
+};
 
 // ---- where it can be done -----------------------------------------------------------------------
 

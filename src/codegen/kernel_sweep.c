@@ -4,7 +4,10 @@
 // until the end.
 #include "codegen/kernel_emit_impl.h"
 
-enum { SWEPT_ROWS = 8, PARTIAL_BYTES = 8 };
+enum {
+  SWEPT_ROWS = 8,     // added up in registers before an accumulator is read and written
+  PARTIAL_BYTES = 8,  // of an accumulator in scratch memory
+};
 
 typedef struct sweep {
   hlo_sibling_set_t set;

@@ -6,7 +6,10 @@
 #include "codegen/plan_impl.h"
 #include "interp/node_call.h"
 
-enum { ALIGNMENT = 64, FITTED_BLOCKS = 1024 };
+enum {
+  ALIGNMENT = 64,        // of blocks
+  FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
+};
 
 // ---- copies
 

@@ -12,7 +12,11 @@
 #include "interp/ref_dot.h"
 #include "passes/constants.h"
 
-enum { TABLE_SIZE = 256, MAX_RANK = 32, MAX_WINDOW = 64, MAX_POSITION_STEPS = 8 };
+enum {
+  MAX_RANK = 32,           // of values
+  MAX_WINDOW = 64,         // elements of a reduce_window that loops compute
+  MAX_POSITION_STEPS = 8,  // ops between an iota and what it numbers
+};
 
 typedef const hlo_expr_t* const* index_t;
 
@@ -145,7 +149,7 @@ static bool same_index(index_t a, index_t b, uint32_t rank) {
 static uint64_t hash_key(const hlo_value_t* value, index_t index, uint32_t rank) {
   uint64_t hash = hlo_hash_word(0, value->index);
   for (uint32_t i = 0; i < rank; ++i) hash = hlo_hash_word(hash, index[i]->number);
-  return hash % TABLE_SIZE;
+  return hash % HLO_TILED_TABLE_SIZE;
 }
 
 static hlo_tiled_t* make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count) {

@@ -12,6 +12,7 @@
 enum {
   HLO_TILED_MAX_DIGITS = 40,
   HLO_TILED_MAX_INSTANCES = 1200,
+  HLO_TILED_TABLE_SIZE = 256,
 };
 
 typedef enum hlo_tiled_kind {
@@ -74,7 +75,7 @@ typedef struct hlo_tiling {
   hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
   hlo_tiled_digit_t digits[HLO_TILED_MAX_DIGITS];
   hlo_tiled_t** instances;
-  hlo_tiled_t* table[256];
+  hlo_tiled_t* table[HLO_TILED_TABLE_SIZE];  // instances by hash
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
   const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
