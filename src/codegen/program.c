@@ -212,6 +212,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   hlo_vir_module_t* vir = NULL;
   HLO_TRY(hlo_vir_module_create(&vir));
   vir->has_half = options->target.has_half;
+  vir->has_scale = options->target.has_scale && options->executor != HLO_EXECUTOR_C;
   hlo_status_t status =
       hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
   if (hlo_status_is_ok(status)) {

@@ -15,6 +15,7 @@ typedef struct hlo_target {
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
   bool has_half;                    // arithmetic on f16; it has not run on a machine so far
+  bool has_scale;                   // of the vector IR
   bool has_fma;                     // in one instruction; else sums of products round twice
   bool has_encoder;                 // machine code can be made
   uint32_t unroll;                  // vectors at a time in elementwise loops, for tests; 0: as fit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exponential and its relatives: exp(x) = 2^n exp(r) with n = x / log(2) rounded and
-// |r| <= log(2) / 2, the power of two made by integer operations.
+// |r| <= log(2) / 2, the power of two applied in one instruction or made by integer operations.
 #include "codegen/math/coefficients.h"
 #include "codegen/math/functions.h"
 
@@ -31,7 +31,7 @@ static const exp_format_t* format_of(const value_t* x) {
 
 /// x = n log(2) + rest; `shifted` holds n + bias - 1 in its low bits.
 typedef struct reduced {
-  value_t *shifted, *rest;
+  value_t *shifted, *n, *rest;
 } reduced_t;
 
 // n log2_high differs from x by a number that needs no rounding.
@@ -41,7 +41,7 @@ static reduced_t reduce(builder_t* b, value_t* x) {
   value_t* shifted = vfma(b, x, vconst(b, x, 0x1.71547652b82fep+0), rounder);
   value_t* n = vsub(b, shifted, rounder);
   value_t* rest = vfnma(b, n, vconst(b, x, f->log2_high), x);
-  return (reduced_t){shifted, vfnma(b, n, vconst(b, x, f->log2_low), rest)};
+  return (reduced_t){shifted, n, vfnma(b, n, vconst(b, x, f->log2_low), rest)};
 }
 
 // 2^(n - 1) for a normal exponent.
@@ -59,11 +59,19 @@ static value_t* scaled_by_power(builder_t* b, value_t* factor, value_t* shifted)
   return vmul(b, factor, half_power(b, normal));
 }
 
-// 2 exp(rest) 2^(n - 1)
+// c(rest) 2^(n - 1), rounded once more where it is subnormal.
+static value_t* scaled_polynomial(builder_t* b, reduced_t r, const double* c, size_t count) {
+  if (!b->module->has_scale) {
+    return scaled_by_power(b, hlo_vmath_polynomial(b, r.rest, c, count), r.shifted);
+  }
+  double halves[MAX_TERMS];
+  for (size_t i = 0; i < count; ++i) halves[i] = c[i] / 2;
+  return hlo_vir_binary(b, HLO_VIR_scale, hlo_vmath_polynomial(b, r.rest, halves, count), r.n);
+}
+
 static value_t* exp_of_reduced(builder_t* b, reduced_t r) {
   const exp_format_t* f = format_of(r.rest);
-  value_t* factor = hlo_vmath_polynomial(b, r.rest, f->coefficients, f->count);
-  return scaled_by_power(b, factor, r.shifted);
+  return scaled_polynomial(b, r, f->coefficients, f->count);
 }
 
 value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
@@ -75,9 +83,10 @@ value_t* hlo_vmath_exponential(builder_t* b, value_t* x, value_t* y) {
 value_t* hlo_vmath_exp2_of_sum(builder_t* b, value_t* x, value_t* low) {
   value_t* rounder = vconst(b, x, format_of(x)->rounder);
   value_t* shifted = vadd(b, x, rounder);
-  value_t* rest = vadd(b, vsub(b, x, vsub(b, shifted, rounder)), low);
-  value_t* factor = is_f64(x) ? POLYNOMIAL(b, rest, exp2_f64) : POLYNOMIAL(b, rest, exp2_f32);
-  return scaled_by_power(b, factor, shifted);
+  value_t* n = vsub(b, shifted, rounder);
+  reduced_t r = {shifted, n, vadd(b, vsub(b, x, n), low)};
+  return is_f64(x) ? scaled_polynomial(b, r, exp2_f64, COUNT(exp2_f64))
+                   : scaled_polynomial(b, r, exp2_f32, COUNT(exp2_f32));
 }
 
 /// exp(x) = 2^scale power (1 + sum)

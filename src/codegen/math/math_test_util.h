@@ -38,9 +38,10 @@ static inline hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uin
   return hlo_vmath_from_memory(b, dtype, raw);
 }
 
-static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes) {
+static inline hlo_vir_module_t* build(const kernel_t* kernel, uint32_t lanes, bool has_scale) {
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
+  module->has_scale = has_scale;
   hlo_vir_func_t* func = hlo_vir_func_create(module, "kernel", PARAMS, false);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
@@ -132,20 +133,32 @@ static inline int find_targets(void** state) {
   return 0;
 }
 
-// In the interpreter, and the same bits as machine code. vector_bytes 0: one lane.
-static inline void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
-                       void* out) {
-  static _Alignas(64) uint8_t code_out[8 * COUNT];
-  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
-  hlo_vir_module_t* module = build(kernel, lanes);
-  check_status(hlo_vir_verify(module, max_u32(vector_bytes, 8)));
-  interpret(module, x, y, out);
+// In machine code of every target that the module is for: the same bits as `want`.
+static inline void compare_code(const kernel_t* kernel, const hlo_vir_module_t* module,
+                                uint32_t vector_bytes, const void* x, const void* y,
+                                const void* want) {
+  static _Alignas(64) uint8_t out[8 * COUNT];
   for (size_t i = 0; i < target_count; ++i) {
     if (targets[i].vector_bytes < vector_bytes) continue;
-    execute(module, &targets[i], x, y, code_out);
-    assert_same("machine code", kernel->from, x, kernel->to, code_out, out);
+    if (module->has_scale && !targets[i].has_scale) continue;
+    execute(module, &targets[i], x, y, out);
+    assert_same("machine code", kernel->from, x, kernel->to, out, want);
   }
-  hlo_vir_module_release(module);
+}
+
+// In the interpreter, and the same bits with `scale` and as machine code. vector_bytes 0: one lane.
+static inline void run(const kernel_t* kernel, uint32_t vector_bytes, const void* x, const void* y,
+                       void* out) {
+  static _Alignas(64) uint8_t scaled_out[8 * COUNT];
+  const uint32_t lanes = vector_bytes ? lanes_of(kernel, vector_bytes) : 1;
+  for (int has_scale = 0; has_scale < 2; ++has_scale) {
+    hlo_vir_module_t* module = build(kernel, lanes, has_scale);
+    check_status(hlo_vir_verify(module, max_u32(vector_bytes, 8)));
+    interpret(module, x, y, has_scale ? scaled_out : out);
+    compare_code(kernel, module, vector_bytes, x, y, out);
+    hlo_vir_module_release(module);
+  }
+  assert_same("scale", kernel->from, x, kernel->to, scaled_out, out);
 }
 
 // ---- operands -----------------------------------------------------------------------------------

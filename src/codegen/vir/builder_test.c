@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of building vector IR: places of pure instructions, merging, folding, memory failures.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -160,6 +161,25 @@ static void test_single_trip(void** state) {
   hlo_vir_end(b);
 }
 
+// In a format with more exponents the product is exact, and rounded once.
+static void test_scale(void** state) {
+  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_type_t f32 = hlo_vir_type(HLO_VIR_F32, 1), f64 = hlo_vir_type(HLO_VIR_F64, 1);
+  static const double factors[] = {1, 1.5, -0x1.000002p0, 0x1.fffffep0, 0x1.555556p-1, 0x1.8p-140};
+  for (int k = 0; k < (int)(sizeof factors / sizeof *factors); ++k) {
+    for (int n = -300; n <= 300; ++n) {
+      hlo_vir_value_t* got =
+          hlo_vir_binary(b, HLO_VIR_scale, hlo_vir_const_float(b, f32, factors[k]),
+                         hlo_vir_const_float(b, f32, n));
+      assert_ptr_equal(got, hlo_vir_const_float(b, f32, (float)ldexp(factors[k], n)));
+      const int far = 4 * n;
+      got = hlo_vir_binary(b, HLO_VIR_scale, hlo_vir_const_float(b, f64, factors[k]),
+                           hlo_vir_const_float(b, f64, far + 0.75));
+      assert_ptr_equal(got, hlo_vir_const_float(b, f64, (double)ldexpl(factors[k], far)));
+    }
+  }
+}
+
 static void test_vector_constants(void** state) {
   hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
   hlo_vir_type_t mask_type = {HLO_VIR_MASK, 8};
@@ -269,6 +289,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_address_folding, setup, teardown),
       cmocka_unit_test_setup_teardown(test_single_trip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_vector_constants, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_scale, setup, teardown),
       cmocka_unit_test_setup_teardown(test_blobs, setup, teardown),
       cmocka_unit_test(test_memory_failures),
   };

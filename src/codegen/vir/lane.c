@@ -28,6 +28,14 @@ static double round_to(double x, int64_t rounding) {
   }
 }
 
+// Exponents further away give the same zeros and infinities. Of an f32 the product is exact: it is
+// rounded where it becomes one again.
+static double scale(double x, double exponent, size_t bytes) {
+  const double limit = bytes == sizeof(float) ? 512 : 4096;
+  if (isnan(exponent)) return exponent;
+  return ldexp(x, (int)fmax(-limit, fmin(floor(exponent), limit)));
+}
+
 static int64_t to_signed(double x, size_t bits) {
   double limit = ldexp(1.0, (int)bits - 1);
   return x >= -limit && x < limit ? (int64_t)x : INT64_MIN >> (64 - bits);

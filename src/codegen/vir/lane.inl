@@ -38,6 +38,7 @@ static inline uint64_t LANE_FN(to_bits_)(LANE_T value) {
 #define FMA(x, y, z) LANE_FMA(x, y, z)
 #define SQRT(x) LANE_SQRT(x)
 #define FABS(x) LANE_FABS(x)
+#define SCALE(x, y) ((LANE_T)scale((double)(x), (double)(y), sizeof(LANE_T)))
 #define ROUND(x, imm) ((LANE_T)round_to(x, imm))
 #define FCMP(x, y, imm) COMPARE(x, y, imm)
 #define LANE_ROW_FLOAT(id, expression) LANE_ROW(id, expression)
@@ -84,6 +85,7 @@ static uint64_t LANE_FN(lane_)(uint32_t op, int64_t imm, uint64_t a_bits, uint64
 #undef FMA
 #undef SQRT
 #undef FABS
+#undef SCALE
 #undef ROUND
 #undef FCMP
 #undef ICMP

@@ -83,6 +83,16 @@ static uint64_t lane_cases_number(hlo_vir_elem_t elem, uint64_t* state) {
   }
 }
 
+// From far below the smallest subnormal number to far above the largest, also between integers.
+static uint64_t lane_cases_exponent(hlo_vir_elem_t elem, uint32_t i) {
+  double wide = ((double)i - LANE_CASES_COUNT / 2) * (elem == HLO_VIR_F32 ? 0.625 : 4.5);
+  float narrow = (float)wide;
+  uint64_t bits = 0;
+  if (elem == HLO_VIR_F32) memcpy(&bits, &narrow, sizeof narrow);
+  if (elem == HLO_VIR_F64) memcpy(&bits, &wide, sizeof wide);
+  return bits;
+}
+
 /// Fills the block for a case: operands with numbers of its type, results with zeros.
 static inline void lane_cases_fill(const lane_case_t* c, uint8_t* memory) {
   uint64_t state = (uint64_t)c->op * 1000 + (uint64_t)c->operand * 100 + (uint64_t)c->imm;
@@ -91,6 +101,7 @@ static inline void lane_cases_fill(const lane_case_t* c, uint8_t* memory) {
   for (uint32_t row = 0; row < 3; ++row) {
     for (uint32_t i = 0; i < LANE_CASES_COUNT; ++i) {
       uint64_t number = lane_cases_number(c->operand, &state);
+      if (c->op == HLO_VIR_scale && row == 1 && i % 4) number = lane_cases_exponent(c->operand, i);
       memcpy(memory + row * LANE_CASES_ROOM_BYTES + i * bytes, &number, bytes);
     }
   }
@@ -128,6 +139,12 @@ static hlo_vir_value_t* lane_cases_clean_halves(hlo_vir_builder_t* b, hlo_vir_va
                          value);
 }
 
+// Between -5000 and 5000, or NaN.
+static hlo_vir_value_t* lane_cases_finite(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
+  value = hlo_vir_binary(b, HLO_VIR_fmax, hlo_vir_const_float(b, value->type, -5000), value);
+  return hlo_vir_binary(b, HLO_VIR_fmin, hlo_vir_const_float(b, value->type, 5000), value);
+}
+
 static bool lane_cases_divides(hlo_vir_opcode_t op) {
   return op == HLO_VIR_sdiv || op == HLO_VIR_srem || op == HLO_VIR_udiv || op == HLO_VIR_urem;
 }
@@ -150,6 +167,8 @@ static hlo_vir_value_t* lane_cases_op(hlo_vir_builder_t* b, const lane_case_t* c
         hlo_vir_binary(b, HLO_VIR_and, operands[1], hlo_vir_const_bits(b, operands[1]->type, 0x7d));
     operands[1] =
         hlo_vir_binary(b, HLO_VIR_or, operands[1], hlo_vir_const_bits(b, operands[1]->type, 1));
+  } else if (c->op == HLO_VIR_scale) {
+    operands[1] = lane_cases_finite(b, operands[1]);
   } else if (c->op == HLO_VIR_f32_to_half) {
     operands[0] = lane_cases_clean(b, operands[0]);
   }

@@ -27,6 +27,7 @@ typedef struct random_vir_options {
   bool is_plain;   // hlo_vir_builder_t::is_plain
   bool has_dots;   // DOT ops too
   bool has_halves; // HALF ops too
+  bool has_scale;  // `scale` too
   /// NULL, or whether an op of this result and operand element may be used (for what a back end
   /// lacks).
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
@@ -417,6 +418,12 @@ static hlo_vir_value_t* random_vir_float_op(random_vir_t* r, hlo_vir_opcode_t op
                                             hlo_vir_type_t type) {
   hlo_vir_value_t* x = random_vir_want(r, type);
   if (op == HLO_VIR_fround) return hlo_vir_unary_imm(&r->b, op, x, random_vir_below(r, 4));
+  if (op == HLO_VIR_scale) {
+    hlo_vir_value_t* most = hlo_vir_const_float(&r->b, type, 1000);
+    hlo_vir_value_t* by = hlo_vir_binary(&r->b, HLO_VIR_fmin, random_vir_want(r, type), most);
+    by = hlo_vir_binary(&r->b, HLO_VIR_fmax, by, hlo_vir_const_float(&r->b, type, -1000));
+    return hlo_vir_binary(&r->b, op, x, by);
+  }
   switch (hlo_vir_opcode_operand_count(op)) {
     case 1: return hlo_vir_unary(&r->b, op, x);
     case 2: return hlo_vir_binary(&r->b, op, x, random_vir_want(r, type));
@@ -460,7 +467,10 @@ static hlo_vir_value_t* random_vir_lane_op(random_vir_t* r) {
   hlo_vir_opcode_t op = HLO_VIR_fadd + random_vir_below(r, HLO_VIR_OPCODE_COUNT - HLO_VIR_fadd);
   hlo_vir_type_t type = random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_F64);
   switch (hlo_vir_opcode_class(op)) {
-    case HLO_VIR_FLOAT: type = random_vir_vector_type(r, HLO_VIR_F32, HLO_VIR_F64); break;
+    case HLO_VIR_FLOAT:
+      if (op == HLO_VIR_scale && !r->options.has_scale) return NULL;
+      type = random_vir_vector_type(r, HLO_VIR_F32, HLO_VIR_F64);
+      break;
     case HLO_VIR_INT: type = random_vir_vector_type(r, HLO_VIR_I8, HLO_VIR_I64); break;
     case HLO_VIR_DOT:
       if (!r->options.has_dots) return NULL;

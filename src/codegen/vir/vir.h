@@ -148,6 +148,7 @@ struct hlo_vir_module {
   hlo_status_t failure;         // what stopped building other than memory
   hlo_vir_value_t* poison;      // answered when memory is out: an INDEX that is in no block
   bool has_half;                // HALF ops may be built
+  bool has_scale;               // so may `scale`
   hlo_vir_func_t* poison_func;  // its only user is a builder that cannot build
 };
 

@@ -37,6 +37,7 @@ static void visit_case(const lane_case_t* c, void* context) {
   cases_t* cases = context;
   if (c->op == HLO_VIR_dot_u8s8 && !cases->target.has_dot_u8s8) return;
   if (hlo_vir_opcode_class(c->op) == HLO_VIR_HALF && !cases->target.has_half) return;
+  if (c->op == HLO_VIR_scale && !cases->target.has_scale) return;
   if (c->op == HLO_VIR_dot_bf16 && !cases->target.has_dot_bf16) return;
   hlo_vir_module_t* module;
   assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));

@@ -201,6 +201,7 @@ static void compare_seeds(fixture_t* t, const hlo_target_t* target, uint64_t fir
         .is_entry = seed % 4 == 3,
         .has_calls = seed % 3 == 1,
         .has_halves = target->has_half,
+        .has_scale = target->has_scale,
         .has_dots = target->has_dot_u8s8 && target->has_dot_bf16,
     };
     setting_t setting = {target, all_limits[seed / 4 % LIMIT_COUNT], seed};
