@@ -18,8 +18,9 @@
 // along the contraction, and a step of the innermost contracting loop takes all of them. Bytes of
 // equal signedness are multiplied with A's sign bits turned, and each panel of B begins with what
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
-// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory,
-// and fetches the next one into the cache meanwhile.
+// stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory:
+// the first tile that meets it on its way where B's rows are only copied or converted, else before
+// the tiles, which fetch the next one into the cache meanwhile.
 //
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of

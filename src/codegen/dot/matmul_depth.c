@@ -8,7 +8,7 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { UNROLL = 4, STRAIGHT_STEPS = 16 };
+enum { UNROLL = 4, STRAIGHT_STEPS = 16, FETCH_STEPS = 32 };
 
 // ---- one step
 
@@ -19,8 +19,28 @@ hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t
                       &active);
 }
 
+// A vector of B in place, which is packed on the way.
+static hlo_vir_value_t* load_source(const product_t* p, const tile_t* tile, const step_t* step,
+                                    const hlo_matmul_piece_t* piece) {
+  hlo_dtype_t dtype = p->m->operands[HLO_MATMUL_B].dtype;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  hlo_element_address_t from = {.base = tile->source,
+                                .index = step->source_index,
+                                .mask = hlo_product_mask(p->b, piece),
+                                .offset_bytes = (step->source_beyond + piece->offset) * bytes};
+  hlo_element_address_t to = {
+      .base = tile->b,
+      .index = step->index[HLO_MATMUL_B],
+      .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) * bytes_of(p, HLO_MATMUL_B)};
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &from);
+  value = hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
+  hlo_elementwise_store(p->b, p->m->dtype, value, &to);
+  return value;
+}
+
 static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const step_t* step,
                                int64_t beyond, const hlo_matmul_piece_t* piece) {
+  if (tile->is_packing) return load_source(p, tile, step, piece);
   hlo_dtype_t dtype = p->dtypes[HLO_MATMUL_B];
   hlo_element_address_t address = {
       .base = tile->b,
@@ -198,6 +218,16 @@ static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* ste
   }
 }
 
+// What a tile that packs B will read of it in place some steps later.
+static void fetch_source(const product_t* p, const tile_t* tile, const step_t* step) {
+  const hlo_matmul_t* m = p->m;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
+  int64_t row = step->source_beyond + FETCH_STEPS * m->depth[0].from[HLO_MATMUL_B];
+  for (int64_t at = 0; at < m->panel_width * bytes; at += LINE_BYTES) {
+    hlo_product_fetch(p, tile->source, step->source_index, bytes, row * bytes + at);
+  }
+}
+
 // `count` steps from `counter` (NULL: from 0) plus `first` on.
 static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
                        int64_t first, int64_t count) {
@@ -210,6 +240,11 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
       int64_t stride = dim->strides[side];
       if (counter) step.index[side] = times(p->b, counter, stride);
       step.beyond[side] = (first + u) * stride;
+    }
+    if (tile->is_packing) {
+      if (counter) step.source_index = times(p->b, counter, dim->from[HLO_MATMUL_B]);
+      step.source_beyond = (first + u) * dim->from[HLO_MATMUL_B];
+      if (counter) fetch_source(p, tile, &step);
     }
     if (m->is_by_channel) {
       emit_channels(p, tile, &step, together < count - u ? together : count - u);

@@ -191,8 +191,33 @@ static void finish_tile(product_t* p, const tile_t* tile) {
   }
 }
 
-// A tile from `row` on.
-static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row) {
+// Asks for the memory that the sums lie in between blocks, so that it has come by their end.
+static void fetch_partial_sums(const product_t* p, const tile_t* tile) {
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t address = partial_sum(p, tile, i);
+    hlo_product_fetch(p, address.base, NULL, 1, address.offset_bytes);
+  }
+}
+
+// The loops of a tile; of a panel's first one perhaps those that pack B.
+static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_first) {
+  if (p->m->is_by_depth) {
+    emit_along(p, tile);
+    return;
+  }
+  if (is_first) {
+    hlo_vir_begin_if(p->b, is_first);
+    tile->is_packing = true;
+    hlo_product_emit_depth(p, tile, 0);
+    tile->is_packing = false;
+    hlo_vir_begin_else(p->b);
+  }
+  hlo_product_emit_depth(p, tile, 0);
+  if (is_first) hlo_vir_end(p->b);
+}
+
+// A tile from `row` on. is_first: of those whose B it packs; NULL: they do not
+static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_value_t* is_first) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* base = tile->a;
   tile->row = row;
@@ -203,11 +228,8 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row) {
     join_sums(p, tile);
   } else {
     start_sums(p, tile);
-    if (p->m->is_by_depth) {
-      emit_along(p, tile);
-    } else {
-      hlo_product_emit_depth(p, tile, 0);
-    }
+    if (p->block && !p->m->split_count) fetch_partial_sums(p, tile);
+    emit_loops(p, tile, is_first);
   }
   finish_tile(p, tile);
   tile->a = base;
@@ -255,7 +277,10 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
   if (tile->next_source) fetch_source(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
-  emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)));
+  bool is_packed = tile->packs_first && (first == 0 || p->m->block_count > 1);
+  hlo_vir_value_t* is_first =
+      is_packed ? hlo_vir_icmp(b, HLO_VIR_EQ, counter, tile->first_number) : NULL;
+  emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)), is_first);
   hlo_vir_end(b);
 }
 
@@ -269,7 +294,7 @@ static void emit_edges(product_t* p, tile_t* tile, int64_t first, int64_t last,
     hlo_vir_begin_if(b, hlo_vir_index(b, HLO_VIR_iand, is_here, is_before));
     tile->edge_row = first_row(tile->panel, n);
     tile->height = tile->panel->height - (n >= tile->panel->tall_count);
-    emit_tile(p, tile, number(b, tile->edge_row));
+    emit_tile(p, tile, number(b, tile->edge_row), NULL);
     hlo_vir_end(b);
   }
 }
@@ -330,9 +355,11 @@ static void pack_block(const product_t* p, tile_t* tile) {
     buffer = hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
   }
   hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
-  bool is_fetched = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
+  bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
+  tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped;
+  bool is_fetched = is_contiguous && !tile->packs_first;
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
-  hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
+  if (!tile->packs_first) hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
   tile->corrections = buffer;
   tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
                           times(b, low, row_bytes));

@@ -28,11 +28,13 @@ typedef struct tile {
   hlo_vir_value_t *a, *b;
   hlo_vir_value_t* first_number;  // of the tiles of this block of rows
   hlo_vir_value_t *row, *column;
-  int64_t edge_row;               // the first row where it is known, at an edge of the input; else -1
-  int64_t low_row, end_row;       // those that take part in a step
+  int64_t edge_row;          // the first row where it is known, at an edge of the input; else -1
+  int64_t low_row, end_row;  // those that take part in a step
   hlo_vir_value_t* partial_sums;  // of the panel's first row
   hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
   hlo_vir_value_t* next_source;   // and of the block after it; NULL: not fetched
+  bool packs_first;               // a panel's first tile packs the block
+  bool is_packing;                // this is that tile
   hlo_vir_value_t* corrections;   // of sums
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
@@ -42,6 +44,8 @@ typedef struct tile {
 typedef struct step {
   hlo_vir_value_t* index[2];  // NULL: none
   int64_t beyond[2];
+  hlo_vir_value_t* source_index;  // and of B in place, where the tile packs it
+  int64_t source_beyond;
 } step_t;
 
 static inline int64_t bytes_of(const product_t* p, uint32_t side) {
