@@ -26,8 +26,9 @@ hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e) {
   const hlo_vir_value_t* mask = e->mask;
   if (!mask) return hlo_vir_iconst(e->b, e->lanes);
   if (mask->op == HLO_VIR_mask_first) return mask->operands[0];
-  bool is_first = mask->op == HLO_VIR_mask_const && mask->imm && !(mask->imm & (mask->imm + 1));
-  return is_first ? hlo_vir_iconst(e->b, __builtin_popcountll((uint64_t)mask->imm)) : NULL;
+  uint64_t bits = mask->op == HLO_VIR_mask_const ? (uint64_t)mask->imm : 0;
+  bool is_first = bits && !(bits & (bits + 1));
+  return is_first ? hlo_vir_iconst(e->b, __builtin_popcountll(bits)) : NULL;
 }
 
 // The elements of a piece that active lanes need, or that lie between such; none beyond.

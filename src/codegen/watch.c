@@ -80,6 +80,7 @@ static const hlo_watch_block_t* look(const hlo_watch_t* watch, const hlo_watch_e
 
 const hlo_watch_block_t* hlo_watch_run(const hlo_watch_t* watch, const hlo_watch_event_t* event,
                                        uint8_t* temporaries) {
+  if (!watch->block_count) return NULL;  // there may be no memory at all
   switch (event->moment) {
     case HLO_WATCH_START:
       fill(temporaries, watch->filled_bytes);
