@@ -2,6 +2,7 @@
 // Nodes that passes make (see build.h).
 #include "passes/build.h"
 
+#include "ir/clone.h"
 #include "ir/literal.h"
 #include "passes/constants.h"
 
@@ -52,4 +53,27 @@ hlo_value_t* hlo_build_slice(hlo_node_t* place, hlo_value_t* value, const hlo_ty
       {HLO_ATTR_strides, hlo_attr_ints(module, type->rank, steps)},
   };
   return value ? hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs) : NULL;
+}
+
+typedef struct replacer {
+  hlo_pass_ctx_t* ctx;
+  hlo_replace_node_t replace;
+} replacer_t;
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  const replacer_t* replacer = context;
+  hlo_value_t* result = replacer->replace(node);
+  if (!result) return hlo_module_status(node->parent->module);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  ++replacer->ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_replace_nodes(hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                               hlo_replace_node_t replace, bool* out_changed) {
+  replacer_t replacer = {ctx, replace};
+  hlo_status_t status = hlo_module_walk(module, false, visit, &replacer);
+  *out_changed = ctx->step_count > 0;
+  return status;
 }

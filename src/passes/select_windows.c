@@ -4,7 +4,6 @@
 // slices of the operand, one for each place; then each element looks at the windows that it may lie
 // in, in their order. A dimension of stride s is for that one of quotients and one of remainders by
 // s, so that windows number q, q - 1 ... meet the elements with quotient q.
-#include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/digits.h"
@@ -223,20 +222,11 @@ static hlo_value_t* make_choices(const windows_t* w) {
   return hlo_digits_join(&w->digits, elements);
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
-  hlo_pass_ctx_t* ctx = context;
+static hlo_value_t* replace(hlo_node_t* node) {
   windows_t windows;
-  if (!read_windows(node, &windows)) return hlo_ok();
-  hlo_value_t* result = make_choices(&windows);
-  if (!result) return hlo_module_status(node->parent->module);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  ++ctx->step_count;
-  return hlo_ok();
+  return read_windows(node, &windows) ? make_choices(&windows) : NULL;
 }
 
 hlo_status_t hlo_pass_select_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
 }

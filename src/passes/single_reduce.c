@@ -2,7 +2,6 @@
 // Pass single_reduce: a reduction over dimensions of one element each, as gradients of sums with
 // kept dimensions are full of, becomes the one op that it does. What is reduced before may then be
 // fused with what comes behind.
-#include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
@@ -50,11 +49,10 @@ static bool read_single(hlo_node_t* node, single_t* s) {
          hlo_type_element_count(from) == hlo_type_element_count(to) && read_body(s);
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
-  hlo_pass_ctx_t* ctx = context;
+static hlo_value_t* replace(hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
   single_t s;
-  if (!read_single(node, &s)) return hlo_ok();
+  if (!read_single(node, &s)) return NULL;
   hlo_value_t *element = hlo_node_operand(node, 0), *first = hlo_node_operand(node, 1);
   const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
   const hlo_type_t* type = node->results[0].type;
@@ -63,17 +61,9 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
     first = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, &first, 1, &dims);
   }
   hlo_value_t* operands[] = {s.is_turned ? element : first, s.is_turned ? first : element};
-  hlo_value_t* result =
-      element && first ? hlo_build_node(node, s.op, type, 2, operands, 0, NULL) : NULL;
-  if (!result) return hlo_module_status(module);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  ++ctx->step_count;
-  return hlo_ok();
+  return element && first ? hlo_build_node(node, s.op, type, 2, operands, 0, NULL) : NULL;
 }
 
 hlo_status_t hlo_pass_single_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
 }

@@ -4,7 +4,6 @@
 // the slice is then overwritten with itself. An element of each of many lines (vmap does that)
 // becomes a choice of every element where lines are so short that all of them are moved anyway:
 // work for a fusion.
-#include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
@@ -286,24 +285,15 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   return make(w, HLO_OP_select, operand, 3, (hlo_value_t*[]){is_here, update, w->operand}, 0, NULL);
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
-  hlo_pass_ctx_t* ctx = context;
+static hlo_value_t* replace(hlo_node_t* node) {
   window_t window;
   line_t line;
-  if (!read_scatter(node, &window)) return hlo_ok();
-  const bool is_choice = is_line_each(&window, &line);
-  if (!is_choice && !is_one_window(&window)) return hlo_ok();
-  hlo_value_t* result = is_choice ? make_choice(&window, &line) : make_update(&window);
-  if (!result) return hlo_module_status(node->parent->module);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  ++ctx->step_count;
-  return hlo_ok();
+  if (!read_scatter(node, &window)) return NULL;
+  if (is_line_each(&window, &line)) return make_choice(&window, &line);
+  return is_one_window(&window) ? make_update(&window) : NULL;
 }
 
 hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module,
                                      bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
 }

@@ -3,7 +3,6 @@
 // dimension becomes ops of strided slices, for maxima and minima of other dimensions first. A
 // transposed convolution whose output ends between two multiples of its stride is computed up to
 // the next one and sliced, since only then the zeros between the input's elements are left out.
-#include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
@@ -217,21 +216,12 @@ static bool is_cut_convolution(const hlo_node_t* node) {
 
 // -------------------------------------------------------------------------------------------------
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
-  hlo_pass_ctx_t* ctx = context;
+static hlo_value_t* replace(hlo_node_t* node) {
   windows_t windows;
-  bool is_reduction = read_windows(node, &windows);
-  if (!is_reduction && !is_cut_convolution(node)) return hlo_ok();
-  hlo_value_t* result = is_reduction ? make_slices(&windows) : make_phases(node);
-  if (!result) return hlo_module_status(node->parent->module);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  ++ctx->step_count;
-  return hlo_ok();
+  if (read_windows(node, &windows)) return make_slices(&windows);
+  return is_cut_convolution(node) ? make_phases(node) : NULL;
 }
 
 hlo_status_t hlo_pass_slice_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
 }

@@ -3,7 +3,6 @@
 // gradient of average pooling does, adds only the elements that a window has. Places of the output
 // are quotients and remainders by the elements' distance s: at quotient q a window has elements
 // q + first, q + first + 1 ..., each of them for some of the remainders.
-#include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/digits.h"
@@ -129,25 +128,17 @@ static hlo_value_t* add_element(const windows_t* w, hlo_value_t* sum, const int6
   return hlo_build_node(w->node, HLO_OP_select, sum->type, 3, choice, 0, NULL);
 }
 
-static hlo_status_t visit(void* context, hlo_node_t* node) {
-  hlo_pass_ctx_t* ctx = context;
+static hlo_value_t* replace(hlo_node_t* node) {
   windows_t windows;
-  if (!read_windows(node, &windows)) return hlo_ok();
+  if (!read_windows(node, &windows)) return NULL;
   int64_t number[MAX_RANK] = {0};
   hlo_value_t* sum = hlo_digits_splat(&windows.digits, windows.zero);
   do {
     sum = add_element(&windows, sum, number);
   } while (hlo_digits_next(windows.rank, windows.counts, number));
-  hlo_value_t* result = hlo_digits_join(&windows.digits, sum);
-  if (!result) return hlo_module_status(node->parent->module);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  ++ctx->step_count;
-  return hlo_ok();
+  return hlo_digits_join(&windows.digits, sum);
 }
 
 hlo_status_t hlo_pass_spread_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
-  *out_changed = ctx->step_count > 0;
-  return status;
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
 }
