@@ -26,10 +26,20 @@ static const PJRT_MemoryDescriptions_Extension memory_descriptions = {
     .PJRT_MemoryDescription_Kind = entry_MemoryDescription_Kind,
 };
 
+static const PJRT_Shardings_Extension shardings = {
+    .base = {.struct_size = sizeof(PJRT_Shardings_Extension),
+             .type = PJRT_Extension_Type_Shardings,
+             .next = (PJRT_Extension_Base*)&memory_descriptions.base},
+    .PJRT_Shardings_PJRT_Executable_ParameterShardings =
+        entry_Shardings_PJRT_Executable_ParameterShardings,
+    .PJRT_Shardings_PJRT_Executable_OutputShardings =
+        entry_Shardings_PJRT_Executable_OutputShardings,
+};
+
 static const PJRT_Layouts_Extension layouts = {
     .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
              .type = PJRT_Extension_Type_Layouts,
-             .next = (PJRT_Extension_Base*)&memory_descriptions.base},
+             .next = (PJRT_Extension_Base*)&shardings.base},
     .PJRT_Layouts_MemoryLayout_Destroy = entry_Layouts_MemoryLayout_Destroy,
     .PJRT_Layouts_MemoryLayout_Serialize = entry_Layouts_MemoryLayout_Serialize,
     .PJRT_Layouts_PJRT_Client_GetDefaultLayout = entry_Layouts_PJRT_Client_GetDefaultLayout,

@@ -23,12 +23,13 @@ static void test_no_slot_is_null(void** state) {
 
 static void test_extensions_are_a_chain(void** state) {
   (void)state;
-  bool layouts = false, memories = false;
+  bool layouts = false, memories = false, shardings = false;
   for (const PJRT_Extension_Base* at = GetPjrtApi()->extension_start; at != NULL; at = at->next) {
     layouts |= at->type == PJRT_Extension_Type_Layouts;
     memories |= at->type == PJRT_Extension_Type_MemoryDescriptions;
+    shardings |= at->type == PJRT_Extension_Type_Shardings;
   }
-  assert_true(layouts && memories);
+  assert_true(layouts && memories && shardings);
 }
 
 static void test_plugin_attributes(void** state) {

@@ -491,9 +491,7 @@ static void test_transfer_of_a_literal(void** state) {
 // --- The Layouts extension -----------------------------------------------------------------------
 
 static void test_layout_extension(void** state) {
-  const PJRT_Extension_Base* at = GetPjrtApi()->extension_start;
-  while (at->type != PJRT_Extension_Type_Layouts) at = at->next;
-  const PJRT_Layouts_Extension* layouts = (const PJRT_Layouts_Extension*)at;
+  const PJRT_Layouts_Extension* layouts = find_extension(PJRT_Extension_Type_Layouts);
   const float data[6] = {0};
   PJRT_Buffer* buffer = upload(*state, PJRT_Buffer_Type_F32, data, (int64_t[]){1, 2, 3}, 3);
   PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args of =

@@ -295,6 +295,25 @@ hlo_status_t hlo_pjrt_Executable_ParameterMemoryKinds(
   return hlo_ok();
 }
 
+// Programs are for one partition: nothing is sharded. Frameworks that can ask do not read the whole
+// optimized program for it.
+
+hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_ParameterShardings(
+    PJRT_Shardings_PJRT_Executable_ParameterShardings_Args* args) {
+  args->num_parameters = args->executable->executable->argument_count;
+  args->shardings = NULL;
+  args->sharding_sizes = NULL;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pjrt_Shardings_PJRT_Executable_OutputShardings(
+    PJRT_Shardings_PJRT_Executable_OutputShardings_Args* args) {
+  args->num_outputs = args->executable->executable->result_count;
+  args->shardings = NULL;
+  args->sharding_sizes = NULL;
+  return hlo_ok();
+}
+
 /// The module as the back end got it: HLO, or StableHLO text where HLO has no form for an op of it.
 static hlo_status_t write_program(const hlo_module_t* module, hlo_strbuf_t* out,
                                   const char** out_format) {

@@ -140,6 +140,25 @@ static void test_questions(void** state) {
   destroy_loaded(loaded);
 }
 
+static void test_nothing_is_sharded(void** state) {
+  const PJRT_Shardings_Extension* extension = find_extension(PJRT_Extension_Type_Shardings);
+  PJRT_LoadedExecutable* loaded = compile(*state, add_program);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Shardings_PJRT_Executable_ParameterShardings_Args parameters =
+      ARGS(Shardings_PJRT_Executable_ParameterShardings, .executable = executable);
+  expect_ok(extension->PJRT_Shardings_PJRT_Executable_ParameterShardings(&parameters),
+            "ParameterShardings");
+  assert_int_equal(parameters.num_parameters, 2);
+  assert_null(parameters.shardings);
+  PJRT_Shardings_PJRT_Executable_OutputShardings_Args outputs =
+      ARGS(Shardings_PJRT_Executable_OutputShardings, .executable = executable);
+  expect_ok(extension->PJRT_Shardings_PJRT_Executable_OutputShardings(&outputs), "OutputShardings");
+  assert_int_equal(outputs.num_outputs, 2);
+  assert_null(outputs.shardings);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  destroy_loaded(loaded);
+}
+
 static void test_optimized_program(void** state) {
   PJRT_LoadedExecutable* loaded = compile(*state, add_program);
   PJRT_Executable* executable = executable_of(loaded);
@@ -298,6 +317,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_compile_and_run),
       TEST(test_questions),
+      TEST(test_nothing_is_sharded),
       TEST(test_optimized_program),
       TEST(test_donation),
       TEST(test_launches_that_cannot_be),

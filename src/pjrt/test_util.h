@@ -29,6 +29,14 @@
 #define FAILS(name, args, code, part) \
   expect_error(GetPjrtApi()->PJRT_##name(args), PJRT_Error_Code_##code, part)
 
+/// The extension of a type; every test that asks for one needs it.
+static inline const void* find_extension(PJRT_Extension_Type type) {
+  const PJRT_Extension_Base* at = GetPjrtApi()->extension_start;
+  while (at != NULL && at->type != type) at = at->next;
+  assert_non_null(at);
+  return at;
+}
+
 static inline void destroy_error(PJRT_Error* error) {
   GetPjrtApi()->PJRT_Error_Destroy(&ARGS(Error_Destroy, .error = error));
 }

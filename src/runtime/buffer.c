@@ -54,7 +54,7 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
 // Completes a fresh handle; takes both references. A NULL event (no memory for it) is an error.
 hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
                                hlo_buffer_t** out_buffer) {
-  buffer->storage = storage;
+  atomic_init(&buffer->storage, storage);
   buffer->ready = ready;
   if (!ready) {
     hlo_buffer_release(buffer);
@@ -125,6 +125,14 @@ hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shap
   return hlo_buffer_finish(buffer, storage, hlo_event_create(), out_buffer);
 }
 
+static hlo_storage_t* storage_of(hlo_buffer_t* buffer) {
+  return atomic_load_explicit(&buffer->storage, memory_order_relaxed);
+}
+
+static void set_storage(hlo_buffer_t* buffer, hlo_storage_t* storage) {
+  atomic_store_explicit(&buffer->storage, storage, memory_order_relaxed);
+}
+
 typedef struct fulfilment {
   hlo_storage_t* alias_storage;
   hlo_event_t* alias_ready;
@@ -178,7 +186,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
     return status;
   }
   hlo_mutex_lock(&alias->lock);
-  f->alias_storage = hlo_storage_retain(alias->storage);
+  f->alias_storage = hlo_storage_retain(storage_of(alias));
   f->alias_ready = hlo_event_retain(alias->ready);
   hlo_mutex_unlock(&alias->lock);
   if (!f->alias_storage) {  // deleted meanwhile: nobody will look
@@ -193,7 +201,7 @@ hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_s
 
 void hlo_buffer_release(hlo_buffer_t* buffer) {
   if (!buffer) return;
-  hlo_storage_release(buffer->storage);
+  hlo_storage_release(storage_of(buffer));
   hlo_storage_release(buffer->external_storage);
   hlo_event_release(buffer->ready);
   hlo_mutex_deinit(&buffer->lock);
@@ -210,17 +218,14 @@ hlo_event_t* hlo_buffer_ready_event(hlo_buffer_t* buffer) {
 
 void hlo_buffer_delete(hlo_buffer_t* buffer) {
   hlo_mutex_lock(&buffer->lock);
-  hlo_storage_t* storage = buffer->storage;
-  buffer->storage = NULL;
+  hlo_storage_t* storage = storage_of(buffer);
+  set_storage(buffer, NULL);
   hlo_mutex_unlock(&buffer->lock);
   hlo_storage_release(storage);
 }
 
 bool hlo_buffer_is_deleted(hlo_buffer_t* buffer) {
-  hlo_mutex_lock(&buffer->lock);
-  bool deleted = buffer->storage == NULL;
-  hlo_mutex_unlock(&buffer->lock);
-  return deleted;
+  return storage_of(buffer) == NULL;
 }
 
 static hlo_status_t deleted_error(void) {
@@ -229,12 +234,12 @@ static hlo_status_t deleted_error(void) {
 
 hlo_status_t hlo_buffer_external_retain(hlo_buffer_t* buffer) {
   hlo_mutex_lock(&buffer->lock);
-  bool alive = buffer->storage != NULL;
-  if (alive && buffer->external_count++ == 0) {
-    buffer->external_storage = hlo_storage_retain(buffer->storage);
+  hlo_storage_t* storage = storage_of(buffer);
+  if (storage && buffer->external_count++ == 0) {
+    buffer->external_storage = hlo_storage_retain(storage);
   }
   hlo_mutex_unlock(&buffer->lock);
-  return alive ? hlo_ok() : deleted_error();
+  return storage ? hlo_ok() : deleted_error();
 }
 
 hlo_status_t hlo_buffer_external_release(hlo_buffer_t* buffer) {
@@ -263,7 +268,7 @@ hlo_status_t hlo_buffer_data_pointer(hlo_buffer_t* buffer, void** out_data) {
 
 hlo_status_t hlo_buffer_use_begin(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
   hlo_mutex_lock(&buffer->lock);
-  hlo_storage_t* storage = buffer->storage;
+  hlo_storage_t* storage = storage_of(buffer);
   if (storage) hlo_storage_use_begin(storage);
   hlo_mutex_unlock(&buffer->lock);
   if (!storage) return deleted_error();
@@ -280,10 +285,10 @@ void hlo_buffer_use_end(hlo_buffer_use_t* use) {
 
 hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) {
   hlo_mutex_lock(&buffer->lock);
-  hlo_storage_t* storage = buffer->storage;
+  hlo_storage_t* storage = storage_of(buffer);
   bool owned = storage && buffer->external_count == 0 && hlo_storage_is_mutable(storage);
   if (storage) hlo_storage_use_begin(storage);
-  buffer->storage = NULL;
+  set_storage(buffer, NULL);
   hlo_mutex_unlock(&buffer->lock);
   if (!storage) return deleted_error();
   hlo_storage_release(storage);  // the handle's reference; the use holds its own
@@ -293,7 +298,7 @@ hlo_status_t hlo_buffer_donate(hlo_buffer_t* buffer, hlo_buffer_use_t* out_use) 
 
 void hlo_buffer_donate_abort(hlo_buffer_t* buffer, hlo_buffer_use_t* use) {
   hlo_mutex_lock(&buffer->lock);
-  buffer->storage = hlo_storage_retain(use->storage);
+  set_storage(buffer, hlo_storage_retain(use->storage));
   hlo_mutex_unlock(&buffer->lock);
   hlo_buffer_use_end(use);
 }

@@ -3,6 +3,8 @@
 #ifndef HLO_RUNTIME_BUFFER_IMPL_H_
 #define HLO_RUNTIME_BUFFER_IMPL_H_
 
+#include <stdatomic.h>
+
 #include "runtime/buffer.h"
 
 struct hlo_buffer {
@@ -11,7 +13,9 @@ struct hlo_buffer {
   size_t size_bytes;
   hlo_event_t* ready;        // never changes
   hlo_mutex_t lock;          // guards the fields below
-  hlo_storage_t* storage;    // NULL: deleted or donated
+  // NULL: deleted or donated. Changed under the lock, and read without it by those who only ask
+  // whether it is NULL (relaxed: it orders nothing).
+  _Atomic(hlo_storage_t*) storage;
   int32_t external_count;
   hlo_storage_t* external_storage;  // kept for external references, also after deletion
   bool is_alias_pending;
