@@ -211,34 +211,67 @@ static bool is_plain(const hlo_node_t* node) {
   }
 }
 
-// About as many simple operations, one an element, as running the node takes.
-static double work_of(const hlo_node_t* node, double dot_flops_per_operation) {
-  enum { TRANSCENDENTAL_WORK = 4, REDUCE_WORK = 16 };  // the region of a reduction may be anything
+/// What a node costs its executor for each of its elements, in a unit of its own, and how much is
+/// soon done. The region of a reduction may be anything.
+typedef struct pace {
+  double element, transcendental, gathered, reduced, exchanged;
+  double flop;                // of products
+  double byte;                // of results
+  double limit, group_limit;  // of one process; of several together, which could run side by side
+} pace_t;
+
+// The unit is a simple operation.
+static const pace_t kInterpreted = {.element = 1,
+                                    .transcendental = 4,
+                                    .gathered = 1,
+                                    .reduced = 16,
+                                    .exchanged = 16,
+                                    .flop = 1,
+                                    .limit = 16384,
+                                    .group_limit = 16384};
+// Nanoseconds of one core; some ten times what a hand-over to a worker and back takes, which is
+// 20 us.
+static const pace_t kMachine = {.element = 0.03,
+                                .transcendental = 0.1,
+                                .gathered = 1,
+                                .reduced = 0.1,
+                                .exchanged = 8,
+                                .flop = 0.005,
+                                .byte = 0.01,
+                                .limit = 200e3,
+                                .group_limit = 25e3};
+
+static double work_of(const hlo_node_t* node, const pace_t* pace) {
   if (node->op == HLO_OP_constant || node->result_count == 0) return 0;
-  if (node->op == HLO_OP_dot_general) return dot_flops(node) / dot_flops_per_operation;
-  if (node->op == HLO_OP_reduce) return REDUCE_WORK * elements_of(hlo_node_operand_type(node, 0));
+  if (node->op == HLO_OP_dot_general) return pace->flop * dot_flops(node);
+  if (node->op == HLO_OP_reduce) {
+    return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
+  }
   double elements = elements_of(node->results[0].type);
   if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
-    return REDUCE_WORK * elements * node->result_count;
+    return pace->exchanged * elements * node->result_count;
   }
-  return is_transcendental(node->op) ? TRANSCENDENTAL_WORK * elements : elements;
+  if (node->op == HLO_OP_gather) return pace->gathered * elements;
+  return elements * (is_transcendental(node->op) ? pace->transcendental : pace->element);
+}
+
+static double result_bytes(const hlo_type_t* type) {
+  double bytes = 0;
+  for (uint32_t i = type->input_count; i < type->element_count; ++i) {
+    bytes += bytes_of(type->elements[i]);
+  }
+  return bytes;
 }
 
 bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count) {
-  // Of machine code some ten times what a hand-over to a worker and back takes, which is 20 us.
-  enum {
-    NODE_LIMIT = 256,
-    INTERPRETED_WORK = 16384,
-    MACHINE_WORK = 400000,
-    MACHINE_DOT_FLOPS = 100,
-    GROUP_WORK = 50000  // of all processes together, which workers could run side by side
-  };
-  double limit = is_machine_code ? MACHINE_WORK : INTERPRETED_WORK, work = 0;
-  if (process_count > 1) limit = (limit < GROUP_WORK ? limit : GROUP_WORK) / process_count;
+  enum { NODE_LIMIT = 256 };
+  const pace_t* pace = is_machine_code ? &kMachine : &kInterpreted;
+  double limit = process_count > 1 ? pace->group_limit / process_count : pace->limit;
+  double work = pace->byte * result_bytes(func->type);
   uint32_t nodes = 0;
   for (const hlo_node_t* node = func->body->first; node; node = node->next) {
     if (!is_plain(node) || ++nodes > NODE_LIMIT) return false;
-    work += work_of(node, is_machine_code ? MACHINE_DOT_FLOPS : 1);
+    work += work_of(node, pace);
     if (work > limit) return false;
   }
   return true;

@@ -85,6 +85,14 @@ static void machine_code_does_more(void** state) {
       "%r = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : "
       "(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>";
   assert_false(is_cheap_as(large, "1024x1024xf32", true));
+  // A pass over some megabytes is; a hundred of them are not.
+  const char* pass = "%r = stablehlo.add %b, %b : tensor<1024x1024xf32>";
+  assert_false(is_cheap_as(pass, "1024x1024xf32", false));
+  assert_true(is_cheap_as(pass, "1024x1024xf32", true));
+  const char* copies =
+      "%r = stablehlo.broadcast_in_dim %b, dims = [1, 2] : "
+      "(tensor<1024x1024xf32>) -> tensor<100x1024x1024xf32>";
+  assert_false(is_cheap_as(copies, "100x1024x1024xf32", true));
 }
 
 int main(void) {
