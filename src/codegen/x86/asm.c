@@ -391,7 +391,7 @@ void hlo_x86_call(hlo_x86_asm_t* as, hlo_x86_label_t label) {
 }
 
 typedef struct bare_row {
-  uint8_t size_bytes, bytes[4];
+  uint8_t size_bytes, bytes[5];
 } bare_row_t;
 
 static const bare_row_t kBareRows[HLO_X86_BARE_COUNT] = {

@@ -18,15 +18,17 @@ typedef enum hlo_x86_form {
   HLO_X86_FORM_RMV,
   HLO_X86_FORM_MVR,
   HLO_X86_FORM_VMI,
+  HLO_X86_FORM_R,
+  HLO_X86_FORM_M,
 } hlo_x86_form_t;
 
 // clang-format off
 typedef enum hlo_x86_kind {
   HLO_X86_KIND__,
   HLO_X86_KIND_V, HLO_X86_KIND_H, HLO_X86_KIND_Q, HLO_X86_KIND_O, HLO_X86_KIND_X, HLO_X86_KIND_Y,
-  HLO_X86_KIND_K,
+  HLO_X86_KIND_K, HLO_X86_KIND_T,
   HLO_X86_KIND_G, HLO_X86_KIND_G4, HLO_X86_KIND_G8,
-  HLO_X86_KIND_M, HLO_X86_KIND_IV, HLO_X86_KIND_IH,
+  HLO_X86_KIND_M, HLO_X86_KIND_S, HLO_X86_KIND_IV, HLO_X86_KIND_IH,
 } hlo_x86_kind_t;
 
 typedef enum hlo_x86_tuple {

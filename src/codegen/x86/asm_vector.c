@@ -121,12 +121,14 @@ static unsigned kind_registers(hlo_x86_kind_t kind) {
     case HLO_X86_KIND_O:
     case HLO_X86_KIND_X:
     case HLO_X86_KIND_Y: return 32;
-    case HLO_X86_KIND_K: return 8;
+    case HLO_X86_KIND_K:
+    case HLO_X86_KIND_T: return 8;
     case HLO_X86_KIND_G:
     case HLO_X86_KIND_G4:
     case HLO_X86_KIND_G8: return 16;
     case HLO_X86_KIND__: return 1;
     case HLO_X86_KIND_M:
+    case HLO_X86_KIND_S:
     case HLO_X86_KIND_IV:
     case HLO_X86_KIND_IH: break;
   }
@@ -139,13 +141,15 @@ static void place_operands(encoding_t* e, unsigned a, unsigned b) {
     case HLO_X86_FORM_RM:
     case HLO_X86_FORM_RMI:
     case HLO_X86_FORM_MR:
-    case HLO_X86_FORM_MRI: e->reg = a; break;
+    case HLO_X86_FORM_MRI:
+    case HLO_X86_FORM_R: e->reg = a; break;
     case HLO_X86_FORM_RVM:
     case HLO_X86_FORM_RVMI:
     case HLO_X86_FORM_RVMR:
     case HLO_X86_FORM_RMV: e->reg = a, e->vvvv = b; break;
     case HLO_X86_FORM_MVR: e->reg = b, e->vvvv = a; break;
     case HLO_X86_FORM_VMI: e->reg = e->row->digit, e->vvvv = a; break;
+    case HLO_X86_FORM_M: e->reg = e->row->digit; break;
   }
 }
 
@@ -159,13 +163,18 @@ static bool are_operands_valid(const encoding_t* e) {
   const hlo_x86_row_t* row = e->row;
   const hlo_x86_rm_t* rm = e->rm;
   if (!e->length) return false;
-  bool has_digit = row->form == HLO_X86_FORM_VMI;
+  bool has_digit = row->form == HLO_X86_FORM_VMI || row->form == HLO_X86_FORM_M;
   if (!has_digit && e->reg >= kind_registers(row->reg)) return false;
   if (e->vvvv >= kind_registers(row->vvvv)) return false;
+  // Of tiles that are multiplied all have to be different.
+  bool are_tiles = row->vvvv == HLO_X86_KIND_T;
+  if (are_tiles && (e->reg == e->vvvv || e->reg == rm->reg || e->vvvv == rm->reg)) return false;
   if (!is_memory(e)) return rm->reg < kind_registers(row->rm) && !rm->is_splat;
   if (row->tuple == HLO_X86_TUPLE_REG) return false;
   if (rm->is_splat && row->tuple > HLO_X86_TUPLE_HV) return false;
-  if (rm->kind == HLO_X86_RIP) return !e->has_vector_index;
+  bool has_rows = row->rm == HLO_X86_KIND_S;
+  if (rm->kind == HLO_X86_RIP) return !e->has_vector_index && !has_rows;
+  if (has_rows && rm->index == HLO_X86_NO_REG) return false;
   if (!is_below(rm->reg, 16)) return false;
   if (e->has_vector_index) return rm->index < 32;
   return is_below(rm->index, 16) && rm->index != HLO_X86_RSP;
