@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the processor can do (see cpu.h).
-#include "base/cpu.h"
+#include "base/cpu_impl.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
-enum { EAX, EBX, ECX, EDX, REGISTER_COUNT };
-
 typedef struct feature_row {
   const char* name;
   hlo_cpu_level_t level;
   bool core;
-  uint32_t leaf, subleaf;
-  uint8_t reg, bit;
 } feature_row_t;
 
 static const feature_row_t kFeatures[HLO_CPU_FEATURE_COUNT] = {
-#define HLO_CPU_FEATURE(id, name, level, core, leaf, subleaf, reg, bit) \
-  {name, HLO_CPU_LEVEL_##level, core, leaf, subleaf, reg, bit},
+#define HLO_CPU_FEATURE(id, name, level, core, ...) {name, HLO_CPU_LEVEL_##level, core},
 #include "base/cpu.def"
 #undef HLO_CPU_FEATURE
 };
@@ -33,67 +24,11 @@ static const char* const kLevelNames[] = {"generic", "sse2", "sse4", "avx2", "av
 enum { LEVEL_COUNT = sizeof kLevelNames / sizeof kLevelNames[0] };
 
 #if defined(__x86_64__)
-
-// Register state that the system saves: without it the instructions of a level fault.
-static hlo_cpu_level_t saved_level(void) {
-  enum { OSXSAVE_BIT = 27 };
-  const uint32_t ymm = 0x6, zmm = 0xe0, tiles = 0x60000;  // bits of XCR0
-  uint32_t regs[REGISTER_COUNT];
-  if (!__get_cpuid(1, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX]) ||
-      !(regs[ECX] >> OSXSAVE_BIT & 1)) {
-    return HLO_CPU_LEVEL_SSE4;
-  }
-  uint32_t low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  if ((low & ymm) != ymm) return HLO_CPU_LEVEL_SSE4;
-  if ((low & zmm) != zmm) return HLO_CPU_LEVEL_AVX2;
-  return (low & tiles) == tiles ? HLO_CPU_LEVEL_AMX : HLO_CPU_LEVEL_AVX512;
-}
-
-static uint64_t read_features(void) {
-  hlo_cpu_level_t saved = saved_level();
-  uint64_t features = 0;
-  for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
-    const feature_row_t* row = &kFeatures[i];
-    uint32_t regs[REGISTER_COUNT] = {0};
-    if (row->level > saved) continue;
-    if (!__get_cpuid_count(row->leaf, row->subleaf, &regs[EAX], &regs[EBX], &regs[ECX],
-                           &regs[EDX])) {
-      continue;
-    }
-    features |= (uint64_t)(regs[row->reg] >> row->bit & 1) << i;
-  }
-  return features;
-}
-
-static void read_brand(char* brand) {
-  enum { FIRST_LEAF = 0x80000002, LEAF_COUNT = 3, LEAF_BYTES = 16 };
-  char text[LEAF_COUNT * LEAF_BYTES + 1] = {0};
-  for (uint32_t i = 0; i < LEAF_COUNT; ++i) {
-    uint32_t regs[REGISTER_COUNT];
-    if (!__get_cpuid(FIRST_LEAF + i, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX])) return;
-    memcpy(text + i * LEAF_BYTES, regs, LEAF_BYTES);
-  }
-  const char* start = text + strspn(text, " ");
-  memcpy(brand, start, strlen(start) + 1);
-}
-
 static const char kArchitecture[] = "x86_64";
-
-#else
-
-static uint64_t read_features(void) {
-  return 0;
-}
-static void read_brand(char* brand) {
-  brand[0] = 0;
-}
-#if defined(__aarch64__)
+#elif defined(__aarch64__)
 static const char kArchitecture[] = "aarch64";
 #else
 static const char kArchitecture[] = "unknown";
-#endif
-
 #endif
 
 static hlo_cpu_level_t level_of(uint64_t features) {
@@ -120,12 +55,12 @@ static uint32_t cache_bytes(int name) {
 static hlo_cpu_t machine;
 
 static void read_machine(void) {
-  machine.features = read_features();
+  machine.features = hlo_cpu_read_features();
   machine.level = level_of(machine.features);
   machine.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   machine.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
   machine.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
-  read_brand(machine.brand);
+  hlo_cpu_read_brand(machine.brand);
 }
 
 hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {

@@ -25,6 +25,10 @@ uint64_t hlo_os_memory_bytes(void);
 int64_t hlo_os_process_id(void);
 int64_t hlo_os_thread_id(void);
 
+/// Asks for the use of tile registers (AMX), whose contents the system keeps for a thread only if it
+/// was asked: once for all threads of the process. False: refused, or there are none.
+bool hlo_os_permit_tiles(void);
+
 /// A word that is 1 here and 0 in every process forked from now on; reading it costs nothing. NULL
 /// where the system cannot do that. owner: caller, hlo_os_fork_mark_release(), also in the child.
 const uint32_t* hlo_os_fork_mark_create(void);

@@ -79,6 +79,15 @@ int64_t hlo_os_thread_id(void) {
   return syscall(SYS_gettid);
 }
 
+bool hlo_os_permit_tiles(void) {
+#if defined(__x86_64__)
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };  // of arch_prctl(2)
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+  return false;
+#endif
+}
+
 const uint32_t* hlo_os_fork_mark_create(void) {
   void* page;
   hlo_status_t status = hlo_os_pages_map(sizeof(uint32_t), false, &page);
