@@ -252,6 +252,37 @@ static void not_all_siblings_are_one_fusion(void** state) {
   drop(&f);
 }
 
+// Slices of slices whose places have more terms than an index expression: they are not fused all.
+static void long_expressions_are_cut(void** state) {
+  (void)state;
+  enum { RANK = 6, SLICES = 9, FIRST = 12 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<12x12x12x12x12x12xi8>, %i: tensor<i32>) -> "
+                         "tensor<3x3x3x3x3x3xi8> {\n");
+  for (uint32_t i = 0; i < SLICES; ++i) {
+    for (uint32_t k = 0; k < RANK; ++k) {
+      uint32_t at = RANK * i + k;
+      hlo_strbuf_printf(&text, "%%c%u = stablehlo.constant dense<%u> : tensor<i32>\n", at, at + 2);
+      hlo_strbuf_printf(&text, "%%i%u = stablehlo.remainder %%i, %%c%u : tensor<i32>\n", at, at);
+    }
+    hlo_strbuf_printf(&text, "%%%u = \"stablehlo.dynamic_slice\"(%%%u", i + 1, i);
+    for (uint32_t k = 0; k < RANK; ++k) hlo_strbuf_printf(&text, ", %%i%u", RANK * i + k);
+    uint32_t from = FIRST - i, to = from - 1;
+    hlo_strbuf_printf(&text,
+                      ") {slice_sizes = array<i64: %u, %u, %u, %u, %u, %u>} : "
+                      "(tensor<%ux%ux%ux%ux%ux%uxi8>, tensor<i32>, tensor<i32>, tensor<i32>, "
+                      "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<%ux%ux%ux%ux%ux%uxi8>\n",
+                      to, to, to, to, to, to, from, from, from, from, from, from, to, to, to, to,
+                      to, to);
+  }
+  hlo_strbuf_printf(&text, "return %%%u : tensor<3x3x3x3x3x3xi8>\n}\n", SLICES);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_true(f.schedule->sequences[0].step_count > 1);
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+}
+
 // ---- growth
 
 typedef struct cost {
@@ -266,7 +297,6 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
   return cost;
 }
 
-// Four times the program may cost four times as much, and a little for what begins late.
 // What two fusions use is stored once, if it costs something (tanh), and computed again otherwise.
 static void plain_ops_are_computed_again(void** state) {
   (void)state;
@@ -303,6 +333,7 @@ static void plain_ops_are_computed_again(void** state) {
   drop(&f);
 }
 
+// Four times the program may cost four times as much, and a little for what begins late.
 static void expect_linear(print_t print, double step) {
   enum { COUNT = 400 };
   cost_t once = cost_of(print, COUNT, step), four = cost_of(print, 4 * COUNT, step);
@@ -334,6 +365,7 @@ int main(void) {
       cmocka_unit_test(siblings_are_one_fusion),
       cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(plain_ops_are_computed_again),
+      cmocka_unit_test(long_expressions_are_cut),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
   };

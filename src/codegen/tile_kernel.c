@@ -300,6 +300,7 @@ static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_s
   if (tiling->refusal) refuse(&lowering, tiling->refusal);
   if (count + 1 >= MAX_LEVELS) refuse(&lowering, "too many loops");
   if (!lowering.refusal) lower_loops(&lowering, digits, count);
+  if (tile->exprs.is_exceeded) refuse(&lowering, "its index expressions are too long");
   HLO_TRY(hlo_arena_status(tile->arena));
   return lowering.refusal ? hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: %s",
                                               kernel->fusion->index, lowering.refusal)

@@ -410,13 +410,22 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
 
 // ---- computations
 
+enum { POSITION_BITS = 61 };  // the sum of two of them is still no long expression
+
 // An expression that the integers of a type hold without wrapping around, and that
 // needs no division.
 static const hlo_expr_t* checked_position(const hlo_expr_t* expr, hlo_dtype_t dtype) {
   uint32_t bits = hlo_dtype_info(dtype)->bits - hlo_dtype_is_signed(dtype);
-  int64_t highest = bits >= 62 ? (int64_t)1 << 61 : ((int64_t)1 << bits) - 1;
+  int64_t highest = bits > POSITION_BITS ? (int64_t)1 << POSITION_BITS : ((int64_t)1 << bits) - 1;
   int64_t lowest = hlo_dtype_is_signed(dtype) ? -highest : 0;
   return expr->low >= lowest && expr->high <= highest && !hlo_expr_unresolved(expr) ? expr : NULL;
+}
+
+static const hlo_expr_t* multiplied(hlo_tiling_t* t, const hlo_expr_t* x, int64_t factor,
+                                    hlo_dtype_t dtype) {
+  int64_t limit = factor ? ((int64_t)1 << POSITION_BITS) / llabs(factor) : INT64_MAX;
+  if (x->low < -limit || x->high > limit) return NULL;
+  return checked_position(hlo_expr_mul(&t->exprs, x, factor), dtype);
 }
 
 // Integers made of iotas and constants alone, as an expression; NULL when they are made of more.
@@ -441,11 +450,9 @@ static const hlo_expr_t* position(hlo_tiling_t* t, const hlo_value_t* value, ind
   if (!y) return NULL;
   if (node->op == HLO_OP_add) return checked_position(hlo_expr_add(&t->exprs, x, y), dtype);
   if (node->op == HLO_OP_multiply) {
-    if (hlo_expr_is_const(x)) {
-      return checked_position(hlo_expr_mul(&t->exprs, y, x->constant), dtype);
-    }
-    if (!hlo_expr_is_const(y)) return NULL;
-    return checked_position(hlo_expr_mul(&t->exprs, x, y->constant), dtype);
+    const hlo_expr_t* factor = hlo_expr_is_const(x) ? x : y;
+    return hlo_expr_is_const(factor) ? multiplied(t, factor == x ? y : x, factor->constant, dtype)
+                                     : NULL;
   }
   if (!hlo_expr_is_const(y) || x->low < 0 || y->constant < 0 || y->constant > 60) return NULL;
   return checked_position(hlo_expr_div(&t->exprs, x, (int64_t)1 << y->constant), dtype);
@@ -852,6 +859,7 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   uint32_t sides = outputs - t->fusion->side_count;
   for (uint32_t i = 0; i < sides && !t->refusal; ++i) walk_output(t, i);
   for (uint32_t i = sides; i < outputs && !t->refusal; ++i) walk_side(t, i, is_final);
+  if (t->exprs.is_exceeded) refuse(t, "its index expressions are too long");
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
 }

@@ -98,14 +98,18 @@ hlo_status_t hlo_infer_window(int64_t dim, const hlo_window_dim_t* window, int64
       window->size < 0) {
     return hlo_infer_error("a window has a stride or dilation below 1");
   }
-  bool bad = base > 0 && __builtin_mul_overflow(base - 1, window->base_dilation, &base);
+  // Sums of two places then fit in what computes them.
+  const int64_t limit = INT64_MAX / 4;
+  bool bad = window->low < -limit || window->low > limit || window->high < -limit ||
+             window->high > limit;
+  bad = bad || (base > 0 && __builtin_mul_overflow(base - 1, window->base_dilation, &base));
   if (dim > 0) bad = bad || __builtin_add_overflow(base, 1, &base);
   bad = bad || __builtin_add_overflow(base, window->low, &base) ||
         __builtin_add_overflow(base, window->high, &base);
   extent = window->size;
   if (extent > 0) {
     bad = bad || __builtin_mul_overflow(extent - 1, window->window_dilation, &extent) ||
-          __builtin_add_overflow(extent, 1, &extent);
+          __builtin_add_overflow(extent, 1, &extent) || extent > limit;
   }
   if (bad) return hlo_infer_error("a window overflows");
   *out_dim = base < extent || base <= 0 ? 0 : (base - extent) / window->stride + 1;

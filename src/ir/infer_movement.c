@@ -159,7 +159,8 @@ hlo_status_t hlo_infer_pad(hlo_infer_t* infer) {
       dims[i] = HLO_DIM_DYNAMIC;
       continue;
     }
-    bool bad = dim > 1 && __builtin_mul_overflow(dim - 1, interior[i], &inner);
+    bool bad = low[i] == INT64_MIN || interior[i] == INT64_MAX;
+    bad = bad || (dim > 1 && __builtin_mul_overflow(dim - 1, interior[i], &inner));
     bad = bad || __builtin_add_overflow(dim, inner, &dim) ||
           __builtin_add_overflow(dim, low[i], &dim) || __builtin_add_overflow(dim, high[i], &dim);
     if (bad || dim < 0) return hlo_infer_error("padding makes dimension %u negative or overflow", i);

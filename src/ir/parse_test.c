@@ -412,6 +412,48 @@ static void test_alias_expansion_is_bounded(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
+// Windows and padding of such sizes are refused by everything that reads programs, before anything
+// adds to them.
+static void test_extreme_attributes(void** state) {
+  (void)state;
+  static const char* const kPads[] = {
+      "low = [-9223372036854775808], high = [9223372036854775807], interior = [0]",
+      "low = [0], high = [7], interior = [9223372036854775807]",
+      "low = [9223372036854775807], high = [7], interior = [0]",
+  };
+  static const char* const kWindows[] = {
+      "padding = dense<[[-9223372036854775807, 9223372036854775807]]> : tensor<1x2xi64>",
+      "padding = dense<[[0, 4611686018427387904]]> : tensor<1x2xi64>",
+      "window_dilations = array<i64: 4611686018427387904>",
+      "base_dilations = array<i64: 4611686018427387904>",
+  };
+  hlo_strbuf_t text = {0};
+  for (uint32_t i = 0; i < sizeof kPads / sizeof *kPads; ++i) {
+    hlo_strbuf_reset(&text);
+    hlo_strbuf_printf(&text,
+                      "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
+                      "%%0 = stablehlo.pad %%a, %%v, %s : (tensor<8xf32>, tensor<f32>) -> "
+                      "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
+                      kPads[i]);
+    expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT,
+                 "2:6: error: stablehlo.pad: padding makes dimension 0 negative or overflow");
+  }
+  for (uint32_t i = 0; i < sizeof kWindows / sizeof *kWindows; ++i) {
+    hlo_strbuf_reset(&text);
+    hlo_strbuf_printf(&text,
+                      "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
+                      "%%0 = \"stablehlo.reduce_window\"(%%a, %%v) ({\n"
+                      "^bb0(%%x: tensor<f32>, %%y: tensor<f32>):\n"
+                      "%%s = stablehlo.add %%x, %%y : tensor<f32>\n"
+                      "stablehlo.return %%s : tensor<f32>\n"
+                      "}) {window_dimensions = array<i64: 2>, %s} : (tensor<8xf32>, tensor<f32>) -> "
+                      "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
+                      kWindows[i]);
+    expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT, "a window overflows");
+  }
+  hlo_strbuf_deinit(&text);
+}
+
 static void test_memory_failures(void** state) {
   (void)state;
   static const char kText[] =
@@ -490,6 +532,7 @@ int main(void) {
       cmocka_unit_test(test_depth_is_bounded), cmocka_unit_test(test_alias_expansion_is_bounded),
       cmocka_unit_test(test_memory_failures),  cmocka_unit_test(test_embedded_text),
       cmocka_unit_test(test_digests_tell_types_apart),
+      cmocka_unit_test(test_extreme_attributes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

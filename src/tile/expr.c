@@ -11,7 +11,7 @@
 typedef struct sum {
   int64_t constant;
   uint32_t count;
-  bool overflow;
+  bool is_exceeded;  // too many terms, or too large numbers
   hlo_expr_term_t terms[HLO_EXPR_MAX_TERMS];
 } sum_t;
 
@@ -62,20 +62,37 @@ static uint64_t hash_expr_item(const void* item) {
 }
 static uint64_t hash_atom_item(const void* item) { return hash_atom(item); }
 
-static void set_bounds(hlo_expr_t* expr) {
-  expr->low = expr->high = expr->constant;
-  for (uint32_t i = 0; i < expr->term_count; ++i) {
-    const hlo_expr_term_t* term = &expr->terms[i];
-    int64_t low = term->coefficient * term->atom->low, high = term->coefficient * term->atom->high;
-    expr->low += low < high ? low : high;
-    expr->high += low < high ? high : low;
-    expr->digits |= term->atom->digits;
+// total += a * b, if it stays within 62 bits.
+static bool add_product(int64_t* total, int64_t a, int64_t b) {
+  const int64_t limit = (int64_t)1 << 62;
+  int64_t product, sum;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(*total, product, &sum) ||
+      sum > limit || sum < -limit) {
+    return false;
   }
+  *total = sum;
+  return true;
+}
+
+// False when a bound leaves 62 bits.
+static bool find_bounds(const sum_t* sum, int64_t* out_low, int64_t* out_high) {
+  *out_low = *out_high = sum->constant;
+  for (uint32_t i = 0; i < sum->count; ++i) {
+    const hlo_expr_term_t* term = &sum->terms[i];
+    bool is_rising = term->coefficient > 0;
+    const hlo_expr_atom_t* atom = term->atom;
+    if (!add_product(out_low, term->coefficient, is_rising ? atom->low : atom->high) ||
+        !add_product(out_high, term->coefficient, is_rising ? atom->high : atom->low)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
-  if (sum->overflow) {
-    space->arena->failed = true;  // more terms than any kernel has: treated as out of memory
+  int64_t low, high;
+  if (sum->is_exceeded || !find_bounds(sum, &low, &high)) {
+    space->is_exceeded = true;
     return space->poison;
   }
   if (2 * (space->expr_count + 1) > space->expr_capacity &&
@@ -98,10 +115,12 @@ static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
   hlo_expr_t* expr = hlo_arena_alloc_zeroed(space->arena, sizeof *expr + bytes);
   if (!expr) return space->poison;
   expr->constant = sum->constant;
+  expr->low = low;
+  expr->high = high;
   expr->term_count = sum->count;
   memcpy(expr->terms, sum->terms, bytes);
+  for (uint32_t i = 0; i < sum->count; ++i) expr->digits |= sum->terms[i].atom->digits;
   expr->number = ++space->expr_count;
-  set_bounds(expr);
   return space->exprs[at] = expr;
 }
 
@@ -133,7 +152,7 @@ static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t*
   while (i > 0 && sum->terms[i - 1].atom->order > atom->order) --i;
   if (i > 0 && sum->terms[i - 1].atom == atom) {
     hlo_expr_term_t* term = &sum->terms[i - 1];
-    term->coefficient += coefficient;
+    sum->is_exceeded |= !add_product(&term->coefficient, coefficient, 1);
     if (!term->coefficient) {
       memmove(term, term + 1, (sum->count - i) * sizeof *term);
       --sum->count;
@@ -141,7 +160,7 @@ static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t*
     return;
   }
   if (sum->count == HLO_EXPR_MAX_TERMS) {
-    sum->overflow = true;
+    sum->is_exceeded = true;
     return;
   }
   memmove(&sum->terms[i + 1], &sum->terms[i], (sum->count - i) * sizeof *sum->terms);
@@ -150,9 +169,11 @@ static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t*
 }
 
 static void sum_add(sum_t* sum, const hlo_expr_t* expr, int64_t factor) {
-  sum->constant += expr->constant * factor;
+  sum->is_exceeded |= !add_product(&sum->constant, expr->constant, factor);
   for (uint32_t i = 0; i < expr->term_count; ++i) {
-    sum_add_term(sum, expr->terms[i].coefficient * factor, expr->terms[i].atom);
+    int64_t coefficient = 0;
+    sum->is_exceeded |= !add_product(&coefficient, expr->terms[i].coefficient, factor);
+    sum_add_term(sum, coefficient, expr->terms[i].atom);
   }
 }
 
@@ -183,8 +204,10 @@ static bool recombine_once(sum_t* sum) {
     const hlo_expr_atom_t* rest = sum->terms[i].atom;
     if (rest->kind != HLO_EXPR_REMAINDER) continue;
     for (uint32_t j = 0; j < sum->count; ++j) {
-      if (sum->terms[j].coefficient != sum->terms[i].coefficient * rest->divisor ||
-          !belong_together(sum->terms[j].atom, rest)) {
+      int64_t whole;
+      if (!belong_together(sum->terms[j].atom, rest) ||
+          __builtin_mul_overflow(sum->terms[i].coefficient, rest->divisor, &whole) ||
+          sum->terms[j].coefficient != whole) {
         continue;
       }
       int64_t factor = sum->terms[i].coefficient;

@@ -47,14 +47,14 @@ struct hlo_expr {
   hlo_expr_term_t terms[];
 };
 
-/// Where expressions live. Numbers are assumed to stay within 62 bits (offsets in memory do).
-/// owner: everything is in the arena, lent. threads: confined.
+/// Where expressions live. owner: everything is in the arena, lent. threads: confined.
 typedef struct hlo_expr_space {
   hlo_arena_t* arena;
   uint32_t expr_count, atom_count, expr_capacity, atom_capacity;
   const hlo_expr_t** exprs;       // open hash tables
   const hlo_expr_atom_t** atoms;
-  const hlo_expr_t* poison;       // what calls answer when memory is out (the arena says so)
+  const hlo_expr_t* poison;       // what calls answer when memory is out (the arena says so),
+  bool is_exceeded;               // or when a sum had too many terms or left 62 bits: sticky
 } hlo_expr_space_t;
 
 void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena);

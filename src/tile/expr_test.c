@@ -106,6 +106,34 @@ static void test_digits_resolve(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
+// What has no sum within the limits is poison, once and for all, and says so.
+static void test_limits(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  for (int kind = 0; kind < 3; ++kind) {
+    hlo_expr_space_t space;
+    hlo_expr_space_init(&space, &arena);
+    const hlo_expr_t* sum = hlo_expr_digit(&space, 0, 0, 10);
+    if (kind == 0) {
+      for (uint32_t i = 0; i < HLO_EXPR_MAX_TERMS && !space.is_exceeded; ++i) {
+        sum = hlo_expr_add(&space, sum, hlo_expr_value(&space, i, 0, 9, 0));
+        assert_int_equal(space.is_exceeded, i + 1 == HLO_EXPR_MAX_TERMS);
+      }
+    } else if (kind == 1) {
+      assert_int_equal(hlo_expr_mul(&space, sum, INT64_MAX / 18)->high, INT64_MAX / 18 * 9);
+      assert_false(space.is_exceeded);
+      sum = hlo_expr_mul(&space, sum, INT64_MAX / 16);
+    } else {
+      sum = hlo_expr_add(&space, hlo_expr_const(&space, (int64_t)1 << 62), sum);
+    }
+    assert_true(space.is_exceeded);
+    assert_ptr_equal(sum, space.poison);
+    assert_false(arena.failed);
+  }
+  hlo_arena_deinit(&arena);
+}
+
 static void test_memory_failure(void** unused) {
   (void)unused;
   for (uint64_t n = 1; n < 8; ++n) {
@@ -128,6 +156,7 @@ int main(void) {
       cmocka_unit_test(test_random),
       cmocka_unit_test(test_reshape_of_collapsed),
       cmocka_unit_test(test_digits_resolve),
+      cmocka_unit_test(test_limits),
       cmocka_unit_test(test_memory_failure),
   };
   return cmocka_run_group_tests_name("tile/expr", tests, NULL, NULL);

@@ -103,6 +103,9 @@ hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
   HLO_TRY(hlo_arena_status(kernel->arena));
   number_block(&r, &kernel->body);
   rewrite_block(&r, &kernel->body);
+  if (kernel->exprs.is_exceeded) {
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "its index expressions are too long");
+  }
   return hlo_arena_status(kernel->arena);
 }
 

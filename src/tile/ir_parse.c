@@ -116,7 +116,8 @@ static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint3
     }
     EXPECT(p, is_moderate_product(factor, term), "a smaller factor before this");
     sum = hlo_expr_add(exprs, sum, hlo_expr_mul(exprs, term, factor));
-    EXPECT(p, is_moderate(sum->low) && is_moderate(sum->high), "a smaller sum before this");
+    EXPECT(p, is_moderate(sum->low) && is_moderate(sum->high) && !exprs->is_exceeded,
+           "a smaller sum before this");
     HLO_TRY(hlo_arena_status(p->arena));
   } while (hlo_tile_text_take(&p->text, "+"));
   *out_expr = sum;
