@@ -487,17 +487,34 @@ static void emit_if(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t
   hlo_vir_end(b);
 }
 
-// Any number but those of the other branches runs the last one.
-static void emit_case(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
-  uint32_t last = node->region_count - 1;
-  hlo_vir_value_t* number = read_decision(entry, b, hlo_node_operand(node, 0));
-  for (uint32_t i = 0; i < last; ++i) {
-    hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, number, hlo_vir_iconst(b, i)));
-    emit_block(entry, b, node->regions[i]);
-    hlo_vir_begin_else(b);
+// The branches from `first` to `end`, one of which the number is.
+static void emit_branches(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node,
+                          hlo_vir_value_t* number, uint32_t first, uint32_t end) {
+  if (end - first == 1) {
+    emit_block(entry, b, node->regions[first]);
+    return;
   }
-  emit_block(entry, b, node->regions[last]);
-  for (uint32_t i = 0; i < last; ++i) hlo_vir_end(b);
+  uint32_t middle = first + (end - first) / 2;
+  hlo_vir_condition_t condition = end - first == 2 ? HLO_VIR_EQ : HLO_VIR_LT;
+  uint32_t limit = condition == HLO_VIR_EQ ? first : middle;
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, condition, number, hlo_vir_iconst(b, limit)));
+  emit_branches(entry, b, node, number, first, middle);
+  hlo_vir_begin_else(b);
+  emit_branches(entry, b, node, number, middle, end);
+  hlo_vir_end(b);
+}
+
+// Any number but those of the other branches runs the last one: those behind it do so anyway, and
+// of two branches the last is whatever is not 0.
+static void emit_case(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {
+  hlo_vir_value_t* number = read_decision(entry, b, hlo_node_operand(node, 0));
+  if (node->region_count > 2) {
+    hlo_vir_value_t* last = hlo_vir_iconst(b, node->region_count - 1);
+    hlo_vir_value_t* is_negative = hlo_vir_icmp(b, HLO_VIR_LT, number, hlo_vir_iconst(b, 0));
+    number = hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3,
+                          (hlo_vir_value_t*[]){is_negative, last, number});
+  }
+  emit_branches(entry, b, node, number, 0, node->region_count);
 }
 
 static void emit_control(const entry_t* entry, hlo_vir_builder_t* b, const hlo_node_t* node) {

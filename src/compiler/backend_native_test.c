@@ -155,6 +155,38 @@ static void endless_loops_can_be_cancelled(void** state) {
   }
 }
 
+// A number that has no branch runs the last one.
+static void a_case_may_have_many_branches(void** state) {
+  (void)state;
+  static const int32_t kCounts[] = {1, 2, 3, 4, 5, 1000};
+  for (uint32_t i = 0; i < sizeof kCounts / sizeof *kCounts; ++i) {
+    int32_t count = kCounts[i];
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_puts(&text, "func.func @main(%x: tensor<i32>) -> tensor<i32> {\n"
+                           "%0 = \"stablehlo.case\"(%x) (");
+    for (int32_t k = 0; k < count; ++k) {
+      hlo_strbuf_printf(&text,
+                        "%s{\n%%s%d = stablehlo.constant dense<%d> : tensor<i32>\n"
+                        "stablehlo.return %%s%d : tensor<i32>\n}",
+                        k ? ", " : "", k, 10 * k, k);
+    }
+    hlo_strbuf_puts(&text, ") : (tensor<i32>) -> tensor<i32>\nreturn %0 : tensor<i32>\n}\n");
+    for (int b = 0; b < BACKEND_COUNT; ++b) {
+      fixture_t f;
+      make(hlo_strbuf_text(&text), kBackends[b], &f);
+      const int32_t numbers[] = {INT32_MIN, -1, 0, 1, 2, 3, count / 2, count - 1, count, INT32_MAX};
+      for (uint32_t n = 0; n < sizeof numbers / sizeof *numbers; ++n) {
+        _Alignas(64) int32_t x = numbers[n], y = -1;
+        void* buffers[] = {&x, &y};
+        check(run(f.program, buffers, false));
+        assert_int_equal(y, 10 * (x < 0 || x >= count ? count - 1 : x));
+      }
+      drop(&f);
+    }
+    hlo_strbuf_deinit(&text);
+  }
+}
+
 static void the_interpreter_runs_what_is_refused(void** state) {
   (void)state;
   for (int b = 0; b < BACKEND_COUNT; ++b) {
@@ -316,6 +348,7 @@ int main(void) {
       cmocka_unit_test(donation_may_happen_or_not),
       cmocka_unit_test(errors_name_op_and_place),
       cmocka_unit_test(endless_loops_can_be_cancelled),
+      cmocka_unit_test(a_case_may_have_many_branches),
       cmocka_unit_test(the_interpreter_runs_what_is_refused),
       cmocka_unit_test(high_bits_of_narrow_arguments_do_not_matter),
       cmocka_unit_test(one_program_runs_on_many_threads),

@@ -414,6 +414,15 @@ static void test_alias_expansion_is_bounded(void** state) {
 
 // Windows and padding of such sizes are refused by everything that reads programs, before anything
 // adds to them.
+static void expect_refused(const char* text, const char* message) {
+  hlo_module_t* module = NULL;
+  check(hlo_parse_module(text, strlen(text), "t.mlir", NULL, &module));
+  hlo_status_t status = hlo_module_verify(module, NULL);
+  if (!strstr(hlo_status_message(status), message)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+  hlo_module_release(module);
+}
+
 static void test_extreme_attributes(void** state) {
   (void)state;
   static const char* const kPads[] = {
@@ -427,19 +436,19 @@ static void test_extreme_attributes(void** state) {
       "window_dilations = array<i64: 4611686018427387904>",
       "base_dilations = array<i64: 4611686018427387904>",
   };
-  hlo_strbuf_t text = {0};
   for (uint32_t i = 0; i < sizeof kPads / sizeof *kPads; ++i) {
-    hlo_strbuf_reset(&text);
+    hlo_strbuf_t text = {0};
     hlo_strbuf_printf(&text,
                       "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
                       "%%0 = stablehlo.pad %%a, %%v, %s : (tensor<8xf32>, tensor<f32>) -> "
                       "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
                       kPads[i]);
-    expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT,
-                 "2:6: error: stablehlo.pad: padding makes dimension 0 negative or overflow");
+    expect_refused(hlo_strbuf_text(&text),
+                   "2:6: error: stablehlo.pad: padding makes dimension 0 negative or overflow");
+    hlo_strbuf_deinit(&text);
   }
   for (uint32_t i = 0; i < sizeof kWindows / sizeof *kWindows; ++i) {
-    hlo_strbuf_reset(&text);
+    hlo_strbuf_t text = {0};
     hlo_strbuf_printf(&text,
                       "func.func @f(%%a: tensor<8xf32>, %%v: tensor<f32>) -> tensor<7xf32> {\n"
                       "%%0 = \"stablehlo.reduce_window\"(%%a, %%v) ({\n"
@@ -449,9 +458,9 @@ static void test_extreme_attributes(void** state) {
                       "}) {window_dimensions = array<i64: 2>, %s} : (tensor<8xf32>, tensor<f32>) -> "
                       "tensor<7xf32>\nreturn %%0 : tensor<7xf32>\n}",
                       kWindows[i]);
-    expect_fault(hlo_strbuf_text(&text), HLO_STATUS_INVALID_ARGUMENT, "a window overflows");
+    expect_refused(hlo_strbuf_text(&text), "a window overflows");
+    hlo_strbuf_deinit(&text);
   }
-  hlo_strbuf_deinit(&text);
 }
 
 static void test_memory_failures(void** state) {
