@@ -129,8 +129,9 @@ def torch_call(path, arguments):
     return model(arguments) if model else array_library(torch, TORCH, path, arguments)
 
 
-IREE_COMPILE_LIMIT_S = 100  # it does not end on sorts
-IREE_SLOW = ("while_gather_1e6", "while_1e5_tiny")  # minutes a call
+IREE_COMPILE_LIMIT_S = 100
+# Minutes to hours a call.
+IREE_SLOW = ("while_gather_1e6", "while_1e5_tiny", "argsort_1e6", "sort_1e6")
 
 
 def module_text(path):
