@@ -12,6 +12,7 @@
 
 #include "base/kernel_abi.h"
 #include "codegen/c/emit_impl.h"
+#include "codegen/vir/tile.h"
 
 static hlo_vir_opcode_t opcode(const hlo_vir_value_t* value) {
   return (hlo_vir_opcode_t)value->op;
@@ -170,6 +171,32 @@ static void print_call(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   hlo_strbuf_putc(out, ')');
 }
 
+static void print_tile(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
+  hlo_strbuf_t* out = &e->body;
+  hlo_strbuf_printf(out, "%s(&tiles", hlo_vir_opcode_name(opcode(value)));
+  switch (value->op) {
+    case HLO_VIR_tile_config:
+      hlo_strbuf_printf(out, ", UINT64_C(0x%" PRIx64 ")", (uint64_t)value->imm);
+      break;
+    case HLO_VIR_tile_zero: hlo_strbuf_printf(out, ", %" PRId64, value->imm); break;
+    case HLO_VIR_tile_dot:
+      hlo_strbuf_printf(out, ", %d", value->flags);
+      for (uint32_t i = 0; i < 3; ++i) {
+        hlo_strbuf_printf(out, ", %" PRIu32, hlo_vir_tile_operand(value->imm, i));
+      }
+      break;
+    case HLO_VIR_tile_load:
+    case HLO_VIR_tile_store:
+      hlo_strbuf_printf(out, ", %" PRIu32 ", at(", hlo_vir_tile_of(value->flags));
+      print_value(e, value->operands[0]);
+      hlo_strbuf_printf(out, ", 0, 0, %" PRId64 "), ", value->imm);
+      print_value(e, value->operands[1]);
+      break;
+    default: break;
+  }
+  hlo_strbuf_putc(out, ')');
+}
+
 // What an instruction without a body computes or does, as an expression.
 static void print_expression(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
   switch (value->op) {
@@ -192,10 +219,10 @@ static void print_expression(hlo_c_emitter_t* e, const hlo_vir_value_t* value) {
       return;
     default: break;
   }
-  if (hlo_vir_opcode_class(opcode(value)) == HLO_VIR_INDEX_OP) {
-    print_index(e, value);
-  } else {
-    print_helper_call(e, value);
+  switch (hlo_vir_opcode_class(opcode(value))) {
+    case HLO_VIR_INDEX_OP: print_index(e, value); break;
+    case HLO_VIR_TILE: print_tile(e, value); break;
+    default: print_helper_call(e, value);
   }
 }
 
@@ -383,6 +410,16 @@ static void print_resume(hlo_c_emitter_t* e) {
   hlo_strbuf_puts(&e->body, "  }\n");
 }
 
+static bool has_tiles(const hlo_vir_block_t* block) {
+  for (const hlo_vir_value_t* value = block->first; value; value = value->next) {
+    if (value->op == HLO_VIR_tile_config || (value->body && has_tiles(value->body)) ||
+        (value->other_body && has_tiles(value->other_body))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static hlo_status_t print_func(hlo_c_emitter_t* e, const hlo_vir_func_t* func) {
   e->func = func;
   e->saved = (hlo_vir_saved_t){0};
@@ -392,6 +429,10 @@ static hlo_status_t print_func(hlo_c_emitter_t* e, const hlo_vir_func_t* func) {
   hlo_strbuf_printf(&e->body, "\n// %s\n", func->name);
   print_prototype(&e->body, func);
   hlo_strbuf_puts(&e->body, " {\n");
+  if (has_tiles(func->body)) {
+    hlo_strbuf_puts(&e->body, "  tiles_t tiles;\n");
+    e->uses_tiles = true;
+  }
   print_resume(e);
   print_block(e, func->body);
   hlo_strbuf_puts(&e->body, "}\n");
@@ -428,6 +469,7 @@ static void print_unit(hlo_c_emitter_t* e, hlo_c_blobs_t blobs, const uint32_t* 
                        hlo_strbuf_t* out) {
   const hlo_vir_func_t* func;
   hlo_strbuf_puts(out, hlo_c_prelude);
+  if (e->uses_tiles) hlo_strbuf_puts(out, hlo_c_tiles);
   hlo_strbuf_puts(out, hlo_strbuf_text(&e->helpers));
   hlo_strbuf_putc(out, '\n');
   print_blobs(e->module, blobs, out);

@@ -19,10 +19,13 @@ typedef struct hlo_c_emitter {
   hlo_strbuf_t body;     // the functions
   uint8_t* mask_bits;    // width of each mask's lanes, by number
   hlo_vir_saved_t saved;
+  bool uses_tiles;  // somewhere
 } hlo_c_emitter_t;
 
 /// The start of every translation unit: index arithmetic, and the words of vir.def's expressions.
 extern const char hlo_c_prelude[];
+/// What follows it where there are TILE ops.
+extern const char hlo_c_tiles[];
 
 /// Chooses the width of every mask's lanes in the function: of what is compared or selected.
 /// errors: sticky in the arena

@@ -247,7 +247,8 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
       !draft_of(b, op, type, flags, imm, operand_count, operands, &draft)) {
     return b->module->poison;
   }
-  if (b->guards && hlo_vir_opcode_class(op) == HLO_VIR_MEMORY) {
+  bool is_memory = hlo_vir_opcode_class(op) == HLO_VIR_MEMORY;
+  if (b->guards && (is_memory || op == HLO_VIR_tile_load || op == HLO_VIR_tile_store)) {
     return hlo_vir_emit_guarded(b, &draft);
   }
   if (b->is_plain) return make(b, &draft, b->block);
@@ -255,7 +256,7 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
   for (uint32_t i = 0; i < draft.operand_count; ++i) {
     has_var |= draft.operands[i] && draft.operands[i]->op == HLO_VIR_var;
   }
-  if (hlo_vir_opcode_class(op) == HLO_VIR_MEMORY) hlo_vir_fold_address(&draft);
+  if (is_memory) hlo_vir_fold_address(&draft);
   if (has_var || !is_movable(&draft)) return make(b, &draft, b->block);
   hlo_vir_value_t* folded = hlo_vir_fold(b, &draft);
   return folded ? folded : make_movable(b, &draft);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "codegen/vir/tile.h"
 
 enum {
   NOTE_SITE = 0,
@@ -250,8 +251,33 @@ static hlo_vir_value_t* emit_safe(const access_t* a, hlo_vir_value_t* bad) {
                       draft.operand_count, draft.operands);
 }
 
+// The rows between the first and the last one are between them in memory too.
+static hlo_vir_value_t* emit_checked_tile(access_t* a) {
+  hlo_vir_builder_t* b = a->b;
+  hlo_vir_value_t draft = *a->draft, *step = draft.operands[1], *zero = hlo_vir_iconst(b, 0);
+  a->byte =
+      sum(b, hlo_vir_index(b, HLO_VIR_isub, a->base, a->origin.root), hlo_vir_iconst(b, draft.imm));
+  hlo_vir_value_t* rows_behind = hlo_vir_iconst(b, hlo_vir_tile_rows(draft.flags) - 1);
+  hlo_vir_value_t* last = sum(b, a->byte, hlo_vir_index(b, HLO_VIR_imul, step, rows_behind));
+  hlo_vir_value_t* bad =
+      hlo_vir_index(b, HLO_VIR_ior, is_outside(a, a->byte, HLO_VIR_TILE_ROW_BYTES),
+                    is_outside(a, last, HLO_VIR_TILE_ROW_BYTES));
+  hlo_vir_begin_if(b, bad);
+  note(a, a->byte);
+  hlo_vir_end(b);
+  hlo_vir_value_t* at = sum(b, a->origin.root, a->byte);
+  hlo_vir_value_t* operands[] = {
+      hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3,
+                   (hlo_vir_value_t*[]){bad, a->guards->spare, at}),
+      hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3, (hlo_vir_value_t*[]){bad, zero, step})};
+  return hlo_vir_emit(b, (hlo_vir_opcode_t)draft.op, draft.type, draft.flags, 0, 2, operands);
+}
+
 static hlo_vir_value_t* emit_checked(access_t* a) {
   hlo_vir_builder_t* b = a->b;
+  if (hlo_vir_opcode_class((hlo_vir_opcode_t)a->draft->op) == HLO_VIR_TILE) {
+    return emit_checked_tile(a);
+  }
   measure(a);
   a->byte = sum(b, hlo_vir_index(b, HLO_VIR_isub, a->base, a->origin.root),
                 hlo_vir_iconst(b, a->draft->imm));

@@ -10,6 +10,7 @@
 #include "base/kernel_abi.h"
 #include "codegen/vir/lane.h"
 #include "codegen/vir/saved.h"
+#include "codegen/vir/tile.h"
 
 enum { STACK_ALIGN = 64, WORD_BYTES = 8 };
 
@@ -26,6 +27,7 @@ typedef struct run {
   const hlo_vir_value_t* resume;  // the suspend to go on behind, while on the way there
   int32_t answer;
   hlo_status_t status;
+  hlo_vir_tiles_t* tiles;  // NULL: not configured
 } run_t;
 
 static uint64_t* lanes_of(const run_t* run, const hlo_vir_value_t* value) {
@@ -185,6 +187,44 @@ static flow_t run_memory(run_t* run, const hlo_vir_value_t* value) {
     case HLO_VIR_store:
     case HLO_VIR_scatter: return run_store(run, value);
     default: return run_load(run, value);
+  }
+}
+
+// ---- tiles -------------------------------------------------------------------------------------
+
+static flow_t run_tile_memory(run_t* run, const hlo_vir_value_t* value) {
+  uint32_t tile = hlo_vir_tile_of(value->flags), rows = hlo_vir_tile_rows(value->flags);
+  uint64_t address = (uint64_t)index_of(run, value->operands[0]) + (uint64_t)value->imm;
+  bool is_store = value->op == HLO_VIR_tile_store;
+  if (run->tiles->rows[tile] != rows) return fault(run, value, "another tile", tile, rows);
+  for (uint32_t r = 0; r < rows; ++r) {
+    uint8_t* row = run->tiles->data[tile][r];
+    if (!may_access(run, value, address, HLO_VIR_TILE_ROW_BYTES, is_store)) return FLOW_RETURN;
+    void* memory = (void*)(uintptr_t)address;
+    memcpy(is_store ? memory : row, is_store ? row : memory, HLO_VIR_TILE_ROW_BYTES);
+    address += (uint64_t)index_of(run, value->operands[1]);
+  }
+  return FLOW_NEXT;
+}
+
+static flow_t run_tile(run_t* run, const hlo_vir_value_t* value) {
+  if (value->op == HLO_VIR_tile_config) {
+    if (!run->tiles) run->tiles = hlo_arena_alloc(&run->arena, sizeof *run->tiles);
+    if (!run->tiles) return FLOW_RETURN;
+    hlo_vir_tiles_configure(run->tiles, value->imm);
+    return FLOW_NEXT;
+  }
+  if (!run->tiles) return fault(run, value, "tiles are not configured", 0, 0);
+  switch (value->op) {
+    case HLO_VIR_tile_release: run->tiles = NULL; return FLOW_NEXT;
+    case HLO_VIR_tile_zero:
+      if (!run->tiles->rows[value->imm]) return fault(run, value, "no tile", 0, 0);
+      memset(run->tiles->data[value->imm], 0, sizeof run->tiles->data[value->imm]);
+      return FLOW_NEXT;
+    case HLO_VIR_tile_dot:
+      if (hlo_vir_tiles_dot(run->tiles, value->flags, value->imm)) return FLOW_NEXT;
+      return fault(run, value, "tiles that do not fit", 0, 0);
+    default: return run_tile_memory(run, value);
   }
 }
 
@@ -395,8 +435,7 @@ static flow_t run_call(run_t* run, const hlo_vir_value_t* value) {
     uint64_t params[HLO_VIR_MAX_PARAMS] = {(uint64_t)(uintptr_t)run->frame, arguments[0],
                                            arguments[1], arguments[2]};
     answer = HLO_KERNEL_ERROR;
-    run->status =
-        hlo_vir_interp_run(func_of(run, value->imm), params, run->options, &answer);
+    run->status = hlo_vir_interp_run(func_of(run, value->imm), params, run->options, &answer);
   } else if (value->imm == offsetof(hlo_runtime_table_t, parallel_for) &&
              value->operand_count >= 2) {
     answer = run_chunks(run, value);
@@ -465,6 +504,7 @@ static flow_t run_value(run_t* run, const hlo_vir_value_t* value) {
     case HLO_VIR_INDEX_OP: return run_index(run, value);
     case HLO_VIR_MEMORY: return run_memory(run, value);
     case HLO_VIR_CROSS: return run_cross(run, value);
+    case HLO_VIR_TILE: return run_tile(run, value);
     default: return run_lanes(run, value);
   }
 }

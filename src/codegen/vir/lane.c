@@ -63,18 +63,13 @@ static uint32_t float_bits(float x) {
   return bits;
 }
 
-// Subnormal numbers become zeros.
-static float flushed(float x) {
-  uint32_t bits = float_bits(x);
-  return bits & 0x7f800000 ? x : bits_float(bits & 0x80000000);
-}
-
 static float dot_bf16(float a, float b, float c) {
   uint32_t x = float_bits(a), y = float_bits(b);
-  float sum = flushed(c);
-  sum =
-      flushed(fmaf(flushed(bits_float(x & 0xffff0000)), flushed(bits_float(y & 0xffff0000)), sum));
-  return flushed(fmaf(flushed(bits_float(x << 16)), flushed(bits_float(y << 16)), sum));
+  float sum = hlo_vir_flush(c);
+  sum = hlo_vir_flush(fmaf(hlo_vir_flush(bits_float(x & 0xffff0000)),
+                           hlo_vir_flush(bits_float(y & 0xffff0000)), sum));
+  return hlo_vir_flush(
+      fmaf(hlo_vir_flush(bits_float(x << 16)), hlo_vir_flush(bits_float(y << 16)), sum));
 }
 
 #define CONVERT_ROW_FLOAT(id, expression)

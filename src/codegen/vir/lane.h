@@ -4,7 +4,18 @@
 #ifndef HLO_CODEGEN_VIR_LANE_H_
 #define HLO_CODEGEN_VIR_LANE_H_
 
+#include <string.h>
+
 #include "codegen/vir/vir.h"
+
+/// Subnormal numbers become zeros.
+static inline float hlo_vir_flush(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (!(bits & 0x7f800000)) bits &= 0x80000000;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
 
 /// The element whose type decides what an op computes: of the operands (for select: of what is
 /// chosen).

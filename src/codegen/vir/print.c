@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/vir/vir.h"
+#include "codegen/vir/tile.h"
 
 static const char* const condition_names[] = {"eq", "ne", "lt",        "le",
                                               "gt", "ge", "unordered", "ordered"};
@@ -63,7 +63,8 @@ static void print_address(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
 }
 
 static void print_flags(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
-  if (value->op == HLO_VIR_icmp) return;
+  bool is_tile = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_TILE;
+  if (value->op == HLO_VIR_icmp || is_tile) return;
   if (value->flags & HLO_VIR_UNSIGNED) hlo_strbuf_puts(out, " unsigned");
   if (value->flags & HLO_VIR_INVARIANT) hlo_strbuf_puts(out, " invariant");
   if (value->flags & HLO_VIR_STREAM) {
@@ -100,6 +101,23 @@ static void print_imm(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
     case HLO_VIR_scmp:
     case HLO_VIR_ucmp: hlo_strbuf_printf(out, " %s", NAME_OF(condition_names, value->imm)); break;
     case HLO_VIR_fround: hlo_strbuf_printf(out, " %s", NAME_OF(rounding_names, value->imm)); break;
+    case HLO_VIR_tile_config:
+      for (uint32_t i = 0; i < HLO_VIR_TILE_COUNT; ++i) {
+        hlo_strbuf_printf(out, " %u", hlo_vir_tile_config_rows(value->imm, i));
+      }
+      break;
+    case HLO_VIR_tile_load:
+    case HLO_VIR_tile_store:
+      hlo_strbuf_printf(out, " #%" PRId64 " tile %" PRIu32 " of %" PRIu32 " rows", value->imm,
+                        hlo_vir_tile_of(value->flags), hlo_vir_tile_rows(value->flags));
+      break;
+    case HLO_VIR_tile_dot:
+      hlo_strbuf_printf(out, " %s", hlo_vir_tile_kind_name((hlo_vir_tile_kind_t)value->flags));
+      for (uint32_t i = 0; i < 3; ++i) {
+        hlo_strbuf_printf(out, " %" PRIu32, hlo_vir_tile_operand(value->imm, i));
+      }
+      break;
+    case HLO_VIR_tile_zero:
     case HLO_VIR_iconst:
     case HLO_VIR_param:
     case HLO_VIR_rodata:

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "codegen/vir/vir.h"
+#include "codegen/vir/tile.h"
 
 enum { MAX_FAULTS = 20, MAX_DEPTH = 400 };
 
@@ -27,12 +27,12 @@ static const char* const signatures[HLO_VIR_OPCODE_COUNT] = {
     [HLO_VIR_join] = "thh",       [HLO_VIR_slide_up] = "tt",    [HLO_VIR_permute] = "ttp",
     [HLO_VIR_zip_low] = "ttt",    [HLO_VIR_zip_high] = "ttt",
     [HLO_VIR_select] = "tmtt",    [HLO_VIR_fcmp] = "mff",       [HLO_VIR_scmp] = "mii",
-    [HLO_VIR_ucmp] = "mii",
+    [HLO_VIR_ucmp] = "mii",       [HLO_VIR_tile_load] = "vxx",  [HLO_VIR_tile_store] = "vxx",
 };
 
 static const char* signature(hlo_vir_opcode_t op) {
   static const char* const of_class[] = {
-      [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff", [HLO_VIR_INT] = "iii",
+      [HLO_VIR_TILE] = "v",        [HLO_VIR_INDEX_OP] = "xxxx", [HLO_VIR_FLOAT] = "ffff", [HLO_VIR_INT] = "iii",
       [HLO_VIR_HALF] = "iii",
       [HLO_VIR_DOT] = "tttt",      [HLO_VIR_BITS] = "ttt",   [HLO_VIR_MASK_OP] = "mmm",
   };
@@ -191,6 +191,22 @@ static bool is_callable(const hlo_vir_module_t* module, int64_t number) {
   return func && !func->is_entry;
 }
 
+static bool is_tile_config(int64_t imm) {
+  for (uint32_t i = 0; i < HLO_VIR_TILE_COUNT; ++i) {
+    if (hlo_vir_tile_config_rows(imm, i) > HLO_VIR_TILE_ROWS) return false;
+  }
+  return true;
+}
+
+// Three different tiles.
+static bool is_tile_dot(const hlo_vir_value_t* value) {
+  uint32_t sum = hlo_vir_tile_operand(value->imm, 0), a = hlo_vir_tile_operand(value->imm, 1);
+  uint32_t b = hlo_vir_tile_operand(value->imm, 2);
+  return value->flags < HLO_VIR_TILE_KIND_COUNT && value->imm >> 12 == 0 &&
+         sum < HLO_VIR_TILE_COUNT && a < HLO_VIR_TILE_COUNT && b < HLO_VIR_TILE_COUNT && sum != a &&
+         sum != b && a != b;
+}
+
 static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
   int64_t imm = value->imm;
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)value->type.elem);
@@ -230,6 +246,13 @@ static void check_imm(checker_t* c, const hlo_vir_value_t* value) {
     case HLO_VIR_dot_bf16:
       sound = value->type.elem == hlo_vir_dot_elem((hlo_vir_opcode_t)value->op);
       break;
+    case HLO_VIR_tile_config: sound = is_tile_config(imm); break;
+    case HLO_VIR_tile_zero: sound = imm >= 0 && imm < HLO_VIR_TILE_COUNT; break;
+    case HLO_VIR_tile_load:
+    case HLO_VIR_tile_store:
+      sound = imm == (int32_t)imm && hlo_vir_tile_rows(value->flags) <= HLO_VIR_TILE_ROWS;
+      break;
+    case HLO_VIR_tile_dot: sound = is_tile_dot(value); break;
     case HLO_VIR_half_add:
     case HLO_VIR_half_sub:
     case HLO_VIR_half_mul:

@@ -28,6 +28,7 @@ typedef enum hlo_vir_class {
   HLO_VIR_INDEX_OP,
   HLO_VIR_MEMORY,
   HLO_VIR_CROSS,
+  HLO_VIR_TILE,
   HLO_VIR_FLOAT,
   HLO_VIR_INT,
   HLO_VIR_DOT,
@@ -72,6 +73,17 @@ typedef enum hlo_vir_rounding {
   HLO_VIR_CEIL,
   HLO_VIR_TOWARD_ZERO,
 } hlo_vir_rounding_t;
+
+/// What the tiles of a tile_dot hold: bytes with and without sign, of a and of b, or halves.
+typedef enum hlo_vir_tile_kind {
+  HLO_VIR_TILE_S8S8,
+  HLO_VIR_TILE_S8U8,
+  HLO_VIR_TILE_U8S8,
+  HLO_VIR_TILE_U8U8,
+  HLO_VIR_TILE_BF16,
+  HLO_VIR_TILE_F16,
+  HLO_VIR_TILE_KIND_COUNT
+} hlo_vir_tile_kind_t;
 
 /// Flags of an instruction. Memory: scale in the low two bits (log2 of 1, 2, 4, 8), for iload and
 /// istore the width in the next two (log2 of bytes).

@@ -406,6 +406,7 @@ static void note_epochs(walk_t* w, const hlo_vir_value_t* value) {
     case HLO_VIR_store:
     case HLO_VIR_istore:
     case HLO_VIR_scatter:
+    case HLO_VIR_tile_store:
     case HLO_VIR_call:
     case HLO_VIR_suspend: ++w->memory_epoch; break;
     default: break;

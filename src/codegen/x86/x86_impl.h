@@ -322,6 +322,10 @@ void hlo_x86_mask_to_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned
 /// Lane widths of masks kept in vectors, as analysing meets them.
 void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
+// ---- tiles.c
+
+void hlo_x86_emit_tile(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
 // ---- index.c, memory.c, cross.c
 
 void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
