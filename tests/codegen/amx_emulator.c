@@ -3,6 +3,9 @@
 // whose handler does what each instruction says and goes on behind it. The processor's features as
 // the program reads them have AMX then. With a processor that has AMX nothing of this is entered.
 // source: Intel SDM volume 1, chapter 18, and volume 2, the instructions' operation
+#define _GNU_SOURCE
+#include "amx_emulator.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -256,8 +259,8 @@ static bool run(const instruction_t* i) {
                                             [PREFIX_66] = {NULL, false, true},
                                             [PREFIX_F3] = {NULL, true, false},
                                             [PREFIX_F2] = {NULL, true, true}};
-  static const multiplication_t kFloats[] = {[PREFIX_F3] = {bf16_at, false, false},
-                                             [PREFIX_F2] = {f16_at, false, false}};
+  static const multiplication_t kFloats[] = {
+      [PREFIX_F3] = {bf16_at, false, false}, [PREFIX_F2] = {f16_at, false, false}};
   switch (i->opcode) {
     case 0x49: return run_config(i);
     case 0x4b: return run_memory(i);
@@ -281,7 +284,7 @@ static void handle(int number, siginfo_t* info, void* data) {
   signal(number, SIG_DFL);
 }
 
-__attribute__((constructor)) static void install(void) {
+__attribute__((constructor)) void amx_emulator_install(void) {
   struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
   sigemptyset(&action.sa_mask);
   sigaction(SIGILL, &action, NULL);
