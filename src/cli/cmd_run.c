@@ -81,7 +81,7 @@ static hlo_status_t check_counts(const run_t* run) {
   hlo_strbuf_t text = {0};
   print_signature(run->func, &text);
   hlo_status_t status = hlo_status_create(
-      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s takes %u inputs, %u are given%s", cli->file,
+      HLO_STATUS_INVALID_ARGUMENT, "%s: error: %s takes %u inputs, %u given%s", cli->file,
       hlo_strbuf_text(&text), run->input_count, cli->input.count,
       cli->input.count < run->input_count ? ": use --input for each, or --random" : "");
   hlo_strbuf_deinit(&text);

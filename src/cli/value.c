@@ -90,7 +90,18 @@ static hlo_status_t parse_shape(const char* text, size_t length, hlo_dtype_t* ou
   return hlo_ok();
 }
 
-// One real number at `text`; *out_end is behind it, or at `text` if there is none.
+// Stores an integer that is read as `value` if the type has it; *out_end is at `text` otherwise.
+static void store_integer(hlo_dtype_t part, const char* text, int64_t value, void* element,
+                          char** out_end) {
+  bool is_negative = *text == '-';
+  bool is_signed = !hlo_dtype_is_unsigned(part);
+  hlo_dtype_store_int64(part, element, value);
+  if (errno || (is_negative && !is_signed) || hlo_dtype_load_int64(part, element) != value) {
+    *out_end = (char*)text;
+  }
+}
+
+// One real number at `text` that the type has; *out_end is behind it, or at `text` if there is none.
 static void parse_number(hlo_dtype_t part, const char* text, void* element, char** out_end) {
   *out_end = (char*)text;
   for (int word = 0; word < 2; ++word) {
@@ -104,11 +115,12 @@ static void parse_number(hlo_dtype_t part, const char* text, void* element, char
   }
   if (hlo_dtype_is_float(part)) {
     hlo_dtype_store_double(part, element, strtod(text, out_end));
-  } else if (hlo_dtype_is_unsigned(part)) {
-    hlo_dtype_store_int64(part, element, (int64_t)strtoull(text, out_end, 0));
-  } else {
-    hlo_dtype_store_int64(part, element, strtoll(text, out_end, 0));
+    return;
   }
+  errno = 0;
+  int64_t value = hlo_dtype_is_unsigned(part) ? (int64_t)strtoull(text, out_end, 0)
+                                              : strtoll(text, out_end, 0);
+  store_integer(part, text, value, element, out_end);
 }
 
 // One element: a number, or (real,imaginary) for complex types.
@@ -161,7 +173,15 @@ static hlo_status_t parse_elements(const char* text, hlo_tensor_t* tensor) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64_t* random_state,
+static void print_shape(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, "tensor<");
+  for (uint32_t d = 0; d < tensor->rank; ++d) {
+    hlo_strbuf_printf(out, "%lldx", (long long)tensor->dims[d]);
+  }
+  hlo_strbuf_printf(out, "%s>", hlo_dtype_info(tensor->dtype)->mlir_name);
+}
+
+static hlo_status_t read_tensor(const char* text, const hlo_type_t* type, uint64_t* random_state,
                                 hlo_tensor_t** out_tensor) {
   if (strcmp(text, "random") == 0) return hlo_cli_value_random(type, random_state, out_tensor);
   if (text[0] == '@') return hlo_npy_read(text + 1, type->dtype, out_tensor);
@@ -191,6 +211,26 @@ hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64
   return status;
 }
 
+hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64_t* random_state,
+                                hlo_tensor_t** out_tensor) {
+  hlo_tensor_t* tensor = NULL;
+  HLO_TRY(read_tensor(text, type, random_state, &tensor));
+  if (hlo_tensor_fits(tensor, type)) {
+    *out_tensor = tensor;
+    return hlo_ok();
+  }
+  hlo_strbuf_t wanted = {0}, found = {0};
+  hlo_print_type(type, &wanted);
+  print_shape(tensor, &found);
+  hlo_status_t status =
+      hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a %s is given where a %s is expected",
+                        hlo_strbuf_text(&found), hlo_strbuf_text(&wanted));
+  hlo_strbuf_deinit(&wanted);
+  hlo_strbuf_deinit(&found);
+  hlo_tensor_release(tensor);
+  return status;
+}
+
 // ---- results as text
 
 hlo_status_t hlo_cli_value_print(const hlo_tensor_t* tensor, hlo_strbuf_t* out) {
@@ -215,10 +255,7 @@ hlo_status_t hlo_cli_value_print(const hlo_tensor_t* tensor, hlo_strbuf_t* out) 
   hlo_strbuf_puts(out, "dense<");
   hlo_print_literal(literal, out);
   hlo_literal_release(literal);
-  hlo_strbuf_puts(out, "> : tensor<");
-  for (uint32_t d = 0; d < tensor->rank; ++d) {
-    hlo_strbuf_printf(out, "%lldx", (long long)tensor->dims[d]);
-  }
-  hlo_strbuf_printf(out, "%s>", hlo_dtype_info(tensor->dtype)->mlir_name);
+  hlo_strbuf_puts(out, "> : ");
+  print_shape(tensor, out);
   return hlo_ok();
 }

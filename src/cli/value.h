@@ -8,7 +8,8 @@
 
 /// The value of one --input: "2x3xf32=1,2,3,4,5,6", "4xf32=0" (one value for all),
 /// "8xf32=random", "random" or "@file.npy". `type`: the argument's. `random_state` moves on.
-/// errors: INVALID_ARGUMENT saying what is wrong with the text; errors of files
+/// errors: INVALID_ARGUMENT saying what is wrong with the text, or that it is no value of `type`;
+/// errors of files
 hlo_status_t hlo_cli_value_read(const char* text, const hlo_type_t* type, uint64_t* random_state,
                                 hlo_tensor_t** out_tensor) HLO_MUST_USE;
 /// Random elements: floats in [-1, 1), integers in 0..9, any predicate. A token for a token type.

@@ -124,22 +124,15 @@ static hlo_status_t run_frame(const hlo_program_t* program, hlo_pool_t* pool, ui
   return status;
 }
 
-static hlo_status_t check_input(uint32_t i, const hlo_type_t* type, const hlo_tensor_t* input) {
-  bool fits = type->kind == input->kind;
-  if (fits && type->kind == HLO_TYPE_TENSOR) {
-    fits = type->dtype == input->dtype && type->rank == input->rank;
-    for (uint32_t d = 0; fits && d < type->rank; ++d) fits = type->dims[d] == input->dims[d];
-  }
-  if (fits) return hlo_ok();
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "input %u is of another type than expected", i);
-}
-
 hlo_status_t hlo_program_execute(const hlo_program_t* program, const hlo_type_t* type,
                                  hlo_pool_t* pool, hlo_tensor_t* const* inputs,
                                  hlo_tensor_t** outputs) {
   uint32_t count = type->element_count, output_count = count - type->input_count;
   for (uint32_t i = 0; i < type->input_count; ++i) {
-    HLO_TRY(check_input(i, type->elements[i], inputs[i]));
+    if (!hlo_tensor_fits(inputs[i], type->elements[i])) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "input %u does not have the type of the argument", i);
+    }
   }
   void** addresses = hlo_mem_alloc_zeroed(((size_t)count + 1) * sizeof(*addresses));
   if (!addresses) return hlo_status_out_of_memory(count * sizeof(*addresses));

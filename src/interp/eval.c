@@ -497,20 +497,6 @@ void hlo_interp_end(hlo_eval_t* eval) {
   hlo_mem_free(eval);
 }
 
-static bool dims_fit(const hlo_type_t* type, const hlo_tensor_t* tensor) {
-  if (type->kind != HLO_TYPE_TENSOR && type->kind != HLO_TYPE_BUFFER) {
-    return type->kind == tensor->kind;
-  }
-  if (tensor->kind != HLO_TYPE_TENSOR || tensor->dtype != type->dtype ||
-      tensor->rank != type->rank) {
-    return false;
-  }
-  for (uint32_t d = 0; d < type->rank; ++d) {
-    if (type->dims[d] >= 0 && type->dims[d] != tensor->dims[d]) return false;
-  }
-  return true;
-}
-
 static hlo_status_t check_inputs(const hlo_interp_program_t* program, const hlo_func_t* func,
                                  uint32_t input_count, hlo_tensor_t* const* inputs) {
   const hlo_code_func_t* code = hlo_interp_func(program, func);
@@ -522,7 +508,7 @@ static hlo_status_t check_inputs(const hlo_interp_program_t* program, const hlo_
                              func->name, code->body->arg_count, input_count);
   }
   for (uint32_t i = 0; i < input_count; ++i) {
-    if (!dims_fit(func->body->args[i]->type, inputs[i])) {
+    if (!hlo_tensor_fits(inputs[i], func->body->args[i]->type)) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "input %u of @%s does not have the type of the argument", i,
                                func->name);

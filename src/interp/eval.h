@@ -55,6 +55,9 @@ static inline bool hlo_tensor_is_unique(const hlo_tensor_t* tensor) {
   return !tensor->is_read_only &&
          atomic_load_explicit(&tensor->count, memory_order_acquire) == 1;
 }
+/// Whether it is a value of the type: of that kind, element type and shape, in dynamic dimensions of
+/// any size.
+bool hlo_tensor_fits(const hlo_tensor_t* tensor, const hlo_type_t* type);
 /// Zero-rank or any-shape integer element `i` as int64 (indices, predicates, sizes).
 int64_t hlo_tensor_int(const hlo_tensor_t* tensor, int64_t i);
 

@@ -235,6 +235,20 @@ void hlo_tensor_release(hlo_tensor_t* tensor) {
   }
 }
 
+bool hlo_tensor_fits(const hlo_tensor_t* tensor, const hlo_type_t* type) {
+  if (type->kind != HLO_TYPE_TENSOR && type->kind != HLO_TYPE_BUFFER) {
+    return type->kind == tensor->kind;
+  }
+  if (tensor->kind != HLO_TYPE_TENSOR || tensor->dtype != type->dtype ||
+      tensor->rank != type->rank) {
+    return false;
+  }
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    if (type->dims[d] >= 0 && type->dims[d] != tensor->dims[d]) return false;
+  }
+  return true;
+}
+
 int64_t hlo_tensor_int(const hlo_tensor_t* tensor, int64_t i) {
   const uint8_t* data = tensor->data;
   return hlo_dtype_load_int64(tensor->dtype,

@@ -2,6 +2,7 @@
 // Ops of MLIR text: operands, attributes, regions, the generic form, going on after faults.
 #include <string.h>
 
+#include "base/suggest.h"
 #include "ir/interner.h"
 #include "ir/parse_impl.h"
 
@@ -19,6 +20,23 @@ static hlo_op_t find_op(hlo_parser_t* p, const char* name, size_t length) {
   hlo_op_t op = hlo_op_from_name(name, length);
   if (op != HLO_OP_COUNT) *slot = (uint16_t)(op + 1);
   return op;
+}
+
+static bool unknown_op(hlo_parser_t* p, const char* name, size_t length) {
+  enum { LONGEST = 64, MAX_SUGGESTIONS = 20 };  // further faults are soon told
+  char wanted[LONGEST];
+  hlo_suggestion_t near = {0};
+  if (length < sizeof wanted && p->diag->error_count < MAX_SUGGESTIONS) {
+    memcpy(wanted, name, length);
+    wanted[length] = 0;
+    hlo_suggestion_init(&near, wanted);
+    for (uint32_t op = 0; op < HLO_OP_COUNT; ++op) {
+      hlo_suggestion_offer(&near, hlo_op_info((hlo_op_t)op)->name);
+    }
+  }
+  return hlo_parse_fault(p, name, "op '%.*s' is not supported%s%s%s", shown(length), name,
+                         near.best ? ", did you mean '" : "", near.best ? near.best : "",
+                         near.best ? "'?" : "");
 }
 
 bool hlo_parse_op_name(hlo_parser_t* p, hlo_op_t* out_op) {
@@ -40,8 +58,7 @@ bool hlo_parse_op_name(hlo_parser_t* p, hlo_op_t* out_op) {
   }
   if (*out_op == HLO_OP_COUNT) {
     if (p->diag->error_count == 0) p->unimplemented = true;
-    return hlo_parse_fault(p, name.start, "op '%.*s' is not supported", shown(name.length),
-                           name.start);
+    return unknown_op(p, name.start, name.length);
   }
   hlo_lex_advance(p);
   return true;

@@ -359,6 +359,8 @@ static void test_faults(void** state) {
                "t.mlir:2:1: error: a text holds");
   expect_fault("func.func @f() {\n  foo.bar\n  return\n}", HLO_STATUS_UNIMPLEMENTED,
                "t.mlir:2:3: error: op 'foo.bar' is not supported");
+  expect_fault("func.func @f() {\n  stablehlo.tupel\n  return\n}", HLO_STATUS_UNIMPLEMENTED,
+               "op 'stablehlo.tupel' is not supported, did you mean 'stablehlo.tuple'?");
   expect_fault("func.func @f() { return }\nfunc.func @f() { return }", HLO_STATUS_INVALID_ARGUMENT,
                "function @f is defined twice");
 }
