@@ -14,6 +14,7 @@
 #include "ir/clone.h"
 #include "ir/print.h"
 #include "passes/runner.h"
+#include "passes/static_form.h"
 
 typedef struct run {
   const hlo_cli_t* cli;
@@ -273,7 +274,8 @@ static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t*
   return show_results(run, out);
 }
 
-// One partition holds whole tensors: what the program says about sharding has no meaning.
+// One partition holds whole tensors: what the program says about sharding has no meaning. Compilers
+// get static shapes where they can.
 static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &run->cli->observer, module->name, hlo_module_hash(module));
@@ -281,6 +283,9 @@ static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
   if (run->partition_count == 1) {
     hlo_pass_options_t options = {.dumper = &dumper, .trace = run->cli->observer.trace};
     HLO_TRY(hlo_passes_run(module, "drop_shardy", &options));
+    if (strcmp(run->cli->config.backend, "interp") != 0 && hlo_module_has_dynamic_shapes(module)) {
+      HLO_TRY(hlo_passes_run(module, "lower_composite,refine_shapes", &options));
+    }
   }
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();

@@ -27,6 +27,13 @@ typedef struct hlo_infer {
 hlo_status_t hlo_infer_types(hlo_module_t* module, const hlo_node_t* node, uint32_t capacity,
                              const hlo_type_t** types, uint32_t* out_count) HLO_MUST_USE;
 
+/// The dims that operands and attributes give to the only result of an EXPLICIT op whose element
+/// type alone is free, such as dot_general and convert; HLO_DIM_DYNAMIC where they do not tell.
+/// `dims` has room for HLO_RANK_MAX.
+/// errors: FAILED_PRECONDITION (another op), INVALID_ARGUMENT
+hlo_status_t hlo_infer_result_dims(const hlo_node_t* node, uint32_t* out_rank,
+                                   int64_t* dims) HLO_MUST_USE;
+
 /// hlo_verify_<op>(): rules of ops whose row says EXPLICIT or NONE, beyond the generic ones (arity,
 /// attribute forms, region counts). (Declared for every op; only those are defined and called. For
 /// SAME and CUSTOM ops the results must be compatible with what inference gives.)
@@ -46,6 +53,9 @@ void hlo_verify_fault(hlo_verify_t* verify, const hlo_node_t* node, const char* 
 
 /// Verifies a whole module: all faults to `diag` (may be NULL); INVALID_ARGUMENT if there are any.
 hlo_status_t hlo_module_verify(const hlo_module_t* module, hlo_diag_t* diag) HLO_MUST_USE;
+
+/// Whether a linked node keeps the rules of its op; what is in its regions is not looked at.
+bool hlo_node_is_valid(const hlo_node_t* node);
 
 /// The same kind, element type and rank, and no dimension known to differ.
 bool hlo_types_compatible(const hlo_type_t* a, const hlo_type_t* b);

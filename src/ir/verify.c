@@ -187,6 +187,18 @@ static const verifier_t kVerifiers[] = {
 #undef HLO_OP
 };
 
+bool hlo_node_is_valid(const hlo_node_t* node) {
+  hlo_diag_t diag;
+  hlo_diag_init(&diag, NULL, NULL, 0);
+  hlo_verify_t verify = {
+      .module = node->parent->module, .func = node->parent->func, .diag = &diag};
+  bool is_valid = verify_arity(&verify, node) && verify_attrs(&verify, node);
+  if (is_valid) kVerifiers[node->op](&verify, node);
+  is_valid = is_valid && diag.error_count == 0;
+  hlo_diag_deinit(&diag);
+  return is_valid;
+}
+
 // ---- order of definitions: `defined` marks values whose definition has been passed
 // and is in scope
 

@@ -66,7 +66,7 @@ static hlo_status_t check_dims(const hlo_type_t* result, uint32_t rank, const in
   return hlo_ok();
 }
 
-static hlo_status_t check_dot_general(const hlo_node_t* node) {
+hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
   contraction_t c;
   HLO_TRY(read_contraction(node, lhs, rhs, &c));
@@ -77,19 +77,15 @@ static hlo_status_t check_dot_general(const hlo_node_t* node) {
                              (long long)rhs->dims[c.rhs_contract[i]]);
     }
   }
-  int64_t dims[HLO_RANK_MAX];
-  uint32_t rank = c.batch_count;
-  for (uint32_t i = 0; i < rank; ++i) dims[i] = lhs->dims[c.lhs_batch[i]];
-  HLO_TRY(free_dims(lhs, c.batch_count, c.lhs_batch, c.contract_count, c.lhs_contract, &rank, dims));
-  HLO_TRY(free_dims(rhs, c.batch_count, c.rhs_batch, c.contract_count, c.rhs_contract, &rank, dims));
-  return check_dims(node->results[0].type, rank, dims);
+  *out_rank = c.batch_count;
+  for (uint32_t i = 0; i < c.batch_count; ++i) dims[i] = lhs->dims[c.lhs_batch[i]];
+  HLO_TRY(
+      free_dims(lhs, c.batch_count, c.lhs_batch, c.contract_count, c.lhs_contract, out_rank, dims));
+  return free_dims(rhs, c.batch_count, c.rhs_batch, c.contract_count, c.rhs_contract, out_rank,
+                   dims);
 }
 
-void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_dot_general(node));
-}
-
-static hlo_status_t check_dot(const hlo_node_t* node) {
+hlo_status_t hlo_dims_dot(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
   const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
   if (lhs->rank < 1 || lhs->rank > 2 || rhs->rank < 1 || rhs->rank > 2) {
     return hlo_infer_error("takes vectors and matrices only");
@@ -98,15 +94,25 @@ static hlo_status_t check_dot(const hlo_node_t* node) {
     return hlo_infer_error("contracted dimensions are %lld and %lld",
                            (long long)lhs->dims[lhs->rank - 1], (long long)rhs->dims[0]);
   }
-  int64_t dims[2];
+  *out_rank = 0;
+  if (lhs->rank == 2) dims[(*out_rank)++] = lhs->dims[0];
+  if (rhs->rank == 2) dims[(*out_rank)++] = rhs->dims[1];
+  return hlo_ok();
+}
+
+static hlo_status_t check_result(const hlo_node_t* node) {
   uint32_t rank = 0;
-  if (lhs->rank == 2) dims[rank++] = lhs->dims[0];
-  if (rhs->rank == 2) dims[rank++] = rhs->dims[1];
+  int64_t dims[HLO_RANK_MAX];
+  HLO_TRY(hlo_infer_result_dims(node, &rank, dims));
   return check_dims(node->results[0].type, rank, dims);
 }
 
+void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
+}
+
 void hlo_verify_dot(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_dot(node));
+  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
 }
 
 // ---- einsum: letters, an optional "..." for batch dims
@@ -196,9 +202,9 @@ static hlo_status_t read_conv_dims(const hlo_node_t* node, conv_dims_t* d) {
                          d->spatial, d->output);
 }
 
-static hlo_status_t check_groups(const hlo_node_t* node, const conv_dims_t* d) {
+// Gives the result's batch and features.
+static hlo_status_t group_dims(const hlo_node_t* node, const conv_dims_t* d, int64_t* dims) {
   const hlo_type_t *input = hlo_node_operand_type(node, 0), *kernel = hlo_node_operand_type(node, 1);
-  const hlo_type_t* output = node->results[0].type;
   int64_t features = hlo_node_attr_int(node, HLO_ATTR_feature_group_count, 1);
   int64_t batches = hlo_node_attr_int(node, HLO_ATTR_batch_group_count, 1);
   if (features < 1 || batches < 1 || (features > 1 && batches > 1)) {
@@ -212,33 +218,32 @@ static hlo_status_t check_groups(const hlo_node_t* node, const conv_dims_t* d) {
       (hlo_dim_is_known(batch) && batch % batches)) {
     return hlo_infer_error("features or batches do not divide into groups");
   }
-  if (!hlo_dims_agree(output->dims[d->output_feature], out) ||
-      (hlo_dim_is_known(batch) &&
-       !hlo_dims_agree(output->dims[d->output_batch], batch / batches))) {
-    return hlo_infer_error("batch or features of the result do not follow from the operands");
-  }
+  dims[d->output_feature] = out;
+  dims[d->output_batch] = hlo_dim_is_known(batch) ? batch / batches : HLO_DIM_DYNAMIC;
   return hlo_ok();
 }
 
-static hlo_status_t check_conv(const hlo_node_t* node, bool static_padding) {
+hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
   conv_dims_t d;
   uint32_t padding_count, reversal_count;
   const int64_t *strides, *lhs_dilation, *rhs_dilation;
   HLO_TRY(read_conv_dims(node, &d));
-  HLO_TRY(check_groups(node, &d));
+  *out_rank = d.spatial + 2;
+  for (uint32_t i = 0; i < *out_rank; ++i) dims[i] = HLO_DIM_DYNAMIC;
+  HLO_TRY(group_dims(node, &d, dims));
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_window_strides, d.spatial, 1, &strides));
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_lhs_dilation, d.spatial, 1, &lhs_dilation));
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_rhs_dilation, d.spatial, 1, &rhs_dilation));
   const int64_t* reversal = hlo_node_attr_ints(node, HLO_ATTR_window_reversal, &reversal_count);
   if (reversal && reversal_count != d.spatial) return hlo_infer_error("window_reversal is too long or short");
-  if (!static_padding) return hlo_ok();
+  if (node->op == HLO_OP_dynamic_conv) return hlo_ok();
   const int64_t* padding = hlo_node_attr_ints(node, HLO_ATTR_padding, &padding_count);
   if (padding && padding_count != 2 * d.spatial) {
     return hlo_infer_error("padding has %u values, %u expected", padding_count, 2 * d.spatial);
   }
   const hlo_type_t *input = hlo_node_operand_type(node, 0), *kernel = hlo_node_operand_type(node, 1);
   for (uint32_t i = 0; i < d.spatial; ++i) {
-    int64_t size = kernel->dims[d.kernel[i]], dim;
+    int64_t size = kernel->dims[d.kernel[i]];
     if (!hlo_dim_is_known(size)) continue;
     hlo_window_dim_t w = {.size = size,
                           .stride = strides ? strides[i] : 1,
@@ -246,22 +251,18 @@ static hlo_status_t check_conv(const hlo_node_t* node, bool static_padding) {
                           .high = padding ? padding[2 * i + 1] : 0,
                           .base_dilation = lhs_dilation ? lhs_dilation[i] : 1,
                           .window_dilation = rhs_dilation ? rhs_dilation[i] : 1};
-    HLO_TRY(hlo_infer_window(input->dims[d.input[i]], &w, &dim));
-    if (!hlo_dims_agree(node->results[0].type->dims[d.output[i]], dim)) {
-      return hlo_infer_error("spatial dimension %u of the result is %lld, %lld windows fit", i,
-                             (long long)node->results[0].type->dims[d.output[i]], (long long)dim);
-    }
+    HLO_TRY(hlo_infer_window(input->dims[d.input[i]], &w, &dims[d.output[i]]));
   }
   return hlo_ok();
 }
 
 void hlo_verify_convolution(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_conv(node, true));
+  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
 }
 
 void hlo_verify_dynamic_conv(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node) ||
-      !hlo_verify_status(verify, node, check_conv(node, false))) {
+      !hlo_verify_status(verify, node, check_result(node))) {
     return;
   }
   const hlo_type_t* padding = hlo_node_operand_type(node, 2);

@@ -13,4 +13,11 @@ bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_
 /// Operand `i` is a vector of integers with one for each dimension of result `r`.
 bool hlo_verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint32_t i, uint32_t r);
 
+/// The parts of hlo_infer_result_dims() that check more than they infer.
+hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank,
+                                  int64_t* dims) HLO_MUST_USE;
+hlo_status_t hlo_dims_dot(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) HLO_MUST_USE;
+hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank,
+                                  int64_t* dims) HLO_MUST_USE;
+
 #endif  // HLO_IR_VERIFY_IMPL_H_

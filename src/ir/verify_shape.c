@@ -124,6 +124,42 @@ void hlo_verify_bitcast_convert(hlo_verify_t* verify, const hlo_node_t* node) {
   }
 }
 
+// Wider elements swallow the minor dimension that holds their pieces, narrower ones make one.
+static hlo_status_t bitcast_dims(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  uint32_t from_bits = hlo_dtype_info(from->dtype)->bits, to_bits = hlo_dtype_info(to->dtype)->bits;
+  bool shrinks = from_bits < to_bits;
+  if (to_bits == 0 || from->rank + (from_bits > to_bits) > HLO_RANK_MAX ||
+      (shrinks && from->rank == 0)) {
+    return hlo_infer_error("the bits of the operand do not make the result's shape");
+  }
+  *out_rank = from->rank - shrinks;
+  if (*out_rank) memcpy(dims, from->dims, *out_rank * sizeof *dims);
+  if (from_bits > to_bits) dims[(*out_rank)++] = from_bits / to_bits;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_infer_result_dims(const hlo_node_t* node, uint32_t* out_rank, int64_t* dims) {
+  switch (node->op) {
+    case HLO_OP_convert:
+    case HLO_OP_uniform_quantize: {
+      const hlo_type_t* type = hlo_node_operand_type(node, 0);
+      *out_rank = type->rank;
+      if (type->rank) memcpy(dims, type->dims, type->rank * sizeof *dims);
+      return hlo_ok();
+    }
+    case HLO_OP_bitcast_convert: return bitcast_dims(node, out_rank, dims);
+    case HLO_OP_dot: return hlo_dims_dot(node, out_rank, dims);
+    case HLO_OP_dot_general: return hlo_dims_dot_general(node, out_rank, dims);
+    case HLO_OP_convolution:
+    case HLO_OP_dynamic_conv: return hlo_dims_convolution(node, out_rank, dims);
+    default:
+      return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                               "%s does not say the shape of its result by its operands",
+                               hlo_op_info(node->op)->name);
+  }
+}
+
 static void verify_element_count(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!same_dtype(verify, node)) return;
   int64_t a = hlo_type_element_count(hlo_node_operand_type(node, 0));

@@ -12,6 +12,7 @@
 #include "ir/clone.h"
 #include "passes/constants.h"
 #include "passes/effects.h"
+#include "passes/fold.h"
 #include "passes/passes.h"
 
 enum { DEFAULT_ELEMENT_LIMIT = 4096, OPERAND_LIMIT = 16 };
@@ -101,7 +102,7 @@ static hlo_status_t evaluate(const hlo_node_t* node, hlo_tensor_t** results) {
 }
 
 static hlo_status_t visit(void* context, hlo_node_t* node) {
-  folder_t* folder = context;
+  const folder_t* folder = context;
   if (!may_fold(folder, node)) return hlo_ok();
   hlo_tensor_t** results =
       hlo_arena_array(&folder->ctx->scratch, node->result_count, sizeof(hlo_tensor_t*));
@@ -119,9 +120,21 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   return status;
 }
 
+static folder_t make_folder(hlo_pass_ctx_t* ctx) {
+  int64_t limit = ctx->options->fold_element_limit;
+  return (folder_t){ctx, limit > 0 ? limit : DEFAULT_ELEMENT_LIMIT};
+}
+
+hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) {
+  folder_t folder = make_folder(ctx);
+  uint32_t before = ctx->step_count;
+  hlo_status_t status = visit(&folder, node);
+  *out_folded = ctx->step_count > before;
+  return status;
+}
+
 hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
-  folder_t folder = {ctx, ctx->options->fold_element_limit > 0 ? ctx->options->fold_element_limit
-                                                               : DEFAULT_ELEMENT_LIMIT};
+  folder_t folder = make_folder(ctx);
   hlo_status_t status = hlo_module_walk(module, true, visit, &folder);
   *out_changed = ctx->step_count > 0;
   return status;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folding of one node, for passes that need to know a constant before they go on.
+#ifndef HLO_PASSES_FOLD_H_
+#define HLO_PASSES_FOLD_H_
+
+#include "passes/passes.h"
+
+/// As pass fold does it: a node of small constants becomes constants, is erased, and counts as a
+/// step. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_folded) HLO_MUST_USE;
+
+#endif  // HLO_PASSES_FOLD_H_
