@@ -10,6 +10,7 @@
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,8 @@ enum {
   HELPER_LINGER_NS = 10 * 1000 * 1000,  // an idle helper waits this long for the next blocking job
   STACK_BYTES = 8 * 1024 * 1024,
   LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
+  MAX_SHARES = 64,         // of a loop; more threads have some in common
+  LINE_BYTES = 64,
 };
 
 static inline void pause_cpu(void) {
@@ -182,14 +185,24 @@ bool hlo_gate_await(hlo_gate_t* gate, uint64_t timeout_ns) {
 
 // ---- the pool ----------------------------------------------------------------------------------
 
+/// What is left of chunks that follow each other: the first, and above it, shifted, the end of the
+/// last. Relaxed: only hands out numbers.
+typedef struct share {
+  alignas(LINE_BYTES) _Atomic uint64_t left;
+} share_t;
+
+// Each thread has a share of the chunks, takes them in order, and helps others out from their ends
+// when it is through: what threads work on at the same time is far apart, so that none fetches ahead
+// what another is writing, and the next loop over the same data finds them where they were.
 typedef struct loop {
   struct loop *previous, *next;  // in the pool's list while open (mutex)
   bool listed;                   // mutex
   hlo_chunk_fn_t fn;
   void* context;
-  size_t chunk_count;
+  share_t* shares;
+  uint32_t share_count;
+  uint32_t joined;           // mutex; workers that did
   uint32_t seats;            // mutex; workers that may still join
-  atomic_size_t next_chunk;  // relaxed: only hands out numbers
   atomic_int result;         // first value that is not zero
   atomic_uint active;        // workers inside, and LOOP_WAITING; released by each on leaving
 } loop_t;
@@ -223,6 +236,7 @@ struct hlo_pool {
   atomic_uint ready;     // listed loops + queued jobs: a hint that saves taking the mutex
   atomic_uint epoch;     // changed (seq_cst) after new work is in place
   atomic_uint sleepers;  // seq_cst against epoch: a sleeper counts itself, then the kernel compares
+  atomic_uint lookers;   // awake without work, and not yet counted on by who brought some
   uint64_t spin_ns;
   uint32_t blocking_limit;
   const uint32_t* fork_mark;  // NULL: compare process_id
@@ -251,28 +265,55 @@ static hlo_job_t* pop(queue_t* queue) {
   return job;
 }
 
-// Tells parked workers that there is work for `count` of them.
+// Counts up to `count` of the lookers as taken; how many.
+static unsigned take_lookers(hlo_pool_t* pool, size_t count) {
+  unsigned lookers = atomic_load(&pool->lookers), taken;
+  do {
+    taken = count < lookers ? (unsigned)count : lookers;
+  } while (taken && !atomic_compare_exchange_weak(&pool->lookers, &lookers, lookers - taken));
+  return taken;
+}
+
+// Tells parked workers that there is work for `count` of them. Those that look see it by
+// themselves: only the others have to be woken.
 static void signal_workers(hlo_pool_t* pool, size_t count) {
   atomic_fetch_add(&pool->epoch, 1);
+  count -= take_lookers(pool, count);
+  if (count == 0) return;
   unsigned sleepers = atomic_load(&pool->sleepers);
   if (sleepers == 0) return;
   hlo_os_futex_wake(&pool->epoch, count < sleepers ? (uint32_t)count : sleepers);
 }
 
-// Waits until the epoch differs from `seen`: first looking, then asleep.
-static void park(hlo_pool_t* pool, unsigned seen) {
+// Looks at the epoch for as long as it is `seen`, until `end`; true when it has changed.
+static bool look(hlo_pool_t* pool, unsigned seen, uint64_t end) {
+  bool has_changed = false;
+  atomic_fetch_add(&pool->lookers, 1);
+  do {
+    for (int i = 0; i < SPIN_PAUSES && !has_changed; ++i) {
+      has_changed = atomic_load_explicit(&pool->epoch, memory_order_acquire) != seen;
+      pause_cpu();
+    }
+  } while (!has_changed && hlo_os_now_ns() < end);
+  take_lookers(pool, 1);  // unless whoever changed the epoch did
+  return has_changed;
+}
+
+// Waits until the epoch differs from `seen`: first looking, for some time since `*idle_since`, when
+// the last work was done or the worker was woken; 0: just now. Then asleep. Work that others take
+// does not keep a worker awake, whose core somebody else may need; one that was woken for work comes
+// too late now and then, and in time for the next.
+static void park(hlo_pool_t* pool, unsigned seen, uint64_t* idle_since) {
   if (pool->spin_ns) {
-    uint64_t end = hlo_os_now_ns() + pool->spin_ns;
-    do {
-      for (int i = 0; i < SPIN_PAUSES; ++i) {
-        if (atomic_load_explicit(&pool->epoch, memory_order_acquire) != seen) return;
-        pause_cpu();
-      }
-    } while (hlo_os_now_ns() < end);
+    uint64_t now = hlo_os_now_ns();
+    if (*idle_since == 0) *idle_since = now;
+    uint64_t end = *idle_since + pool->spin_ns;
+    if (now < end && look(pool, seen, end)) return;
   }
   atomic_fetch_add(&pool->sleepers, 1);
   hlo_os_futex_wait(&pool->epoch, seen, UINT64_MAX);
   atomic_fetch_sub(&pool->sleepers, 1);
+  *idle_since = 0;
 }
 
 static void list_loop_locked(hlo_pool_t* pool, loop_t* loop) {
@@ -304,33 +345,66 @@ static void unlist_loop_locked(hlo_pool_t* pool, loop_t* loop) {
   atomic_fetch_sub_explicit(&pool->ready, 1, memory_order_relaxed);
 }
 
-static void run_chunks(loop_t* loop) {
-  while (atomic_load_explicit(&loop->result, memory_order_relaxed) == 0) {
-    size_t index = atomic_fetch_add_explicit(&loop->next_chunk, 1, memory_order_relaxed);
-    if (index >= loop->chunk_count) return;
-    int32_t result = loop->fn(loop->context, index);
-    int none = 0;
-    if (HLO_UNLIKELY(result != 0)) {
-      atomic_compare_exchange_strong_explicit(&loop->result, &none, result, memory_order_relaxed,
-                                              memory_order_relaxed);
+static void make_shares(loop_t* loop, size_t chunk_count) {
+  size_t first = 0;
+  for (uint32_t i = 0; i < loop->share_count; ++i) {
+    size_t end = chunk_count * (i + 1) / loop->share_count;
+    atomic_init(&loop->shares[i].left, (uint64_t)end << 32 | first);
+    first = end;
+  }
+}
+
+// The first chunk that is left of a share, or the last one; false: none is.
+static bool take_chunk(share_t* share, bool from_end, size_t* out_index) {
+  uint64_t left = atomic_load_explicit(&share->left, memory_order_relaxed), rest;
+  do {
+    uint32_t first = (uint32_t)left, end = (uint32_t)(left >> 32);
+    if (first == end) return false;
+    *out_index = from_end ? end - 1 : first;
+    rest = from_end ? left - ((uint64_t)1 << 32) : left + 1;
+  } while (!atomic_compare_exchange_weak_explicit(&share->left, &left, rest, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return true;
+}
+
+static bool is_stopped(loop_t* loop) {
+  return atomic_load_explicit(&loop->result, memory_order_relaxed) != 0;
+}
+
+// A thread's own chunks, then those of others; `number` counts the threads.
+static void run_chunks(loop_t* loop, uint32_t number) {
+  for (uint32_t i = 0; i < loop->share_count; ++i) {
+    share_t* share = &loop->shares[(number + i) % loop->share_count];
+    size_t index;
+    while (!is_stopped(loop) && take_chunk(share, i > 0, &index)) {
+      int32_t result = loop->fn(loop->context, index);
+      int none = 0;
+      if (HLO_UNLIKELY(result != 0)) {
+        atomic_compare_exchange_strong_explicit(&loop->result, &none, result, memory_order_relaxed,
+                                                memory_order_relaxed);
+      }
     }
   }
 }
 
 // Whether nothing is left for a worker that would join.
 static bool is_exhausted(loop_t* loop) {
-  return atomic_load_explicit(&loop->next_chunk, memory_order_relaxed) >= loop->chunk_count ||
-         atomic_load_explicit(&loop->result, memory_order_relaxed) != 0;
+  for (uint32_t i = 0; i < loop->share_count && !is_stopped(loop); ++i) {
+    uint64_t left = atomic_load_explicit(&loop->shares[i].left, memory_order_relaxed);
+    if ((uint32_t)left != left >> 32) return false;
+  }
+  return true;
 }
 
 // Joins an open loop, the one joined last going to the end of the list as long as others may join;
 // NULL if there is none.
-static loop_t* join_loop_locked(hlo_pool_t* pool) {
+static loop_t* join_loop_locked(hlo_pool_t* pool, uint32_t* out_number) {
   loop_t* loop;
   while ((loop = pool->first_loop) != NULL) {
     unlist_loop_locked(pool, loop);
     if (is_exhausted(loop)) continue;
     if (--loop->seats) list_loop_locked(pool, loop);
+    *out_number = ++loop->joined;
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
   }
@@ -366,7 +440,8 @@ static void await_loop(const hlo_pool_t* pool, loop_t* loop) {
 static bool work_once(hlo_pool_t* pool) {
   if (atomic_load_explicit(&pool->ready, memory_order_relaxed) == 0) return false;
   hlo_mutex_lock(&pool->mutex);
-  loop_t* loop = join_loop_locked(pool);
+  uint32_t number;
+  loop_t* loop = join_loop_locked(pool, &number);
   hlo_job_t* job = loop ? NULL : pop(&pool->jobs);
   if (job) {
     ++pool->running_jobs;
@@ -374,7 +449,7 @@ static bool work_once(hlo_pool_t* pool) {
   }
   hlo_mutex_unlock(&pool->mutex);
   if (loop) {
-    run_chunks(loop);
+    run_chunks(loop, number);
     leave_loop(loop);
   } else if (job) {
     job->run(job);
@@ -405,13 +480,17 @@ static void enter_thread(const hlo_pool_t* pool, const char* name) {
 static void* worker_main(void* argument) {
   hlo_pool_t* pool = argument;
   enter_thread(pool, "hlocc-worker");
+  uint64_t idle_since = 0;
   for (;;) {
     // Acquire before looking: work put in place before this epoch is seen below; later work
     // changes the epoch again, and park() returns at once.
     unsigned seen = atomic_load_explicit(&pool->epoch, memory_order_acquire);
-    if (work_once(pool)) continue;
+    if (work_once(pool)) {
+      idle_since = 0;
+      continue;
+    }
     if (is_finished(pool)) return NULL;
-    park(pool, seen);
+    park(pool, seen, &idle_since);
   }
 }
 
@@ -605,14 +684,23 @@ int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn
   // As many threads as workers, the caller being one, so that cores are not shared where a host's
   // thread is the caller.
   uint32_t seats = pool ? pool->worker_count - 1 : 0;
-  if (seats == 0 || chunk_count < 2) return run_alone(chunk_count, fn, context);
+  // Numbers of chunks have 32 bits; nobody has so many.
+  if (seats == 0 || chunk_count < 2 || chunk_count > UINT32_MAX) {
+    return run_alone(chunk_count, fn, context);
+  }
   if (seats > chunk_count - 1) seats = (uint32_t)(chunk_count - 1);
-  loop_t loop = {.fn = fn, .context = context, .chunk_count = chunk_count, .seats = seats};
+  share_t shares[MAX_SHARES];
+  loop_t loop = {.fn = fn,
+                 .context = context,
+                 .shares = shares,
+                 .share_count = seats < MAX_SHARES ? seats + 1 : MAX_SHARES,
+                 .seats = seats};
+  make_shares(&loop, chunk_count);
   hlo_mutex_lock(&pool->mutex);
   list_loop_locked(pool, &loop);
   hlo_mutex_unlock(&pool->mutex);
   signal_workers(pool, seats);
-  run_chunks(&loop);
+  run_chunks(&loop, 0);
   hlo_mutex_lock(&pool->mutex);
   unlist_loop_locked(pool, &loop);  // from here on nobody joins
   hlo_mutex_unlock(&pool->mutex);

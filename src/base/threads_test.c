@@ -104,6 +104,32 @@ static void test_no_more_threads_than_workers(void** state) {
   }
 }
 
+enum { SHARED_CHUNKS = 10 };
+
+typedef struct order {
+  atomic_size_t count;
+  size_t chunks[SHARED_CHUNKS];
+} order_t;
+
+// The caller's first chunk takes until the worker has done all others.
+static int32_t order_chunk(void* context, size_t index) {
+  order_t* order = context;
+  while (index == 0 && atomic_load(&order->count) < SHARED_CHUNKS - 1) usleep(100);
+  order->chunks[atomic_fetch_add(&order->count, 1)] = index;
+  return 0;
+}
+
+// A worker has the upper half, in order, and then takes of the caller's what that comes to last.
+static void test_shares(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(2);
+  order_t order = {0};
+  assert_int_equal(hlo_pool_parallel_for(pool, SHARED_CHUNKS, order_chunk, &order), 0);
+  static const size_t kExpected[SHARED_CHUNKS] = {5, 6, 7, 8, 9, 4, 3, 2, 1, 0};
+  assert_memory_equal(order.chunks, kExpected, sizeof kExpected);
+  hlo_pool_release(pool);
+}
+
 static void test_chunk_ranges(void** state) {
   (void)state;
   for (size_t total = 1; total < 50; ++total) {
@@ -427,6 +453,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_turns),
       cmocka_unit_test(test_parallel_for),
+      cmocka_unit_test(test_shares),
       cmocka_unit_test(test_nested_loops),
       cmocka_unit_test(test_no_more_threads_than_workers),
       cmocka_unit_test(test_chunk_ranges),
