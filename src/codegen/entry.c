@@ -7,6 +7,7 @@
 #include "base/kernel_abi.h"
 #include "codegen/entry_values.h"
 #include "codegen/split.h"
+#include "codegen/team.h"
 #include "codegen/vir/guard.h"
 #include "interp/node_call.h"
 
@@ -313,30 +314,47 @@ typedef struct phase_range {
   uint32_t first, end;
 } phase_range_t;
 
-static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
-                               const hlo_fusion_t* fusion, phase_range_t range) {
-  const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-  uint32_t phases = hlo_kernel_phase_count(kernel), count = address_count(entry, fusion);
+// The function of the first phase; the others' follow.
+static uint32_t shared_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t site) {
+  uint32_t phases = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
   uint32_t* func = &entry->shared_funcs[fusion->model->index];
   for (uint32_t phase = 0; phase < phases && !*func; ++phase) {
-    uint32_t made = emit_chunk_func(entry, fusion, phase, true, b->site);
-    if (phase + 1 == phases) *func = made + 1 - phases;  // one after the other
+    uint32_t made = emit_chunk_func(entry, fusion, phase, true, site);
+    if (phase + 1 == phases) *func = made + 1 - phases;
   }
+  return *func;
+}
+
+// The context of such a function; NULL when memory is out, which the arena reports.
+static hlo_vir_value_t* emit_table(const entry_t* entry, hlo_vir_builder_t* b,
+                                   const hlo_fusion_t* fusion) {
   kernel_places_t places = find_kernel_places(entry, b, fusion);
-  if (!places.addresses) return;
+  if (!places.addresses) return NULL;
   hlo_vir_value_t* table =
       hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->shared_words * WORD_BYTES, 0, NULL);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
     hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * WORD_BYTES, 0);
   }
+  return table;
+}
+
+static void emit_chunk_call(const entry_t* entry, hlo_vir_builder_t* b, uint32_t func,
+                            hlo_vir_value_t* context, hlo_vir_value_t* chunk) {
+  hlo_vir_value_t* answer = hlo_vir_call_chunk(b, func, context, chunk);
+  if (entry->plan->is_checked) return_error(b, answer);  // else there is none
+}
+
+static void emit_shared_fusion(const entry_t* entry, hlo_vir_builder_t* b,
+                               const hlo_fusion_t* fusion, phase_range_t range) {
+  uint32_t func = shared_func(entry, fusion, b->site);
+  hlo_vir_value_t* table = emit_table(entry, b, fusion);
+  if (!table) return;
   for (uint32_t phase = range.first; phase < range.end; ++phase) {
-    uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
+    uint64_t chunks = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], phase);
     if (chunks > 1) {
-      emit_chunks(b, chunks, *func + phase, table);
+      emit_chunks(b, chunks, func + phase, table);
     } else {
-      hlo_vir_value_t* answer =
-          hlo_vir_call_chunk(b, *func + phase, table, hlo_vir_iconst(b, 0));
-      if (entry->plan->is_checked) return_error(b, answer);  // else there is none
+      emit_chunk_call(entry, b, func + phase, table, hlo_vir_iconst(b, 0));
     }
   }
 }
@@ -383,6 +401,107 @@ static void emit_preparations(const entry_t* entry, hlo_vir_builder_t* b, const 
       emit_phases(entry, b, fusion, (phase_range_t){0, 1});
     }
   }
+}
+
+// ---- teams
+
+/// The chunk function of a phase of a team while it is emitted.
+typedef struct team_emitter {
+  const entry_t* entry;
+  hlo_vir_builder_t* b;
+  const hlo_team_t* team;
+  uint32_t phase;
+  const hlo_team_part_t* parts;
+  const uint32_t* funcs;  // by member
+} team_emitter_t;
+
+static void emit_member(const team_emitter_t* t, const hlo_team_part_t* part, uint32_t member) {
+  const hlo_fusion_t* fusion = t->team->members[member];
+  const hlo_kernel_t* kernel = t->entry->plan->kernels[fusion->index];
+  if (t->phase >= hlo_kernel_phase_count(kernel)) return;
+  hlo_vir_builder_t* b = t->b;
+  hlo_vir_value_t* context = hlo_kernel_is_shared(kernel) ? emit_table(t->entry, b, fusion)
+                                                          : hlo_vir_iconst(b, 0);
+  if (!context) return;
+  hlo_vir_value_t* chunk = hlo_vir_iconst(b, 0);
+  if (part->count > 1) {
+    hlo_vir_value_t* first = hlo_vir_iconst(b, (int64_t)part->first);
+    chunk = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_param(b, 2), first);
+  }
+  emit_chunk_call(t->entry, b, t->funcs[member], context, chunk);
+}
+
+// Finds the part that a chunk is of by bisection.
+static void emit_parts(const team_emitter_t* t, uint32_t first, uint32_t end) {
+  const hlo_team_part_t* part = &t->parts[first];
+  if (end - first == 1) {
+    for (uint32_t m = part->first_member; m < part->end_member; ++m) emit_member(t, part, m);
+    return;
+  }
+  uint32_t middle = (first + end) / 2;
+  hlo_vir_value_t* bound = hlo_vir_iconst(t->b, (int64_t)t->parts[middle].first);
+  hlo_vir_begin_if(t->b, hlo_vir_icmp(t->b, HLO_VIR_LT, hlo_vir_param(t->b, 2), bound));
+  emit_parts(t, first, middle);
+  hlo_vir_begin_else(t->b);
+  emit_parts(t, middle, end);
+  hlo_vir_end(t->b);
+}
+
+static uint32_t emit_team_func(team_emitter_t* t, uint32_t part_count, uint32_t site) {
+  const entry_t* entry = t->entry;
+  const char* name = hlo_arena_printf(&entry->module->arena, "team%u_%u", t->team->index, t->phase);
+  hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "team", 3, false);
+  entry_t own = *entry;
+  own.load_flags = 0;  // a chunk needs few of them
+  own.values = NULL;
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  b.site = site;
+  t->entry = &own;
+  t->b = &b;
+  emit_parts(t, 0, part_count);
+  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  hlo_vir_builder_deinit(&b);
+  t->entry = entry;
+  return func->index;
+}
+
+// The functions of the members that have this phase.
+static const uint32_t* make_member_funcs(const entry_t* entry, const hlo_team_t* team,
+                                         uint32_t phase) {
+  uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
+  for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
+    const hlo_fusion_t* fusion = team->members[m];
+    const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
+    if (phase >= hlo_kernel_phase_count(kernel)) continue;
+    uint32_t site = hlo_site_number(fusion->nodes[0]);
+    funcs[m] = hlo_kernel_is_shared(kernel) ? shared_func(entry, fusion, site) + phase
+                                            : emit_chunk_func(entry, fusion, phase, false, site);
+  }
+  return funcs;
+}
+
+static bool emit_team_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_team_t* team,
+                            uint32_t phase) {
+  uint32_t count;
+  hlo_team_part_t* parts;
+  hlo_status_t status = hlo_team_cut(team, entry->target, phase, entry->arena, &count, &parts);
+  if (!hlo_status_is_ok(status)) {  // the arena says so
+    hlo_status_release(status);
+    return false;
+  }
+  if (count == 0) return false;
+  team_emitter_t t = {.entry = entry, .team = team, .phase = phase, .parts = parts};
+  t.funcs = make_member_funcs(entry, team, phase);
+  if (!t.funcs) return false;
+  uint32_t func = emit_team_func(&t, count, b->site);
+  uint64_t chunks = parts[count - 1].first + parts[count - 1].count;
+  if (chunks > 1) {
+    emit_chunks(b, chunks, func, hlo_vir_iconst(b, 0));
+  } else {
+    emit_chunk_call(entry, b, func, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, 0));
+  }
+  return true;
 }
 
 // ---- nodes
@@ -562,9 +681,28 @@ static void emit_step(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step
   watch(entry, b, HLO_WATCH_AFTER, node);
 }
 
+static void emit_team(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step_t* steps) {
+  const hlo_team_t* team = steps->fusion->team;
+  b->site = hlo_site_number(steps->node);
+  watch(entry, b, HLO_WATCH_BEFORE, steps->node);
+  for (uint32_t i = 0; i < team->member_count; ++i) emit_copies(entry, b, steps[i].node);
+  for (uint32_t phase = 0; emit_team_phase(entry, b, team, phase); ++phase) {
+  }
+  watch(entry, b, HLO_WATCH_AFTER, steps->node);
+}
+
 static void emit_region(const entry_t* entry, hlo_vir_builder_t* b, const hlo_region_t* region) {
   const hlo_sequence_t* sequence = hlo_schedule_find(entry->plan->schedule, region);
-  for (uint32_t i = 0; i < sequence->step_count; ++i) emit_step(entry, b, &sequence->steps[i]);
+  for (uint32_t i = 0; i < sequence->step_count;) {
+    const hlo_step_t* step = &sequence->steps[i];
+    const hlo_team_t* team = hlo_step_team(step);
+    if (team) {
+      emit_team(entry, b, step);
+    } else {
+      emit_step(entry, b, step);
+    }
+    i += team ? team->member_count : 1;
+  }
   const hlo_node_t* end = hlo_region_terminator(region);
   watch(entry, b, HLO_WATCH_BEFORE, end);
   emit_copies(entry, b, end);

@@ -8,6 +8,14 @@
 #include "codegen/vir/builder.h"
 #include "ir/module.h"
 
+/// Kernels that run side by side, as chunks of one parallel loop: neighbours in their sequence, none
+/// of which reads or updates what another one makes.
+typedef struct hlo_team {
+  uint32_t index;  // dense in the schedule
+  uint32_t member_count;
+  struct hlo_fusion* const* members;  // in the order of their steps
+} hlo_team_t;
+
 /// A fused kernel. Cheap nodes (broadcasts, constants, iota ...) may be members of several fusions.
 typedef struct hlo_fusion {
   uint32_t index;  // dense in the schedule
@@ -19,6 +27,7 @@ typedef struct hlo_fusion {
   struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if any
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
+  const hlo_team_t* team;          // NULL: it runs by itself
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {
@@ -34,6 +43,11 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
+/// The team that a step is one of; NULL: none.
+static inline const hlo_team_t* hlo_step_team(const hlo_step_t* step) {
+  return step->fusion ? step->fusion->team : NULL;
+}
+
 /// The steps of one region, in an order that respects uses and tokens. Constants and the
 /// terminator are no steps.
 typedef struct hlo_sequence {
@@ -43,7 +57,7 @@ typedef struct hlo_sequence {
 } hlo_sequence_t;
 
 typedef struct hlo_schedule {
-  uint32_t sequence_count, fusion_count;
+  uint32_t sequence_count, fusion_count, team_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
   uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost
@@ -76,6 +90,8 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
+/// What one run takes on one thread, by the description of the machine; 0: not known.
+double hlo_kernel_cost_ns(const hlo_kernel_t* kernel);
 /// Whether the code is made once for all equal fusions: there are several, and a call is nothing
 /// beside what the loops take.
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);

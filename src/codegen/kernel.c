@@ -878,6 +878,10 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
   return phase == 0 ? kernel->chunk_count : 1;
 }
 
+double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
+  return kernel->cost_ns;
+}
+
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
   if (!kernel->fusion->model || kernel->tile) return false;
   return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);

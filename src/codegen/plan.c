@@ -257,6 +257,8 @@ static hlo_status_t make_tables(hlo_planner_t* planner) {
   planner->sizes = hlo_arena_array(arena, values, sizeof *planner->sizes);
   planner->buffer_of = hlo_arena_array(arena, values, sizeof *planner->buffer_of);
   planner->values = hlo_arena_array(arena, values, sizeof *planner->values);
+  planner->makers = hlo_arena_array(arena, values, sizeof(*planner->makers));
+  planner->last_readers = hlo_arena_array(arena, values, sizeof(*planner->last_readers));
   planner->begins = hlo_arena_array(arena, nodes, sizeof *planner->begins);
   planner->ends = hlo_arena_array(arena, nodes, sizeof *planner->ends);
   plan->places = hlo_arena_array(arena, values, sizeof *plan->places);

@@ -146,7 +146,7 @@ static hlo_status_t run_copies(check_t* check, const hlo_node_t* node) {
 
 static hlo_status_t run_region(check_t* check, const hlo_region_t* region);
 
-static hlo_status_t run_fusion(check_t* check, const hlo_step_t* step) {
+static hlo_status_t look_at_fusion(const check_t* check, const hlo_step_t* step) {
   const hlo_fusion_t* fusion = step->fusion;
   const hlo_plan_t* plan = check->plan;
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
@@ -174,7 +174,66 @@ static hlo_status_t run_fusion(check_t* check, const hlo_step_t* step) {
       }
     }
   }
+  return hlo_ok();
+}
+
+static hlo_status_t define_outputs(check_t* check, const hlo_fusion_t* fusion) {
   for (uint32_t o = 0; o < fusion->output_count; ++o) HLO_TRY(define(check, fusion->outputs[o]));
+  return hlo_ok();
+}
+
+static hlo_status_t run_fusion(check_t* check, const hlo_step_t* step) {
+  HLO_TRY(look_at_fusion(check, step));
+  return define_outputs(check, step->fusion);
+}
+
+typedef struct memory {
+  hlo_place_t place;
+  uint64_t bytes;
+} memory_t;
+
+// What a fusion writes: its outputs, then its scratch memory.
+static memory_t written_by(const check_t* check, const hlo_fusion_t* fusion, uint32_t i) {
+  const hlo_plan_t* plan = check->plan;
+  if (i < fusion->output_count) {
+    return (memory_t){hlo_plan_place(plan, fusion->outputs[i]), size_of(fusion->outputs[i])};
+  }
+  return (memory_t){plan->scratch[fusion->index],
+                    hlo_kernel_scratch_bytes(plan->kernels[fusion->index])};
+}
+
+// Members of a team never touch what another one writes.
+static hlo_status_t look_at_pair(const check_t* check, const hlo_step_t* step,
+                                 const hlo_step_t* other) {
+  const hlo_fusion_t *a = step->fusion, *b = other->fusion;
+  for (uint32_t o = 0; o <= a->output_count; ++o) {
+    memory_t written = written_by(check, a, o);
+    for (uint32_t i = 0; i < b->input_count; ++i) {
+      hlo_place_t place = hlo_plan_place(check->plan, b->inputs[i]);
+      if (overlap(check, written.place, written.bytes, place, size_of(b->inputs[i]))) {
+        return fault(check, step->node, "a member of its team reads the place of output", o);
+      }
+    }
+    for (uint32_t k = 0; k <= b->output_count; ++k) {
+      memory_t theirs = written_by(check, b, k);
+      if (overlap(check, written.place, written.bytes, theirs.place, theirs.bytes)) {
+        return fault(check, step->node, "a member of its team writes the place of output", o);
+      }
+    }
+  }
+  return hlo_ok();
+}
+
+// Nothing is made before all members have read what they are made of.
+static hlo_status_t run_team(check_t* check, const hlo_step_t* steps, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) HLO_TRY(run_copies(check, steps[i].node));
+  for (uint32_t i = 0; i < count; ++i) {
+    HLO_TRY(look_at_fusion(check, &steps[i]));
+    for (uint32_t k = 0; k < count; ++k) {
+      if (k != i) HLO_TRY(look_at_pair(check, &steps[i], &steps[k]));
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) HLO_TRY(define_outputs(check, steps[i].fusion));
   return hlo_ok();
 }
 
@@ -360,8 +419,15 @@ static hlo_status_t run_step(check_t* check, const hlo_step_t* step) {
 
 static hlo_status_t run_region(check_t* check, const hlo_region_t* region) {
   const hlo_sequence_t* sequence = hlo_schedule_find(check->plan->schedule, region);
-  for (uint32_t i = 0; i < sequence->step_count; ++i) {
-    HLO_TRY(run_step(check, &sequence->steps[i]));
+  for (uint32_t i = 0; i < sequence->step_count;) {
+    const hlo_team_t* team = hlo_step_team(&sequence->steps[i]);
+    uint32_t count = team ? team->member_count : 1;
+    if (count > sequence->step_count - i) {
+      return fault(check, sequence->steps[i].node, "a team is not together at step", i);
+    }
+    HLO_TRY(team ? run_team(check, &sequence->steps[i], count)
+                 : run_step(check, &sequence->steps[i]));
+    i += count;
   }
   return run_copies(check, hlo_region_terminator(region));
 }

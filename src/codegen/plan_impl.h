@@ -9,7 +9,7 @@
 
 #define HLO_PLAN_NONE UINT32_MAX
 
-/// Positions count steps, ends of regions and the writes that end them, in the order of execution.
+/// Positions count steps (those of a team are one), ends of regions and the writes that end them, in the order of execution.
 /// Inclusive at both ends: what is defined where another is used for the last time meets it.
 typedef struct hlo_plan_range {
   uint32_t begin, end;
@@ -43,12 +43,15 @@ typedef struct hlo_planner {
   uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
   bool* in_register;    // by root
   const hlo_value_t** values;
+  const hlo_fusion_t** makers;        // of what members of teams make; NULL: something else does
+  const hlo_fusion_t** last_readers;  // by root: of what lives until a team reads it, the only
+                                      // member that does; NULL: several, or no team
   uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
   // by node index
   uint32_t* begins;  // position of a step; of a terminator: that of its uses
   uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes
   // by position
-  const hlo_step_t** steps;
+  const hlo_step_t** steps;  // of a team the first
   uint32_t position, position_capacity;
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;

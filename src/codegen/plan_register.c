@@ -28,7 +28,10 @@ static uint32_t most_lanes(const hlo_plan_t* plan) {
 }
 
 // Whether a kernel takes, or gives, the value of a register.
-static bool fits_kernel(const hlo_kernel_t* kernel, const hlo_value_t* value) {
+static bool fits_kernel(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
+                        const hlo_value_t* value) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  if (fusion->team) return false;  // what runs on other threads finds all in memory
   int64_t count = hlo_type_element_count(value->type);
   if (count == 1) return hlo_kernel_reads_values(kernel);
   return count <= (int64_t)hlo_kernel_value_lanes(kernel);
@@ -61,10 +64,10 @@ static void find_candidates(hlo_planner_t* planner) {
 static void scan_fusion(hlo_planner_t* planner, const hlo_fusion_t* fusion) {
   const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
-    if (!fits_kernel(kernel, fusion->inputs[i])) keep_in_memory(planner, fusion->inputs[i]);
+    if (!fits_kernel(planner, fusion, fusion->inputs[i])) keep_in_memory(planner, fusion->inputs[i]);
   }
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
-    if (!fits_kernel(kernel, fusion->outputs[o]) || !hlo_kernel_gives_value(kernel, o)) {
+    if (!fits_kernel(planner, fusion, fusion->outputs[o]) || !hlo_kernel_gives_value(kernel, o)) {
       keep_in_memory(planner, fusion->outputs[o]);
     }
     int32_t updated = hlo_kernel_updates(kernel, o);

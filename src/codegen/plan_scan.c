@@ -32,8 +32,9 @@ static hlo_status_t number_region(hlo_planner_t* planner, const hlo_region_t* re
   for (uint32_t i = 0; i < sequence->step_count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
     const hlo_node_t* node = step->node;
-    HLO_TRY(next_position(planner, step, &planner->begins[node->index]));
-    planner->ends[node->index] = planner->position;
+    bool is_joining = i > 0 && hlo_step_team(step) && hlo_step_team(step) == hlo_step_team(step - 1);
+    if (!is_joining) HLO_TRY(next_position(planner, step, &planner->begins[node->index]));
+    planner->begins[node->index] = planner->ends[node->index] = planner->position;
     if (step->kind != HLO_STEP_CONTROL) continue;
     for (uint32_t k = 0; k < node->region_count; ++k) {
       HLO_TRY(number_region(planner, node->regions[k]));
@@ -107,6 +108,7 @@ static void scan_fusion(hlo_planner_t* planner, const hlo_step_t* step, uint32_t
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     define(planner, fusion->outputs[i], position);
+    if (fusion->team) planner->makers[fusion->outputs[i]->index] = fusion;
   }
 }
 
@@ -195,6 +197,28 @@ static void unite_region(hlo_planner_t* planner, const hlo_region_t* region) {
     for (uint32_t k = 0; k < node->region_count; ++k) unite_region(planner, node->regions[k]);
     if (node->op == HLO_OP_while) unite_loop(planner, node);
   }
+}
+
+// Of the steps where a class may end one at most is a team.
+static hlo_status_t find_last_readers(hlo_planner_t* planner) {
+  const hlo_schedule_t* schedule = planner->plan->schedule;
+  bool* is_read = hlo_arena_array(planner->arena, planner->module->value_count, sizeof *is_read);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_step_t* step = &sequence->steps[i];
+      if (!hlo_step_team(step)) continue;
+      for (uint32_t k = 0; k < step->fusion->input_count; ++k) {
+        uint32_t root = hlo_planner_root(planner, step->fusion->inputs[k]);
+        if (planner->ranges[root].end != planner->begins[step->node->index]) continue;
+        bool is_only = !is_read[root] || planner->last_readers[root] == step->fusion;
+        planner->last_readers[root] = is_only ? step->fusion : NULL;
+        is_read[root] = true;
+      }
+    }
+  }
+  return hlo_ok();
 }
 
 // ---- buffers
@@ -325,6 +349,7 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {
   }
   unite_region(planner, body);
   HLO_TRY(hlo_planner_choose_registers(planner));
+  if (planner->plan->schedule->team_count) HLO_TRY(find_last_readers(planner));
   HLO_TRY(make_buffers(planner));
   HLO_TRY(make_scratch(planner));
   return read_donation(planner);

@@ -24,6 +24,13 @@ static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* f
   return found;
 }
 
+// Only the member that makes the one may read the other.
+static bool team_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
+  const hlo_fusion_t* maker = planner->makers[beginning];
+  return maker && planner->last_readers[ending] == maker &&
+         fusion_may_share(planner, maker, ending, beginning);
+}
+
 static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
                            uint32_t beginning) {
   bool found = false;
@@ -70,7 +77,10 @@ static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t e
   const hlo_step_t* step = planner->steps[position];
   if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
   switch (step->kind) {
-    case HLO_STEP_FUSION: return fusion_may_share(planner, step->fusion, ending, beginning);
+    case HLO_STEP_FUSION:
+      return step->fusion->team
+                 ? team_may_share(planner, ending, beginning)
+                 : fusion_may_share(planner, step->fusion, ending, beginning);
     case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
     case HLO_STEP_CONTROL:
       return step->node->op == HLO_OP_while &&

@@ -56,6 +56,7 @@ static void print_fusion(const hlo_plan_t* plan, const hlo_fusion_t* fusion, hlo
   if (fusion->model && fusion->model != fusion) {
     hlo_strbuf_printf(out, " as %u", fusion->model->index);
   }
+  if (fusion->team) hlo_strbuf_printf(out, " in team %u", fusion->team->index);
   hlo_strbuf_puts(out, " {");
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     hlo_strbuf_printf(out, "%s%s", i ? " " : "", hlo_op_info(fusion->nodes[i]->op)->name);

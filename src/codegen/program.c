@@ -10,6 +10,7 @@
 #include "codegen/object.h"
 #include "codegen/schedule_plain.h"
 #include "codegen/standalone.h"
+#include "codegen/team.h"
 #include "codegen/tile_kernel.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/saved.h"
@@ -176,6 +177,7 @@ static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* 
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
   HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
   HLO_TRY(make_tiles(kernels, schedule->fusion_count, options, arena));
+  HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
   HLO_TRY(hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan));
   dump_plan(*out_plan, options->dumper);
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
