@@ -203,7 +203,7 @@ function(hlo_emulate_amx target)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/codegen/amx_emulator.c)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/codegen)
-    target_link_options(${target} PRIVATE -Wl,--wrap=hlo_cpu_read_features)
+    target_link_options(${target} PRIVATE -Wl,--wrap=hlo_cpu_read_features,--wrap=pthread_sigmask)
   endif()
 endfunction()
 
@@ -238,6 +238,11 @@ function(hlo_unit_tests)
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
   endforeach()
+  # The tool on a processor with AMX, for whole programs.
+  add_executable(hlocc_amx ${CMAKE_SOURCE_DIR}/src/cli/main.c)
+  set_target_properties(hlocc_amx PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  target_link_libraries(hlocc_amx PRIVATE hlocc_all)
+  hlo_emulate_amx(hlocc_amx)
   if(TARGET test_codegen_x86_tile)
     hlo_emulate_amx(test_codegen_x86_tile)
   endif()
@@ -326,6 +331,11 @@ function(hlo_text_tests)
     add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/products PROPERTIES LABELS unit TIMEOUT 300)
+    if(TARGET hlocc_amx)
+      add_test(NAME codegen/products_amx COMMAND ${Python3_EXECUTABLE}
+               ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_amx> --narrow)
+      set_tests_properties(codegen/products_amx PROPERTIES LABELS unit TIMEOUT 300)
+    endif()
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>

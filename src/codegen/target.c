@@ -21,10 +21,12 @@ static const level_t LEVELS[] = {
     [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1. / 3, 1},
 };
 
-// Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes.
+// Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes. Of
+// tile registers a has a line of lanes for each of several rows.
 typedef struct product {
   const char* name;
   hlo_dtype_t operand, result;
+  int64_t rows;
   int64_t depth;  // elements that one lane takes in
   uint32_t sum_bytes;
   hlo_cpu_feature_t feature;
@@ -33,18 +35,24 @@ typedef struct product {
 } product_t;
 
 static const product_t PRODUCTS[] = {
-    {"multiply_add.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
+    {"multiply_add.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 1, 4, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
      HLO_CPU_LEVEL_SSE4, 1, 8},
-    {"multiply_add.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
+    {"multiply_add.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 1, 8, HLO_CPU_SSE2, HLO_CPU_LEVEL_SSE2,
      HLO_CPU_LEVEL_SSE4, 1, 8},
-    {"fma.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 4, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
+    {"fma.f32", HLO_DTYPE_F32, HLO_DTYPE_F32, 1, 1, 4, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
      HLO_CPU_LEVEL_AMX, 2, 4},
-    {"fma.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 8, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
+    {"fma.f64", HLO_DTYPE_F64, HLO_DTYPE_F64, 1, 1, 8, HLO_CPU_FMA, HLO_CPU_LEVEL_AVX2,
      HLO_CPU_LEVEL_AMX, 2, 4},
-    {"pairs.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 2, 4, HLO_CPU_AVX512BF16, HLO_CPU_LEVEL_AVX512,
+    {"pairs.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 1, 2, 4, HLO_CPU_AVX512BF16, HLO_CPU_LEVEL_AVX512,
      HLO_CPU_LEVEL_AMX, 2, 6},
-    {"quads.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 4, 4, HLO_CPU_AVX512VNNI, HLO_CPU_LEVEL_AVX512,
+    {"quads.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 1, 4, 4, HLO_CPU_AVX512VNNI, HLO_CPU_LEVEL_AVX512,
      HLO_CPU_LEVEL_AMX, 2, 5},
+    {"tiles.bf16", HLO_DTYPE_BF16, HLO_DTYPE_F32, 16, 32, 4, HLO_CPU_AMX_BF16, HLO_CPU_LEVEL_AMX,
+     HLO_CPU_LEVEL_AMX, 1. / 16, 52},
+    {"tiles.f16", HLO_DTYPE_F16, HLO_DTYPE_F32, 16, 32, 4, HLO_CPU_AMX_FP16, HLO_CPU_LEVEL_AMX,
+     HLO_CPU_LEVEL_AMX, 1. / 16, 52},
+    {"tiles.s8", HLO_DTYPE_S8, HLO_DTYPE_S32, 16, 64, 4, HLO_CPU_AMX_INT8, HLO_CPU_LEVEL_AMX,
+     HLO_CPU_LEVEL_AMX, 1. / 16, 52},
 };
 
 // Operands' layouts by lanes of the sum: of 2 (f64 of SSE), 4 (SSE, f64 of AVX2), 8, 16.
@@ -62,6 +70,12 @@ static const lanes_layout_t LAYOUTS[] = {
      "<1x16 | 1:16/1 lane 1>"},
     {16, 4, "<1x4 | 1:4/1 lane 1, *:16 lane 4>", "<4x16 | 0:4/1 lane 1, 1:16/1 lane 4>",
      "<1x16 | 1:16/1 lane 1>"},
+    {16, 32, "<16x32 | 1:32/1 lane 1, 0:16/1 lane 32>",
+     "<32x16 | 0:2/1 lane 1, 1:16/1 lane 2, 0:16/2 lane 32>",
+     "<16x16 | 1:16/1 lane 1, 0:16/1 lane 16>"},
+    {16, 64, "<16x64 | 1:64/1 lane 1, 0:16/1 lane 64>",
+     "<64x16 | 0:4/1 lane 1, 1:16/1 lane 4, 0:16/4 lane 64>",
+     "<16x16 | 1:16/1 lane 1, 0:16/1 lane 16>"},
 };
 
 static void add_atom(hlo_tile_target_t* tile, const hlo_tile_atom_t* atom) {
@@ -85,7 +99,7 @@ static void add_products(hlo_tile_target_t* tile, const hlo_cpu_t* cpu) {
                             .op = HLO_TILE_ATOM_PRODUCT,
                             .operand = product->operand,
                             .result = product->result,
-                            .rows = 1,
+                            .rows = product->rows,
                             .columns = tile->vector_bytes / product->sum_bytes,
                             .depth = product->depth,
                             .per_ns = product->per_cycle * CYCLES_PER_NS,

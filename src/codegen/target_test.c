@@ -16,6 +16,10 @@ static hlo_cpu_t cpu_of(hlo_cpu_level_t level) {
   if (level >= HLO_CPU_LEVEL_AVX512) {
     cpu.features |= (uint64_t)1 << HLO_CPU_AVX512BF16 | (uint64_t)1 << HLO_CPU_AVX512VNNI;
   }
+  if (level >= HLO_CPU_LEVEL_AMX) {
+    cpu.features |= (uint64_t)1 << HLO_CPU_AMX_BF16 | (uint64_t)1 << HLO_CPU_AMX_INT8 |
+                    (uint64_t)1 << HLO_CPU_AMX_FP16;
+  }
   return cpu;
 }
 
@@ -31,7 +35,7 @@ static void check_atom(hlo_tile_layout_space_t* space, const hlo_tile_atom_t* at
     assert_memory_equal(layout->dims, shapes[i], sizeof shapes[i]);
     // Each fills a register exactly.
     assert_int_equal(hlo_tile_layout_extent(layout, HLO_AXIS_LANE),
-                     i < 2 ? atom->columns * atom->depth : atom->columns);
+                     i < 2 ? atom->columns * atom->depth : atom->rows * atom->columns);
   }
 }
 
@@ -41,7 +45,7 @@ static void test_levels(void** unused) {
                                            HLO_CPU_LEVEL_SSE4,    HLO_CPU_LEVEL_AVX2,
                                            HLO_CPU_LEVEL_AVX512,  HLO_CPU_LEVEL_AMX};
   enum { LEVEL_COUNT = sizeof levels / sizeof *levels };
-  static const uint32_t products[] = {0, 2, 2, 2, 4, 4}, bytes[] = {16, 16, 16, 32, 64, 64};
+  static const uint32_t products[] = {0, 2, 2, 2, 4, 7}, bytes[] = {16, 16, 16, 32, 64, 64};
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   hlo_tile_layout_space_t space;

@@ -290,7 +290,21 @@ __attribute__((constructor)) void amx_emulator_install(void) {
   sigaction(SIGILL, &action, NULL);
 }
 
-// ---- the processor that the program sees: linked with --wrap=hlo_cpu_read_features
+// ---- what the program sees instead: linked with --wrap for each of these
+
+int __real_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
+int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
+
+// Workers block all signals; SIGILL would end the program then.
+int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
+  sigset_t others;
+  if (set && how != SIG_UNBLOCK) {
+    others = *set;
+    sigdelset(&others, SIGILL);
+    set = &others;
+  }
+  return __real_pthread_sigmask(how, set, old);
+}
 
 uint64_t __real_hlo_cpu_read_features(void);
 uint64_t __wrap_hlo_cpu_read_features(void);

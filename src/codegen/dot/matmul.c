@@ -25,6 +25,7 @@ enum {
   SLICED_ROWS = 64,     // a panel is packed in slices when it is used for so many rows,
   SLICED_TILES = 16,    // by each chunk if that has so many tiles
   STEP_MULTIPLE = 8,    // of blocks
+  TILE_MULTIPLE = 16,   // of products of tiles
   SPLIT_STEPS = 256,    // at least, of blocks that are summed apart
   CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
 };
@@ -240,8 +241,8 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
   HLO_TRY(find_inputs(m, kernel->fusion));
-  m->is_narrow =
-      m->depth_extent <= HLO_MATMUL_MAX_NARROW && hlo_matmul_choose_narrow(m, kernel->fusion);
+  m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
+                 hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;
   return hlo_ok();
 }
@@ -267,6 +268,7 @@ static int64_t depth_columns(const hlo_target_t* target) {
 // channels the steps of B that slide along A do.
 static int64_t tile_height(const hlo_matmul_t* m, const hlo_target_t* target, int64_t pieces) {
   int64_t registers = target->vector_registers;
+  if (m->tile) return hlo_matmul_tile_height();
   if (m->is_by_channel) {
     int64_t height = (registers - m->slide - 2) / pieces;
     return height > 1 ? height : 1;
@@ -329,6 +331,8 @@ static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
   if (m->is_by_depth) {
     m->panel_width = depth_columns(target);
+  } else if (m->tile) {
+    m->panel_width = hlo_matmul_tile_width(m);
   } else {
     int64_t wanted = divide_up(m->columns.extent, m->lanes);
     m->panel_width = min(panel_pieces(m, target), wanted) * m->lanes;
@@ -383,7 +387,7 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   bool is_cut = m->depth_extent > slice_steps(m, cache);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   int64_t panels = m->outer_extent * m->panel_count, times = panels < FEW_CHUNKS ? 2 : 1;
-  return !m->is_convolution && m->depth_count == 1 && (!is_cut || m->sums_output >= 0) &&
+  return !m->is_convolution && !m->tile && m->depth_count == 1 && (!is_cut || m->sums_output >= 0) &&
          m->rows.extent >= SLICED_ROWS && panels * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS &&
          bytes * m->element_bytes >= (double)(times * cache);
 }
@@ -399,7 +403,7 @@ static bool is_across(const hlo_matmul_t* m, int64_t cache) {
 
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
-  if (m->turns_rows) return true;
+  if (m->turns_rows || (m->tile && hlo_matmul_filled_steps(m) > m->depth_extent)) return true;
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->panel_count < MIN_PACKED_TILES) {
@@ -426,7 +430,7 @@ static void nest(hlo_matmul_dim_t* dim, uint32_t side, int64_t* stride) {
 // A: lines along whatever is contiguous in place, a cache line more than a power of two apart.
 static int64_t lay_out_a(hlo_matmul_t* m) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  bool is_by_rows = m->is_by_depth || m->turns_rows ||
+  bool is_by_rows = m->is_by_depth || m->turns_rows || m->tile ||
                     inner->from[HLO_MATMUL_A] <= m->rows.from[HLO_MATMUL_A] ||
                     !m->rows.from[HLO_MATMUL_A];
   int64_t line = CACHE_LINE / m->element_bytes, stride = 1;
@@ -453,6 +457,7 @@ static int64_t lay_out_b(hlo_matmul_t* m) {
   int64_t stride = m->panel_width;
   m->columns.strides[HLO_MATMUL_B] = 1;
   for (uint32_t i = m->depth_count; i-- > 0;) nest(&m->depth[i], HLO_MATMUL_B, &stride);
+  if (m->tile) stride = hlo_matmul_filled_steps(m) * m->panel_width;
   stride += hlo_matmul_first_row(m);
   m->panel_stride = stride;
   stride *= m->panel_count;
@@ -507,6 +512,7 @@ static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
     }
     double elements = (double)m->outer_extent * (double)m->depth_extent *
                       (double)(side == HLO_MATMUL_A ? m->rows.extent : m->columns.extent);
+    elements *= (double)hlo_matmul_filled_steps(m) / (double)m->depth[m->depth_count - 1].extent;
     if (elements * 2 * m->element_bytes > (double)MAX_SCRATCH) return refused("too large to pack");
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
     m->operands[side].offset_bytes = m->scratch_bytes;
@@ -563,6 +569,7 @@ static hlo_status_t block_steps(const hlo_matmul_t* m, const hlo_target_t* targe
 }
 
 static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
+  if (m->tile) return hlo_tile_chunk_count(target, hlo_matmul_tile_ns(m), true);
   double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
                 ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
   return hlo_tile_chunk_count(target, work, true);
@@ -582,7 +589,7 @@ static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
   if (tiles > 1) count = max(count, divide_up(steps, slice_steps(m, second_cache(target))));
   count = min(count, steps / SPLIT_STEPS);
   if (count < 2) return;
-  m->block_steps = round_up(divide_up(steps, count), STEP_MULTIPLE);
+  m->block_steps = round_up(divide_up(steps, count), m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
   m->depth_blocks = m->split_count = divide_up(steps, m->block_steps);
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   m->sums_bytes = m->outer_extent * m->rows.extent * m->sums_stride * m->element_bytes;
@@ -595,7 +602,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
-  if (m->is_by_depth || is_whole || is_single) return hlo_ok();
+  if (m->is_by_depth || m->tile || is_whole || is_single) return hlo_ok();
   int64_t wanted = m->packs_slices ? slice_steps(m, second_cache(target)) : CONFLICT_STEPS;
   if (!is_spread && !m->packs_blocks) HLO_TRY(block_steps(m, target, &wanted));
   if (steps <= wanted) {

@@ -22,6 +22,8 @@
 // the first tile that meets it on its way where B's rows are only copied or converted, else before
 // the tiles, which fetch the next one into the cache meanwhile.
 //
+// Processors with tile registers multiply them in those (matmul_tiles.c) where that takes less time.
+//
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
 // their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
@@ -113,6 +115,7 @@ struct hlo_matmul {
   uint32_t element_bytes, lanes;
   uint32_t group, last_group;  // elements in a lane, in the last one along the contraction
   int64_t group_from[2];       // elements in place from one of them to the next
+  const hlo_tile_atom_t* tile;  // products of tile registers; NULL: of vectors
   bool is_flipped;             // signs of A's bytes
   bool packs_blocks;           // B, each block where it is used, on the stack
   bool packs_slices;           // or in a slice of scratch memory for each chunk
@@ -196,6 +199,15 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
 /// Whether elements are multiplied in groups, which convolutions have decided before; the innermost
 /// contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
+/// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's atoms
+/// and their rates. Decides their groups then.
+bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
+/// Columns of a panel, rows of a tile; groups of a packed operand, with zeros behind the last one.
+int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
+int64_t hlo_matmul_tile_height(void);
+int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
+/// Time of all products of tiles.
+double hlo_matmul_tile_ns(const hlo_matmul_t* matmul);
 /// Whether an operand's groups are whole in place.
 bool hlo_matmul_reads_groups(const hlo_matmul_t* matmul, uint32_t side);
 /// sum + x y, x of A (flipped), y of B.

@@ -216,6 +216,23 @@ static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_fir
   if (is_first) hlo_vir_end(p->b);
 }
 
+// Sums of tile registers row by row, from memory.
+static void emit_tile_rows(product_t* p, const tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* sums = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
+  tile_t row = *tile;
+  row.row = plus(b, tile->row, at);
+  row.height = row.end_row = 1;
+  if (p->is_join) {
+    join_sums(p, &row);
+  } else {
+    hlo_product_load_sums(p, &row, sums, at);
+  }
+  finish_tile(p, &row);
+  hlo_vir_end(b);
+}
+
 // A tile from `row` on. is_first: of those whose B it packs; NULL: they do not
 static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_value_t* is_first) {
   hlo_vir_builder_t* b = p->b;
@@ -224,6 +241,11 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_
   tile->low_row = 0;
   tile->end_row = tile->height;
   tile->a = plus(b, base, times(b, row, p->m->rows.strides[HLO_MATMUL_A] * bytes_of(p, 0)));
+  if (p->m->tile) {
+    emit_tile_rows(p, tile);
+    tile->a = base;
+    return;
+  }
   if (p->is_join) {
     join_sums(p, tile);
   } else {
@@ -272,6 +294,7 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
   if (first >= last) return;
   tile->edge_row = -1;
   tile->height = tile->panel->height - (first >= tile->panel->tall_count);
+  if (p->m->tile && !p->is_join) hlo_product_configure_tiles(p, tile);
   low = hlo_vir_index(b, HLO_VIR_imax, low, number(b, first));
   end = hlo_vir_index(b, HLO_VIR_imin, end, number(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
@@ -484,6 +507,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   }
   emit_unit(&p, hlo_vir_begin_for(b, low, end, 1, 0));
   hlo_vir_end(b);
+  if (m->tile && !is_join) hlo_product_release_tiles(&p);
 }
 
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,

@@ -53,17 +53,22 @@ static bool is_exact_in_s32(const hlo_node_t* node, double depth) {
   return largest <= INT32_MAX;
 }
 
+// The operands' type where several may be multiplied at a time, S8 for all bytes; else INVALID.
+static hlo_dtype_t narrow_operand(const hlo_node_t* node, hlo_dtype_t sums, double depth) {
+  hlo_dtype_t a = hlo_node_operand_type(node, 0)->dtype, b = hlo_node_operand_type(node, 1)->dtype;
+  if (is_byte_product(node) && is_exact_in_s32(node, depth)) return HLO_DTYPE_S8;
+  bool is_half = a == HLO_DTYPE_BF16 || a == HLO_DTYPE_F16;
+  bool is_sum = a == b && sums == HLO_DTYPE_F32 && is_usual_precision(node);
+  return is_half && is_sum ? a : HLO_DTYPE_INVALID;
+}
+
 uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
                              double depth) {
-  hlo_dtype_t a = hlo_node_operand_type(node, 0)->dtype, b = hlo_node_operand_type(node, 1)->dtype;
-  if (target->has_dot_u8s8 && is_byte_product(node) && is_exact_in_s32(node, depth)) {
-    return GROUP_BYTES / sizeof(int8_t);
+  switch (narrow_operand(node, sums, depth)) {
+    case HLO_DTYPE_S8: return target->has_dot_u8s8 ? GROUP_BYTES / sizeof(int8_t) : 1;
+    case HLO_DTYPE_BF16: return target->has_dot_bf16 ? GROUP_BYTES / sizeof(int16_t) : 1;
+    default: return 1;
   }
-  if (target->has_dot_bf16 && a == HLO_DTYPE_BF16 && b == HLO_DTYPE_BF16 &&
-      sums == HLO_DTYPE_F32 && is_usual_precision(node)) {
-    return GROUP_BYTES / sizeof(int16_t);
-  }
-  return 1;
 }
 
 static bool packs_blocks(const hlo_matmul_t* m) {
@@ -79,7 +84,10 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   double depth = 1;
   for (uint32_t i = 0; i < m->depth_count; ++i) depth *= (double)m->depth[i].extent;
   m->group = hlo_matmul_group_of(target, node, m->dtype, depth);
-  m->packs_blocks = m->group > 1 && packs_blocks(m);
+  bool is_in_blocks = packs_blocks(m);
+  hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
+  if (!is_in_blocks && hlo_matmul_choose_tiles(m, target, narrow)) return;
+  m->packs_blocks = m->group > 1 && is_in_blocks;
   // bf16 is as well converted where it is as long as memory is what takes the time.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
   if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group &&
@@ -104,7 +112,7 @@ void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   inner->extent = (inner->extent + group - 1) / group;
   if (!is_byte_product(m->contraction.node)) return;
   m->dtype = HLO_DTYPE_S32;
-  m->is_flipped = m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
+  m->is_flipped = !m->tile && m->operands[HLO_MATMUL_A].dtype == m->operands[HLO_MATMUL_B].dtype;
 }
 
 bool hlo_matmul_reads_groups(const hlo_matmul_t* m, uint32_t side) {

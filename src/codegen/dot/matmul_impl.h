@@ -75,6 +75,15 @@ void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* 
 hlo_vir_value_t* hlo_product_is_last_block(const product_t* p);
 /// The contracting loops from `level` on: products are added to the tile's sums.
 void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level);
+/// Tile registers: their rows for a tile of that height, before all tiles of it; none, behind the
+/// last one.
+void hlo_product_configure_tiles(const product_t* p, const tile_t* tile);
+void hlo_product_release_tiles(const product_t* p);
+/// The sums of a tile, of a block where there are blocks: where they are now, in memory.
+hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, const tile_t* tile);
+/// Those of a row, as the sums of `tile`, of one row.
+void hlo_product_load_sums(const product_t* p, tile_t* tile, hlo_vir_value_t* sums,
+                           hlo_vir_value_t* row);
 /// Whether all that a row of the output meets is inside of the input.
 bool hlo_product_is_inside(const hlo_matmul_t* m, int64_t row);
 

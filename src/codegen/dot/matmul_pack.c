@@ -89,6 +89,12 @@ static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
   }
 }
 
+static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes) {
+  hlo_element_address_t to = {.base = p->to, .offset_bytes = offset_bytes};
+  hlo_vir_value_t* zeros = hlo_vir_const_bits(p->b, hlo_vmath_type(p->m->dtype, lanes), 0);
+  hlo_elementwise_store(p->b, p->m->dtype, zeros, &to);
+}
+
 static bool is_vector(const packing_t* p, int64_t stride, uint32_t parts) {
   if (p->m->group > 1) return hlo_matmul_has_vector_groups(p->m, p->side, stride, parts);
   return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
@@ -189,6 +195,14 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
   p->to = to;
 }
 
+// Behind the last group, up to what tile registers take; lines are farther apart than that.
+static void fill_line(const packing_t* p) {
+  const hlo_matmul_t* m = p->m;
+  for (int64_t at = m->depth_extent; at < hlo_matmul_filled_steps(m); at += m->lanes) {
+    store_zeros(p, m->lanes, at * m->element_bytes);
+  }
+}
+
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   const hlo_matmul_t* m = p->m;
   if (m->turns_rows) {
@@ -204,6 +218,7 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
   if (is_by_rows) {
     copy_line(p, inner, m->group, m->last_group);
+    fill_line(p);
   } else if (m->last_group == m->group) {
     copy_line(p, &m->rows, m->group, m->group);
   } else {
@@ -356,10 +371,23 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
   }
 }
 
+// Rows behind the last one, up to what tile registers take.
+static void fill_panel(const packing_t* p, const hlo_matmul_panel_t* panel) {
+  const hlo_matmul_t* m = p->m;
+  int64_t row_bytes = m->panel_width * m->element_bytes;
+  for (int64_t row = m->depth_extent; row < hlo_matmul_filled_steps(m); ++row) {
+    for (uint32_t i = 0; i < panel->piece_count; ++i) {
+      const hlo_matmul_piece_t* piece = &panel->pieces[i];
+      store_zeros(p, piece->lanes, row * row_bytes + (int64_t)piece->offset * m->element_bytes);
+    }
+  }
+}
+
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   hlo_vir_value_t* to = p->to;
   p->to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
+  fill_panel(p, panel);
   p->to = to;
   if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
 }
