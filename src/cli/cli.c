@@ -66,13 +66,23 @@ void hlo_cli_write(const char* text, size_t length) {
   fwrite(text, 1, length, stdout);
 }
 
+// The options that the environment gives; lines of warnings look like the log's.
+static hlo_status_t read_environment(hlo_cli_t* cli) {
+  hlo_strbuf_t warnings = {0};
+  hlo_status_t status = hlo_config_init(&cli->config, NULL, &warnings);
+  for (const char* line = hlo_strbuf_text(&warnings); *line;) {
+    size_t length = strcspn(line, "\n");
+    fprintf(stderr, "hlocc warn: %.*s\n", (int)length, line);
+    line += length + (line[length] == '\n');
+  }
+  hlo_strbuf_deinit(&warnings);
+  return status;
+}
+
 static int call(hlo_cli_t* cli, int argc, char** argv) {
   hlo_strbuf_t out = {0};
-  hlo_status_t status = hlo_config_init(&cli->config, NULL, &out);
-  if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
-  fputs(hlo_strbuf_text(&out), stderr);
-  hlo_strbuf_deinit(&out);
-  status = hlo_cli_parse(cli, argc, argv);
+  hlo_status_t status = read_environment(cli);
+  if (hlo_status_is_ok(status)) status = hlo_cli_parse(cli, argc, argv);
   if (hlo_status_is_ok(status)) status = hlo_observer_init(&cli->config, &cli->observer);
   if (!hlo_status_is_ok(status)) return finish(status, EXIT_USAGE);
   hlo_observer_start(&cli->config, &cli->observer);

@@ -218,7 +218,11 @@ static hlo_status_t choose_processes(run_t* run, const hlo_module_t* module) {
   const hlo_attr_t* partitions = hlo_attr_dict_get(module->extra, "mhlo.num_partitions");
   int64_t count = run->cli->device_count ? run->cli->device_count : 1;
   int64_t partition_count = partitions && count > 1 ? partitions->i : 1;
-  if (count > LIMIT || partition_count < 1 || count % partition_count) {
+  if (count > LIMIT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "--device-count=%lld: at most %d are run",
+                             (long long)count, LIMIT);
+  }
+  if (partition_count < 1 || count % partition_count) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "%s: error: %lld devices cannot run a program of %lld partitions",
                              run->cli->file, (long long)count, (long long)partition_count);
@@ -245,11 +249,8 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   if (strcmp(cli->config.backend, "interp") == 0 || run->process_count > 1) return hlo_ok();
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
-  const hlo_backend_t* backend = hlo_backend_find(config.backend);
-  if (!backend) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s",
-                             cli->config.backend);
-  }
+  const hlo_backend_t* backend = NULL;
+  HLO_TRY(hlo_backend_choose(config.backend, &backend));
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &cli->observer, run->func->name, hlo_module_hash(module));
   config.cache = cli->cache;

@@ -22,27 +22,20 @@ static hlo_status_t write_hlo_proto(const hlo_cli_t* cli, const hlo_module_t* mo
   return hlo_hlo_proto_write(module, out);
 }
 
-static hlo_status_t write_bytecode(const hlo_cli_t* cli, const hlo_module_t* module,
-                                   hlo_strbuf_t* out) {
-  (void)cli, (void)module, (void)out;
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "--to=bytecode: bytecode is not written yet");
-}
-
 hlo_status_t hlo_cli_cmd_translate(hlo_cli_t* cli, hlo_strbuf_t* out) {
   static const struct {
     const char* name;
     hlo_status_t (*write)(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out);
   } forms[] = {{"stablehlo", hlo_cli_print},
                {"hlo", print_hlo},
-               {"hlo-proto", write_hlo_proto},
-               {"bytecode", write_bytecode}};
+               {"hlo-proto", write_hlo_proto}};
   enum { FORM_COUNT = sizeof forms / sizeof *forms };
   const char* to = cli->to ? cli->to : forms[0].name;
   size_t form = 0;
   while (form < FORM_COUNT && strcmp(forms[form].name, to) != 0) ++form;
   if (form == FORM_COUNT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--to=%s: the forms are stablehlo, hlo, hlo-proto and bytecode", to);
+                             "--to=%s: the forms are stablehlo, hlo and hlo-proto", to);
   }
   hlo_module_t* module = NULL;
   HLO_TRY(hlo_cli_load(cli, &module));

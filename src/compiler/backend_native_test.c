@@ -288,27 +288,42 @@ static void one_program_runs_on_many_threads(void** state) {
   }
 }
 
+// Two results of each channel: one operand's lanes are repeated in registers.
+static const char kDepthwise[] =
+    "func.func @main(%a: tensor<1x5x5x24xf32>, %b: tensor<3x3x1x48xf32>) -> tensor<1x3x3x48xf32> {\n"
+    "  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],\n"
+    "      window = {} {feature_group_count = 24 : i64, batch_group_count = 1 : i64}\n"
+    "      : (tensor<1x5x5x24xf32>, tensor<3x3x1x48xf32>) -> tensor<1x3x3x48xf32>\n"
+    "  %1 = stablehlo.tanh %0 : tensor<1x3x3x48xf32>\n"
+    "  return %1 : tensor<1x3x3x48xf32>\n"
+    "}\n";
+
+static void compile_with_failures(const hlo_backend_t* backend, const char* text) {
+  fixture_t f;
+  read_module(text, &f);
+  bool failed = true;
+  for (uint64_t n = 1; failed && n < 5000; ++n) {
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = make_program(backend, &f);
+    failed = hlo_mem_failed();
+    hlo_mem_fail_nth(0);
+    if (hlo_status_is_ok(status)) {
+      f.program->destroy(f.program);
+      f.program = NULL;
+      continue;
+    }
+    assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+    hlo_status_release(status);
+  }
+  assert_false(failed);
+  drop(&f);
+}
+
 static void compiling_survives_every_failed_allocation(void** state) {
   (void)state;
-  for (int b = 0; b < BACKEND_COUNT; ++b) {
-    fixture_t f;
-    read_module(kExchange, &f);
-    bool failed = true;
-    for (uint64_t n = 1; failed && n < 5000; ++n) {
-      hlo_mem_fail_nth(n);
-      hlo_status_t status = make_program(kBackends[b], &f);
-      failed = hlo_mem_failed();
-      hlo_mem_fail_nth(0);
-      if (hlo_status_is_ok(status)) {
-        f.program->destroy(f.program);
-        f.program = NULL;
-        continue;
-      }
-      assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
-      hlo_status_release(status);
-    }
-    assert_false(failed);
-    drop(&f);
+  static const char* const kTexts[] = {kExchange, kEndless, kSums, kDepthwise};
+  for (uint32_t i = 0; i < sizeof kTexts / sizeof *kTexts; ++i) {
+    for (int b = 0; b < BACKEND_COUNT; ++b) compile_with_failures(kBackends[b], kTexts[i]);
   }
 }
 

@@ -31,16 +31,31 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
   config->observer = observer;
 }
 
+static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
+                                                 &hlo_backend_vir,    &hlo_backend_tile,
+                                                 &hlo_backend_plain,  &hlo_backend_c};
+enum { BACKEND_COUNT = sizeof kBackends / sizeof *kBackends };
+
 const hlo_backend_t* hlo_backend_find(const char* name) {
-  static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
-                                                   &hlo_backend_vir, &hlo_backend_tile,
-                                                   &hlo_backend_plain,
-                                                   &hlo_backend_c};
   if (!name) return kBackends[0];
-  for (size_t i = 0; i < sizeof kBackends / sizeof kBackends[0]; ++i) {
+  for (size_t i = 0; i < BACKEND_COUNT; ++i) {
     if (strcmp(kBackends[i]->name, name) == 0) return kBackends[i];
   }
   return NULL;
+}
+
+hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_backend) {
+  *out_backend = hlo_backend_find(name);
+  if (*out_backend) return hlo_ok();
+  hlo_strbuf_t names = {0};
+  for (size_t i = 0; i < BACKEND_COUNT; ++i) {
+    hlo_strbuf_printf(&names, "%s%s", i ? ", " : "", kBackends[i]->name);
+  }
+  hlo_status_t status =
+      hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s (the back ends are %s)",
+                        name, hlo_strbuf_text(&names));
+  hlo_strbuf_deinit(&names);
+  return status;
 }
 
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module,
@@ -98,10 +113,8 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
 static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper) {
   hlo_compile_config_t config = executable->config;
   config.dumper = dumper;
-  const hlo_backend_t* backend = hlo_backend_find(config.backend);
-  if (!backend) {
-    return hlo_status_create(HLO_STATUS_NOT_FOUND, "no back end is called %s", config.backend);
-  }
+  const hlo_backend_t* backend = NULL;
+  HLO_TRY(hlo_backend_choose(config.backend, &backend));
   hlo_trace_t* trace = hlo_observer_trace(config.observer);
   uint64_t begin = hlo_trace_begin(trace);
   hlo_status_t status =

@@ -82,6 +82,8 @@ struct hlo_backend {
 
 /// NULL when unknown; name NULL: the default.
 const hlo_backend_t* hlo_backend_find(const char* name);
+/// The same. errors: NOT_FOUND, with the names there are
+hlo_status_t hlo_backend_choose(const char* name, const hlo_backend_t** out_backend) HLO_MUST_USE;
 /// The function that a configuration asks for; NULL: there is none.
 const hlo_func_t* hlo_backend_entry(const hlo_module_t* module, const hlo_compile_config_t* config);
 

@@ -36,6 +36,11 @@ static void unknown_targets_are_refused(void** state) {
                  "  return %0 : tensor<f32>\n}\n"),
          HLO_STATUS_UNIMPLEMENTED,
          "test.mlir:2:8: stablehlo.custom_call: no custom call target @nobody");
+  expect(compile("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+                 "  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<f32>) -> "
+                 "tensor<f32>\n"
+                 "  return %0 : tensor<f32>\n}\n"),
+         HLO_STATUS_UNIMPLEMENTED, "programs cannot call back into Python");
   // In a branch that may never be taken too.
   expect(compile("func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {\n"
                  "  %0 = \"stablehlo.if\"(%p) ({\n"

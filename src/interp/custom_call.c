@@ -212,9 +212,16 @@ hlo_ref_fn_t hlo_custom_call_find(const char* target) {
   return NULL;
 }
 
+// What JAX's debug.print, pure_callback and io_callback become, in several spellings.
+static bool is_python_callback(const char* target) {
+  return strstr(target, "python") && strstr(target, "callback");
+}
+
 static hlo_status_t unknown_target(const hlo_node_t* node) {
-  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s",
-                        target_of(node));
+  const char* target = target_of(node);
+  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s%s", target,
+                        is_python_callback(target) ? ": programs cannot call back into Python"
+                                                   : "");
 }
 
 hlo_status_t hlo_ref_custom_call(REF_ARGUMENTS) {

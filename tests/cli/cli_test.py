@@ -206,6 +206,8 @@ class CliTest(unittest.TestCase):
         self.assertEqual(self.good("opt", "-o", saved, stdin=ADD), "")
         self.assertEqual(saved.read_text(), text)
         self.assertIn("the forms are", self.bad(1, "translate", "--to=onnx", stdin=ADD))
+        self.assertIn("the back ends are native, interp",
+                      self.bad(1, "run", "--random", "--backend=nativ", stdin=ADD))
 
     def test_hlo(self):
         text = self.good("translate", "--to=hlo", stdin=ADD)
@@ -214,7 +216,7 @@ class CliTest(unittest.TestCase):
         proto = self.folder / "add.pb"
         self.good("translate", "--to=hlo-proto", "-o", proto, stdin=ADD)
         self.assertEqual(self.good("translate", "--to=hlo", proto), text)
-        self.assertIn("not written", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
+        self.assertIn("the forms are", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
 
     def test_programs_of_jax(self):
         for name in ("add_scalar", "mlp_train_digits"):

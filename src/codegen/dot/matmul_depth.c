@@ -106,8 +106,10 @@ static void emit_step(const product_t* p, const tile_t* tile, const step_t* step
 // Lane i becomes lane (first + i) / repeat of those below.
 static hlo_vir_value_t* repeat_lanes(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t lanes,
                                      int64_t first, int64_t repeat) {
-  while (value->type.lanes < lanes) {
-    hlo_vir_type_t type = {value->type.elem, (uint8_t)(2 * value->type.lanes)};
+  uint8_t elem = value->type.elem;
+  // Counted here, as a value has no lanes when memory is out.
+  for (uint32_t half = value->type.lanes; half > 0 && half < lanes; half *= 2) {
+    hlo_vir_type_t type = {elem, (uint8_t)(2 * half)};
     hlo_vir_value_t* halves[] = {value, value};
     value = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, halves);
   }
