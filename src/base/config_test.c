@@ -172,7 +172,6 @@ static int32_t trace_chunk(void* context, size_t index) {
   hlo_trace_t* trace = context;
   uint64_t begin = hlo_trace_begin(trace);
   hlo_trace_end(trace, begin, "test", index % 2 ? "odd" : "say \"even\"\n", index ? NULL : "first");
-  hlo_trace_counter(trace, "index", (int64_t)index);
   return 0;
 }
 

@@ -52,8 +52,6 @@ size_t hlo_os_page_bytes(void);
 /// huge pages. errors: RESOURCE_EXHAUSTED. owner: caller, hlo_os_pages_unmap() with the same size.
 hlo_status_t hlo_os_pages_map(size_t size_bytes, bool huge, void** out_pages) HLO_MUST_USE;
 void hlo_os_pages_unmap(void* pages, size_t size_bytes);
-/// Gives the memory back to the system but keeps the range; it reads as zero afterwards.
-void hlo_os_pages_discard(void* pages, size_t size_bytes);
 /// access: a set of hlo_os_access_t. errors: PERMISSION_DENIED where the system refuses.
 hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned access) HLO_MUST_USE;
 /// One anonymous memory object seen twice: writable at one address, read+execute at the other.

@@ -266,11 +266,6 @@ void hlo_os_pages_unmap(void* pages, size_t size_bytes) {
   if (pages && round_to_pages(size_bytes, &size)) munmap(pages, size);
 }
 
-void hlo_os_pages_discard(void* pages, size_t size_bytes) {
-  size_t size;
-  if (pages && round_to_pages(size_bytes, &size)) madvise(pages, size, MADV_DONTNEED);
-}
-
 hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned access) {
   size_t size;
   if (!round_to_pages(size_bytes, &size)) return hlo_status_out_of_memory(size_bytes);

@@ -40,14 +40,6 @@ hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t
   return hlo_ok();
 }
 
-void hlo_shape_print(const hlo_shape_t* shape, hlo_strbuf_t* out) {
-  hlo_strbuf_printf(out, "%s[", hlo_dtype_info(shape->dtype)->hlo_name);
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    hlo_strbuf_printf(out, "%s%" PRId64, i ? "," : "", shape->dims[i]);
-  }
-  hlo_strbuf_putc(out, ']');
-}
-
 // ---- layouts -----------------------------------------------------------------------------------
 
 void hlo_layout_init_row_major(hlo_layout_t* layout, size_t rank) {

@@ -31,8 +31,6 @@ typedef struct hlo_shape {
 /// not fit 2^63 bytes.
 hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t* dims,
                             size_t rank) HLO_MUST_USE;
-/// "f32[2,3]".
-void hlo_shape_print(const hlo_shape_t* shape, hlo_strbuf_t* out);
 
 /// One level of tiling: the most minor `rank` dimensions are cut into blocks of these sizes.
 typedef struct hlo_tile {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace events (see trace.h): appended to a buffer under a lock, written in large pieces.
-// source: Trace Event Format, complete ("X") and counter ("C") events; times in microseconds
+// source: Trace Event Format, complete ("X") events; times in microseconds
 #include "base/trace.h"
 
 #include <inttypes.h>
@@ -115,9 +115,9 @@ static void append_us(hlo_strbuf_t* out, const char* key, uint64_t time_ns) {
                     time_ns % NS_PER_US);
 }
 
-static void append_head(hlo_trace_t* trace, const char* phase, const char* name, uint64_t time_ns) {
+static void append_head(hlo_trace_t* trace, const char* name, uint64_t time_ns) {
   hlo_strbuf_t* out = &trace->text;
-  hlo_strbuf_printf(out, "{\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"name\":", phase,
+  hlo_strbuf_printf(out, "{\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"name\":",
                     trace->process_id, hlo_os_thread_id());
   append_quoted(out, name);
   append_us(out, "ts", time_ns > trace->start_ns ? time_ns - trace->start_ns : 0);
@@ -128,7 +128,7 @@ void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, c
   if (is_forked(trace)) return;
   hlo_mutex_lock(&trace->mutex);
   hlo_strbuf_t* out = &trace->text;
-  append_head(trace, "X", name, begin_ns);
+  append_head(trace, name, begin_ns);
   append_us(out, "dur", end_ns > begin_ns ? end_ns - begin_ns : 0);
   hlo_strbuf_puts(out, ",\"cat\":");
   append_quoted(out, category);
@@ -139,14 +139,5 @@ void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, c
   }
   hlo_strbuf_puts(out, "},\n");
   if (out->length >= FLUSH_BYTES || out->failed) flush_locked(trace);
-  hlo_mutex_unlock(&trace->mutex);
-}
-
-void hlo_trace_add_counter(hlo_trace_t* trace, const char* name, int64_t value) {
-  if (is_forked(trace)) return;
-  hlo_mutex_lock(&trace->mutex);
-  append_head(trace, "C", name, hlo_os_now_ns());
-  hlo_strbuf_printf(&trace->text, ",\"args\":{\"value\":%" PRId64 "}},\n", value);
-  if (trace->text.length >= FLUSH_BYTES) flush_locked(trace);
   hlo_mutex_unlock(&trace->mutex);
 }

@@ -27,8 +27,6 @@ void hlo_trace_flush(hlo_trace_t* trace);
 /// Adds one finished span of the calling thread; use hlo_trace_end(). detail may be NULL.
 void hlo_trace_add(hlo_trace_t* trace, const char* category, const char* name, const char* detail,
                    uint64_t begin_ns, uint64_t end_ns);
-/// Adds a value over time, for example bytes in use.
-void hlo_trace_add_counter(hlo_trace_t* trace, const char* name, int64_t value);
 
 /// The start of a span, to be handed to hlo_trace_end().
 static inline uint64_t hlo_trace_begin(const hlo_trace_t* trace) {
@@ -38,10 +36,6 @@ static inline void hlo_trace_end(hlo_trace_t* trace, uint64_t begin_ns, const ch
                                  const char* name, const char* detail) {
   if (HLO_LIKELY(!trace)) return;
   hlo_trace_add(trace, category, name, detail, begin_ns, hlo_os_now_ns());
-}
-static inline void hlo_trace_counter(hlo_trace_t* trace, const char* name, int64_t value) {
-  if (HLO_LIKELY(!trace)) return;
-  hlo_trace_add_counter(trace, name, value);
 }
 
 #endif  // HLO_BASE_TRACE_H_

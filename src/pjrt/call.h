@@ -35,9 +35,6 @@ PJRT_Error* hlo_pjrt_close(void* caller, const void* own, size_t own_bytes, hlo_
 /// owner  : takes `status`; the result belongs to the framework
 PJRT_Error* hlo_pjrt_error_create(hlo_status_t status);
 
-/// The status that `error` stands for, OK for null; works for error objects of others too.
-hlo_status_t hlo_pjrt_error_status(const PJRT_Error* error) HLO_MUST_USE;
-
 /// The status that a framework describes by code and message; code OK gives OK.
 hlo_status_t hlo_pjrt_foreign_status(PJRT_Error_Code code, const char* message,
                                      size_t message_size) HLO_MUST_USE;

@@ -70,17 +70,6 @@ hlo_status_t hlo_pjrt_foreign_status(PJRT_Error_Code code, const char* message,
                            message == NULL ? 0 : (int)message_size, message);
 }
 
-hlo_status_t hlo_pjrt_error_status(const PJRT_Error* error) {
-  if (error == NULL) return hlo_ok();
-  if (error->vtable == &error_functions && error != &no_memory_for_error.base) {
-    return hlo_status_clone(((const error_t*)error)->status);
-  }
-  const char* message = "";
-  size_t message_size = 0;
-  error->vtable->message(error, &message, &message_size);
-  return hlo_pjrt_foreign_status(error->vtable->get_code(error), message, message_size);
-}
-
 void hlo_pjrt_Error_Destroy(PJRT_Error_Destroy_Args* args) {
   if (args->error != NULL) args->error->vtable->destroy(args->error);
 }
