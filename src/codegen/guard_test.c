@@ -9,9 +9,11 @@
 
 #include <cmocka.h>
 
+#include "amx_emulator.h"
 #include "base/kernel_abi.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/interp.h"
+#include "codegen/vir/tile.h"
 #include "codegen/x86/x86.h"
 
 enum {
@@ -108,6 +110,29 @@ static void scalar_store(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_va
                (hlo_vir_value_t*[]){hlo_vir_iconst(b, 1), base, first});
 }
 
+static void tile_access(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_value_t* base,
+                        hlo_vir_value_t* first, int64_t step) {
+  const uint8_t rows[HLO_VIR_TILE_COUNT] = {2};
+  base = hlo_vir_index(b, HLO_VIR_iadd, base,
+                       hlo_vir_index(b, HLO_VIR_imul, first, hlo_vir_iconst(b, 4)));
+  hlo_vir_emit(b, HLO_VIR_tile_config, kVoid, 0, hlo_vir_tile_config(rows), 0, NULL);
+  hlo_vir_emit(b, op, kVoid, hlo_vir_tile_flags(0, 2), step < 0 ? -step : 0, 2,
+               (hlo_vir_value_t*[]){base, hlo_vir_iconst(b, step)});
+  hlo_vir_emit(b, HLO_VIR_tile_release, kVoid, 0, 0, 0, NULL);
+}
+
+static void tile_load(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_value_t* first) {
+  tile_access(b, HLO_VIR_tile_load, base, first, 32);
+}
+
+static void tile_store(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_value_t* first) {
+  tile_access(b, HLO_VIR_tile_store, base, first, 32);
+}
+
+static void tile_upwards(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_value_t* first) {
+  tile_access(b, HLO_VIR_tile_store, base, first, -32);
+}
+
 // An access in a loop, so that what may leave the loop would.
 static hlo_vir_func_t* make_func(hlo_vir_module_t* module, access_t access, bool is_entry,
                                  int64_t first) {
@@ -152,17 +177,18 @@ static int32_t run_code(const hlo_vir_module_t* module, const hlo_vir_func_t* fu
   return answer;
 }
 
-static bool has_encoder(void) {
+static bool has_encoder(access_t access) {
   hlo_cpu_t cpu;
   hlo_target_t target;
   assert_true(hlo_status_is_ok(hlo_cpu_detect("", &cpu)));
   hlo_target_init(&cpu, &target);
-  return target.has_encoder;
+  bool is_tile = access == tile_load || access == tile_store || access == tile_upwards;
+  return is_tile ? cpu.level >= HLO_CPU_LEVEL_AMX : target.has_encoder;
 }
 
 // Runs the access at elements first and first + 1 both ways; wrong_byte NONE: both are right.
 static void expect(access_t access, bool is_entry, int64_t first, int64_t wrong_byte) {
-  for (int is_code = 0; is_code <= has_encoder(); ++is_code) {
+  for (int is_code = 0; is_code <= has_encoder(access); ++is_code) {
     hlo_vir_module_t* module = NULL;
     assert_true(hlo_status_is_ok(hlo_vir_module_create(&module)));
     hlo_vir_func_t* func = make_func(module, access, is_entry, first);
@@ -195,6 +221,7 @@ static void expect(access_t access, bool is_entry, int64_t first, int64_t wrong_
 
 static void test_every_access(void** state) {
   (void)state;
+  amx_emulator_install();
   // The last right element, and the byte that is reported for the one behind it.
   static const struct {
     access_t access;
@@ -203,7 +230,8 @@ static void test_every_access(void** state) {
       {vector_load, 17, 72},  {vector_store, 17, 72},    {displaced_store, 17, 72},
       {masked_load, 22, 100}, {masked_store, 22, 100},   {gather, 17, 100},
       {scatter, 17, 100},     {masked_scatter, 22, 100}, {splat_load, 24, 100},
-      {scalar_load, 24, 100}, {scalar_store, 24, 100},
+      {scalar_load, 24, 100}, {scalar_store, 24, 100},   {tile_load, 1, 40},
+      {tile_store, 1, 40},    {tile_upwards, 1, 40},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     for (int is_entry = 0; is_entry < 2; ++is_entry) {

@@ -4,6 +4,11 @@
 #define AMX_EMULATOR_H_
 
 /// Takes SIGILL, as is done when the program starts.
+#if defined(__x86_64__)
 void amx_emulator_install(void);
+#else
+static inline void amx_emulator_install(void) {
+}
+#endif
 
 #endif  // AMX_EMULATOR_H_

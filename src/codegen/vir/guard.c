@@ -259,11 +259,12 @@ static hlo_vir_value_t* emit_checked_tile(access_t* a) {
       sum(b, hlo_vir_index(b, HLO_VIR_isub, a->base, a->origin.root), hlo_vir_iconst(b, draft.imm));
   hlo_vir_value_t* rows_behind = hlo_vir_iconst(b, hlo_vir_tile_rows(draft.flags) - 1);
   hlo_vir_value_t* last = sum(b, a->byte, hlo_vir_index(b, HLO_VIR_imul, step, rows_behind));
+  hlo_vir_value_t* is_first_bad = is_outside(a, a->byte, HLO_VIR_TILE_ROW_BYTES);
   hlo_vir_value_t* bad =
-      hlo_vir_index(b, HLO_VIR_ior, is_outside(a, a->byte, HLO_VIR_TILE_ROW_BYTES),
-                    is_outside(a, last, HLO_VIR_TILE_ROW_BYTES));
+      hlo_vir_index(b, HLO_VIR_ior, is_first_bad, is_outside(a, last, HLO_VIR_TILE_ROW_BYTES));
   hlo_vir_begin_if(b, bad);
-  note(a, a->byte);
+  note(a, hlo_vir_emit(b, HLO_VIR_iselect, kIndex, 0, 0, 3,
+                       (hlo_vir_value_t*[]){is_first_bad, a->byte, last}));
   hlo_vir_end(b);
   hlo_vir_value_t* at = sum(b, a->origin.root, a->byte);
   hlo_vir_value_t* operands[] = {

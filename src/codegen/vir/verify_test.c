@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "codegen/vir/test_util.h"
+#include "codegen/vir/tile.h"
 
 static const hlo_vir_type_t i32x8 = {HLO_VIR_I32, 8};
 static const hlo_vir_type_t index_type = {HLO_VIR_INDEX, 1};
@@ -75,6 +76,43 @@ static void test_immediates(void** state) {
   expect(t, 0, "suspend (site 0): immediate");
   hlo_vir_set(&t->b, hlo_vir_param(&t->b, 0), hlo_vir_param(&t->b, 1));
   expect(t, 0, "set (site 0): immediate");
+}
+
+static void tile(fixture_t* t, hlo_vir_opcode_t op, uint32_t flags, int64_t imm) {
+  hlo_vir_emit(&t->b, op, hlo_vir_type(HLO_VIR_VOID, 0), flags, imm, 0, NULL);
+}
+
+static void test_tiles(void** state) {
+  fixture_t* t = *state;
+  const uint8_t rows[HLO_VIR_TILE_COUNT] = {3, 0, 16};
+  tile(t, HLO_VIR_tile_config, 0, hlo_vir_tile_config(rows));
+  tile(t, HLO_VIR_tile_zero, 0, 2);
+  hlo_vir_value_t* base = hlo_vir_param(&t->b, 1);
+  hlo_vir_emit(&t->b, HLO_VIR_tile_load, hlo_vir_type(HLO_VIR_VOID, 0), hlo_vir_tile_flags(2, 16),
+               -64, 2, (hlo_vir_value_t*[]){base, base});
+  tile(t, HLO_VIR_tile_dot, HLO_VIR_TILE_BF16, hlo_vir_tile_operands(0, 1, 2));
+  tile(t, HLO_VIR_tile_release, 0, 0);
+  hlo_strbuf_t text = {0};
+  hlo_vir_print(t->module, &text);
+  assert_string_equal(hlo_strbuf_text(&text),
+                      "chunk f(3) {\n"
+                      "  tile_config 3 0 16 0 0 0 0 0\n"
+                      "  tile_zero 2\n"
+                      "  %2:index = param 1\n"
+                      "  tile_load %2, %2 #-64 tile 2 of 16 rows\n"
+                      "  tile_dot bf16 0 1 2\n"
+                      "  tile_release\n"
+                      "}\n");
+  hlo_strbuf_deinit(&text);
+  expect(t, 0, NULL);
+  tile(t, HLO_VIR_tile_config, 0, 17);
+  expect(t, 0, "tile_config (site 0): immediate");
+  tile(t, HLO_VIR_tile_zero, 0, HLO_VIR_TILE_COUNT);
+  expect(t, 0, "tile_zero (site 0): immediate");
+  tile(t, HLO_VIR_tile_dot, HLO_VIR_TILE_BF16, hlo_vir_tile_operands(0, 1, 1));
+  expect(t, 0, "tile_dot (site 0): immediate");
+  tile(t, HLO_VIR_tile_load, 0, 0);
+  expect(t, 0, "tile_load (site 0): an operand is absent");
 }
 
 static void test_unknown_values(void** state) {
@@ -187,6 +225,7 @@ int main(void) {
       TEST(test_width),      TEST(test_absent_operand), TEST(test_immediates),
       TEST(test_use_before), TEST(test_unknown_values), TEST(test_no_return),
       TEST(test_links),      TEST(test_var_bound),      TEST(test_print),
+      TEST(test_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,12 +13,7 @@
 
 #include <cmocka.h>
 
-#if defined(__x86_64__)
 #include "amx_emulator.h"
-#else
-#define amx_emulator_install()
-#endif
-
 #include "base/fpenv.h"
 #include "base/kernel_abi.h"
 #include "base/os.h"
