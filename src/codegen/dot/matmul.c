@@ -396,7 +396,8 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
 // and so many that they leave the second cache between tiles.
 static bool is_across(const hlo_matmul_t* m, int64_t cache) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
-  return m->group == 1 && m->depth_count == 1 && !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED &&
+  if (m->tile) return m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > m->group;
+  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && m->depth_count == 1 && !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED &&
          m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > 1 &&
          m->rows.extent >= m->lanes && inner->extent * CACHE_LINE > cache / 8;
 }
@@ -498,8 +499,7 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
 }
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
-  m->turns_rows = !m->is_convolution && m->panel_count >= MIN_PACKED_TILES &&
-                  is_across(m, second_cache(target));
+  m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
   m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
   bool is_packed = packs_b(m, second_cache(target));
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
@@ -629,6 +629,7 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 // ---- chunks
 
 static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
+  int64_t cache = target->memories[2].capacity_bytes;
   m->block_count = 1;
   m->unit_count = m->outer_extent * m->panel_count;
   int64_t wanted = wanted_chunks(m, target);
@@ -637,6 +638,7 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   bool is_packed = m->operands[HLO_MATMUL_B].is_packed || m->packs_slices;
   int64_t least = is_packed ? min(wanted, FEW_CHUNKS) : wanted;
   if (m->unit_count < least) m->block_count = min(tiles, divide_up(least, m->unit_count));
+  if (m->tile) m->block_count = max(m->block_count, min(tiles, hlo_matmul_tile_blocks(m, cache)));
   m->unit_count *= m->block_count * max(m->split_count, 1);
   m->units_per_chunk = divide_up(m->unit_count, wanted);
   m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);

@@ -206,6 +206,8 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, h
 int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
 int64_t hlo_matmul_tile_height(void);
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* matmul);
+/// Blocks of rows of A that stay in the second cache while all panels meet them.
+int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* matmul, int64_t cache_bytes);
 /// Time of all products of tiles.
 double hlo_matmul_tile_ns(const hlo_matmul_t* matmul);
 /// Whether an operand's groups are whole in place.

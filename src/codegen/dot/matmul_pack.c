@@ -122,22 +122,67 @@ static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
   copy_range(p, end, dim->extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, last_parts});
 }
 
-// Elements `row`, as many as are turned together, of some neighbouring columns, as parts of rows.
-static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
+// Behind the last group, up to what tile registers take; lines are farther apart than that.
+static void fill_line(const packing_t* p) {
+  const hlo_matmul_t* m = p->m;
+  for (int64_t at = m->depth_extent; at < hlo_matmul_filled_steps(m); at += m->lanes) {
+    store_zeros(p, m->lanes, at * m->element_bytes);
+  }
+}
+
+// Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side by
+// side.
+static hlo_vir_value_t* load_turned(const packing_t* p, hlo_vir_value_t* base, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  const hlo_matmul_dim_t* inner = &m->depth[0];
   uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
   int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  hlo_vir_value_t *columns[HLO_MATMUL_TURNED], *parts[HLO_VIR_MAX_LANES];
-  hlo_vir_value_t* base = plus(b, p->from, times(b, step, inner->from[p->side] * from_bytes));
+  hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
   for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
-    hlo_element_address_t address = {.base = base,
-                                     .offset_bytes = (k * inner->from[p->side] + row) * from_bytes};
+    hlo_element_address_t address = {
+        .base = base, .offset_bytes = (k * m->depth[0].from[p->side] + row) * from_bytes};
     hlo_vir_value_t* column = hlo_elementwise_load(b, p->from_dtype, rows, &address);
     columns[k] = hlo_vmath_convert(b, p->from_dtype, m->dtype, column);
   }
-  parts[0] = hlo_matmul_interleave(b, columns, HLO_MATMUL_TURNED);
+  return hlo_matmul_interleave(b, columns, HLO_MATMUL_TURNED);
+}
+
+// The same with columns of groups, whose elements are joined one after the other and put in order
+// at once.
+static hlo_vir_value_t* load_turned_groups(const packing_t* p, hlo_vir_value_t* base, int64_t row) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  uint32_t rows = m->lanes / HLO_MATMUL_TURNED, count = HLO_MATMUL_TURNED * m->group;
+  int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_vir_value_t* columns[HLO_MATMUL_TURNED * sizeof(int32_t)];
+  for (uint32_t k = 0; k < count; ++k) {
+    int64_t at = k / m->group * m->depth[0].from[p->side] + k % m->group * m->group_from[p->side];
+    hlo_element_address_t address = {.base = base, .offset_bytes = (at + row) * from_bytes};
+    columns[k] = hlo_elementwise_load_raw(b, p->from_dtype, rows, &address);
+  }
+  for (uint32_t left = count; left > 1; left /= 2) {
+    for (uint32_t i = 0; i < left / 2; ++i) {
+      hlo_vir_type_t type = columns[2 * i]->type;
+      type.lanes *= 2;
+      columns[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &columns[2 * i]);
+    }
+  }
+  uint8_t order[HLO_VIR_MAX_LANES];
+  for (uint32_t i = 0; i < columns[0]->type.lanes; ++i) {
+    order[i] = (uint8_t)(i % count * rows + i / count);
+  }
+  return hlo_matmul_permute(b, columns[0], order);
+}
+
+// Some elements or groups of a few rows to where they are packed.
+static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
+  int64_t from_bytes = m->depth[0].from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_vir_value_t* base = plus(b, p->from, times(b, step, from_bytes));
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {
+      m->group > 1 ? load_turned_groups(p, base, row) : load_turned(p, base, row)};
   for (uint32_t count = 1; count < rows; count *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
     for (uint32_t i = count; i-- > 0;) {
@@ -146,12 +191,11 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
       parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
     }
   }
+  uint32_t bytes = m->element_bytes;
   for (uint32_t i = 0; i < rows; ++i) {
-    hlo_element_address_t address = {
-        .base = p->to,
-        .index = step,
-        .offset_bytes = (row + i) * m->rows.strides[p->side] * m->element_bytes};
-    hlo_elementwise_store(b, m->dtype, parts[i], &address);
+    hlo_vir_value_t* operands[] = {parts[i], p->to, step};
+    hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
+                 (row + i) * m->rows.strides[p->side] * bytes, 3, operands);
   }
 }
 
@@ -159,7 +203,9 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
 static void turn_rows(packing_t* p, int64_t rows) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  int64_t extent = m->depth[0].extent, whole = extent / HLO_MATMUL_TURNED * HLO_MATMUL_TURNED;
+  int64_t end = m->depth[0].extent, stride = m->depth[0].from[p->side];
+  int64_t extent = end - (m->last_group < m->group);
+  int64_t whole = extent / HLO_MATMUL_TURNED * HLO_MATMUL_TURNED;
   int64_t together = m->lanes / HLO_MATMUL_TURNED, turned = rows / together * together;
   hlo_vir_value_t* step =
       hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TURNED, 0);
@@ -169,7 +215,9 @@ static void turn_rows(packing_t* p, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
     int64_t low = r < turned ? whole : 0;
     move(p, &m->rows, number(b, r));
-    copy_range(p, low, extent, (hlo_matmul_lanes_t){NULL, m->depth[0].from[p->side], 1, 1, 1});
+    copy_range(p, low, extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, m->group});
+    copy_range(p, extent, end, (hlo_matmul_lanes_t){NULL, stride, 1, 1, m->last_group});
+    fill_line(p);
     p->from = from;
     p->to = to;
   }
@@ -193,14 +241,6 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
   }
   p->from = from;
   p->to = to;
-}
-
-// Behind the last group, up to what tile registers take; lines are farther apart than that.
-static void fill_line(const packing_t* p) {
-  const hlo_matmul_t* m = p->m;
-  for (int64_t at = m->depth_extent; at < hlo_matmul_filled_steps(m); at += m->lanes) {
-    store_zeros(p, m->lanes, at * m->element_bytes);
-  }
 }
 
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {

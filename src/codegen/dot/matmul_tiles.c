@@ -85,6 +85,11 @@ int64_t hlo_matmul_filled_steps(const hlo_matmul_t* m) {
   return m->tile ? (steps + COLUMNS - 1) / COLUMNS * COLUMNS : steps;
 }
 
+int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m, int64_t cache_bytes) {
+  double bytes = (double)m->rows.extent * (double)m->depth_extent * GROUP_BYTES;
+  return (int64_t)(bytes / (double)(cache_bytes / 2)) + 1;
+}
+
 double hlo_matmul_tile_ns(const hlo_matmul_t* m) {
   return (double)m->outer_extent * divide_up((double)m->rows.extent, ROWS) *
          divide_up((double)m->columns.extent, COLUMNS) *
