@@ -22,7 +22,7 @@
 #include "codegen/vir/builder.h"
 #include "codegen/vir/interp.h"
 #include "codegen/x86/asm.h"
-#include "codegen/x86/x86.h"
+#include "codegen/x86/x86_impl.h"
 
 enum { MEMORY_BYTES = 1 << 16, FUNC_COUNT = 24, ROW_BYTES = HLO_VIR_TILE_ROW_BYTES };
 
@@ -255,7 +255,9 @@ static void random_func(hlo_vir_module_t* module, uint64_t seed, hlo_vir_tile_ki
 }
 
 // No NaN, and infinities only by overflow: of several NaNs it is open which one is the result.
-static void fill(uint8_t* memory, uint64_t seed, hlo_vir_tile_kind_t kind) {
+static void fill(uint8_t* memory, const hlo_vir_func_t* func) {
+  hlo_vir_tile_kind_t kind = (hlo_vir_tile_kind_t)(func->index % HLO_VIR_TILE_KIND_COUNT);
+  uint64_t seed = func->index;
   const uint16_t exponent = kind == HLO_VIR_TILE_F16 ? 0x7c00 : 0x7f80;
   for (uint32_t i = 0; i < MEMORY_BYTES; i += 2) {
     seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -282,10 +284,8 @@ static void interpret(const hlo_vir_func_t* func, uint8_t* memory) {
   assert_int_equal(answer, HLO_KERNEL_DONE);
 }
 
-static void compare(fixture_t* t, const hlo_vir_func_t* func, void* code, uint64_t seed,
-                    const char* what) {
-  hlo_vir_tile_kind_t kind = (hlo_vir_tile_kind_t)(func->index % HLO_VIR_TILE_KIND_COUNT);
-  fill(t->found, seed, kind);
+static void compare(fixture_t* t, const hlo_vir_func_t* func, void* code, const char* what) {
+  fill(t->found, func);
   void* buffers[] = {t->found};
   hlo_frame_t frame = make_frame(buffers);
   hlo_kernel_chunk_t chunk;
@@ -294,6 +294,16 @@ static void compare(fixture_t* t, const hlo_vir_func_t* func, void* code, uint64
   for (uint32_t i = 0; i < MEMORY_BYTES; ++i) {
     if (t->expected[i] != t->found[i]) fail_msg("%s (%s): byte %u", func->name, what, i);
   }
+}
+
+static hlo_jit_t* load(const fixture_t* t, const hlo_x86_limits_t* limits) {
+  hlo_code_t code = {0};
+  hlo_jit_t* jit;
+  hlo_status_t status = hlo_x86_compile_limited(t->module, &t->target, limits, &code);
+  assert_string_equal(hlo_status_message(status), "");
+  assert_true(hlo_status_is_ok(hlo_jit_load(&code, "test", NULL, &jit)));
+  hlo_code_deinit(&code);
+  return jit;
 }
 
 static void every_executor_leaves_the_same_bytes(void** state) {
@@ -308,25 +318,21 @@ static void every_executor_leaves_the_same_bytes(void** state) {
   hlo_c_build_options_t options = {.cache_directory = t->cache, .target = &t->target};
   status = hlo_c_build(t->module, &options, &program);
   assert_string_equal(hlo_status_message(status), "");
-  hlo_code_t code = {0};
-  hlo_jit_t* jit = NULL;
   bool has_all = t->has_tiles && hlo_cpu_has(&t->target.cpu, HLO_CPU_AMX_FP16);
-  if (has_all) {
-    status = hlo_x86_compile(t->module, &t->target, &code);
-    assert_string_equal(hlo_status_message(status), "");
-    assert_true(hlo_status_is_ok(hlo_jit_load(&code, "test", NULL, &jit)));
-  }
+  hlo_jit_t* plain = has_all ? load(t, &(hlo_x86_limits_t){0}) : NULL;
+  hlo_jit_t* limited = has_all ? load(t, &(hlo_x86_limits_t){{4, 4, 2}}) : NULL;
   hlo_fp_state_t before = hlo_fp_enter();
   for (const hlo_vir_func_t* func = t->module->first_func; func; func = func->next) {
-    fill(t->expected, func->index, (hlo_vir_tile_kind_t)(func->index % HLO_VIR_TILE_KIND_COUNT));
+    fill(t->expected, func);
     interpret(func, t->expected);
-    compare(t, func, hlo_c_program_address(program, func->index), func->index, "C");
-    if (has_all) compare(t, func, hlo_jit_address(jit, func->index), func->index, "machine code");
+    compare(t, func, hlo_c_program_address(program, func->index), "C");
+    if (plain) compare(t, func, hlo_jit_address(plain, func->index), "machine code");
+    if (limited) compare(t, func, hlo_jit_address(limited, func->index), "few registers");
   }
   hlo_fp_leave(before);
   hlo_c_program_release(program);
-  hlo_jit_release(jit);
-  hlo_code_deinit(&code);
+  hlo_jit_release(plain);
+  hlo_jit_release(limited);
 }
 
 int main(void) {
