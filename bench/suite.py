@@ -74,9 +74,9 @@ class Program:
             self.jax.block_until_ready(self.arguments)
 
     def run(self):
+        """A call whose results are dropped, as those of the other libraries are."""
         results = self.executable.execute_sharded(self.arguments)
-        self.results = results.disassemble_into_single_device_arrays()
-        for shards in self.results:
+        for shards in results.disassemble_into_single_device_arrays():
             shards[0].block_until_ready()
 
 

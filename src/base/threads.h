@@ -141,9 +141,9 @@ typedef int32_t (*hlo_chunk_fn_t)(void* context, size_t chunk_index);
 /// Runs chunks 0..chunk_count-1, on the caller and on idle workers, together no more threads than
 /// the pool has workers; returns when all are done. Each thread takes chunks that follow each other,
 /// the same ones when the loop is run again, as far as none is late. The caller takes chunks of its
-/// own loop only
-/// and waits only for chunks already running elsewhere, so it may be called on a worker. Returns
-/// zero or the value of a chunk that stopped the loop. pool NULL: all on the caller, in order.
+/// own loop only and waits only for chunks already running elsewhere, so it may be called on a
+/// worker. Returns zero or the value of a chunk that stopped the loop. pool NULL: all on the caller,
+/// in order.
 int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
                               void* context);
 
