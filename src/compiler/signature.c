@@ -214,31 +214,33 @@ static bool is_plain(const hlo_node_t* node) {
 /// What a node costs its executor for each of its elements, in a unit of its own, and how much is
 /// soon done. The region of a reduction may be anything.
 typedef struct pace {
-  double element, transcendental, gathered, reduced, exchanged;
+  double element, transcendental, moved, gathered, reduced, exchanged;
   double flop;                // of products
-  double byte;                // of results
+  double byte;                // of results, with what is read for them
   double limit, group_limit;  // of one process; of several together, which could run side by side
 } pace_t;
 
 // The unit is a simple operation.
 static const pace_t kInterpreted = {.element = 1,
                                     .transcendental = 4,
+                                    .moved = 1,
                                     .gathered = 1,
                                     .reduced = 16,
                                     .exchanged = 16,
                                     .flop = 1,
                                     .limit = 16384,
                                     .group_limit = 16384};
-// Nanoseconds of one core; some ten times what a hand-over to a worker and back takes, which is
-// 20 us.
+// Nanoseconds of one core; some twenty times what a hand-over to a worker and back takes, which is
+// 20 us, as most of what takes so long runs on several.
 static const pace_t kMachine = {.element = 0.03,
-                                .transcendental = 0.1,
+                                .transcendental = 0.06,
+                                .moved = 0,  // on the way
                                 .gathered = 1,
-                                .reduced = 0.1,
+                                .reduced = 0.05,
                                 .exchanged = 8,
                                 .flop = 0.005,
-                                .byte = 0.01,
-                                .limit = 200e3,
+                                .byte = 0.02,
+                                .limit = 400e3,
                                 .group_limit = 25e3};
 
 static double work_of(const hlo_node_t* node, const pace_t* pace) {
@@ -252,7 +254,9 @@ static double work_of(const hlo_node_t* node, const pace_t* pace) {
     return pace->exchanged * elements * node->result_count;
   }
   if (node->op == HLO_OP_gather) return pace->gathered * elements;
-  return elements * (is_transcendental(node->op) ? pace->transcendental : pace->element);
+  if (is_transcendental(node->op)) return pace->transcendental * elements;
+  bool is_computed = hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE;
+  return elements * (is_computed ? pace->element : pace->moved);
 }
 
 static double result_bytes(const hlo_type_t* type) {
