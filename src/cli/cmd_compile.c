@@ -31,7 +31,9 @@ static void print_executable(const hlo_executable_t* executable, double millisec
                              hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "%s: compiled in %.3f ms, fingerprint %016llx\n", executable->name,
                     milliseconds, (unsigned long long)executable->fingerprint);
-  hlo_strbuf_printf(out, "replicas: %d, partitions: %d\n", executable->config.replica_count,
+  hlo_strbuf_printf(out, "back end: %s", executable->program->backend->name);
+  if (executable->program->cause) hlo_strbuf_printf(out, ", as %s", executable->program->cause);
+  hlo_strbuf_printf(out, "\nreplicas: %d, partitions: %d\n", executable->config.replica_count,
                     executable->config.partition_count);
   for (uint32_t i = 0; i < executable->argument_count; ++i) {
     print_entry("argument", i, &executable->arguments[i], out);

@@ -9,8 +9,9 @@
 #include "passes/splice.h"
 
 enum { REGION_DEPTH_LIMIT = 128 };
+// A program is one function. The limit is there for chains of calls that double.
 static const char PASSES[] =
-    "lower_composite,inline,unroll,single_scatter,single_reduce,select_windows,spread_windows,"
+    "lower_composite,inline=400000,unroll,single_scatter,single_reduce,select_windows,spread_windows,"
     "slice_windows,fold,dce,canonicalize,cse,dce";
 
 typedef struct refusal {
@@ -149,11 +150,73 @@ static void open_done(hlo_node_t* node) {
   hlo_node_erase(node);
 }
 
+// ---- computations that HLO begins and ends apart: done where they are begun
+
+// The one node that ends what `start` begins, past those that only look how far it is.
+static hlo_node_t* find_async_done(const hlo_node_t* start) {
+  const hlo_use_t* use = start->results[0].uses;
+  while (use && !use->next && use->user->op == HLO_OP_hlo_async_update) {
+    use = use->user->results[0].uses;
+  }
+  return use && !use->next && use->user->op == HLO_OP_hlo_async_done ? use->user : NULL;
+}
+
+static hlo_node_t* build_call(hlo_node_t* start, const hlo_node_t* done) {
+  hlo_module_t* module = start->parent->module;
+  hlo_value_t** operands =
+      hlo_arena_array(&module->arena, start->operand_count + 1, sizeof *operands);
+  const hlo_type_t** types =
+      hlo_arena_array(&module->arena, done->result_count + 1, sizeof *types);
+  if (!operands || !types) return NULL;
+  for (uint32_t i = 0; i < start->operand_count; ++i) operands[i] = hlo_node_operand(start, i);
+  for (uint32_t i = 0; i < done->result_count; ++i) types[i] = done->results[i].type;
+  const hlo_named_attr_t callee = {HLO_ATTR_callee, hlo_node_attr(start, HLO_ATTR_callee)};
+  hlo_node_t* call =
+      hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_call,
+                                                 .loc = start->loc,
+                                                 .operand_count = start->operand_count,
+                                                 .operands = operands,
+                                                 .attr_count = 1,
+                                                 .attrs = &callee,
+                                                 .result_count = done->result_count,
+                                                 .result_types = types});
+  if (hlo_node_is_poison(call)) return NULL;
+  hlo_node_insert_before(start, call);
+  return call;
+}
+
+static void open_async(hlo_node_t* start) {
+  hlo_node_t* done = find_async_done(start);
+  const hlo_node_t* end = done && start->region_count == 1
+                              ? hlo_region_terminator(start->regions[0])
+                              : NULL;
+  const hlo_node_t* call = NULL;
+  if (end && end->operand_count == done->result_count && hlo_splice_own_body(start)) {
+    for (uint32_t i = 0; i < done->result_count; ++i) {
+      hlo_value_replace_uses(&done->results[i], hlo_node_operand(end, i));
+    }
+  } else if (done && start->region_count == 0 && hlo_node_attr(start, HLO_ATTR_callee) &&
+             (call = build_call(start, done))) {
+    for (uint32_t i = 0; i < done->result_count; ++i) {
+      hlo_value_replace_uses(&done->results[i], &call->results[i]);
+    }
+  } else {
+    return;
+  }
+  for (hlo_node_t* node = done; node != start;) {
+    hlo_node_t* before = hlo_node_operand(node, 0)->def;
+    hlo_node_erase(node);
+    node = before;
+  }
+  hlo_node_erase(start);
+}
+
 static void open_bodies(hlo_region_t* region, uint32_t depth) {
   if (depth > REGION_DEPTH_LIMIT) return;  // refused later
-  for (hlo_node_t *node = region->first, *next; node; node = next) {
-    next = node->next;
+  for (hlo_node_t *node = region->last, *previous; node; node = previous) {
+    previous = node->prev;  // ends go with their beginnings, which stand before them
     for (uint32_t i = 0; i < node->region_count; ++i) open_bodies(node->regions[i], depth + 1);
+    if (node->op == HLO_OP_hlo_async_start) open_async(node);
     if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) open_body(node);
     if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) open_done(node);
   }

@@ -145,6 +145,7 @@ static int32_t interp_entry(hlo_frame_t* frame) {
 static void interp_destroy(hlo_program_t* program) {
   interp_data_t* data = (interp_data_t*)program;
   hlo_interp_program_release(data->program);
+  hlo_mem_free(program->cause);
   hlo_mem_free(data);
 }
 

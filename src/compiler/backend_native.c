@@ -44,6 +44,14 @@ static hlo_status_t wrap(const hlo_backend_t* backend, bool is_cheap, hlo_code_p
   return hlo_ok();
 }
 
+static void dump_cause(hlo_dumper_t* dumper, const char* cause) {
+  if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text, "interpreted, not compiled: %s\n", cause);
+  hlo_dump_text(dumper, HLO_DUMP_STAGE_plan, &text);
+  hlo_strbuf_deinit(&text);
+}
+
 // A program that cannot be compiled is worth a line; a machine that forbids it, a warning.
 static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
                                          bool is_forbidden, const char* cause,
@@ -54,7 +62,10 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
   } else if (config->observer) {
     HLO_LOG(&config->observer->log, INFO, "interpreted, not compiled: %s", cause);
   }
-  return hlo_backend_interp.compile(&hlo_backend_interp, module, config, out_program);
+  dump_cause(config->dumper, cause);
+  HLO_TRY(hlo_backend_interp.compile(&hlo_backend_interp, module, config, out_program));
+  (*out_program)->cause = hlo_mem_strndup(cause, strlen(cause));  // NULL: it goes without
+  return hlo_ok();
 }
 
 // ---- code that was made before -----------------------------------------------------------------

@@ -199,6 +199,7 @@ static void the_interpreter_runs_what_is_refused(void** state) {
         "}\n",
         kBackends[b], &f);
     assert_ptr_equal(f.program->backend, &hlo_backend_interp);
+    assert_non_null(strstr(f.program->cause, "stablehlo.dynamic_reshape: a shape"));
     drop(&f);
   }
 }

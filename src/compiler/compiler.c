@@ -119,7 +119,9 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   uint64_t begin = hlo_trace_begin(trace);
   hlo_status_t status =
       backend->compile(backend, executable->module, &config, &executable->program);
-  hlo_trace_end(trace, begin, "compile", "back end", backend->name);
+  const char* cause = executable->program ? executable->program->cause : NULL;
+  hlo_trace_end(trace, begin, "compile", cause ? "interpreted, not compiled" : "back end",
+                cause ? cause : backend->name);
   return status;
 }
 

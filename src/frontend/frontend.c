@@ -83,6 +83,8 @@ hlo_status_t hlo_frontend_load(const void* bytes, size_t size, const char* file_
   if (format == HLO_FORMAT_UNKNOWN) format = hlo_frontend_sniff(bytes, size);
   bool reported = false;
   hlo_status_t status = load(bytes, size, file_name, format, options, diag, &reported, out_module);
+  // The bound was on reading, not on what becomes of the module.
+  if (hlo_status_is_ok(status)) (*out_module)->arena.limit_bytes = 0;
   if (hlo_status_is_ok(status) || reported || !diag) return status;
   hlo_diag_error_at(diag, file_name, "%s", hlo_status_message(status));
   return status;

@@ -4,13 +4,14 @@
 // Functions are finished callees first (an explicit stack, as calls may nest deeply), so that every
 // body is copied in its final form. Functions that reach a recursion are left alone, and a caller
 // stops growing at a limit: chains of doubling calls would fill any memory otherwise.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hashmap.h"
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-enum { SIZE_LIMIT = 20000 };  // ops of a caller beyond which calls stay calls
+enum { DEFAULT_SIZE_LIMIT = 20000, HIGHEST_SIZE_LIMIT = 1 << 30 };
 
 typedef enum progress { WAITING, ACTIVE, DONE } progress_t;
 
@@ -30,6 +31,7 @@ typedef struct inliner {
   hlo_map_t states;  // name -> state_t
   hlo_splicer_t splicer;
   state_t* top;  // of the stack; while it is being looked through
+  uint32_t size_limit;  // ops of a caller beyond which calls stay calls
 } inliner_t;
 
 static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
@@ -105,7 +107,7 @@ static hlo_status_t push(inliner_t* inliner, state_t* state) {
 static hlo_status_t finish(inliner_t* inliner, state_t* state) {
   for (uint32_t i = 0; i < state->call_count; ++i) {
     const state_t* callee = callee_of(inliner, state->calls[i]);
-    if (!callee || callee->is_recursive || state->size + callee->size > SIZE_LIMIT ||
+    if (!callee || callee->is_recursive || state->size + callee->size > inliner->size_limit ||
         !fits(state->calls[i], callee->func->body)) {
       continue;
     }
@@ -152,8 +154,22 @@ static hlo_status_t run(inliner_t* inliner, hlo_module_t* module) {
   return hlo_ok();
 }
 
+static hlo_status_t read_size_limit(const char* argument, uint32_t* out_limit) {
+  *out_limit = DEFAULT_SIZE_LIMIT;
+  if (!argument) return hlo_ok();
+  char* end;
+  long value = strtol(argument, &end, 10);
+  if (*end || end == argument || value < 0 || value > HIGHEST_SIZE_LIMIT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "the size limit is a number of ops, not '%s'", argument);
+  }
+  *out_limit = (uint32_t)value;
+  return hlo_ok();
+}
+
 hlo_status_t hlo_pass_inline(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   inliner_t inliner = {.ctx = ctx, .splicer.arena = &ctx->scratch};
+  HLO_TRY(read_size_limit(ctx->argument, &inliner.size_limit));
   hlo_status_t status = run(&inliner, module);
   hlo_map_deinit(&inliner.states);
   *out_changed = ctx->step_count > 0;

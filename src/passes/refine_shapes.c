@@ -16,7 +16,7 @@
 #include "passes/splice.h"
 #include "passes/static_form.h"
 
-enum { COPY_LIMIT = 20000, DEPTH_LIMIT = 128 };  // ops of called functions; nested regions
+enum { COPY_LIMIT = 20000, DEPTH_LIMIT = 128 };  // ops of called functions and loops; nested regions
 
 typedef struct refiner {
   hlo_pass_ctx_t* ctx;
@@ -119,6 +119,15 @@ static hlo_status_t count_op(void* context, hlo_node_t* node) {
   return hlo_ok();
 }
 
+// Whether so many more may be copied: limits what nested calls and loops come to.
+static bool may_copy(refiner_t* r, const hlo_region_t* region) {
+  uint32_t size = 0;
+  hlo_status_release(hlo_region_walk((hlo_region_t*)region, false, count_op, &size));
+  if (size > COPY_LIMIT - r->copied) return false;
+  r->copied += size;
+  return true;
+}
+
 static bool may_open(refiner_t* r, const hlo_node_t* call, const hlo_func_t* callee) {
   const hlo_node_t* end = callee && callee->body ? hlo_region_terminator(callee->body) : NULL;
   if (!end || call->extra || callee == call->parent->func ||
@@ -128,10 +137,7 @@ static bool may_open(refiner_t* r, const hlo_node_t* call, const hlo_func_t* cal
   for (uint32_t i = 0; i < call->operand_count; ++i) {
     if (!is_as_refined(hlo_node_operand_type(call, i), callee->body->args[i]->type)) return false;
   }
-  uint32_t size = 0;
-  hlo_status_release(hlo_region_walk(callee->body, false, count_op, &size));
-  r->copied += size;
-  return r->copied <= COPY_LIMIT;
+  return may_copy(r, callee->body);
 }
 
 // The callee's body takes the place of the call; the walk goes on with its first node.
@@ -203,7 +209,10 @@ static bool keeps_shapes(const hlo_node_t* loop) {
 // The loop is refined as if it kept the shapes of its operands. If a turn then gives back others,
 // the copy made before takes its place.
 static hlo_status_t refine_loop(refiner_t* r, hlo_node_t* loop, uint32_t depth) {
-  if (!learns_from_operands(loop)) return refine_loop_regions(r, loop, depth);
+  if (!learns_from_operands(loop) || !may_copy(r, loop->regions[0]) ||
+      !may_copy(r, loop->regions[1])) {
+    return refine_loop_regions(r, loop, depth);
+  }
   hlo_region_t* aside = hlo_region_create(r->module, loop->parent->func, NULL);
   hlo_value_map_t none = {0};
   hlo_node_t* copy = aside ? hlo_node_clone(aside, loop, &none) : NULL;

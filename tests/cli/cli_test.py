@@ -221,7 +221,21 @@ class CliTest(unittest.TestCase):
     def test_programs_of_jax(self):
         for name in ("add_scalar", "mlp_train_digits"):
             self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))
-        self.assertIn("flops", self.good("compile", PROGRAMS / "mlp_train_digits.mlirbc"))
+        text = self.good("compile", "--backend=native", PROGRAMS / "mlp_train_digits.mlirbc")
+        self.assertIn("flops", text)
+        self.assertIn("back end: native\n", text)
+
+    def test_who_runs_it(self):
+        sized = ("func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<i32> {\n"
+                 "  %0 = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<4xf32>, tensor<i32>) -> tensor<?xf32>\n"
+                 "  %1 = stablehlo.get_dimension_size %0, dim = 0 : (tensor<?xf32>) -> tensor<i32>\n"
+                 "  return %1 : tensor<i32>\n}\n")
+        cause = "set_dimension_size: a shape is known only when running"
+        text = self.good("compile", f"--dump=plan:{self.folder / 'plans'}", stdin=sized)
+        self.assertRegex(text, f"back end: interp, as .*{cause}")
+        plan, = (self.folder / "plans").iterdir()
+        self.assertIn(f"{cause}\n", plan.read_text())
+        self.assertIn(cause, self.bad(1, "compile", "--emit=plan", stdin=sized))
 
     def test_emit(self):
         path = self.write("add.mlir", ADD)

@@ -36,7 +36,6 @@ hlo_status_t hlo_bytecode_read(const void* bytes, size_t size, hlo_literal_keepe
     hlo_module_release(reader.module);
     return status;
   }
-  reader.module->arena.limit_bytes = 0;  // the bound was on reading, not on what becomes of it
   *out_module = reader.module;
   return hlo_ok();
 }
