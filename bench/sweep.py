@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times memory-bound computations of many shapes on hlocc and on XLA's cpu client, in one process.
+"""Times memory-bound computations and Fourier transforms of many shapes on hlocc and on XLA's cpu client, in one process.
 
 The stored programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types
 and awkward dimensions around them. Both back ends take turns, the minimum counts. With --before a
@@ -140,10 +140,33 @@ def elementwise(jax, jnp, np, some):
     yield "compare_1e6", lambda x, y: x < y, some.f32(1000000), some.f32(1000000)
 
 
+def transforms(jax, jnp, np, some):
+    """Fourier transforms: powers, smooth, prime lengths, many short lines, several dimensions."""
+    shapes = [(2**k,) for k in range(3, 21)] + [(3**k,) for k in range(2, 13, 2)]
+    shapes += [(5**k,) for k in range(2, 9, 2)]
+    shapes += [(n,) for n in (210, 1000, 1009, 4410, 10007, 44100, 65537, 100000, 360360)]
+    shapes += [(10000, 8), (10000, 16), (10000, 30), (10000, 64), (10000, 101)]
+    shapes += [(100, 128), (100, 480), (100, 1000), (100, 1009), (100, 1024), (100, 4096), (16, 65536)]
+    for bits in 32, 64:
+        for dims in shapes:
+            x = some.f32(*dims).astype(f"f{bits // 8}")
+            tail = f"_f{bits}_" + "x".join(map(str, dims))
+            spectrum = np.fft.rfft(x).astype(f"c{bits // 4}")
+            yield "fft" + tail, jnp.fft.fft, x + x.dtype.type(1) * 1j * some.f32(*dims).astype(x.dtype)
+            yield "rfft" + tail, jnp.fft.rfft, x
+            yield ("irfft" + tail, functools.partial(jnp.fft.irfft, n=dims[-1]), spectrum)
+        for dims in (64, 64), (512, 512), (1000, 1000), (100, 32, 32), (64, 64, 64), (100, 120, 90):
+            x = some.f32(*dims).astype(f"f{bits // 8}")
+            tail = f"_f{bits}_" + "x".join(map(str, dims))
+            yield "fftn" + tail, jnp.fft.fftn, x.astype(f"c{bits // 4}")
+            yield "ifft2" + tail, jnp.fft.ifft2, x.astype(f"c{bits // 4}")
+            yield "rfftn" + tail, jnp.fft.rfftn, x
+
+
 def cases(jax, jnp, np):
     """Names, functions and arguments."""
     some = Arrays(jnp, np)
-    for group in permutations, moves, reductions, elementwise:
+    for group in permutations, moves, reductions, elementwise, transforms:
         yield from group(jax, jnp, np, some)
 
 
@@ -179,11 +202,12 @@ def main():
     jax, devices = suite.load_jax(options.library, ["before"] if options.before else [])
     import numpy as np
 
-    jax.config.update("jax_enable_x64", False)  # as most programs are
     ratios = []
     for name, function, *arguments in cases(jax, jax.numpy, np):
         if not re.search(options.only, name):
             continue
+        is_wide = any(getattr(a, "dtype", None) in (np.float64, np.complex128) for a in arguments)
+        jax.config.update("jax_enable_x64", is_wide)  # off, as in most programs
         seconds = measure(jax, function, arguments, devices, options)
         ratios.append(seconds["xla"] / seconds["hlocc"])
         row = "  ".join(f"{column} {1e6 * s:8.1f} us" for column, s in seconds.items())

@@ -2,6 +2,7 @@
 // Signatures of executables (see signature.h).
 #include "compiler/signature.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -178,7 +179,7 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
   hlo_status_release(hlo_module_walk(module, false, count_node, out_cost));
 }
 
-// Whether the work of an op shows in its elements, or in those of a dot or reduction.
+// Whether the work of an op shows in its elements, or in those of its operands.
 static bool is_plain(const hlo_node_t* node) {
   if (node->result_count && !hlo_type_is_static(node->results[0].type)) return false;
   if (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) return true;
@@ -199,6 +200,7 @@ static bool is_plain(const hlo_node_t* node) {
     case HLO_OP_transpose:
     case HLO_OP_reduce:
     case HLO_OP_dot_general:
+    case HLO_OP_fft:
     case HLO_OP_all_gather:
     case HLO_OP_all_reduce:
     case HLO_OP_all_to_all:
@@ -250,6 +252,7 @@ static double work_of(const hlo_node_t* node, const pace_t* pace) {
     return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
   }
   double elements = elements_of(node->results[0].type);
+  if (node->op == HLO_OP_fft) return elements * log2(elements + 2);
   if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
     return pace->exchanged * elements * node->result_count;
   }

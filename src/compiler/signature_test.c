@@ -95,11 +95,24 @@ static void machine_code_does_more(void** state) {
   assert_false(is_cheap_as(copies, "100x1024x1024xf32", true));
 }
 
+static void short_transforms_are_cheap(void** state) {
+  (void)state;
+  assert_true(is_cheap_as("%c = stablehlo.complex %a, %a : tensor<64x64xcomplex<f32>>\n"
+                          "%r = stablehlo.fft %c, type = FFT, length = [64] : "
+                          "(tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>",
+                          "64x64xcomplex<f32>", true));
+  assert_false(is_cheap_as("%c = stablehlo.complex %b, %b : tensor<1024x1024xcomplex<f32>>\n"
+                           "%r = stablehlo.fft %c, type = FFT, length = [1024] : "
+                           "(tensor<1024x1024xcomplex<f32>>) -> tensor<1024x1024xcomplex<f32>>",
+                           "1024x1024xcomplex<f32>", true));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(little_work_is_cheap),
       cmocka_unit_test(much_work_and_loops_are_not),
       cmocka_unit_test(machine_code_does_more),
+      cmocka_unit_test(short_transforms_are_cheap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

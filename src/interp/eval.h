@@ -82,6 +82,8 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
                                  hlo_tensor_t* const* args, hlo_tensor_t** results) HLO_MUST_USE;
 /// How the kernels of an op run their loops; NULL: on the calling thread.
 const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval);
+/// Tables of Fourier transforms, kept for the evaluation's next ones.
+struct hlo_fft_cache* hlo_eval_fft_cache(hlo_eval_t* eval);
 /// State of the stateful generators (rng), seeded by the options; never NULL.
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 

@@ -6,6 +6,7 @@
 #include "interp/program.h"
 #include "interp/scalar.h"
 #include "interp/tensor_pool.h"
+#include "kernels/fft_lines.h"
 
 // ---- prepared code ------------------------------------------------------------------------------
 
@@ -129,6 +130,7 @@ struct hlo_eval {
   bool is_retry;                 // operands are those of the suspended step
   void* op_state;                // of the op under way; NULL at its first call
   hlo_region_fn_t* region_fns[HLO_REGION_FN_BUCKETS];  // prepared ones, for the next time
+  hlo_fft_cache_t fft_cache;
   hlo_probe_t *first_probe, *last_probe;
   uint32_t probe_count;
   struct {                       // a call of one node over lent memory, see node_call.h

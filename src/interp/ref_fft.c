@@ -47,7 +47,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
 }
 
 // All axes but the last, over [batches, lengths..., kept] complex elements; `in` may be `out`.
-static hlo_status_t run_outer_axes(const fft_t* fft, const hlo_parallel_t* parallel, int64_t batches,
+static hlo_status_t run_outer_axes(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
                                    const void* in, void* out) {
   int64_t inner = fft->kept;
   const bool inverse = fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
@@ -62,14 +62,14 @@ static hlo_status_t run_outer_axes(const fft_t* fft, const hlo_parallel_t* paral
                                    .inner = inner,
                                    .in = in,
                                    .out = out};
-    HLO_TRY(hlo_fft_lines_run(parallel, &lines));
+    HLO_TRY(hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines));
     in = out;
     inner *= n;
   }
   return hlo_ok();
 }
 
-static hlo_status_t run_last_axis(const fft_t* fft, const hlo_parallel_t* parallel, int64_t batches,
+static hlo_status_t run_last_axis(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
                                   const void* in, void* out) {
   const bool inverse = fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
   const int64_t n = fft->length[fft->axes - 1];
@@ -84,22 +84,22 @@ static hlo_status_t run_last_axis(const fft_t* fft, const hlo_parallel_t* parall
                                  .inner = 1,
                                  .in = in,
                                  .out = out};
-  return hlo_fft_lines_run(parallel, &lines);
+  return hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines);
 }
 
 // The last axis first, or last where it makes real numbers.
-static hlo_status_t run(const fft_t* fft, const hlo_parallel_t* parallel, int64_t batches,
+static hlo_status_t run(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
                         const hlo_tensor_t* operand, hlo_tensor_t* result) {
   if (fft->type != HLO_FFT_TYPE_IRFFT) {
-    HLO_TRY(run_last_axis(fft, parallel, batches, operand->data, result->data));
-    return run_outer_axes(fft, parallel, batches, result->data, result->data);
+    HLO_TRY(run_last_axis(fft, eval, batches, operand->data, result->data));
+    return run_outer_axes(fft, eval, batches, result->data, result->data);
   }
-  if (fft->axes == 1) return run_last_axis(fft, parallel, batches, operand->data, result->data);
+  if (fft->axes == 1) return run_last_axis(fft, eval, batches, operand->data, result->data);
   void* middle = hlo_mem_alloc_aligned(operand->size_bytes, 64);
   if (!middle) return hlo_status_out_of_memory(operand->size_bytes);
-  hlo_status_t status = run_outer_axes(fft, parallel, batches, operand->data, middle);
+  hlo_status_t status = run_outer_axes(fft, eval, batches, operand->data, middle);
   if (hlo_status_is_ok(status)) {
-    status = run_last_axis(fft, parallel, batches, middle, result->data);
+    status = run_last_axis(fft, eval, batches, middle, result->data);
   }
   hlo_mem_free(middle);
   return status;
@@ -119,7 +119,7 @@ hlo_status_t hlo_ref_fft(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t*
   int64_t batches = 1;
   for (uint32_t d = 0; d + fft.axes < operand->rank; d++) batches *= operand->dims[d];
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, operand->rank, dims, &result));
-  hlo_status_t status = run(&fft, hlo_eval_parallel(eval), batches, operand, result);
+  hlo_status_t status = run(&fft, eval, batches, operand, result);
   if (hlo_status_is_ok(status)) {
     results[0] = result;
   } else {

@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void NAME(dft_odd)(int p, const T* 
 // Roots of a length, and those of its odd factors, which are the same numbers.
 typedef struct NAME(table) {
   hlo_fft_plan_t plan;
-  T* roots;  // exp(-2 pi i k / length), pairs
+  T roots[];  // exp(-2 pi i k / length), pairs
 } NAME(table_t);
 
 // Transforms of length n, `stride` of them interleaved, become p times as many of n / p.
@@ -151,21 +151,27 @@ static NAME(row_t) * NAME(transform)(const NAME(table_t) * table, NAME(row_t) * 
   return x;
 }
 
-static hlo_status_t NAME(table_init)(NAME(table_t) * table, int64_t length) {
-  hlo_fft_roots_t roots;
-  *table = (NAME(table_t)){.roots = NULL};
+static inline void NAME(root)(const hlo_fft_roots_t* roots, int64_t k, T* out) {
+  double w[2];
+  hlo_fft_root(roots, k, w);
+  out[0] = (T)w[0];
+  out[1] = (T)w[1];
+}
+
+static hlo_status_t NAME(table_get)(hlo_fft_cache_t* cache, int64_t length,
+                                    const NAME(table_t) * *out_table) {
+  const hlo_dtype_t type = sizeof(T) == 4 ? HLO_DTYPE_F32 : HLO_DTYPE_F64;
+  *out_table = hlo_fft_cache_find(cache, HLO_FFT_TABLE, type, length);
+  if (*out_table) return hlo_ok();
+  const hlo_fft_roots_t* roots = NULL;
+  HLO_TRY(hlo_fft_roots_get(cache, length, &roots));
+  hlo_fft_item_t* item = NULL;
+  HLO_TRY(hlo_fft_item_create(HLO_FFT_TABLE, type, length, sizeof(NAME(table_t)), 2 * length, &item));
+  NAME(table_t)* table = (NAME(table_t)*)item->data;
   hlo_fft_plan_init(&table->plan, length);
-  HLO_TRY(hlo_fft_roots_init(&roots, length));
-  const size_t bytes = 2 * (size_t)length * sizeof(T);
-  table->roots = hlo_mem_alloc_aligned(bytes, 64);
-  for (int64_t k = 0; table->roots && k < length; k++) {
-    double w[2];
-    hlo_fft_root(&roots, k, w);
-    table->roots[2 * k] = (T)w[0];
-    table->roots[2 * k + 1] = (T)w[1];
-  }
-  hlo_fft_roots_deinit(&roots);
-  return table->roots ? hlo_ok() : hlo_status_out_of_memory(bytes);
+  for (int64_t k = 0; k < length; k++) NAME(root)(roots, k, table->roots + 2 * k);
+  *out_table = hlo_fft_cache_keep(cache, item);
+  return hlo_ok();
 }
 
 // ---- memory -------------------------------------------------------------------------------------

@@ -9,10 +9,14 @@
 #include "kernels/isa.h"
 
 bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length) {
-  static const int first[] = {8, 4, 2};
+  enum { BITS_MAX = 3 };  // of a factor
   *plan = (hlo_fft_plan_t){.length = length};
-  for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-    for (; length % first[i] == 0; length /= first[i]) plan->factors[plan->count++] = first[i];
+  int twos = 0;
+  for (; length % 2 == 0; length /= 2) twos++;
+  for (int passes = (twos + BITS_MAX - 1) / BITS_MAX; passes > 0; passes--) {  // as even as can be
+    const int bits = (twos + passes - 1) / passes;
+    plan->factors[plan->count++] = 1 << bits;
+    twos -= bits;
   }
   for (int p = 3; p <= HLO_FFT_FACTOR_MAX; p += 2) {
     for (; length % p == 0; length /= p) plan->factors[plan->count++] = p;
@@ -52,22 +56,68 @@ static void exact_root(int64_t k, int64_t n, double* out) {
   out[1] = octant >= 4 ? s : -s;
 }
 
-hlo_status_t hlo_fft_roots_init(hlo_fft_roots_t* roots, int64_t n) {
-  *roots = (hlo_fft_roots_t){.n = n};
-  while ((int64_t)1 << (2 * roots->shift) < n) roots->shift++;
-  const int64_t fine = (int64_t)1 << roots->shift, coarse = (n >> roots->shift) + 1;
-  const size_t bytes = 2 * (size_t)(fine + coarse) * sizeof(double);
-  roots->coarse = hlo_mem_alloc_aligned(bytes, 64);
-  if (!roots->coarse) return hlo_status_out_of_memory(bytes);
-  roots->fine = roots->coarse + 2 * coarse;
+hlo_status_t hlo_fft_roots_get(hlo_fft_cache_t* cache, int64_t n, const hlo_fft_roots_t** out_roots) {
+  *out_roots = hlo_fft_cache_find(cache, HLO_FFT_ROOTS, HLO_DTYPE_F64, n);
+  if (*out_roots) return hlo_ok();
+  int shift = 0;
+  while ((int64_t)1 << (2 * shift) < n) shift++;
+  const int64_t fine = (int64_t)1 << shift, coarse = (n >> shift) + 1;
+  hlo_fft_item_t* item = NULL;
+  HLO_TRY(hlo_fft_item_create(HLO_FFT_ROOTS, HLO_DTYPE_F64, n, sizeof(hlo_fft_roots_t),
+                              2 * (fine + coarse), &item));
+  hlo_fft_roots_t* roots = (hlo_fft_roots_t*)item->data;
+  double* numbers = (double*)(item->data + sizeof(*roots));
+  *roots = (hlo_fft_roots_t){.n = n, .shift = shift, .coarse = numbers, .fine = numbers + 2 * coarse};
   for (int64_t i = 0; i < fine; i++) exact_root(i % n, n, roots->fine + 2 * i);
-  for (int64_t i = 0; i < coarse; i++) exact_root((i << roots->shift) % n, n, roots->coarse + 2 * i);
+  for (int64_t i = 0; i < coarse; i++) exact_root((i << shift) % n, n, roots->coarse + 2 * i);
+  *out_roots = hlo_fft_cache_keep(cache, item);
   return hlo_ok();
 }
 
-void hlo_fft_roots_deinit(hlo_fft_roots_t* roots) { hlo_mem_free(roots->coarse); }
+const void* hlo_fft_cache_find(const hlo_fft_cache_t* cache, hlo_fft_item_kind_t kind,
+                               hlo_dtype_t real, int64_t length) {
+  for (const hlo_fft_item_t* item = cache->first; item; item = item->next) {
+    if (item->kind == kind && item->real == real && item->length == length) return item->data;
+  }
+  return NULL;
+}
 
-hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, const hlo_fft_lines_t* lines) {
+hlo_status_t hlo_fft_item_create(hlo_fft_item_kind_t kind, hlo_dtype_t real, int64_t length,
+                                 size_t head_bytes, int64_t count, hlo_fft_item_t** out_item) {
+  size_t bytes;
+  if (!hlo_size_mul((size_t)count, hlo_dtype_size_bytes(real), &bytes) ||
+      !hlo_size_add(bytes, sizeof(hlo_fft_item_t) + head_bytes, &bytes)) {
+    return hlo_status_out_of_memory(SIZE_MAX);
+  }
+  hlo_fft_item_t* item = hlo_mem_alloc_aligned(bytes, 64);
+  if (!item) return hlo_status_out_of_memory(bytes);
+  item->kind = kind;
+  item->real = real;
+  item->length = length;
+  item->bytes = bytes;
+  *out_item = item;
+  return hlo_ok();
+}
+
+const void* hlo_fft_cache_keep(hlo_fft_cache_t* cache, hlo_fft_item_t* item) {
+  item->next = cache->first;
+  cache->first = item;
+  cache->bytes += item->bytes;
+  return item->data;
+}
+
+void hlo_fft_cache_deinit(hlo_fft_cache_t* cache) {
+  while (cache->first) {
+    hlo_fft_item_t* item = cache->first;
+    cache->first = item->next;
+    hlo_mem_free(item);
+  }
+  cache->bytes = 0;
+}
+
+hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
+                               const hlo_fft_lines_t* lines) {
+  enum { KEPT_BYTES_MAX = 1 << 24 };
   const hlo_fft_variant_t* variant = &hlo_fft_generic;
 #if defined(__x86_64__)
   switch (hlo_isa()) {
@@ -76,5 +126,9 @@ hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, const hlo_fft_lin
     case HLO_ISA_AVX512: variant = &hlo_fft_avx512; break;
   }
 #endif
-  return (lines->real == HLO_DTYPE_F64 ? variant->f64 : variant->f32)(parallel, lines);
+  const hlo_fft_run_t run = lines->real == HLO_DTYPE_F64 ? variant->f64 : variant->f32;
+  hlo_fft_cache_t own = {0};
+  hlo_status_t status = run(parallel, cache ? cache : &own, lines);
+  if (!cache || cache->bytes > KEPT_BYTES_MAX) hlo_fft_cache_deinit(cache ? cache : &own);
+  return status;
 }

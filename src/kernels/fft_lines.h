@@ -31,13 +31,21 @@ typedef struct hlo_fft_lines {
   void* out;  // may be `in` if complex, else they do not overlap
 } hlo_fft_lines_t;
 
+/// Tables of lengths that were transformed, for the next time. Zero-initialised is empty.
+/// threads: one transform at a time. owner: hlo_fft_cache_deinit()
+typedef struct hlo_fft_cache {
+  struct hlo_fft_item* first;
+  size_t bytes;
+} hlo_fft_cache_t;
+void hlo_fft_cache_deinit(hlo_fft_cache_t* cache);
+
+/// cache NULL: tables are made and dropped.
 /// errors : RESOURCE_EXHAUSTED
 /// threads: safe; results do not depend on them
-/// source : Stockham with factors up to 31, several lines side by side, real ones in
-/// pairs; few long
+/// source : Stockham with factors up to 31, several lines side by side, real ones in pairs; few long
 ///          lines as a matrix, columns then rows (Bailey 1990); larger prime factors by Bluestein's
 ///          chirp. Roots are rounded once from double; the error grows as log n.
-hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel,
+hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
                                const hlo_fft_lines_t* lines) HLO_MUST_USE;
 
 #endif  // HLO_KERNELS_FFT_LINES_H_

@@ -114,7 +114,8 @@ static void check(const hlo_fft_variant_t* variant, const hlo_parallel_t* parall
   c.lines.in = in;
   c.lines.out = out;
   const hlo_fft_run_t run = lines.real == HLO_DTYPE_F32 ? variant->f32 : variant->f64;
-  assert_true(hlo_status_is_ok(run(parallel, &c.lines)));
+  hlo_fft_cache_t cache = {0};
+  assert_true(hlo_status_is_ok(run(parallel, &cache, &c.lines)));
   const int64_t tested[] = {0, lines.count / 2, lines.count - 1};
   for (int t = 0; t < 3; t++) {
     const int64_t l = tested[t];
@@ -125,9 +126,10 @@ static void check(const hlo_fft_variant_t* variant, const hlo_parallel_t* parall
   }
   if (lines.kind == HLO_FFT_COMPLEX) {  // in place, without threads: the same bits
     c.lines.out = in;
-    assert_true(hlo_status_is_ok(run(NULL, &c.lines)));
+    assert_true(hlo_status_is_ok(run(NULL, &cache, &c.lines)));
     assert_memory_equal(in, out, 2 * (size_t)(lines.count * n) * each);
   }
+  hlo_fft_cache_deinit(&cache);
   hlo_mem_free(in);
   hlo_mem_free(out);
 }
@@ -226,7 +228,7 @@ static void test_lines_stay_apart(void** state) {
                                  .inner = 1,
                                  .in = in,
                                  .out = out};
-  assert_true(hlo_status_is_ok(hlo_fft_lines_run(NULL, &lines)));
+  assert_true(hlo_status_is_ok(hlo_fft_lines_run(NULL, NULL, &lines)));
   for (int l = 0; l < COUNT; l++) {
     const float* line = out + 2 * l * (LENGTH / 2 + 1);
     if (l == 2) assert_true(isnan(line[0]));

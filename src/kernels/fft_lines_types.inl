@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variant of fft_lines_impl.h for one instruction set. Needs VARIANT, its name.
-#include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
