@@ -25,13 +25,18 @@ bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length) {
 }
 
 int64_t hlo_fft_smooth_length(int64_t least) {
-  int64_t best = 1;
-  while (best < least) best *= 2;
-  for (int64_t fives = 1; fives < best; fives *= 5) {
-    for (int64_t threes = fives; threes < best; threes *= 3) {
+  int64_t best = 1, best_work = INT64_MAX;
+  for (int64_t fives = 1; fives / 5 < least; fives *= 5) {
+    for (int64_t threes = fives; threes / 3 < least; threes *= 3) {
       int64_t length = threes;
       while (length < least) length *= 2;
-      if (length < best) best = length;
+      hlo_fft_plan_t plan;
+      hlo_fft_plan_init(&plan, length);
+      const int64_t work = length * plan.count;
+      if (work < best_work || (work == best_work && length < best)) {
+        best = length;
+        best_work = work;
+      }
     }
   }
   return best;
@@ -106,6 +111,27 @@ const void* hlo_fft_cache_keep(hlo_fft_cache_t* cache, hlo_fft_item_t* item) {
   return item->data;
 }
 
+hlo_status_t hlo_fft_cache_room(hlo_fft_cache_t* cache, hlo_fft_item_kind_t kind, size_t bytes,
+                                void** out_room) {
+  hlo_fft_item_t** link = &cache->first;
+  while (*link && (*link)->kind != kind) link = &(*link)->next;
+  hlo_fft_item_t* item = *link;
+  if (item && (size_t)item->length >= bytes) {
+    *out_room = item->data;
+    return hlo_ok();
+  }
+  if (item) {
+    *link = item->next;
+    cache->bytes -= item->bytes;
+    hlo_mem_free(item);
+  }
+  if (bytes > INT64_MAX) return hlo_status_out_of_memory(bytes);
+  HLO_TRY(hlo_fft_item_create(kind, HLO_DTYPE_U8, (int64_t)bytes, 0, (int64_t)bytes, &item));
+  hlo_fft_cache_keep(cache, item);
+  *out_room = item->data;
+  return hlo_ok();
+}
+
 void hlo_fft_cache_deinit(hlo_fft_cache_t* cache) {
   while (cache->first) {
     hlo_fft_item_t* item = cache->first;
@@ -117,7 +143,7 @@ void hlo_fft_cache_deinit(hlo_fft_cache_t* cache) {
 
 hlo_status_t hlo_fft_lines_run(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,
                                const hlo_fft_lines_t* lines) {
-  enum { KEPT_BYTES_MAX = 1 << 24 };
+  enum { KEPT_BYTES_MAX = 1 << 25 };
   const hlo_fft_variant_t* variant = &hlo_fft_generic;
 #if defined(__x86_64__)
   switch (hlo_isa()) {

@@ -355,17 +355,18 @@ static void NAME(run_rows)(void* arg, uint64_t index) {
   NAME(rows_free)(y, &few);
 }
 
+// Uses the job's room in the middle.
 static void NAME(run_matrix)(NAME(job_t) * job, const hlo_parallel_t* parallel) {
   const int64_t blocks = (job->height + NAME(lines) - 1) / NAME(lines);
-  NAME(few_t) few;
-  job->middle = NAME(rows)(job, blocks * job->width, &few);
-  if (!job->middle) return;
   hlo_parallel_for(parallel,
                    hlo_chunk_count((size_t)job->width, NAME(blocks_per_chunk) * NAME(lines)),
                    NAME(run_columns), job);
   hlo_parallel_for(parallel, hlo_chunk_count((size_t)blocks, NAME(blocks_per_chunk)), NAME(run_rows),
                    job);
-  NAME(rows_free)(job->middle, &few);
+}
+
+static int64_t NAME(middle_rows)(const NAME(job_t) * job) {
+  return (job->height + NAME(lines) - 1) / NAME(lines) * job->width;
 }
 
 // ---- halves of real lines in memory --------------------------------------------------------------
@@ -457,8 +458,11 @@ static void NAME(run_line)(NAME(job_t) * job, const hlo_parallel_t* parallel) {
 // One line of several: on one thread.
 static void NAME(run_one_line)(void* arg, uint64_t line) {
   NAME(job_t) own = *(const NAME(job_t)*)arg;
+  NAME(few_t) few;
   own.line = (int64_t)line;
-  NAME(run_line)(&own, NULL);
+  own.middle = NAME(rows)(&own, NAME(middle_rows)(&own), &few);
+  if (own.middle) NAME(run_line)(&own, NULL);
+  NAME(rows_free)(own.middle, &few);
 }
 
 static hlo_status_t NAME(steps_get)(NAME(job_t) * job) {
@@ -487,9 +491,13 @@ static hlo_status_t NAME(run_long)(NAME(job_t) * job) {
   HLO_TRY(NAME(steps_get)(job));
   if (job->count > 1) {
     hlo_parallel_for(job->parallel, (uint64_t)job->count, NAME(run_one_line), job);
-  } else {
-    NAME(run_line)(job, job->parallel);
+    return hlo_ok();
   }
+  void* middle = NULL;
+  HLO_TRY(hlo_fft_cache_room(job->cache, HLO_FFT_MIDDLE,
+                             (size_t)NAME(middle_rows)(job) * sizeof(NAME(row_t)), &middle));
+  job->middle = middle;
+  NAME(run_line)(job, job->parallel);
   return hlo_ok();
 }
 
@@ -607,18 +615,18 @@ static hlo_status_t NAME(run_detour)(NAME(job_t) * job) {
   if (at_once < 1) at_once = 1;
   if (at_once > job->count) at_once = job->count;
   const size_t bytes = (size_t)(padded * at_once) * 2 * sizeof(T);
-  NAME(detour_t) c = {.job = job, .work = hlo_mem_alloc_aligned(bytes, 64)};
-  hlo_status_t status = c.work ? hlo_ok() : hlo_status_out_of_memory(bytes);
-  for (; c.first < job->count && hlo_status_is_ok(status); c.first += at_once) {
+  void* work = NULL;
+  HLO_TRY(hlo_fft_cache_room(job->cache, HLO_FFT_WORK, bytes, &work));
+  NAME(detour_t) c = {.job = job, .work = work};
+  for (; c.first < job->count; c.first += at_once) {
     const int64_t left = job->count - c.first, some = left < at_once ? left : at_once;
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_in), &c);
-    status = NAME(run_dense)(job, false, padded, some, c.work);
+    HLO_TRY(NAME(run_dense)(job, false, padded, some, c.work));
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_middle), &c);
-    if (hlo_status_is_ok(status)) status = NAME(run_dense)(job, true, padded, some, c.work);
+    HLO_TRY(NAME(run_dense)(job, true, padded, some, c.work));
     hlo_parallel_for(job->parallel, (uint64_t)some, NAME(chirp_out), &c);
   }
-  hlo_mem_free(c.work);
-  return status;
+  return hlo_ok();
 }
 
 // In blocks as they are, or padded.

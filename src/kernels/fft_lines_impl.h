@@ -15,7 +15,7 @@ typedef struct hlo_fft_plan {
 } hlo_fft_plan_t;
 bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length);
 
-/// The least length from `least` on that has only factors 2, 3 and 5.
+/// A length from `least` on with no factors but 2, 3 and 5, whose transform takes the least work.
 int64_t hlo_fft_smooth_length(int64_t least);
 /// The divisor of the length of a plan that is nearest to its square root, from below.
 int64_t hlo_fft_split(const hlo_fft_plan_t* plan);
@@ -27,6 +27,8 @@ typedef enum hlo_fft_item_kind {
   HLO_FFT_STEPS,   // of a matrix's columns
   HLO_FFT_CHIRP,   // a convolution
   HLO_FFT_HALVES,  // roots that join the halves of real lines
+  HLO_FFT_MIDDLE,  // room for a matrix, of at least `length` bytes
+  HLO_FFT_WORK,    // and for padded lines
 } hlo_fft_item_kind_t;
 typedef struct hlo_fft_item {
   struct hlo_fft_item* next;
@@ -46,6 +48,9 @@ hlo_status_t hlo_fft_item_create(hlo_fft_item_kind_t kind, hlo_dtype_t real, int
                                  size_t head_bytes, int64_t count,
                                  hlo_fft_item_t** out_item) HLO_MUST_USE;
 const void* hlo_fft_cache_keep(hlo_fft_cache_t* cache, hlo_fft_item_t* item);
+/// Room that one user at a time has until the transform is done. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_fft_cache_room(hlo_fft_cache_t* cache, hlo_fft_item_kind_t kind, size_t bytes,
+                                void** out_room) HLO_MUST_USE;
 
 /// exp(-2 pi i k / n) for 0 <= k < n as products of two.
 typedef struct hlo_fft_roots {
