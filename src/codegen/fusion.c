@@ -49,6 +49,7 @@ typedef struct placing {
   uint32_t position;     // in its region
   int32_t group;         // NONE
   bool is_fusible, is_cheap;
+  bool is_product;       // of matrices, or a convolution
   uint8_t spread;        // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
   bool is_everywhere;    // cheap and used by several fusions: computed in each
   uint8_t again_count;   // if it is everywhere: the groups that compute it, when it is known which
@@ -156,9 +157,9 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
 
 // The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
 // that are multiplied.
-static bool needs_memory(const hlo_node_t* user, const hlo_use_t* use) {
+static bool needs_memory(const fuser_t* f, const hlo_node_t* user, const hlo_use_t* use) {
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
-         hlo_matmul_supports(user);
+         place_of(f, user)->is_product;
 }
 
 // Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who
@@ -191,7 +192,7 @@ static users_t find_users(const fuser_t* f, const hlo_node_t* node) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
       const hlo_node_t* user = use->user;
-      if (user->parent == node->parent && needs_memory(user, use)) {
+      if (user->parent == node->parent && needs_memory(f, user, use)) {
         add_outside(&users, place_of(f, user)->position);
         continue;
       }
@@ -236,7 +237,7 @@ static bool list_cheap(fuser_t* f) {
     const hlo_node_t* node = f->list[i];
     for (uint32_t k = 0; k < node->operand_count; ++k) {
       hlo_node_t* def = hlo_node_operand(node, k)->def;
-      if (!def || is_listed(f, def) || needs_memory(node, &node->operands[k])) continue;
+      if (!def || is_listed(f, def) || needs_memory(f, node, &node->operands[k])) continue;
       const placing_t* place = place_of(f, def);
       bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
       bool is_here = def->parent == f->list[0]->parent;
@@ -261,7 +262,7 @@ static bool collect_inputs(const fuser_t* f, hlo_value_t** inputs, uint32_t* cou
     const hlo_node_t* node = f->list[i];
     for (uint32_t k = 0; k < node->operand_count; ++k) {
       hlo_value_t* value = hlo_node_operand(node, k);
-      bool is_memory = needs_memory(node, &node->operands[k]);
+      bool is_memory = needs_memory(f, node, &node->operands[k]);
       if (value->def && is_listed(f, value->def) && !is_memory) continue;
       uint32_t at = 0;
       while (at < *count && inputs[at] != value) ++at;
@@ -343,7 +344,7 @@ static hlo_status_t join(fuser_t* f, int32_t number, hlo_node_t* node) {
   if (!room) return hlo_arena_status(&f->scratch);
   group->members = room;
   group->members[group->member_count++] = node;
-  group->has_product |= hlo_matmul_supports(node);
+  group->has_product |= place_of(f, node)->is_product;
   group->has_reduction |= node->op == HLO_OP_reduce;
   group->has_update |= node->op == HLO_OP_dynamic_update_slice;
   place_of(f, node)->group = number;
@@ -437,11 +438,11 @@ static bool needs_trial(const hlo_node_t* node) {
 }
 
 // Whether a matrix product is made for this node alone, which is better computed behind it.
-static bool follows_product(const hlo_node_t* node) {
+static bool follows_product(const fuser_t* f, const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     const hlo_value_t* value = hlo_node_operand(node, i);
     if (value->def && value->def->parent == node->parent && !value->uses->next &&
-        hlo_matmul_supports(value->def)) {
+        place_of(f, value->def)->is_product) {
       return true;
     }
   }
@@ -449,8 +450,10 @@ static bool follows_product(const hlo_node_t* node) {
 }
 
 // What several fusions use may be computed in the first of them, from where the others have it.
-static void prefer_first(const hlo_node_t* node, users_t* users) {
-  if (users->group != MANY || users->first_group == NONE || follows_product(node)) return;
+static void prefer_first(const fuser_t* f, const hlo_node_t* node, users_t* users) {
+  if (users->group != MANY || users->first_group == NONE || follows_product(f, node)) {
+    return;
+  }
   users->group = users->first_group;
   add_outside(users, users->second_position);
 }
@@ -520,7 +523,7 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   if (group->member_count >= MAX_MEMBERS) return hlo_ok();
   // What a product leaves in registers is stored in narrow strips: many of them cost
   // more than a pass.
-  if (group->output_count > PRODUCT_OUTPUTS && hlo_matmul_supports(node)) return hlo_ok();
+  if (group->output_count > PRODUCT_OUTPUTS && place_of(f, node)->is_product) return hlo_ok();
   if (users->has_outside) {
     bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
     if (users->first_outside <= group->last_position || (is_side && !may_be_side(group, node)) ||
@@ -546,7 +549,7 @@ static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
     memcpy(place->again, users.groups, users.group_count * sizeof *users.groups);
     return hlo_ok();
   }
-  if (!place->is_cheap) prefer_first(node, &users);
+  if (!place->is_cheap) prefer_first(f, node, &users);
   if (users.group != NONE && !users.has_outside && is_splat(f, node)) {
     place->is_everywhere = true;
     return hlo_ok();
@@ -597,7 +600,8 @@ static void number_nodes(fuser_t* f, const hlo_region_t* region) {
     f->placings[node->index] = (placing_t){.position = position++,
                                            .group = NONE,
                                            .is_fusible = is_fusible,
-                                           .is_cheap = is_fusible && is_cheap_op(node)};
+                                           .is_cheap = is_fusible && is_cheap_op(node),
+                                           .is_product = hlo_matmul_supports(node)};
     if (!is_fusible) continue;
     f->placings[node->index].spread = spread_of(f, node);
     f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;

@@ -28,10 +28,8 @@ enum {
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
-  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(arena, sizeof *tiling);
-  if (!tiling) return hlo_arena_status(arena);
-  tiling->arena = arena;
-  tiling->fusion = kernel->fusion;
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
   tiling->dot = kernel->matmul ? kernel->matmul->contraction.node : NULL;
   tiling->space_count = kernel->space_count;
   memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
@@ -66,10 +64,9 @@ typedef struct pieces {
   const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
 } pieces_t;
 
-static hlo_status_t keep_piece(pieces_t* pieces, const hlo_tiling_t* tiling, hlo_arena_t* scratch) {
-  hlo_tiling_t* kept = hlo_arena_alloc(scratch, sizeof *kept);
-  if (!kept) return hlo_arena_status(scratch);
-  *kept = *tiling;
+static hlo_status_t keep_piece(pieces_t* pieces, const hlo_tiling_t* tiling) {
+  const hlo_tiling_t* kept = hlo_tiling_keep(tiling);
+  if (!kept) return hlo_arena_status(tiling->arena);
   pieces->tilings[pieces->count++] = kept;
   pieces->instance_count += kept->instance_count;
   return hlo_ok();
@@ -95,13 +92,13 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
   for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
-    // The very first walk finds the spaces; it is of everything.
+    tiling->is_hasty = round > 0;  // the very first walk finds the spaces; it is of everything
     HLO_TRY(hlo_tiling_walk(tiling, round ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
     if (round == 0) whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     if (tiling->wish == HLO_TILED_NOTHING) {
-      HLO_TRY(keep_piece(pieces, tiling, scratch));
+      HLO_TRY(keep_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
       if (is_large) return refused(kernel->fusion, "its pieces are too large");
       continue;
@@ -625,11 +622,10 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
       space->digit_count < 2 || space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
     return hlo_ok();
   }
-  hlo_tiling_t* whole = hlo_arena_alloc_zeroed(scratch, sizeof *whole);
+  hlo_tiling_t* whole;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &whole));
   pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
   HLO_TRY(hlo_arena_status(scratch));
-  whole->arena = scratch;
-  whole->fusion = kernel->fusion;
   whole->is_small = true;
   hlo_kernel_t trial = *kernel;
   hlo_status_t status = resolve(&trial, whole, scratch, one);
@@ -734,11 +730,10 @@ static uint32_t common_levels(const hlo_kernel_t* kernel, const pieces_t* pieces
 }
 
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
-  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   HLO_TRY(hlo_arena_status(scratch));
-  tiling->arena = scratch;
-  tiling->fusion = kernel->fusion;
   HLO_TRY(resolve(kernel, tiling, scratch, pieces));
   HLO_TRY(make_small(kernel, tiling, scratch, pieces));
   size_t bytes = tiling->space_count * sizeof *kernel->spaces;
@@ -791,10 +786,8 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
 
 static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
                                    hlo_arena_t* scratch) {
-  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(scratch, sizeof *tiling);
-  HLO_TRY(hlo_arena_status(scratch));
-  tiling->arena = scratch;
-  tiling->fusion = kernel->fusion;
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   tiling->dot = node;
   tiling->space_count = 1;
   hlo_matmul_t* matmul;

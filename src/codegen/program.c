@@ -220,7 +220,7 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
   if (hlo_status_is_ok(status)) {
     dump_vector(vir, options->dumper);
     if (is_listed(options, HLO_LISTING_VIR)) hlo_vir_print(vir, options->listing->out);
-    status = hlo_vir_verify(vir, options->target.vector_bytes);
+    if (options->check_plan) status = hlo_vir_verify(vir, options->target.vector_bytes);
   }
   if (hlo_status_is_ok(status) && options->listing) {
     status = list_code(program, plan, vir, options);

@@ -22,7 +22,7 @@ typedef struct hlo_code_options {
   hlo_target_t target;
   hlo_executor_t executor;
   bool is_plain;                 // no fusions: every node by its reference function
-  bool check_plan;               // prove the plan right (hlo_plan_check())
+  bool check_plan;               // prove the plan right (hlo_plan_check()), verify the vector IR
   bool is_checked;               // the code checks its own accesses while it runs
   uint32_t replica_count;        // processes that run it at once, in so many
   uint32_t partition_count;      // partitions each

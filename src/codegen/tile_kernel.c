@@ -273,10 +273,8 @@ static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t*
                          hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
   if (!kernel->matmul) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
   // A product as what it is: sums over loops, seen from its result.
-  hlo_tiling_t* tiling = hlo_arena_alloc_zeroed(arena, sizeof *tiling);
-  if (!tiling) return hlo_arena_status(arena);
-  tiling->arena = arena;
-  tiling->fusion = kernel->fusion;
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
   tiling->expands_products = true;
   tiling->space_count = 1;
   tiling->spaces[0] = kernel->spaces[0];

@@ -81,6 +81,9 @@ static uint32_t find_space(hlo_tiling_t* t, int64_t element_count, uint32_t dept
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
+// Whether what is still to be walked does not matter.
+static bool is_stopped(const hlo_tiling_t* t) { return t->wish && t->is_hasty; }
+
 static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at) {
   if (t->wish || (t->is_small && t->digits[digit].space == 0)) return;
   t->wish = kind;
@@ -155,7 +158,7 @@ static uint64_t hash_key(const hlo_value_t* value, index_t index, uint32_t rank)
 static hlo_tiled_t* make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count) {
   if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse(t, "too large");
   hlo_tiled_t* tiled = hlo_arena_alloc(t->arena, sizeof *tiled);
-  hlo_tiled_t** operands = hlo_arena_array(t->arena, operand_count, sizeof *operands);
+  hlo_tiled_t** operands = hlo_arena_alloc(t->arena, operand_count * sizeof(*operands));
   if (!tiled || !operands) return refuse(t, "memory");
   *tiled = *fields;
   tiled->operands = operands;
@@ -182,7 +185,7 @@ static hlo_tiled_t* add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
 }
 
 static index_t copy_index(hlo_tiling_t* t, uint32_t rank, index_t index) {
-  const hlo_expr_t** copy = hlo_arena_array(t->arena, rank ? rank : 1, sizeof *copy);
+  const hlo_expr_t** copy = hlo_arena_alloc(t->arena, rank * sizeof(*copy));
   if (!copy) {
     refuse(t, "memory");
     return index;
@@ -730,7 +733,7 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, index_t 
 }
 
 static hlo_tiled_t* get(hlo_tiling_t* t, const hlo_value_t* value, index_t index, uint32_t depth) {
-  if (t->refusal) return NULL;
+  if (t->refusal || is_stopped(t)) return NULL;
   uint32_t rank = value->type->rank;
   if (rank > MAX_RANK || depth > 8) return refuse(t, "too deep");
   // Of several guards of one value the newest, outermost one is found first.
@@ -836,13 +839,43 @@ static void walk_side(hlo_tiling_t* t, uint32_t i, bool is_final) {
   if (!t->wish || is_final) refuse(t, "an output is computed nowhere as a whole");
 }
 
+hlo_status_t hlo_tiling_create(const hlo_fusion_t* fusion, hlo_arena_t* arena,
+                               hlo_tiling_t** out_tiling) {
+  hlo_tiling_t* t = hlo_arena_alloc_zeroed(arena, sizeof *t);
+  if (!t) return hlo_arena_status(arena);
+  t->arena = arena;
+  t->fusion = fusion;
+  t->spaces = hlo_arena_alloc(arena, HLO_TILED_MAX_DIGITS * sizeof *t->spaces);
+  t->digits = hlo_arena_alloc(arena, HLO_TILED_MAX_DIGITS * sizeof *t->digits);
+  t->instances = hlo_arena_alloc(arena, HLO_TILED_MAX_INSTANCES * sizeof(*t->instances));
+  t->table = hlo_arena_alloc(arena, HLO_TILED_TABLE_SIZE * sizeof(*t->table));
+  *out_tiling = t;
+  return hlo_arena_status(arena);
+}
+
+static void* copy_items(hlo_arena_t* arena, const void* items, size_t size_bytes) {
+  void* copy = hlo_arena_alloc(arena, size_bytes ? size_bytes : 1);
+  if (copy && size_bytes) memcpy(copy, items, size_bytes);
+  return copy;
+}
+
+const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* t) {
+  hlo_tiling_t* kept = copy_items(t->arena, t, sizeof *t);
+  if (!kept) return NULL;
+  kept->spaces = copy_items(t->arena, t->spaces, t->space_count * sizeof *t->spaces);
+  kept->digits = copy_items(t->arena, t->digits, t->digit_count * sizeof *t->digits);
+  kept->instances =
+      copy_items(t->arena, t->instances, t->instance_count * sizeof(*t->instances));
+  kept->table = NULL;
+  return kept->spaces && kept->digits && kept->instances ? kept : NULL;
+}
+
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
   hlo_expr_space_init(&t->exprs, t->arena);
   t->digit_count = t->instance_count = 0;
   t->refusal = NULL;
   t->wish = HLO_TILED_NOTHING;
-  memset(t->table, 0, sizeof t->table);
-  t->instances = hlo_arena_alloc(t->arena, HLO_TILED_MAX_INSTANCES * sizeof *t->instances);
+  memset(t->table, 0, HLO_TILED_TABLE_SIZE * sizeof *t->table);
   uint32_t outputs = t->fusion->output_count;
   t->outputs = hlo_arena_array(t->arena, outputs, sizeof *t->outputs);
   t->output_offsets = hlo_arena_array(t->arena, outputs, sizeof *t->output_offsets);
@@ -857,8 +890,11 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   }
   space->linear = make_digits(t, space, 0, ranges);
   uint32_t sides = outputs - t->fusion->side_count;
+  if (is_final) t->is_hasty = false;
   for (uint32_t i = 0; i < sides && !t->refusal; ++i) walk_output(t, i);
-  for (uint32_t i = sides; i < outputs && !t->refusal; ++i) walk_side(t, i, is_final);
+  for (uint32_t i = sides; i < outputs && !t->refusal && !is_stopped(t); ++i) {
+    walk_side(t, i, is_final);
+  }
   if (t->exprs.is_exceeded) refuse(t, "its index expressions are too long");
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);

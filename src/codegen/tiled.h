@@ -72,21 +72,29 @@ typedef struct hlo_tiling {
   bool expands_products;  // convolutions are sums too, to see what they compute
   hlo_expr_space_t exprs;
   uint32_t space_count, digit_count, instance_count;
-  hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
-  hlo_tiled_digit_t digits[HLO_TILED_MAX_DIGITS];
-  hlo_tiled_t** instances;
-  hlo_tiled_t* table[HLO_TILED_TABLE_SIZE];  // instances by hash
+  hlo_tiled_space_t* spaces;  // room for HLO_TILED_MAX_DIGITS,
+  hlo_tiled_digit_t* digits;  // here too,
+  hlo_tiled_t** instances;    // for HLO_TILED_MAX_INSTANCES
+  hlo_tiled_t** table;        // and for HLO_TILED_TABLE_SIZE: instances by hash
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
   const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
                                       // its elements; NULL: loops over the output do
   bool is_small;        // one vector holds the output, whose digits stay whole
+  bool is_hasty;        // a walk ends where a wish is made
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;
   uint32_t wish_space, wish_digit;  // digit number inside the space
   int64_t wish_at;                  // inner extent of a split, place of a cut
 } hlo_tiling_t;
 
+/// What walks of a fusion need, for them and what they leave to be in `arena`.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_tiling_create(const hlo_fusion_t* fusion, hlo_arena_t* arena,
+                               hlo_tiling_t** out_tiling) HLO_MUST_USE;
+/// A copy of a tiling as its last walk left it, to be read while that walks again; NULL when memory
+/// is out.
+const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* tiling);
 /// Walks the fusion. `spaces` keeps the digits found on earlier rounds (space_count 0 at first);
 /// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and
 /// the walk repeated; with `final` set wishes are not made and guards stay.

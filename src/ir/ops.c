@@ -44,11 +44,18 @@ static const hlo_op_info_t kPoison = {
     "poison", "", "poison", HLO_INFER_NONE, 0, k_operands_iota, k_operands_iota,
     k_attrs_abs, 0, 0, 0, 0, "Stands for a node that could not be made."};
 
+static const uint8_t kOpNameLengths[] = {
+#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc) sizeof mlir - 1,
+#include "ir/ops.def"
+#undef HLO_OP
+};
+
 static const struct {
   const char* name;
   hlo_attr_form_t form;
+  uint8_t length;  // of the name
 } kAttrs[] = {
-#define HLO_ATTR(id, form) {#id, HLO_ATTR_FORM_##form},
+#define HLO_ATTR(id, form) {#id, HLO_ATTR_FORM_##form, sizeof #id - 1},
 #include "ir/attrs.def"
 #undef HLO_ATTR
 };
@@ -61,12 +68,12 @@ static bool same(const char* name, const char* text, size_t length) {
   return strlen(name) == length && memcmp(name, text, length) == 0;  // text may hold zeros
 }
 
-// Perfect for neither, quick enough for both: a small open-addressing table over the static names
-// would have to be built at run time; a switch on length and first characters is not needed because
-// readers look each distinct name up once per module.
+// Nearly all rows differ in length, so that these are quick enough without a table that would have
+// to be built at run time.
 hlo_op_t hlo_op_from_name(const char* name, size_t length) {
   for (int i = 0; i < HLO_OP_COUNT; ++i) {
-    if (same(kOps[i].name, name, length)) return (hlo_op_t)i;
+    if (kOpNameLengths[i] != length) continue;
+    if (memcmp(kOps[i].name, name, length) == 0) return (hlo_op_t)i;  // may hold zeros
   }
   return HLO_OP_COUNT;
 }
@@ -83,9 +90,23 @@ const char* hlo_attr_name(hlo_attr_id_t id) { return kAttrs[id].name; }
 
 hlo_attr_form_t hlo_attr_form(hlo_attr_id_t id) { return kAttrs[id].form; }
 
+// memcmp(), the shorter one first where it is the beginning of the other.
+static int compare_names(const char* a, size_t a_length, const char* b, size_t b_length) {
+  int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+  return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
 hlo_attr_id_t hlo_attr_from_name(const char* name, size_t length) {
-  for (int i = 0; i < HLO_ATTR_COUNT; ++i) {
-    if (same(kAttrs[i].name, name, length)) return (hlo_attr_id_t)i;
+  int low = 0, high = HLO_ATTR_COUNT;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    int order = compare_names(name, length, kAttrs[middle].name, kAttrs[middle].length);
+    if (order == 0) return (hlo_attr_id_t)middle;
+    if (order < 0) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
   return HLO_ATTR_COUNT;
 }

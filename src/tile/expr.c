@@ -15,6 +15,13 @@ typedef struct sum {
   hlo_expr_term_t terms[HLO_EXPR_MAX_TERMS];
 } sum_t;
 
+// Leaves the terms alone, which are many.
+static void sum_begin(sum_t* sum, int64_t constant) {
+  sum->constant = constant;
+  sum->count = 0;
+  sum->is_exceeded = false;
+}
+
 void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
   *space = (hlo_expr_space_t){.arena = arena};
   static const hlo_expr_t zero;
@@ -89,16 +96,8 @@ static bool find_bounds(const sum_t* sum, int64_t* out_low, int64_t* out_high) {
   return true;
 }
 
-static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
-  int64_t low, high;
-  if (sum->is_exceeded || !find_bounds(sum, &low, &high)) {
-    space->is_exceeded = true;
-    return space->poison;
-  }
-  if (2 * (space->expr_count + 1) > space->expr_capacity &&
-      !grow(space, (const void***)&space->exprs, &space->expr_capacity, hash_expr_item)) {
-    return space->poison;
-  }
+// The place of a sum in the table, which is not full: where it is, or is to be.
+static const hlo_expr_t** find_sum(const hlo_expr_space_t* space, const sum_t* sum) {
   uint32_t mask = space->expr_capacity - 1;
   uint32_t at = (uint32_t)hash_terms(sum->constant, sum->count, sum->terms) & mask;
   for (; space->exprs[at]; at = (at + 1) & mask) {
@@ -109,19 +108,38 @@ static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
            found->terms[i].coefficient == sum->terms[i].coefficient) {
       ++i;
     }
-    if (i == sum->count) return found;
+    if (i == sum->count) break;
   }
+  return &space->exprs[at];
+}
+
+static const hlo_expr_t* exceed(hlo_expr_space_t* space) {
+  space->is_exceeded = true;
+  return space->poison;
+}
+
+// Bounds are looked at when a sum is new: those that are there have sound ones.
+static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
+  if (sum->is_exceeded) return exceed(space);
+  if (2 * (space->expr_count + 1) > space->expr_capacity &&
+      !grow(space, (const void***)&space->exprs, &space->expr_capacity, hash_expr_item)) {
+    return space->poison;
+  }
+  const hlo_expr_t** place = find_sum(space, sum);
+  if (*place) return *place;
+  int64_t low, high;
+  if (!find_bounds(sum, &low, &high)) return exceed(space);
   size_t bytes = sum->count * sizeof *sum->terms;
-  hlo_expr_t* expr = hlo_arena_alloc_zeroed(space->arena, sizeof *expr + bytes);
+  hlo_expr_t* expr = hlo_arena_alloc(space->arena, sizeof *expr + bytes);
   if (!expr) return space->poison;
-  expr->constant = sum->constant;
-  expr->low = low;
-  expr->high = high;
-  expr->term_count = sum->count;
+  *expr = (hlo_expr_t){.constant = sum->constant,
+                       .low = low,
+                       .high = high,
+                       .number = ++space->expr_count,
+                       .term_count = sum->count};
   memcpy(expr->terms, sum->terms, bytes);
   for (uint32_t i = 0; i < sum->count; ++i) expr->digits |= sum->terms[i].atom->digits;
-  expr->number = ++space->expr_count;
-  return space->exprs[at] = expr;
+  return *place = expr;
 }
 
 static const hlo_expr_atom_t* intern_atom(hlo_expr_space_t* space, const hlo_expr_atom_t* wanted) {
@@ -170,6 +188,11 @@ static void sum_add_term(sum_t* sum, int64_t coefficient, const hlo_expr_atom_t*
 
 static void sum_add(sum_t* sum, const hlo_expr_t* expr, int64_t factor) {
   sum->is_exceeded |= !add_product(&sum->constant, expr->constant, factor);
+  if (sum->count == 0 && factor == 1) {
+    memcpy(sum->terms, expr->terms, expr->term_count * sizeof *sum->terms);
+    sum->count = expr->term_count;
+    return;
+  }
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     int64_t coefficient = 0;
     sum->is_exceeded |= !add_product(&coefficient, expr->terms[i].coefficient, factor);
@@ -227,7 +250,8 @@ static const hlo_expr_t* finish(hlo_expr_space_t* space, sum_t* sum) {
 }
 
 const hlo_expr_t* hlo_expr_const(hlo_expr_space_t* space, int64_t value) {
-  sum_t sum = {.constant = value};
+  sum_t sum;
+  sum_begin(&sum, value);
   return intern(space, &sum);
 }
 
@@ -235,7 +259,9 @@ static const hlo_expr_t* from_atom(hlo_expr_space_t* space, const hlo_expr_atom_
   if (wanted->low == wanted->high) return hlo_expr_const(space, wanted->low);
   const hlo_expr_atom_t* atom = intern_atom(space, wanted);
   if (!atom) return space->poison;
-  sum_t sum = {.count = 1, .terms = {{1, atom}}};
+  sum_t sum;
+  sum_begin(&sum, 0);
+  sum_add_term(&sum, 1, atom);
   return intern(space, &sum);
 }
 
@@ -257,15 +283,22 @@ const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64
                                              .digits = digits});
 }
 
+static bool is_zero(const hlo_expr_t* a) { return a->term_count == 0 && a->constant == 0; }
+
 const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b) {
-  sum_t sum = {0};
+  if (is_zero(a)) return b;
+  if (is_zero(b)) return a;
+  sum_t sum;
+  sum_begin(&sum, 0);
   sum_add(&sum, a, 1);
   sum_add(&sum, b, 1);
   return finish(space, &sum);
 }
 
 const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor) {
-  sum_t sum = {0};
+  if (factor == 1) return a;
+  sum_t sum;
+  sum_begin(&sum, 0);
   sum_add(&sum, a, factor);
   return finish(space, &sum);
 }
@@ -273,8 +306,8 @@ const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int
 // a = divisor * whole + rest, where rest has the terms whose coefficients the divisor
 // does not divide.
 static void split(const hlo_expr_t* a, int64_t divisor, sum_t* whole, sum_t* rest) {
-  whole->constant = floor_div(a->constant, divisor);
-  rest->constant = a->constant - divisor * whole->constant;
+  sum_begin(whole, floor_div(a->constant, divisor));
+  sum_begin(rest, a->constant - divisor * whole->constant);
   for (uint32_t i = 0; i < a->term_count; ++i) {
     const hlo_expr_term_t* term = &a->terms[i];
     if (term->coefficient % divisor == 0) {
@@ -300,7 +333,9 @@ static const hlo_expr_t* reduce_fraction(hlo_expr_space_t* space, const hlo_expr
   int64_t g = *divisor;
   for (uint32_t i = 0; i < a->term_count && g > 1; ++i) g = gcd(a->terms[i].coefficient, g);
   if (g <= 1) return a;
-  sum_t sum = {.constant = floor_div(a->constant, g), .count = a->term_count};
+  sum_t sum;
+  sum_begin(&sum, floor_div(a->constant, g));
+  sum.count = a->term_count;
   for (uint32_t i = 0; i < a->term_count; ++i) {
     sum.terms[i] = (hlo_expr_term_t){a->terms[i].coefficient / g, a->terms[i].atom};
   }
@@ -312,7 +347,7 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
   if (divisor == 1) return a;
   int64_t low = floor_div(a->low, divisor), high = floor_div(a->high, divisor);
   if (low == high) return hlo_expr_const(space, low);
-  sum_t whole = {0}, rest = {0};
+  sum_t whole, rest;
   split(a, divisor, &whole, &rest);
   const hlo_expr_t* quotient = finish(space, &whole);
   const hlo_expr_t* argument = finish(space, &rest);
@@ -338,7 +373,7 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
 
 const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor) {
   if (divisor == 1) return hlo_expr_const(space, 0);
-  sum_t whole = {0}, rest = {0};
+  sum_t whole, rest;
   split(a, divisor, &whole, &rest);
   const hlo_expr_t* argument = finish(space, &rest);
   int64_t low = floor_div(argument->low, divisor);
@@ -399,7 +434,8 @@ int64_t hlo_expr_evaluate(const hlo_expr_t* a, const int64_t* digits, const int6
 
 const hlo_expr_t* hlo_expr_linearize(hlo_expr_space_t* space, uint32_t rank, const int64_t* dims,
                                      const hlo_expr_t* const* index) {
-  sum_t sum = {0};
+  sum_t sum;
+  sum_begin(&sum, 0);
   int64_t stride = 1;
   for (uint32_t i = rank; i-- > 0; stride *= dims[i]) sum_add(&sum, index[i], stride);
   return finish(space, &sum);
