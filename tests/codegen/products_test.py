@@ -86,6 +86,8 @@ NARROW = [
     ("64x128", "128x64", [1], [0], "f16", "f32", ""),
     ("47x33", "33x31", [1], [0], "f16", "f16", "add"),
     ("2x33x70", "2x70x40", [2], [1], "f16", "f16", ""),
+    ("5x33x70", "5x70x40", [0, 2], [0, 1], "bf16", "f32", ""),
+    ("3x40x128", "128x40x3", [0, 2], [2, 0], "i8", "i32", "add"),
 ]
 
 
@@ -93,7 +95,7 @@ def text_of(product):
     a, b, a_depth, b_depth, elements, result, after = product
     a_element, b_element = (elements + "," + elements).split(",")[:2]
     a_dims, b_dims = a.split("x"), b.split("x")
-    batch = [0] if len(a_dims) == 3 else []
+    batch = [0] if len(a_dims) - len(a_depth) == 2 else []
     dims = [a_dims[i] for i in batch]
     for shape, depth in ((a_dims, a_depth), (b_dims, b_depth)):
         dims += [d for i, d in enumerate(shape) if i not in depth and i not in batch]

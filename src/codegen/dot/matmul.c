@@ -396,7 +396,10 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
 // and so many that they leave the second cache between tiles.
 static bool is_across(const hlo_matmul_t* m, int64_t cache) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
-  if (m->tile) return m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > m->group;
+  if (m->tile) {
+    return m->depth_count == 1 && m->rows.from[HLO_MATMUL_A] == 1 &&
+           inner->from[HLO_MATMUL_A] > m->group;
+  }
   return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && m->depth_count == 1 && !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED &&
          m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > 1 &&
          m->rows.extent >= m->lanes && inner->extent * CACHE_LINE > cache / 8;
@@ -404,9 +407,10 @@ static bool is_across(const hlo_matmul_t* m, int64_t cache) {
 
 static bool packs_a(const hlo_matmul_t* m) {
   if (m->is_convolution) return false;  // windows overlap
-  if (m->turns_rows || (m->tile && hlo_matmul_filled_steps(m) > m->depth_extent)) return true;
+  if (m->turns_rows) return true;
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
+  if (m->tile && hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
   if (m->panel_count < MIN_PACKED_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
@@ -457,8 +461,10 @@ static int64_t lay_out_a(hlo_matmul_t* m) {
 static int64_t lay_out_b(hlo_matmul_t* m) {
   int64_t stride = m->panel_width;
   m->columns.strides[HLO_MATMUL_B] = 1;
-  for (uint32_t i = m->depth_count; i-- > 0;) nest(&m->depth[i], HLO_MATMUL_B, &stride);
-  if (m->tile) stride = hlo_matmul_filled_steps(m) * m->panel_width;
+  for (uint32_t i = m->depth_count; i-- > 0;) {
+    nest(&m->depth[i], HLO_MATMUL_B, &stride);
+    if (m->tile && i + 1 == m->depth_count) stride = hlo_matmul_filled_steps(m) * m->panel_width;
+  }
   stride += hlo_matmul_first_row(m);
   m->panel_stride = stride;
   stride *= m->panel_count;

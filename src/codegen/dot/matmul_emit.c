@@ -217,7 +217,7 @@ static void emit_loops(const product_t* p, tile_t* tile, hlo_vir_value_t* is_fir
 }
 
 // Sums of tile registers row by row, from memory.
-static void emit_tile_rows(product_t* p, const tile_t* tile) {
+static void emit_tile_rows(product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   hlo_vir_value_t* sums = p->is_join ? NULL : hlo_product_multiply_tiles(p, tile);
   hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);

@@ -80,7 +80,7 @@ void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level);
 void hlo_product_configure_tiles(const product_t* p, const tile_t* tile);
 void hlo_product_release_tiles(const product_t* p);
 /// The sums of a tile, of a block where there are blocks: where they are now, in memory.
-hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, const tile_t* tile);
+hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, tile_t* tile);
 /// Those of a row, as the sums of `tile`, of one row.
 void hlo_product_load_sums(const product_t* p, tile_t* tile, hlo_vir_value_t* sums,
                            hlo_vir_value_t* row);

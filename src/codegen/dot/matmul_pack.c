@@ -125,7 +125,8 @@ static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t 
 // Behind the last group, up to what tile registers take; lines are farther apart than that.
 static void fill_line(const packing_t* p) {
   const hlo_matmul_t* m = p->m;
-  for (int64_t at = m->depth_extent; at < hlo_matmul_filled_steps(m); at += m->lanes) {
+  int64_t extent = m->depth[m->depth_count - 1].extent;
+  for (int64_t at = extent; at < hlo_matmul_filled_steps(m); at += m->lanes) {
     store_zeros(p, m->lanes, at * m->element_bytes);
   }
 }
@@ -343,6 +344,18 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
 static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
                        int64_t end, uint32_t step);
 
+// Rows behind the last one, up to what tile registers take.
+static void fill_rows(const packing_t* p, const hlo_matmul_panel_t* panel) {
+  const hlo_matmul_t* m = p->m;
+  int64_t row_bytes = m->panel_width * m->element_bytes;
+  for (int64_t row = m->depth[m->depth_count - 1].extent; row < hlo_matmul_filled_steps(m); ++row) {
+    for (uint32_t i = 0; i < panel->piece_count; ++i) {
+      const hlo_matmul_piece_t* piece = &panel->pieces[i];
+      store_zeros(p, piece->lanes, row * row_bytes + (int64_t)piece->offset * m->element_bytes);
+    }
+  }
+}
+
 // All rows along the contracting loops from `level` on.
 static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level) {
   const hlo_matmul_t* m = p->m;
@@ -356,6 +369,7 @@ static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t le
   int64_t blocks_end = rows > 1 ? whole / rows * rows : 0;
   copy_steps(p, panel, level, 0, blocks_end, rows);
   copy_steps(p, panel, level, blocks_end, whole, 1);
+  fill_rows(p, panel);
   if (whole == extent) return;
   hlo_vir_value_t *from = p->from, *to = p->to;
   move(p, &m->depth[level], number(p->b, whole));
@@ -411,23 +425,10 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
   }
 }
 
-// Rows behind the last one, up to what tile registers take.
-static void fill_panel(const packing_t* p, const hlo_matmul_panel_t* panel) {
-  const hlo_matmul_t* m = p->m;
-  int64_t row_bytes = m->panel_width * m->element_bytes;
-  for (int64_t row = m->depth_extent; row < hlo_matmul_filled_steps(m); ++row) {
-    for (uint32_t i = 0; i < panel->piece_count; ++i) {
-      const hlo_matmul_piece_t* piece = &panel->pieces[i];
-      store_zeros(p, piece->lanes, row * row_bytes + (int64_t)piece->offset * m->element_bytes);
-    }
-  }
-}
-
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   hlo_vir_value_t* to = p->to;
   p->to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
-  fill_panel(p, panel);
   p->to = to;
   if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
 }

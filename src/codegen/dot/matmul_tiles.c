@@ -28,6 +28,12 @@ static double divide_up(double a, int64_t b) {
   return (double)(((int64_t)a + b - 1) / b);
 }
 
+static double extent_of(const hlo_matmul_dim_t* loops, uint32_t count) {
+  double extent = 1;
+  for (uint32_t i = 0; i < count; ++i) extent *= (double)loops[i].extent;
+  return extent;
+}
+
 static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dtype_t operand,
                                         bool is_tile) {
   for (uint32_t i = 0; i < target->atom_count; ++i) {
@@ -42,10 +48,13 @@ static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dty
 
 // The time of all of a product in so many atoms, each of whose operands are loaded once for two.
 static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
-                      const hlo_tile_atom_t* atom, double outer) {
-  double tiles = outer * divide_up((double)m->rows.extent, atom->rows) *
+                      const hlo_tile_atom_t* atom) {
+  double tiles = extent_of(m->outer, m->outer_count) *
+                 divide_up((double)m->rows.extent, atom->rows) *
                  divide_up((double)m->columns.extent, atom->columns);
-  double products = tiles * divide_up((double)m->depth[0].extent, atom->depth);
+  uint32_t inner = m->depth_count - 1;
+  double products =
+      tiles * extent_of(m->depth, inner) * divide_up((double)m->depth[inner].extent, atom->depth);
   bool is_tile = atom->rows > 1;
   return hlo_tile_work_ns(
       target, &(hlo_tile_work_t){.products = products,
@@ -59,12 +68,8 @@ bool hlo_matmul_choose_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_dt
   const hlo_tile_atom_t* vector = find_atom(&target->tile, operand, false);
   if (!vector)
     vector = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
-  if (!atom || !vector || m->is_by_depth || m->depth_count > 1 || m->rows.extent < LEAST_ROWS) {
-    return false;
-  }
-  double outer = 1;
-  for (uint32_t i = 0; i < m->outer_count; ++i) outer *= (double)m->outer[i].extent;
-  if (time_of(&target->tile, m, atom, outer) >= time_of(&target->tile, m, vector, outer)) {
+  if (!atom || !vector || m->is_by_depth || m->rows.extent < LEAST_ROWS ||
+      time_of(&target->tile, m, atom) >= time_of(&target->tile, m, vector)) {
     return false;
   }
   m->tile = atom;
@@ -143,7 +148,7 @@ void hlo_product_release_tiles(const product_t* p) {
   emit_plain(p->b, HLO_VIR_tile_release, 0, 0);
 }
 
-// Sixteen groups from `step` on.
+// Sixteen groups from `step` on. rows: where the upper and the lower ones begin
 static void emit_step(const product_t* p, const tile_t* tile, hlo_vir_value_t* const* rows,
                       hlo_vir_value_t* step) {
   const hlo_matmul_t* m = p->m;
@@ -166,7 +171,8 @@ static void emit_step(const product_t* p, const tile_t* tile, hlo_vir_value_t* c
   }
 }
 
-hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, const tile_t* tile) {
+// The innermost contracting loop, of a block where there are blocks.
+static void emit_steps(const product_t* p, const tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t row_bytes = m->rows.strides[HLO_MATMUL_A] * bytes_of(p, HLO_MATMUL_A);
@@ -176,20 +182,44 @@ hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, const tile_t* ti
     low = times(b, p->block, m->block_steps);
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, m->block_steps)), end);
   }
-  for (uint32_t i = 0; i < BESIDE * BESIDE; ++i) {
-    bool is_used = rows_of(tile, i / BESIDE) && i % BESIDE < width_of(tile);
-    if (is_used) emit_plain(b, HLO_VIR_tile_zero, 0, i);
-  }
   emit_step(p, tile, rows, hlo_vir_begin_for(b, low, end, COLUMNS, 0));
   hlo_vir_end(b);
+}
+
+// The contracting loops from `level` on, both operands being where they are at.
+static void emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
+  const hlo_matmul_t* m = p->m;
+  const hlo_matmul_dim_t* dim = &m->depth[level];
+  hlo_vir_builder_t* b = p->b;
+  if (level + 1 == m->depth_count) {
+    emit_steps(p, tile);
+    return;
+  }
+  hlo_vir_value_t *rows = tile->a, *columns = tile->b;
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, dim->extent), 1, 0);
+  tile->a = plus(b, rows, times(b, at, dim->strides[HLO_MATMUL_A] * bytes_of(p, HLO_MATMUL_A)));
+  tile->b = plus(b, columns, times(b, at, dim->strides[HLO_MATMUL_B] * GROUP_BYTES));
+  emit_depth(p, tile, level + 1);
+  hlo_vir_end(b);
+  tile->a = rows;
+  tile->b = columns;
+}
+
+hlo_vir_value_t* hlo_product_multiply_tiles(const product_t* p, tile_t* tile) {
+  hlo_vir_builder_t* b = p->b;
+  bool is_used[BESIDE * BESIDE];
+  for (uint32_t i = 0; i < BESIDE * BESIDE; ++i) {
+    is_used[i] = rows_of(tile, i / BESIDE) && i % BESIDE < width_of(tile);
+    if (is_used[i]) emit_plain(b, HLO_VIR_tile_zero, 0, i);
+  }
+  emit_depth(p, tile, 0);
   hlo_vir_value_t* sums =
       hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, BUFFER_BYTES, 0, NULL);
   for (uint32_t i = 0; i < BESIDE * BESIDE; ++i) {
-    uint32_t height = rows_of(tile, i / BESIDE);
-    if (!height || i % BESIDE >= width_of(tile)) continue;
     int64_t offset = (i / BESIDE * ROWS * BESIDE + i % BESIDE) * ROW_BYTES;
-    emit_access(b, HLO_VIR_tile_store, hlo_vir_tile_flags(i, height), sums, offset,
-                BESIDE * ROW_BYTES);
+    if (!is_used[i]) continue;
+    emit_access(b, HLO_VIR_tile_store, hlo_vir_tile_flags(i, rows_of(tile, i / BESIDE)), sums,
+                offset, BESIDE * ROW_BYTES);
   }
   return sums;
 }
