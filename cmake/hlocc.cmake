@@ -331,11 +331,13 @@ function(hlo_text_tests)
     add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_cli>)
     set_tests_properties(codegen/products PROPERTIES LABELS unit TIMEOUT 300)
-    if(TARGET hlocc_amx)
-      add_test(NAME codegen/products_amx COMMAND ${Python3_EXECUTABLE}
-               ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_amx> --narrow)
-      set_tests_properties(codegen/products_amx PROPERTIES LABELS unit TIMEOUT 300)
-    endif()
+    foreach(tool IN ITEMS hlocc_cli hlocc_amx)
+      if(TARGET ${tool})
+        add_test(NAME codegen/narrow_products_${tool} COMMAND ${Python3_EXECUTABLE}
+                 ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:${tool}> --narrow)
+        set_tests_properties(codegen/narrow_products_${tool} PROPERTIES LABELS unit TIMEOUT 300)
+      endif()
+    endforeach()
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>

@@ -1,4 +1,4 @@
-// Depthwise ones and their gradients, bytes and bf16 in groups, edges, phases of transposed ones.
+// Depthwise ones and their gradients, bytes and bf16 in groups and in tile registers, edges, phases of transposed ones.
 func.func @main(%a: tensor<2x9x20x18xf32>, %b: tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xf32>, tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32>
   return %0 : tensor<2x9x20x18xf32>
@@ -87,4 +87,24 @@ func.func @main(%a: tensor<2x20x8xbf16>, %b: tensor<5x8x20xbf16>) -> tensor<2x58
 func.func @main(%a: tensor<3x9x21x18xbf16>, %b: tensor<3x5x10x20xbf16>) -> tensor<3x4x18x20xbf16> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 0]], rhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<3x9x21x18xbf16>, tensor<3x5x10x20xbf16>) -> tensor<3x4x18x20xbf16>
   return %0 : tensor<3x4x18x20xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x64xbf16>, %b: tensor<3x3x64x40xbf16>) -> tensor<2x9x20x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x64xbf16>, tensor<3x3x64x40xbf16>) -> tensor<2x9x20x40xf32>
+  return %0 : tensor<2x9x20x40xf32>
+}
+// -----
+func.func @main(%a: tensor<1x7x35x32xbf16>, %b: tensor<1x1x32x16xbf16>) -> tensor<1x4x35x16xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x7x35x32xbf16>, tensor<1x1x32x16xbf16>) -> tensor<1x4x35x16xbf16>
+  return %0 : tensor<1x4x35x16xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x20x128xi8>, %b: tensor<3x2x64x40xi8>) -> tensor<2x5x20x40xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [0, 1]]} {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x128xi8>, tensor<3x2x64x40xi8>) -> tensor<2x5x20x40xi32>
+  return %0 : tensor<2x5x20x40xi32>
+}
+// -----
+func.func @main(%a: tensor<1x6x17x64xui8>, %b: tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 0]], rhs_dilate = [1, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x17x64xui8>, tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32>
+  return %0 : tensor<1x6x15x24xi32>
 }

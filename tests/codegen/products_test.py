@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Matrix products of many shapes: close to the interpreter's, and the same bits with 1, 2 and 5 threads.
---narrow: only those of bytes and of 16 bits, in machine code with and without its memory checked, and the
-same bits as the vector IR interpreted.
+--narrow: only those of bytes and of 16 bits, and convolutions.mlir's, in machine code with and without its
+memory checked, and the same bits as the vector IR interpreted.
 
   products_test.py TOOL [--narrow]
 """
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -130,21 +131,28 @@ def faults_of(tool, path, is_narrow):
     return faults
 
 
+def narrow_convolutions():
+    parts = pathlib.Path(__file__).with_name("convolutions.mlir").read_text(encoding="utf-8").split("// -----\n")
+    return [(f"convolution {i}", part) for i, part in enumerate(parts) if re.search(r"x(bf16|u?i8)>", part)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("--narrow", action="store_true")
     options, bad = parser.parse_args(), 0
-    products = NARROW if options.narrow else PRODUCTS + NARROW
+    cases = [(product, text_of(product)) for product in NARROW] + narrow_convolutions()
+    if not options.narrow:
+        cases = [(product, text_of(product)) for product in PRODUCTS]
     with tempfile.TemporaryDirectory() as folder:
-        for product in products:
+        for name, text in cases:
             path = pathlib.Path(folder) / "product.mlir"
-            path.write_text(text_of(product), encoding="utf-8")
-            faults = faults_of(options.tool, path, product in NARROW)
+            path.write_text(text, encoding="utf-8")
+            faults = faults_of(options.tool, path, options.narrow)
             bad += len(faults)
             for fault in faults:
-                print(f"{product}: {fault}")
-    print(f"{len(products)} products, {bad} faults")
+                print(f"{name}: {fault}")
+    print(f"{len(cases)} products, {bad} faults")
     return bad != 0
 
 

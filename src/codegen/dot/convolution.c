@@ -32,6 +32,7 @@ typedef struct convolution {
   int64_t group;       // input features that are multiplied in one lane
   int64_t pair_space;  // neighbours along that window dimension are, instead of features; -1: no
   bool is_flipped;     // bytes whose signs are turned then
+  bool is_in_tiles;    // tile registers may multiply it: nothing is left out, but zeros are copied
 } convolution_t;
 
 static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
@@ -196,7 +197,10 @@ static void choose_group(convolution_t* c, const hlo_target_t* target) {
   bool is_padded = features % group != 0;
   if (features < LEAST_GROUPS * group || (is_padded && c->feature_groups > 1)) return;
   c->group = group;
-  c->is_flipped = group > 1 && c->dtype != HLO_DTYPE_F32 && c->lhs->dtype == c->rhs->dtype;
+  int64_t step = hlo_matmul_tile_depth(target, c->node, c->dtype, depth);
+  c->is_in_tiles = group > 1 && step && features % step == 0;
+  c->is_flipped =
+      group > 1 && !c->is_in_tiles && c->dtype != HLO_DTYPE_F32 && c->lhs->dtype == c->rhs->dtype;
 }
 
 // Whether rows of the output, which the tiles are made of, are places of that dimension.
@@ -223,8 +227,9 @@ static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
 // copied with zeros around it.
 static bool is_limited(const convolution_t* c, uint32_t s) {
   int64_t before = edge_count(c, s, false), behind = edge_count(c, s, true);
-  if (c->lhs_dilation[s] != 1 || !is_last(c, c->out_feature) || !(before || behind) ||
-      c->rhs->dims[c->rhs_space[s]] == 1 || c->out->dims[c->out_space[s]] == 1) {
+  if (c->lhs_dilation[s] != 1 || c->is_in_tiles || !is_last(c, c->out_feature) ||
+      !(before || behind) || c->rhs->dims[c->rhs_space[s]] == 1 ||
+      c->out->dims[c->out_space[s]] == 1) {
     return false;
   }
   if (!is_converted_late(c)) return false;

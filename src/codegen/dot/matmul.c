@@ -387,8 +387,9 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   bool is_cut = m->depth_extent > slice_steps(m, cache);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   int64_t panels = m->outer_extent * m->panel_count, times = panels < FEW_CHUNKS ? 2 : 1;
-  return !m->is_convolution && !m->tile && m->depth_count == 1 && (!is_cut || m->sums_output >= 0) &&
-         m->rows.extent >= SLICED_ROWS && panels * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS &&
+  return !m->is_convolution && !m->tile && m->depth_count == 1 &&
+         (!is_cut || m->sums_output >= 0) && m->rows.extent >= SLICED_ROWS &&
+         panels * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS &&
          bytes * m->element_bytes >= (double)(times * cache);
 }
 
@@ -400,9 +401,10 @@ static bool is_across(const hlo_matmul_t* m, int64_t cache) {
     return m->depth_count == 1 && m->rows.from[HLO_MATMUL_A] == 1 &&
            inner->from[HLO_MATMUL_A] > m->group;
   }
-  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && m->depth_count == 1 && !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED &&
-         m->rows.from[HLO_MATMUL_A] == 1 && inner->from[HLO_MATMUL_A] > 1 &&
-         m->rows.extent >= m->lanes && inner->extent * CACHE_LINE > cache / 8;
+  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && m->depth_count == 1 &&
+         !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED && m->rows.from[HLO_MATMUL_A] == 1 &&
+         inner->from[HLO_MATMUL_A] > 1 && m->rows.extent >= m->lanes &&
+         inner->extent * CACHE_LINE > cache / 8;
 }
 
 static bool packs_a(const hlo_matmul_t* m) {

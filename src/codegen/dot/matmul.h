@@ -22,7 +22,8 @@
 // the first tile that meets it on its way where B's rows are only copied or converted, else before
 // the tiles, which fetch the next one into the cache meanwhile.
 //
-// Processors with tile registers multiply them in those (matmul_tiles.c) where that takes less time.
+// Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
+// less time; convolutions, of whole steps of features, then have zeros around their input.
 //
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
@@ -202,6 +203,10 @@ void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's atoms
 /// and their rates. Decides their groups then.
 bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
+const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
+/// Elements along the contraction that a step of tile registers takes; 0: they have no such.
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+                              double depth);
 /// Columns of a panel, rows of a tile; groups of a packed operand, with zeros behind the last one.
 int64_t hlo_matmul_tile_width(const hlo_matmul_t* matmul);
 int64_t hlo_matmul_tile_height(void);

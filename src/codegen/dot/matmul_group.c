@@ -71,6 +71,12 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
   }
 }
 
+int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
+                              double depth) {
+  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, narrow_operand(node, sums, depth));
+  return atom ? atom->depth : 0;
+}
+
 static bool packs_blocks(const hlo_matmul_t* m) {
   int64_t columns = m->columns.extent, depth = m->depth[0].extent;
   return m->depth_count == 1 && m->columns.from[HLO_MATMUL_B] == 1 &&
@@ -78,11 +84,16 @@ static bool packs_blocks(const hlo_matmul_t* m) {
          columns <= MOST_COLUMNS && (double)columns * (double)depth > LARGE_ELEMENTS;
 }
 
+static double depth_of(const hlo_matmul_t* m) {
+  double depth = 1;
+  for (uint32_t i = 0; i < m->depth_count; ++i) depth *= (double)m->depth[i].extent;
+  return depth;
+}
+
 static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   const hlo_node_t* node = m->contraction.node;
-  double depth = 1;
-  for (uint32_t i = 0; i < m->depth_count; ++i) depth *= (double)m->depth[i].extent;
+  double depth = depth_of(m);
   m->group = hlo_matmul_group_of(target, node, m->dtype, depth);
   bool is_in_blocks = packs_blocks(m);
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
@@ -100,7 +111,11 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
 
 void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  if (!m->is_convolution) choose_dot_group(m, target);
+  if (!m->is_convolution) {
+    choose_dot_group(m, target);
+  } else if (m->group > 1) {
+    hlo_matmul_choose_tiles(m, target, narrow_operand(m->contraction.node, m->dtype, depth_of(m)));
+  }
   int64_t group = m->group;
   m->last_group = 1;
   if (group == 1) return;

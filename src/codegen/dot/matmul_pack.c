@@ -131,8 +131,8 @@ static void fill_line(const packing_t* p) {
   }
 }
 
-// Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side by
-// side.
+// Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side
+// by side.
 static hlo_vir_value_t* load_turned(const packing_t* p, hlo_vir_value_t* base, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -182,8 +182,8 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
   int64_t from_bytes = m->depth[0].from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   hlo_vir_value_t* base = plus(b, p->from, times(b, step, from_bytes));
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {
-      m->group > 1 ? load_turned_groups(p, base, row) : load_turned(p, base, row)};
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {m->group > 1 ? load_turned_groups(p, base, row)
+                                                            : load_turned(p, base, row)};
   for (uint32_t count = 1; count < rows; count *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
     for (uint32_t i = count; i-- > 0;) {

@@ -63,12 +63,28 @@ static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
                                  .accessed_bytes = is_tile ? products * ROWS * ROW_BYTES : 0});
 }
 
+const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand) {
+  return find_atom(&target->tile, operand, true);
+}
+
+// Whether a convolution reads its input in whole steps of neighbours, and leaves nothing out.
+static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  for (uint32_t i = 0; i < m->depth_count; ++i) {
+    if (m->depth[i].limit.is_used || m->depth[i].wrap_at) return false;
+  }
+  return m->group > 1 && !m->is_by_channel && !m->is_window_in_lanes &&
+         !m->padding[HLO_MATMUL_A].pair_step && inner->from[HLO_MATMUL_A] == 1 &&
+         inner->extent % atom->depth == 0;
+}
+
 bool hlo_matmul_choose_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_dtype_t operand) {
-  const hlo_tile_atom_t* atom = find_atom(&target->tile, operand, true);
+  const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, operand);
   const hlo_tile_atom_t* vector = find_atom(&target->tile, operand, false);
   if (!vector)
     vector = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
-  if (!atom || !vector || m->is_by_depth || m->rows.extent < LEAST_ROWS ||
+  bool is_small = !m->is_convolution && m->rows.extent < LEAST_ROWS;
+  if (!atom || !vector || m->is_by_depth || is_small || (m->is_convolution && !is_whole(m, atom)) ||
       time_of(&target->tile, m, atom) >= time_of(&target->tile, m, vector)) {
     return false;
   }
