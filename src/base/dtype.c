@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 typedef void (*loop_t)(const void* in, void* out, size_t count);
 
 typedef struct codec {
@@ -51,28 +53,16 @@ const hlo_dtype_info_t hlo_dtype_table[HLO_DTYPE_COUNT] = {
 
 // ---- single floats -----------------------------------------------------------------------------
 
-static inline uint32_t bits_of_float(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static inline float float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 // Rounds a double to a float whose last bit is sticky: a second rounding to fewer bits then gives
 // what one rounding from the double would.
 // source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums" (rounding to odd)
 static inline float round_to_odd(double value) {
   float near = (float)value;
-  uint32_t bits = bits_of_float(near);
+  uint32_t bits = hlo_f32_to_bits(near);
   double back = (double)near;
   bool inexact = back != value && near == near;
   uint32_t toward = __builtin_fabs(back) < __builtin_fabs(value) ? 1u : UINT32_MAX;
-  return float_of_bits(inexact && !(bits & 1u) ? bits + toward : bits);
+  return hlo_f32_from_bits(inexact && !(bits & 1u) ? bits + toward : bits);
 }
 
 static inline uint32_t encode_e8m0(uint32_t bits) {
@@ -87,7 +77,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
                                                                  int exponent_bits,
                                                                  int mantissa_bits, int bias,
                                                                  hlo_float_specials_t specials) {
-  const uint32_t all = bits_of_float(value);
+  const uint32_t all = hlo_f32_to_bits(value);
   if (specials == HLO_FLOAT_E8M0) return encode_e8m0(all);
   const uint32_t magnitude = all & 0x7fffffffu;
   const int shift = 23 - mantissa_bits;
@@ -99,7 +89,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   uint32_t normal = (rounded >> shift) - ((uint32_t)(127 - bias) << mantissa_bits);
   // Subnormal results: adding a power of two whose last bit is the smallest code rounds for us.
   const uint32_t magic = (uint32_t)(127 + 1 - bias - mantissa_bits + 23) << 23;
-  uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + float_of_bits(magic)) - magic;
+  uint32_t subnormal = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) + hlo_f32_from_bits(magic)) - magic;
   uint32_t code = magnitude < (uint32_t)(127 + 1 - bias) << 23 ? subnormal : normal;
 
   bool is_nan = magnitude > 0x7f800000u;
@@ -156,10 +146,10 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
 static inline float decode_f16(uint16_t code) {
   uint32_t magnitude = (uint32_t)(code & 0x7fffu) << 13;
   // Read with the wrong bias, then scaled by 2^112: exact, subnormals included.
-  uint32_t finite = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
+  uint32_t finite = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) * 0x1p112f);
   uint32_t quiet = magnitude > 0x0f800000u ? 0x00400000u : 0u;
   uint32_t special = magnitude | 0x7f800000u | quiet;
-  return float_of_bits((magnitude >= 0x0f800000u ? special : finite) | (uint32_t)(code & 0x8000u)
+  return hlo_f32_from_bits((magnitude >= 0x0f800000u ? special : finite) | (uint32_t)(code & 0x8000u)
                                                                            << 16);
 }
 
@@ -169,11 +159,11 @@ static inline uint32_t encode_f16(float value) {
 }
 
 static inline float decode_bf16(uint16_t code) {
-  return float_of_bits((uint32_t)code << 16);
+  return hlo_f32_from_bits((uint32_t)code << 16);
 }
 
 static inline uint32_t encode_bf16(float value) {
-  uint32_t bits = bits_of_float(value);
+  uint32_t bits = hlo_f32_to_bits(value);
   uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   uint32_t quiet = (bits >> 31) << 15 | 0x7fc0u;
   return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;

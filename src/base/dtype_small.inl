@@ -11,7 +11,7 @@
 static const uint32_t SMALL_FN(decode_table_)[256] = {TABLE_256(SMALL_ROW)};
 
 static inline float SMALL_FN(decode_)(uint8_t code) {
-  return float_of_bits(SMALL_FN(decode_table_)[code]);
+  return hlo_f32_from_bits(SMALL_FN(decode_table_)[code]);
 }
 
 static inline uint32_t SMALL_FN(encode_)(float value) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "kernels/math_impl.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -13,17 +14,6 @@
 #else
 #define INDEPENDENT_LOOP
 #endif
-
-static inline uint64_t bits_of(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-static inline double of_bits(uint64_t bits) {
-  double x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
 
 static const double nan_value = __builtin_nan("");
 static const double infinity = __builtin_inf();
@@ -74,7 +64,7 @@ static inline exp_parts_t exp_parts(double x) {
   x = (x - n * 0x1.62e42fefp-1) - n * 0x1.473de6af278edp-34;  // log 2 in two parts
   double sum = 0;
   EXP_TERMS(TERM)
-  return (exp_parts_t){of_bits((bits_of(n_bits) + 1023) << 52), x + x * x * sum};
+  return (exp_parts_t){hlo_f64_from_bits((hlo_f64_to_bits(n_bits) + 1023) << 52), x + x * x * sum};
 }
 
 static inline double at_most(double x, double high) {
@@ -107,10 +97,10 @@ static inline double f_tanh(double x) {
 
 // log(y) of a positive normal number: y = 2^n * m with m in [sqrt(1/2), sqrt(2)).
 static inline double log_of_normal(double y) {
-  const uint64_t one = bits_of(1), root_half = 0x3fe6a09e667f3bcd, mantissa = (1ull << 52) - 1;
-  const uint64_t shifted = bits_of(y) + (one - root_half);
-  const double n = of_bits((shifted >> 52) | bits_of(0x1p52)) - (0x1p52 + 1023);
-  const double f = of_bits((shifted & mantissa) + root_half) - 1;
+  const uint64_t one = hlo_f64_to_bits(1), root_half = 0x3fe6a09e667f3bcd, mantissa = (1ull << 52) - 1;
+  const uint64_t shifted = hlo_f64_to_bits(y) + (one - root_half);
+  const double n = hlo_f64_from_bits((shifted >> 52) | hlo_f64_to_bits(0x1p52)) - (0x1p52 + 1023);
+  const double f = hlo_f64_from_bits((shifted & mantissa) + root_half) - 1;
   const double s = f / (2 + f);  // log(m) = 2 artanh(s)
   const double x = s * s;
   double sum = 0;
@@ -141,7 +131,7 @@ static inline double sine_of(double x, uint64_t quarters) {
   const double n = n_bits - to_integer;
   // pi/2 in three parts, of which two have exact products with n
   const double r = ((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a4p-34) - n * 0x1.13198a2e03707p-65;
-  quarters += bits_of(n_bits);
+  quarters += hlo_f64_to_bits(n_bits);
   x = r * r;
   double sum = 0;
   SINE_TERMS(TERM)
@@ -151,7 +141,7 @@ static inline double sine_of(double x, uint64_t quarters) {
   const double cosine = 1 + x * sum;
   // -1 where the quarter is odd
   const uint64_t odd = 0 - (quarters & 1);
-  return of_bits(((bits_of(cosine) & odd) | (bits_of(sine) & ~odd)) ^ ((quarters & 2) << 62));
+  return hlo_f64_from_bits(((hlo_f64_to_bits(cosine) & odd) | (hlo_f64_to_bits(sine) & ~odd)) ^ ((quarters & 2) << 62));
 }
 
 static inline double f_sine(double x) {

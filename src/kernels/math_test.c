@@ -10,6 +10,7 @@
 // after the above, which it needs
 #include <cmocka.h>
 
+#include "base/float_bits.h"
 #include "kernels/isa.h"
 #include "kernels/math_impl.h"
 
@@ -36,23 +37,11 @@ static bool runs_here(int variant) {
   return variant <= (int)hlo_isa();
 }
 
-static float of_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static uint32_t bits_of(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 // Distance in units of the last place of `want` as f32.
 static double ulps(float got, double want) {
   const float rounded = (float)want;
   if (isnan(rounded)) return isnan(got) ? 0 : INFINITY;
-  if (rounded == 0 || isinf(rounded)) return bits_of(got) == bits_of(rounded) ? 0 : INFINITY;
+  if (rounded == 0 || isinf(rounded)) return hlo_f32_to_bits(got) == hlo_f32_to_bits(rounded) ? 0 : INFINITY;
   int exponent;
   (void)frexp(want, &exponent);
   return fabs(got - want) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
@@ -83,7 +72,7 @@ static void functions_are_accurate(void** state) {
       float x[BLOCK];
       size_t count = 0;
       for (; count < BLOCK && pattern <= UINT32_MAX; pattern += STRIDE) {
-        x[count++] = of_bits((uint32_t)pattern);
+        x[count++] = hlo_f32_from_bits((uint32_t)pattern);
       }
       check_block((hlo_math_t)f, x, count);
     }

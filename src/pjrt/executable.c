@@ -154,49 +154,48 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
                      options->serialized_bytes, NULL, out_executable);
 }
 
+// Options as JAX sends them, and an executable by them.
+typedef struct compilation {
+  hlo_arena_t arena;  // of the options
+  hlo_compile_options_t options;
+  hlo_executable_t* executable;
+} compilation_t;
+
 static hlo_status_t compile_program(const PJRT_Program* program,
-                                    const hlo_pjrt_settings_t* settings,
-                                    const hlo_compile_options_t* options,
-                                    hlo_executable_t** out_executable) {
+                                    const hlo_pjrt_settings_t* settings, const char* options,
+                                    size_t options_bytes, compilation_t* out) {
+  *out = (compilation_t){0};
+  hlo_arena_init(&out->arena, 0);
+  HLO_TRY(hlo_compile_options_parse(options, options_bytes, &out->arena, &out->options));
   HLO_TRY(check_program(program));
   const hlo_serialized_t source = {.source = (const uint8_t*)program->code,
                                    .source_bytes = program->code_size};
-  return hlo_pjrt_compile_bytes(&source, settings, options, out_executable);
+  return hlo_pjrt_compile_bytes(&source, settings, &out->options, &out->executable);
 }
 
 /// Without a client; the result is loaded later.
 hlo_status_t hlo_pjrt_Compile(PJRT_Compile_Args* args) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_compile_options_t options;
-  hlo_executable_t* executable = NULL;
-  hlo_status_t status = hlo_compile_options_parse(args->compile_options, args->compile_options_size,
-                                                  &arena, &options);
+  compilation_t made;
+  hlo_status_t status =
+      compile_program(args->program, args->client != NULL ? &args->client->settings : NULL,
+                      args->compile_options, args->compile_options_size, &made);
   if (hlo_status_is_ok(status)) {
-    status = compile_program(args->program, args->client != NULL ? &args->client->settings : NULL,
-                             &options, &executable);
+    status = hlo_pjrt_executable_create(made.executable, &args->executable);
   }
-  if (hlo_status_is_ok(status)) status = hlo_pjrt_executable_create(executable, &args->executable);
-  hlo_arena_deinit(&arena);
+  hlo_arena_deinit(&made.arena);
   return status;
 }
 
 hlo_status_t hlo_pjrt_Client_Compile(PJRT_Client_Compile_Args* args) {
   HLO_TRY(hlo_client_check_usable(args->client->client));
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
-  hlo_compile_options_t options;
-  hlo_executable_t* executable = NULL;
-  hlo_status_t status = hlo_compile_options_parse(args->compile_options, args->compile_options_size,
-                                                  &arena, &options);
+  compilation_t made;
+  hlo_status_t status = compile_program(args->program, &args->client->settings,
+                                        args->compile_options, args->compile_options_size, &made);
   if (hlo_status_is_ok(status)) {
-    status = compile_program(args->program, &args->client->settings, &options, &executable);
+    status = hlo_pjrt_load(args->client, made.executable, &made.options, &args->executable);
+    hlo_executable_release(made.executable);
   }
-  if (hlo_status_is_ok(status)) {
-    status = hlo_pjrt_load(args->client, executable, &options, &args->executable);
-    hlo_executable_release(executable);
-  }
-  hlo_arena_deinit(&arena);
+  hlo_arena_deinit(&made.arena);
   return status;
 }
 

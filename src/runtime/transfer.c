@@ -252,6 +252,20 @@ hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t
 
 // ---- device to host
 
+// Runs the job once the buffer is there; it is done with where that cannot be.
+static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
+                                     hlo_event_t** out_done) {
+  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  if (!hlo_status_is_ok(status)) {
+    copy_finish(copy, hlo_status_clone(status));
+    return status;
+  }
+  hlo_event_t* done = hlo_event_retain(copy->done);
+  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  *out_done = done;
+  return hlo_ok();
+}
+
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
                                 const int64_t* minor_to_major, hlo_event_t** out_done) {
   if (size_bytes < buffer->size_bytes) {
@@ -266,18 +280,10 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
   HLO_TRY(plan_to_host(&buffer->shape, minor_to_major, &plan, &is_strided));
   copy_job_t* copy = copy_create(client, buffer->size_bytes);
   if (!copy) return hlo_status_out_of_memory(sizeof *copy);
-  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
-  if (!hlo_status_is_ok(status)) {
-    copy_finish(copy, hlo_status_clone(status));
-    return status;
-  }
   copy->to = data;
   copy->is_strided = is_strided;
   if (is_strided) copy->plan = plan;
-  hlo_event_t* done = hlo_event_retain(copy->done);
-  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
-  *out_done = done;
-  return hlo_ok();
+  return copy_from_buffer(copy, buffer, out_done);
 }
 
 hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
@@ -291,17 +297,9 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
   }
   copy_job_t* copy = copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes);
   if (!copy) return hlo_status_out_of_memory(sizeof *copy);
-  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
-  if (!hlo_status_is_ok(status)) {
-    copy_finish(copy, hlo_status_clone(status));
-    return status;
-  }
   copy->to = data;
   copy->offset_bytes = (size_t)offset_bytes;
-  hlo_event_t* done = hlo_event_retain(copy->done);
-  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
-  *out_done = done;
-  return hlo_ok();
+  return copy_from_buffer(copy, buffer, out_done);
 }
 
 // ---- device to device

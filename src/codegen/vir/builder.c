@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "base/hash.h"
 #include "codegen/vir/builder_impl.h"
 #include "codegen/vir/guard.h"
@@ -448,12 +449,6 @@ hlo_vir_value_t* hlo_vir_const_bits(hlo_vir_builder_t* b, hlo_vir_type_t type, u
 }
 
 hlo_vir_value_t* hlo_vir_const_float(hlo_vir_builder_t* b, hlo_vir_type_t type, double value) {
-  uint64_t bits = 0;
-  if (type.elem == HLO_VIR_F32) {
-    float narrow = (float)value;
-    memcpy(&bits, &narrow, sizeof narrow);
-  } else {
-    memcpy(&bits, &value, sizeof value);
-  }
-  return hlo_vir_const_bits(b, type, bits);
+  bool is_f32 = type.elem == HLO_VIR_F32;
+  return hlo_vir_const_bits(b, type, is_f32 ? hlo_f32_to_bits((float)value) : hlo_f64_to_bits(value));
 }

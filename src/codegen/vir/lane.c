@@ -51,25 +51,13 @@ static int32_t dot_u8s8(int32_t a, int32_t b) {
   return sum;
 }
 
-static float bits_float(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static uint32_t float_bits(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 static float dot_bf16(float a, float b, float c) {
-  uint32_t x = float_bits(a), y = float_bits(b);
+  uint32_t x = hlo_f32_to_bits(a), y = hlo_f32_to_bits(b);
   float sum = hlo_vir_flush(c);
-  sum = hlo_vir_flush(fmaf(hlo_vir_flush(bits_float(x & 0xffff0000)),
-                           hlo_vir_flush(bits_float(y & 0xffff0000)), sum));
+  sum = hlo_vir_flush(fmaf(hlo_vir_flush(hlo_f32_from_bits(x & 0xffff0000)),
+                           hlo_vir_flush(hlo_f32_from_bits(y & 0xffff0000)), sum));
   return hlo_vir_flush(
-      fmaf(hlo_vir_flush(bits_float(x << 16)), hlo_vir_flush(bits_float(y << 16)), sum));
+      fmaf(hlo_vir_flush(hlo_f32_from_bits(x << 16)), hlo_vir_flush(hlo_f32_from_bits(y << 16)), sum));
 }
 
 #define CONVERT_ROW_FLOAT(id, expression)

@@ -4,17 +4,13 @@
 #ifndef HLO_CODEGEN_VIR_LANE_H_
 #define HLO_CODEGEN_VIR_LANE_H_
 
-#include <string.h>
-
+#include "base/float_bits.h"
 #include "codegen/vir/vir.h"
 
 /// Subnormal numbers become zeros.
 static inline float hlo_vir_flush(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  if (!(bits & 0x7f800000)) bits &= 0x80000000;
-  memcpy(&x, &bits, sizeof x);
-  return x;
+  uint32_t bits = hlo_f32_to_bits(x);
+  return bits & 0x7f800000 ? x : hlo_f32_from_bits(bits & 0x80000000);
 }
 
 /// The element whose type decides what an op computes: of the operands (for select: of what is

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/float_bits.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/builder.h"
 #include "codegen/x86/x86.h"
@@ -101,26 +102,14 @@ static uint64_t number(uint64_t* state, unsigned exponent_bits, unsigned bits) {
          fraction(next_random(state), bits);
 }
 
-static double f64_of(uint64_t bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static float f32_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 // A sum that hides in the product: its opposite, a few places off, or much smaller than it.
 static void check_f64(uint64_t seed, hlo_vir_opcode_t op) {
   uint64_t state = seed;
   double *a = (double*)operands[0], *b = (double*)operands[1], *c = (double*)operands[2];
   for (uint32_t i = 0; i < COUNT; ++i) {
-    a[i] = f64_of(number(&state, 11, 52));
-    b[i] = f64_of(number(&state, 11, 52));
-    c[i] = f64_of(number(&state, 11, 52));
+    a[i] = hlo_f64_from_bits(number(&state, 11, 52));
+    b[i] = hlo_f64_from_bits(number(&state, 11, 52));
+    c[i] = hlo_f64_from_bits(number(&state, 11, 52));
     double product = op == HLO_VIR_fnma ? -(a[i] * b[i]) : a[i] * b[i];
     uint64_t random = next_random(&state);
     if (random % 3 == 0) c[i] = -product;
@@ -140,13 +129,13 @@ static void check_f32(uint64_t seed, hlo_vir_opcode_t op) {
   uint64_t state = seed;
   float *a = (float*)operands[0], *b = (float*)operands[1], *c = (float*)operands[2];
   for (uint32_t i = 0; i < COUNT; ++i) {
-    a[i] = f32_of((uint32_t)number(&state, 8, 23));
-    b[i] = f32_of((uint32_t)number(&state, 8, 23));
-    c[i] = f32_of((uint32_t)number(&state, 8, 23));
+    a[i] = hlo_f32_from_bits((uint32_t)number(&state, 8, 23));
+    b[i] = hlo_f32_from_bits((uint32_t)number(&state, 8, 23));
+    c[i] = hlo_f32_from_bits((uint32_t)number(&state, 8, 23));
     if (i % 16 == 0) {  // nearly half of the last place of a subnormal number
       a[i] = ldexpf(1 + (float)(i >> 8) * 0x1p-23f, -75);
       b[i] = ldexpf(1 - (float)(i >> 8) * 0x1p-23f, -75);
-      c[i] = f32_of((uint32_t)(next_random(&state) >> 41));
+      c[i] = hlo_f32_from_bits((uint32_t)(next_random(&state) >> 41));
       continue;
     }
     float product = op == HLO_VIR_fnma ? -(a[i] * b[i]) : a[i] * b[i];
