@@ -6,7 +6,8 @@
 
 Runs the modules of this folder (files may hold several, cut at `// -----`), the textual modules of
 tests/bytecode and the quick ones of tests/programs on random arguments. Buffer plans are proved on the
-way (HLOCC_CHECK). Integers must be equal, floats close.
+way (HLOCC_CHECK). Integers must be equal, floats close. The C compiler optimizes only the first module of
+each file: what the source means depends on it as little as it should, and it takes ten times as long.
 """
 import math
 import os
@@ -36,8 +37,19 @@ TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|0x[0-9A-Fa-f]+|inf|nan)|true|false")
 
 
-def run(tool, backend, path):
+def quick_compiler(folder):
+    """The C compiler as a script that does not optimize."""
+    path = pathlib.Path(folder) / "quick-cc"
+    compiler = os.environ.get("HLOCC_CC") or next(name for name in ["cc", "gcc", "clang"] if shutil.which(name))
+    path.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n', encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def run(tool, backend, path, compiler=""):
     env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_CHECK="1")
+    if compiler:
+        env["HLOCC_CC"] = compiler
     done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
                           capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines(), done.stderr
@@ -96,8 +108,8 @@ def line_fault(mine, theirs):
     return None
 
 
-def faults(tool, backend, path, expected):
-    code, lines, error = run(tool, backend, path)
+def faults(tool, backend, path, expected, compiler=""):
+    code, lines, error = run(tool, backend, path, compiler)
     if code != expected[0] or len(lines) != len(expected[1]):
         return [f"exit {code}, expected {expected[0]}: {error}"]
     found = [line_fault(mine, theirs) for mine, theirs in zip(lines, expected[1])]
@@ -124,6 +136,7 @@ def main():
     count = bad = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder  # of the C compiler's work
+        quick = quick_compiler(folder) if HAS_CC else ""
         for name, path in modules(folder):
             expected = run(tool, "interp", path)
             for backend in backends:
@@ -132,7 +145,7 @@ def main():
                 if (backend == "tile" or not HAS_FMA) and name in SUM_WILD:
                     continue
                 count += 1
-                for fault in faults(tool, backend, path, expected):
+                for fault in faults(tool, backend, path, expected, "" if name.endswith("#0") else quick):
                     bad += 1
                     print(f"{name} by {backend}: {fault}")
             if name.split("#")[0] in ("control", "convolutions", "found", "loops", "products", "scatters", "sides",
