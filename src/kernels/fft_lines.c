@@ -61,7 +61,8 @@ static void exact_root(int64_t k, int64_t n, double* out) {
   out[1] = octant >= 4 ? s : -s;
 }
 
-hlo_status_t hlo_fft_roots_get(hlo_fft_cache_t* cache, int64_t n, const hlo_fft_roots_t** out_roots) {
+hlo_status_t hlo_fft_roots_get(hlo_fft_cache_t* cache, int64_t n,
+                               const hlo_fft_roots_t** out_roots) {
   *out_roots = hlo_fft_cache_find(cache, HLO_FFT_ROOTS, HLO_DTYPE_F64, n);
   if (*out_roots) return hlo_ok();
   int shift = 0;
@@ -72,7 +73,8 @@ hlo_status_t hlo_fft_roots_get(hlo_fft_cache_t* cache, int64_t n, const hlo_fft_
                               2 * (fine + coarse), &item));
   hlo_fft_roots_t* roots = (hlo_fft_roots_t*)item->data;
   double* numbers = (double*)(item->data + sizeof(*roots));
-  *roots = (hlo_fft_roots_t){.n = n, .shift = shift, .coarse = numbers, .fine = numbers + 2 * coarse};
+  *roots =
+      (hlo_fft_roots_t){.n = n, .shift = shift, .coarse = numbers, .fine = numbers + 2 * coarse};
   for (int64_t i = 0; i < fine; i++) exact_root(i % n, n, roots->fine + 2 * i);
   for (int64_t i = 0; i < coarse; i++) exact_root((i << shift) % n, n, roots->coarse + 2 * i);
   *out_roots = hlo_fft_cache_keep(cache, item);

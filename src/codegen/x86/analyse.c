@@ -434,6 +434,7 @@ static hlo_status_t note_needs(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
     f->uses_wide |= hlo_x86_width(type) > 16;
   }
   f->has_call |= value->op == HLO_VIR_call;
+  f->calls_fma |= f->is_sse && (value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma);
   f->has_suspend |= value->op == HLO_VIR_suspend;
   f->uses_stream |= value->op == HLO_VIR_store && value->flags & HLO_VIR_STREAM;
   f->uses_scratch |= hlo_x86_needs_scratch(f, value);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // a * b + c with one rounding for processors without FMA: functions of a module, one for each type,
-// behind its other functions. They find their operands below the caller's stack pointer and keep
-// all registers but those that no value is in (sse.h).
+// behind its other functions. They find their operands below the caller's stack pointer, answer in
+// RESULT, and keep all registers but those that no value is in (sse.h).
 #include "codegen/x86/x86_impl.h"
 
 enum {
   WIDTH = 16,
-  ARGUMENTS = -64,  // from the caller's rsp: a, b, c, and the result in place of a; in the red zone
+  ARGUMENTS = -64,  // from the caller's rsp, which is aligned to as much: a, b, c; in the red zone
   RETURN_BYTES = 8,
   SPARE = HLO_X86_SSE_REGISTERS,
   RESULT = HLO_X86_SSE_REGISTERS + 1,
@@ -37,7 +37,7 @@ void hlo_x86_emit_fma_call(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_label_t* label = &f->unit->fma_labels[wide];
   if (*label == HLO_X86_NO_LABEL) *label = hlo_x86_label_create(f->as);
   hlo_x86_call(f->as, *label);
-  hlo_x86_vv(f->as, HLO_X86_vmovups, WIDTH, to, at(ARGUMENTS), 0);
+  hlo_x86_vv(f->as, HLO_X86_vmovaps, WIDTH, to, reg(RESULT), 0);
   hlo_x86_out_done(f, value, to);
 }
 
@@ -115,79 +115,83 @@ static void emit_constants(hlo_x86_asm_t* as, constant_t* constants, unsigned co
 #define WORDS(low, high) \
   { {low, high, low, high}, HLO_X86_NO_LABEL }
 
-static void save(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned count) {
-  for (unsigned i = 0; i < count; ++i) {
-    hlo_x86_vv(as, insn, WIDTH, i, at((int32_t)i * WIDTH), 0);
+// Registers from `first` on to memory, or back.
+static void save(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned first, unsigned end, int32_t to) {
+  for (unsigned i = first; i < end; ++i) {
+    hlo_x86_vv(as, insn, WIDTH, i, at(to + (int32_t)i * WIDTH), 0);
   }
 }
 
-// The frame of emit_f32(): registers, rax; what it is called with is above.
+// emit_f32() keeps registers and rax below what it is called with, in its own red zone.
 enum {
-  F32_SAVED = 4,
-  F32_RAX_AT = F32_SAVED * WIDTH,
-  F32_FRAME_BYTES = F32_RAX_AT + WIDTH - ARGUMENTS,
-  F32_ARGUMENTS = F32_FRAME_BYTES + RETURN_BYTES + ARGUMENTS,
+  F32_ARGUMENTS = RETURN_BYTES + ARGUMENTS,
+  F32_SAVED = 3,
+  F32_SLOW_SAVED = 4,
+  F32_SAVED_AT = F32_ARGUMENTS - F32_SLOW_SAVED * WIDTH,
+  F32_RAX_AT = F32_SAVED_AT - 8,
 };
 
-// p and c of two lanes in F64.
+// p and c of two lanes in F64; x is destroyed and may be c.
 static void load_wide(hlo_x86_asm_t* as, int32_t half, unsigned p, unsigned c, unsigned x) {
   int32_t from = F32_ARGUMENTS + half * WIDTH / 2;
   hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, p, at(from), 0);
   hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, x, at(from + WIDTH), 0);
-  hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, c, at(from + 2 * WIDTH), 0);
   vector(as, HLO_X86_vmulpd, p, x);
+  hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, c, at(from + 2 * WIDTH), 0);
 }
 
 // Jumps where a sum in F64 is just between two F32, or smaller than normal ones but not 0: then
-// what was rounded away matters.
+// what was rounded away matters. low, high and x are destroyed.
 static void jump_if_between(hlo_x86_asm_t* as, unsigned low, unsigned high, unsigned x,
                             hlo_x86_label_t label, constant_t* constants) {
-  enum { EVEN_WORDS = 0x88, ODD_WORDS = 0xdd };
+  enum { EVEN_WORDS = 0x88, ODD_WORDS = 0xdd, WHOLE_BITS = 3 };
   copy(as, x, low);
   hlo_x86_vvvi(as, HLO_X86_vshufps, WIDTH, x, x, reg(high), EVEN_WORDS, 0);
-  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, x, x, constant(as, &constants[0]), 0);
-  hlo_x86_vvv(as, HLO_X86_vpcmpeqd, WIDTH, x, x, constant(as, &constants[1]), 0);
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, x, reg(x), WHOLE_BITS, 0);
+  hlo_x86_vvv(as, HLO_X86_vpcmpeqd, WIDTH, x, x, constant(as, &constants[0]), 0);
   hlo_x86_vvvi(as, HLO_X86_vshufps, WIDTH, low, low, reg(high), ODD_WORDS, 0);
-  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, low, low, constant(as, &constants[2]), 0);
-  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, high, constant(as, &constants[3]), 0);
+  hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, low, reg(low), 1, 0);  // without the sign
+  hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, low, low, constant(as, &constants[1]), 0);
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, high, constant(as, &constants[2]), 0);
   vector(as, HLO_X86_vpcmpgtd, high, low);
   vector(as, HLO_X86_vpor, x, high);
-  vector(as, HLO_X86_vpxor, high, high);
-  vector(as, HLO_X86_vpcmpeqd, low, high);
-  vector(as, HLO_X86_vpandn, low, x);
-  hlo_x86_vv(as, HLO_X86_vmovmskps, WIDTH, HLO_X86_RAX, reg(low), 0);
+  hlo_x86_vv(as, HLO_X86_vmovmskps, WIDTH, HLO_X86_RAX, reg(x), 0);
   hlo_x86_rm(as, HLO_X86_test, 4, HLO_X86_RAX, reg(HLO_X86_RAX));
   hlo_x86_jcc(as, HLO_X86_NE, label);
 }
 
 static void emit_f32(hlo_x86_asm_t* as) {
-  enum { P = 0, C = 1, X = 2, Y = 3, SUM = SPARE };
-  constant_t constants[] = {WORDS(0x1fffffff, 0x1fffffff), WORDS(0x10000000, 0x10000000),
-                            WORDS(0x7fffffff, 0x7fffffff), WORDS(0x38100000, 0x38100000)};
+  enum { LOW = SPARE, HIGH = RESULT, X = 0, SUM = 1, REST = 2 };
+  enum { P = 0, C = 1, SLOW_X = 2, Y = 3 };
+  // Doubled upper words less 1, signs turned over so that they compare as unsigned ones do.
+  enum { BIAS = 0x7fffffff, LEAST_NORMAL = 0x38100000 };
+  const uint32_t limit = 2u * LEAST_NORMAL + BIAS;
+  constant_t constants[] = {WORDS(1u << 31, 1u << 31), WORDS(BIAS, BIAS), WORDS(limit, limit)};
   hlo_x86_label_t slow = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
-  hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), F32_FRAME_BYTES);
   hlo_x86_mr(as, HLO_X86_mov, 8, at(F32_RAX_AT), HLO_X86_RAX);
-  save(as, HLO_X86_vmovups_store, F32_SAVED);
-  load_wide(as, 0, P, C, X);
-  vector(as, HLO_X86_vaddpd, P, C);
-  load_wide(as, 1, C, X, Y);
-  vector(as, HLO_X86_vaddpd, C, X);
-  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, RESULT, reg(P), 0);
-  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, SUM, reg(C), 0);
-  jump_if_between(as, P, C, X, slow, constants);
+  save(as, HLO_X86_vmovups_store, 0, F32_SAVED, F32_SAVED_AT);
+  load_wide(as, 0, LOW, X, X);
+  vector(as, HLO_X86_vaddpd, LOW, X);
+  load_wide(as, 1, HIGH, SUM, SUM);
+  vector(as, HLO_X86_vaddpd, HIGH, SUM);
+  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, SUM, reg(LOW), 0);
+  hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, REST, reg(HIGH), 0);
+  vector(as, HLO_X86_vmovlhps, SUM, REST);
+  jump_if_between(as, LOW, HIGH, X, slow, constants);
+  copy(as, RESULT, SUM);
   hlo_x86_label_bind(as, done);
-  vector(as, HLO_X86_vmovlhps, RESULT, SUM);
-  hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, RESULT, at(F32_ARGUMENTS), 0);
-  save(as, HLO_X86_vmovups, F32_SAVED);
+  save(as, HLO_X86_vmovups, 0, F32_SAVED, F32_SAVED_AT);
   hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(F32_RAX_AT));
-  hlo_x86_mi(as, HLO_X86_add, 8, reg(HLO_X86_RSP), F32_FRAME_BYTES);
   hlo_x86_bare(as, HLO_X86_ret);
   hlo_x86_label_bind(as, slow);
+  save(as, HLO_X86_vmovups_store, F32_SAVED, F32_SLOW_SAVED, F32_SAVED_AT);
   for (int32_t half = 0; half < 2; ++half) {
-    load_wide(as, half, P, C, X);
-    add_to_odd(as, SUM, P, C, X, Y);
-    hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, half ? SUM : RESULT, reg(SUM), 0);
+    load_wide(as, half, P, C, SLOW_X);
+    add_to_odd(as, SPARE, P, C, SLOW_X, Y);
+    hlo_x86_vv(as, HLO_X86_vcvtpd2ps, WIDTH, half ? SPARE : RESULT, reg(SPARE), 0);
   }
+  vector(as, HLO_X86_vmovlhps, RESULT, SPARE);
+  save(as, HLO_X86_vmovups, F32_SAVED, F32_SLOW_SAVED, F32_SAVED_AT);
   hlo_x86_jmp(as, done);
   emit_constants(as, constants, sizeof constants / sizeof *constants);
 }
@@ -207,7 +211,7 @@ enum {
   B_HIGH_AT = A_LOW_AT + 8,
   B_LOW_AT = B_HIGH_AT + 8,
   EXTENDED_AT = B_LOW_AT + 8,  // 80 bits
-  F64_FRAME_BYTES = EXTENDED_AT + WIDTH - ARGUMENTS,
+  F64_FRAME_BYTES = EXTENDED_AT + WIDTH + (WIDTH - RETURN_BYTES) - ARGUMENTS,
   F64_ARGUMENTS = F64_FRAME_BYTES + RETURN_BYTES + ARGUMENTS,
 };
 
@@ -319,7 +323,7 @@ static void emit_x87(hlo_x86_asm_t* as) {
 
 // ---- F64, numbers of usual size: the same in two lanes
 
-enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, F64_CONSTANTS };
+enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, SIGN, F64_CONSTANTS };
 
 // high = x rounded to 26 bits, x = the rest, which has no more.
 static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t* constants) {
@@ -329,84 +333,148 @@ static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t
   vector(as, HLO_X86_vsubpd, x, high);
 }
 
-// The result in SPARE, the rounded product in p; the other five registers are destroyed.
-static void add_product_lanes(hlo_x86_asm_t* as, unsigned p, constant_t* constants) {
-  enum { A = 0, B = 1, C = 2, A_HIGH = 4, B_HIGH = 5, ERROR = SPARE, COPY = RESULT };
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, A, at(F64_ARGUMENTS), 0);
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, B, at(F64_ARGUMENTS + WIDTH), 0);
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, C, at(F64_ARGUMENTS + 2 * WIDTH), 0);
-  copy(as, p, A);
-  vector(as, HLO_X86_vmulpd, p, B);
-  split_lanes(as, A, A_HIGH, constants);
-  split_lanes(as, B, B_HIGH, constants);
-  copy(as, ERROR, A_HIGH);
-  vector(as, HLO_X86_vmulpd, ERROR, B_HIGH);
-  vector(as, HLO_X86_vsubpd, ERROR, p);
-  vector(as, HLO_X86_vmulpd, A_HIGH, B);
-  vector(as, HLO_X86_vaddpd, ERROR, A_HIGH);
-  vector(as, HLO_X86_vmulpd, B_HIGH, A);
-  vector(as, HLO_X86_vaddpd, ERROR, B_HIGH);
-  vector(as, HLO_X86_vmulpd, A, B);
-  vector(as, HLO_X86_vaddpd, ERROR, A);
-  two_sum_lanes(as, A, C, ERROR, B, A_HIGH);  // A: c + e
-  copy(as, COPY, p);
-  two_sum_lanes(as, B_HIGH, COPY, A, B, A_HIGH);  // B_HIGH: p + A
-  add_to_odd(as, SPARE, COPY, C, B, A_HIGH);      // of both errors
-  vector(as, HLO_X86_vaddpd, SPARE, B_HIGH);
+// a and b from where they were given, p their product and e what is missing from it; the other two
+// registers are destroyed. Both middle parts together have no more than 53 bits.
+static void multiply_lanes(hlo_x86_asm_t* as, unsigned p, unsigned e, unsigned a, unsigned b,
+                           unsigned a_high, unsigned b_high, constant_t* constants) {
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, a, at(F64_ARGUMENTS), 0);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, b, at(F64_ARGUMENTS + WIDTH), 0);
+  copy(as, p, a);
+  vector(as, HLO_X86_vmulpd, p, b);
+  split_lanes(as, a, a_high, constants);
+  split_lanes(as, b, b_high, constants);
+  copy(as, e, a_high);
+  vector(as, HLO_X86_vmulpd, e, b_high);
+  vector(as, HLO_X86_vsubpd, e, p);
+  vector(as, HLO_X86_vmulpd, a_high, b);
+  vector(as, HLO_X86_vmulpd, b_high, a);
+  vector(as, HLO_X86_vaddpd, a_high, b_high);
+  vector(as, HLO_X86_vaddpd, e, a_high);
+  vector(as, HLO_X86_vmulpd, a, b);
+  vector(as, HLO_X86_vaddpd, e, a);
 }
 
-// Jumps where a part of the product may have been lost (its operands not being 0), or something is
-// not finite. Else SPARE is right but for the sign of zero, which is that of p + c.
-static void finish_lanes(hlo_x86_asm_t* as, unsigned p, hlo_x86_label_t slow,
-                         constant_t* constants) {
-  enum { X = 0, IS_GOOD = 1, ZERO = 2, EQ = 0, NOT_LT = 5, ALL = 3 };
-  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, IS_GOOD, constant(as, &constants[MAGNITUDE]), 0);
-  vector(as, HLO_X86_vpand, IS_GOOD, p);
-  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, IS_GOOD, IS_GOOD, constant(as, &constants[LEAST_PRODUCT]),
-               NOT_LT, 0);
-  vector(as, HLO_X86_vpxor, ZERO, ZERO);
+// Whether nothing of the product p was lost: it is large enough, or one of its operands is 0.
+static void is_whole_product(hlo_x86_asm_t* as, unsigned out, unsigned p, unsigned x, unsigned zero,
+                             constant_t* constants) {
+  enum { EQ = 0, NOT_LT = 5 };
+  hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, out, constant(as, &constants[MAGNITUDE]), 0);
+  vector(as, HLO_X86_vpand, out, p);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, out, out, constant(as, &constants[LEAST_PRODUCT]), NOT_LT,
+               0);
+  vector(as, HLO_X86_vpxor, zero, zero);
   for (int32_t i = 0; i < 2; ++i) {
-    hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, X, at(F64_ARGUMENTS + i * WIDTH), 0);
-    hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, X, X, reg(ZERO), EQ, 0);
-    vector(as, HLO_X86_vpor, IS_GOOD, X);
+    hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, x, at(F64_ARGUMENTS + i * WIDTH), 0);
+    hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, x, x, reg(zero), EQ, 0);
+    vector(as, HLO_X86_vpor, out, x);
   }
+}
+
+static void jump_unless_all(hlo_x86_asm_t* as, unsigned mask, hlo_x86_label_t label) {
+  enum { ALL = 3 };
+  hlo_x86_vv(as, HLO_X86_vmovmskpd, WIDTH, HLO_X86_RAX, reg(mask), 0);
+  hlo_x86_mi(as, HLO_X86_cmp, 4, reg(HLO_X86_RAX), ALL);
+  hlo_x86_jcc(as, HLO_X86_NE, label);
+}
+
+// Whether sum = a + b is exact, which is so if it gives back both; they are kept.
+static void is_exact_sum(hlo_x86_asm_t* as, unsigned out, unsigned sum, unsigned a, unsigned b,
+                         unsigned x) {
+  enum { EQ = 0 };
+  copy(as, out, sum);
+  vector(as, HLO_X86_vsubpd, out, a);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, out, out, reg(b), EQ, 0);
+  copy(as, x, sum);
+  vector(as, HLO_X86_vsubpd, x, b);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, x, x, reg(a), EQ, 0);
+  vector(as, HLO_X86_vpand, out, x);
+}
+
+// p + c = s + t exactly, v = t + e rounded, and the answer s + v. That is right if v is exact, or
+// if the numbers next to v on both sides give the same, because t + e is between them. Jumps where
+// it may not be.
+static void emit_quick(hlo_x86_asm_t* as, hlo_x86_label_t rare, constant_t* constants) {
+  enum { T = 0, DOWN = 1, C = 2, P = 3, S = 4, V = 5, E = SPARE, EQ = 0 };
+  enum { UP = T, GOOD = C };
+  multiply_lanes(as, P, E, T, DOWN, S, V, constants);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, C, at(F64_ARGUMENTS + 2 * WIDTH), 0);
+  // A sum of two negative zeros is one, but s + v is not.
+  copy(as, RESULT, P);
+  vector(as, HLO_X86_vpand, RESULT, C);
+  hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, RESULT, RESULT, constant(as, &constants[SIGN]), 0);
+  copy(as, T, P);
+  two_sum_lanes(as, S, T, C, V, DOWN);
+  copy(as, V, T);
+  vector(as, HLO_X86_vaddpd, V, E);
+  copy(as, C, S);
+  vector(as, HLO_X86_vaddpd, C, V);
+  vector(as, HLO_X86_vpor, RESULT, C);
+  is_exact_sum(as, GOOD, V, T, E, DOWN);
+  vector(as, HLO_X86_vpcmpeqd, DOWN, DOWN);  // -1
+  copy(as, UP, V);
+  vector(as, HLO_X86_vpsubq, UP, DOWN);
+  vector(as, HLO_X86_vpaddq, DOWN, V);
+  vector(as, HLO_X86_vaddpd, UP, S);
+  vector(as, HLO_X86_vaddpd, DOWN, S);
+  hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, UP, UP, reg(DOWN), EQ, 0);
+  vector(as, HLO_X86_vpor, GOOD, UP);
+  is_whole_product(as, S, P, UP, DOWN, constants);
+  vector(as, HLO_X86_vpand, GOOD, S);
+  jump_unless_all(as, GOOD, rare);
+}
+
+// As above with t + e rounded to odd, which is always right. Jumps where a part of the product may
+// have been lost, or something is not finite; else RESULT is right, also the sign of zero, which is
+// that of p + c.
+static void emit_odd(hlo_x86_asm_t* as, hlo_x86_label_t slow, constant_t* constants) {
+  enum { A = 0, B = 1, C = 2, P = 3, A_HIGH = 4, B_HIGH = 5, EQ = 0 };
+  enum { X = 0, IS_GOOD = 1, ZERO = 2 };
+  multiply_lanes(as, P, SPARE, A, B, A_HIGH, B_HIGH, constants);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, C, at(F64_ARGUMENTS + 2 * WIDTH), 0);
+  two_sum_lanes(as, A, C, SPARE, B, A_HIGH);  // A: c + e
+  copy(as, RESULT, P);
+  two_sum_lanes(as, B_HIGH, RESULT, A, B, A_HIGH);  // B_HIGH: p + A
+  add_to_odd(as, SPARE, RESULT, C, B, A_HIGH);      // of both errors
+  vector(as, HLO_X86_vaddpd, SPARE, B_HIGH);
+  is_whole_product(as, IS_GOOD, P, X, ZERO, constants);
   copy(as, X, SPARE);
   vector(as, HLO_X86_vsubpd, X, SPARE);
   hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, X, X, reg(ZERO), EQ, 0);
   vector(as, HLO_X86_vpand, IS_GOOD, X);
-  hlo_x86_vv(as, HLO_X86_vmovmskpd, WIDTH, HLO_X86_RAX, reg(IS_GOOD), 0);
-  hlo_x86_mi(as, HLO_X86_cmp, 4, reg(HLO_X86_RAX), ALL);
-  hlo_x86_jcc(as, HLO_X86_NE, slow);
-  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, X, at(F64_ARGUMENTS + 2 * WIDTH), 0);
-  vector(as, HLO_X86_vaddpd, X, p);
+  jump_unless_all(as, IS_GOOD, slow);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, RESULT, at(F64_ARGUMENTS + 2 * WIDTH), 0);
+  vector(as, HLO_X86_vaddpd, RESULT, P);
   hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, ZERO, ZERO, reg(SPARE), EQ, 0);
-  vector(as, HLO_X86_vpand, X, ZERO);
+  vector(as, HLO_X86_vpand, RESULT, ZERO);
   vector(as, HLO_X86_vpandn, ZERO, SPARE);
-  vector(as, HLO_X86_vpor, X, ZERO);
-  hlo_x86_vv(as, HLO_X86_vmovups_store, WIDTH, X, at(F64_ARGUMENTS), 0);
+  vector(as, HLO_X86_vpor, RESULT, ZERO);
 }
 
 static void emit_f64(hlo_x86_asm_t* as) {
-  enum { P = 3 };
   constant_t constants[F64_CONSTANTS] = {
       [HALF_SPLIT] = WORDS(1u << 26, 0),
       [UPPER_BITS] = WORDS(UINT32_MAX << 27, UINT32_MAX),
       [MAGNITUDE] = WORDS(UINT32_MAX, 0x7fffffff),
       [LEAST_PRODUCT] = WORDS(0, (1023u - 960u) << 20),
+      [SIGN] = WORDS(0, 1u << 31),
   };
-  hlo_x86_label_t slow = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
+  hlo_x86_label_t rare = hlo_x86_label_create(as), slow = hlo_x86_label_create(as);
+  hlo_x86_label_t done = hlo_x86_label_create(as);
   hlo_x86_mi(as, HLO_X86_sub, 8, reg(HLO_X86_RSP), F64_FRAME_BYTES);
   hlo_x86_mr(as, HLO_X86_mov, 8, at(F64_RAX_AT), HLO_X86_RAX);
-  save(as, HLO_X86_vmovups_store, F64_SAVED);
-  add_product_lanes(as, P, constants);
-  finish_lanes(as, P, slow, constants);
+  save(as, HLO_X86_vmovups_store, 0, F64_SAVED, 0);
+  emit_quick(as, rare, constants);
   hlo_x86_label_bind(as, done);
-  save(as, HLO_X86_vmovups, F64_SAVED);
+  save(as, HLO_X86_vmovups, 0, F64_SAVED, 0);
   hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(F64_RAX_AT));
   hlo_x86_mi(as, HLO_X86_add, 8, reg(HLO_X86_RSP), F64_FRAME_BYTES);
   hlo_x86_bare(as, HLO_X86_ret);
+  hlo_x86_label_bind(as, rare);
+  emit_odd(as, slow, constants);
+  hlo_x86_jmp(as, done);
   hlo_x86_label_bind(as, slow);
   emit_x87(as);
+  hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, RESULT, at(F64_ARGUMENTS), 0);
   hlo_x86_jmp(as, done);
   emit_constants(as, constants, F64_CONSTANTS);
 }

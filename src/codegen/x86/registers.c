@@ -395,7 +395,7 @@ hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) {
   memset(s.free_slots, 0xff, sizeof s.free_slots);
   choose_available(f);
   f->frame_bytes = f->objects_bytes;
-  f->needs_alignment = f->objects_bytes > 0;
+  f->needs_alignment = f->objects_bytes > 0 || f->calls_fma;
   f->saved_bytes = f->has_suspend ? HLO_KERNEL_SAVED_START : 0;
   f->pushed = 0;
   if (f->has_call || f->has_suspend) f->pushed |= BIT(HLO_X86_RBX);

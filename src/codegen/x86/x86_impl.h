@@ -126,6 +126,7 @@ typedef struct hlo_x86_fn {
   uint32_t control_count;
   const hlo_vir_value_t* params[HLO_VIR_MAX_PARAMS];
   bool has_call, has_suspend, uses_wide, uses_scratch, uses_stream;
+  bool calls_fma;  // fma.c
   uint32_t objects_bytes;  // of `stack`, with the scratch area below
 
   // registers.c
