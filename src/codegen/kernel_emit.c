@@ -327,7 +327,9 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
   if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
     hlo_range_t rest = {hlo_emit_columns(e, digit, ranges[level]), ranges[level].end};
+    if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, digit, rest);
     hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
+    e->aligned_offset = NULL;
     return;
   }
   hlo_vir_value_t* low = ranges[level].low;
@@ -460,10 +462,15 @@ static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
-// Two versions of the loops: memory that a caller gave away may be less aligned than ours.
+// Memory that a caller gave away may be less aligned than ours. Long rows begin with what is not;
+// of others there are two versions.
 static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   hlo_vir_builder_t* b = e->b;
   const hlo_fusion_t* fusion = e->kernel->fusion;
+  if (hlo_kernel_aligns_rows(e->kernel)) {
+    e->is_streaming = true;
+    return emit_segments(e, scratch, chunk);
+  }
   hlo_vir_value_t* bits = hlo_vir_iconst(b, 0);
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     bits = hlo_vir_index(b, HLO_VIR_ior, bits, e->addresses[fusion->input_count + i]);
@@ -471,9 +478,9 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   hlo_vir_value_t* mask = hlo_vir_iconst(b, (int64_t)e->kernel->target->vector_bytes - 1);
   bits = hlo_vir_index(b, HLO_VIR_iand, bits, mask);
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, bits, hlo_vir_iconst(b, 0)));
-  e->is_streaming = true;
+  e->is_streaming = e->has_aligned_outputs = true;
   HLO_TRY(emit_segments(e, scratch, chunk));
-  e->is_streaming = false;
+  e->is_streaming = e->has_aligned_outputs = false;
   hlo_vir_begin_else(b);
   HLO_TRY(emit_segments(e, scratch, chunk));
   hlo_vir_end(b);

@@ -50,7 +50,9 @@ typedef struct hlo_emitter {
   uint32_t lanes;                                 // of values that depend on lane_digit
   hlo_vir_value_t* mask;                          // active lanes; NULL: all
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
-  bool is_streaming;     // outputs are aligned to vectors here, and large
+  bool is_streaming;     // outputs are large: what is aligned to vectors is stored past the caches
+  bool has_aligned_outputs;          // their memory is, while streaming
+  const hlo_expr_t* aligned_offset;  // the loop begins where vectors of an output are; or NULL
   hlo_arena_t* scratch;  // until the segment ends
   hlo_kept_row_t kept;
   hlo_row_block_t rows;
@@ -108,6 +110,13 @@ typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 /// will do, as many vectors at a time as registers hold, their instructions in turn.
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
+
+/// Whether the rows of the only output are long enough for the next function.
+bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel);
+/// Computes the elements before the first that lies at a multiple of a vector's size in the first
+/// output, where vectors would not be aligned otherwise; where the rest begins. Short rows are not
+/// worth it.
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_range_t range);
 
 // ---- positions (kernel_index.c)
 

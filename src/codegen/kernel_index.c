@@ -191,8 +191,11 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), vector_bytes = bytes * e->lanes;
   if (e->lane_digit == HLO_NO_DIGIT || e->mask ||
-      vector_bytes != (int64_t)e->kernel->target->vector_bytes ||
-      offset->constant * bytes % vector_bytes != 0 ||
+      vector_bytes != (int64_t)e->kernel->target->vector_bytes) {
+    return false;
+  }
+  if (offset == e->aligned_offset) return true;
+  if (!e->has_aligned_outputs || offset->constant * bytes % vector_bytes != 0 ||
       e->tiling->digits[e->lane_digit].low % e->lanes != 0) {
     return false;
   }

@@ -10,6 +10,7 @@ enum {
   SPARE_REGISTERS = 2,  // for instructions of several steps
   MASK_REGISTERS = 7,
   UNROLLED_NS = 2000,   // a kernel that takes longer is worth the larger code
+  LONG_ROW = 8,         // vectors
 };
 
 static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
@@ -166,4 +167,73 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uin
   e->lane_digit = saved_digit;
   e->lanes = saved_lanes;
   e->mask = saved_mask;
+}
+
+// The address of an output's element where the digit is `at`.
+static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t digit,
+                                   hlo_vir_value_t* at) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
+  e->digits[digit] = at;
+  hlo_element_address_t address = hlo_emit_address(
+      e, e->addresses[fusion->input_count + output], e->tiling->output_offsets[output], dtype);
+  hlo_emitter_forget_digit(e, digit);
+  hlo_vir_value_t* sum =
+      hlo_vir_index(b, HLO_VIR_iadd, address.base, hlo_vir_iconst(b, address.offset_bytes));
+  if (!address.index) return sum;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  return hlo_vir_index(b, HLO_VIR_iadd, sum,
+                       hlo_vir_index(b, HLO_VIR_imul, address.index, hlo_vir_iconst(b, bytes)));
+}
+
+static bool is_long_row(const hlo_kernel_t* kernel, int64_t elements) {
+  return elements >= (int64_t)LONG_ROW * kernel->lanes;
+}
+
+static bool has_whole_vectors(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
+  return hlo_dtype_size_bytes(dtype) * kernel->lanes == kernel->target->vector_bytes;
+}
+
+bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  if (fusion->output_count != 1 || kernel->is_transposed ||
+      !has_whole_vectors(kernel, fusion->outputs[0]->type->dtype)) {
+    return false;
+  }
+  uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    const int64_t* row = kernel->segments[i][lane];
+    if (is_long_row(kernel, row[1] - row[0])) return true;
+  }
+  return false;
+}
+
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_kernel_t* kernel = e->kernel;
+  const hlo_expr_t* offset = e->tiling->output_offsets[0];
+  hlo_dtype_t dtype = kernel->fusion->outputs[0]->type->dtype;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  const hlo_tiled_digit_t* row = &e->tiling->digits[digit];
+  hlo_emitter_t here = *e;
+  here.lane_digit = digit;
+  here.lanes = kernel->lanes;
+  here.mask = NULL;
+  if (!has_whole_vectors(kernel, dtype) || !is_long_row(kernel, row->end - row->low) ||
+      hlo_tiled_lane_access(offset, digit) != HLO_LANE_PLAIN ||
+      hlo_emit_is_aligned(&here, offset, dtype)) {
+    return range.low;
+  }
+  hlo_vir_value_t* missing = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0),
+                                           address_at(e, 0, digit, range.low));
+  missing = hlo_vir_index(b, HLO_VIR_iand, missing,
+                          hlo_vir_iconst(b, (int64_t)kernel->target->vector_bytes - 1));
+  missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
+  hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
+  start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);
+  emit_rest(&here, digit, (hlo_range_t){range.low, start}, hlo_emit_lanes, NULL);
+  e->bound = here.bound;
+  e->aligned_offset = offset;
+  return start;
 }

@@ -158,6 +158,11 @@ static flow_t run_store(run_t* run, const hlo_vir_value_t* value) {
   bool is_scatter = value->op == HLO_VIR_scatter;
   uint32_t bytes = bits_of(from) / 8;
   uint64_t mask = mask_at(run, value, 3);
+  uint64_t size = (uint64_t)bytes * from->type.lanes;
+  if ((value->flags & HLO_VIR_STREAM) && address_of(run, value, 0) % size != 0) {
+    return fault(run, value, "stores past the caches where it is not aligned",
+                 address_of(run, value, 0), size);
+  }
   for (uint32_t i = 0; i < from->type.lanes; ++i) {
     uint64_t address = address_of(run, value, is_scatter ? i : 0);
     if (!is_scatter) address += (uint64_t)i * bytes;
