@@ -363,6 +363,7 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 // A small B is read in place, a very large one packed only where it is used often.
 static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_by_depth || m->packs_blocks) return false;
+  if (m->tile) return true;  // tile registers read nothing else
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
