@@ -216,6 +216,7 @@ static void test_machine(void** state) {
   uint64_t start = hlo_os_now_ns();
   assert_true(hlo_os_now_ns() >= start);
   assert_int_equal(hlo_os_process_id(), getpid());
+  assert_int_equal(hlo_os_permit_tiles(), hlo_os_permit_tiles());  // once or again
   atomic_uint word = 1;
   hlo_os_futex_wait(&word, 0, UINT64_MAX);  // differs: returns at once
   hlo_os_futex_wait(&word, 1, 1000000);

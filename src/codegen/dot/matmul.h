@@ -203,6 +203,7 @@ void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's atoms
 /// and their rates. Decides their groups then.
 bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
+/// The atom of tile registers for it; NULL: there is none.
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
 /// Elements along the contraction that a step of tile registers takes; 0: they have no such.
 int64_t hlo_matmul_tile_depth(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
