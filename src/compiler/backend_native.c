@@ -56,7 +56,10 @@ static void dump_cause(hlo_dumper_t* dumper, const char* cause) {
 static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile_config_t* config,
                                          bool is_forbidden, const char* cause,
                                          hlo_program_t** out_program) {
-  if (config->listing) return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "no code: %s", cause);
+  // The place comes first, where it is looked for.
+  if (config->listing) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "%s (so there is no code)", cause);
+  }
   if (config->observer && is_forbidden) {
     HLO_LOG(&config->observer->log, WARN, "interpreted, not compiled: %s", cause);
   } else if (config->observer) {

@@ -250,7 +250,7 @@ class CliTest(unittest.TestCase):
             self.assertEqual((self.folder / "text").read_text(), text)
         self.assertIn("the forms are", self.bad(1, "compile", "--emit=elf", path))
         self.assertIn("makes no code", self.bad(1, "compile", "--emit=c", "--backend=interp", path))
-        self.assertIn("custom_call", self.bad(
+        self.assertIn("<stdin>:2:8: error: stablehlo.custom_call", self.bad(
             1, "compile", "--emit=plan",
             stdin=ADD.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
             .replace(": tensor<2x3xf32>\n  return", ": (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n  return")))
