@@ -726,9 +726,10 @@ static bool is_large(const fuser_t* f, const group_t* group, const hlo_value_t* 
 }
 
 static bool reads_value(const fuser_t* f, int32_t group, const hlo_value_t* value) {
+  const hlo_region_t* region = f->groups[group].members[0]->parent;  // whose groups these are
   uint32_t seen = 0;
   for (const hlo_use_t* use = value->uses; use && ++seen <= MAX_AGAIN_USES; use = use->next) {
-    if (place_of(f, use->user)->group == group) return true;
+    if (use->user->parent == region && place_of(f, use->user)->group == group) return true;
   }
   return false;
 }
