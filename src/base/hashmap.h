@@ -49,9 +49,6 @@ static inline void* hlo_map_get_pointer(const hlo_map_t* map, const void* key) {
 static inline bool hlo_map_put_pointer(hlo_map_t* map, const void* key, void* value) {
   return hlo_map_put_number(map, (uint64_t)(uintptr_t)key, value);
 }
-static inline void* hlo_map_remove_pointer(hlo_map_t* map, const void* key) {
-  return hlo_map_remove_number(map, (uint64_t)(uintptr_t)key);
-}
 
 /// The next entry after *cursor (start at 0), or NULL at the end.
 const hlo_map_entry_t* hlo_map_next(const hlo_map_t* map, uint32_t* cursor);

@@ -80,7 +80,7 @@ struct hlo_frame {
   uint8_t* temporaries;   // base of the planned arena, 64-byte aligned
   uint8_t* saved;         // what lives across suspensions; HLO_KERNEL_SAVED_START: the program's
   const hlo_runtime_table_t* runtime;
-  atomic_uint cancelled;  // polled at loop back-edges and once per parallel chunk
+  atomic_uint cancelled;  // by the runtime; polled at loop back-edges and once per parallel chunk
   int32_t device_id;      // global device number
   int32_t replica_id;
   int32_t partition_id;

@@ -15,11 +15,9 @@
 /// A thread takes locks in rising order of level only; debug builds assert it. Leave gaps.
 typedef enum hlo_lock_level {
   HLO_LOCK_LEVEL_CLIENT = 8,
-  HLO_LOCK_LEVEL_EXECUTABLE = 16,
-  HLO_LOCK_LEVEL_DEVICE = 24,
+  HLO_LOCK_LEVEL_FLIGHT = 24,
   HLO_LOCK_LEVEL_COLLECTIVE = 32,
   HLO_LOCK_LEVEL_BUFFER = 40,
-  HLO_LOCK_LEVEL_EVENT = 48,
   HLO_LOCK_LEVEL_MEMORY = 52,
   HLO_LOCK_LEVEL_POOL = 56,
   HLO_LOCK_LEVEL_LOG = 62,

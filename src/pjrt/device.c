@@ -268,6 +268,16 @@ hlo_status_t hlo_pjrt_Memory_Kind(PJRT_Memory_Kind_Args* args) {
   return hlo_ok();
 }
 
+hlo_status_t hlo_pjrt_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* args) {
+  hlo_status_t error =
+      hlo_pjrt_foreign_status(args->error_code, args->error_message, args->error_message_size);
+  if (hlo_status_is_ok(error)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a launch is poisoned with an error");
+  }
+  args->poisoned = hlo_launch_poison(args->device->device, args->launch_id, error);
+  return hlo_ok();
+}
+
 hlo_status_t hlo_pjrt_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args* args) {
   args->kind_id = hlo_pjrt_memory_target(args->memory)->kind;
   return hlo_ok();

@@ -296,6 +296,27 @@ static void test_compile_without_a_client(void** state) {
   destroy_loaded(load.loaded_executable);
 }
 
+static void test_poison_of_launches_that_are_over(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  PJRT_Buffer *argument = upload_four(*state, 1), *result;
+  PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE, .launch_id = 7};
+  run(loaded, &options, &argument, 1, &result);
+  PJRT_Buffer_Device_Args where = ARGS(Buffer_Device, .buffer = result);
+  OK(Buffer_Device, &where);
+  PJRT_Device_PoisonExecution_Args poison =
+      ARGS(Device_PoisonExecution, .device = where.device, .launch_id = 7,
+           .error_code = PJRT_Error_Code_ABORTED, .error_message = "ill", .error_message_size = 3,
+           .poisoned = true);
+  OK(Device_PoisonExecution, &poison);
+  assert_false(poison.poisoned);
+  poison.error_code = PJRT_Error_Code_OK;
+  FAILS(Device_PoisonExecution, &poison, INVALID_ARGUMENT, "poisoned with an error");
+  expect_four(result, 2, 3, 4, 5);
+  destroy_buffer(argument);
+  destroy_buffer(result);
+  destroy_loaded(loaded);
+}
+
 static void test_bad_programs(void** state) {
   PJRT_Program program = program_of("module { func.func @main( }");
   PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = *state, .program = &program);
@@ -324,6 +345,7 @@ int main(void) {
       TEST(test_error_arguments_make_error_results),
       TEST(test_serialization),
       TEST(test_compile_without_a_client),
+      TEST(test_poison_of_launches_that_are_over),
       TEST(test_bad_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

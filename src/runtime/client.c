@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/os.h"
+#include "runtime/flight.h"
 
 enum { MAX_DEVICES = 4096, MAX_THREADS = 1024, BYTES_PER_MIB = 1 << 20, KEPT_SHARE = 4 };
 
@@ -17,6 +18,7 @@ struct hlo_client {
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
   hlo_gate_t idle;           // opened by whoever takes the count to zero
+  hlo_flight_t flight;
   uint32_t device_count;
   hlo_device_t devices[];
 };
@@ -81,6 +83,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   client->trace = options->trace;
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
+  hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
   init_devices(client);
   *out_client = client;
   return hlo_ok();
@@ -89,11 +92,13 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
 void hlo_client_release(hlo_client_t* client) {
   if (!client) return;
   if (!hlo_pool_is_orphaned(client->pool)) {
+    hlo_flight_stop_unseen(client);
     hlo_client_work_end(client);
     hlo_gate_await(&client->idle, UINT64_MAX);
   }
   hlo_pool_release(client->pool);
   hlo_heap_release(client->heap);
+  hlo_mutex_deinit(&client->flight.lock);
   hlo_mem_free(client);
 }
 
@@ -111,6 +116,9 @@ hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
   return client->heap;
+}
+hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
+  return &client->flight;
 }
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
   return client->trace;

@@ -57,7 +57,8 @@ typedef struct hlo_client_options {
 /// owner: caller, hlo_client_release() after everything made from it is gone.
 hlo_status_t hlo_client_create(const hlo_client_options_t* options,
                                hlo_client_t** out_client) HLO_MUST_USE;
-/// Waits for work still running, joins the threads, frees the client.
+/// Stops the programs whose results nobody can see, waits for other work still running, joins the
+/// threads, frees the client.
 void hlo_client_release(hlo_client_t* client);
 
 uint32_t hlo_client_device_count(const hlo_client_t* client);
@@ -72,6 +73,12 @@ hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
 /// FAILED_PRECONDITION in a process forked after the client was made.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;
 uint64_t hlo_client_next_run_id(hlo_client_t* client);
+/// Runs in flight that can be stopped (see flight.h).
+typedef struct hlo_flight {
+  hlo_mutex_t lock;
+  struct hlo_run *first, *last;
+} hlo_flight_t;
+hlo_flight_t* hlo_client_flight(hlo_client_t* client);
 /// Work that must end before the client may: launches and copies in flight.
 void hlo_client_work_begin(hlo_client_t* client);
 void hlo_client_work_end(hlo_client_t* client);

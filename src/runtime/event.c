@@ -104,6 +104,10 @@ bool hlo_event_is_ready(hlo_event_t* event) {
   return atomic_load_explicit(&event->waiters, memory_order_acquire) == ready_mark();
 }
 
+bool hlo_event_is_shared(hlo_event_t* event) {
+  return atomic_load_explicit(&event->count, memory_order_acquire) > 1;
+}
+
 hlo_status_t hlo_event_error(hlo_event_t* event) {
   return hlo_event_is_ready(event) ? event->status : hlo_ok();
 }

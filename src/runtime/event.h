@@ -23,6 +23,8 @@ void hlo_event_release(hlo_event_t* event);
 /// Makes it ready; takes `status`. Only the first call counts: later ones drop theirs, give false.
 bool hlo_event_set(hlo_event_t* event, hlo_status_t status);
 bool hlo_event_is_ready(hlo_event_t* event);
+/// Whether others than the caller hold it, who alone could make more holders of it.
+bool hlo_event_is_shared(hlo_event_t* event);
 /// The error of a ready event, lent; OK while pending.
 hlo_status_t hlo_event_error(hlo_event_t* event);
 /// Waits (at most timeout_ns, UINT64_MAX for ever); gives a clone of the event's status or

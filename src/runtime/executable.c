@@ -289,6 +289,7 @@ hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch
     for (uint32_t d = 0; d < launch->device_count; ++d) {
       if (launch->out_events) launch->out_events[d] = hlo_event_retain(runs[d]->done);
       runs[d]->frame.run_id = run_id;
+      runs[d]->launch_id = launch->launch_id;
     }
     for (uint32_t d = 0; d < launch->device_count; ++d) hlo_run_start(runs[d]);
   }

@@ -33,6 +33,7 @@ typedef struct hlo_launch {
   uint32_t argument_count;
   uint32_t non_donatable_count;             // arguments not to be donated in this call
   const int64_t* non_donatable;
+  int32_t launch_id;                        // to be poisoned by; 0: not
   hlo_device_t* device;                     // not NULL: run the one row there (portable)
   hlo_buffer_t** const* out_results;        // [device][result], filled with new buffers
   hlo_event_t** out_events;                 // [device], may be NULL: ready when the run has ended
@@ -43,5 +44,10 @@ typedef struct hlo_launch {
 /// errors: INVALID_ARGUMENT (counts, types, devices, deleted or twice donated buffers),
 ///         FAILED_PRECONDITION (deleted executable, forked process), RESOURCE_EXHAUSTED
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) HLO_MUST_USE;
+
+/// The earliest unfinished run with that launch_id on the device gets results that are errors, and
+/// stops at its next loop or collective; those that would meet it there fail. Takes `error`.
+/// False: there is none. threads: safe
+bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t error);
 
 #endif  // HLO_RUNTIME_EXECUTABLE_H_

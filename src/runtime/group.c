@@ -435,6 +435,13 @@ void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error) {
   hlo_mutex_unlock(&group->lock);
 }
 
+void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error) {
+  hlo_group_fail(group, error);
+  for (hlo_run_t* run; (run = hlo_group_take_woken(group));) {
+    hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);
+  }
+}
+
 bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run) {
   bool is_detained = false;
   hlo_mutex_lock(&group->lock);

@@ -16,6 +16,8 @@ hlo_run_group_t* hlo_group_retain(hlo_run_group_t* group);
 void hlo_group_release(hlo_run_group_t* group);
 /// One of the runs has failed: whoever waits for it, now or later, gets its error.
 void hlo_group_fail(hlo_run_group_t* group, hlo_status_t error);
+/// The same from outside its runs, which go on on the pool's threads.
+void hlo_group_stop(hlo_run_group_t* group, hlo_status_t error);
 /// Whether others still work on memory of a run that is over: it is woken when they may have done.
 bool hlo_group_detains(hlo_run_group_t* group, const hlo_run_t* run);
 /// Keeps a run that was woken for the thread that woke it, which takes it before it leaves the

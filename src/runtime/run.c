@@ -7,6 +7,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "runtime/flight.h"
 #include "runtime/group.h"
 
 // A run between its first queueing and its end. A resumption may come while the entry is still on
@@ -150,8 +151,8 @@ static void trace_stretch(const hlo_run_t* run, uint64_t begin_ns) {
 // The program is over; those that wait for this run learn of a failure at once.
 static void end_program(hlo_run_t* run, hlo_status_t status) {
   run->is_over = true;
-  run->verdict = status;
-  if (run->group && !hlo_status_is_ok(status)) hlo_group_fail(run->group, status);
+  run->verdict = hlo_flight_leave(run, status);
+  if (run->group && !hlo_status_is_ok(run->verdict)) hlo_group_fail(run->group, run->verdict);
 }
 
 // One stretch of the program on the calling thread: to its end, or to a suspension.
@@ -235,9 +236,12 @@ void hlo_run_start(hlo_run_t* run) {
       ++ready;
     }
   }
+  const bool is_cheap = run->loaded->executable->program->is_cheap;
+  const bool is_alone = !run->group && (ready == 1 + 2 * run->use_count || !run->launch_id);
+  if (!is_cheap || !is_alone) hlo_flight_enter(run);
   // Everything was ready: a cheap program runs here, quicker than a worker could take it.
   if (atomic_fetch_sub_explicit(&run->waiting, ready, memory_order_acq_rel) == ready) {
-    if (run->loaded->executable->program->is_cheap) {
+    if (is_cheap) {
       run_job(&run->job);
     } else {
       hlo_pool_submit(hlo_client_pool(run->loaded->client), &run->job);

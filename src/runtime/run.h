@@ -43,6 +43,10 @@ typedef struct hlo_run {
   uint32_t result_count;      // handles made so far
   void** addresses;           // frame.buffers
   hlo_block_t temporaries;    // frame.temporaries, of the client's heap
+  bool is_listed;             // in its client's list of runs in flight, which guards these
+  struct hlo_run *listed_before, *listed_after;
+  hlo_status_t poison;        // what the results become; OK: what the program answers
+  int32_t launch_id;          // the framework's number of the launch, 0: none
   struct hlo_run_group* group;
   void* ticket;               // of the collective that it waits in
 } hlo_run_t;

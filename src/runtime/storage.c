@@ -132,6 +132,10 @@ void hlo_storage_release(hlo_storage_t* storage) {
   }
 }
 
+uint32_t hlo_storage_holder_count(const hlo_storage_t* storage) {
+  return references(atomic_load_explicit(&storage->state, memory_order_acquire));
+}
+
 void* hlo_storage_data(hlo_storage_t* storage) {
   while (storage->target) storage = storage->target;
   return storage->data;

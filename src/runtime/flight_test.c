@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that would not end by themselves are stopped: by poison, and by the end of their client.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/test_util.h"
+#include "runtime/executable.h"
+
+enum { DEVICES = 2, COUNT = 4 };
+
+static const char* const kBackends[] = {"native", "interp"};
+
+// Counts up to what it never reaches.
+static const char kEndless[] =
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %0 = stablehlo.while(%v = %x) : tensor<4xf32>\n"
+    "  cond {\n"
+    "    %c = stablehlo.constant dense<true> : tensor<i1>\n"
+    "    stablehlo.return %c : tensor<i1>\n"
+    "  } do {\n"
+    "    %1 = stablehlo.add %v, %x : tensor<4xf32>\n"
+    "    stablehlo.return %1 : tensor<4xf32>\n"
+    "  }\n"
+    "  return %0 : tensor<4xf32>\n"
+    "}\n";
+
+// Replica 0 waits for replica 1, which does not come.
+static const char kMissed[] =
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %id = stablehlo.replica_id : tensor<ui32>\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<ui32>\n"
+    "  %first = stablehlo.compare EQ, %id, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>\n"
+    "  %0 = \"stablehlo.if\"(%first) ({\n"
+    "    %1 = \"stablehlo.all_reduce\"(%x) ({\n"
+    "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "      %s = stablehlo.add %a, %b : tensor<f32>\n"
+    "      stablehlo.return %s : tensor<f32>\n"
+    "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> "
+    "tensor<4xf32>\n"
+    "    stablehlo.return %1 : tensor<4xf32>\n"
+    "  }, {\n"
+    "    stablehlo.return %x : tensor<4xf32>\n"
+    "  }) : (tensor<i1>) -> tensor<4xf32>\n"
+    "  return %0 : tensor<4xf32>\n"
+    "}\n";
+
+// A launch in flight.
+typedef struct fixture {
+  hlo_client_t* client;
+  hlo_buffer_t* arguments[DEVICES];
+  hlo_buffer_t* results[DEVICES];
+} fixture_t;
+
+static hlo_loaded_t* load(hlo_client_t* client, const char* text, const char* backend,
+                          int32_t replica_count) {
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  config.backend = backend;
+  config.replica_count = replica_count;
+  hlo_executable_t* executable = NULL;
+  hlo_loaded_t* loaded = NULL;
+  check(hlo_compile(text, strlen(text), "test.mlir", &config, NULL, 0, NULL, &executable));
+  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_executable_release(executable);
+  return loaded;
+}
+
+static void start(const char* text, const char* backend, uint32_t device_count, int32_t launch_id,
+                  fixture_t* f) {
+  *f = (fixture_t){0};
+  check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = 1},
+                          &f->client));
+  const int64_t dims[] = {COUNT};
+  const hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, dims};
+  const float values[COUNT] = {1, 2, 3, 4};
+  hlo_buffer_t* const* argument_rows[DEVICES];
+  hlo_buffer_t** result_rows[DEVICES];
+  for (uint32_t d = 0; d < device_count; ++d) {
+    hlo_memory_t* memory = &hlo_client_device(f->client, d)->memories[HLO_MEMORY_DEVICE];
+    check(hlo_buffer_from_host(memory, &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                               NULL, &f->arguments[d]));
+    argument_rows[d] = &f->arguments[d];
+    result_rows[d] = &f->results[d];
+  }
+  hlo_loaded_t* loaded = load(f->client, text, backend, (int32_t)device_count);
+  const hlo_launch_t launch = {.device_count = device_count,
+                               .arguments = argument_rows,
+                               .argument_count = 1,
+                               .launch_id = launch_id,
+                               .out_results = result_rows};
+  check(hlo_loaded_execute(loaded, &launch));
+  hlo_loaded_release(loaded);
+}
+
+// The client waits for what is in flight.
+static void finish(fixture_t* f) {
+  for (uint32_t d = 0; d < DEVICES; ++d) {
+    hlo_buffer_release(f->arguments[d]);
+    hlo_buffer_release(f->results[d]);
+  }
+  hlo_client_release(f->client);
+}
+
+static void expect_error(const fixture_t* f, uint32_t device, hlo_status_code_t code,
+                         const char* words) {
+  hlo_event_t* ready = hlo_buffer_ready_event(f->results[device]);
+  hlo_status_t status = hlo_event_await(ready, UINT64_MAX);
+  assert_int_equal(hlo_status_code(status), code);
+  assert_non_null(strstr(hlo_status_message(status), words));
+  hlo_status_release(status);
+  hlo_event_release(ready);
+}
+
+static bool poison(const fixture_t* f, uint32_t device, int32_t launch_id) {
+  return hlo_launch_poison(hlo_client_device(f->client, device), launch_id,
+                           hlo_status_create(HLO_STATUS_ABORTED, "device %u is gone", device));
+}
+
+static void clients_stop_what_nobody_sees(void** state) {
+  (void)state;
+  for (size_t b = 0; b < sizeof kBackends / sizeof *kBackends; ++b) {
+    fixture_t f;
+    start(kEndless, kBackends[b], 1, 0, &f);
+    hlo_event_t* ready = hlo_buffer_ready_event(f.results[0]);
+    finish(&f);
+    assert_int_equal(hlo_status_code(hlo_event_error(ready)), HLO_STATUS_CANCELLED);
+    hlo_event_release(ready);
+    start(kMissed, kBackends[b], DEVICES, 0, &f);
+    finish(&f);
+  }
+}
+
+// A copy to the host still wants it.
+static void clients_wait_for_what_is_seen(void** state) {
+  (void)state;
+  static const char long_loop[] =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %many = stablehlo.constant dense<100000> : tensor<i32>\n"
+      "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>\n"
+      "  cond {\n"
+      "    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "    stablehlo.return %c : tensor<i1>\n"
+      "  } do {\n"
+      "    %1 = stablehlo.add %i, %one : tensor<i32>\n"
+      "    %2 = stablehlo.sine %v : tensor<4xf32>\n"
+      "    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>\n"
+      "  }\n"
+      "  return %0#1 : tensor<4xf32>\n"
+      "}\n";
+  fixture_t f;
+  float got[COUNT] = {0};
+  hlo_event_t* copied = NULL;
+  start(long_loop, "native", 1, 0, &f);
+  check(hlo_buffer_to_host(f.results[0], got, sizeof got, NULL, &copied));
+  finish(&f);
+  check(hlo_event_await(copied, 0));
+  assert_true(got[0] > 0 && got[0] < 0.1F);
+  hlo_event_release(copied);
+}
+
+static void poison_ends_a_launch(void** state) {
+  (void)state;
+  for (size_t b = 0; b < sizeof kBackends / sizeof *kBackends; ++b) {
+    fixture_t f;
+    start(kEndless, kBackends[b], 1, 7, &f);
+    assert_false(poison(&f, 0, 8));
+    assert_false(poison(&f, 1, 7));
+    assert_true(poison(&f, 0, 7));
+    expect_error(&f, 0, HLO_STATUS_ABORTED, "device 0 is gone");
+    assert_false(poison(&f, 0, 7));
+    finish(&f);
+  }
+}
+
+static void poison_releases_who_waits(void** state) {
+  (void)state;
+  for (size_t b = 0; b < sizeof kBackends / sizeof *kBackends; ++b) {
+    fixture_t f;
+    start(kMissed, kBackends[b], DEVICES, 7, &f);
+    assert_true(poison(&f, 0, 7));
+    expect_error(&f, 0, HLO_STATUS_ABORTED, "device 0 is gone");
+    hlo_event_t* other = hlo_buffer_ready_event(f.results[1]);
+    check(hlo_event_await(other, UINT64_MAX));
+    hlo_event_release(other);
+    finish(&f);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(clients_stop_what_nobody_sees),
+      cmocka_unit_test(clients_wait_for_what_is_seen),
+      cmocka_unit_test(poison_ends_a_launch),
+      cmocka_unit_test(poison_releases_who_waits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
