@@ -62,6 +62,7 @@ typedef struct fuser {
   hlo_arena_t* arena;       // of the schedule
   hlo_arena_t scratch;
   hlo_arena_t trial;        // of one trial
+  hlo_tile_memo_t* memo;
   placing_t* placings;      // by node->index
   uint32_t* numbers;        // by node->index, zeros
   uint32_t* listed;         // by node->index: the last list that it was in
@@ -382,7 +383,7 @@ static hlo_status_t has_loops(fuser_t* f, hlo_fusion_t* fusion, bool is_made, bo
   hlo_kernel_t* kernel;
   f->schedule->walked_count += fusion->node_count;
   hlo_status_t status =
-      hlo_kernel_create(fusion, f->target, is_made ? f->arena : &f->trial, &kernel);
+      hlo_kernel_create(fusion, f->target, f->memo, is_made ? f->arena : &f->trial, &kernel);
   known->is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
   *out_has = hlo_status_is_ok(status);
   if (*out_has && is_made) known->fusion = fusion;
@@ -772,7 +773,7 @@ static bool may_merge(const fuser_t* f, const siblings_t* s) {
 static hlo_status_t visits_once(fuser_t* f, const siblings_t* s, hlo_fusion_t* fusion,
                                 bool* out_does) {
   hlo_kernel_t* kernel;
-  HLO_TRY(hlo_kernel_create(fusion, f->target, &f->trial, &kernel));
+  HLO_TRY(hlo_kernel_create(fusion, f->target, f->memo, &f->trial, &kernel));
   *out_does = true;
   for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
     const hlo_value_t* value = fusion->inputs[i];
@@ -1013,6 +1014,7 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
   hlo_arena_init(&f.trial, 0);
   f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
   f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
+  f.memo = hlo_tile_memo_create(&f.scratch);
   (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
   f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);
   f.listed = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.listed);

@@ -7,6 +7,7 @@
 #include "codegen/target.h"
 #include "codegen/vir/builder.h"
 #include "ir/module.h"
+#include "tile/memo.h"
 
 /// Kernels that run side by side, as chunks of one parallel loop: neighbours in their sequence, none
 /// of which reads or updates what another one makes.
@@ -76,16 +77,21 @@ const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hl
 /// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.
 typedef struct hlo_kernel hlo_kernel_t;
 
-/// Made once for a fusion; later calls answer the same one.
+/// Made once for a fusion; later calls answer the same one. memo: of systems solved before for the
+/// same target; NULL: none.
 /// errors: UNIMPLEMENTED when loops cannot compute it (never for a fusion of a schedule),
 /// RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
+                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
+                               hlo_kernel_t** out_kernel) HLO_MUST_USE;
 /// Whether the loops visit the elements of an input in one order only, so that what shares them
 /// there loads them once.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
                                     bool* out_does) HLO_MUST_USE;
+/// Which systems of constraints decided how it is computed, and their solutions; appended.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
 /// A kernel is one or more phases, each finished before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// 1: to be emitted in line; more: one chunk function run by parallel_for.

@@ -785,7 +785,7 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
 }
 
 static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
-                                   hlo_arena_t* scratch) {
+                                   hlo_tile_memo_t* memo, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   tiling->dot = node;
@@ -813,14 +813,15 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   uint32_t widest = widest_bytes(tiling);
   if (widest < matmul->element_bytes) widest = matmul->element_bytes;
   kernel->lanes = kernel->target->vector_bytes / widest;
-  HLO_TRY(hlo_matmul_finish(matmul, kernel->target, kernel->lanes));
+  HLO_TRY(hlo_matmul_finish(matmul, kernel->target, memo, kernel->lanes));
   kernel->chunk_count = matmul->chunk_count;
   kernel->matmul = matmul;
   return hlo_ok();
 }
 
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
+                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
+                               hlo_kernel_t** out_kernel) {
   if (fusion->kernel) {
     *out_kernel = fusion->kernel;
     return hlo_ok();
@@ -837,7 +838,7 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
   uint32_t products;
   const hlo_node_t* product = hlo_matmul_find(fusion, &products);
   hlo_status_t status = products > 1 ? refused(fusion, "several matrix products")
-                        : product    ? create_product(kernel, product, &scratch)
+                        : product    ? create_product(kernel, product, memo, &scratch)
                                      : create(kernel, &scratch);
   hlo_arena_deinit(&scratch);
   if (hlo_status_is_ok(status)) *out_kernel = fusion->kernel = kernel;
@@ -859,6 +860,12 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, 
   hlo_arena_deinit(&scratch);
   *out_does = loads == 1;
   return status;
+}
+
+hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  const hlo_matmul_t* m = kernel->matmul;
+  return m && !m->is_narrow && !m->tile ? hlo_matmul_explain_sums(m, kernel->target, out)
+                                        : hlo_ok();
 }
 
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {

@@ -94,7 +94,7 @@ static void expect_ok(hlo_status_t status, const char* text, const hlo_vir_modul
 static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_arena_t* arena,
                        memory_t* memory, const char* text) {
   hlo_kernel_t* kernel;
-  expect_ok(hlo_kernel_create(fusion, target, arena, &kernel), text, NULL);
+  expect_ok(hlo_kernel_create(fusion, target, NULL, arena, &kernel), text, NULL);
   hlo_vir_module_t* module;
   expect_ok(hlo_vir_module_create(&module), text, NULL);
   module->has_half = target->has_half;

@@ -2,6 +2,8 @@
 // From a prepared module to something that runs (see program.h).
 #include "codegen/program.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "codegen/c/build.h"
 #include "codegen/entry.h"
@@ -125,7 +127,7 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       hlo_fusion_t* fusion = sequence->steps[i].fusion;
       if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
-      HLO_TRY(hlo_kernel_create(fusion, target, arena, &kernels[fusion->index]));
+      HLO_TRY(hlo_kernel_create(fusion, target, NULL, arena, &kernels[fusion->index]));
     }
   }
   *out_kernels = kernels;
@@ -147,6 +149,21 @@ static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, hlo_a
   return hlo_ok();
 }
 
+// What was decided for the kernel by systems of constraints, as comments.
+static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
+                                    hlo_strbuf_t* text) {
+  hlo_strbuf_t decisions = {0};
+  hlo_status_t status = hlo_kernel_explain(kernel, &decisions);
+  const char* line = decisions.length ? hlo_strbuf_text(&decisions) : "";
+  while (*line) {
+    size_t length = strcspn(line, "\n");
+    hlo_strbuf_printf(text, "// fusion%u: %.*s\n", number, (int)length, line);
+    line += length + (line[length] == '\n');
+  }
+  hlo_strbuf_deinit(&decisions);
+  return status;
+}
+
 // Kernels as Tile IR, to be run (then kept with the program), printed or dumped. What cannot be
 // said in it is left to the kernel's own loops.
 static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
@@ -160,7 +177,8 @@ static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
   for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
     if (!kernels[i]) continue;
     hlo_tile_kernel_t* tile;
-    status = make_tile(kernels[i], i, arena, &text, &tile);
+    if (is_printed || is_dumped) status = print_decisions(kernels[i], i, &text);
+    if (hlo_status_is_ok(status)) status = make_tile(kernels[i], i, arena, &text, &tile);
     if (is_run && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
   }
   if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));

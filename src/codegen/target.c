@@ -5,20 +5,21 @@
 // At three cycles a nanosecond. Rates are those of one core when nothing else is in the way; what a
 // cache does not say about itself is what server processors of the last years have at least.
 static const double CYCLES_PER_NS = 3.0;
+enum { PAGE_BYTES = 4096 };  // where first caches find a line depends on where it is in its page
 
 typedef struct level {
   int64_t vector_bytes, vector_count;
-  double operations, loads, gathers, shuffles;  // registers a cycle
+  double operations, loads, splats, gathers, shuffles;  // registers a cycle
 } level_t;
 
 // A gather is worth six loads: its lanes come one by one, but from lines that stay in the cache.
 static const level_t LEVELS[] = {
-    [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_SSE2] = {16, 14, 1, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_SSE4] = {16, 14, 1, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 0.8, 1. / 3, 1},
+    [HLO_CPU_LEVEL_SSE2] = {16, 14, 1, 2, 0.8, 1. / 3, 1},
+    [HLO_CPU_LEVEL_SSE4] = {16, 14, 1, 2, 0.8, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 2, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 2, 1. / 3, 1},
 };
 
 // Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes. Of
@@ -126,22 +127,24 @@ static int64_t share_of(uint32_t bytes) {
 static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
   const level_t* level = &LEVELS[cpu->level];
   const int64_t line = 64, vector = level->vector_bytes;
+  const double one = (double)vector * CYCLES_PER_NS, second = one < 128 ? one : 128;
   *tile = (hlo_tile_target_t){
       .vector_bytes = vector,
       .vector_count = level->vector_count,
       .memory_count = 5,
       .memories = {{"registers", vector * level->vector_count, vector, 0},
-                   {"L1", known_or(cpu->l1_bytes, 32 << 10), line,
-                    (double)vector * 2 * CYCLES_PER_NS},
-                   {"L2", known_or(cpu->l2_bytes, 512 << 10), line, 48},
+                   {"L1", known_or(cpu->l1_bytes, 32 << 10), line, one * 2, PAGE_BYTES},
+                   {"L2", known_or(cpu->l2_bytes, 512 << 10), line, second},
                    {"L3", share_of(cpu->l3_bytes), line, 16},
                    {"memory", INT64_MAX, line, 12}},
+      .exposed = 0.05,
       .moving = {50000, 25000},
       .multiplying = {20000, 8000},
       .max_chunks = 64,
   };
   add_plain(tile, "operation", HLO_TILE_ATOM_VECTOR, level->operations, 4);
   add_plain(tile, "load", HLO_TILE_ATOM_LOAD, level->loads, 5);
+  add_plain(tile, "splat", HLO_TILE_ATOM_SPLAT, level->splats, 5);
   add_plain(tile, "gather", HLO_TILE_ATOM_GATHER, level->gathers, 20);
   add_plain(tile, "shuffle", HLO_TILE_ATOM_SHUFFLE, level->shuffles, 3);
   add_products(tile, cpu);

@@ -174,6 +174,32 @@ static hlo_tile_verdict_t decide_at_most(const hlo_tile_system_t* s,
   return are_all_known ? HLO_TILE_HOLDS : HLO_TILE_OPEN;
 }
 
+int64_t hlo_tile_largest_fit(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
+                             hlo_tile_var_t leader) {
+  if (c->kind != HLO_TILE_AT_MOST || c->is_left_out) return INT64_MAX;
+  double rest = (double)c->limit - (double)c->number, factor = 0;
+  for (uint32_t i = 0; i < c->item_count; ++i) {
+    const hlo_tile_monomial_t* m = &c->monomials[i];
+    double product = (double)m->coefficient;
+    uint32_t power = 0;
+    for (uint32_t k = 0; k < m->var_count; ++k) {
+      bool is_it = hlo_tile_leader(s, m->vars[k]) == leader;
+      power += is_it;
+      if (!is_it) {
+        product *= (double)least_size(hlo_tile_variable(s, m->vars[k]), m->coefficient > 0);
+      }
+    }
+    if (power > 1 || (power && product < 0)) return INT64_MAX;
+    if (power) {
+      factor += product;
+    } else {
+      rest -= product;
+    }
+  }
+  if (factor == 0 || rest >= factor * (double)INT64_MAX) return INT64_MAX;
+  return rest < 0 ? -1 : (int64_t)(rest / factor);
+}
+
 static hlo_tile_verdict_t decide_sizes(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
                                        double* out_cost) {
   int64_t sizes[HLO_TILE_MAX_COST_SIZES];

@@ -136,7 +136,7 @@ static bool spread(search_t* search) {
       search->is_decided[number] = true;
       search->trail[search->trail_count++] = (trail_entry_t){number, true};
       search->cost += cost;
-      fails = search->is_found && search->cost >= search->best_cost;
+      fails = search->is_found && search->cost >= search->best_cost * (1 - s->tolerance);
     } else if (verdict == HLO_TILE_OPEN) {
       hlo_tile_var_t var;
       hlo_tile_value_t value = {0};
@@ -168,13 +168,36 @@ static void go_back(search_t* search, const level_t* level) {
 
 // ---- search
 
+// Sizes that still fit, as far as that is known.
+static bool keep_fitting(search_t* search, level_t* level) {
+  hlo_tile_system_t* s = search->s;
+  int64_t most = INT64_MAX;
+  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
+    if (s->vars[v].leader != level->var) continue;
+    for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
+      int64_t fit = hlo_tile_largest_fit(s, &s->constraints[s->vars[v].uses[i]], level->var);
+      if (fit < most) most = fit;
+    }
+  }
+  if (most == INT64_MAX) return true;
+  hlo_tile_value_t* kept = hlo_arena_array(&search->scratch, level->count + 1, sizeof *kept);
+  if (!kept) return false;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < level->count; ++i) {
+    if (level->candidates[i].size <= most) kept[count++] = level->candidates[i];
+  }
+  level->candidates = kept;
+  level->count = count;
+  return true;
+}
+
 // Layouts that neighbours suggest come first: they need no change of layout.
 static bool make_candidates(search_t* search, level_t* level) {
   hlo_tile_system_t* s = search->s;
   const hlo_tile_variable_t* var = &s->vars[level->var];
   level->candidates = var->candidates;
   level->count = var->candidate_count;
-  if (!var->is_layout) return true;
+  if (!var->is_layout) return keep_fitting(search, level);
   uint32_t uses = 0;
   for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
     if (s->vars[v].leader == level->var) uses += s->vars[v].use_count;
@@ -223,7 +246,8 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
                          .cost = search->cost,
                          .mark = hlo_arena_mark(&search->scratch)};
       if (!make_candidates(search, level)) return false;
-      if (level->count) return true;
+      bool is_stuck = !s->vars[v].is_layout && s->vars[v].candidate_count;  // none fits any more
+      if (level->count || is_stuck) return true;
     }
     if (*out_is_done) return true;
   }

@@ -30,6 +30,10 @@ static bool reserve(hlo_arena_t* arena, void** items, uint32_t count, uint32_t* 
   return true;
 }
 
+void hlo_tile_system_tolerance(hlo_tile_system_t* s, double share) {
+  s->tolerance = share;
+}
+
 // ---- variables
 
 static hlo_tile_var_t add_var(hlo_tile_system_t* s, const char* name, bool is_layout,
@@ -405,4 +409,19 @@ void hlo_tile_system_print(const hlo_tile_system_t* s, hlo_strbuf_t* out) {
     hlo_tile_constraint_print(s, &s->constraints[i], out);
     hlo_strbuf_putc(out, '\n');
   }
+}
+
+void hlo_tile_solution_print(const hlo_tile_system_t* s, const hlo_tile_solution_t* solution,
+                             hlo_strbuf_t* out) {
+  hlo_tile_system_print(s, out);
+  for (uint32_t i = 0; i < s->var_count; ++i) {
+    hlo_strbuf_printf(out, "%s%s = ", i ? ", " : "", s->vars[i].name);
+    if (s->vars[i].is_layout) {
+      hlo_tile_layout_print(solution->values[i].layout, out);
+    } else {
+      hlo_strbuf_printf(out, "%" PRId64, solution->values[i].size);
+    }
+  }
+  hlo_strbuf_printf(out, ": %.4g ns after %" PRIu64 " tries\n", solution->cost_ns,
+                    solution->fuel_used);
 }

@@ -115,6 +115,14 @@ typedef struct hlo_tile_solution {
 hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* system, uint64_t fuel,
                                    hlo_tile_solution_t* out_solution) HLO_MUST_USE;
 
+/// A solution only takes the place of one found before it if it is cheaper by more than this share,
+/// so that of those that are as good as equal the first in the order of candidates stays. 0 without
+/// it.
+void hlo_tile_system_tolerance(hlo_tile_system_t* system, double share);
+
+/// The constraints, what was found, its cost and the tries it took.
+void hlo_tile_solution_print(const hlo_tile_system_t* system, const hlo_tile_solution_t* solution,
+                             hlo_strbuf_t* out);
 /// One constraint a line.
 void hlo_tile_system_print(const hlo_tile_system_t* system, hlo_strbuf_t* out);
 

@@ -73,6 +73,7 @@ struct hlo_tile_system {
   hlo_arena_t* arena;
   hlo_tile_layout_space_t* space;
   const hlo_tile_target_t* target;
+  double tolerance;
   uint32_t var_count, var_capacity, constraint_count, constraint_capacity;
   hlo_tile_variable_t* vars;
   hlo_tile_constraint_t* constraints;
@@ -94,6 +95,9 @@ hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
 bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
                       hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
                       bool* out_is_forced);
+/// The largest value of an unknown size with which the constraint can still hold.
+int64_t hlo_tile_largest_fit(const hlo_tile_system_t* system,
+                             const hlo_tile_constraint_t* constraint, hlo_tile_var_t leader);
 void hlo_tile_constraint_print(const hlo_tile_system_t* system,
                                const hlo_tile_constraint_t* constraint, hlo_strbuf_t* out);
 

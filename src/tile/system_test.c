@@ -115,6 +115,122 @@ static void test_register_tile(void** unused) {
   end(&f);
 }
 
+// ---- random systems, against every assignment
+
+enum { RANDOM_VARS = 4, RANDOM_CANDIDATES = 6 };
+
+/// A system of a few sizes, and the same as plain data.
+typedef struct puzzle {
+  uint32_t var_count, counts[RANDOM_VARS], monomial_count, divisor, dividend, even;
+  int64_t candidates[RANDOM_VARS][RANDOM_CANDIDATES], limit;
+  hlo_tile_monomial_t monomials[3];
+  bool divides, is_even;
+  int64_t weights[RANDOM_VARS], wanted[RANDOM_VARS];
+} puzzle_t;
+
+static uint32_t next_random(uint64_t* state, uint32_t below) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 33) % below;
+}
+
+static double distance(const void* context, const int64_t* sizes) {
+  const puzzle_t* p = context;
+  double sum = 0;
+  for (uint32_t i = 0; i < p->var_count; ++i) {
+    double off = (double)(sizes[i] - p->wanted[i]);
+    sum += (double)p->weights[i] * off * off;
+  }
+  return sum;
+}
+
+static void make_random(puzzle_t* p, uint64_t* state) {
+  *p = (puzzle_t){.var_count = 2 + next_random(state, RANDOM_VARS - 1)};
+  for (uint32_t i = 0; i < p->var_count; ++i) {
+    p->counts[i] = 1 + next_random(state, RANDOM_CANDIDATES);
+    for (uint32_t k = 0; k < p->counts[i]; ++k) {
+      p->candidates[i][k] = 1 + next_random(state, 12);
+    }
+    p->weights[i] = next_random(state, 4);
+    p->wanted[i] = next_random(state, 12);
+  }
+  p->monomial_count = next_random(state, 4);
+  for (uint32_t i = 0; i < p->monomial_count; ++i) {
+    hlo_tile_monomial_t* m = &p->monomials[i];
+    m->coefficient = (int64_t)next_random(state, 7) - 2;
+    m->var_count = 1 + next_random(state, 2);
+    for (uint32_t k = 0; k < m->var_count; ++k) m->vars[k] = next_random(state, p->var_count);
+  }
+  p->limit = next_random(state, 200);
+  p->divisor = next_random(state, p->var_count), p->dividend = next_random(state, p->var_count);
+  p->even = next_random(state, p->var_count);
+  p->divides = next_random(state, 2), p->is_even = next_random(state, 2);
+}
+
+static bool holds(const puzzle_t* p, const int64_t* sizes) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < p->monomial_count; ++i) {
+    int64_t product = p->monomials[i].coefficient;
+    for (uint32_t k = 0; k < p->monomials[i].var_count; ++k) {
+      product *= sizes[p->monomials[i].vars[k]];
+    }
+    sum += product;
+  }
+  return sum <= p->limit && (!p->divides || sizes[p->dividend] % sizes[p->divisor] == 0) &&
+         (!p->is_even || sizes[p->even] % 2 == 0);
+}
+
+// The least cost; negative: nothing holds.
+static double try_all(const puzzle_t* p, int64_t* sizes, uint32_t var) {
+  if (var == p->var_count) return holds(p, sizes) ? distance(p, sizes) : -1;
+  double best = -1;
+  for (uint32_t k = 0; k < p->counts[var]; ++k) {
+    sizes[var] = p->candidates[var][k];
+    double cost = try_all(p, sizes, var + 1);
+    if (cost >= 0 && (best < 0 || cost < best)) best = cost;
+  }
+  return best;
+}
+
+static void check_random(const puzzle_t* p, double tolerance) {
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  hlo_tile_var_t vars[RANDOM_VARS];
+  for (uint32_t i = 0; i < p->var_count; ++i) {
+    vars[i] = hlo_tile_system_size(s, "n", p->counts[i], p->candidates[i]);
+  }
+  hlo_tile_system_at_most(s, "sum", 0, p->monomial_count, p->monomials, p->limit);
+  if (p->divides) hlo_tile_system_divides(s, "cut", vars[p->divisor], vars[p->dividend]);
+  if (p->is_even) hlo_tile_system_multiple(s, "even", vars[p->even], 2);
+  hlo_tile_system_cost(s, "distance", p->var_count, vars, distance, p);
+  hlo_tile_system_tolerance(s, tolerance);
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(s, 10000, &solution);
+  int64_t sizes[RANDOM_VARS];
+  double best = try_all(p, sizes, 0);
+  if (best < 0) {
+    assert_int_equal(hlo_status_code(status), HLO_STATUS_FAILED_PRECONDITION);
+    hlo_status_release(status);
+  } else {
+    assert_true(hlo_status_is_ok(status));
+    for (uint32_t i = 0; i < p->var_count; ++i) sizes[i] = solution.values[vars[i]].size;
+    assert_true(holds(p, sizes));
+    assert_float_equal(distance(p, sizes), solution.cost_ns, 1e-9);
+    assert_true(solution.cost_ns * (1 - tolerance) <= best);
+  }
+  end(&f);
+}
+
+static void test_random(void** unused) {
+  (void)unused;
+  uint64_t state = 1;
+  for (uint32_t n = 0; n < 3000; ++n) {
+    puzzle_t puzzle;
+    make_random(&puzzle, &state);
+    check_random(&puzzle, 0);
+    check_random(&puzzle, 0.25);
+  }
+}
+
 static void test_divides(void** unused) {
   (void)unused;
   fixture_t f;
@@ -390,6 +506,7 @@ static void test_memory_failure(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_register_tile),
+      cmocka_unit_test(test_random),
       cmocka_unit_test(test_divides),
       cmocka_unit_test(test_both_directions),
       cmocka_unit_test(test_relayout_is_chosen),

@@ -28,6 +28,23 @@ const hlo_tile_memory_t* hlo_tile_home(const hlo_tile_target_t* target, double b
   return &target->memories[i];
 }
 
+static int64_t common_factor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+int64_t hlo_tile_lines_held(const hlo_tile_memory_t* memory, int64_t stride) {
+  int64_t lines = memory->capacity_bytes / memory->line_bytes;
+  if (!memory->way_bytes || stride <= memory->line_bytes) return lines;
+  int64_t places = memory->way_bytes / common_factor(memory->way_bytes, stride);
+  int64_t held = memory->capacity_bytes / memory->way_bytes * places;
+  return held < lines ? held : lines;
+}
+
 static double atom_rate(const hlo_tile_target_t* target, hlo_tile_atom_op_t op) {
   const hlo_tile_atom_t* atom = hlo_tile_atom_find(target, op, 0, 0);
   return atom ? atom->per_ns : 1;
@@ -115,7 +132,7 @@ double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t rela
   }
 }
 
-static const char* const ATOM_NAMES[] = {"vector", "load", "gather", "shuffle", "product"};
+static const char* const ATOM_NAMES[] = {"vector", "load", "splat", "gather", "shuffle", "product"};
 
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,

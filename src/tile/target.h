@@ -17,11 +17,13 @@ typedef struct hlo_tile_memory {
   int64_t capacity_bytes;  // for one core; INT64_MAX: without end
   int64_t line_bytes;      // what comes in at once
   double bytes_per_ns;     // of one core, one after another
+  int64_t way_bytes;       // lines so far apart share a place in each way; 0: nowhere
 } hlo_tile_memory_t;
 
 typedef enum hlo_tile_atom_op {
   HLO_TILE_ATOM_VECTOR,   // an elementwise operation on a register
   HLO_TILE_ATOM_LOAD,     // a register of neighbouring elements
+  HLO_TILE_ATOM_SPLAT,    // a register of one element
   HLO_TILE_ATOM_GATHER,   // a register of elements anywhere
   HLO_TILE_ATOM_SHUFFLE,  // lanes of two registers
   HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
@@ -49,6 +51,7 @@ typedef struct hlo_tile_target {
   uint32_t memory_count, atom_count;
   hlo_tile_memory_t memories[HLO_TILE_MAX_MEMORIES];  // nearest first; 0: registers
   hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  double exposed;  // of what is not the longest part of some work, the share that takes time
   hlo_tile_grain_t moving, multiplying;
   int64_t max_chunks;
 } hlo_tile_target_t;
@@ -58,6 +61,9 @@ const hlo_tile_atom_t* hlo_tile_atom_find(const hlo_tile_target_t* target, hlo_t
                                           hlo_dtype_t operand, hlo_dtype_t result);
 /// The nearest memory beyond the registers that holds so many bytes.
 const hlo_tile_memory_t* hlo_tile_home(const hlo_tile_target_t* target, double bytes);
+
+/// How many lines so many bytes apart it holds at a time.
+int64_t hlo_tile_lines_held(const hlo_tile_memory_t* memory, int64_t stride);
 
 /// Work, of one core if it is done by one.
 typedef struct hlo_tile_work {

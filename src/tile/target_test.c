@@ -38,6 +38,21 @@ static const hlo_tile_target_t MACHINE = {
     .max_chunks = 16,
 };
 
+// Lines whose addresses agree in what finds them are only as many as there are ways.
+static void test_lines(void** unused) {
+  (void)unused;
+  const hlo_tile_memory_t near = {"near", 32 << 10, 64, 64, 4096};
+  assert_int_equal(hlo_tile_lines_held(&near, 64), 512);
+  assert_int_equal(hlo_tile_lines_held(&near, 0), 512);
+  assert_int_equal(hlo_tile_lines_held(&near, 4096), 8);
+  assert_int_equal(hlo_tile_lines_held(&near, 3 * 4096), 8);
+  assert_int_equal(hlo_tile_lines_held(&near, 2048 + 4096), 16);
+  assert_int_equal(hlo_tile_lines_held(&near, 320), 512);
+  assert_int_equal(hlo_tile_lines_held(&MACHINE.memories[1], 4096),
+                   MACHINE.memories[1].capacity_bytes / 64);
+  assert_true(hlo_tile_lines_held(&MACHINE.memories[3], 64) > 1 << 20);
+}
+
 static void test_roofline(void** unused) {
   (void)unused;
   const hlo_tile_atom_t* fma =
@@ -120,9 +135,8 @@ static void test_relayouts(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_roofline),
-      cmocka_unit_test(test_chunks),
-      cmocka_unit_test(test_transfers),
+      cmocka_unit_test(test_lines),     cmocka_unit_test(test_roofline),
+      cmocka_unit_test(test_chunks),    cmocka_unit_test(test_transfers),
       cmocka_unit_test(test_relayouts),
   };
   return cmocka_run_group_tests_name("tile/target", tests, NULL, NULL);

@@ -20,7 +20,6 @@ enum {
   CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
   MIN_PACKED_TILES = 4,   // packing pays when a panel is used for so many tiles,
   MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
-  MAX_PANEL_PIECES = 16,
   MAX_BLOCKS = 64,      // of a contraction
   SLICED_ROWS = 64,     // a panel is packed in slices when it is used for so many rows,
   SLICED_TILES = 16,    // by each chunk if that has so many tiles
@@ -259,48 +258,8 @@ static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-// Columns of a tile whose lanes run along the contraction.
-static int64_t depth_columns(const hlo_target_t* target) {
-  return target->vector_registers == 32 ? DEPTH_COLUMNS : DEPTH_COLUMNS / 2;
-}
-
-// Rows of a tile so wide: sums, a row of B, and an element of A fit the registers; where lanes are
-// channels the steps of B that slide along A do.
-static int64_t tile_height(const hlo_matmul_t* m, const hlo_target_t* target, int64_t pieces) {
-  int64_t registers = target->vector_registers;
-  if (m->tile) return hlo_matmul_tile_height();
-  if (m->is_by_channel) {
-    int64_t height = (registers - m->slide - 2) / pieces;
-    return height > 1 ? height : 1;
-  }
-  if (pieces == 1) return registers - registers / 4;  // A's elements are operands in memory
-  int64_t height = (registers - 1 - pieces) / pieces;
-  return height > 1 ? height : 1;
-}
-
 static int64_t second_cache(const hlo_target_t* target) {
   return target->tile.memories[2].capacity_bytes;
-}
-
-// Vectors side by side in a panel: more when there are few rows.
-static int64_t panel_pieces(const hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t pieces = target->vector_registers == 32 ? 4 : 2, rows = m->rows.extent;
-  if (m->is_by_channel) {
-    int64_t most = pieces;
-    for (pieces /= 2; pieces < most && tile_height(m, target, pieces + 1) >= rows;) ++pieces;
-    int64_t whole = divide_up(m->repeat, m->lanes);  // of a channel; powers of two
-    return divide_up(pieces, whole) * whole;
-  }
-  while (pieces < MAX_PANEL_PIECES && tile_height(m, target, pieces + 1) >= rows) ++pieces;
-  // One tile, so that B is read once, rather than two of the best form.
-  if (pieces > 2 && tile_height(m, target, pieces) < rows &&
-      tile_height(m, target, pieces - 1) >= rows) {
-    --pieces;
-  }
-  int64_t bytes = m->depth_extent * pieces * target->vector_bytes;
-  // Of a panel that does not stay in the second cache half as much is read again and again.
-  return bytes > second_cache(target) && tile_height(m, target, pieces) < rows ? pieces / 2
-                                                                               : pieces;
 }
 
 static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64_t columns,
@@ -316,33 +275,39 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
   }
 }
 
-static void cut_rows(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_panel_t* panel) {
-  if (!panel->piece_count) return;
-  int64_t rows = m->rows.extent;
-  panel->tile_count = divide_up(rows, tile_height(m, target, panel->piece_count));
+// width: of a tile, if it is not the panel's.
+static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
+                             hlo_tile_memo_t* memo, const hlo_matmul_sums_t* tile,
+                             hlo_matmul_panel_t* panel) {
+  if (!panel->piece_count) return hlo_ok();
+  int64_t rows = m->rows.extent, height = tile->height;
+  if (panel->piece_count != tile->width) {
+    hlo_matmul_sums_t edge;
+    HLO_TRY(hlo_matmul_choose_sums(m, target, memo, panel->piece_count, &edge));
+    height = edge.height;
+  }
+  panel->tile_count = divide_up(rows, height);
   panel->height = divide_up(rows, panel->tile_count);
   panel->tall_count = rows - panel->tile_count * (panel->height - 1);
+  return hlo_ok();
 }
 
-static void make_tiles(hlo_matmul_t* m, const hlo_target_t* target) {
+static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target,
+                               hlo_tile_memo_t* memo) {
   m->has_masks = target->has_masks;
   m->has_fma = target->has_fma;
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;
-  if (m->is_by_depth) {
-    m->panel_width = depth_columns(target);
-  } else if (m->tile) {
-    m->panel_width = hlo_matmul_tile_width(m);
-  } else {
-    int64_t wanted = divide_up(m->columns.extent, m->lanes);
-    m->panel_width = min(panel_pieces(m, target), wanted) * m->lanes;
-  }
+  hlo_matmul_sums_t tile;
+  HLO_TRY(hlo_matmul_choose_sums(m, target, memo, 0, &tile));
+  int64_t vectors = min(tile.width, divide_up(m->columns.extent, m->lanes));
+  m->panel_width = m->is_by_depth ? tile.width : m->tile ? tile.width * m->lanes : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
   cut_columns(m, target, m->columns.extent - m->full_panels * m->panel_width, &m->edge);
-  cut_rows(m, target, &m->full);
-  cut_rows(m, target, &m->edge);
+  HLO_TRY(cut_rows(m, target, memo, &tile, &m->full));
+  return cut_rows(m, target, memo, &tile, &m->edge);
 }
 
 // ---- packing
@@ -361,11 +326,10 @@ static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim
 }
 
 // A small B is read in place, a very large one packed only where it is used often.
-static bool packs_b(const hlo_matmul_t* m, int64_t cache) {
+bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
   if (m->is_by_depth || m->packs_blocks) return false;
   if (m->tile) return true;  // tile registers read nothing else
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
-  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (tiles < (bytes > 4 * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
@@ -408,18 +372,18 @@ static bool is_across(const hlo_matmul_t* m, int64_t cache) {
          inner->extent * CACHE_LINE > cache / 8;
 }
 
-static bool packs_a(const hlo_matmul_t* m) {
+bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   if (m->is_convolution) return false;  // windows overlap
   if (m->turns_rows) return true;
   if (m->is_by_depth) return m->depth[0].from[HLO_MATMUL_A] != 1 || conflicts(m, 0, &m->rows);
   if (m->group > 1 && is_converted(m, HLO_MATMUL_A)) return true;
   if (m->tile && hlo_matmul_filled_steps(m) > m->depth[m->depth_count - 1].extent) return true;
-  if (m->panel_count < MIN_PACKED_TILES) {
+  if (panels < MIN_PACKED_TILES) {
     return is_converted(m, HLO_MATMUL_A) && m->columns.extent >= 2 * m->lanes && m->rows.extent > 1;
   }
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   // The ways of a cache hold the rows of a tile, unless there are many.
-  bool is_tall = (m->full_panels ? &m->full : &m->edge)->height > MAX_SPREAD_ROWS;
+  bool is_tall = height > MAX_SPREAD_ROWS;
   return is_converted(m, HLO_MATMUL_A) || m->is_flipped ||
          (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) || conflicts(m, HLO_MATMUL_A, inner);
 }
@@ -509,8 +473,9 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
-  m->operands[HLO_MATMUL_A].is_packed = packs_a(m);
-  bool is_packed = packs_b(m, second_cache(target));
+  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  m->operands[HLO_MATMUL_A].is_packed = hlo_matmul_packs_a(m, m->panel_count, panel->height);
+  bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count);
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
   m->packs_blocks |= m->packs_slices;
   m->operands[HLO_MATMUL_B].is_packed = is_packed && !m->packs_slices;
@@ -671,11 +636,12 @@ static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
          m->depth[0].strides[HLO_MATMUL_A] <= m->group && bytes > 4 * (double)cache;
 }
 
-hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, uint32_t lanes) {
+hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo,
+                               uint32_t lanes) {
   m->lanes = lanes;
   m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m, target);
   if (m->is_narrow) return hlo_ok();
-  make_tiles(m, target);
+  HLO_TRY(make_tiles(m, target, memo));
   for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
   HLO_TRY(make_packing(m, target));
   split_depth(m, target);

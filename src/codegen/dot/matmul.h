@@ -191,7 +191,25 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 /// Once the lanes are known.
 /// errors: UNIMPLEMENTED
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
-                               uint32_t lanes) HLO_MUST_USE;
+                               hlo_tile_memo_t* memo, uint32_t lanes) HLO_MUST_USE;
+
+/// Vectors side by side (columns, where lanes run along the contraction) and rows of a tile.
+typedef struct hlo_matmul_sums {
+  int64_t width, height;
+} hlo_matmul_sums_t;
+
+/// The tile with which all of the product takes least time. width: 0, or the one it has to have.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
+                                    hlo_tile_memo_t* memo, int64_t width,
+                                    hlo_matmul_sums_t* out_tile) HLO_MUST_USE;
+/// The system that it comes from, and its solution.
+hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
+                                     hlo_strbuf_t* out) HLO_MUST_USE;
+/// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.
+bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
+/// Whether A is packed when there are so many panels, and tiles of so many rows.
+bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t height);
 
 /// Elements that one instruction multiplies in a lane; 1: there is none. sums: the type of sums,
 /// depth: their length.

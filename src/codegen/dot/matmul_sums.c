@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many rows and vectors of columns a tile in registers has: a system of constraints over the
+// machine's description, whose cost is the time of all tiles (see matmul.h). No number of a machine
+// is written here.
+#include <string.h>
+
+#include "codegen/dot/matmul_impl.h"
+#include "tile/memo.h"
+#include "tile/system.h"
+
+enum { MAX_HEIGHTS = 24, FUEL = 1000 };
+
+// Of equal tiles, or nearly so, the first: so many vectors divide most matrices.
+enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2 };
+static const int64_t WIDTHS[WIDTH_COUNT] = {4, 2, 8, 1, 16, 3, 6, 5, 7, 10, 12};
+// Those of channels share nothing.
+static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 10, 12};
+// Costs are not known any better.
+static const double TOLERANCE = 0.02;
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static double largest(double a, double b) {
+  return a > b ? a : b;
+}
+
+/// What the cost of a tile depends on.
+typedef struct model {
+  const hlo_matmul_t* m;
+  const hlo_tile_target_t* machine;
+  int64_t vectors;                 // of columns, of all panels
+  int64_t steps;                   // along the contraction
+  int64_t piece_bytes, row_bytes;  // that a step takes of B for each vector, of A for each row
+  double product_ns, load_ns, splat_ns, latency_ns;
+  double b_bytes, b_ns, a_ns, sums_ns;  // of all of B; for each byte of it, of A and of the sums
+  int64_t a_lines, b_lines;             // of their rows where they are, that the first cache holds
+} model_t;
+
+static const hlo_tile_atom_t* atom_of(const hlo_matmul_t* m, const hlo_tile_target_t* machine) {
+  hlo_dtype_t operand = m->group == 4 ? HLO_DTYPE_S8 : m->group == 2 ? HLO_DTYPE_BF16 : m->dtype;
+  return hlo_tile_atom_find(machine, HLO_TILE_ATOM_PRODUCT, operand, m->dtype);
+}
+
+static double byte_ns(const hlo_tile_target_t* machine, double bytes) {
+  return 1 / hlo_tile_home(machine, bytes)->bytes_per_ns;
+}
+
+static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_target_t* machine) {
+  const hlo_tile_atom_t* atom = atom_of(m, machine);
+  const hlo_tile_atom_t* load = hlo_tile_atom_find(machine, HLO_TILE_ATOM_LOAD, 0, 0);
+  const hlo_tile_atom_t* splat = hlo_tile_atom_find(machine, HLO_TILE_ATOM_SPLAT, 0, 0);
+  const hlo_tile_atom_t* vector = hlo_tile_atom_find(machine, HLO_TILE_ATOM_VECTOR, 0, 0);
+  double rows = (double)m->rows.extent, columns = (double)m->columns.extent;
+  double depth = (double)m->depth_extent, bytes = (double)m->element_bytes;
+  int64_t lanes = m->lanes, piece = lanes * m->element_bytes;
+  bool is_vector = m->is_by_depth || m->is_by_channel;
+  *model =
+      (model_t){.m = m,
+                .machine = machine,
+                .vectors = m->is_by_depth ? m->columns.extent : divide_up(m->columns.extent, lanes),
+                .steps = m->is_by_depth ? divide_up(m->depth_extent, lanes) : m->depth_extent,
+                .piece_bytes = piece,
+                .row_bytes = is_vector ? piece : m->element_bytes,
+                .product_ns = 1 / (atom ? atom->per_ns : hlo_tile_product_rate(machine, m->dtype)),
+                .load_ns = 1 / load->per_ns,
+                .splat_ns = 1 / (splat && !is_vector ? splat : load)->per_ns,
+                .latency_ns = (atom ? atom : vector)->latency_ns,
+                .b_bytes = columns * depth * bytes};
+  model->b_ns = byte_ns(machine, model->b_bytes);
+  model->a_ns = byte_ns(machine, rows * depth * bytes);
+  model->sums_ns = byte_ns(machine, rows * columns * bytes);
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  int64_t element = m->element_bytes;
+  model->a_lines = hlo_tile_lines_held(&machine->memories[1], m->rows.from[HLO_MATMUL_A] * element);
+  model->b_lines = hlo_tile_lines_held(&machine->memories[1], inner->from[HLO_MATMUL_B] * element);
+}
+
+/// A tile, and what the memory is like that it reads.
+typedef struct tile_reads {
+  int64_t width, line_bytes;        // of B; what comes for nothing at the begin of each of its rows
+  int64_t row_bytes, rows_line;     // of A, that come for each of them; for nothing
+  double first_ns, again_ns, a_ns;  // for a byte of B when it comes first and later, of A
+} tile_reads_t;
+
+// A step of a tile: the longest of multiplying, waiting for the step before, loading, and what has
+// to come from where it lives; of the others what the machine does not do at the same time.
+static double step_ns(const model_t* model, const tile_reads_t* reads, int64_t rows, double b_ns) {
+  const hlo_matmul_t* m = model->m;
+  double products = (double)(rows * reads->width) * model->product_ns;
+  double rows_loaded = (double)rows;
+  if (m->is_by_channel) {
+    rows_loaded = (double)(reads->width * (rows + m->slide - 1)) / (double)m->slide;
+  }
+  double loads = (double)reads->width * model->load_ns + rows_loaded * model->splat_ns;
+  double b = (double)(reads->width * model->piece_bytes + reads->line_bytes) * b_ns;
+  double a = (double)(rows * reads->row_bytes + reads->rows_line) * reads->a_ns;
+  // A sum that waits for itself misses a turn now and then.
+  double chain = model->latency_ns + model->product_ns;
+  double moved = reads->a_ns == b_ns ? a + b : largest(a, b);  // through one or two places
+  double longest = largest(largest(products, chain), largest(loads, moved));
+  return longest + (products + chain + loads + a + b - longest) * model->machine->exposed;
+}
+
+static tile_reads_t reads_of(const model_t* model, int64_t rows, int64_t width, double panel_bytes,
+                             bool is_packed) {
+  const hlo_matmul_t* m = model->m;
+  const hlo_tile_memory_t* near = &model->machine->memories[1];
+  double beyond = (double)near->capacity_bytes + 1;
+  bool is_apart = width < model->vectors && !m->is_by_depth && !is_packed;
+  // A's rows side by side, each step somewhere else.
+  bool is_across = m->rows.from[HLO_MATMUL_A] == 1 && m->rows.extent > rows &&
+                   m->depth[m->depth_count - 1].from[HLO_MATMUL_A] > m->group;
+  tile_reads_t reads = {.width = width,
+                        .line_bytes = is_apart ? near->line_bytes : 0,
+                        .row_bytes = model->row_bytes,
+                        .rows_line = is_across ? near->line_bytes : 0,
+                        .first_ns = model->b_ns,
+                        .a_ns = model->a_ns};
+  // Lines that push each other out come again from the memory beyond: of a panel for each tile, of
+  // A's rows for each element.
+  if (is_apart && model->steps > model->b_lines) panel_bytes = largest(panel_bytes, beyond);
+  reads.again_ns = byte_ns(model->machine, panel_bytes);
+  if (rows >= model->a_lines && reads.row_bytes < near->line_bytes &&
+      !hlo_matmul_packs_a(m, model->vectors / width, rows)) {
+    reads.row_bytes = near->line_bytes;
+    reads.a_ns = largest(reads.a_ns, byte_ns(model->machine, beyond));
+  }
+  return reads;
+}
+
+static double panel_ns(const model_t* model, int64_t height, int64_t width, bool is_packed) {
+  const hlo_matmul_t* m = model->m;
+  int64_t rows = m->rows.extent, tiles = divide_up(rows, height), high = divide_up(rows, tiles);
+  int64_t tall = rows - tiles * (high - 1);
+  const hlo_tile_memory_t* memories = model->machine->memories;
+  double panel = (double)model->steps * (double)(width * model->piece_bytes);
+  double far = (double)memories[2].capacity_bytes;
+  bool may_cut = tiles > 1 && m->depth_count == 1 && !m->is_by_depth && !m->is_convolution;
+  double blocks = 1;
+  if (may_cut) {
+    double near = (double)memories[1].capacity_bytes * 3 / 4;
+    blocks = largest(panel / far, (double)(model->steps * high * model->row_bytes) / near);
+    blocks = blocks > 1 ? blocks : 1;
+    if (panel > far) panel = far;
+  }
+  tile_reads_t reads = reads_of(model, high, width, panel, is_packed);
+  double first = step_ns(model, &reads, high, reads.first_ns);
+  double others = (double)(tall - 1) * step_ns(model, &reads, high, reads.again_ns);
+  if (tiles > tall) {
+    others += (double)(tiles - tall) * step_ns(model, &reads, high - 1, reads.again_ns);
+  }
+  double sums = (double)(rows * width * model->piece_bytes) * model->sums_ns;
+  return (double)model->steps * (first + others) + sums * (2 * blocks - 1) +
+         (double)tiles * blocks * model->latency_ns * 2;
+}
+
+// Rows that fit the registers beside so many vectors, as the constraint says it.
+static int64_t tallest(const model_t* model, int64_t width) {
+  const hlo_matmul_t* m = model->m;
+  int64_t registers = model->machine->vector_count;
+  int64_t aside = m->is_by_channel ? m->slide + 2 : 1 + width;
+  int64_t height = (registers - aside) / width;
+  return height > 1 ? height : 1;
+}
+
+static double tiles_ns(const void* context, const int64_t* sizes) {
+  const model_t* model = context;
+  const hlo_matmul_t* m = model->m;
+  int64_t width = sizes[0], height = sizes[1], edge = model->vectors % width;
+  bool is_packed = hlo_matmul_packs_b(m, model->machine->memories[2].capacity_bytes,
+                                      divide_up(m->rows.extent, height));
+  double ns = (double)(model->vectors / width) * panel_ns(model, height, width, is_packed);
+  if (edge) ns += panel_ns(model, tallest(model, edge), edge, is_packed);
+  return is_packed ? ns + model->b_bytes * 2 * model->b_ns : ns;
+}
+
+// Heights with which as few tiles as can be have equal rows, of every width.
+static uint32_t list_heights(const model_t* model, uint32_t width_count, const int64_t* widths,
+                             int64_t* heights) {
+  uint32_t count = 0;
+  int64_t rows = model->m->rows.extent;
+  for (uint32_t i = 0; i < width_count; ++i) {
+    int64_t height = divide_up(rows, divide_up(rows, tallest(model, widths[i])));
+    uint32_t k = 0;
+    while (k < count && heights[k] != height) ++k;
+    if (k == count) heights[count++] = height;
+  }
+  return count;
+}
+
+static uint32_t list_widths(const model_t* model, int64_t* widths) {
+  uint32_t count = 0;
+  uint32_t most = model->m->is_by_depth ? MAX_DEPTH_WIDTHS : WIDTH_COUNT;
+  const int64_t* all = model->m->is_by_channel ? CHANNEL_WIDTHS : WIDTHS;
+  for (uint32_t i = 0; i < most; ++i) {
+    if (all[i] <= model->vectors) widths[count++] = all[i];
+  }
+  if (!count) widths[count++] = model->vectors;
+  return count;
+}
+
+/// A system and its variables.
+typedef struct choice {
+  model_t model;
+  hlo_tile_system_t* system;
+  hlo_tile_var_t sizes[2];  // vectors of columns, rows
+  hlo_tile_solution_t solution;
+} choice_t;
+
+// width: of the tile; 0: to be found.
+static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
+                          int64_t width, hlo_arena_t* scratch) {
+  model_t* model = &choice->model;
+  int64_t widths[WIDTH_COUNT], heights[MAX_HEIGHTS], vector = target->tile.vector_bytes;
+  init_model(model, m, &target->tile);
+  if (width) model->vectors = width;
+  uint32_t width_count = width ? 1 : list_widths(model, widths);
+  if (width) widths[0] = width;
+  uint32_t height_count = list_heights(model, width_count, widths, heights);
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &target->tile);
+  if (!s) return hlo_arena_status(scratch);
+  hlo_tile_system_tolerance(s, TOLERANCE);
+  hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", width_count, widths);
+  hlo_tile_var_t y = hlo_tile_system_size(s, "rows", height_count, heights);
+  const hlo_tile_monomial_t held[2] = {{vector, 2, {x, y}}, {vector, 1, {x}}};
+  if (m->is_by_channel) {
+    int64_t whole = divide_up(m->repeat, m->lanes);
+    if (whole > 1 && !width) hlo_tile_system_multiple(s, "channels", x, whole);
+    hlo_tile_system_fits(s, "sums, and steps that slide", 0, (m->slide + 2) * vector, 1, held);
+  } else {
+    // A single row meets each of B's vectors but once, where it is in memory.
+    hlo_tile_system_fits(s, "sums, B and one of A", 0, vector, m->rows.extent > 1 ? 2 : 1, held);
+  }
+  choice->system = s;
+  choice->sizes[0] = x, choice->sizes[1] = y;
+  hlo_tile_system_cost(s, "all tiles", 2, choice->sizes, tiles_ns, model);
+  return hlo_tile_system_solve(s, FUEL, &choice->solution);
+}
+
+// What fits no registers has one row, of as few vectors as belong together.
+static hlo_status_t choose(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
+                           hlo_matmul_sums_t* out_tile, hlo_strbuf_t* text) {
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  choice_t choice;
+  hlo_status_t status = solve(&choice, m, target, width, &scratch);
+  if (hlo_status_is_ok(status)) {
+    const hlo_tile_value_t* values = choice.solution.values;
+    *out_tile = (hlo_matmul_sums_t){values[choice.sizes[0]].size, values[choice.sizes[1]].size};
+    if (text) hlo_tile_solution_print(choice.system, &choice.solution, text);
+  } else if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
+    if (text) hlo_strbuf_printf(text, "%s\n", hlo_status_message(status));
+    hlo_status_release(status);
+    status = hlo_ok();
+    *out_tile = (hlo_matmul_sums_t){width ? width : divide_up(m->repeat, m->lanes), 1};
+  }
+  hlo_arena_deinit(&scratch);
+  return status;
+}
+
+// All of a product that its system depends on.
+static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  const int64_t all[] = {width,
+                         m->rows.extent,
+                         m->columns.extent,
+                         m->depth_extent,
+                         inner->extent,
+                         m->depth_count,
+                         m->lanes,
+                         m->element_bytes,
+                         m->dtype,
+                         m->operands[HLO_MATMUL_A].dtype,
+                         m->operands[HLO_MATMUL_B].dtype,
+                         m->group,
+                         m->slide,
+                         m->repeat,
+                         m->is_by_depth,
+                         m->is_by_channel,
+                         m->is_convolution,
+                         m->is_window_in_lanes,
+                         m->is_flipped,
+                         m->packs_blocks,
+                         m->rows.from[HLO_MATMUL_A],
+                         m->columns.from[HLO_MATMUL_B],
+                         inner->from[HLO_MATMUL_A],
+                         inner->from[HLO_MATMUL_B],
+                         m->depth[0].from[HLO_MATMUL_A],
+                         m->group_from[HLO_MATMUL_A],
+                         m->group_from[HLO_MATMUL_B],
+                         m->last_group};
+  _Static_assert(sizeof all / sizeof *all <= HLO_TILE_MEMO_KEYS, "the memo has room");
+  memcpy(keys, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* target,
+                                    hlo_tile_memo_t* memo, int64_t width,
+                                    hlo_matmul_sums_t* out_tile) {
+  if (m->tile) {  // in tile registers, which are as they are
+    int64_t wanted = hlo_matmul_tile_width(m) / m->lanes;
+    *out_tile = (hlo_matmul_sums_t){width ? width : wanted, hlo_matmul_tile_height()};
+    return hlo_ok();
+  }
+  int64_t keys[HLO_TILE_MEMO_KEYS];
+  uint32_t count = list_keys(m, width, keys);
+  const int64_t* known = hlo_tile_memo_find(memo, count, keys);
+  if (known) {
+    *out_tile = (hlo_matmul_sums_t){known[0], known[1]};
+    return hlo_ok();
+  }
+  HLO_TRY(choose(m, target, width, out_tile, NULL));
+  const int64_t values[2] = {out_tile->width, out_tile->height};
+  hlo_tile_memo_keep(memo, count, keys, 2, values);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* m, const hlo_target_t* target,
+                                     hlo_strbuf_t* out) {
+  hlo_matmul_sums_t tile;
+  hlo_matmul_t before = *m;  // as it was when the tile was chosen, before packing was decided
+  before.turns_rows = false;
+  before.packs_blocks &= !m->packs_slices;
+  return choose(&before, target, 0, &tile, out);
+}
