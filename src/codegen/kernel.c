@@ -21,7 +21,6 @@ enum {
   SWEPT_VECTORS = 64,     // those of columns of so many
   SWEPT_ROWS = 32,        // fewer rows are no sweep, and no chunk
   SHARED_INPUTS = 64,     // bits of `shareable`
-  LINE_BYTES = 64,        // of a cache
   SHORT_REDUCTION = 256,  // elements of a reduction that is soon done
   COSTLY = 10,            // from which hlo_elementwise_cost() on an op is a function, as exp is
 };
@@ -614,6 +613,10 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
   return false;
 }
 
+static bool stores_whole_lines(const hlo_target_t* target) {
+  return target->vector_bytes >= hlo_target_line_bytes(target);
+}
+
 // Loops over several digits of a handful of elements become one vector where that can be.
 static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                                pieces_t* pieces) {
@@ -749,7 +752,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   kernel->is_sweep = is_column_reduction(kernel, first);
   kernel->is_streamed = kernel->is_vector && !kernel->is_sweep && !kernel->is_woven &&
                         has_large_output(kernel) &&
-                        (!kernel->is_transposed || kernel->target->vector_bytes >= LINE_BYTES);
+                        (!kernel->is_transposed || stores_whole_lines(kernel->target));
   HLO_TRY(check_pieces(kernel, pieces, scratch));
   choose_chunks(kernel);
   HLO_TRY(choose_row_split(kernel, first));

@@ -8,7 +8,7 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/kernel_emit_impl.h"
 
-enum { LINE_BYTES = 64, PREFETCHED_BYTES = 4096 };
+enum { PREFETCHED_BYTES = 4096 };
 
 // ---- leaves
 
@@ -26,7 +26,7 @@ static void prefetch(hlo_emitter_t* e, const hlo_element_address_t* address, hlo
   uint32_t bytes = (uint32_t)hlo_dtype_size_bytes(dtype);
   bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
   if (!e->is_streaming || e->mask || e->kernel->is_transposed || !is_output ||
-      bytes * e->lanes < LINE_BYTES) {
+      bytes * e->lanes < hlo_target_line_bytes(e->kernel->target)) {
     return;
   }
   hlo_vir_value_t* operands[] = {address->base, address->index};

@@ -25,4 +25,9 @@ typedef struct hlo_target {
 /// The target of a CPU (hlo_cpu_detect()): AVX-512, AVX2 or SSE; else one without encoder.
 void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 
+/// What comes from memory at once.
+static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
+  return (uint32_t)target->tile.memories[target->tile.memory_count - 1].line_bytes;
+}
+
 #endif  // HLO_CODEGEN_TARGET_H_

@@ -295,6 +295,7 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
 static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target,
                                hlo_tile_memo_t* memo) {
   m->has_masks = target->has_masks;
+  m->line_bytes = hlo_target_line_bytes(target);
   m->has_fma = target->has_fma;
   int64_t steps = m->depth[m->depth_count - 1].extent;
   m->slide = steps < HLO_MATMUL_MAX_SLIDE ? steps : HLO_MATMUL_MAX_SLIDE / 2;

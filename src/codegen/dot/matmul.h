@@ -132,6 +132,7 @@ struct hlo_matmul {
   bool is_by_depth;    // lanes run along the contraction
   bool has_masks;      // of the target
   bool has_fma;
+  uint32_t line_bytes;  // that come from memory at once
   hlo_matmul_padding_t padding[2];
   uint32_t outer_count, depth_count;
   hlo_matmul_dim_t outer[HLO_MATMUL_MAX_LOOPS], rows, columns, depth[HLO_MATMUL_MAX_LOOPS];

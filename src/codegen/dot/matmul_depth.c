@@ -225,7 +225,7 @@ static void fetch_source(const product_t* p, const tile_t* tile, const step_t* s
   const hlo_matmul_t* m = p->m;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row = step->source_beyond + FETCH_STEPS * m->depth[0].from[HLO_MATMUL_B];
-  for (int64_t at = 0; at < m->panel_width * bytes; at += LINE_BYTES) {
+  for (int64_t at = 0; at < m->panel_width * bytes; at += m->line_bytes) {
     hlo_product_fetch(p, tile->source, step->source_index, bytes, row * bytes + at);
   }
 }

@@ -280,7 +280,7 @@ static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t
   hlo_vir_value_t* from =
       plus(b, tile->next_source, times(b, row, m->depth[0].from[HLO_MATMUL_B] * bytes));
   for (uint32_t i = 0; i < m->group; ++i) {
-    for (int64_t at = 0; at < m->panel_width * bytes; at += LINE_BYTES) {
+    for (int64_t at = 0; at < m->panel_width * bytes; at += m->line_bytes) {
       hlo_product_fetch(p, from, NULL, 1, i * m->group_from[HLO_MATMUL_B] * bytes + at);
     }
   }

@@ -5,7 +5,7 @@
 
 #include "codegen/dot/matmul.h"
 
-enum { MAX_SUMS = 64, LINE_BYTES = 64 };
+enum { MAX_SUMS = 64 };
 
 typedef struct product {
   const hlo_kernel_t* kernel;
