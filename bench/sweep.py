@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times memory-bound computations and Fourier transforms of many shapes on hlocc and on XLA's cpu client, in one process.
+"""Times memory-bound computations, transforms and factorisations of many shapes on hlocc and on XLA's cpu client, in one process.
 
 The stored programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types
 and awkward dimensions around them. Both back ends take turns, the minimum counts. With --before a
@@ -163,10 +163,39 @@ def transforms(jax, jnp, np, some):
             yield "rfftn" + tail, jnp.fft.rfftn, x
 
 
+def factorisations(jax, jnp, np, some):
+    """Linear algebra of one matrix and of many."""
+    linalg = jnp.linalg
+
+    def triangular(a, b):
+        return jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    for bits in 32, 64:
+        for dims in (32,), (100,), (512,), (1000,), (1000, 8), (200, 32), (20, 100):
+            *batch, n = dims
+            a = some.f32(*batch, n, n).astype(f"f{bits // 8}")
+            b = some.f32(*batch, n, n).astype(f"f{bits // 8}")
+            positive = a @ np.swapaxes(a, -1, -2) + n * np.eye(n, dtype=a.dtype)
+            tail = f"_f{bits}_" + "x".join(map(str, dims))
+            yield "cholesky" + tail, linalg.cholesky, positive
+            yield "triangular" + tail, triangular, positive, b
+            yield "triangular_vector" + tail, triangular, positive, b[..., :1]
+            yield "solve" + tail, linalg.solve, a, b[..., :1]
+            yield "inv" + tail, linalg.inv, a
+            yield "det" + tail, linalg.det, a
+            yield "lu" + tail, jax.scipy.linalg.lu_factor, a
+            yield "qr" + tail, linalg.qr, a
+            if n < 1000:
+                yield "eigh" + tail, linalg.eigh, positive
+                yield "eigvalsh" + tail, linalg.eigvalsh, positive
+                yield "svd" + tail, linalg.svd, a
+                yield "singular_values" + tail, functools.partial(linalg.svd, compute_uv=False), a
+
+
 def cases(jax, jnp, np):
     """Names, functions and arguments."""
     some = Arrays(jnp, np)
-    for group in permutations, moves, reductions, elementwise, transforms:
+    for group in permutations, moves, reductions, elementwise, transforms, factorisations:
         yield from group(jax, jnp, np, some)
 
 

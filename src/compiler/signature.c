@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "interp/custom_call.h"
 #include "ir/clone.h"
 #include "ir/donation.h"
 
@@ -179,9 +180,31 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
   hlo_status_release(hlo_module_walk(module, false, count_node, out_cost));
 }
 
+// Factorisations and what is done with them, as ops or by LAPACK's names.
+static bool is_linear_algebra(const hlo_node_t* node) {
+  if (node->op == HLO_OP_cholesky || node->op == HLO_OP_triangular_solve) return true;
+  if (node->op != HLO_OP_custom_call || node->operand_count == 0) return false;
+  const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
+  return target && strncmp(target, "lapack_", 7) == 0 && hlo_custom_call_find(target);
+}
+
+// A step for every element of the result and column of the operand; iterations take many more.
+static double linear_algebra_work(const hlo_node_t* node) {
+  static const char* const iterative[] = {"gesdd", "syevd", "heevd", "geev", "gees"};
+  const hlo_type_t* operand = hlo_node_operand_type(node, 0);
+  const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
+  double steps = 0.25;
+  for (size_t i = 0; target && i < sizeof iterative / sizeof *iterative; ++i) {
+    if (strstr(target, iterative[i])) steps = 4;
+  }
+  const double columns = operand->rank ? (double)operand->dims[operand->rank - 1] : 1;
+  return steps * columns * elements_of(node->results[0].type);
+}
+
 // Whether the work of an op shows in its elements, or in those of its operands.
 static bool is_plain(const hlo_node_t* node) {
   if (node->result_count && !hlo_type_is_static(node->results[0].type)) return false;
+  if (is_linear_algebra(node)) return hlo_type_is_static(hlo_node_operand_type(node, 0));
   if (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) return true;
   switch (node->op) {
     case HLO_OP_constant:
@@ -252,6 +275,7 @@ static double work_of(const hlo_node_t* node, const pace_t* pace) {
     return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
   }
   double elements = elements_of(node->results[0].type);
+  if (is_linear_algebra(node)) return linear_algebra_work(node);
   if (node->op == HLO_OP_fft) return elements * log2(elements + 2);
   if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
     return pace->exchanged * elements * node->result_count;

@@ -107,12 +107,31 @@ static void short_transforms_are_cheap(void** state) {
                            "1024x1024xcomplex<f32>", true));
 }
 
+static void small_factorisations_are_cheap(void** state) {
+  (void)state;
+  assert_true(is_cheap_as("%r = stablehlo.cholesky %a, lower = true : tensor<64x64xf32>",
+                          "64x64xf32", true));
+  assert_false(is_cheap_as("%r = stablehlo.cholesky %b, lower = true : tensor<1024x1024xf32>",
+                           "1024x1024xf32", true));
+  const char* values =
+      "%r, %j = stablehlo.custom_call @NAME(%a) : (tensor<64x64xf32>) -> "
+      "(tensor<64x64xf32>, tensor<i32>)";
+  static const char* const names[] = {"lapack_spotrf_ffi", "lapack_ssyevd_ffi", "somebody_elses"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    char body[256];
+    const char* place = strstr(values, "NAME");
+    snprintf(body, sizeof body, "%.*s%s%s", (int)(place - values), values, names[i], place + 4);
+    assert_int_equal(is_cheap_as(body, "64x64xf32", true), i == 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(little_work_is_cheap),
       cmocka_unit_test(much_work_and_loops_are_not),
       cmocka_unit_test(machine_code_does_more),
       cmocka_unit_test(short_transforms_are_cheap),
+      cmocka_unit_test(small_factorisations_are_cheap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
