@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times memory-bound computations, transforms and factorisations of many shapes on hlocc and on XLA's cpu client, in one process.
+"""Times computations of many shapes on hlocc and on XLA's cpu client, in one process.
 
-The stored programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types
-and awkward dimensions around them. Both back ends take turns, the minimum counts. With --before a
-second plugin joins in, an earlier build.
+What is bound by memory, Fourier transforms, linear algebra; --only picks some by name. The stored
+programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types and awkward
+dimensions around them. Both back ends take turns, the minimum counts. With --before a second plugin
+joins in, an earlier build.
 """
 import argparse
 import functools

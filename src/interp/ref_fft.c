@@ -13,13 +13,12 @@ typedef struct {
   uint32_t axes;
   int64_t length[AXES_MAX];  // of the transforms
   int64_t kept;              // elements of the last axis on the complex side
-  int64_t count;             // complex elements of a batch
   hlo_dtype_t real;          // F32 or F64
 } fft_t;
 
 static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tensor_t* operand) {
   const hlo_ints_t lengths = hlo_node_ints(node, HLO_ATTR_fft_length);
-  *fft = (fft_t){.type = hlo_node_attr(node, HLO_ATTR_fft_type)->i, .count = 1};
+  *fft = (fft_t){.type = hlo_node_attr(node, HLO_ATTR_fft_type)->i};
   if (lengths.count < 1 || lengths.count > AXES_MAX || lengths.count > operand->rank) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %u dimensions", lengths.count);
   }
@@ -29,7 +28,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
     fft->kept = a + 1 == lengths.count && is_half ? n / 2 + 1 : n;
     const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? fft->kept : n;
     const int64_t size = operand->dims[operand->rank - lengths.count + a];
-    if (n < 1 || size != expected || __builtin_mul_overflow(fft->count, fft->kept, &fft->count)) {
+    if (n < 1 || size != expected) {
       return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "transform of length %lld does not fit a dimension of size %lld",
                             (long long)n, (long long)size);
@@ -46,60 +45,103 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
                               hlo_dtype_info(operand->dtype)->name);
 }
 
-// All axes but the last, over [batches, lengths..., kept] complex elements; `in` may be `out`.
-static hlo_status_t run_outer_axes(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
-                                   const void* in, void* out) {
-  int64_t inner = fft->kept;
-  const bool inverse = fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
-  for (uint32_t a = fft->axes - 1; a > 0; a--) {
-    const int64_t n = fft->length[a - 1];
-    const hlo_fft_lines_t lines = {.real = fft->real,
-                                   .kind = HLO_FFT_COMPLEX,
-                                   .inverse = inverse,
-                                   .scale = inverse ? 1 / (double)n : 1,
-                                   .length = n,
-                                   .count = batches * (fft->count / n),
-                                   .inner = inner,
-                                   .in = in,
-                                   .out = out};
-    HLO_TRY(hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines));
-    in = out;
-    inner *= n;
-  }
-  return hlo_ok();
+static bool is_inverse(const fft_t* fft) {
+  return fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
 }
 
-static hlo_status_t run_last_axis(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
-                                  const void* in, void* out) {
-  const bool inverse = fft->type == HLO_FFT_TYPE_IFFT || fft->type == HLO_FFT_TYPE_IRFFT;
-  const int64_t n = fft->length[fft->axes - 1];
+static hlo_status_t run_lines(const fft_t* fft, hlo_eval_t* eval, hlo_fft_kind_t kind, int64_t length,
+                              int64_t count, int64_t inner, const void* in, void* out) {
   const hlo_fft_lines_t lines = {.real = fft->real,
-                                 .kind = fft->type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
-                                         : fft->type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
-                                                                           : HLO_FFT_COMPLEX,
-                                 .inverse = inverse,
-                                 .scale = inverse ? 1 / (double)n : 1,
-                                 .length = n,
-                                 .count = batches * (fft->count / fft->kept),
-                                 .inner = 1,
+                                 .kind = kind,
+                                 .inverse = is_inverse(fft),
+                                 .scale = is_inverse(fft) ? 1 / (double)length : 1,
+                                 .length = length,
+                                 .count = count,
+                                 .inner = inner,
                                  .in = in,
                                  .out = out};
   return hlo_fft_lines_run(hlo_eval_parallel(eval), hlo_eval_fft_cache(eval), &lines);
 }
 
+// Complex elements of an axis and all below it.
+static int64_t elements_below(const fft_t* fft, uint32_t axis) {
+  int64_t elements = fft->kept;
+  for (uint32_t a = axis; a + 1 < fft->axes; a++) elements *= fft->length[a];
+  return elements;
+}
+
+// An axis that is not the last one, of `count` parts made of it and those below; `in` may be `out`.
+static hlo_status_t run_outer_axis(const fft_t* fft, hlo_eval_t* eval, uint32_t axis, int64_t count,
+                                   const void* in, void* out) {
+  const int64_t inner = elements_below(fft, axis + 1);
+  return run_lines(fft, eval, HLO_FFT_COMPLEX, fft->length[axis], count * inner, inner, in, out);
+}
+
+static hlo_status_t run_last_axis(const fft_t* fft, hlo_eval_t* eval, int64_t count, const void* in,
+                                  void* out) {
+  const hlo_fft_kind_t kind = fft->type == HLO_FFT_TYPE_RFFT    ? HLO_FFT_FROM_REAL
+                              : fft->type == HLO_FFT_TYPE_IRFFT ? HLO_FFT_TO_REAL
+                                                                : HLO_FFT_COMPLEX;
+  return run_lines(fft, eval, kind, fft->length[fft->axes - 1], count, 1, in, out);
+}
+
+// The last two axes in groups of planes, so that the second one finds in a cache what the first one
+// left. `middle`: room for a group before its last axis; `in` itself if that may be overwritten.
+static hlo_status_t run_planes(const fft_t* fft, hlo_eval_t* eval, int64_t planes, int64_t group,
+                               const char* in, char* middle, char* out) {
+  const uint32_t axis = fft->axes - 2;
+  const size_t each = hlo_dtype_size_bytes(fft->real);
+  const int64_t rows = fft->length[axis];
+  const size_t numbers = (size_t)(rows * fft->length[fft->axes - 1]) * each;
+  const size_t entries = 2 * (size_t)elements_below(fft, axis) * each;
+  const bool is_to_real = fft->type == HLO_FFT_TYPE_IRFFT, is_in_place = middle == in;
+  const size_t in_step = fft->type == HLO_FFT_TYPE_RFFT ? numbers : entries;
+  const size_t out_step = is_to_real ? numbers : entries;
+  for (int64_t p = 0; p < planes; p += group) {
+    const int64_t some = planes - p < group ? planes - p : group;
+    const char* from = in + (size_t)p * in_step;
+    char* to = out + (size_t)p * out_step;
+    if (is_to_real) {
+      char* between = is_in_place ? middle + (size_t)p * in_step : middle;
+      HLO_TRY(run_outer_axis(fft, eval, axis, some, from, between));
+      HLO_TRY(run_last_axis(fft, eval, some * rows, between, to));
+    } else {
+      HLO_TRY(run_last_axis(fft, eval, some * rows, from, to));
+      HLO_TRY(run_outer_axis(fft, eval, axis, some, to, to));
+    }
+  }
+  return hlo_ok();
+}
+
+// How many planes of the last two axes are done together.
+static int64_t planes_at_once(const fft_t* fft, int64_t planes) {
+  enum { GROUP_BYTES = 1 << 21 };
+  const int64_t bytes =
+      2 * (int64_t)hlo_dtype_size_bytes(fft->real) * elements_below(fft, fft->axes - 2);
+  const int64_t group = GROUP_BYTES / bytes;
+  return group < 1 || group > planes ? planes : group;
+}
+
 // The last axis first, or last where it makes real numbers.
 static hlo_status_t run(const fft_t* fft, hlo_eval_t* eval, int64_t batches,
                         const hlo_tensor_t* operand, hlo_tensor_t* result) {
+  const char* in = operand->data;
+  if (fft->axes == 1) return run_last_axis(fft, eval, batches, in, result->data);
+  const int64_t planes = fft->axes == AXES_MAX ? batches * fft->length[0] : batches;
+  const int64_t group = planes_at_once(fft, planes);
   if (fft->type != HLO_FFT_TYPE_IRFFT) {
-    HLO_TRY(run_last_axis(fft, eval, batches, operand->data, result->data));
-    return run_outer_axes(fft, eval, batches, result->data, result->data);
+    HLO_TRY(run_planes(fft, eval, planes, group, in, NULL, result->data));
+    if (fft->axes < AXES_MAX) return hlo_ok();
+    return run_outer_axis(fft, eval, 0, batches, result->data, result->data);
   }
-  if (fft->axes == 1) return run_last_axis(fft, eval, batches, operand->data, result->data);
-  void* middle = hlo_mem_alloc_aligned(operand->size_bytes, 64);
-  if (!middle) return hlo_status_out_of_memory(operand->size_bytes);
-  hlo_status_t status = run_outer_axes(fft, eval, batches, operand->data, middle);
+  const bool is_whole = fft->axes == AXES_MAX;
+  const size_t bytes = operand->size_bytes / (size_t)planes * (size_t)(is_whole ? planes : group);
+  char* middle = hlo_mem_alloc_aligned(bytes, 64);
+  if (!middle) return hlo_status_out_of_memory(bytes);
+  hlo_status_t status = hlo_ok();
+  if (is_whole) status = run_outer_axis(fft, eval, 0, batches, in, middle);
   if (hlo_status_is_ok(status)) {
-    status = run_last_axis(fft, eval, batches, middle, result->data);
+    status = run_planes(fft, eval, planes, group, is_whole ? middle : in, middle, result->data);
   }
   hlo_mem_free(middle);
   return status;

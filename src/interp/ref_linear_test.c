@@ -165,6 +165,33 @@ static void test_fft(void** state) {
       "check.expect_almost_eq %b, %a : tensor<5xf32>\n");
 }
 
+// More planes than are done together: each as if it were alone, and back again.
+static void test_fft_planes(void** state) {
+  (void)state;
+#define KEPT "129xcomplex<f64>>"
+  expect_runs(
+      "%i = stablehlo.iota dim = 0 : tensor<983040xf64>\n"
+      "%s = stablehlo.sine %i : tensor<983040xf64>\n"
+      "%x = stablehlo.reshape %s : (tensor<983040xf64>) -> tensor<15x256x256xf64>\n"
+      "%f = stablehlo.fft %x, type = RFFT, length = [256, 256] : (tensor<15x256x256xf64>) -> "
+      "tensor<15x256x" KEPT "\n"
+      "%last = stablehlo.slice %x [14:15, 0:256, 0:256] : (tensor<15x256x256xf64>) -> "
+      "tensor<1x256x256xf64>\n"
+      "%alone = stablehlo.fft %last, type = RFFT, length = [256, 256] : (tensor<1x256x256xf64>) -> "
+      "tensor<1x256x" KEPT "\n"
+      "%among = stablehlo.slice %f [14:15, 0:256, 0:129] : (tensor<15x256x" KEPT
+      ") -> tensor<1x256x" KEPT "\n"
+      "check.expect_eq %among, %alone : tensor<1x256x" KEPT "\n"
+      "%b = stablehlo.fft %f, type = IRFFT, length = [256, 256] : (tensor<15x256x" KEPT
+      ") -> tensor<15x256x256xf64>\n"
+      "check.expect_almost_eq %b, %x : tensor<15x256x256xf64>\n"
+      "%cube = stablehlo.fft %x, type = RFFT, length = [15, 256, 256] : (tensor<15x256x256xf64>) -> "
+      "tensor<15x256x" KEPT "\n"
+      "%c = stablehlo.fft %cube, type = IRFFT, length = [15, 256, 256] : (tensor<15x256x" KEPT
+      ") -> tensor<15x256x256xf64>\n"
+      "check.expect_almost_eq %c, %x : tensor<15x256x256xf64>\n");
+}
+
 static void test_factorisations(void** state) {
   (void)state;
   expect_runs(
@@ -226,6 +253,7 @@ int main(void) {
       cmocka_unit_test(test_grouped_convolution),
       cmocka_unit_test(test_fft),
       cmocka_unit_test(test_fft_narrow),
+      cmocka_unit_test(test_fft_planes),
       cmocka_unit_test(test_factorisations),
       cmocka_unit_test(test_batch_norm),
       cmocka_unit_test(test_top_k),

@@ -157,14 +157,17 @@ static double smaller_value(double f, double g, double h) {
   return 2 * (low / (sqrt(1 + above * above) + sqrt(1 + below * below))) * au;
 }
 
+// Of numbers that are none of them NaN, without a call.
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
 // The shift for the block first..last: its corner's smaller value, or none if that would cost the
 // smallest value its digits.
 static double choose_shift(const hlo_bidiagonal_t* b, int64_t first, int64_t last) {
   double largest = fabs(b->d[last]), least = fabs(b->d[first]), mu = least;
   for (int64_t i = first; i < last; i++) {
-    largest = fmax(largest, fmax(fabs(b->d[i]), fabs(b->e[i])));
+    largest = larger(largest, larger(fabs(b->d[i]), fabs(b->e[i])));
     mu = mu == 0 ? 0 : fabs(b->d[i + 1]) * (mu / (mu + fabs(b->e[i])));
-    least = fmin(least, mu);
+    least = mu < least ? mu : least;
   }
   if ((double)b->n * least <= largest * b->epsilon) return 0;
   const double shift = smaller_value(b->d[last - 1], b->e[last - 1], b->d[last]);
