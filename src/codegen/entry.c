@@ -415,10 +415,15 @@ typedef struct team_emitter {
   const uint32_t* funcs;  // by member
 } team_emitter_t;
 
+static bool has_phase(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase) {
+  if (phase == 0 && entry->plan->prepared[fusion->index]) return false;  // before the loop
+  return phase < hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
+}
+
 static void emit_member(const team_emitter_t* t, const hlo_team_part_t* part, uint32_t member) {
   const hlo_fusion_t* fusion = t->team->members[member];
   const hlo_kernel_t* kernel = t->entry->plan->kernels[fusion->index];
-  if (t->phase >= hlo_kernel_phase_count(kernel)) return;
+  if (!has_phase(t->entry, fusion, t->phase)) return;
   hlo_vir_builder_t* b = t->b;
   hlo_vir_value_t* context = hlo_kernel_is_shared(kernel) ? emit_table(t->entry, b, fusion)
                                                           : hlo_vir_iconst(b, 0);
@@ -466,14 +471,15 @@ static uint32_t emit_team_func(team_emitter_t* t, uint32_t part_count, uint32_t 
   return func->index;
 }
 
-// The functions of the members that have this phase.
+// The functions of the members that have this phase; NULL when memory is out, which the arena
+// reports.
 static const uint32_t* make_member_funcs(const entry_t* entry, const hlo_team_t* team,
                                          uint32_t phase) {
   uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
   for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
     const hlo_fusion_t* fusion = team->members[m];
     const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-    if (phase >= hlo_kernel_phase_count(kernel)) continue;
+    if (!has_phase(entry, fusion, phase)) continue;
     uint32_t site = hlo_site_number(fusion->nodes[0]);
     funcs[m] = hlo_kernel_is_shared(kernel) ? shared_func(entry, fusion, site) + phase
                                             : emit_chunk_func(entry, fusion, phase, false, site);
@@ -481,19 +487,26 @@ static const uint32_t* make_member_funcs(const entry_t* entry, const hlo_team_t*
   return funcs;
 }
 
-static bool emit_team_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_team_t* team,
+static bool has_any_phase(const entry_t* entry, const hlo_team_t* team, uint32_t phase) {
+  for (uint32_t m = 0; m < team->member_count; ++m) {
+    if (has_phase(entry, team->members[m], phase)) return true;
+  }
+  return false;
+}
+
+static void emit_team_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_team_t* team,
                             uint32_t phase) {
+  if (!has_any_phase(entry, team, phase)) return;
   uint32_t count;
   hlo_team_part_t* parts;
   hlo_status_t status = hlo_team_cut(team, entry->target, phase, entry->arena, &count, &parts);
   if (!hlo_status_is_ok(status)) {  // the arena says so
     hlo_status_release(status);
-    return false;
+    return;
   }
-  if (count == 0) return false;
   team_emitter_t t = {.entry = entry, .team = team, .phase = phase, .parts = parts};
   t.funcs = make_member_funcs(entry, team, phase);
-  if (!t.funcs) return false;
+  if (!t.funcs) return;
   uint32_t func = emit_team_func(&t, count, b->site);
   uint64_t chunks = parts[count - 1].first + parts[count - 1].count;
   if (chunks > 1) {
@@ -501,7 +514,6 @@ static bool emit_team_phase(const entry_t* entry, hlo_vir_builder_t* b, const hl
   } else {
     emit_chunk_call(entry, b, func, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, 0));
   }
-  return true;
 }
 
 // ---- nodes
@@ -686,8 +698,8 @@ static void emit_team(const entry_t* entry, hlo_vir_builder_t* b, const hlo_step
   b->site = hlo_site_number(steps->node);
   watch(entry, b, HLO_WATCH_BEFORE, steps->node);
   for (uint32_t i = 0; i < team->member_count; ++i) emit_copies(entry, b, steps[i].node);
-  for (uint32_t phase = 0; emit_team_phase(entry, b, team, phase); ++phase) {
-  }
+  uint32_t phases = hlo_team_phase_count(team);
+  for (uint32_t phase = 0; phase < phases; ++phase) emit_team_phase(entry, b, team, phase);
   watch(entry, b, HLO_WATCH_AFTER, steps->node);
 }
 

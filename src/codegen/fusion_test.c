@@ -298,6 +298,33 @@ static cost_t cost_of(print_t print, uint32_t count, double step) {
 }
 
 // What two fusions use is stored once, if it costs something (tanh), and computed again otherwise.
+// Elements divided by the sum of all.
+static uint32_t count_steps_of_shares(int elements) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text,
+                    "func.func @main(%%x: tensor<%dxf32>) -> tensor<%dxf32> {\n"
+                    "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                    "%%s = stablehlo.reduce(%%x init: %%zero) applies stablehlo.add across "
+                    "dimensions = [0] : (tensor<%dxf32>, tensor<f32>) -> tensor<f32>\n"
+                    "%%b = stablehlo.broadcast_in_dim %%s, dims = [] : (tensor<f32>) -> "
+                    "tensor<%dxf32>\n"
+                    "%%y = stablehlo.divide %%x, %%b : tensor<%dxf32>\n"
+                    "return %%y : tensor<%dxf32>\n}\n",
+                    elements, elements, elements, elements, elements, elements);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  uint32_t count = f.schedule->sequences[0].step_count;
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return count;
+}
+
+static void chunks_do_not_repeat_what_all_need(void** state) {
+  (void)state;
+  assert_int_equal(count_steps_of_shares(1000), 1);
+  assert_int_equal(count_steps_of_shares(1000000), 2);
+}
+
 static void plain_ops_are_computed_again(void** state) {
   (void)state;
   fixture_t f;
@@ -364,6 +391,7 @@ int main(void) {
       cmocka_unit_test(outputs_have_several_sizes),
       cmocka_unit_test(siblings_are_one_fusion),
       cmocka_unit_test(not_all_siblings_are_one_fusion),
+      cmocka_unit_test(chunks_do_not_repeat_what_all_need),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(long_expressions_are_cut),
       cmocka_unit_test(cost_grows_with_the_program),

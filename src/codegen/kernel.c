@@ -708,6 +708,43 @@ static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* 
   return refusal ? refused(kernel->fusion, refusal) : hlo_ok();
 }
 
+static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t level) {
+  const hlo_tiled_digit_t* digit = &tiling->digits[kernel->loops[level]];
+  return digit->end - digit->low;
+}
+
+// How many chunks compute an instance each for itself, beyond what the loops repeat anyway.
+static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                            const hlo_tiled_t* tiled) {
+  bool needs_outer = tiled->digits >> kernel->loops[0] & 1;
+  if (!kernel->is_split_twice) {
+    return needs_outer ? 1 : (double)divide_up(range_of(kernel, tiling, 0), kernel->chunk_size);
+  }
+  if (tiled->digits >> kernel->loops[1] & 1) return 1;
+  int64_t parts = divide_up(range_of(kernel, tiling, 1), kernel->chunk_size);
+  return (double)(needs_outer ? parts : parts * range_of(kernel, tiling, 0));
+}
+
+// What all chunks need, as the sum of everything, is better computed once before them, unless it is
+// little beside the rest.
+static hlo_status_t check_chunks(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+  const double MOST = 0.25;
+  if (kernel->chunk_count < 2 || kernel->split_space) return hlo_ok();
+  double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    const hlo_tiling_t* tiling = pieces->tilings[i];
+    for (uint32_t k = 0; k < tiling->instance_count; ++k) {
+      const hlo_tiled_t* tiled = tiling->instances[k];
+      double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
+      cost *= extent_product(tiling, computed_digits(tiling, tiled));
+      once += cost;
+      again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
+    }
+  }
+  return again > MOST * once ? refused(kernel->fusion, "every chunk would compute it again")
+                             : hlo_ok();
+}
+
 static bool has_reduction(const hlo_tiling_t* tiling) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
@@ -757,6 +794,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   choose_chunks(kernel);
   HLO_TRY(choose_row_split(kernel, first));
   HLO_TRY(choose_split(kernel, first));
+  HLO_TRY(check_chunks(kernel, pieces));
   return check_sides(kernel, first);
 }
 
@@ -882,7 +920,7 @@ uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
 }
 
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
-  return kernel->cost_ns;
+  return kernel->matmul ? kernel->matmul->cost_ns : kernel->cost_ns;
 }
 
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {

@@ -74,7 +74,10 @@ static role_t role_of(const gathering_t* g, const hlo_step_t* step) {
 }
 
 static bool is_cut(const hlo_kernel_t* kernel) {
-  return hlo_kernel_chunk_count(kernel, 0) > 1;
+  for (uint32_t phase = 0; phase < hlo_kernel_phase_count(kernel); ++phase) {
+    if (hlo_kernel_chunk_count(kernel, phase) > 1) return true;
+  }
+  return false;
 }
 
 // Whether two threads, the fewest that there is a gain with, save as much as by cutting a kernel
@@ -189,9 +192,22 @@ hlo_status_t hlo_schedule_make_teams(hlo_schedule_t* schedule, const hlo_module_
 
 // ---- chunks
 
-// What a member's phase takes, if it is not cut; the last phases of cut kernels are short.
-static double whole_ns(const hlo_kernel_t* kernel) {
-  return is_cut(kernel) ? 0 : hlo_kernel_cost_ns(kernel) / hlo_kernel_phase_count(kernel);
+uint32_t hlo_team_phase_count(const hlo_team_t* team) {
+  uint32_t most = 0;
+  for (uint32_t m = 0; m < team->member_count; ++m) {
+    uint32_t count = hlo_kernel_phase_count(team->members[m]->kernel);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+// What a phase takes of a member that is not cut: the last one most of it, as what comes before
+// brings operands into another form. Of those that are cut it is little beside their chunks.
+static double whole_ns(const hlo_kernel_t* kernel, uint32_t phase) {
+  const double PREPARING = 0.125;
+  if (is_cut(kernel)) return 0;
+  bool is_last = phase + 1 == hlo_kernel_phase_count(kernel);
+  return hlo_kernel_cost_ns(kernel) * (is_last ? 1 : PREPARING);
 }
 
 hlo_status_t hlo_team_cut(const hlo_team_t* team, const hlo_target_t* target, uint32_t phase,
@@ -206,7 +222,7 @@ hlo_status_t hlo_team_cut(const hlo_team_t* team, const hlo_target_t* target, ui
     const hlo_kernel_t* kernel = team->members[m]->kernel;
     if (phase >= hlo_kernel_phase_count(kernel)) continue;
     uint64_t own = hlo_kernel_chunk_count(kernel, phase);
-    double own_ns = whole_ns(kernel);
+    double own_ns = whole_ns(kernel, phase);
     if (own == 1 && is_open && ns + own_ns <= target->tile.moving.chunk_ns) {
       parts[count - 1].end_member = m + 1;
       ns += own_ns;

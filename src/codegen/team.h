@@ -12,6 +12,9 @@
 hlo_status_t hlo_schedule_make_teams(hlo_schedule_t* schedule, const hlo_module_t* module,
                                      const hlo_target_t* target, hlo_arena_t* arena) HLO_MUST_USE;
 
+/// The most phases that a member has.
+uint32_t hlo_team_phase_count(const hlo_team_t* team);
+
 /// One or more chunks of a team's parallel loop, beginning with number `first`: the chunks of one
 /// member's phase, or one that runs several small members, `first_member` to `end_member`.
 typedef struct hlo_team_part {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that run side by side: independent updates of arguments that may be donated, two teams
-// one after the other, slices updated in a loop.
+// one after the other, slices updated in a loop; small products, and some that prepare in a loop
+// what does not change.
 func.func @main(%t: tensor<f32>, %p0: tensor<24000xf32> {tf.aliasing_output = 0 : i32}, %m0: tensor<24000xf32>, %g0: tensor<24000xf32>, %p1: tensor<150x160xf32> {tf.aliasing_output = 2 : i32}, %m1: tensor<150x160xf32>, %g1: tensor<150x160xf32>, %p2: tensor<60x20x20xf32> {tf.aliasing_output = 4 : i32}, %m2: tensor<60x20x20xf32>, %g2: tensor<60x20x20xf32>, %p3: tensor<48000xbf16> {tf.aliasing_output = 6 : i32}, %m3: tensor<48000xbf16>, %g3: tensor<48000xbf16>, %p4: tensor<24000xf32> {tf.aliasing_output = 8 : i32}, %m4: tensor<24000xf32>, %g4: tensor<24000xf32>, %p5: tensor<12000xf64> {tf.aliasing_output = 10 : i32}, %m5: tensor<12000xf64>, %g5: tensor<12000xf64>, %p6: tensor<24000xf32> {tf.aliasing_output = 12 : i32}, %m6: tensor<24000xf32>, %g6: tensor<24000xf32>, %p7: tensor<31x800xf32> {tf.aliasing_output = 14 : i32}, %m7: tensor<31x800xf32>, %g7: tensor<31x800xf32>) -> (tensor<24000xf32>, tensor<24000xf32>, tensor<150x160xf32>, tensor<150x160xf32>, tensor<60x20x20xf32>, tensor<60x20x20xf32>, tensor<48000xbf16>, tensor<48000xbf16>, tensor<24000xf32>, tensor<24000xf32>, tensor<12000xf64>, tensor<12000xf64>, tensor<24000xf32>, tensor<24000xf32>, tensor<31x800xf32>, tensor<31x800xf32>) {
   %h = stablehlo.constant dense<0.5> : tensor<f32>
   %r = stablehlo.multiply %t, %h : tensor<f32>
@@ -153,4 +154,61 @@ func.func @main(%n: tensor<i32>, %a0: tensor<90x300xf32>, %a1: tensor<90x300xf32
       stablehlo.return %j, %u0, %u1, %u2, %u3, %u4, %u5, %u6, %u7 : tensor<i32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>
     }
   return %0#1, %0#2, %0#3, %0#4, %0#5, %0#6, %0#7, %0#8 : tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>, tensor<90x300xf32>
+}
+
+// -----
+
+func.func @main(%a0: tensor<40x200xf32>, %b0: tensor<96x200xf32>, %a1: tensor<33x150xf32>, %b1: tensor<150x130xf32>, %a2: tensor<64x128xf32>, %b2: tensor<128x128xf32>, %a3: tensor<50x50xf32>, %b3: tensor<50x300xf32>, %a4: tensor<70x180xf32>, %b4: tensor<90x180xf32>, %a5: tensor<48x256xf32>, %b5: tensor<256x64xf32>, %a6: tensor<96x96xf32>, %b6: tensor<96x96xf32>, %a7: tensor<31x222xf32>, %b7: tensor<222x111xf32>) -> (tensor<40x96xf32>, tensor<33x130xf32>, tensor<64x128xf32>, tensor<50x300xf32>, tensor<70x90xf32>, tensor<48x64xf32>, tensor<96x96xf32>, tensor<31x111xf32>) {
+  %d0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [1] : (tensor<40x200xf32>, tensor<96x200xf32>) -> tensor<40x96xf32>
+  %e0 = stablehlo.tanh %d0 : tensor<40x96xf32>
+  %d1 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [0] : (tensor<33x150xf32>, tensor<150x130xf32>) -> tensor<33x130xf32>
+  %e1 = stablehlo.tanh %d1 : tensor<33x130xf32>
+  %d2 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [1] : (tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<64x128xf32>
+  %e2 = stablehlo.tanh %d2 : tensor<64x128xf32>
+  %d3 = stablehlo.dot_general %a3, %b3, contracting_dims = [1] x [0] : (tensor<50x50xf32>, tensor<50x300xf32>) -> tensor<50x300xf32>
+  %e3 = stablehlo.tanh %d3 : tensor<50x300xf32>
+  %d4 = stablehlo.dot_general %a4, %b4, contracting_dims = [1] x [1] : (tensor<70x180xf32>, tensor<90x180xf32>) -> tensor<70x90xf32>
+  %e4 = stablehlo.tanh %d4 : tensor<70x90xf32>
+  %d5 = stablehlo.dot_general %a5, %b5, contracting_dims = [1] x [0] : (tensor<48x256xf32>, tensor<256x64xf32>) -> tensor<48x64xf32>
+  %e5 = stablehlo.tanh %d5 : tensor<48x64xf32>
+  %d6 = stablehlo.dot_general %a6, %b6, contracting_dims = [1] x [1] : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>
+  %e6 = stablehlo.tanh %d6 : tensor<96x96xf32>
+  %d7 = stablehlo.dot_general %a7, %b7, contracting_dims = [1] x [0] : (tensor<31x222xf32>, tensor<222x111xf32>) -> tensor<31x111xf32>
+  %e7 = stablehlo.tanh %d7 : tensor<31x111xf32>
+  return %e0, %e1, %e2, %e3, %e4, %e5, %e6, %e7 : tensor<40x96xf32>, tensor<33x130xf32>, tensor<64x128xf32>, tensor<50x300xf32>, tensor<70x90xf32>, tensor<48x64xf32>, tensor<96x96xf32>, tensor<31x111xf32>
+}
+
+// -----
+
+func.func @main(%n: tensor<i32>, %a0: tensor<24x150xf32>, %w0: tensor<150x150xf32>, %a1: tensor<27x155xf32>, %w1: tensor<155x155xf32>, %a2: tensor<30x160xf32>, %w2: tensor<160x160xf32>, %a3: tensor<33x165xf32>, %w3: tensor<165x165xf32>, %a4: tensor<36x170xf32>, %w4: tensor<170x170xf32>, %a5: tensor<39x175xf32>, %w5: tensor<175x175xf32>, %a6: tensor<42x180xf32>, %w6: tensor<180x180xf32>, %a7: tensor<45x185xf32>, %w7: tensor<185x185xf32>) -> (tensor<24x150xf32>, tensor<27x155xf32>, tensor<30x160xf32>, tensor<33x165xf32>, tensor<36x170xf32>, tensor<39x175xf32>, tensor<42x180xf32>, tensor<45x185xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %most = stablehlo.minimum %n, %three : tensor<i32>
+  %0:9 = stablehlo.while(%i = %zero, %v0 = %a0, %v1 = %a1, %v2 = %a2, %v3 = %a3, %v4 = %a4, %v5 = %a5, %v6 = %a6, %v7 = %a7)
+      : tensor<i32>, tensor<24x150xf32>, tensor<27x155xf32>, tensor<30x160xf32>, tensor<33x165xf32>, tensor<36x170xf32>, tensor<39x175xf32>, tensor<42x180xf32>, tensor<45x185xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %most : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d0 = stablehlo.dot_general %v0, %w0, contracting_dims = [1] x [0] : (tensor<24x150xf32>, tensor<150x150xf32>) -> tensor<24x150xf32>
+      %e0 = stablehlo.tanh %d0 : tensor<24x150xf32>
+      %d1 = stablehlo.dot_general %v1, %w1, contracting_dims = [1] x [1] : (tensor<27x155xf32>, tensor<155x155xf32>) -> tensor<27x155xf32>
+      %e1 = stablehlo.tanh %d1 : tensor<27x155xf32>
+      %d2 = stablehlo.dot_general %v2, %w2, contracting_dims = [1] x [0] : (tensor<30x160xf32>, tensor<160x160xf32>) -> tensor<30x160xf32>
+      %e2 = stablehlo.tanh %d2 : tensor<30x160xf32>
+      %d3 = stablehlo.dot_general %v3, %w3, contracting_dims = [1] x [1] : (tensor<33x165xf32>, tensor<165x165xf32>) -> tensor<33x165xf32>
+      %e3 = stablehlo.tanh %d3 : tensor<33x165xf32>
+      %d4 = stablehlo.dot_general %v4, %w4, contracting_dims = [1] x [0] : (tensor<36x170xf32>, tensor<170x170xf32>) -> tensor<36x170xf32>
+      %e4 = stablehlo.tanh %d4 : tensor<36x170xf32>
+      %d5 = stablehlo.dot_general %v5, %w5, contracting_dims = [1] x [1] : (tensor<39x175xf32>, tensor<175x175xf32>) -> tensor<39x175xf32>
+      %e5 = stablehlo.tanh %d5 : tensor<39x175xf32>
+      %d6 = stablehlo.dot_general %v6, %w6, contracting_dims = [1] x [0] : (tensor<42x180xf32>, tensor<180x180xf32>) -> tensor<42x180xf32>
+      %e6 = stablehlo.tanh %d6 : tensor<42x180xf32>
+      %d7 = stablehlo.dot_general %v7, %w7, contracting_dims = [1] x [1] : (tensor<45x185xf32>, tensor<185x185xf32>) -> tensor<45x185xf32>
+      %e7 = stablehlo.tanh %d7 : tensor<45x185xf32>
+      stablehlo.return %j, %e0, %e1, %e2, %e3, %e4, %e5, %e6, %e7 : tensor<i32>, tensor<24x150xf32>, tensor<27x155xf32>, tensor<30x160xf32>, tensor<33x165xf32>, tensor<36x170xf32>, tensor<39x175xf32>, tensor<42x180xf32>, tensor<45x185xf32>
+    }
+  return %0#1, %0#2, %0#3, %0#4, %0#5, %0#6, %0#7, %0#8 : tensor<24x150xf32>, tensor<27x155xf32>, tensor<30x160xf32>, tensor<33x165xf32>, tensor<36x170xf32>, tensor<39x175xf32>, tensor<42x180xf32>, tensor<45x185xf32>
 }

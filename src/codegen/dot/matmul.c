@@ -543,11 +543,14 @@ static hlo_status_t block_steps(const hlo_matmul_t* m, const hlo_target_t* targe
   return status;
 }
 
+static double product_ns(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
+  if (m->tile) return hlo_matmul_tile_ns(m);
+  return (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
+         ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
+}
+
 static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  if (m->tile) return hlo_tile_chunk_count(target, hlo_matmul_tile_ns(m), true);
-  double work = (double)m->outer_extent * (double)m->rows.extent * (double)m->depth_extent *
-                ((double)m->columns.extent / m->lanes) / hlo_tile_product_rate(target, m->dtype);
-  return hlo_tile_chunk_count(target, work, true);
+  return hlo_tile_chunk_count(target, product_ns(m, target), true);
 }
 
 // Blocks that are summed apart, where there are too few tiles to share out: as many as are wanted,
@@ -607,6 +610,7 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   int64_t cache = target->memories[2].capacity_bytes;
   m->block_count = 1;
   m->unit_count = m->outer_extent * m->panel_count;
+  m->cost_ns = product_ns(m, target);
   int64_t wanted = wanted_chunks(m, target);
   int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
   // A packed panel is best used for all rows while it is in the second cache.

@@ -151,6 +151,7 @@ struct hlo_matmul {
   int64_t unit_count, units_per_chunk;        // unit: a panel of a block
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
+  double cost_ns;         // of all products on one thread
   bool is_narrow;         // B is smaller than a vector, which has
   int64_t rows_together;  // so many rows side by side
   size_t scratch_bytes;

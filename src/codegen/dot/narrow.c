@@ -60,8 +60,8 @@ bool hlo_matmul_finish_narrow(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_tile_work_t work = {.vector_ops = (double)m->unit_count * (double)(2 * m->depth_extent),
                           .accessed_bytes = bytes,
                           .distinct_bytes = bytes};
-  int64_t wanted =
-      hlo_tile_chunk_count(&target->tile, hlo_tile_work_ns(&target->tile, &work), false);
+  m->cost_ns = hlo_tile_work_ns(&target->tile, &work);
+  int64_t wanted = hlo_tile_chunk_count(&target->tile, m->cost_ns, false);
   m->units_per_chunk = (m->unit_count + wanted - 1) / wanted;
   m->chunk_count = (uint64_t)((m->unit_count + m->units_per_chunk - 1) / m->units_per_chunk);
   return true;
