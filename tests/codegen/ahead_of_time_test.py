@@ -193,6 +193,13 @@ class AheadOfTime(unittest.TestCase):
                 self.compare(ROOT / "tests/programs/one-device" / f"{name}.mlirbc", ".o")
 
     @unittest.skipUnless(CC, "needs a C compiler to link with")
+    def test_teams(self):
+        products = (ROOT / "tests/codegen/teams.mlir").read_text().split("// -----\n")[3]
+        for suffix in (".o", ".c"):
+            with self.subTest(suffix):
+                self.compare(self.write(products), suffix)
+
+    @unittest.skipUnless(CC, "needs a C compiler to link with")
     def test_lesser_processor(self):
         with unittest.mock.patch.dict(os.environ, HLOCC_CPU="avx2"):
             self.compare(ROOT / "tests/programs/one-device/gelu_layernorm_1e3.mlirbc", ".o")
