@@ -9,7 +9,7 @@
 #include "base/dtype.h"
 #include "tile/layout.h"
 
-enum { HLO_TILE_MAX_MEMORIES = 6, HLO_TILE_MAX_ATOMS = 12 };
+enum { HLO_TILE_MAX_MEMORIES = 6, HLO_TILE_MAX_ATOMS = 16 };
 
 /// threads: immutable
 typedef struct hlo_tile_memory {
