@@ -21,7 +21,8 @@ typedef struct gathering {
   const hlo_step_t* first;  // where it began
   uint32_t before_count, member_count, behind_count;
   hlo_step_t *before, *members, *behind;  // room for a whole sequence each
-  uint32_t* made_in;  // by index of the value: the gathering whose members or followers make it
+  // by index of the value: the gathering whose members or followers make it, whose members read it
+  uint32_t *made_in, *read_in;
   uint32_t number;
 } gathering_t;
 
@@ -52,6 +53,49 @@ static void mark_made(gathering_t* g, const hlo_step_t* step) {
   for (uint32_t i = 0; i < step->node->result_count; ++i) {
     g->made_in[step->node->results[i].index] = g->number;
   }
+}
+
+// What a value is another view of, or itself.
+static const hlo_value_t* viewed(const hlo_value_t* value) {
+  for (const hlo_node_t* node; (node = value->def) != NULL;) {
+    bool is_view = node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier ||
+                   node->op == HLO_OP_hlo_bitcast;
+    if (!is_view) break;
+    value = hlo_node_operand(node, value->number);
+  }
+  return value;
+}
+
+static void mark_read(gathering_t* g, const hlo_step_t* step) {
+  for (uint32_t i = 0; i < step->fusion->input_count; ++i) {
+    g->read_in[viewed(step->fusion->inputs[i])->index] = g->number;
+  }
+}
+
+// Whether a loop's value goes on as `next` in the next turn.
+static bool is_next_of(const hlo_value_t* next, const hlo_value_t* carried) {
+  const hlo_region_t* region = carried->region;
+  if (carried->def || !region->parent || region->parent->op != HLO_OP_while) return false;
+  const hlo_node_t* end = hlo_region_terminator(region);
+  return carried->number < end->operand_count &&
+         viewed(hlo_node_operand(end, carried->number)) == viewed(next);
+}
+
+// Whether the step overwrites what a member reads, in part or with a loop's next value: before the
+// member, or beside it, it would need a copy of all of it.
+static bool overwrites_read(const gathering_t* g, const hlo_step_t* step) {
+  const hlo_fusion_t* fusion = step->fusion;
+  for (uint32_t i = 0; fusion && i < fusion->input_count; ++i) {
+    const hlo_value_t* input = viewed(fusion->inputs[i]);
+    if (g->read_in[input->index] != g->number) continue;
+    for (uint32_t o = 0; o < fusion->output_count; ++o) {
+      if (hlo_kernel_updates(fusion->kernel, o) == (int32_t)i) return true;
+      if (is_next_of(fusion->outputs[o], input) && hlo_kernel_may_share(fusion->kernel, o, i)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 typedef enum role {
@@ -141,11 +185,13 @@ static hlo_status_t gather(gathering_t* g, const hlo_step_t* step, hlo_step_t** 
     g->behind[g->behind_count++] = *step;
     return hlo_ok();
   }
-  if (role == ROLE_OTHER || is_follower || g->member_count == MAX_TEAM_MEMBERS) {
+  if (role == ROLE_OTHER || is_follower || overwrites_read(g, step) ||
+      g->member_count == MAX_TEAM_MEMBERS) {
     HLO_TRY(close_gathering(g, to));
   }
   if (role == ROLE_MEMBER) {
     mark_made(g, step);
+    mark_read(g, step);
     g->members[g->member_count++] = *step;
   } else {
     g->before[g->before_count++] = *step;
@@ -181,6 +227,7 @@ hlo_status_t hlo_schedule_make_teams(hlo_schedule_t* schedule, const hlo_module_
   g.members = hlo_arena_array(arena, room, sizeof *g.members);
   g.behind = hlo_arena_array(arena, room, sizeof *g.behind);
   g.made_in = hlo_arena_array(arena, module->value_count, sizeof *g.made_in);
+  g.read_in = hlo_arena_array(arena, module->value_count, sizeof *g.read_in);
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
     if (schedule->sequences[s].step_count > 1) {
