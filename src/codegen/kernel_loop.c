@@ -198,9 +198,15 @@ static bool has_whole_vectors(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   return hlo_dtype_size_bytes(dtype) * kernel->lanes == kernel->target->vector_bytes;
 }
 
+// Without masks what vectors leave over is reduced in another order: how much that is must not
+// depend on where memory lies.
+static bool may_leave_over(const hlo_kernel_t* kernel) {
+  return kernel->target->has_masks || kernel->space_count == 1;
+}
+
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   const hlo_fusion_t* fusion = kernel->fusion;
-  if (fusion->output_count != 1 || kernel->is_transposed ||
+  if (fusion->output_count != 1 || kernel->is_transposed || !may_leave_over(kernel) ||
       !has_whole_vectors(kernel, fusion->outputs[0]->type->dtype)) {
     return false;
   }
@@ -223,7 +229,8 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_ra
   here.lane_digit = digit;
   here.lanes = kernel->lanes;
   here.mask = NULL;
-  if (!has_whole_vectors(kernel, dtype) || !is_long_row(kernel, row->end - row->low) ||
+  if (!may_leave_over(kernel) || !has_whole_vectors(kernel, dtype) ||
+      !is_long_row(kernel, row->end - row->low) ||
       hlo_tiled_lane_access(offset, digit) != HLO_LANE_PLAIN ||
       hlo_emit_is_aligned(&here, offset, dtype)) {
     return range.low;

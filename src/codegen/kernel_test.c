@@ -25,6 +25,7 @@ enum { MAX_VALUES = 256 };
 typedef struct memory {
   void* of[MAX_VALUES];  // by value->index
   size_t sizes[MAX_VALUES];
+  size_t displaced_bytes;  // from where blocks are aligned
 } memory_t;
 
 static uint64_t g_random = 88172645463325252u;
@@ -37,10 +38,18 @@ static void* allocate(memory_t* memory, const hlo_value_t* value) {
   size_t bytes = hlo_type_size_bytes(value->type);
   assert_true(value->index < MAX_VALUES);
   memory->sizes[value->index] = bytes;
-  void* data = hlo_mem_alloc_aligned(bytes ? bytes : 1, HLO_BLOCK_ALIGNMENT);
+  uint8_t* data =
+      hlo_mem_alloc_aligned((bytes ? bytes : 1) + memory->displaced_bytes, HLO_BLOCK_ALIGNMENT);
   assert_non_null(data);
+  data += memory->displaced_bytes;
   memset(data, 0, bytes);
   return memory->of[value->index] = data;
+}
+
+static void drop_memory(const memory_t* memory) {
+  for (uint32_t i = 0; i < MAX_VALUES; ++i) {
+    if (memory->of[i]) hlo_mem_free((uint8_t*)memory->of[i] - memory->displaced_bytes);
+  }
 }
 
 static void fill(const hlo_type_t* type, void* data) {
@@ -230,7 +239,7 @@ static void check_on(const char* text, const hlo_target_t* target, uint32_t fusi
     hlo_tensor_release(outputs[i]);
   }
   for (uint32_t i = 0; i < input_count; ++i) hlo_tensor_release(inputs[i]);
-  for (uint32_t i = 0; i < MAX_VALUES; ++i) hlo_mem_free(memory.of[i]);
+  drop_memory(&memory);
   hlo_interp_program_release(program);
   hlo_arena_deinit(&arena);
   hlo_module_release(module);
@@ -591,6 +600,54 @@ static void test_rows_begin_anywhere(void** state) {
         "%2 = stablehlo.convert %1 : (tensor<4x297xf32>) -> tensor<4x297xf16>\n"
         "%3 = stablehlo.abs %0 : tensor<4x297xf32>\n"
         "return %1, %2, %3 : tensor<4x297xf32>, tensor<4x297xf16>, tensor<4x297xf32>\n}", 0, 0);
+}
+
+enum { SUM_COUNT = 333 };
+
+// Sums of a few rows in memory that is displaced from its alignment.
+static void sum_displaced(const hlo_target_t* target, size_t displaced_bytes, float* out) {
+  static const char text[] =
+      "func.func @main(%a: tensor<9x333xf32>) -> tensor<333xf32> {\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<9x333xf32>, tensor<f32>) -> tensor<333xf32>\n"
+      "return %0 : tensor<333xf32>\n}";
+  hlo_module_t* module;
+  expect_ok(hlo_parse_module(text, strlen(text), "test", NULL, &module), text, NULL);
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_schedule_t* schedule;
+  const hlo_func_t* func = hlo_module_entry(module);
+  expect_ok(hlo_schedule_create(func, target, &arena, &schedule), text, NULL);
+  memory_t memory = {.displaced_bytes = displaced_bytes};
+  float* in = allocate(&memory, func->body->args[0]);
+  for (uint32_t i = 0; i < 9 * SUM_COUNT; ++i) in[i] = 1.0f / (float)(i + 1);
+  make_constants(func->body, &memory);
+  run_steps(schedule, target, &arena, &memory, text);
+  const hlo_value_t* result = hlo_node_operand(hlo_region_terminator(func->body), 0);
+  memcpy(out, memory.of[result->index], SUM_COUNT * sizeof *out);
+  drop_memory(&memory);
+  hlo_arena_deinit(&arena);
+  hlo_module_release(module);
+}
+
+// Where lanes are left over depends on sizes alone, never on where memory lies.
+static void test_bits_do_not_depend_on_alignment(void** state) {
+  (void)state;
+  static const hlo_cpu_t cpus[] = {{.level = HLO_CPU_LEVEL_AVX512},
+                                   {.level = HLO_CPU_LEVEL_AVX2},
+                                   {.level = HLO_CPU_LEVEL_SSE2}};
+  for (uint32_t i = 0; i < sizeof cpus / sizeof *cpus; ++i) {
+    hlo_target_t target;
+    hlo_target_init(&cpus[i], &target);
+    target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
+    float expected[SUM_COUNT], found[SUM_COUNT];
+    sum_displaced(&target, 0, expected);
+    for (size_t bytes = 4; bytes < 64; bytes += 4) {
+      sum_displaced(&target, bytes, found);
+      assert_memory_equal(found, expected, sizeof found);
+    }
+  }
 }
 
 // Innermost dimensions of a few elements: transposed, concatenated, computed with.
@@ -1055,6 +1112,7 @@ int main(void) {
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
+      cmocka_unit_test(test_bits_do_not_depend_on_alignment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
