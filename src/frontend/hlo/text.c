@@ -28,6 +28,7 @@ static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
     HLO_TRY(hlo_text_name(t, &name));
     uintptr_t id = (uintptr_t)hlo_map_get(&t->names, (const char*)name.data, name.size);
     if (!id) {
+      t->next = (const char*)name.data;  // the place is that of the name
       return hlo_text_error(t, "there is no instruction %.*s before this",
                             name.size < 100 ? (int)name.size : 100, (const char*)name.data);
     }

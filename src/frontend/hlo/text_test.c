@@ -83,7 +83,7 @@ static void faults_say_where(void** state) {
       {"HloModule m\nENTRY e {\n  a = f32[] frob()\n}\n", "x.hlo:3:3: instruction a: the op frob",
        HLO_STATUS_UNIMPLEMENTED},
       {"HloModule m\nENTRY e {\n  a = f32[] negate(b)\n}\n",
-       "x.hlo:3:21: there is no instruction b", HLO_STATUS_INVALID_ARGUMENT},
+       "x.hlo:3:20: there is no instruction b", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = f32[3]{0} constant({1,2})\n}\n", "2 elements, its shape 3",
        HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = f32[1152921504606846976,64]{1,0} parameter(0)\n}\n",
