@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times computations of many shapes on hlocc and on XLA's cpu client, in one process.
 
-What is bound by memory, Fourier transforms, linear algebra; --only picks some by name. The stored
+What is bound by memory, Fourier transforms, linear algebra, matrix products; --only picks some by name. The stored
 programs that bench/suite.py runs are few and round; these are the odd sizes, narrow types and awkward
 dimensions around them. Both back ends take turns, the minimum counts. With --before a second plugin
 joins in, an earlier build.
@@ -193,10 +193,63 @@ def factorisations(jax, jnp, np, some):
                 yield "singular_values" + tail, functools.partial(linalg.svd, compute_uv=False), a
 
 
+def products(jax, jnp, np, some):
+    """Matrix products between the round sizes."""
+    yield "matmul_1000x1000x10", jnp.matmul, some.f32(1000, 1000), some.f32(1000, 10)
+    yield "matmul_100x1000x1000", jnp.matmul, some.f32(100, 1000), some.f32(1000, 1000)
+    yield "matmul_10x1000x1000", jnp.matmul, some.f32(10, 1000), some.f32(1000, 1000)
+    yield "matmul_5000x64x64", jnp.matmul, some.f32(5000, 64), some.f32(64, 64)
+    yield "matmul_64x64x5000", jnp.matmul, some.f32(64, 64), some.f32(64, 5000)
+    for size in 96, 192, 384, 512, 768, 1000, 1536:
+        yield f"matmul_{size}", jnp.matmul, some.f32(size, size), some.f32(size, size)
+    for size in 32, 48, 100:
+        yield f"matmul_64_of_{size}", jnp.matmul, some.f32(64, size, size), some.f32(64, size, size)
+    yield "matmul_16_of_256", jnp.matmul, some.f32(16, 256, 256), some.f32(16, 256, 256)
+    yield "matmul_64_of_1x128x512", jnp.matmul, some.f32(64, 1, 128), some.f32(64, 128, 512)
+    yield "vector_1000x1000", jnp.matmul, some.f32(1000), some.f32(1000, 1000)
+    yield "matmul_bf16_384", jnp.matmul, some.bf16(384, 384), some.bf16(384, 384)
+    yield "matmul_bf16_8x4096x4096", jnp.matmul, some.bf16(8, 4096), some.bf16(4096, 4096)
+
+
+def operands(jax, jnp, np, some):
+    """Products of what is computed, or a view of something."""
+    def dequantized(x, w, scale):
+        return x @ (w.astype(x.dtype) * scale)
+
+    def dequantized_rows(x, w, scale):
+        return x @ (w.astype(x.dtype) * scale[:, None]).T
+
+    def shifted(x, w, scale, zero):
+        return x @ ((w.astype(x.dtype) - zero) * scale)
+
+    for size in 1024, 4096:
+        for rows in 1, 4, 32, 256:
+            arguments = some.f32(rows, size), some.i8(size, size), some.f32(size)
+            yield f"weights_i8_{rows}x{size}", dequantized, *arguments
+            yield f"weights_i8_rows_{rows}x{size}", dequantized_rows, *arguments
+            yield f"weights_i8_zero_{rows}x{size}", shifted, *arguments, some.f32(size)
+            yield (f"weights_i8_bf16_{rows}x{size}", dequantized, some.bf16(rows, size), arguments[1],
+                   some.bf16(size))
+            yield (f"weights_bf16_{rows}x{size}", lambda x, w: x @ w.astype(x.dtype), arguments[0],
+                   some.bf16(size, size))
+    for size in 256, 1024:
+        x, y = some.f32(size, size), some.f32(size, size)
+        yield f"transposed_{size}", lambda x, y: x @ y.T, x, y
+        yield f"mixed_precision_{size}", lambda x, y: (x.astype(jnp.bfloat16) @ y.astype(jnp.bfloat16)), x, y
+        yield f"masked_{size}", lambda x, y, m: jnp.where(m, x, 0) @ y, x, y, some.mask(size, size)
+        yield f"scaled_{size}", lambda x, y, s: (x * s) @ y, x, y, some.f32(size)
+        yield f"pixels_{size}", lambda x, y: (x.astype(np.float32) / 255) @ y, some.i8(size, size), y
+        yield f"sliced_{size}", lambda x, y: x @ y[size:], x, some.f32(2 * size, size)
+        yield (f"layer_{size}", lambda x, w, i: x @ jax.lax.dynamic_index_in_dim(w, i, 0, False), x,
+               some.f32(4, size, size), np.int32(2))
+    yield ("layers_of_a_scan_64x512", lambda x, w: jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, w)[0],
+           some.f32(64, 512), some.f32(8, 512, 512))
+
+
 def cases(jax, jnp, np):
     """Names, functions and arguments."""
     some = Arrays(jnp, np)
-    for group in permutations, moves, reductions, elementwise, transforms, factorisations:
+    for group in permutations, moves, reductions, elementwise, transforms, factorisations, products, operands:
         yield from group(jax, jnp, np, some)
 
 

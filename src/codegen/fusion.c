@@ -28,6 +28,7 @@ enum {
   MAX_TRIAL_MEMBERS = 64,       // of one whose loops are made to see whether it can grow
   MAX_MEMORY = 40,              // inputs, or outputs, of a fusion
   PRODUCT_OUTPUTS = 2,          // of one that begins with a product
+  MAX_CHAIN = 16,               // ops that a product takes to compute an operand
   MAX_AGAIN = 3,                // fusions that compute a plain op each for itself,
   MAX_AGAIN_USES = 24,          // and uses that are looked at to find them
 };
@@ -50,11 +51,18 @@ typedef struct placing {
   int32_t group;         // NONE
   bool is_fusible, is_cheap;
   bool is_product;       // of matrices, or a convolution
+  bool is_taken;         // part of what a product computes its operand by
   uint8_t spread;        // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
   bool is_everywhere;    // cheap and used by several fusions: computed in each
   uint8_t again_count;   // if it is everywhere: the groups that compute it, when it is known which
   int32_t again[MAX_AGAIN];
 } placing_t;
+
+/// Ops that make an operand of a product, and of nothing else: its maker first.
+typedef struct chain {
+  uint32_t count;
+  hlo_node_t* nodes[MAX_CHAIN];
+} chain_t;
 
 typedef struct fuser {
   const hlo_func_t* func;
@@ -71,6 +79,7 @@ typedef struct fuser {
   hlo_fusion_table_t known;  // what was tried, and what was made
   uint32_t group_count, group_capacity;
   group_t* groups;          // of the region at work
+  chain_t* chain;           // that a product may take; NULL: none is tried
   hlo_schedule_t* schedule;
   uint32_t sequence_capacity;
 } fuser_t;
@@ -156,11 +165,23 @@ static const hlo_node_t* enclosing(const hlo_region_t* region, const hlo_node_t*
   return node;
 }
 
+static bool is_in_chain(const chain_t* chain, const hlo_node_t* node) {
+  for (uint32_t i = 0; chain && i < chain->count; ++i) {
+    if (chain->nodes[i] == node) return true;
+  }
+  return false;
+}
+
+// Whether a product computes the value that it multiplies by itself.
+static bool is_taken(const fuser_t* f, const hlo_value_t* value) {
+  return value->def && (place_of(f, value->def)->is_taken || is_in_chain(f->chain, value->def));
+}
+
 // The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
-// that are multiplied.
+// that are multiplied, if they are not taken.
 static bool needs_memory(const fuser_t* f, const hlo_node_t* user, const hlo_use_t* use) {
   return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
-         place_of(f, user)->is_product;
+         (place_of(f, user)->is_product && !is_taken(f, use->value));
 }
 
 // Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who
@@ -311,6 +332,7 @@ static hlo_status_t build(fuser_t* f, const group_t* group, hlo_node_t* extra, h
   f->list_count = 0;
   for (uint32_t i = 0; i < group->member_count; ++i) list_node(f, group->members[i]);
   if (extra) list_node(f, extra);
+  for (uint32_t i = 0; f->chain && i < f->chain->count; ++i) list_node(f, f->chain->nodes[i]);
   for (uint32_t i = f->list_count; i-- > 0;) {  // in program order
     for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
       hlo_value_t* value = &f->list[i]->results[r];
@@ -539,9 +561,140 @@ static hlo_status_t can_join(fuser_t* f, hlo_node_t* node, const users_t* users,
   return hlo_ok();
 }
 
+// ---- operands that products compute
+
+// Ops whose elements are made of a few elements at places that loops can tell.
+static bool is_chainable(const fuser_t* f, const hlo_node_t* node) {
+  if (!place_of(f, node)->is_fusible || node->result_count != 1) return false;
+  switch (node->op) {
+    case HLO_OP_broadcast_in_dim: case HLO_OP_reshape: case HLO_OP_slice: case HLO_OP_transpose:
+    case HLO_OP_dynamic_slice: case HLO_OP_reverse: case HLO_OP_gather:
+      return true;
+    default: return hlo_elementwise_supports(node);
+  }
+}
+
+// The one group whose product all uses belong to, as operands or as part of what makes them; NONE.
+static int32_t taking_group(const fuser_t* f, const hlo_node_t* node) {
+  int32_t group = NONE;
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    const placing_t* place = place_of(f, use->user);
+    bool is_here = use->user->parent == node->parent && place->group != NONE &&
+                   (group == NONE || place->group == group) && place->is_product;
+    if (!is_here) return NONE;
+    group = place->group;
+  }
+  return group;
+}
+
+static bool is_made_for_chain(const chain_t* chain, const hlo_node_t* node) {
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    if (!is_in_chain(chain, use->user)) return false;
+  }
+  return true;
+}
+
+// Whether some step keeps a value in memory whatever becomes of the product.
+static bool is_kept_anyway(const fuser_t* f, const hlo_node_t* node, const chain_t* chain) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      if (is_in_chain(chain, use->user)) continue;
+      if (use->user->parent != node->parent) return true;
+      const placing_t* place = place_of(f, use->user);
+      if (place->group != NONE || !place->is_fusible) return true;
+    }
+  }
+  return false;
+}
+
+// Whether a value that the chain begins with is in memory, or so small that it does not matter.
+static bool may_begin(const fuser_t* f, const chain_t* chain, const hlo_value_t* value,
+                      bool computes) {
+  enum { FEWER = 8 };
+  const hlo_node_t *def = value->def, *last = chain->nodes[0];
+  int64_t count = hlo_type_element_count(value->type);
+  if (!def || def->parent != last->parent || !place_of(f, def)->is_fusible) return true;
+  if (count <= hlo_type_element_count(last->results[0].type) / FEWER) return true;
+  // What follows a product is better computed behind it.
+  if (place_of(f, def)->is_product) return !computes || is_kept_anyway(f, def, chain);
+  return def->op == HLO_OP_constant || is_kept_anyway(f, def, chain);
+}
+
+// Everything that an operand is made of and that nothing else needs; false: it is not to be taken.
+static bool find_chain(const fuser_t* f, hlo_node_t* node, chain_t* chain) {
+  bool computes = false;
+  *chain = (chain_t){.count = 1, .nodes = {node}};
+  for (uint32_t i = 0; i < chain->count; ++i) {
+    const hlo_node_t* member = chain->nodes[i];
+    computes |= hlo_elementwise_supports(member);
+    for (uint32_t k = 0; k < member->operand_count; ++k) {
+      hlo_node_t* def = hlo_node_operand(member, k)->def;
+      if (!def || is_in_chain(chain, def) || def->parent != node->parent) continue;
+      if (!is_chainable(f, def) || !is_made_for_chain(chain, def)) continue;
+      if (chain->count == MAX_CHAIN) return false;
+      chain->nodes[chain->count++] = def;
+    }
+  }
+  for (uint32_t i = 0; i < chain->count; ++i) {
+    const hlo_node_t* member = chain->nodes[i];
+    for (uint32_t k = 0; k < member->operand_count; ++k) {
+      const hlo_value_t* value = hlo_node_operand(member, k);
+      bool is_cheap = value->def && place_of(f, value->def)->is_cheap;
+      if ((value->def && is_in_chain(chain, value->def)) || is_cheap) continue;
+      if (!may_begin(f, chain, value, computes)) return false;
+    }
+  }
+  return chain->count > 1 || node->op != HLO_OP_reshape;  // a view of what is in memory
+}
+
+// An operand of a product may be computed where the product packs or reads it.
+static hlo_status_t take_operand(fuser_t* f, hlo_node_t* node, bool* out_taken) {
+  *out_taken = false;
+  if (!is_chainable(f, node)) return hlo_ok();
+  int32_t group = taking_group(f, node);
+  chain_t chain;
+  if (group == NONE || !find_chain(f, node, &chain)) return hlo_ok();
+  f->chain = &chain;
+  hlo_status_t status = try_member(f, &f->groups[group], NULL, out_taken);
+  f->chain = NULL;
+  for (uint32_t i = 0; *out_taken && i < chain.count && hlo_status_is_ok(status); ++i) {
+    place_of(f, chain.nodes[i])->is_taken = true;
+    status = join(f, group, chain.nodes[i]);
+  }
+  return status;
+}
+
+// What only moves elements of something in memory is read there by each of a few products.
+static hlo_status_t take_everywhere(fuser_t* f, hlo_node_t* node, bool* out_taken) {
+  placing_t* place = place_of(f, node);
+  const placing_t before = *place;
+  uint32_t count = 0;
+  if (node->op != HLO_OP_transpose && node->op != HLO_OP_slice) return hlo_ok();
+  const hlo_node_t* def = hlo_node_operand(node, 0)->def;
+  if (def && def->parent == node->parent && place_of(f, def)->is_fusible) return hlo_ok();
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    const placing_t* user = place_of(f, use->user);
+    bool is_product = use->user->parent == node->parent && user->is_product && user->group != NONE;
+    if (!is_product || ++count > MAX_AGAIN) return hlo_ok();
+  }
+  place->is_taken = place->is_cheap = place->is_everywhere = true;
+  hlo_status_t status = hlo_ok();
+  *out_taken = true;
+  for (const hlo_use_t* use = node->results[0].uses; use && *out_taken; use = use->next) {
+    status = try_member(f, &f->groups[place_of(f, use->user)->group], NULL, out_taken);
+    if (!hlo_status_is_ok(status)) break;
+  }
+  if (!*out_taken) *place = before;
+  return status;
+}
+
 static hlo_status_t place_node(fuser_t* f, hlo_node_t* node) {
   placing_t* place = place_of(f, node);
-  if (!place->is_fusible || node->op == HLO_OP_constant) return hlo_ok();
+  if (!place->is_fusible || node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
+  bool is_taken;
+  HLO_TRY(take_operand(f, node, &is_taken));
+  if (!is_taken) HLO_TRY(take_everywhere(f, node, &is_taken));
+  if (is_taken) return hlo_ok();
   users_t users = find_users(f, node);
   if (users.group == NONE && !users.has_outside) return hlo_ok();  // dead
   if (!place->is_cheap && is_computed_again(f, node, &users)) {

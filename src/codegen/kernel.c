@@ -853,6 +853,10 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   whole_segment(&tiling->spaces[0], &kernel->segments[0]);
   uint32_t widest = widest_bytes(tiling);
   if (widest < matmul->element_bytes) widest = matmul->element_bytes;
+  for (uint32_t side = 0; side < 2; ++side) {
+    uint32_t bytes = matmul->operands[side].producer.widest_bytes;
+    if (widest < bytes) widest = bytes;
+  }
   kernel->lanes = kernel->target->vector_bytes / widest;
   HLO_TRY(hlo_matmul_finish(matmul, kernel->target, memo, kernel->lanes));
   kernel->chunk_count = matmul->chunk_count;
@@ -986,7 +990,7 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
   int32_t updated = hlo_kernel_updates(kernel, output);
   if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value lies there
   for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {
-    if (kernel->matmul->operands[side].input == input) return false;
+    if (hlo_matmul_reads(&kernel->matmul->operands[side], input)) return false;
   }
   return input < SHARED_INPUTS && kernel->shareable[output] >> input & 1;
 }

@@ -360,10 +360,9 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
   ranges[1] = hlo_range_of_chunk(b, part, kernel->chunk_size, ranges[1]);
 }
 
-hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
-                                       const hlo_kernel_segment_t* segment) {
-  hlo_tiling_t* tiling;
-  HLO_TRY(hlo_kernel_walk(e->kernel, scratch, segment, &tiling));
+// Nothing is computed yet.
+static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
+                               const hlo_tiling_t* tiling) {
   if (tiling->refusal) {
     return hlo_status_create(HLO_STATUS_INTERNAL, "fusion %u: %s", e->kernel->fusion->index,
                              tiling->refusal);
@@ -376,6 +375,14 @@ hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->bound = 0;
   e->lane_digit = HLO_NO_DIGIT;
   e->mask = NULL;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
+                                       const hlo_kernel_segment_t* segment) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_kernel_walk(e->kernel, scratch, segment, &tiling));
+  HLO_TRY(use_tiling(e, scratch, tiling));
   uint32_t level = hlo_kernel_row_level(e->kernel, tiling);
   e->rows = (hlo_row_block_t){.level = level};
   if (level < e->kernel->loop_count) e->rows.digit = e->kernel->loops[level];
@@ -396,24 +403,50 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
 
 // ---- points of a kernel with loops of its own
 
-void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point) {
-  hlo_emitter_t* e = points->emitter;
+static hlo_vir_value_t* digit_or_zero(const hlo_emitter_t* e, hlo_vir_value_t* digit) {
+  return digit ? digit : hlo_vir_iconst(e->b, 0);
+}
+
+// Starts anew where the digits are; nothing else is known.
+static void start_point(hlo_emitter_t* e, const hlo_point_t* point) {
   const hlo_tiling_t* tiling = e->tiling;
   memset(e->done, 0, tiling->instance_count * sizeof *e->done);
   memset(e->scalars, 0, tiling->instance_count * sizeof *e->scalars);
   e->bound = 0;
   for (uint32_t i = 0; i < tiling->spaces[0].digit_count; ++i) {
-    e->digits[i] = point->digits[i];
+    e->digits[i] = digit_or_zero(e, point->digits[i]);
     e->bound |= (uint64_t)1 << i;
   }
   e->lanes = point->lanes;
   e->lane_digit = point->lanes > 1 ? point->lane_digit : HLO_NO_DIGIT;
   e->mask = point->mask;
+}
+
+void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point) {
+  hlo_emitter_t* e = points->emitter;
+  const hlo_tiling_t* tiling = e->tiling;
+  start_point(e, point);
   e->guard_depth = 1;  // nothing is read before its time
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     if (tiling->instances[i]->kind == HLO_TILED_DOT) e->done[i] = point->value;
   }
   hlo_emit_point(e);
+}
+
+hlo_vir_value_t* hlo_point_produce(const hlo_point_emitter_t* points, uint32_t side,
+                                   const hlo_point_t* point) {
+  hlo_emitter_t* e = points->producers[side];
+  start_point(e, point);
+  return hlo_emit_wide(e, e->tiling->outputs[0], point->lanes);
+}
+
+hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_t side) {
+  hlo_emitter_t* e = points->producers[side];
+  hlo_vir_value_t* zeros[HLO_TILED_MAX_DIGITS] = {NULL};
+  start_point(e, &(hlo_point_t){.digits = zeros, .lanes = 1});
+  const hlo_tiled_t* tiled = e->tiling->outputs[0];
+  if (tiled->kind == HLO_TILED_COMPUTE) tiled = tiled->operands[0];
+  return hlo_emit_index(e, tiled->offset);
 }
 
 static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
@@ -487,14 +520,36 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
+// An emitter of what an operand is made of, beside that of the output.
+static hlo_status_t start_producer(const hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t side,
+                                   hlo_emitter_t* out) {
+  const hlo_kernel_t* kernel = e->kernel;
+  hlo_tiling_t* tiling;
+  *out = *e;
+  HLO_TRY(hlo_matmul_walk_producer(kernel, &kernel->matmul->operands[side].producer, scratch,
+                                   &tiling));
+  return use_tiling(out, scratch, tiling);
+}
+
+static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
+                                 hlo_vir_value_t* chunk) {
+  const hlo_kernel_t* kernel = e->kernel;
+  hlo_emitter_t producers[2];
+  hlo_point_emitter_t points = {.emitter = e};
+  HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
+  for (uint32_t side = 0; side < 2; ++side) {
+    if (!kernel->matmul->operands[side].producer.is_used) continue;
+    points.producers[side] = &producers[side];
+    HLO_TRY(start_producer(e, scratch, side, &producers[side]));
+  }
+  hlo_matmul_emit(kernel, phase, &points, e->b, e->addresses, chunk);
+  return hlo_ok();
+}
+
 static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
                                hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
-  if (kernel->matmul) {
-    HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
-    hlo_matmul_emit(kernel, phase, &(hlo_point_emitter_t){.emitter = e}, e->b, e->addresses, chunk);
-    return hlo_ok();
-  }
+  if (kernel->matmul) return emit_product(e, scratch, phase, chunk);
   if (kernel->split_space && kernel->is_sweep) {
     HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
     e->chunk = chunk;

@@ -64,6 +64,7 @@ typedef struct hlo_point {
 
 typedef struct hlo_point_emitter {
   struct hlo_emitter* emitter;
+  struct hlo_emitter* producers[2];  // of the product's operands; NULL: they are in memory
 } hlo_point_emitter_t;
 
 /// The outputs that the loops over the output's digits store: those before the side outputs.
@@ -79,6 +80,11 @@ hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
 const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
+/// Elements of an operand that is computed, digits being its loops, as registers hold its type.
+hlo_vir_value_t* hlo_point_produce(const hlo_point_emitter_t* points, uint32_t side,
+                                   const hlo_point_t* point);
+/// Where the elements begin that an operand is a view of.
+hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_t side);
 
 /// Whether a load jumps from lane to lane but is plain along `cross`.
 bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);

@@ -120,3 +120,59 @@ func.func @main(%a: tensor<30x30001xi8>, %b: tensor<30001x20xi8>) -> tensor<30x2
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<30x30001xi8>, tensor<30001x20xi8>) -> tensor<30x20xi32>
   return %0 : tensor<30x20xi32>
 }
+
+// -----
+
+// One transposed matrix, read where it is by both products.
+func.func @main(%x: tensor<33x70xf32>, %w: tensor<90x70xf32>, %y: tensor<70x40xf32>) -> (tensor<33x90xf32>, tensor<90x40xf32>) {
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<90x70xf32>) -> tensor<70x90xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<33x70xf32>, tensor<70x90xf32>) -> tensor<33x90xf32>
+  %2 = stablehlo.dot_general %0, %y, contracting_dims = [0] x [0] : (tensor<70x90xf32>, tensor<70x40xf32>) -> tensor<90x40xf32>
+  return %1, %2 : tensor<33x90xf32>, tensor<90x40xf32>
+}
+
+// -----
+
+// What an operand is made of is also a result, or follows the product.
+func.func @main(%x: tensor<33x70xf32>, %w: tensor<70x70xf32>, %s: tensor<70x70xi8>) -> (tensor<33x70xf32>, tensor<70x70xf32>) {
+  %0 = stablehlo.tanh %x : tensor<33x70xf32>
+  %1 = stablehlo.convert %s : (tensor<70x70xi8>) -> tensor<70x70xf32>
+  %2 = stablehlo.multiply %1, %w : tensor<70x70xf32>
+  %3 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : (tensor<33x70xf32>, tensor<70x70xf32>) -> tensor<33x70xf32>
+  %4 = stablehlo.add %3, %0 : tensor<33x70xf32>
+  %5 = stablehlo.dot_general %2, %1, contracting_dims = [1] x [0] : (tensor<70x70xf32>, tensor<70x70xf32>) -> tensor<70x70xf32>
+  return %4, %5 : tensor<33x70xf32>, tensor<70x70xf32>
+}
+
+// -----
+
+// A product of one thing with itself, of a transposed row, and of rows that are looked up.
+func.func @main(%x: tensor<40x60xi8>, %t: tensor<100x64xf32>, %i: tensor<30x1xi32>, %w: tensor<64x50xf32>) -> (tensor<40x40xf32>, tensor<30x50xf32>) {
+  %0 = stablehlo.convert %x : (tensor<40x60xi8>) -> tensor<40x60xf32>
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1] : (tensor<40x60xf32>, tensor<40x60xf32>) -> tensor<40x40xf32>
+  %2 = "stablehlo.gather"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>} : (tensor<100x64xf32>, tensor<30x1xi32>) -> tensor<30x64xf32>
+  %3 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<30x64xf32>, tensor<64x50xf32>) -> tensor<30x50xf32>
+  return %1, %3 : tensor<40x40xf32>, tensor<30x50xf32>
+}
+
+// -----
+
+// A layer of stacked weights in each turn of a loop.
+func.func @main(%x: tensor<20x48xf32>, %w: tensor<5x48x48xf32>) -> tensor<20x48xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<20x48xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %s = stablehlo.dynamic_slice %w, %i, %zero, %zero, sizes = [1, 48, 48] : (tensor<5x48x48xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x48x48xf32>
+    %m = stablehlo.reshape %s : (tensor<1x48x48xf32>) -> tensor<48x48xf32>
+    %d = stablehlo.dot_general %y, %m, contracting_dims = [1] x [0] : (tensor<20x48xf32>, tensor<48x48xf32>) -> tensor<20x48xf32>
+    %t = stablehlo.tanh %d : tensor<20x48xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %t : tensor<i32>, tensor<20x48xf32>
+  }
+  return %0#1 : tensor<20x48xf32>
+}

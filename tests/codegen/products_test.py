@@ -113,6 +113,96 @@ def text_of(product):
     return "\n".join(lines)
 
 
+# What operands are made of: lhs, rhs, contracted dimensions, the type multiplied, that of the result, and the
+# making of each ("" is a plain argument), as far as the product computes it while it packs or reads it.
+MADE = [
+    ("1x700", "700x300", [1], [0], "f32", "f32", "", "dequantize"),
+    ("1x701", "301x701", [1], [1], "f32", "f32", "", "dequantize"),
+    ("3x700", "700x300", [1], [0], "f32", "f32", "", "dequantize"),
+    ("3x1201", "301x1201", [1], [1], "f32", "f32", "", "dequantize"),
+    ("14x1201", "301x1201", [1], [1], "f32", "f32", "", "dequantize"),
+    ("61x130", "130x301", [1], [0], "f32", "f32", "", "dequantize"),
+    ("61x131", "301x131", [1], [1], "f32", "f32", "", "dequantize"),
+    ("130x701", "701x1100", [1], [0], "f32", "f32", "", "dequantize"),
+    ("130x2051", "2051x1030", [1], [0], "f32", "f32", "", "dequantize"),
+    ("130x2051", "1030x2051", [1], [1], "f32", "f32", "", "dequantize"),
+    ("1x700", "700x300", [1], [0], "bf16", "f32", "", "dequantize"),
+    ("40x701", "701x300", [1], [0], "bf16", "f32", "", "dequantize"),
+    ("40x701", "300x701", [1], [1], "bf16", "bf16", "", "dequantize"),
+    ("701x40", "701x300", [0], [0], "bf16", "f32", "dequantize", "dequantize"),
+    ("66x701", "701x300", [1], [0], "bf16", "f32", "round", "round"),
+    ("66x701", "300x701", [1], [1], "bf16", "f32", "round", "round"),
+    ("24x3001", "3001x1100", [1], [0], "bf16", "f32", "", "dequantize"),
+    ("70x401", "401x300", [1], [0], "i8", "i32", "clamp", "clamp"),
+    ("70x401", "300x401", [1], [1], "i8", "i32", "", "clamp"),
+    ("401x70", "401x300", [0], [0], "i8", "i32", "clamp", ""),
+    ("70x401", "401x300", [1], [0], "f32", "f32", "dequantize", "dequantize"),
+    ("401x70", "401x300", [0], [0], "f32", "f32", "dequantize", ""),
+    ("401x700", "401x1300", [0], [0], "f32", "f32", "dequantize", "dequantize"),
+    ("300x700", "700x1", [1], [0], "f32", "f32", "dequantize", ""),
+    ("700x5", "700x900", [0], [0], "f64", "f64", "dequantize", "dequantize"),
+    ("70x401", "401x300", [1], [0], "f32", "f32", "transpose", "transpose"),
+    ("70x401", "401x300", [1], [0], "f32", "f32", "slice", "slice"),
+    ("70x401", "300x401", [1], [1], "f32", "f32", "dynamic", "dynamic"),
+    ("1x401", "401x300", [1], [0], "f32", "f32", "", "dynamic"),
+    ("70x401", "401x300", [1], [0], "bf16", "f32", "transpose", "dynamic"),
+    ("2x60x401", "2x401x300", [2], [1], "f32", "f32", "", "dequantize"),
+    ("2x60x401", "2x300x401", [2], [2], "f32", "f32", "transpose", "dequantize"),
+    ("3x1x401", "3x300x401", [2], [2], "f32", "f32", "dynamic", "dequantize"),
+]
+
+
+def making_of(name, shape, element, how):
+    """Arguments and ops that make operand `name`."""
+    dims, kind = shape.split("x"), f"tensor<{shape}x{element}>"
+    last, rank = dims[-1], len(dims)
+    if how == "":
+        return [f"%{name}: {kind}"], []
+    if how == "transpose":
+        order = [*range(rank - 2), rank - 1, rank - 2]
+        source = f"tensor<{'x'.join(dims[i] for i in order)}x{element}>"
+        return [f"%{name}0: {source}"], [
+            f"%{name} = stablehlo.transpose %{name}0, dims = {order} : ({source}) -> {kind}"]
+    if how in ("slice", "dynamic"):
+        source = f"tensor<{'x'.join(str(int(d) + 5) for d in dims)}x{element}>"
+        arguments = [f"%{name}0: {source}"]
+        if how == "slice":
+            return arguments, [f"%{name} = stablehlo.slice %{name}0 "
+                               f"[{', '.join(f'2:{int(d) + 2}' for d in dims)}] : ({source}) -> {kind}"]
+        starts = [f"%{name}{i + 1}" for i in range(rank)]
+        return arguments + [f"{s}: tensor<i32>" for s in starts], [
+            f"%{name} = stablehlo.dynamic_slice %{name}0, {', '.join(starts)}, sizes = [{', '.join(dims)}] : "
+            f"({source}, {', '.join(['tensor<i32>'] * rank)}) -> {kind}"]
+    if how == "round":
+        source = f"tensor<{shape}xf32>"
+        return [f"%{name}0: {source}"], [
+            f"%{name}1 = stablehlo.negate %{name}0 : {source}",
+            f"%{name} = stablehlo.convert %{name}1 : ({source}) -> {kind}"]
+    narrow, scale = f"tensor<{shape}xi8>", f"tensor<{last}x{element}>"
+    if how == "clamp":
+        return [f"%{name}0: {narrow}", f"%{name}1: {scale}"], [
+            f"%{name}2 = stablehlo.broadcast_in_dim %{name}1, dims = [{rank - 1}] : ({scale}) -> {narrow}",
+            f"%{name} = stablehlo.maximum %{name}0, %{name}2 : {narrow}"]
+    return [f"%{name}0: {narrow}", f"%{name}1: {scale}", f"%{name}2: {scale}"], [
+        f"%{name}3 = stablehlo.convert %{name}0 : ({narrow}) -> {kind}",
+        f"%{name}4 = stablehlo.broadcast_in_dim %{name}1, dims = [{rank - 1}] : ({scale}) -> {kind}",
+        f"%{name}5 = stablehlo.broadcast_in_dim %{name}2, dims = [{rank - 1}] : ({scale}) -> {kind}",
+        f"%{name}6 = stablehlo.subtract %{name}3, %{name}5 : {kind}",
+        f"%{name} = stablehlo.multiply %{name}6, %{name}4 : {kind}"]
+
+
+def text_of_made(product):
+    a, b, a_depth, b_depth, element, result, a_how, b_how = product
+    whole = text_of((a, b, a_depth, b_depth, element, result, "")).splitlines()
+    arguments, lines = [], []
+    for name, shape, how in (("a", a, a_how), ("b", b, b_how)):
+        more, ops = making_of(name, shape, element, how)
+        arguments += more
+        lines += ops
+    head = f"func.func @main({', '.join(arguments)}) ->" + whole[0].rpartition("->")[2]
+    return "\n".join([head, *lines, *whole[1:]]) + "\n"
+
+
 def run(tool, backend, threads, path, check=0):
     env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_NUM_THREADS=str(threads), HLOCC_CHECK=str(check))
     done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
@@ -141,14 +231,16 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--narrow", action="store_true")
     options, bad = parser.parse_args(), 0
+    made = [(product, text_of_made(product)) for product in MADE]
     cases = [(product, text_of(product)) for product in NARROW] + narrow_convolutions()
+    cases += [case for case in made if case[0][4] in ("bf16", "i8")]
     if not options.narrow:
-        cases = [(product, text_of(product)) for product in PRODUCTS]
+        cases = [(product, text_of(product)) for product in PRODUCTS] + made
     with tempfile.TemporaryDirectory() as folder:
         for name, text in cases:
             path = pathlib.Path(folder) / "product.mlir"
             path.write_text(text, encoding="utf-8")
-            faults = faults_of(options.tool, path, options.narrow)
+            faults = faults_of(options.tool, path, options.narrow or name in MADE)
             bad += len(faults)
             for fault in faults:
                 print(f"{name}: {fault}")

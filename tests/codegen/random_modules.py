@@ -702,6 +702,36 @@ class Maker:
                 "\n  })")
         self.two_results(n, body, [x, places, first, place], dims, [(x.dtype, shape), (kind, shape)])
 
+    def factor(self, dtype, shape):
+        """An operand of a product, perhaps made of something by a few exact ops."""
+        rng, last = self.rng, len(shape) - 1
+        how = rng.choice(["", "", "", "transpose", "slice", "dynamic_slice", "negate", "row", "widened"])
+        if how == "transpose":
+            x = self.argument(dtype, [*shape[:-2], shape[-1], shape[-2]], tame=True)
+            order = [*range(last - 1), last, last - 1]
+            return self.emit("transpose", [x], dtype, shape, f"permutation = array<i64: {', '.join(map(str, order))}>",
+                             x.size)
+        if how in ("slice", "dynamic_slice"):
+            x = self.argument(dtype, [d + 3 for d in shape], tame=True)
+            if how == "slice":
+                text = [", ".join(map(str, part)) for part in ([2] * len(shape), [d + 2 for d in shape], [1] * len(shape))]
+                return self.emit("slice", [x], dtype, shape, f"start_indices = array<i64: {text[0]}>, limit_indices = "
+                                 f"array<i64: {text[1]}>, strides = array<i64: {text[2]}>", x.size)
+            starts = [self.argument("i32", (), index_bytes(rng, "i32", 1, 4)) for _ in shape]
+            return self.emit("dynamic_slice", [x] + starts, dtype, shape,
+                             f"slice_sizes = array<i64: {', '.join(map(str, shape))}>", x.size)
+        narrow = {"f32": "bf16", "f64": "f32", "i32": "i8"}.get(dtype)
+        x = self.argument(narrow if how == "widened" and narrow else dtype, shape, tame=True)
+        if x.dtype != dtype:
+            return self.emit("convert", [x], dtype, shape, "", x.size)
+        if how == "negate":
+            return self.emit("negate", [x], dtype, shape, "", x.size)
+        if how == "row":
+            y = self.argument(dtype, shape[-1:], tame=True)
+            y = self.emit("broadcast_in_dim", [y], dtype, shape, f"broadcast_dimensions = array<i64: {last}>", y.size)
+            return self.emit("maximum", [x, y], dtype, shape, "", x.size)
+        return x
+
     def dot(self):
         rng = self.rng
         dtype = rng.choice(["f32", "f32", "f64", "bf16", "f16", "i32", "i8"])
@@ -710,8 +740,7 @@ class Maker:
         if (m * n + m * k + n * k) * product(batch) > 3 * self.limit or m * n * k > 300000:
             return
         x_shape, y_shape = rng.choice([[m, k], [k, m]]), rng.choice([[k, n], [n, k]])
-        x = self.argument(dtype, batch + x_shape, tame=True)
-        y = self.argument(dtype, batch + y_shape, tame=True)
+        x, y = self.factor(dtype, batch + x_shape), self.factor(dtype, batch + y_shape)
         b = len(batch)
         sides = [b + (0 if x_shape == [k, m] else 1), b + (0 if y_shape == [k, n] else 1)]
         size, error = None, 0

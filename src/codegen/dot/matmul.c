@@ -86,6 +86,9 @@ static void add_group(hlo_matmul_loops_t* list, const hlo_contraction_t* c,
 
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim) {
   int64_t from = dim->from[0], wrap = dim->wrap[0];
+  uint32_t place = dim->place[0];
+  dim->place[0] = dim->place[1];
+  dim->place[1] = place;
   dim->from[0] = dim->from[1];
   dim->from[1] = from;
   dim->wrap[0] = dim->wrap[1];
@@ -135,14 +138,15 @@ static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
   return hlo_ok();
 }
 
-static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
+  const hlo_fusion_t* fusion = kernel->fusion;
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_value_t* value =
         hlo_node_operand(m->contraction.node, m->operands[side].node_operand);
     uint32_t i = 0;
     while (i < fusion->input_count && fusion->inputs[i] != value) ++i;
-    if (i == fusion->input_count) return refused("an operand is not in memory");
     m->operands[side].input = i;
+    if (i == fusion->input_count) HLO_TRY(hlo_matmul_find_producer(m, kernel, side));
   }
   return hlo_ok();
 }
@@ -204,7 +208,8 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
   const hlo_type_t* type = m->contraction.node->results[0].type;
   if (hlo_matmul_output_stride(m, m->columns.digit) != 1) return -1;
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
-    if (!goes_along(m, fusion->nodes[i])) return -1;
+    const hlo_node_t* node = fusion->nodes[i];
+    if (!goes_along(m, node) && !hlo_matmul_is_for_operand(m, fusion, node)) return -1;
   }
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
     const hlo_type_t* output = fusion->outputs[o]->type;
@@ -232,6 +237,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   }
   m->dtype = m->contraction.dtype;
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
+  HLO_TRY(find_inputs(m, kernel));
   choose_lanes(m);
   hlo_matmul_choose_group(m, kernel->target);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
@@ -239,7 +245,6 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
-  HLO_TRY(find_inputs(m, kernel->fusion));
   m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
                  hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;
@@ -333,6 +338,7 @@ bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
   if (m->is_window_in_lanes) return m->columns.from[HLO_MATMUL_B] != 1;
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
+  if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]) && tiles == 1) return false;
   if (tiles < (bytes > 4 * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 ||
@@ -387,6 +393,12 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   bool is_tall = height > MAX_SPREAD_ROWS;
   return is_converted(m, HLO_MATMUL_A) || m->is_flipped ||
          (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) || conflicts(m, HLO_MATMUL_A, inner);
+}
+
+bool hlo_matmul_turns_columns(const hlo_matmul_t* m) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  int64_t step = m->group > 1 ? m->group_from[HLO_MATMUL_B] : inner->from[HLO_MATMUL_B];
+  return step == 1 && m->columns.from[HLO_MATMUL_B] != 1 && m->lanes > HLO_MATMUL_TURNED;
 }
 
 static int64_t round_up(int64_t value, int64_t step) {
@@ -472,11 +484,22 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
   return hlo_ok();
 }
 
+// Where an operand that is computed would be read in place: not where that is more than once.
+static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
+  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->is_by_depth || m->packs_blocks);
+  hlo_matmul_operand_t* operand = &m->operands[side];
+  operand->producer.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
+  return operand->producer.is_forced;
+}
+
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
   const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
-  m->operands[HLO_MATMUL_A].is_packed = hlo_matmul_packs_a(m, m->panel_count, panel->height);
-  bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count);
+  m->operands[HLO_MATMUL_A].is_packed = hlo_matmul_packs_a(m, m->panel_count, panel->height) ||
+                                        must_be_packed(m, HLO_MATMUL_A);
+  bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
+                   must_be_packed(m, HLO_MATMUL_B);
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
   m->packs_blocks |= m->packs_slices;
   m->operands[HLO_MATMUL_B].is_packed = is_packed && !m->packs_slices;
@@ -659,7 +682,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
     m->slice_bytes = (size_t)round_up(elements * m->element_bytes, CACHE_LINE);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
-  return hlo_ok();
+  return hlo_matmul_weigh_producers(m, target);
 }
 
 static bool is_packing(const hlo_matmul_t* m) {
@@ -686,7 +709,7 @@ bool hlo_matmul_prepares(const hlo_matmul_t* m, uint32_t input) {
     bool is_read = first == HLO_MATMUL_PAD    ? m->padding[side].is_used
                    : first == HLO_MATMUL_PACK ? m->operands[side].is_packed
                                               : false;
-    if (is_read && m->operands[side].input == input) return true;
+    if (is_read && hlo_matmul_reads(&m->operands[side], input)) return true;
   }
   return false;
 }

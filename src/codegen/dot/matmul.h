@@ -25,6 +25,9 @@
 // Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
 // less time; convolutions, of whole steps of features, then have zeros around their input.
 //
+// An operand that a few ops make of something in memory is computed where it is packed or, where
+// each element is read once, where it is read; a view, transposed or cut out, is read where it is.
+//
 // A convolution whose lanes run along features reads the input in place: loops leave out the places
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
 // their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
@@ -63,13 +66,31 @@ typedef struct hlo_matmul_dim {
   int32_t digit;    // of the output; -1: none
   int64_t wrap_at;  // from this step on the operands are `wrap` elements further; 0: never
   int64_t wrap[2];
-  uint32_t window;  // of a convolution, loops that a limit connects; 0: none
+  uint32_t place[2];  // of an operand that is computed, the loop's digit + 1; 0: none
+  int64_t together;   // elements that a step takes; 0: one
+  uint32_t window;    // of a convolution, loops that a limit connects; 0: none
   hlo_matmul_limit_t limit;
 } hlo_matmul_dim_t;
 
 static inline bool hlo_matmul_moves(const hlo_matmul_dim_t* dim, uint32_t side) {
-  return dim->from[side] || dim->wrap[side];
+  return dim->from[side] || dim->wrap[side] || dim->place[side];
 }
+
+/// What an operand is that no memory holds: computed by members of the fusion, from its inputs, for
+/// each element where it is packed or read. `from` of the loops are then the strides of the largest
+/// input, or, of a view, those of the one that it is a part of.
+typedef struct hlo_matmul_producer {
+  bool is_used;
+  bool is_view;             // the same elements as the input's, at a place that running tells
+  bool is_forced;           // would not be packed if it were in memory
+  hlo_value_t* value;       // the operand
+  hlo_tiled_space_t space;  // the loops that move along it, as digits
+  uint64_t inputs;          // bits of those of the fusion that it reads
+  uint64_t lane_digits;     // along which lanes find all elements
+  double vector_ops;        // for a vector of elements
+  double read_bytes;        // all that it reads
+  uint32_t widest_bytes;    // of an element in a register
+} hlo_matmul_producer_t;
 
 typedef struct hlo_matmul_operand {
   uint32_t node_operand;  // its number in the node
@@ -78,7 +99,24 @@ typedef struct hlo_matmul_operand {
   int64_t first;          // element that the loops start from
   bool is_packed;         // converted and copied to `offset_bytes` of the scratch memory
   size_t offset_bytes;
+  hlo_matmul_producer_t producer;
 } hlo_matmul_operand_t;
+
+/// Whether it is made of an input.
+static inline bool hlo_matmul_reads(const hlo_matmul_operand_t* operand, uint32_t input) {
+  return operand->input == input || operand->producer.inputs >> input & 1;
+}
+
+/// Whether its elements are computed.
+static inline bool hlo_matmul_is_produced(const hlo_matmul_operand_t* operand) {
+  return operand->producer.is_used && !operand->producer.is_view;
+}
+
+/// Whether lanes along the loop find all that its elements are computed of.
+static inline bool hlo_matmul_lanes_find(const hlo_matmul_operand_t* operand,
+                                         const hlo_matmul_dim_t* dim, uint32_t side) {
+  return !dim->place[side] || operand->producer.lane_digits >> (dim->place[side] - 1) & 1;
+}
 
 /// A copy of a convolution's operand in the type that it is multiplied in, with zeros around and
 /// between its elements, so that no place of the window is outside. Of bytes, signs are turned too.
@@ -114,13 +152,13 @@ struct hlo_matmul {
   hlo_contraction_t contraction;
   hlo_dtype_t dtype;  // of products and sums
   uint32_t element_bytes, lanes;
-  uint32_t group, last_group;  // elements in a lane, in the last one along the contraction
-  int64_t group_from[2];       // elements in place from one of them to the next
+  uint32_t group, last_group;   // elements in a lane, in the last one along the contraction
+  int64_t group_from[2];        // elements in place from one of them to the next
   const hlo_tile_atom_t* tile;  // products of tile registers; NULL: of vectors
-  bool is_flipped;             // signs of A's bytes
-  bool packs_blocks;           // B, each block where it is used, on the stack
-  bool packs_slices;           // or in a slice of scratch memory for each chunk
-  bool fetches_rows;           // A's next tile is fetched ahead
+  bool is_flipped;              // signs of A's bytes
+  bool packs_blocks;            // B, each block where it is used, on the stack
+  bool packs_slices;            // or in a slice of scratch memory for each chunk
+  bool fetches_rows;            // A's next tile is fetched ahead
   bool turns_rows;      // A's columns are packed as rows, as many together as there are lanes
   int32_t sums_output;  // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
@@ -164,6 +202,13 @@ typedef struct hlo_matmul_lanes {
   int64_t stride;
   uint32_t lanes, active, parts;
 } hlo_matmul_lanes_t;
+
+/// Where an operand is read: an address or, of one that is computed, a place along each of its
+/// loops (NULL: the first).
+typedef struct hlo_matmul_source {
+  hlo_vir_value_t* base;
+  hlo_vir_value_t* places[HLO_MATMUL_MAX_LOOPS];
+} hlo_matmul_source_t;
 
 /// A list of loops, outermost first.
 typedef struct hlo_matmul_loops {
@@ -220,8 +265,8 @@ uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node,
 /// Whether elements are multiplied in groups, which convolutions have decided before; the innermost
 /// contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);
-/// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's atoms
-/// and their rates. Decides their groups then.
+/// Whether elements of this type (S8: bytes) are multiplied in tile registers: by the target's
+/// atoms and their rates. Decides their groups then.
 bool hlo_matmul_choose_tiles(hlo_matmul_t* matmul, const hlo_target_t* target, hlo_dtype_t operand);
 /// The atom of tile registers for it; NULL: there is none.
 const hlo_tile_atom_t* hlo_matmul_tile_atom(const hlo_target_t* target, hlo_dtype_t operand);
@@ -287,7 +332,8 @@ static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
 /// Elements of the output that a step of the digit's loop moves by; 0 without a digit.
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t digit);
 /// Where an operand's loops start, before packing.
-hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
+hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
+                                   const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses);
 static inline size_t hlo_matmul_scratch_bytes(const hlo_matmul_t* matmul) {
   return matmul->scratch_bytes;
@@ -299,10 +345,41 @@ void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
 /// Rows low <= number of a panel up to the block's end, from where they are in place to `to`.
-void hlo_matmul_pack_block(const hlo_matmul_t* matmul, hlo_vir_builder_t* b,
-                           const hlo_matmul_panel_t* panel, hlo_vir_value_t* from,
-                           hlo_vir_value_t* to, hlo_vir_value_t* low);
-void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
+void hlo_matmul_pack_block(const hlo_matmul_t* matmul, const hlo_point_emitter_t* points,
+                           hlo_vir_builder_t* b, const hlo_matmul_panel_t* panel,
+                           const hlo_matmul_source_t* from, hlo_vir_value_t* to,
+                           hlo_vir_value_t* low);
+void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
+                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                             hlo_vir_value_t* chunk);
+
+/// Whether B is packed in squares that are turned in registers: its columns are neighbours along
+/// the contraction.
+bool hlo_matmul_turns_columns(const hlo_matmul_t* matmul);
+/// Finds what an operand that is no input of the fusion is made of; strides of the loops follow.
+/// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
+hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
+                                      uint32_t side) HLO_MUST_USE;
+/// Whether computing operands so is cheaper than writing and reading them, once it is known how
+/// often that is. errors: UNIMPLEMENTED
+hlo_status_t hlo_matmul_weigh_producers(const hlo_matmul_t* matmul,
+                                        const hlo_target_t* target) HLO_MUST_USE;
+/// Which elements of the fusion's inputs an operand is made of, digits being its loops.
+/// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
+hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
+                                      const hlo_matmul_producer_t* producer, hlo_arena_t* arena,
+                                      hlo_tiling_t** out_tiling) HLO_MUST_USE;
+/// Whether a member of the fusion is only there for an operand of the product.
+bool hlo_matmul_is_for_operand(const hlo_matmul_t* matmul, const hlo_fusion_t* fusion,
+                               const hlo_node_t* node);
+/// The source moved by `count` steps of a loop.
+void hlo_matmul_move(const hlo_matmul_t* matmul, uint32_t side, hlo_vir_builder_t* b,
+                     const hlo_matmul_dim_t* dim, hlo_vir_value_t* count,
+                     hlo_matmul_source_t* source);
+/// `lanes` computed elements along a loop (NULL: all the same) from the source on, as registers
+/// hold the operand's type. mask: as far as they are needed; NULL: all
+hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
+                                    const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
+                                    uint32_t lanes, hlo_vir_value_t* mask);
 
 #endif  // HLO_CODEGEN_DOT_MATMUL_H_

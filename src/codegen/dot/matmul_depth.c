@@ -19,21 +19,45 @@ hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t
                       &active);
 }
 
-// A vector of B in place, which is packed on the way.
+hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, const step_t* step,
+                                     int64_t column, const hlo_matmul_dim_t* along, uint32_t lanes,
+                                     hlo_vir_value_t* mask) {
+  const hlo_matmul_t* m = p->m;
+  hlo_matmul_source_t source = tile->source;
+  hlo_vir_value_t* at = number(p->b, step->count);
+  if (step->counter) at = plus(p->b, step->counter, at);
+  hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->depth[m->depth_count - 1], at, &source);
+  hlo_matmul_move(m, HLO_MATMUL_B, p->b, &m->columns, number(p->b, column), &source);
+  hlo_vir_value_t* value = hlo_matmul_produce(p->points, HLO_MATMUL_B, along, &source, lanes, mask);
+  return hlo_vmath_convert(p->b, m->operands[HLO_MATMUL_B].dtype, m->dtype, value);
+}
+
+// A vector of B in place.
+static hlo_vir_value_t* read_source(const product_t* p, const tile_t* tile, const step_t* step,
+                                    const hlo_matmul_piece_t* piece) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_value_t* mask = hlo_product_mask(p->b, piece);
+  if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B])) {
+    return hlo_product_compute(p, tile, step, piece->offset, &m->columns, piece->lanes, mask);
+  }
+  hlo_dtype_t dtype = m->operands[HLO_MATMUL_B].dtype;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), stride = m->depth[0].from[HLO_MATMUL_B];
+  hlo_element_address_t from = {.base = tile->source.base,
+                                .index = step->counter ? times(p->b, step->counter, stride) : NULL,
+                                .mask = mask,
+                                .offset_bytes = (step->count * stride + piece->offset) * bytes};
+  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &from);
+  return hlo_vmath_convert(p->b, dtype, m->dtype, value);
+}
+
+// The same, packed on the way.
 static hlo_vir_value_t* load_source(const product_t* p, const tile_t* tile, const step_t* step,
                                     const hlo_matmul_piece_t* piece) {
-  hlo_dtype_t dtype = p->m->operands[HLO_MATMUL_B].dtype;
-  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
-  hlo_element_address_t from = {.base = tile->source,
-                                .index = step->source_index,
-                                .mask = hlo_product_mask(p->b, piece),
-                                .offset_bytes = (step->source_beyond + piece->offset) * bytes};
   hlo_element_address_t to = {
       .base = tile->b,
       .index = step->index[HLO_MATMUL_B],
       .offset_bytes = (step->beyond[HLO_MATMUL_B] + piece->offset) * bytes_of(p, HLO_MATMUL_B)};
-  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &from);
-  value = hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
+  hlo_vir_value_t* value = read_source(p, tile, step, piece);
   hlo_elementwise_store(p->b, p->m->dtype, value, &to);
   return value;
 }
@@ -47,6 +71,9 @@ static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const ste
       .index = step->index[HLO_MATMUL_B],
       .offset_bytes = (step->beyond[HLO_MATMUL_B] + beyond + piece->offset) * bytes_of(p, 1)};
   bool is_whole = p->m->operands[HLO_MATMUL_B].is_packed || p->m->packs_blocks;
+  if (!is_whole && hlo_matmul_is_produced(&p->m->operands[HLO_MATMUL_B])) {
+    return read_source(p, tile, step, piece);
+  }
   if (!is_whole) address.mask = hlo_product_mask(p->b, piece);
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
   return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
@@ -224,9 +251,10 @@ static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* ste
 static void fetch_source(const product_t* p, const tile_t* tile, const step_t* step) {
   const hlo_matmul_t* m = p->m;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  int64_t row = step->source_beyond + FETCH_STEPS * m->depth[0].from[HLO_MATMUL_B];
+  int64_t stride = m->depth[0].from[HLO_MATMUL_B], row = (step->count + FETCH_STEPS) * stride;
+  hlo_vir_value_t* index = times(p->b, step->counter, stride);
   for (int64_t at = 0; at < m->panel_width * bytes; at += m->line_bytes) {
-    hlo_product_fetch(p, tile->source, step->source_index, bytes, row * bytes + at);
+    hlo_product_fetch(p, tile->source.base, index, bytes, row * bytes + at);
   }
 }
 
@@ -237,17 +265,14 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
   const hlo_matmul_dim_t* dim = &m->depth[m->depth_count - 1];
   int64_t together = m->is_by_channel ? m->slide : 1;
   for (int64_t u = 0; u < count; u += together) {
-    step_t step = {0};
+    step_t step = {.counter = counter, .count = first + u};
     for (uint32_t side = 0; side < 2; ++side) {
       int64_t stride = dim->strides[side];
       if (counter) step.index[side] = times(p->b, counter, stride);
       step.beyond[side] = (first + u) * stride;
     }
-    if (tile->is_packing) {
-      if (counter) step.source_index = times(p->b, counter, dim->from[HLO_MATMUL_B]);
-      step.source_beyond = (first + u) * dim->from[HLO_MATMUL_B];
-      if (counter) fetch_source(p, tile, &step);
-    }
+    bool is_produced = hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
+    if (tile->is_packing && counter && !is_produced) fetch_source(p, tile, &step);
     if (m->is_by_channel) {
       emit_channels(p, tile, &step, together < count - u ? together : count - u);
     } else {
@@ -312,6 +337,7 @@ static void emit_range(const product_t* p, tile_t* tile, uint32_t level, const r
     return;
   }
   hlo_vir_value_t *a = tile->a, *rows = tile->b, *counter = number(b, range->first);
+  const hlo_matmul_source_t source = tile->source;
   bool is_loop = range->low || range->count > 1;
   if (is_loop) {
     hlo_vir_value_t* low = range->low ? range->low : number(b, range->first);
@@ -320,8 +346,12 @@ static void emit_range(const product_t* p, tile_t* tile, uint32_t level, const r
   }
   tile->a = plus(b, a, times(b, counter, dim->strides[HLO_MATMUL_A] * bytes_of(p, 0)));
   tile->b = plus(b, rows, times(b, counter, dim->strides[HLO_MATMUL_B] * bytes_of(p, 1)));
+  if (dim->place[HLO_MATMUL_B]) {
+    hlo_matmul_move(p->m, HLO_MATMUL_B, b, dim, counter, &tile->source);
+  }
   hlo_product_emit_depth(p, tile, level + 1);
   if (is_loop) hlo_vir_end(b);
+  tile->source = source;
   tile->a = a;
   tile->b = rows;
 }

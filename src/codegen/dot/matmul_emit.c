@@ -12,6 +12,14 @@ static hlo_vir_value_t* load_along(const product_t* p, const tile_t* tile, uint3
                                    int64_t number_of, hlo_vir_value_t* at, hlo_vir_value_t* mask,
                                    uint32_t lanes) {
   const hlo_matmul_dim_t* dim = side == HLO_MATMUL_A ? &p->m->rows : &p->m->columns;
+  if (side == HLO_MATMUL_B && hlo_matmul_is_produced(&p->m->operands[side])) {
+    step_t step = {.counter = at};
+    hlo_vir_value_t* value =
+        hlo_product_compute(p, tile, &step, number_of, &p->m->depth[0], lanes, mask);
+    // What is made of nothing may be anything, also what is not zero times zero.
+    hlo_vir_value_t* zero = mask ? hlo_vir_const_bits(p->b, value->type, 0) : NULL;
+    return mask ? hlo_vir_ternary(p->b, HLO_VIR_select, mask, value, zero) : value;
+  }
   hlo_element_address_t address = {
       .base = side == HLO_MATMUL_A ? tile->a : tile->b,
       .index = at,
@@ -358,8 +366,8 @@ static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
   hlo_vir_builder_t* b = p->b;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
-  if (!p->block) return plus(b, tile->source, number(b, panel_bytes));
-  hlo_vir_value_t* below = plus(b, tile->source, times(b, low, row_bytes));
+  if (!p->block) return plus(b, tile->source.base, number(b, panel_bytes));
+  hlo_vir_value_t* below = plus(b, tile->source.base, times(b, low, row_bytes));
   int64_t up = m->depth_blocks * m->block_steps * row_bytes;
   return plus(b, plus(b, below, number(b, m->block_steps * row_bytes)),
               times(b, hlo_product_is_last_block(p), panel_bytes - up));
@@ -380,9 +388,12 @@ static void pack_block(const product_t* p, tile_t* tile) {
   hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
   bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
   tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped;
-  bool is_fetched = is_contiguous && !tile->packs_first;
+  bool is_fetched =
+      is_contiguous && !tile->packs_first && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
-  if (!tile->packs_first) hlo_matmul_pack_block(m, b, tile->panel, tile->source, buffer, low);
+  if (!tile->packs_first) {
+    hlo_matmul_pack_block(m, p->points, b, tile->panel, &tile->source, buffer, low);
+  }
   tile->corrections = buffer;
   tile->b = hlo_vir_index(b, HLO_VIR_isub, plus(b, buffer, number(b, first * m->element_bytes)),
                           times(b, low, row_bytes));
@@ -443,6 +454,8 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, rest, extent);
     rest = hlo_vir_index(b, HLO_VIR_idiv, rest, extent);
     p->digits[dim->digit] = at;
+    uint32_t place = dim->place[HLO_MATMUL_B];
+    if (place) tile.source.places[place - 1] = at;
     if (m->sums_in_output) {
       int64_t stride = hlo_matmul_output_stride(m, dim->digit);
       tile.partial_sums = plus(b, tile.partial_sums, times(b, at, stride * m->element_bytes));
@@ -464,7 +477,10 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   if (m->depth_blocks > 1) {
     tile.partial_sums = plus(b, tile.partial_sums, times(b, tile.column, m->element_bytes));
   }
-  tile.source = tile.b;
+  tile.source.base = tile.b;
+  if (m->columns.place[HLO_MATMUL_B]) {
+    tile.source.places[m->columns.place[HLO_MATMUL_B] - 1] = tile.column;
+  }
   tile.corrections =
       hlo_vir_index(b, HLO_VIR_isub, tile.b, number(b, hlo_matmul_first_row(m) * b_bytes));
   emit_blocks(p, &tile, panel, block);
@@ -478,7 +494,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   product_t p = {.kernel = kernel, .m = m, .points = points, .b = b, .is_join = is_join};
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
-    p.bases[side] = hlo_matmul_source(kernel, side, b, addresses);
+    p.bases[side] = hlo_matmul_source(kernel, side, points, b, addresses);
     p.dtypes[side] = operand->dtype;
     if (side == HLO_MATMUL_B && m->packs_blocks) p.dtypes[side] = m->dtype;
     if (!operand->is_packed) continue;
@@ -510,13 +526,18 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
   if (m->tile && !is_join) hlo_product_release_tiles(&p);
 }
 
-hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
+hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
+                                   const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses) {
   const hlo_matmul_t* m = kernel->matmul;
   const hlo_fusion_t* fusion = kernel->fusion;
   const hlo_matmul_operand_t* operand = &m->operands[side];
-  int64_t offset = operand->first * (int64_t)hlo_dtype_size_bytes(operand->dtype);
+  if (hlo_matmul_is_produced(operand)) return number(b, 0);
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(operand->dtype), offset = operand->first * bytes;
   hlo_vir_value_t* base = addresses[operand->input];
+  if (operand->producer.is_used) {
+    base = plus(b, base, times(b, hlo_point_view_start(points, side), bytes));
+  }
   if (m->padding[side].is_used) {
     base = addresses[fusion->input_count + fusion->output_count];
     offset += (int64_t)m->padding[side].offset_bytes;
@@ -533,7 +554,7 @@ void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point
   }
   switch (hlo_matmul_phase(kernel->matmul, phase)) {
     case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
-    case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, b, addresses, chunk); break;
+    case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, points, b, addresses, chunk); break;
     case HLO_MATMUL_MULTIPLY: emit_product(kernel, points, b, addresses, chunk, false); break;
     case HLO_MATMUL_JOIN: emit_product(kernel, points, b, addresses, chunk, true); break;
   }

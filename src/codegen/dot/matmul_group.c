@@ -123,6 +123,7 @@ void hlo_matmul_choose_group(hlo_matmul_t* m, const hlo_target_t* target) {
     m->group_from[side] = inner->from[side];
     inner->from[side] *= group;
   }
+  inner->together = group;
   m->last_group = (uint32_t)((inner->extent - 1) % group) + 1;
   inner->extent = (inner->extent + group - 1) / group;
   if (!is_byte_product(m->contraction.node)) return;

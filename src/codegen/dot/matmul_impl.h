@@ -31,7 +31,7 @@ typedef struct tile {
   int64_t edge_row;          // the first row where it is known, at an edge of the input; else -1
   int64_t low_row, end_row;  // those that take part in a step
   hlo_vir_value_t* partial_sums;  // of the panel's first row
-  hlo_vir_value_t* source;        // of B in place, where blocks of it are packed
+  hlo_matmul_source_t source;     // of B, where it is computed, or blocks of it are packed
   hlo_vir_value_t* next_source;   // and of the block after it; NULL: not fetched
   bool packs_first;               // a panel's first tile packs the block
   bool is_packing;                // this is that tile
@@ -44,8 +44,8 @@ typedef struct tile {
 typedef struct step {
   hlo_vir_value_t* index[2];  // NULL: none
   int64_t beyond[2];
-  hlo_vir_value_t* source_index;  // and of B in place, where the tile packs it
-  int64_t source_beyond;
+  hlo_vir_value_t* counter;  // and steps: a number, NULL: none, and those beyond it
+  int64_t count;
 } step_t;
 
 static inline int64_t bytes_of(const product_t* p, uint32_t side) {
@@ -67,6 +67,10 @@ static inline hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, i
 /// Asks for a cache line at base + index * unit_bytes + offset_bytes. index NULL: none
 void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
                        int64_t unit_bytes, int64_t offset_bytes);
+/// Computed elements of a piece of B's columns at a step, in the type that is multiplied.
+hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, const step_t* step,
+                                     int64_t column, const hlo_matmul_dim_t* along, uint32_t lanes,
+                                     hlo_vir_value_t* mask);
 /// Active lanes; NULL: all.
 hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece);
 /// sum += x y.

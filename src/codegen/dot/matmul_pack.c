@@ -5,7 +5,16 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { GATHERED_BYTES = 4 };  // narrower elements cannot be gathered
+enum {
+  GATHERED_BYTES = 4,  // narrower elements cannot be gathered
+  MAX_GROUP = 4,
+};
+
+// Where elements come from and go to.
+typedef struct place {
+  hlo_matmul_source_t from;
+  hlo_vir_value_t* to;
+} place_t;
 
 typedef struct packing {
   const hlo_kernel_t* kernel;
@@ -13,17 +22,15 @@ typedef struct packing {
   hlo_vir_builder_t* b;
   uint32_t side;
   hlo_dtype_t from_dtype;
-  hlo_vir_value_t *from, *to;
+  bool is_produced;  // computed instead of read
+  const hlo_point_emitter_t* points;
+  place_t at;
 } packing_t;
 
-// Both addresses moved by `count` steps of a loop.
+// Both places moved by `count` steps of a loop.
 static void move(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* count) {
-  int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  p->from = plus(p->b, p->from, times(p->b, count, dim->from[p->side] * from_bytes));
-  p->to = plus(p->b, p->to, times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
-  if (!dim->wrap_at) return;
-  hlo_vir_value_t* is_wrapped = hlo_vir_icmp(p->b, HLO_VIR_GE, count, number(p->b, dim->wrap_at));
-  p->from = plus(p->b, p->from, times(p->b, is_wrapped, dim->wrap[p->side] * from_bytes));
+  hlo_matmul_move(p->m, p->side, p->b, dim, count, &p->at.from);
+  p->at.to = plus(p->b, p->at.to, times(p->b, count, dim->strides[p->side] * p->m->element_bytes));
 }
 
 // Takes the position along a loop off a number that has them all, the last loop's first.
@@ -36,90 +43,178 @@ static hlo_vir_value_t* take(packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_
   return at;
 }
 
-// `lanes` elements `stride` apart in place, from element `at` (NULL: the first) plus `offset` on,
-// to neighbours. `active`: how many there are; the others become zero.
-static void copy_elements(const packing_t* p, hlo_vir_value_t* at, int64_t offset, int64_t stride,
-                          uint32_t lanes, uint32_t active) {
+static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes) {
+  hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset_bytes};
+  hlo_vir_value_t* zeros = hlo_vir_const_bits(p->b, hlo_vmath_type(p->m->dtype, lanes), 0);
+  hlo_elementwise_store(p->b, p->m->dtype, zeros, &to);
+}
+
+static hlo_vir_value_t* first_lanes(hlo_vir_builder_t* b, uint32_t lanes, uint32_t active) {
+  if (active == lanes) return NULL;
+  hlo_vir_value_t* count = number(b, active);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &count);
+}
+
+// Computed elements along a loop from step `at` (NULL: the first) plus `offset` on, as registers
+// hold the operand's type.
+static hlo_vir_value_t* produce(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                hlo_vir_value_t* at, int64_t offset, uint32_t lanes,
+                                uint32_t active) {
+  hlo_matmul_source_t source = p->at.from;
+  hlo_vir_value_t* step = number(p->b, offset);
+  hlo_matmul_move(p->m, p->side, p->b, dim, at ? plus(p->b, at, step) : step, &source);
+  return hlo_matmul_produce(p->points, p->side, dim, &source, lanes,
+                            first_lanes(p->b, lanes, active));
+}
+
+// The same of elements in memory.
+static hlo_vir_value_t* load(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
+                             int64_t offset, uint32_t lanes, uint32_t active) {
   hlo_vir_builder_t* b = p->b;
-  int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  hlo_element_address_t address = {.base = p->from, .offset_bytes = offset * stride * bytes};
-  if (active < lanes) {
-    hlo_vir_value_t* count = number(b, active);
-    address.mask =
-        hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &count);
-  }
-  hlo_vir_value_t* value;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype), stride = dim->from[p->side];
+  hlo_element_address_t address = {.base = p->at.from.base,
+                                   .mask = first_lanes(b, lanes, active),
+                                   .offset_bytes = offset * stride * bytes};
   if (stride == 1 || lanes == 1) {
     address.index = at ? times(b, at, stride) : NULL;
-    value = hlo_elementwise_load(b, p->from_dtype, lanes, &address);
-  } else {
-    if (at) address.base = plus(b, address.base, times(b, at, stride * bytes));
-    bool is_far = stride * lanes > INT32_MAX;
-    hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
-    hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
-    index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
-    value = hlo_elementwise_gather(b, p->from_dtype, lanes, &address, index);
+    return hlo_elementwise_load(b, p->from_dtype, lanes, &address);
   }
-  value = hlo_vmath_convert(b, p->from_dtype, p->m->dtype, value);
+  if (at) address.base = plus(b, address.base, times(b, at, stride * bytes));
+  bool is_far = stride * lanes > INT32_MAX;
+  hlo_vir_type_t type = hlo_vir_type(is_far ? HLO_VIR_I64 : HLO_VIR_I32, lanes);
+  hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
+  index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, type, (uint64_t)stride));
+  return hlo_elementwise_gather(b, p->from_dtype, lanes, &address, index);
+}
+
+// The same of either, in the type that is multiplied.
+static hlo_vir_value_t* get(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
+                            int64_t offset, uint32_t lanes, uint32_t active) {
+  hlo_vir_value_t* value = p->is_produced ? produce(p, dim, at, offset, lanes, active)
+                                          : load(p, dim, at, offset, lanes, active);
+  return hlo_vmath_convert(p->b, p->from_dtype, p->m->dtype, value);
+}
+
+// `lanes` elements along a loop from step `at` (NULL: the first) plus `offset` on, to neighbours.
+// `active`: how many there are; the others do not matter.
+static void copy_elements(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
+                          int64_t offset, uint32_t lanes, uint32_t active) {
   hlo_element_address_t target = {
-      .base = p->to, .index = at, .offset_bytes = offset * p->m->element_bytes};
-  hlo_elementwise_store(b, p->m->dtype, value, &target);
+      .base = p->at.to, .index = at, .offset_bytes = offset * p->m->element_bytes};
+  hlo_elementwise_store(p->b, p->m->dtype, get(p, dim, at, offset, lanes, active), &target);
+}
+
+// Vectors one after the other as one.
+static hlo_vir_value_t* join_all(hlo_vir_builder_t* b, hlo_vir_value_t** parts, uint32_t count) {
+  for (; count > 1; count /= 2) {
+    for (uint32_t i = 0; i < count / 2; ++i) {
+      hlo_vir_type_t type = {parts[2 * i]->type.elem, (uint8_t)(2 * parts[2 * i]->type.lanes)};
+      parts[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &parts[2 * i]);
+    }
+  }
+  return parts[0];
+}
+
+// Computed elements in their groups, of which the first `parts` are there: lanes are of groups.
+static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_t* dim,
+                                       hlo_vir_value_t* at, int64_t offset,
+                                       const hlo_matmul_lanes_t* lanes) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  hlo_matmul_dim_t elements = *inner;
+  elements.together = 0;
+  bool is_along = dim == inner && lanes->lanes > 1;  // whole groups, neighbours
+  packing_t here = *p;
+  hlo_vir_value_t *parts[MAX_GROUP], *step = number(b, offset);
+  hlo_matmul_move(m, p->side, b, dim, at ? plus(b, at, step) : step, &here.at.from);
+  for (uint32_t i = 0; i < m->group; ++i) {
+    if (i < lanes->parts) {
+      parts[i] = produce(&here, is_along ? &elements : dim, NULL, 0, lanes->lanes, lanes->active);
+      parts[i] = hlo_vmath_to_memory(b, p->from_dtype, parts[i]);
+    } else {
+      parts[i] = hlo_vir_const_bits(b, parts[0]->type, 0);
+    }
+    hlo_matmul_move(m, p->side, b, &elements, number(b, is_along ? lanes->lanes : 1),
+                    &here.at.from);
+  }
+  hlo_vir_value_t* value =
+      is_along ? join_all(b, parts, m->group) : hlo_matmul_interleave(b, parts, m->group);
+  return p->side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
 }
 
 // The same with groups of elements, of which the first `parts` are there.
-static void copy_groups(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
-                        hlo_matmul_lanes_t lanes) {
+static void copy_groups(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
+                        int64_t offset, hlo_matmul_lanes_t lanes) {
   hlo_vir_builder_t* b = p->b;
-  int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  lanes.from = plus(b, p->from, number(b, offset * step));
-  if (at) lanes.from = plus(b, lanes.from, times(b, at, step));
-  hlo_vir_value_t* value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
-  hlo_vir_value_t* operands[] = {value, p->to, at};
+  hlo_vir_value_t* value;
+  if (p->is_produced) {
+    value = produce_groups(p, dim, at, offset, &lanes);
+  } else {
+    lanes.stride = dim->from[p->side];
+    int64_t step = lanes.stride * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+    lanes.from = plus(b, p->at.from.base, number(b, offset * step));
+    if (at) lanes.from = plus(b, lanes.from, times(b, at, step));
+    value = hlo_matmul_load_groups(p->m, b, p->side, &lanes);
+  }
+  hlo_vir_value_t* operands[] = {value, p->at.to, at};
   uint32_t bytes = p->m->element_bytes;
   hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
                offset * bytes, 3, operands);
 }
 
-static void copy_vector(const packing_t* p, hlo_vir_value_t* at, int64_t offset,
-                        hlo_matmul_lanes_t lanes) {
+static void copy_vector(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_vir_value_t* at,
+                        int64_t offset, hlo_matmul_lanes_t lanes) {
   if (p->m->group > 1) {
-    copy_groups(p, at, offset, lanes);
+    copy_groups(p, dim, at, offset, lanes);
   } else {
-    copy_elements(p, at, offset, lanes.stride, lanes.lanes, lanes.active);
+    copy_elements(p, dim, at, offset, lanes.lanes, lanes.active);
   }
 }
 
-static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes) {
-  hlo_element_address_t to = {.base = p->to, .offset_bytes = offset_bytes};
-  hlo_vir_value_t* zeros = hlo_vir_const_bits(p->b, hlo_vmath_type(p->m->dtype, lanes), 0);
-  hlo_elementwise_store(p->b, p->m->dtype, zeros, &to);
-}
-
-static bool is_vector(const packing_t* p, int64_t stride, uint32_t parts) {
+static bool is_vector(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts) {
+  int64_t stride = dim->from[p->side];
+  const hlo_matmul_operand_t* operand = &p->m->operands[p->side];
+  if (p->is_produced) return hlo_matmul_lanes_find(operand, dim, p->side);
   if (p->m->group > 1) return hlo_matmul_has_vector_groups(p->m, p->side, stride, parts);
   return stride == 1 || hlo_dtype_size_bytes(p->from_dtype) >= GATHERED_BYTES;
+}
+
+// Elements or groups from `first` on along a loop, neighbours in place, at step `at` of another
+// one, in the type that is multiplied.
+static hlo_vir_value_t* load_neighbours(const packing_t* p, const hlo_matmul_dim_t* across,
+                                        int64_t at, const hlo_matmul_dim_t* along, int64_t first,
+                                        uint32_t lanes) {
+  const hlo_matmul_t* m = p->m;
+  packing_t here = *p;
+  hlo_matmul_move(m, p->side, p->b, across, number(p->b, at), &here.at.from);
+  if (m->group == 1) return get(&here, along, NULL, first, lanes, lanes);
+  int64_t bytes = along->from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_element_address_t address = {.base = here.at.from.base, .offset_bytes = first * bytes};
+  return hlo_elementwise_load(p->b, m->dtype, lanes, &address);
 }
 
 // ---- A
 
 // Lanes low <= number < end of a line.
-static void copy_range(const packing_t* p, int64_t low, int64_t end, hlo_matmul_lanes_t lanes) {
+static void copy_range(const packing_t* p, const hlo_matmul_dim_t* dim, int64_t low, int64_t end,
+                       hlo_matmul_lanes_t lanes) {
   if (low == end) return;
   hlo_vir_value_t* at =
       hlo_vir_begin_for(p->b, number(p->b, low), number(p->b, end), lanes.lanes, 0);
-  copy_vector(p, at, 0, lanes);
+  copy_vector(p, dim, at, 0, lanes);
   hlo_vir_end(p->b);
 }
 
 // All of a line but the last lane in vectors as long as they fit, then one by one.
 static void copy_line(const packing_t* p, const hlo_matmul_dim_t* dim, uint32_t parts,
                       uint32_t last_parts) {
-  int64_t stride = dim->from[p->side], end = dim->extent - (last_parts < parts);
-  uint32_t lanes = is_vector(p, stride, parts) ? p->m->lanes : 1;
+  int64_t end = dim->extent - (last_parts < parts);
+  uint32_t lanes = is_vector(p, dim, parts) ? p->m->lanes : 1;
   int64_t whole = end / lanes * lanes;
-  copy_range(p, 0, whole, (hlo_matmul_lanes_t){NULL, stride, lanes, lanes, parts});
-  copy_range(p, whole, end, (hlo_matmul_lanes_t){NULL, stride, 1, 1, parts});
-  copy_range(p, end, dim->extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, last_parts});
+  copy_range(p, dim, 0, whole, (hlo_matmul_lanes_t){NULL, 0, lanes, lanes, parts});
+  copy_range(p, dim, whole, end, (hlo_matmul_lanes_t){NULL, 0, 1, 1, parts});
+  copy_range(p, dim, end, dim->extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, last_parts});
 }
 
 // Behind the last group, up to what tile registers take; lines are farther apart than that.
@@ -133,57 +228,56 @@ static void fill_line(const packing_t* p) {
 
 // Elements `row`, as many as are turned together, of some neighbouring columns, those of a row side
 // by side.
-static hlo_vir_value_t* load_turned(const packing_t* p, hlo_vir_value_t* base, int64_t row) {
+static hlo_vir_value_t* load_turned(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
-  hlo_vir_builder_t* b = p->b;
   uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
-  int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
   hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
   for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
-    hlo_element_address_t address = {
-        .base = base, .offset_bytes = (k * m->depth[0].from[p->side] + row) * from_bytes};
-    hlo_vir_value_t* column = hlo_elementwise_load(b, p->from_dtype, rows, &address);
-    columns[k] = hlo_vmath_convert(b, p->from_dtype, m->dtype, column);
+    columns[k] = load_neighbours(p, &m->depth[0], k, &m->rows, row, rows);
   }
-  return hlo_matmul_interleave(b, columns, HLO_MATMUL_TURNED);
+  return hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED);
 }
 
 // The same with columns of groups, whose elements are joined one after the other and put in order
 // at once.
-static hlo_vir_value_t* load_turned_groups(const packing_t* p, hlo_vir_value_t* base, int64_t row) {
+static hlo_vir_value_t* load_turned_groups(const packing_t* p, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   uint32_t rows = m->lanes / HLO_MATMUL_TURNED, count = HLO_MATMUL_TURNED * m->group;
   int64_t from_bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
+  hlo_matmul_dim_t elements = m->depth[0];
+  elements.together = 0;
   hlo_vir_value_t* columns[HLO_MATMUL_TURNED * sizeof(int32_t)];
   for (uint32_t k = 0; k < count; ++k) {
-    int64_t at = k / m->group * m->depth[0].from[p->side] + k % m->group * m->group_from[p->side];
-    hlo_element_address_t address = {.base = base, .offset_bytes = (at + row) * from_bytes};
+    if (p->is_produced) {
+      packing_t here = *p;
+      hlo_matmul_move(m, p->side, b, &elements, number(b, k), &here.at.from);
+      columns[k] = produce(&here, &m->rows, NULL, row, rows, rows);
+      columns[k] = hlo_vmath_to_memory(b, p->from_dtype, columns[k]);
+      continue;
+    }
+    int64_t at = k / m->group * elements.from[p->side] + k % m->group * m->group_from[p->side];
+    hlo_element_address_t address = {.base = p->at.from.base,
+                                     .offset_bytes = (at + row) * from_bytes};
     columns[k] = hlo_elementwise_load_raw(b, p->from_dtype, rows, &address);
   }
-  for (uint32_t left = count; left > 1; left /= 2) {
-    for (uint32_t i = 0; i < left / 2; ++i) {
-      hlo_vir_type_t type = columns[2 * i]->type;
-      type.lanes *= 2;
-      columns[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &columns[2 * i]);
-    }
-  }
+  hlo_vir_value_t* value = join_all(b, columns, count);
   uint8_t order[HLO_VIR_MAX_LANES];
-  for (uint32_t i = 0; i < columns[0]->type.lanes; ++i) {
+  for (uint32_t i = 0; i < value->type.lanes; ++i) {
     order[i] = (uint8_t)(i % count * rows + i / count);
   }
-  return hlo_matmul_permute(b, columns[0], order);
+  return hlo_matmul_permute(b, value, order);
 }
 
 // Some elements or groups of a few rows to where they are packed.
 static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  uint32_t rows = m->lanes / HLO_MATMUL_TURNED;
-  int64_t from_bytes = m->depth[0].from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  hlo_vir_value_t* base = plus(b, p->from, times(b, step, from_bytes));
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {m->group > 1 ? load_turned_groups(p, base, row)
-                                                            : load_turned(p, base, row)};
+  uint32_t rows = m->lanes / HLO_MATMUL_TURNED, bytes = m->element_bytes;
+  packing_t here = *p;
+  hlo_matmul_move(m, p->side, b, &m->depth[0], step, &here.at.from);
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {m->group > 1 ? load_turned_groups(&here, row)
+                                                            : load_turned(&here, row)};
   for (uint32_t count = 1; count < rows; count *= 2) {
     hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
     for (uint32_t i = count; i-- > 0;) {
@@ -192,9 +286,8 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
       parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
     }
   }
-  uint32_t bytes = m->element_bytes;
   for (uint32_t i = 0; i < rows; ++i) {
-    hlo_vir_value_t* operands[] = {parts[i], p->to, step};
+    hlo_vir_value_t* operands[] = {parts[i], p->at.to, step};
     hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
                  (row + i) * m->rows.strides[p->side] * bytes, 3, operands);
   }
@@ -204,23 +297,22 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
 static void turn_rows(packing_t* p, int64_t rows) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  int64_t end = m->depth[0].extent, stride = m->depth[0].from[p->side];
-  int64_t extent = end - (m->last_group < m->group);
+  const hlo_matmul_dim_t* inner = &m->depth[0];
+  int64_t end = inner->extent, extent = end - (m->last_group < m->group);
   int64_t whole = extent / HLO_MATMUL_TURNED * HLO_MATMUL_TURNED;
   int64_t together = m->lanes / HLO_MATMUL_TURNED, turned = rows / together * together;
   hlo_vir_value_t* step =
       hlo_vir_begin_for(b, number(b, 0), number(b, whole), HLO_MATMUL_TURNED, 0);
   for (int64_t r = 0; r < turned; r += together) turn_block(p, step, r);
   hlo_vir_end(b);
-  hlo_vir_value_t *from = p->from, *to = p->to;
+  const place_t start = p->at;
   for (int64_t r = 0; r < rows; ++r) {
     int64_t low = r < turned ? whole : 0;
     move(p, &m->rows, number(b, r));
-    copy_range(p, low, extent, (hlo_matmul_lanes_t){NULL, stride, 1, 1, m->group});
-    copy_range(p, extent, end, (hlo_matmul_lanes_t){NULL, stride, 1, 1, m->last_group});
+    copy_range(p, inner, low, extent, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->group});
+    copy_range(p, inner, extent, end, (hlo_matmul_lanes_t){NULL, 0, 1, 1, m->last_group});
     fill_line(p);
-    p->from = from;
-    p->to = to;
+    p->at = start;
   }
 }
 
@@ -228,7 +320,7 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   int64_t left = m->rows.extent % m->lanes, blocks = m->rows.extent / m->lanes + (left > 0);
-  hlo_vir_value_t *from = p->from, *to = p->to;
+  const place_t start = p->at;
   hlo_vir_value_t* at = hlo_vir_index(b, HLO_VIR_irem, block, number(b, blocks));
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, block, number(b, blocks));
   move(p, &m->rows, times(b, at, m->lanes));
@@ -240,8 +332,7 @@ static void pack_turned(packing_t* p, hlo_vir_value_t* block) {
     turn_rows(p, left);
     hlo_vir_end(b);
   }
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
 static void pack_a(packing_t* p, hlo_vir_value_t* line) {
@@ -253,7 +344,8 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   bool is_by_rows = inner->strides[HLO_MATMUL_A] == 1;
-  hlo_vir_value_t *rest = line, *from = p->from, *to = p->to;
+  hlo_vir_value_t* rest = line;
+  const place_t start = p->at;
   for (uint32_t i = m->depth_count - 1; i-- > 0;) take(p, &m->depth[i], &rest);
   hlo_vir_value_t* at = take(p, is_by_rows ? &m->rows : inner, &rest);
   for (uint32_t i = m->outer_count; i-- > 0;) take(p, &m->outer[i], &rest);
@@ -269,22 +361,21 @@ static void pack_a(packing_t* p, hlo_vir_value_t* line) {
     copy_line(p, &m->rows, m->last_group, m->last_group);
     hlo_vir_end(b);
   }
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
 // ---- B
 
 static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t parts) {
-  int64_t stride = p->m->columns.from[HLO_MATMUL_B];
+  const hlo_matmul_dim_t* columns = &p->m->columns;
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     const hlo_matmul_piece_t* piece = &panel->pieces[i];
-    if (is_vector(p, stride, parts)) {
-      copy_vector(p, NULL, piece->offset,
-                  (hlo_matmul_lanes_t){NULL, stride, piece->lanes, piece->active, parts});
+    if (is_vector(p, columns, parts)) {
+      copy_vector(p, columns, NULL, piece->offset,
+                  (hlo_matmul_lanes_t){NULL, 0, piece->lanes, piece->active, parts});
     } else {
-      copy_range(p, piece->offset, piece->offset + piece->active,
-                 (hlo_matmul_lanes_t){NULL, stride, 1, 1, parts});
+      copy_range(p, columns, piece->offset, piece->offset + piece->active,
+                 (hlo_matmul_lanes_t){NULL, 0, 1, 1, parts});
     }
   }
 }
@@ -292,20 +383,7 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
 // Rows that are transposed together, in a register, where columns are contiguous in place; 1: none.
 static uint32_t block_rows(const packing_t* p) {
   const hlo_matmul_t* m = p->m;
-  int64_t step = m->group > 1 ? m->group_from[p->side] : m->depth[m->depth_count - 1].from[p->side];
-  bool is_transposed = step == 1 && m->columns.from[p->side] != 1 && m->lanes > HLO_MATMUL_TURNED;
-  return is_transposed ? m->lanes / HLO_MATMUL_TURNED : 1;
-}
-
-// `rows` elements or groups along a column.
-static hlo_vir_value_t* load_column(const packing_t* p, int64_t column, uint32_t rows) {
-  const hlo_matmul_t* m = p->m;
-  int64_t bytes = (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  hlo_dtype_t dtype = m->group > 1 ? m->dtype : p->from_dtype;
-  hlo_element_address_t address = {.base = p->from,
-                                   .offset_bytes = column * m->columns.from[p->side] * bytes};
-  hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, rows, &address);
-  return hlo_vmath_convert(p->b, dtype, m->dtype, value);
+  return hlo_matmul_turns_columns(m) ? m->lanes / HLO_MATMUL_TURNED : 1;
 }
 
 // The parts of a vector to rows from `row` behind the present one on.
@@ -323,18 +401,49 @@ static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows
     return;
   }
   int64_t offset = row * dim->strides[p->side] + column;
-  hlo_element_address_t address = {.base = p->to, .offset_bytes = offset * p->m->element_bytes};
-  hlo_elementwise_store(b, p->m->dtype, value, &address);
+  hlo_element_address_t address = {.base = p->at.to, .offset_bytes = offset * p->m->element_bytes};
+  hlo_elementwise_store_raw(b, p->m->dtype, value, &address);
+}
+
+// The same with computed groups, as they are in memory.
+static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
+  const hlo_matmul_lanes_t all = {.lanes = rows, .active = rows, .parts = m->group};
+  uint32_t end = last->offset + last->active;
+  for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
+    hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
+    for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
+      packing_t here = *p;
+      hlo_matmul_move(m, p->side, b, &m->columns, number(b, c + k), &here.at.from);
+      columns[k] = c + k < end ? produce_groups(&here, inner, NULL, 0, &all)
+                               : hlo_vir_const_bits(b, columns[0]->type, 0);
+    }
+    uint8_t order[HLO_VIR_MAX_LANES];
+    for (uint32_t i = 0; i < rows * HLO_MATMUL_TURNED * m->group; ++i) {
+      uint32_t group = i / m->group, column = group % HLO_MATMUL_TURNED;
+      order[i] = (uint8_t)((column * rows + group / HLO_MATMUL_TURNED) * m->group + i % m->group);
+    }
+    hlo_vir_value_t* value = join_all(b, columns, HLO_MATMUL_TURNED);
+    store_rows(p, hlo_matmul_permute(b, value, order), rows, 0, c);
+  }
 }
 
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
+  if (p->is_produced && p->m->group > 1) {
+    transpose_groups(p, panel, rows);
+    return;
+  }
+  const hlo_matmul_dim_t* inner = &p->m->depth[p->m->depth_count - 1];
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
   for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
     hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
     for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
-      columns[k] =
-          c + k < end ? load_column(p, c + k, rows) : hlo_vir_const_bits(p->b, columns[0]->type, 0);
+      columns[k] = c + k < end ? load_neighbours(p, &p->m->columns, c + k, inner, 0, rows)
+                               : hlo_vir_const_bits(p->b, columns[0]->type, 0);
     }
     store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED), rows, 0, c);
   }
@@ -371,11 +480,10 @@ static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t le
   copy_steps(p, panel, level, blocks_end, whole, 1);
   fill_rows(p, panel);
   if (whole == extent) return;
-  hlo_vir_value_t *from = p->from, *to = p->to;
+  const place_t start = p->at;
   move(p, &m->depth[level], number(p->b, whole));
   copy_row(p, panel, m->last_group);
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
 static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t level, int64_t low,
@@ -383,7 +491,7 @@ static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t l
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   if (low == end) return;
-  hlo_vir_value_t *from = p->from, *to = p->to;
+  const place_t start = p->at;
   move(p, &m->depth[level], hlo_vir_begin_for(b, number(b, low), number(b, end), step, 0));
   if (level + 1 < m->depth_count) {
     copy_rows(p, panel, level + 1);
@@ -393,8 +501,7 @@ static void copy_steps(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t l
     copy_row(p, panel, m->group);
   }
   hlo_vir_end(b);
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
 // What flipping A adds to a panel's sums, from the panel as it is packed.
@@ -409,7 +516,7 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
     sums[i] = hlo_vir_var(b, hlo_vir_const_bits(b, type, 0));
   }
   hlo_vir_value_t* row = hlo_vir_begin_for(b, number(b, 1), plus(b, row_count, number(b, 1)), 1, 0);
-  hlo_vir_value_t* base = plus(b, p->to, times(b, row, row_bytes));
+  hlo_vir_value_t* base = plus(b, p->at.to, times(b, row, row_bytes));
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
         .base = base, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
@@ -420,16 +527,16 @@ static void store_corrections(const packing_t* p, const hlo_matmul_panel_t* pane
   hlo_vir_end(b);
   for (uint32_t i = 0; i < panel->piece_count; ++i) {
     hlo_element_address_t address = {
-        .base = p->to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
+        .base = p->at.to, .offset_bytes = (int64_t)panel->pieces[i].offset * m->element_bytes};
     hlo_elementwise_store(b, m->dtype, hlo_matmul_correction(m, b, sums[i]), &address);
   }
 }
 
 static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
-  hlo_vir_value_t* to = p->to;
-  p->to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
+  hlo_vir_value_t* to = p->at.to;
+  p->at.to = plus(p->b, to, number(p->b, hlo_matmul_first_row(p->m) * p->m->element_bytes));
   copy_rows(p, panel, 0);
-  p->to = to;
+  p->at.to = to;
   if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
 }
 
@@ -437,30 +544,32 @@ static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
 static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
                             hlo_vir_value_t* low, uint32_t rows, uint32_t parts) {
   const hlo_matmul_dim_t* dim = &p->m->depth[0];
-  hlo_vir_value_t *from = p->from, *to = p->to;
-  int64_t from_bytes = dim->from[p->side] * (int64_t)hlo_dtype_size_bytes(p->from_dtype);
-  p->from = plus(p->b, from, times(p->b, row, from_bytes));
-  p->to = plus(p->b, to,
-               times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
-                     dim->strides[p->side] * p->m->element_bytes));
+  const place_t start = p->at;
+  hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
+  p->at.to = plus(p->b, p->at.to,
+                  times(p->b, hlo_vir_index(p->b, HLO_VIR_isub, row, low),
+                        dim->strides[p->side] * p->m->element_bytes));
   if (rows > 1) {
     transpose_rows(p, panel, rows);
   } else {
     copy_row(p, panel, parts);
   }
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
-void hlo_matmul_pack_block(const hlo_matmul_t* m, hlo_vir_builder_t* b,
-                           const hlo_matmul_panel_t* panel, hlo_vir_value_t* from,
-                           hlo_vir_value_t* to, hlo_vir_value_t* low) {
+void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* points,
+                           hlo_vir_builder_t* b, const hlo_matmul_panel_t* panel,
+                           const hlo_matmul_source_t* from, hlo_vir_value_t* to,
+                           hlo_vir_value_t* low) {
+  const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  int64_t first_bytes = hlo_matmul_first_row(m) * m->element_bytes;
   packing_t p = {.m = m,
                  .b = b,
                  .side = HLO_MATMUL_B,
-                 .from_dtype = m->operands[HLO_MATMUL_B].dtype,
-                 .from = from,
-                 .to = plus(b, to, number(b, hlo_matmul_first_row(m) * m->element_bytes))};
+                 .from_dtype = operand->dtype,
+                 .is_produced = hlo_matmul_is_produced(operand),
+                 .points = points,
+                 .at = {*from, plus(b, to, number(b, first_bytes))}};
   int64_t extent = m->depth[0].extent, whole = extent - (m->last_group < m->group);
   hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
@@ -479,7 +588,7 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, hlo_vir_builder_t* b,
     hlo_vir_end(b);
   }
   if (!m->is_flipped) return;
-  p.to = to;
+  p.at.to = to;
   end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, extent));
   store_corrections(&p, panel, hlo_vir_index(b, HLO_VIR_isub, end, low));
 }
@@ -487,9 +596,11 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, hlo_vir_builder_t* b,
 static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_value_t *from = p->from, *to = p->to, *rest = number_of_panel;
-  hlo_matmul_dim_t panels = {.extent = m->panel_count};
+  const place_t start = p->at;
+  hlo_vir_value_t* rest = number_of_panel;
+  hlo_matmul_dim_t panels = {.extent = m->panel_count, .together = m->panel_width};
   panels.from[HLO_MATMUL_B] = m->panel_width * m->columns.from[HLO_MATMUL_B];
+  panels.place[HLO_MATMUL_B] = m->columns.place[HLO_MATMUL_B];
   panels.strides[HLO_MATMUL_B] = m->panel_stride;
   hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, rest, number(b, m->panel_count));
   take(p, &panels, &rest);
@@ -504,8 +615,7 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
     copy_panel(p, &m->edge);
     hlo_vir_end(b);
   }
-  p->from = from;
-  p->to = to;
+  p->at = start;
 }
 
 // ---- chunks
@@ -528,8 +638,9 @@ static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
   hlo_vir_end(b);
 }
 
-void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                             hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
+void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
+                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
+                             hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = kernel->matmul;
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
@@ -538,16 +649,18 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
   if (is_split) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, chunk, chunks_of_a));
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
+    bool is_second = is_split && side == HLO_MATMUL_B;
     if (!operand->is_packed) continue;
+    if (is_second) hlo_vir_begin_else(b);
     packing_t p = {.kernel = kernel,
                    .m = m,
                    .b = b,
                    .side = side,
                    .from_dtype = operand->dtype,
-                   .from = hlo_matmul_source(kernel, side, b, addresses),
-                   .to = plus(b, scratch, number(b, (int64_t)operand->offset_bytes))};
-    bool is_second = is_split && side == HLO_MATMUL_B;
-    if (is_second) hlo_vir_begin_else(b);
+                   .is_produced = hlo_matmul_is_produced(operand),
+                   .points = points};
+    p.at.from.base = hlo_matmul_source(kernel, side, points, b, addresses);
+    p.at.to = plus(b, scratch, number(b, (int64_t)operand->offset_bytes));
     pack_range(&p, is_second ? hlo_vir_index(b, HLO_VIR_isub, chunk, chunks_of_a) : chunk);
   }
   if (is_split) hlo_vir_end(b);

@@ -36,7 +36,7 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
     return false;
   }
   for (uint32_t side = 0; side < 2; ++side) {
-    if (m->operands[side].dtype != m->dtype) return false;
+    if (m->operands[side].dtype != m->dtype || m->operands[side].producer.value) return false;
   }
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     if (!goes_along(m, fusion->nodes[i])) return false;
@@ -148,8 +148,8 @@ void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_
                             hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = kernel->matmul;
   narrow_t n = {
-      .m = m, .points = points, .b = b, .a = hlo_matmul_source(kernel, HLO_MATMUL_A, b, addresses)};
-  load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, b, addresses));
+      .m = m, .points = points, .b = b, .a = hlo_matmul_source(kernel, HLO_MATMUL_A, points, b, addresses)};
+  load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, points, b, addresses));
   int64_t left = m->rows.extent % m->rows_together, whole = m->unit_count - (left > 0);
   hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count), *one = number(b, 1);
   if (chunk) {

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of matrix products that are computed where they are packed or read, instead of being
+// read from memory; those that are views of something in memory are read there (see matmul.h).
+#include "codegen/dot/matmul_impl.h"
+#include "codegen/elementwise.h"
+#include "codegen/math/math.h"
+
+// Of an operand that memory could hold as well, so much of its bytes may be read instead.
+static const double FEWER_BYTES = 0.75;
+enum { MAX_CHAIN = 24, GATHERED_BYTES = 4, WIDE_BYTES = 8 };
+
+static hlo_status_t refused(const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "an operand of a product: %s", why);
+}
+
+// ---- its loops
+
+// Puts the loop among those that move along the operand, the widest steps first.
+static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
+                      hlo_matmul_dim_t* dim) {
+  if (!dim->from[side]) return;
+  uint32_t at = (*count)++;
+  for (; at > 0 && dims[at - 1]->from[side] < dim->from[side]; --at) dims[at] = dims[at - 1];
+  dims[at] = dim;
+}
+
+// The loops that move along an operand, as digits of its elements' numbers.
+static hlo_status_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_producer_t* producer,
+                               hlo_matmul_dim_t** dims) {
+  hlo_tiled_space_t* space = &producer->space;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < m->outer_count; ++i) list_loop(dims, &count, side, &m->outer[i]);
+  list_loop(dims, &count, side, &m->rows);
+  list_loop(dims, &count, side, &m->columns);
+  for (uint32_t i = 0; i < m->depth_count; ++i) list_loop(dims, &count, side, &m->depth[i]);
+  space->element_count = hlo_type_element_count(producer->value->type);
+  space->digit_count = count;
+  int64_t step = 1;
+  for (uint32_t i = count; i-- > 0;) {
+    if (dims[i]->from[side] != step || dims[i]->wrap_at) return refused("its loops overlap");
+    step *= space->extents[i] = dims[i]->extent;
+  }
+  return step == space->element_count ? hlo_ok() : refused("loops leave some of it out");
+}
+
+hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
+                                      const hlo_matmul_producer_t* producer, hlo_arena_t* arena,
+                                      hlo_tiling_t** out_tiling) {
+  hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
+  hlo_value_t** output = hlo_arena_array(arena, 1, sizeof(*output));
+  HLO_TRY(hlo_arena_status(arena));
+  *output = producer->value;
+  *fusion = (hlo_fusion_t){.input_count = kernel->fusion->input_count,
+                           .inputs = kernel->fusion->inputs,
+                           .output_count = 1,
+                           .outputs = output};
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(fusion, arena, &tiling));
+  tiling->space_count = 1;
+  tiling->spaces[0] = producer->space;
+  HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
+  if (!tiling->refusal && tiling->wish) tiling->refusal = "it is cut differently";
+  *out_tiling = tiling;
+  return hlo_ok();
+}
+
+// ---- what it is made of
+
+static double elements_of(const hlo_tiling_t* tiling, uint64_t digits) {
+  double count = 1;
+  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
+    if (digits >> i & 1) count *= (double)tiling->digits[i].end;
+  }
+  return count;
+}
+
+static void note_load(hlo_matmul_producer_t* producer, const hlo_tiling_t* tiling,
+                      const hlo_tiled_t* tiled, const hlo_target_t* target) {
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(tiled->value->type->dtype);
+  producer->inputs |= (uint64_t)1 << tiled->input;
+  if (hlo_type_size_bytes(tiled->value->type) > INT32_MAX) producer->widest_bytes = WIDE_BYTES;
+  producer->read_bytes += elements_of(tiling, tiled->digits) * (double)bytes;
+  producer->vector_ops += 1;
+  double gathering = hlo_tile_gather_loads(&target->tile, bytes);
+  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
+    hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, i);
+    bool is_found = access == HLO_LANE_SAME || access == HLO_LANE_PLAIN ||
+                    (access == HLO_LANE_GATHERED && gathering >= 0 && bytes >= GATHERED_BYTES);
+    if (!is_found) producer->lane_digits &= ~((uint64_t)1 << i);
+  }
+}
+
+// The input that most is read of; NULL: there is none, or something is computed otherwise than
+// element by element.
+static const hlo_tiled_t* inspect(hlo_matmul_producer_t* producer, const hlo_tiling_t* tiling,
+                                  const hlo_target_t* target) {
+  const hlo_tiled_t* largest = NULL;
+  double most = 0;
+  producer->lane_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    uint32_t bytes = hlo_elementwise_register_bytes(tiled->value->type->dtype);
+    if (bytes > producer->widest_bytes) producer->widest_bytes = bytes;
+    if (tiled->offset && hlo_expr_unresolved(tiled->offset)) return NULL;
+    switch (tiled->kind) {
+      case HLO_TILED_CONSTANT:
+      case HLO_TILED_INDEX: break;
+      case HLO_TILED_COMPUTE:
+        producer->vector_ops += hlo_elementwise_cost(tiled->value->def);
+        break;
+      case HLO_TILED_LOAD: {
+        note_load(producer, tiling, tiled, target);
+        double elements = elements_of(tiling, tiled->digits);
+        if (elements > most) largest = tiled;
+        if (elements > most) most = elements;
+        break;
+      }
+      default: return NULL;
+    }
+  }
+  return largest;
+}
+
+// The input that the operand is a view of, or the same elements in the type they are multiplied in;
+// NULL: more is computed.
+static const hlo_tiled_t* find_viewed(const hlo_matmul_t* m, const hlo_tiling_t* tiling) {
+  const hlo_tiled_t* tiled = tiling->outputs[0];
+  if (tiled->kind == HLO_TILED_COMPUTE && tiled->value->def->op == HLO_OP_convert &&
+      tiled->value->type->dtype == m->contraction.dtype) {
+    tiled = tiled->operands[0];
+  }
+  bool is_number = tiled->value->type->dtype != HLO_DTYPE_PRED;
+  return tiled->kind == HLO_TILED_LOAD && is_number ? tiled : NULL;
+}
+
+// Whether the place depends on the digits by multiples of them alone, none of them backwards.
+static bool is_forward(const hlo_expr_t* offset) {
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    const hlo_expr_term_t* term = &offset->terms[i];
+    bool is_value = term->atom->kind == HLO_EXPR_VALUE;
+    if (is_value ? term->atom->digits != 0 : term->coefficient < 0) return false;
+  }
+  return true;
+}
+
+static bool has_value(const hlo_expr_t* offset) {
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    if (offset->terms[i].atom->kind == HLO_EXPR_VALUE) return true;
+  }
+  return false;
+}
+
+hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* m, const hlo_kernel_t* kernel, uint32_t side) {
+  hlo_matmul_operand_t* operand = &m->operands[side];
+  hlo_matmul_producer_t* producer = &operand->producer;
+  hlo_matmul_dim_t* dims[2 * HLO_MATMUL_MAX_LOOPS + 2];
+  if (m->is_convolution) return refused("a convolution's is in memory");
+  *producer = (hlo_matmul_producer_t){
+      .is_used = true, .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
+  HLO_TRY(make_space(m, side, producer, dims));
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_tiling_t* tiling = NULL;
+  hlo_status_t status = hlo_matmul_walk_producer(kernel, producer, &scratch, &tiling);
+  if (hlo_status_is_ok(status)) {
+    const hlo_tiled_t* largest = tiling->refusal ? NULL : inspect(producer, tiling, kernel->target);
+    const hlo_tiled_t* viewed = largest ? find_viewed(m, tiling) : NULL;
+    if (!largest) status = refused("it is not computed element by element");
+    for (uint32_t i = 0; largest && i < producer->space.digit_count; ++i) {
+      dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
+    }
+    if (viewed && is_forward(viewed->offset)) {
+      operand->input = viewed->input;
+      operand->dtype = viewed->value->type->dtype;
+      operand->first = has_value(viewed->offset) ? 0 : viewed->offset->constant;
+      producer->is_view = true;
+      producer->is_used = has_value(viewed->offset);
+    } else {
+      for (uint32_t i = 0; i < producer->space.digit_count; ++i) dims[i]->place[side] = i + 1;
+    }
+  }
+  hlo_arena_deinit(&scratch);
+  return status;
+}
+
+static bool feeds(const hlo_fusion_t* fusion, const hlo_node_t* dot, const hlo_node_t* node,
+                  uint32_t steps) {
+  bool found = false;
+  if (steps == 0) return false;
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    bool is_member = false;
+    for (uint32_t i = 0; i < fusion->node_count && !is_member; ++i) {
+      is_member = fusion->nodes[i] == use->user;
+    }
+    if (!is_member) continue;
+    if (use->user != dot && !feeds(fusion, dot, use->user, steps - 1)) return false;
+    found = true;
+  }
+  return found;
+}
+
+bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion,
+                               const hlo_node_t* node) {
+  if (node == m->contraction.node || node->result_count != 1) return false;
+  bool is_any = false;
+  for (uint32_t side = 0; side < 2; ++side) is_any |= m->operands[side].producer.value != NULL;
+  return is_any && feeds(fusion, m->contraction.node, node, MAX_CHAIN);
+}
+
+// ---- what it costs
+
+// How often each element is computed.
+static double times_computed(const hlo_matmul_t* m, uint32_t side) {
+  if (m->operands[side].is_packed) return 1;
+  if (m->packs_blocks) return (double)m->block_count;
+  return (double)(m->full_panels ? &m->full : &m->edge)->tile_count;
+}
+
+// The loop that lanes run along where the operand is packed or read.
+static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  if (m->is_by_depth || (side == HLO_MATMUL_B && hlo_matmul_turns_columns(m))) return inner;
+  if (side == HLO_MATMUL_B) return &m->columns;
+  return inner->strides[side] == 1 && !m->turns_rows ? inner : &m->rows;
+}
+
+hlo_status_t hlo_matmul_weigh_producers(const hlo_matmul_t* m, const hlo_target_t* target) {
+  for (uint32_t side = 0; side < 2; ++side) {
+    const hlo_matmul_operand_t* operand = &m->operands[side];
+    const hlo_matmul_producer_t* producer = &operand->producer;
+    if (!hlo_matmul_is_produced(operand)) continue;
+    if (!hlo_matmul_lanes_find(operand, lane_loop(m, side), side)) {
+      return refused("lanes do not find its elements");
+    }
+    double elements = (double)producer->space.element_count, times = times_computed(m, side);
+    double bytes = elements * (double)hlo_dtype_size_bytes(operand->dtype);
+    double ops =
+        producer->vector_ops * elements * producer->widest_bytes / (double)target->vector_bytes;
+    if (producer->is_forced && producer->read_bytes > FEWER_BYTES * bytes) {
+      return refused("memory holds it as well");
+    }
+    hlo_tile_work_t apart = {.vector_ops = ops,
+                             .accessed_bytes = producer->read_bytes + bytes,
+                             .distinct_bytes = producer->read_bytes + bytes};
+    hlo_tile_work_t here = {.vector_ops = ops * times,
+                            .accessed_bytes = producer->read_bytes * times,
+                            .distinct_bytes = producer->read_bytes};
+    double reading = bytes / hlo_tile_home(&target->tile, bytes)->bytes_per_ns;
+    if (hlo_tile_work_ns(&target->tile, &here) >
+        hlo_tile_work_ns(&target->tile, &apart) + reading) {
+      return refused("it is computed too often");
+    }
+  }
+  return hlo_ok();
+}
+
+// ---- vector IR
+
+void hlo_matmul_move(const hlo_matmul_t* m, uint32_t side, hlo_vir_builder_t* b,
+                     const hlo_matmul_dim_t* dim, hlo_vir_value_t* count,
+                     hlo_matmul_source_t* source) {
+  if (dim->place[side]) {
+    hlo_vir_value_t** place = &source->places[dim->place[side] - 1];
+    hlo_vir_value_t* moved = dim->together ? times(b, count, dim->together) : count;
+    *place = *place ? plus(b, *place, moved) : moved;
+    return;
+  }
+  if (hlo_matmul_is_produced(&m->operands[side])) return;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
+  source->base = plus(b, source->base, times(b, count, dim->from[side] * bytes));
+  if (!dim->wrap_at) return;
+  hlo_vir_value_t* is_wrapped = hlo_vir_icmp(b, HLO_VIR_GE, count, number(b, dim->wrap_at));
+  source->base = plus(b, source->base, times(b, is_wrapped, dim->wrap[side] * bytes));
+}
+
+hlo_vir_value_t* hlo_matmul_produce(const hlo_point_emitter_t* points, uint32_t side,
+                                    const hlo_matmul_dim_t* dim, const hlo_matmul_source_t* source,
+                                    uint32_t lanes, hlo_vir_value_t* mask) {
+  uint32_t place = dim ? dim->place[side] : 0;
+  hlo_point_t point = {.digits = source->places,
+                       .lane_digit = place ? place - 1 : HLO_TILED_MAX_DIGITS,
+                       .lanes = lanes,
+                       .mask = mask};
+  return hlo_point_produce(points, side, &point);
+}
