@@ -3,7 +3,8 @@
 // producer joins when all that use it are in the fusion, or when its result is one more output of
 // the same elements; cheap ops are computed again in every fusion that uses them, and so are plain
 // ones where what they are made of is at hand. In the end groups that read the same array become
-// one where they may.
+// one where they may. A product takes what makes its operands, and nothing else, where computing it on
+// the way costs less than memory.
 //
 // A fusion runs where its last op stands. An output that others use as well is only allowed when
 // those stand behind that place, so no cycle can arise.

@@ -496,8 +496,8 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
   const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
-  m->operands[HLO_MATMUL_A].is_packed = hlo_matmul_packs_a(m, m->panel_count, panel->height) ||
-                                        must_be_packed(m, HLO_MATMUL_A);
+  m->operands[HLO_MATMUL_A].is_packed =
+      hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
                    must_be_packed(m, HLO_MATMUL_B);
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));

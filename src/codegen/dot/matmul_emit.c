@@ -16,7 +16,7 @@ static hlo_vir_value_t* load_along(const product_t* p, const tile_t* tile, uint3
     step_t step = {.counter = at};
     hlo_vir_value_t* value =
         hlo_product_compute(p, tile, &step, number_of, &p->m->depth[0], lanes, mask);
-    // What is made of nothing may be anything, also what is not zero times zero.
+    // Lanes behind the end hold anything, also what is not zero when it is multiplied by zero.
     hlo_vir_value_t* zero = mask ? hlo_vir_const_bits(p->b, value->type, 0) : NULL;
     return mask ? hlo_vir_ternary(p->b, HLO_VIR_select, mask, value, zero) : value;
   }

@@ -34,6 +34,7 @@ static hlo_status_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_produc
   list_loop(dims, &count, side, &m->columns);
   for (uint32_t i = 0; i < m->depth_count; ++i) list_loop(dims, &count, side, &m->depth[i]);
   space->element_count = hlo_type_element_count(producer->value->type);
+  if (count > HLO_MATMUL_MAX_LOOPS) return refused("too many loops");
   space->digit_count = count;
   int64_t step = 1;
   for (uint32_t i = count; i-- > 0;) {

@@ -302,7 +302,8 @@ static value_t* integer_to_float(builder_t* b, info_t* from, hlo_dtype_t to, val
     if (from->bits == 32) x = with_sticky_bit(b, is_signed, x, 8, 1 << 20);
     x = convert_to(b, op, HLO_VIR_F32, x);
   }
-  return hlo_vmath_round_to(b, to, x);
+  const bool is_exact = to == HLO_DTYPE_BF16 && from->bits <= 8;  // bf16 has eight bits, too
+  return is_exact ? x : hlo_vmath_round_to(b, to, x);
 }
 
 static value_t* mask_to(builder_t* b, hlo_dtype_t to, value_t* x) {
