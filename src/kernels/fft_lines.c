@@ -24,15 +24,23 @@ bool hlo_fft_plan_init(hlo_fft_plan_t* plan, int64_t length) {
   return length == 1;
 }
 
+// How long the passes take for one element, in passes; what is done beside them is as much as two.
+static double passes_work(const hlo_fft_plan_t* plan) {
+  double work = 2;
+  for (int i = 0; i < plan->count; i++) work += 0.9 + plan->factors[i] / 32.0;
+  return work;
+}
+
 int64_t hlo_fft_smooth_length(int64_t least) {
-  int64_t best = 1, best_work = INT64_MAX;
+  int64_t best = 1;
+  double best_work = INFINITY;
   for (int64_t fives = 1; fives / 5 < least; fives *= 5) {
     for (int64_t threes = fives; threes / 3 < least; threes *= 3) {
       int64_t length = threes;
       while (length < least) length *= 2;
       hlo_fft_plan_t plan;
       hlo_fft_plan_init(&plan, length);
-      const int64_t work = length * plan.count;
+      const double work = (double)length * passes_work(&plan);
       if (work < best_work || (work == best_work && length < best)) {
         best = length;
         best_work = work;

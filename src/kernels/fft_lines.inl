@@ -9,6 +9,7 @@ enum {
   NAME(chunk_elements) = 1 << 14,
   NAME(rows_across) = 2048,  // most at once of lines across the memory
   NAME(groups_across) = 4,
+  NAME(work_elements) = 1 << 18,  // of lines that are on their way in memory together
 };
 
 // A convolution with exp(pi i k^2 / n), for lengths n with large prime factors, of length `padded`.
@@ -608,10 +609,9 @@ static void NAME(chirp_out)(void* arg, uint64_t line) {
 }
 
 static hlo_status_t NAME(run_detour)(NAME(job_t) * job) {
-  enum { WORK_ELEMENTS = 1 << 18 };
   HLO_TRY(NAME(chirp_get)(job));
   const int64_t padded = job->chirp->padded;
-  int64_t at_once = WORK_ELEMENTS / padded;
+  int64_t at_once = NAME(work_elements) / padded;
   if (at_once < 1) at_once = 1;
   if (at_once > job->count) at_once = job->count;
   const size_t bytes = (size_t)(padded * at_once) * 2 * sizeof(T);
@@ -699,36 +699,71 @@ static hlo_status_t NAME(halves_get)(NAME(job_t) * job) {
   return hlo_ok();
 }
 
-// Lines of odd length that are too long, or whose length is too awkward, for blocks: as complex ones.
+// Lines of odd length that are too long, or whose length is too awkward, for blocks: as complex ones
+// in `work`, a few at a time.
+typedef struct NAME(odd) {
+  const NAME(job_t) * job;
+  int64_t first, parts;  // line; parts of each, of pairs_per_chunk elements
+  T* work;
+} NAME(odd_t);
+
+static void NAME(odd_in)(void* arg, uint64_t index) {
+  const NAME(odd_t)* odd = arg;
+  const NAME(job_t)* job = odd->job;
+  const int64_t n = job->length, line = (int64_t)index / odd->parts;
+  const int64_t begin = (int64_t)index % odd->parts * NAME(pairs_per_chunk);
+  const int64_t limit = begin + NAME(pairs_per_chunk), end = limit < n ? limit : n;
+  const T* in = NAME(line_in)(job, odd->first + line);
+  T* out = odd->work + 2 * line * n;
+  if (job->kind == HLO_FFT_FROM_REAL) {
+    for (int64_t k = begin; k < end; k++) {
+      out[2 * k] = in[k];
+      out[2 * k + 1] = 0;
+    }
+    return;
+  }
+  for (int64_t k = begin; k < end; k++) {
+    const bool is_mirrored = k >= job->kept;
+    const T* entry = in + 2 * (is_mirrored ? n - k : k);
+    out[2 * k] = entry[0];
+    out[2 * k + 1] = k == 0 ? 0 : is_mirrored ? -entry[1] : entry[1];
+  }
+}
+
+static void NAME(odd_out)(void* arg, uint64_t index) {
+  const NAME(odd_t)* odd = arg;
+  const NAME(job_t)* job = odd->job;
+  const bool is_from_real = job->kind == HLO_FFT_FROM_REAL;
+  const int64_t line = (int64_t)index / odd->parts, count = is_from_real ? job->kept : job->length;
+  const int64_t begin = (int64_t)index % odd->parts * NAME(pairs_per_chunk);
+  const int64_t limit = begin + NAME(pairs_per_chunk), end = limit < count ? limit : count;
+  const T* in = odd->work + 2 * line * job->length;
+  T* out = NAME(line_out)(job, odd->first + line);
+  for (int64_t k = 2 * begin; is_from_real && k < 2 * end; k++) out[k] = in[k] * job->scale;
+  for (int64_t k = begin; !is_from_real && k < end; k++) out[k] = in[2 * k] * job->scale;
+}
+
 static hlo_status_t NAME(run_odd)(const NAME(job_t) * job) {
-  const int64_t n = job->length, kept = job->kept;
-  size_t elements, bytes;
-  if (!hlo_size_mul((size_t)n, (size_t)job->count, &elements) ||
-      !hlo_size_mul(elements, 2 * sizeof(T), &bytes)) {
+  const int64_t n = job->length;
+  int64_t at_once = NAME(work_elements) / n;
+  if (at_once < 1) at_once = 1;
+  if (at_once > job->count) at_once = job->count;
+  NAME(odd_t) odd = {.job = job, .parts = (n + NAME(pairs_per_chunk) - 1) / NAME(pairs_per_chunk)};
+  size_t bytes;
+  void* work = NULL;
+  if (!hlo_size_mul((size_t)(at_once * n), 2 * sizeof(T), &bytes)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
-  T* work = hlo_mem_alloc_aligned(bytes, 64);
-  if (!work) return hlo_status_out_of_memory(bytes);
-  const bool is_kept = job->kind == HLO_FFT_TO_REAL;
-  for (int64_t l = 0; l < job->count; l++) {
-    const T* in = NAME(line_in)(job, l);
-    T* line = work + 2 * l * n;
-    for (int64_t k = 0; k < n; k++) {
-      const bool is_mirrored = k >= kept;
-      const T* entry = is_kept ? in + 2 * (is_mirrored ? n - k : k) : in + k;
-      line[2 * k] = entry[0];
-      line[2 * k + 1] = !is_kept || k == 0 ? 0 : is_mirrored ? -entry[1] : entry[1];
-    }
+  HLO_TRY(hlo_fft_cache_room(job->cache, HLO_FFT_WHOLE, bytes, &work));
+  odd.work = work;
+  for (; odd.first < job->count; odd.first += at_once) {
+    const int64_t left = job->count - odd.first, some = left < at_once ? left : at_once;
+    const uint64_t chunks = (uint64_t)(some * odd.parts);
+    hlo_parallel_for(job->parallel, chunks, NAME(odd_in), &odd);
+    HLO_TRY(NAME(run_dense)(job, job->kind == HLO_FFT_TO_REAL, n, some, odd.work));
+    hlo_parallel_for(job->parallel, chunks, NAME(odd_out), &odd);
   }
-  hlo_status_t status = NAME(run_dense)(job, is_kept, n, job->count, work);
-  for (int64_t l = 0; l < job->count; l++) {
-    const T* line = work + 2 * l * n;
-    T* out = NAME(line_out)(job, l);
-    const int64_t count = is_kept ? n : 2 * kept, step = is_kept ? 2 : 1;
-    for (int64_t k = 0; k < count; k++) out[k] = line[k * step] * job->scale;
-  }
-  hlo_mem_free(work);
-  return status;
+  return hlo_ok();
 }
 
 static hlo_status_t NAME(run)(const hlo_parallel_t* parallel, hlo_fft_cache_t* cache,

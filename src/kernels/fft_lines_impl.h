@@ -29,6 +29,7 @@ typedef enum hlo_fft_item_kind {
   HLO_FFT_HALVES,  // roots that join the halves of real lines
   HLO_FFT_MIDDLE,  // room for a matrix, of at least `length` bytes
   HLO_FFT_WORK,    // and for padded lines
+  HLO_FFT_WHOLE,   // and for real lines as complex ones
 } hlo_fft_item_kind_t;
 typedef struct hlo_fft_item {
   struct hlo_fft_item* next;
