@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines side by side, of type T: rows of them, their transforms, and how they come from memory and
-// go back. Needs T, NAME(x).
+// go back. Needs T, NAME(x), VECTOR_BYTES.
 
-enum { NAME(lines) = HLO_FFT_VECTOR_BYTES / sizeof(T) };
-typedef T NAME(vec) __attribute__((vector_size(HLO_FFT_VECTOR_BYTES), may_alias));
+enum { NAME(lines) = VECTOR_BYTES / sizeof(T) };
+typedef T NAME(vec) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 // One element of every line.
@@ -257,6 +257,13 @@ enum { NAME(numbers_at_once) = 128 };  // of a line: their rows stay in the firs
 // repeat the first.
 static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                              int64_t step, const T* in) {
+  if (NAME(lines) < 4) {
+    for (int64_t e = 0; e < numbers; e++) {
+      T* row = NAME(place)(places, e);
+      for (int64_t l = 0; l < NAME(lines); l++) row[l] = in[(l < count ? l : 0) * step + e];
+    }
+    return;
+  }
   int64_t offsets[4];
   const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
   for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {
@@ -280,6 +287,13 @@ static void NAME(load_lines)(const NAME(places_t) * places, int64_t count, int64
 
 static void NAME(store_lines)(const NAME(places_t) * places, int64_t count, int64_t numbers,
                               int64_t step, T* out) {
+  if (NAME(lines) < 4) {
+    for (int64_t e = 0; e < numbers; e++) {
+      const T* row = NAME(place)(places, e);
+      for (int64_t l = 0; l < count; l++) out[l * step + e] = row[l];
+    }
+    return;
+  }
   int64_t offsets[4];
   const int64_t next = NAME(four_places)(places, offsets), whole = numbers / 4 * 4;
   for (int64_t begin = 0; begin < numbers; begin += NAME(numbers_at_once)) {

@@ -275,7 +275,7 @@ static void NAME(turn_block)(const NAME(row_t) * found, int64_t count, NAME(row_
     const T* from_lanes = (const T*)found + half * NAME(lines);
     T* to_lanes = (T*)to + half * NAME(lines);
     int64_t j = 0;
-    for (; j + 4 <= count; j += 4) {
+    for (; NAME(lines) >= 4 && j + 4 <= count; j += 4) {
       for (int64_t r = 0; r < NAME(lines); r += 4) {
         const T* from[4];
         T* turned[4];

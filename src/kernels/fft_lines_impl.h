@@ -5,7 +5,7 @@
 
 #include "kernels/fft_lines.h"
 
-enum { HLO_FFT_FACTOR_MAX = 31, HLO_FFT_FACTORS_MAX = 64, HLO_FFT_VECTOR_BYTES = 64 };
+enum { HLO_FFT_FACTOR_MAX = 31, HLO_FFT_FACTORS_MAX = 64 };
 
 /// The factors of a length, in the order of their passes. False if one is too large.
 typedef struct hlo_fft_plan {

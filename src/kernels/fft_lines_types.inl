@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variant of fft_lines_impl.h for one instruction set. Needs VARIANT, its name.
+// The variant of fft_lines_impl.h for one instruction set. Needs VARIANT, its name, and VECTOR_BYTES.
 #include <stdatomic.h>
 #include <string.h>
 
