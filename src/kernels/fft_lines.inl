@@ -7,8 +7,9 @@ enum {
   NAME(short_max) = 32768 / sizeof(T),   // longest line that is not cut
   NAME(cut_min) = 64,                    // shortest that is, if there are few
   NAME(chunk_elements) = 1 << 14,
-  NAME(rows_across) = 2048,  // most at once of lines across the memory
-  NAME(groups_across) = 4,
+  // Of lines across the memory: bytes side by side, and of rows at once, if that is more than one.
+  NAME(groups_across) = 512 / sizeof(NAME(row_t)),
+  NAME(rows_across) = (1 << 18) / sizeof(NAME(row_t)),
   NAME(work_elements) = 1 << 18,  // of lines that are on their way in memory together
 };
 
