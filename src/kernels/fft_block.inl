@@ -185,33 +185,31 @@ static inline NAME(vec) * NAME(part)(NAME(row_t) * row, bool is_second) {
 // `count` numbers after each other, one of every line.
 static inline void NAME(load_row)(bool swap, int64_t count, const T* in, NAME(row_t) * row) {
   T *re = (T*)NAME(part)(row, swap), *im = (T*)NAME(part)(row, !swap);
-  if (count == NAME(lines)) {
-    for (int j = 0; j < NAME(lines); j++) {
-      re[j] = in[2 * j];
-      im[j] = in[2 * j + 1];
-    }
-    return;
+  int64_t j = 0;
+  if (count < NAME(lines)) *row = (NAME(row_t)){{0}, {0}};
+  for (; NAME(lines) >= 4 && j + 4 <= count; j += 4) {
+    const NAME(quad) low = *(const NAME(quad)*)(in + 2 * j);
+    const NAME(quad) high = *(const NAME(quad)*)(in + 2 * j + 4);
+    *(NAME(quad)*)(re + j) = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    *(NAME(quad)*)(im + j) = __builtin_shufflevector(low, high, 1, 3, 5, 7);
   }
-  *row = (NAME(row_t)){{0}, {0}};
-  for (int64_t j = 0; j < count; j++) {
+  for (; j < count; j++) {
     re[j] = in[2 * j];
     im[j] = in[2 * j + 1];
   }
 }
 
 static inline void NAME(store_row)(bool swap, T scale, int64_t count, const NAME(row_t) * row, T* out) {
-  NAME(row_t) scaled = {row->re * scale, row->im * scale};
-  const T *re = (const T*)NAME(part)(&scaled, swap), *im = (const T*)NAME(part)(&scaled, !swap);
-  if (count == NAME(lines)) {
-    for (int j = 0; j < NAME(lines); j++) {
-      out[2 * j] = re[j];
-      out[2 * j + 1] = im[j];
-    }
-    return;
+  const T *re = (const T*)(swap ? &row->im : &row->re), *im = (const T*)(swap ? &row->re : &row->im);
+  int64_t j = 0;
+  for (; NAME(lines) >= 4 && j + 4 <= count; j += 4) {
+    const NAME(quad) a = *(const NAME(quad)*)(re + j) * scale, b = *(const NAME(quad)*)(im + j) * scale;
+    *(NAME(quad)*)(out + 2 * j) = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    *(NAME(quad)*)(out + 2 * j + 4) = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   }
-  for (int64_t j = 0; j < count; j++) {
-    out[2 * j] = re[j];
-    out[2 * j + 1] = im[j];
+  for (; j < count; j++) {
+    out[2 * j] = re[j] * scale;
+    out[2 * j + 1] = im[j] * scale;
   }
 }
 
