@@ -21,7 +21,7 @@ hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t
 hlo_storage_t* hlo_storage_retain(hlo_storage_t* storage);
 void hlo_storage_release(hlo_storage_t* storage);
 void* hlo_storage_data(hlo_storage_t* storage);
-/// References and uses. Where the caller knows them all, there can be no others.
+/// References, uses among them. Where the caller knows them all, there can be no others.
 uint32_t hlo_storage_holder_count(const hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);

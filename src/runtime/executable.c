@@ -189,8 +189,9 @@ static hlo_storage_t* reuse_argument(hlo_run_t* run, uint32_t i, uint32_t r,
       executable->arguments[i].size_bytes != size_bytes || run->uses[i].storage->memory != memory) {
     return NULL;
   }
-  run->reused[i] = true;
-  return hlo_storage_retain(run->uses[i].storage);
+  hlo_storage_t* heir = hlo_storage_create_heir(run->uses[i].storage);
+  run->reused[i] = heir != NULL;
+  return heir;
 }
 
 // A donated argument's storage for result `r`: of the aliased argument, else any donor that fits.

@@ -104,6 +104,42 @@ static void donated_argument_becomes_the_result(void** state) {
   hlo_loaded_release(loaded);
 }
 
+// Readers of the result do not keep the donation waiting, nor does a donation of it.
+static void results_of_waiting_donations_can_be_used(void** state) {
+  (void)state;
+  static const char long_loop[] =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %many = stablehlo.constant dense<300000> : tensor<i32>\n"
+      "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>\n"
+      "  cond {\n"
+      "    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "    stablehlo.return %c : tensor<i1>\n"
+      "  } do {\n"
+      "    %1 = stablehlo.add %i, %one : tensor<i32>\n"
+      "    %2 = stablehlo.sine %v : tensor<4xf32>\n"
+      "    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>\n"
+      "  }\n"
+      "  return %0#1 : tensor<4xf32>\n"
+      "}\n";
+  hlo_loaded_t *loop = load(long_loop, 1), *increment = load(kIncrement, 1);
+  hlo_buffer_t* values[4] = {make(0, 1)};
+  hlo_buffer_t* read = NULL;
+  check(run_one(loop, 1, values, &read));
+  for (int i = 0; i < 3; ++i) check(run_one(increment, 1, &values[i], &values[i + 1]));
+  float got[COUNT];
+  hlo_event_t* copied = NULL;
+  check(hlo_buffer_to_host(values[3], got, sizeof got, NULL, &copied));
+  check(hlo_event_await(copied, 60ull * 1000 * 1000 * 1000));
+  assert_true(got[0] == 4 && got[3] == 7);
+  hlo_event_release(copied);
+  for (int i = 0; i < 4; ++i) hlo_buffer_release(values[i]);
+  hlo_buffer_release(read);
+  hlo_loaded_release(loop);
+  hlo_loaded_release(increment);
+}
+
 static void denied_donation_leaves_the_argument(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
@@ -340,6 +376,7 @@ static void every_failed_allocation_of_a_meeting_is_survived(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(donated_argument_becomes_the_result),
+      cmocka_unit_test(results_of_waiting_donations_can_be_used),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),
       cmocka_unit_test(wrong_calls_change_nothing),

@@ -57,9 +57,7 @@ bool hlo_launch_poison(hlo_device_t* device, int32_t launch_id, hlo_status_t err
 static bool has_seen_result(const hlo_run_t* run) {
   if (run->output_count == 0) return hlo_event_is_shared(run->done);
   for (uint32_t r = 0; r < run->output_count; ++r) {
-    uint32_t own = 1;  // and the use of a donated argument
-    for (uint32_t i = 0; i < run->use_count; ++i) own += run->uses[i].storage == run->outputs[r];
-    if (hlo_storage_holder_count(run->outputs[r]) > own) return true;
+    if (hlo_storage_holder_count(run->outputs[r]) > 1) return true;
   }
   return false;
 }

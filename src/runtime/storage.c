@@ -99,6 +99,19 @@ hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_byt
   return storage_alloc(memory, size_bytes, 0, out_storage);
 }
 
+hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated) {
+  hlo_storage_t *owner = donated->is_heir ? donated->target : donated, *heir = NULL;
+  hlo_status_t status = storage_alloc(owner->memory, donated->size_bytes, 0, &heir);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return NULL;
+  }
+  heir->data = owner->data;
+  heir->target = hlo_storage_retain(owner);
+  heir->is_heir = true;
+  return heir;
+}
+
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target) {
   storage->target = hlo_storage_retain(target);
 }
@@ -147,7 +160,7 @@ size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {
 
 bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
   // An unresolved storage may turn out to be foreign: only plain ones may be overwritten.
-  return storage->is_mutable && !storage->target && storage->data;
+  return storage->is_mutable && (storage->is_heir || !storage->target) && storage->data;
 }
 
 void hlo_storage_use_begin(hlo_storage_t* storage) {

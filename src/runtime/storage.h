@@ -20,7 +20,9 @@ struct hlo_storage {
   hlo_block_t block;  // of the client's heap; none where the bytes are foreign or behind this
   void (*release)(void* context);
   void* release_context;
-  hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it
+  hlo_storage_t* target;  // set once, before the event of the alias buffer; read after it. Of an
+                          // heir, from the start, the storage that owns the bytes
+  bool is_heir;
   hlo_mutex_t lock;       // guards the fields below
   hlo_event_callback_t idle_callback;  // of the one donation that may wait
   void* idle_context;
@@ -30,6 +32,9 @@ struct hlo_storage {
 hlo_status_t hlo_storage_create_unresolved(hlo_memory_t* memory, size_t size_bytes,
                                            hlo_storage_t** out_storage) HLO_MUST_USE;
 void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
+/// What a result has that takes the bytes of a donated argument: the same bytes, with uses of its
+/// own, for which the donation does not wait. NULL when memory is out.
+hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated);
 /// A pending use, which also holds a reference.
 void hlo_storage_use_begin(hlo_storage_t* storage);
 void hlo_storage_use_end(hlo_storage_t* storage);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hlocc beside XLA's client, in its place, with several devices, and as a package."""
+import concurrent.futures
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,6 +42,49 @@ def test_an_executable_survives_serialization(xla):
     assert ours.deserialize_executable(data, _jax.DeviceList(tuple(ours.local_devices()[:1])), options)
     with pytest.raises(Exception, match="."):
         xla.client.deserialize_executable(data, _jax.DeviceList((xla,)), options)
+
+
+def test_many_python_threads():
+    """Launches from many threads, with donation, deletion while in use, and programs that fail."""
+    add = jax.jit(lambda x, y: x + y)
+    step = jax.jit(lambda x: x + 1, donate_argnums=0)
+    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda i, v: v + 1, x))
+    shared = [jnp.full(300, float(i)) for i in range(16)]
+
+    def work(number):
+        random = np.random.default_rng(number)
+        for turn in range(60):
+            slot = int(random.integers(16))
+            try:
+                np.testing.assert_array_equal(add(shared[slot], 2.0), slot + 2.0)
+            except RuntimeError as error:
+                assert "deleted" in str(error)
+            value = jnp.full(300, float(number))
+            read = loop(value)
+            for _ in range(3):
+                value = step(value)
+            np.testing.assert_array_equal(value, number + 3.0)
+            if turn % 3:
+                np.testing.assert_array_equal(read, number + 100.0)
+            read.delete()
+            with pytest.raises(RuntimeError, match="deleted"):
+                add(read, 1.0)
+            if random.integers(40) == 0:
+                shared[slot].delete()
+        return number
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == list(range(8))
+
+
+def test_a_program_without_end_does_not_hold_the_process(python):
+    status, out, errors = python("""
+import jax, jax.numpy as jnp
+endless = jax.jit(lambda x: jax.lax.while_loop(lambda v: jnp.all(v > -1), lambda v: v * 0 + 1, x))
+y = endless(jnp.ones(4))
+print("launched")
+""")
+    assert (status, out) == (0, "launched\n"), errors
 
 
 def test_eight_devices(python):
