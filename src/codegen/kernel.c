@@ -15,6 +15,8 @@ static const double WEAVING_COST = 3;   // of a vector woven of others and store
 static const double STEP_COST = 1.5;    // of each vector that lanes some elements apart come from
 static const double CALL_NS = 8.0;            // loops that take less are no function of their own
 static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
+static const double MOST_AFTER_PRODUCT = 120;  // for each element: it is emitted for every vector of
+                                               // a tile, and a pass over memory is little beside it
 enum {
   MAX_ROUNDS = 400,       // walks after which what is not decided becomes a guard at run time
   STRIP_VECTORS = 16,     // chunks of vectors are multiples of so many,
@@ -804,9 +806,11 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
 // for all lanes.
 static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_digit) {
   uint32_t products = 0;
+  double cost = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) return "a reduction follows";
+    if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
     if (tiled->kind == HLO_TILED_DOT) {
       ++products;
       if (tiled->offset != tiling->spaces[0].linear) return "its elements are moved";
@@ -822,6 +826,7 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     if (tiling->output_offsets[i] != tiling->spaces[0].linear) return "a slice is updated";
   }
+  if (cost > MOST_AFTER_PRODUCT) return "what follows is long";
   return products == 1 ? NULL : "it is used in several places";
 }
 
