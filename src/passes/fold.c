@@ -75,13 +75,43 @@ static hlo_status_t make_constant(hlo_node_t* node, uint32_t i, const hlo_tensor
   return hlo_module_status(module);
 }
 
+static void put(hlo_node_t* node, uint32_t i, hlo_node_t* constant) {
+  hlo_node_insert_before(node, constant);
+  hlo_value_replace_uses(&node->results[i], &constant->results[0]);
+}
+
 static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
   for (uint32_t i = 0; i < node->result_count; ++i) {
     hlo_node_t* constant = NULL;
     HLO_TRY(make_constant(node, i, tensors[i], &constant));
-    hlo_node_insert_before(node, constant);
-    hlo_value_replace_uses(&node->results[i], &constant->results[0]);
+    put(node, i, constant);
   }
+  hlo_node_erase(node);
+  return hlo_ok();
+}
+
+// Whether the result has elements of the operand and no others, and all of those are equal: then
+// nothing has to be computed, and no more than one element is written.
+static bool moves_splat(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_broadcast: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape: case HLO_OP_reverse:
+    case HLO_OP_slice: case HLO_OP_transpose:
+      return hlo_constant_splat(hlo_node_operand(node, 0)) &&
+             hlo_type_element_count(node->results[0].type) > 0;
+    default: return false;
+  }
+}
+
+static hlo_status_t replace_by_splat(hlo_node_t* node) {
+  const hlo_type_t* type = node->results[0].type;
+  hlo_literal_t* literal;
+  HLO_TRY(hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal));
+  memcpy(hlo_literal_mutable_data(literal), hlo_constant_splat(hlo_node_operand(node, 0)),
+         hlo_dtype_size_bytes(type->dtype));
+  hlo_node_t* constant = hlo_constant_create(node->parent->module, type, literal, node->loc);
+  hlo_literal_release(literal);
+  HLO_TRY(hlo_module_status(node->parent->module));
+  put(node, 0, constant);
   hlo_node_erase(node);
   return hlo_ok();
 }
@@ -104,6 +134,10 @@ static hlo_status_t evaluate(const hlo_node_t* node, hlo_tensor_t** results) {
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   const folder_t* folder = context;
   if (!may_fold(folder, node)) return hlo_ok();
+  if (moves_splat(node)) {
+    ++folder->ctx->step_count;
+    return replace_by_splat(node);
+  }
   hlo_tensor_t** results =
       hlo_arena_array(&folder->ctx->scratch, node->result_count, sizeof(hlo_tensor_t*));
   if (!results) return hlo_arena_status(&folder->ctx->scratch);
