@@ -146,10 +146,15 @@ static void add_block(inference_t* in, const hlo_tile_block_t* block);
 
 static void add_reduce(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
   add_block(in, &op->body);
-  const hlo_tile_op_t* yield = op->body.last;
+  hlo_tile_op_t* yield = op->body.last;
   const hlo_tile_op_t* value = yield->operands[0];
-  uint64_t extra = inner_dims(op->block, value->block);
-  const hlo_tile_term_t* from = hlo_tile_term_var(in->system, in->vars[value->number]);
+  hlo_tile_var_t yielded = in->vars[value->number];
+  if (value->block != yield->block) {  // it comes from outside, for all that the loops run over
+    yielded = add_var(in, yield->block, false);
+    add_operand(in, yield, 0, yielded);
+  }
+  uint64_t extra = inner_dims(op->block, yield->block);
+  const hlo_tile_term_t* from = hlo_tile_term_var(in->system, yielded);
   if (extra) from = hlo_tile_term_reduce(in->system, from, extra);
   hlo_tile_system_equal(in->system, "reduce", hlo_tile_term_var(in->system, var), from);
 }

@@ -319,6 +319,38 @@ static void test_reduction_over_lanes(void** unused) {
       "}\n");
 }
 
+// What a reduction yields may come from outside of its loops, and be one element for all of a tile.
+static void test_reduction_of_splat(void** unused) {
+  (void)unused;
+  check_layouts(
+      "kernel pairs { buffer f32[1] buffer f32[64] buffer f32[16] out buffer f32[16] out\n"
+      "%0 = load 0 [0] : f32\n"
+      "for d0 = 0..16 by 16 {\n"
+      "%2 = reduce multiply add %0, %0 over d1 = 0..4 by 1 : f32 {\n"
+      "%1 = load 1 [d0 + 16*d1] : f32\n"
+      "yield %0, %1 }\n"
+      "%3 = result 1 of %2 : f32\n"
+      "store 2 [d0] %2\n"
+      "store 3 [d0] %3 } }",
+      "kernel pairs {\n"
+      "  buffer f32[1]\n"
+      "  buffer f32[64]\n"
+      "  buffer f32[16] out\n"
+      "  buffer f32[16] out\n"
+      "  %0 = load 0 [0] : f32 <>\n"
+      "  for d0 = 0..16 by 16 {\n"
+      "    %2 = reduce multiply add %0, %0 over d1 = 0..4 by 1 : f32 "
+      "<16 | 0:4/4 slot 1, 0:4/1 lane 1> {\n"
+      "      %1 = load 1 [d0 + 16*d1] : f32 <16 | 0:4/4 slot 1, 0:4/1 lane 1>\n"
+      "      yield %0, %1\n"
+      "    }\n"
+      "    %3 = result 1 of %2 : f32 <16 | 0:4/4 slot 1, 0:4/1 lane 1>\n"
+      "    store 2 [d0] %2\n"
+      "    store 3 [d0] %3\n"
+      "  }\n"
+      "}\n");
+}
+
 // A sum along rows whose lanes it was loaded with is needed along columns: by another layout.
 static void test_relayout_is_put_in(void** unused) {
   (void)unused;
@@ -470,6 +502,7 @@ int main(void) {
       cmocka_unit_test(test_run_errors),
       cmocka_unit_test(test_lanes_follow_memory),
       cmocka_unit_test(test_reduction_over_lanes),
+      cmocka_unit_test(test_reduction_of_splat),
       cmocka_unit_test(test_relayout_is_put_in),
   };
   return cmocka_run_group_tests_name("tile/ir", tests, NULL, NULL);
