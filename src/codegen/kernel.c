@@ -10,9 +10,6 @@
 
 // Costs decide only what is fused and cut, never results. What the machine takes for something is
 // in its description (target.c).
-static const double CROSSING_COST = 2;  // of a load turned in registers; a plain one: 1
-static const double WEAVING_COST = 3;   // of a vector woven of others and stored
-static const double STEP_COST = 1.5;    // of each vector that lanes some elements apart come from
 static const double CALL_NS = 8.0;            // loops that take less are no function of their own
 static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
 static const double MOST_AFTER_PRODUCT = 120;  // for each element: it is emitted for every vector of
@@ -59,13 +56,7 @@ static hlo_status_t refused(const hlo_fusion_t* fusion, const char* why) {
                            fusion->index, why);
 }
 
-// The tilings of a kernel's segments, every guard decided where that could be done.
-typedef struct pieces {
-  uint32_t count, instance_count;
-  const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
-} pieces_t;
-
-static hlo_status_t keep_piece(pieces_t* pieces, const hlo_tiling_t* tiling) {
+static hlo_status_t keep_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* tiling) {
   const hlo_tiling_t* kept = hlo_tiling_keep(tiling);
   if (!kept) return hlo_arena_status(tiling->arena);
   pieces->tilings[pieces->count++] = kept;
@@ -85,7 +76,7 @@ static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
 
 // Walks until no wish is left: digits are split (starting again), segments cut in two.
 static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
-                            pieces_t* pieces) {
+                            hlo_kernel_pieces_t* pieces) {
   kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
   HLO_TRY(hlo_arena_status(kernel->arena));
   hlo_arena_mark_t start = hlo_arena_mark(scratch);
@@ -111,7 +102,7 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
       }
       split_digit(space, tiling->wish_digit, tiling->wish_at);
       hlo_arena_reset(scratch, start);
-      *pieces = (pieces_t){0};
+      *pieces = (hlo_kernel_pieces_t){0};
       count = 1;
       whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     } else {
@@ -127,14 +118,6 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
   return hlo_ok();
 }
 
-static double extent_product(const hlo_tiling_t* tiling, uint64_t digits) {
-  double product = 1;
-  for (uint32_t i = 0; i < tiling->digit_count; ++i) {
-    if (digits >> i & 1) product *= (double)(tiling->digits[i].end - tiling->digits[i].low);
-  }
-  return product;
-}
-
 // All digits an instance's computation runs over.
 static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t digits = tiled->digits;
@@ -142,102 +125,6 @@ static uint64_t computed_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* t
     digits |= hlo_tiled_space_mask(&tiling->spaces[tiled->reduction]);
   }
   return digits;
-}
-
-// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
-// 1 a plain vector, more for strides, -1 when it cannot be done.
-static double lane_cost(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit,
-                        size_t element_bytes) {
-  int64_t step = hlo_kernel_lane_step(target, offset, digit);
-  if (step) return STEP_COST * (double)(step < 0 ? -step : step);
-  switch (hlo_tiled_lane_access(offset, digit)) {
-    case HLO_LANE_SAME: return 0;
-    case HLO_LANE_PLAIN: return 1;
-    case HLO_LANE_GATHERED: return hlo_tile_gather_loads(&target->tile, (int64_t)element_bytes);
-    case HLO_LANE_UNKNOWN: break;
-  }
-  return -1;
-}
-
-/// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
-/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are
-/// woven into each other. HLO_TILED_MAX_DIGITS: none.
-typedef struct layout {
-  uint32_t lane, cross, woven;
-} layout_t;
-
-// How many lanes a loop over a digit uses on average.
-static double used_lanes(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
-  if (digit == HLO_TILED_MAX_DIGITS) return lanes;
-  int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
-  return (double)extent / (double)((extent + lanes - 1) / lanes);
-}
-
-// The cost of an output's stores for each vector; negative when impossible.
-static double store_cost(const hlo_tiling_t* tiling, uint32_t output, layout_t layout) {
-  if (layout.woven < HLO_TILED_MAX_DIGITS) {
-    return hlo_kernel_can_weave(tiling, layout.lane, layout.woven) ? WEAVING_COST : -1;
-  }
-  hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
-  return access == HLO_LANE_PLAIN ? 1 : -1;
-}
-
-static size_t offset_bytes(const hlo_tiled_t* tiled) {
-  return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
-}
-
-// The cost of a load for each of its points where the output's digits have no lanes: a reduction
-// chooses lanes of its own.
-static double inner_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                         const hlo_tiled_t* tiled) {
-  uint64_t digits = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
-  double best = 1;
-  for (; digits; digits &= digits - 1) {
-    uint32_t digit = (uint32_t)__builtin_ctzll(digits);
-    double cost = lane_cost(kernel->target, tiled->offset, digit, offset_bytes(tiled));
-    if (cost < 0) continue;
-    cost = (cost > 0 ? cost : 1) / used_lanes(tiling, digit, kernel->lanes);
-    if (cost < best) best = cost;
-  }
-  return best;
-}
-
-// The cost of all loads and stores. Negative when impossible.
-static double layout_cost(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, layout_t layout) {
-  uint32_t digit = layout.lane;
-  double cost = 0, lanes = used_lanes(tiling, digit, kernel->lanes);
-  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    double weight = extent_product(tiling, tiled->digits);
-    if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
-    if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) continue;
-    if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
-      bool is_crossing = layout.cross < HLO_TILED_MAX_DIGITS &&
-                         hlo_is_crossing(tiled, digit, layout.cross);
-      double lane = is_crossing
-                        ? CROSSING_COST
-                        : lane_cost(kernel->target, tiled->offset, digit, offset_bytes(tiled));
-      if (lane < 0) return -1;
-      cost += weight * (lane > 0 ? lane : 1) / lanes;
-    } else {
-      cost += weight * inner_cost(kernel, tiling, tiled);
-    }
-  }
-  double stores = extent_product(tiling, output_digits);
-  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    const hlo_expr_t* offset = tiling->output_offsets[i];
-    bool is_side = i >= hlo_kernel_main_count(kernel);
-    if (is_side && (digit == HLO_TILED_MAX_DIGITS || !(offset->digits >> digit & 1))) continue;
-    if (digit == HLO_TILED_MAX_DIGITS) {
-      cost += stores;
-    } else {
-      double store = store_cost(tiling, i, layout);
-      if (store < 0) return -1;
-      cost += stores * store / lanes;
-    }
-  }
-  return cost;
 }
 
 // Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
@@ -252,67 +139,6 @@ static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
 }
 
-static bool is_single(const hlo_tiling_t* tiling, uint32_t digit) {
-  return tiling->digits[digit].end - tiling->digits[digit].low == 1;
-}
-
-// The same in all pieces; one that has a single value of the digit is computed one by one.
-static double total_layout_cost(const hlo_kernel_t* kernel, const pieces_t* pieces,
-                                layout_t layout) {
-  double total = 0;
-  for (uint32_t i = 0; i < pieces->count; ++i) {
-    const hlo_tiling_t* tiling = pieces->tilings[i];
-    layout_t here = layout;
-    if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
-      here.lane = here.cross = here.woven = HLO_TILED_MAX_DIGITS;
-    }
-    double cost = layout_cost(kernel, tiling, here);
-    if (cost < 0) return -1;
-    total += cost;
-  }
-  return total;
-}
-
-// A digit that some load runs over with stride 1 while the lanes jump, where squares of so many
-// lanes can be turned; HLO_TILED_MAX_DIGITS: none.
-static uint32_t crossing_digit(const pieces_t* pieces, uint32_t lane, uint32_t lanes) {
-  uint32_t found = HLO_TILED_MAX_DIGITS;
-  if (pieces->count != 1) return found;
-  const hlo_tiling_t* tiling = pieces->tilings[0];
-  const hlo_tiled_space_t* space = &tiling->spaces[0];
-  if (space->extents[lane] < lanes) return found;
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) {
-      return HLO_TILED_MAX_DIGITS;
-    }
-    for (uint32_t k = 0; k < space->digit_count && found == HLO_TILED_MAX_DIGITS; ++k) {
-      if (space->extents[k] >= lanes && hlo_is_crossing(tiled, lane, k)) found = k;
-    }
-  }
-  return found;
-}
-
-// The innermost digit if its few values may be woven into each other: the pieces differ
-// in nothing else.
-static uint32_t weaving_digit(const hlo_kernel_t* kernel, const pieces_t* pieces) {
-  const hlo_tiled_space_t* space = &kernel->spaces[0];
-  uint32_t woven = space->digit_count;
-  while (woven > 0 && space->extents[woven - 1] < 2) --woven;
-  if (woven-- < 2 || !kernel->target->has_masks || kernel->fusion->side_count ||
-      kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
-    return HLO_TILED_MAX_DIGITS;
-  }
-  for (uint32_t i = 0; i < pieces->count; ++i) {
-    for (uint32_t k = 0; k < space->digit_count; ++k) {
-      const hlo_tiled_digit_t* digit = &pieces->tilings[i]->digits[k];
-      bool is_whole = digit->low == 0 && digit->end == space->extents[k];
-      if (k != woven && !is_whole) return HLO_TILED_MAX_DIGITS;
-    }
-  }
-  return woven;
-}
-
 static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   uint32_t widest = 1;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -322,7 +148,7 @@ static uint32_t widest_bytes(const hlo_tiling_t* tiling) {
   return widest;
 }
 
-static uint32_t lanes_of_pieces(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+static uint32_t lanes_of_pieces(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   uint32_t most = 64;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     uint32_t lanes = kernel->target->vector_bytes / widest_bytes(pieces->tilings[i]);
@@ -331,37 +157,26 @@ static uint32_t lanes_of_pieces(const hlo_kernel_t* kernel, const pieces_t* piec
   return most;
 }
 
-static void try_layout(const hlo_kernel_t* kernel, const pieces_t* pieces, layout_t layout,
-                       layout_t* best, double* best_cost) {
-  double cost = total_layout_cost(kernel, pieces, layout);
-  if (cost < 0 || (*best_cost >= 0 && cost >= *best_cost)) return;
-  *best = layout;
-  *best_cost = cost;
+// Squares that are turned have as many rows as half of the registers hold, or a little more: a
+// power of two.
+static uint32_t square_edge(const hlo_kernel_t* kernel) {
+  uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
+  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
+  return edge < kernel->lanes ? edge : kernel->lanes;
 }
 
-static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
+static hlo_status_t choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                 hlo_arena_t* scratch) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = lanes_of_pieces(kernel, pieces);
   if (kernel->is_small) {
     kernel->is_vector = true;
     kernel->loops[kernel->loop_count++] = 0;
-    return;
+    return hlo_ok();
   }
-  // Tiles have as many rows as half of the registers hold, or a little more: a power of two.
-  uint32_t none = HLO_TILED_MAX_DIGITS, most = kernel->target->vector_registers - 1;
-  uint32_t edge = 1u << (31 - __builtin_clz(most));
-  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
-  if (edge > kernel->lanes) edge = kernel->lanes;
-  layout_t best = {none, none, none};
-  double best_cost = total_layout_cost(kernel, pieces, best);
-  uint32_t woven = weaving_digit(kernel, pieces);
-  for (uint32_t i = space->digit_count; i-- > 0;) {
-    if (space->extents[i] < 2) continue;
-    try_layout(kernel, pieces, (layout_t){i, crossing_digit(pieces, i, edge), none}, &best,
-               &best_cost);
-    if (woven == none || i == woven || space->extents[i] < kernel->lanes) continue;
-    try_layout(kernel, pieces, (layout_t){i, none, woven}, &best, &best_cost);
-  }
+  uint32_t none = HLO_TILED_MAX_DIGITS, edge = square_edge(kernel);
+  hlo_kernel_lanes_t best;
+  HLO_TRY(hlo_kernel_choose_lanes(kernel, pieces, edge, scratch, &best, NULL));
   kernel->is_woven = best.woven < none;
   kernel->woven_digit = best.woven;
   for (uint32_t i = 0; i < space->digit_count; ++i) {
@@ -375,6 +190,7 @@ static void choose_loops(hlo_kernel_t* kernel, const pieces_t* pieces) {
   }
   kernel->is_vector = best.lane < none;
   if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best.lane;
+  return hlo_ok();
 }
 
 static bool is_worth_cutting(const hlo_kernel_t* kernel) {
@@ -405,7 +221,7 @@ static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
                      hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    double points = extent_product(tiling, computed_digits(tiling, tiled));
+    double points = hlo_tiling_points(tiling, computed_digits(tiling, tiled));
     double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
     work->vector_ops += points * cost / lanes;
     if (tiled->kind == HLO_TILED_LOAD) {
@@ -417,14 +233,15 @@ static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
     bool is_side = i >= tiling->fusion->output_count - tiling->fusion->side_count;
     uint64_t digits =
         is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
-    double bytes = extent_product(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
+    double bytes = hlo_tiling_points(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
     work->accessed_bytes += bytes;
     work->distinct_bytes += bytes;
   }
 }
 
 // The roofline of all pieces together.
-static hlo_status_t estimate(hlo_kernel_t* kernel, const pieces_t* pieces, hlo_arena_t* scratch) {
+static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                             hlo_arena_t* scratch) {
   const hlo_fusion_t* fusion = kernel->fusion;
   double* loaded = hlo_arena_array(scratch, fusion->input_count + 1, sizeof *loaded);
   HLO_TRY(hlo_arena_status(scratch));
@@ -516,7 +333,8 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
-  double count = extent_product(tiling, computed_digits(tiling, tiled) & ~output_digits), outer = 1;
+  double outer = 1;
+  double count = hlo_tiling_points(tiling, computed_digits(tiling, tiled) & ~output_digits);
   double needed = 1;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
     uint32_t digit = kernel->loops[i];
@@ -575,7 +393,7 @@ static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* 
                                : hlo_ok();
 }
 
-static hlo_status_t check_pieces(hlo_kernel_t* kernel, const pieces_t* pieces,
+static hlo_status_t check_pieces(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                  hlo_arena_t* scratch) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
   if (!totals) return hlo_arena_status(scratch);
@@ -621,7 +439,7 @@ static bool stores_whole_lines(const hlo_target_t* target) {
 
 // Loops over several digits of a handful of elements become one vector where that can be.
 static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
-                               pieces_t* pieces) {
+                               hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &tiling->spaces[0];
   if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 ||
       space->digit_count < 2 || space->element_count > (int64_t)lanes_of_pieces(kernel, pieces)) {
@@ -629,7 +447,7 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   }
   hlo_tiling_t* whole;
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &whole));
-  pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
+  hlo_kernel_pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
   HLO_TRY(hlo_arena_status(scratch));
   whole->is_small = true;
   hlo_kernel_t trial = *kernel;
@@ -729,7 +547,7 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
 
 // What all chunks need, as the sum of everything, is better computed once before them, unless it is
 // little beside the rest.
-static hlo_status_t check_chunks(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+static hlo_status_t check_chunks(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const double MOST = 0.25;
   if (kernel->chunk_count < 2 || kernel->split_space) return hlo_ok();
   double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
@@ -738,7 +556,7 @@ static hlo_status_t check_chunks(const hlo_kernel_t* kernel, const pieces_t* pie
     for (uint32_t k = 0; k < tiling->instance_count; ++k) {
       const hlo_tiled_t* tiled = tiling->instances[k];
       double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-      cost *= extent_product(tiling, computed_digits(tiling, tiled));
+      cost *= hlo_tiling_points(tiling, computed_digits(tiling, tiled));
       once += cost;
       again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
     }
@@ -756,7 +574,7 @@ static bool has_reduction(const hlo_tiling_t* tiling) {
 
 // How many of the outermost loops are the same in all segments. Reductions belong outside of loops
 // that they do not depend on, so segments with such have loops of their own.
-static uint32_t common_levels(const hlo_kernel_t* kernel, const pieces_t* pieces) {
+static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   if (pieces->count < 2 || kernel->is_woven) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     if (has_reduction(pieces->tilings[i])) return 0;
@@ -774,7 +592,7 @@ static uint32_t common_levels(const hlo_kernel_t* kernel, const pieces_t* pieces
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
-  pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
+  hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   HLO_TRY(hlo_arena_status(scratch));
   HLO_TRY(resolve(kernel, tiling, scratch, pieces));
   HLO_TRY(make_small(kernel, tiling, scratch, pieces));
@@ -783,7 +601,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   HLO_TRY(hlo_arena_status(kernel->arena));
   memcpy(kernel->spaces, tiling->spaces, bytes);
   kernel->space_count = tiling->space_count;
-  choose_loops(kernel, pieces);
+  HLO_TRY(choose_loops(kernel, pieces, scratch));
   kernel->common_levels = common_levels(kernel, pieces);
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
@@ -912,10 +730,31 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, 
   return status;
 }
 
+// Lanes are chosen again.
+static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                  hlo_strbuf_t* out) {
+  hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
+  HLO_TRY(hlo_arena_status(scratch));
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    hlo_tiling_t* tiling;
+    HLO_TRY(hlo_kernel_walk(kernel, scratch, &kernel->segments[i], &tiling));
+    pieces->tilings[pieces->count++] = tiling;
+  }
+  hlo_kernel_t before = *kernel;
+  before.lanes = lanes_of_pieces(kernel, pieces);
+  hlo_kernel_lanes_t lanes;
+  return hlo_kernel_choose_lanes(&before, pieces, square_edge(&before), scratch, &lanes, out);
+}
+
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = kernel->matmul;
-  return m && !m->is_narrow && !m->tile ? hlo_matmul_explain_sums(m, kernel->target, out)
-                                        : hlo_ok();
+  if (m && !m->is_narrow && !m->tile) return hlo_matmul_explain_sums(m, kernel->target, out);
+  if (m || kernel->is_small) return hlo_ok();
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = explain_lanes(kernel, &scratch, out);
+  hlo_arena_deinit(&scratch);
+  return status;
 }
 
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {

@@ -105,6 +105,37 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 /// put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
+/// The tilings of a kernel's segments, every guard decided where that could be done.
+typedef struct hlo_kernel_pieces {
+  uint32_t count, instance_count;
+  const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
+} hlo_kernel_pieces_t;
+
+/// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
+/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are
+/// woven into each other. HLO_TILED_MAX_DIGITS: none.
+typedef struct hlo_kernel_lanes {
+  uint32_t lane, cross, woven;
+} hlo_kernel_lanes_t;
+
+/// The lanes with which all loads and stores take least time. edge: of squares that are turned;
+/// text: what was solved is appended to it; NULL: not wanted.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                     uint32_t edge, hlo_arena_t* scratch,
+                                     hlo_kernel_lanes_t* out_lanes,
+                                     hlo_strbuf_t* text) HLO_MUST_USE;
+
+/// Points that those digits run over.
+static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t digits) {
+  double product = 1;
+  for (; digits; digits &= digits - 1) {
+    const hlo_tiled_digit_t* digit = &tiling->digits[__builtin_ctzll(digits)];
+    product *= (double)(digit->end - digit->low);
+  }
+  return product;
+}
+
 /// A tiling of the kernel for one segment, digits as chosen.
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment,

@@ -137,6 +137,7 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
                    {"L2", known_or(cpu->l2_bytes, 512 << 10), line, second},
                    {"L3", share_of(cpu->l3_bytes), line, 16},
                    {"memory", INT64_MAX, line, 12}},
+      .pass_ns = 100,
       .exposed = 0.05,
       .moving = {50000, 25000},
       .multiplying = {20000, 8000},
@@ -146,6 +147,10 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
   add_plain(tile, "load", HLO_TILE_ATOM_LOAD, level->loads, 5);
   add_plain(tile, "splat", HLO_TILE_ATOM_SPLAT, level->splats, 5);
   add_plain(tile, "gather", HLO_TILE_ATOM_GATHER, level->gathers, 20);
+  // A little more than their loads and shuffles: beside others they wait for nothing.
+  add_plain(tile, "step", HLO_TILE_ATOM_STEP, level->loads / 1.5, 6);
+  add_plain(tile, "turn", HLO_TILE_ATOM_TURN, level->loads / 2, 8);
+  add_plain(tile, "weave", HLO_TILE_ATOM_WEAVE, level->loads / 3, 8);
   add_plain(tile, "shuffle", HLO_TILE_ATOM_SHUFFLE, level->shuffles, 3);
   add_products(tile, cpu);
 }

@@ -211,8 +211,12 @@ static hlo_tile_verdict_t decide_sizes(const hlo_tile_system_t* s, const hlo_til
   switch (c->kind) {
     case HLO_TILE_DIVIDES: return verdict(sizes[0] && sizes[1] % sizes[0] == 0);
     case HLO_TILE_MULTIPLE: return verdict(sizes[0] % c->number == 0);
-    default: *out_cost = c->cost(c->context, sizes); return HLO_TILE_HOLDS;
+    default: break;
   }
+  double cost = c->cost(c->context, sizes);
+  if (cost < 0) return HLO_TILE_FAILS;
+  *out_cost = cost;
+  return HLO_TILE_HOLDS;
 }
 
 hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,

@@ -24,7 +24,8 @@ typedef struct level {
 
 typedef struct search {
   hlo_tile_system_t* s;
-  hlo_arena_t scratch;
+  hlo_arena_t own;
+  hlo_arena_t* scratch;  // the system's where that makes no layouts meanwhile, else `own`
   uint64_t fuel, fuel_used;
   bool is_first_enough;  // any solution will do
   double cost, best_cost;
@@ -180,7 +181,7 @@ static bool keep_fitting(search_t* search, level_t* level) {
     }
   }
   if (most == INT64_MAX) return true;
-  hlo_tile_value_t* kept = hlo_arena_array(&search->scratch, level->count + 1, sizeof *kept);
+  hlo_tile_value_t* kept = hlo_arena_array(search->scratch, level->count + 1, sizeof *kept);
   if (!kept) return false;
   uint32_t count = 0;
   for (uint32_t i = 0; i < level->count; ++i) {
@@ -203,7 +204,7 @@ static bool make_candidates(search_t* search, level_t* level) {
     if (s->vars[v].leader == level->var) uses += s->vars[v].use_count;
   }
   hlo_tile_value_t* all =
-      hlo_arena_array(&search->scratch, uses + var->candidate_count + 1, sizeof *all);
+      hlo_arena_array(search->scratch, uses + var->candidate_count + 1, sizeof *all);
   if (!all) return false;
   uint32_t count = 0;
   for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
@@ -244,7 +245,7 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
       *level = (level_t){.var = v,
                          .trail = search->trail_count,
                          .cost = search->cost,
-                         .mark = hlo_arena_mark(&search->scratch)};
+                         .mark = hlo_arena_mark(search->scratch)};
       if (!make_candidates(search, level)) return false;
       bool is_stuck = !s->vars[v].is_layout && s->vars[v].candidate_count;  // none fits any more
       if (level->count || is_stuck) return true;
@@ -286,7 +287,7 @@ static void run(search_t* search) {
     }
     while (depth && search->levels[depth - 1].next == search->levels[depth - 1].count) {
       go_back(search, &search->levels[--depth]);
-      hlo_arena_reset(&search->scratch, search->levels[depth].mark);
+      hlo_arena_reset(search->scratch, search->levels[depth].mark);
     }
     if (!depth) break;
     level_t* level = &search->levels[depth - 1];
@@ -305,8 +306,8 @@ static void run(search_t* search) {
 static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_enough,
                           search_t* search) {
   *search = (search_t){.s = s, .fuel = fuel, .is_first_enough = is_first_enough};
-  hlo_arena_t* scratch = &search->scratch;
-  hlo_arena_init(scratch, 0);
+  hlo_arena_init(&search->own, 0);
+  hlo_arena_t* scratch = search->scratch = s->space ? &search->own : s->arena;
   join_equal(s, scratch);
   uint32_t vars = s->var_count, constraints = s->constraint_count;
   search->best = hlo_arena_array(scratch, vars + 1, sizeof *search->best);
@@ -332,7 +333,7 @@ static hlo_status_t leave_out(hlo_tile_system_t* s, uint64_t fuel, bool* out_is_
     hlo_status_t status = solve(s, fuel, true, &search);
     if (search.is_found || search.is_out_of_fuel) s->constraints[i].is_left_out = false;
     *out_is_minimal &= !search.is_out_of_fuel;
-    hlo_arena_deinit(&search.scratch);
+    hlo_arena_deinit(&search.own);
     HLO_TRY(status);
   }
   return hlo_ok();
@@ -388,6 +389,6 @@ hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* s, uint64_t fuel,
   } else if (hlo_status_is_ok(status)) {
     status = explain(s, fuel, search.undetermined);
   }
-  hlo_arena_deinit(&search.scratch);
+  hlo_arena_deinit(&search.own);
   return status;
 }

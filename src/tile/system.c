@@ -18,7 +18,7 @@ hlo_tile_system_t* hlo_tile_system_create(hlo_arena_t* arena, hlo_tile_layout_sp
 static bool reserve(hlo_arena_t* arena, void** items, uint32_t count, uint32_t* capacity,
                     uint32_t limit, size_t item_bytes) {
   if (count < *capacity) return true;
-  uint32_t wanted = *capacity ? 2 * *capacity : 8;
+  uint32_t wanted = *capacity ? 2 * *capacity : 2;  // most systems are small
   void* fresh = count < limit ? hlo_arena_array(arena, wanted, item_bytes) : NULL;
   if (!fresh) {
     arena->failed = true;

@@ -33,7 +33,8 @@ typedef struct hlo_tile_monomial {
 
 enum { HLO_TILE_MAX_COST_SIZES = 8 };
 
-/// A cost in nanoseconds of some size variables, called once all are known. Not negative.
+/// A cost in nanoseconds of some size variables, called once all are known. Negative: they cannot
+/// be these together.
 typedef double (*hlo_tile_cost_fn_t)(const void* context, const int64_t* sizes);
 
 /// NULL when memory is out (the arena says so); later failures show in hlo_tile_system_solve().

@@ -60,6 +60,12 @@ double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* 
                  work->distinct_bytes / hlo_tile_home(target, work->distinct_bytes)->bytes_per_ns);
 }
 
+// Stores leave while the loops go on: loads are what is waited for.
+double hlo_tile_kept_ns(const hlo_tile_target_t* target, double vectors, double bytes) {
+  return largest(2 * vectors / atom_rate(target, HLO_TILE_ATOM_LOAD),
+                 bytes / hlo_tile_home(target, bytes)->bytes_per_ns);
+}
+
 static const hlo_tile_grain_t* grain_of(const hlo_tile_target_t* target, bool is_product) {
   return is_product ? &target->multiplying : &target->moving;
 }
@@ -103,10 +109,13 @@ double hlo_tile_product_rate(const hlo_tile_target_t* target, hlo_dtype_t dtype)
   return atom ? atom->per_ns : atom_rate(target, HLO_TILE_ATOM_VECTOR) / 2;
 }
 
+double hlo_tile_access_loads(const hlo_tile_target_t* target, hlo_tile_atom_op_t op) {
+  const hlo_tile_atom_t* atom = hlo_tile_atom_find(target, op, 0, 0);
+  return atom ? atom_rate(target, HLO_TILE_ATOM_LOAD) / atom->per_ns : -1;
+}
+
 double hlo_tile_gather_loads(const hlo_tile_target_t* target, int64_t element_bytes) {
-  const hlo_tile_atom_t* gather = hlo_tile_atom_find(target, HLO_TILE_ATOM_GATHER, 0, 0);
-  if (!gather || element_bytes < 4) return -1;
-  return atom_rate(target, HLO_TILE_ATOM_LOAD) / gather->per_ns;
+  return element_bytes < 4 ? -1 : hlo_tile_access_loads(target, HLO_TILE_ATOM_GATHER);
 }
 
 double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_layout_t* memory,
@@ -132,7 +141,8 @@ double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t rela
   }
 }
 
-static const char* const ATOM_NAMES[] = {"vector", "load", "splat", "gather", "shuffle", "product"};
+static const char* const ATOM_NAMES[] = {"vector", "load",  "splat",   "gather", "step",
+                                         "turn",   "weave", "shuffle", "product"};
 
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,

@@ -25,6 +25,9 @@ typedef enum hlo_tile_atom_op {
   HLO_TILE_ATOM_LOAD,     // a register of neighbouring elements
   HLO_TILE_ATOM_SPLAT,    // a register of one element
   HLO_TILE_ATOM_GATHER,   // a register of elements anywhere
+  HLO_TILE_ATOM_STEP,     // a register of elements a step apart, for each place of the step
+  HLO_TILE_ATOM_TURN,     // a register of a square of elements, loaded across its lines
+  HLO_TILE_ATOM_WEAVE,    // a register woven of others and stored
   HLO_TILE_ATOM_SHUFFLE,  // lanes of two registers
   HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
 } hlo_tile_atom_op_t;
@@ -51,6 +54,7 @@ typedef struct hlo_tile_target {
   uint32_t memory_count, atom_count;
   hlo_tile_memory_t memories[HLO_TILE_MAX_MEMORIES];  // nearest first; 0: registers
   hlo_tile_atom_t atoms[HLO_TILE_MAX_ATOMS];
+  double pass_ns;  // what another pass over memory takes besides what it moves
   double exposed;  // of what is not the longest part of some work, the share that takes time
   hlo_tile_grain_t moving, multiplying;
   int64_t max_chunks;
@@ -77,6 +81,9 @@ typedef struct hlo_tile_work {
 
 /// The roofline: the longest of computing, waiting, and each memory's traffic.
 double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* work);
+/// What a value takes that is stored and loaded again by loops that are there anyway: so many
+/// registers, which are so many bytes in memory.
+double hlo_tile_kept_ns(const hlo_tile_target_t* target, double vectors, double bytes);
 /// Whether work is worth being cut. As a product, where cores do not share what limits them; else
 /// it counts as moving memory.
 bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, bool is_product);
@@ -85,6 +92,9 @@ bool hlo_tile_is_worth_cutting(const hlo_tile_target_t* target, double work_ns, 
 int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns, bool is_product);
 /// Products of whole registers a nanosecond, summed in `dtype`.
 double hlo_tile_product_rate(const hlo_tile_target_t* target, hlo_dtype_t dtype);
+/// What a register costs that is loaded or stored otherwise, in loads of neighbours; negative: the
+/// machine has no such access.
+double hlo_tile_access_loads(const hlo_tile_target_t* target, hlo_tile_atom_op_t op);
 /// What loading a register of elements from anywhere costs, in loads of neighbours; negative: such
 /// elements have no gathers.
 double hlo_tile_gather_loads(const hlo_tile_target_t* target, int64_t element_bytes);

@@ -53,6 +53,15 @@ static void test_lines(void** unused) {
   assert_true(hlo_tile_lines_held(&MACHINE.memories[3], 64) > 1 << 20);
 }
 
+// A load and a store each, or what comes from where the value lives.
+static void test_kept(void** unused) {
+  (void)unused;
+  assert_float_equal(hlo_tile_kept_ns(&MACHINE, 8, 256), 4, 1e-9);
+  const double bytes = 2 << 20;
+  assert_float_equal(hlo_tile_kept_ns(&MACHINE, bytes / 32, bytes),
+                     bytes / MACHINE.memories[3].bytes_per_ns, 1e-9);
+}
+
 static void test_roofline(void** unused) {
   (void)unused;
   const hlo_tile_atom_t* fma =
@@ -135,9 +144,9 @@ static void test_relayouts(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),     cmocka_unit_test(test_roofline),
-      cmocka_unit_test(test_chunks),    cmocka_unit_test(test_transfers),
-      cmocka_unit_test(test_relayouts),
+      cmocka_unit_test(test_lines),     cmocka_unit_test(test_kept),
+      cmocka_unit_test(test_roofline),  cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_transfers), cmocka_unit_test(test_relayouts),
   };
   return cmocka_run_group_tests_name("tile/target", tests, NULL, NULL);
 }

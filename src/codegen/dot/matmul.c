@@ -307,7 +307,8 @@ static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target,
   hlo_matmul_sums_t tile;
   HLO_TRY(hlo_matmul_choose_sums(m, target, memo, 0, &tile));
   int64_t vectors = min(tile.width, divide_up(m->columns.extent, m->lanes));
-  m->panel_width = m->is_by_depth ? tile.width : m->tile ? tile.width * m->lanes : vectors * m->lanes;
+  if (m->tile) vectors = tile.width;
+  m->panel_width = m->is_by_depth ? tile.width : vectors * m->lanes;
   m->full_panels = m->columns.extent / m->panel_width;
   m->panel_count = divide_up(m->columns.extent, m->panel_width);
   if (m->full_panels) cut_columns(m, target, m->panel_width, &m->full);
