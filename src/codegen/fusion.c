@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cutting a function into steps (see fusion.h). Fusions grow backwards from their last op: a
 // producer joins when all that use it are in the fusion, or when its result is one more output of
-// the same elements; cheap ops are computed again in every fusion that uses them, and so are plain
-// ones where what they are made of is at hand. In the end groups that read the same array become
-// one where they may. A product takes what makes its operands, and nothing else, where computing it on
-// the way costs less than memory.
+// the same elements; cheap ops are computed again in every fusion that uses them, and so are
+// those that take no longer than keeping what they make, where what they are made of is at hand. In
+// the end groups that read the same array become one where they may. A product takes what makes its
+// operands, and nothing else, where computing it on the way costs less than memory.
 //
 // A fusion runs where its last op stands. An output that others use as well is only allowed when
 // those stand behind that place, so no cycle can arise.
@@ -514,11 +514,21 @@ static bool is_used_in(const fuser_t* f, const hlo_value_t* value, const hlo_nod
   return false;
 }
 
-// A plain op that a few fusions use is sooner computed again than stored and loaded, where all it
-// is made of is at hand: used by other ops of those fusions.
+// Whether computing the op again takes no longer than storing what it makes and loading it.
+static bool is_sooner_again(const fuser_t* f, const hlo_node_t* node) {
+  const hlo_type_t* type = node->results[0].type;
+  double registers = (double)hlo_type_element_count(type) *
+                     hlo_elementwise_register_bytes(type->dtype) / f->target->vector_bytes;
+  hlo_tile_work_t again = {.vector_ops = registers * hlo_elementwise_cost(node)};
+  return hlo_tile_work_ns(&f->target->tile, &again) <=
+         hlo_tile_kept_ns(&f->target->tile, registers, (double)hlo_type_size_bytes(type));
+}
+
+// An op that a few fusions use is perhaps sooner computed again than stored and loaded, where all
+// it is made of is at hand: used by other ops of those fusions.
 static bool is_computed_again(const fuser_t* f, const hlo_node_t* node, const users_t* users) {
   if (users->group_count < 2 || users->group_count > MAX_AGAIN || users->has_outside) return false;
-  if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return false;
+  if (!hlo_elementwise_supports(node) || !is_sooner_again(f, node)) return false;
   for (uint32_t g = 0; g < users->group_count; ++g) {
     if (users->groups[g] == users->first_group) continue;
     for (uint32_t i = 0; i < node->operand_count; ++i) {
@@ -873,11 +883,10 @@ static uint32_t first_reader(const fuser_t* f, const siblings_t* s, const hlo_no
 // Whether not loading a value again saves more than nothing: it is as large as the loops, and
 // far enough away.
 static bool is_large(const fuser_t* f, const group_t* group, const hlo_value_t* value) {
-  const double SAVED_NS = 100;
   const hlo_tile_target_t* tile = &f->target->tile;
   double bytes = (double)hlo_type_size_bytes(value->type);
   return hlo_type_element_count(value->type) >= group->element_count &&
-         bytes / hlo_tile_home(tile, bytes)->bytes_per_ns >= SAVED_NS;
+         bytes / hlo_tile_home(tile, bytes)->bytes_per_ns >= tile->pass_ns;
 }
 
 static bool reads_value(const fuser_t* f, int32_t group, const hlo_value_t* value) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules: equal fusions are found, and what compiling costs grows with the program, not faster.
+#include <stdio.h>
 #include <string.h>
 
 #include "codegen/entry.h"
@@ -383,8 +384,48 @@ static void repetition_costs_next_to_nothing(void** state) {
   assert_true(four.instructions - once.instructions <= (uint64_t)3 * COUNT * PER_CALL);
 }
 
+// ---- what is computed again
+
+// Whether two reductions, along rows and down columns, both compute f(x) from x.
+static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
+  hlo_strbuf_t text = {0};
+  char type[64];
+  snprintf(type, sizeof type, "tensor<%dx%dxf32>", (int)rows, (int)columns);
+  hlo_strbuf_printf(&text, "func.func @main(%%x: %s, %%z: tensor<f32>) -> (tensor<%dxf32>, ", type,
+                    (int)columns);
+  hlo_strbuf_printf(&text, "tensor<%dxf32>) {\n%%f = stablehlo.%s %%x : %s\n", (int)rows, op, type);
+  hlo_strbuf_printf(&text, "%%a = stablehlo.multiply %%f, %%x : %s\n", type);
+  hlo_strbuf_printf(&text, "%%b = stablehlo.add %%f, %%x : %s\n", type);
+  for (int dim = 0; dim < 2; ++dim) {
+    hlo_strbuf_printf(&text,
+                      "%%%d = stablehlo.reduce(%%%c init: %%z) applies stablehlo.add across "
+                      "dimensions = [%d] : (%s, tensor<f32>) -> tensor<%dxf32>\n",
+                      dim, "ab"[dim], dim, type, (int)(dim ? rows : columns));
+  }
+  hlo_strbuf_printf(&text, "return %%0, %%1 : tensor<%dxf32>, tensor<%dxf32>\n}", (int)columns,
+                    (int)rows);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_int_equal(f.schedule->fusion_count, 2);
+  uint32_t outputs = fusion_at(&f, 0)->output_count + fusion_at(&f, 1)->output_count;
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return outputs == 2;
+}
+
+// What takes no longer than coming from where it would be kept.
+static void costly_ops_are_computed_again(void** unused) {
+  (void)unused;
+  assert_true(is_computed_twice("negate", 32, 64));
+  assert_true(is_computed_twice("negate", 4096, 2048));
+  assert_false(is_computed_twice("sqrt", 256, 256));
+  assert_true(is_computed_twice("sqrt", 4096, 2048));
+  assert_false(is_computed_twice("tanh", 256, 256));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(costly_ops_are_computed_again),
       cmocka_unit_test(equal_fusions_have_one_kernel),
       cmocka_unit_test(other_constants_are_other_fusions),
       cmocka_unit_test(spread_values_are_not_memory),
