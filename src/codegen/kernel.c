@@ -165,18 +165,16 @@ static uint32_t square_edge(const hlo_kernel_t* kernel) {
   return edge < kernel->lanes ? edge : kernel->lanes;
 }
 
-static hlo_status_t choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                 hlo_arena_t* scratch) {
+static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = lanes_of_pieces(kernel, pieces);
   if (kernel->is_small) {
     kernel->is_vector = true;
     kernel->loops[kernel->loop_count++] = 0;
-    return hlo_ok();
+    return;
   }
   uint32_t none = HLO_TILED_MAX_DIGITS, edge = square_edge(kernel);
-  hlo_kernel_lanes_t best;
-  HLO_TRY(hlo_kernel_choose_lanes(kernel, pieces, edge, scratch, &best, NULL));
+  hlo_kernel_lanes_t best = hlo_kernel_choose_lanes(kernel, pieces, edge);
   kernel->is_woven = best.woven < none;
   kernel->woven_digit = best.woven;
   for (uint32_t i = 0; i < space->digit_count; ++i) {
@@ -190,7 +188,6 @@ static hlo_status_t choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t
   }
   kernel->is_vector = best.lane < none;
   if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best.lane;
-  return hlo_ok();
 }
 
 static bool is_worth_cutting(const hlo_kernel_t* kernel) {
@@ -601,7 +598,7 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   HLO_TRY(hlo_arena_status(kernel->arena));
   memcpy(kernel->spaces, tiling->spaces, bytes);
   kernel->space_count = tiling->space_count;
-  HLO_TRY(choose_loops(kernel, pieces, scratch));
+  choose_loops(kernel, pieces);
   kernel->common_levels = common_levels(kernel, pieces);
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
@@ -742,8 +739,7 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
   }
   hlo_kernel_t before = *kernel;
   before.lanes = lanes_of_pieces(kernel, pieces);
-  hlo_kernel_lanes_t lanes;
-  return hlo_kernel_choose_lanes(&before, pieces, square_edge(&before), scratch, &lanes, out);
+  return hlo_kernel_explain_lanes(&before, pieces, square_edge(&before), scratch, out);
 }
 
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {

@@ -118,13 +118,14 @@ typedef struct hlo_kernel_lanes {
   uint32_t lane, cross, woven;
 } hlo_kernel_lanes_t;
 
-/// The lanes with which all loads and stores take least time. edge: of squares that are turned;
-/// text: what was solved is appended to it; NULL: not wanted.
+/// The lanes with which all loads and stores take least time. edge: of squares that are turned.
+hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
+                                           const hlo_kernel_pieces_t* pieces, uint32_t edge);
+/// The system that they come from, and its solution; appended.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                     uint32_t edge, hlo_arena_t* scratch,
-                                     hlo_kernel_lanes_t* out_lanes,
-                                     hlo_strbuf_t* text) HLO_MUST_USE;
+hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel,
+                                      const hlo_kernel_pieces_t* pieces, uint32_t edge,
+                                      hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// Points that those digits run over.
 static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t digits) {

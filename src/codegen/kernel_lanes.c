@@ -210,37 +210,54 @@ static uint32_t list_digits(const hlo_tiled_space_t* space, int64_t* digits) {
   return count;
 }
 
-hlo_status_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                     uint32_t edge, hlo_arena_t* scratch,
-                                     hlo_kernel_lanes_t* out_lanes, hlo_strbuf_t* text) {
-  const uint32_t none = HLO_TILED_MAX_DIGITS;
-  int64_t digits[HLO_TILED_MAX_DIGITS + 1];
+// A choice and its variables. digits: room for all of them, and for none
+static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                        uint32_t edge, int64_t* digits, choice_t* choice,
+                        hlo_tile_candidates_t* vars) {
   static const int64_t ways[WAYS] = {PLAIN, WOVEN};
   const hlo_tile_target_t* tile = &kernel->target->tile;
-  uint32_t count = list_digits(&kernel->spaces[0], digits);
-  *out_lanes = (hlo_kernel_lanes_t){none, none, none};
-  if (count == 1) return hlo_ok();  // one point
-  choice_t choice = {.kernel = kernel,
-                     .pieces = pieces,
-                     .edge = edge,
-                     .woven = weaving_digit(kernel, pieces),
-                     .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
-  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, tile);
+  *choice = (choice_t){.kernel = kernel,
+                       .pieces = pieces,
+                       .edge = edge,
+                       .woven = weaving_digit(kernel, pieces),
+                       .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
+  uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
+  vars[0] = (hlo_tile_candidates_t){"lanes", list_digits(&kernel->spaces[0], digits), digits};
+  vars[1] = (hlo_tile_candidates_t){"woven", way_count, ways};
+}
+
+hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
+                                           const hlo_kernel_pieces_t* pieces, uint32_t edge) {
+  int64_t digits[HLO_TILED_MAX_DIGITS + 1], sizes[2] = {HLO_TILED_MAX_DIGITS, PLAIN};
+  choice_t choice;
+  hlo_tile_candidates_t vars[2];
+  init_choice(kernel, pieces, edge, digits, &choice, vars);
+  // One point has no choice; where nothing can be nothing has lanes.
+  if (vars[0].count > 1) (void)hlo_tile_cheapest(2, vars, accesses_ns, &choice, sizes);
+  return lanes_of(&choice, sizes);
+}
+
+hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                      uint32_t edge, hlo_arena_t* scratch, hlo_strbuf_t* out) {
+  int64_t digits[HLO_TILED_MAX_DIGITS + 1];
+  choice_t choice;
+  hlo_tile_candidates_t vars[2];
+  init_choice(kernel, pieces, edge, digits, &choice, vars);
+  if (vars[0].count == 1) return hlo_ok();
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
   if (!s) return hlo_arena_status(scratch);
-  const hlo_tile_var_t vars[2] = {
-      hlo_tile_system_size(s, "lanes", count, digits),
-      hlo_tile_system_size(s, "woven", choice.woven < none ? WAYS : 1, ways)};
-  hlo_tile_system_cost(s, "loads and stores", 2, vars, accesses_ns, &choice);
+  hlo_tile_var_t numbers[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    numbers[i] = hlo_tile_system_size(s, vars[i].name, vars[i].count, vars[i].sizes);
+  }
+  hlo_tile_system_cost(s, "loads and stores", 2, numbers, accesses_ns, &choice);
   hlo_tile_solution_t solution;
   hlo_status_t status = hlo_tile_system_solve(s, FUEL, &solution);
-  if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {  // no lanes then
-    if (text) hlo_strbuf_printf(text, "%s\n", hlo_status_message(status));
+  if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
+    hlo_strbuf_printf(out, "%s\n", hlo_status_message(status));
     hlo_status_release(status);
     return hlo_ok();
   }
-  HLO_TRY(status);
-  if (text) hlo_tile_solution_print(s, &solution, text);
-  const int64_t sizes[2] = {solution.values[vars[0]].size, solution.values[vars[1]].size};
-  *out_lanes = lanes_of(&choice, sizes);
-  return hlo_ok();
+  if (hlo_status_is_ok(status)) hlo_tile_solution_print(s, &solution, out);
+  return status;
 }

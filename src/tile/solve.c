@@ -322,6 +322,24 @@ static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_eno
   return hlo_arena_status(s->arena);
 }
 
+double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars,
+                         hlo_tile_cost_fn_t cost, const void* context, int64_t* out_sizes) {
+  uint32_t at[HLO_TILE_MAX_COST_SIZES] = {0};
+  int64_t sizes[HLO_TILE_MAX_COST_SIZES] = {0};
+  double best = -1;
+  for (;;) {
+    for (uint32_t i = 0; i < count; ++i) sizes[i] = vars[i].sizes[at[i]];
+    double here = cost(context, sizes);
+    if (here >= 0 && (best < 0 || here < best)) {
+      best = here;
+      memcpy(out_sizes, sizes, count * sizeof *sizes);
+    }
+    uint32_t i = count;
+    while (i > 0 && ++at[i - 1] == vars[i - 1].count) at[--i] = 0;
+    if (i == 0) return best;
+  }
+}
+
 // ---- explanations
 
 // Leaves out, one after another, every constraint without which there still is no solution.

@@ -103,6 +103,18 @@ void hlo_tile_system_cost(hlo_tile_system_t* system, const char* origin, uint32_
                           const hlo_tile_var_t* sizes, hlo_tile_cost_fn_t cost,
                           const void* context);
 
+/// A size variable's candidates.
+typedef struct hlo_tile_candidates {
+  const char* name;
+  uint32_t count;
+  const int64_t* sizes;
+} hlo_tile_candidates_t;
+
+/// What solving a system of nothing but a cost finds, without building one. out_sizes: by variable,
+/// of which there are at most HLO_TILE_MAX_COST_SIZES. The cost; negative: nothing can be.
+double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars,
+                         hlo_tile_cost_fn_t cost, const void* context, int64_t* out_sizes);
+
 typedef struct hlo_tile_solution {
   const hlo_tile_value_t* values;  // by variable; in the arena
   double cost_ns;

@@ -220,6 +220,29 @@ static void check_random(const puzzle_t* p, double tolerance) {
   end(&f);
 }
 
+// Without constraints no system is needed for the same answer.
+static void check_cheapest(puzzle_t* p) {
+  p->monomial_count = 0;
+  p->divides = p->is_even = false;
+  fixture_t f;
+  hlo_tile_system_t* s = begin(&f);
+  hlo_tile_var_t vars[RANDOM_VARS];
+  hlo_tile_candidates_t candidates[RANDOM_VARS];
+  for (uint32_t i = 0; i < p->var_count; ++i) {
+    vars[i] = hlo_tile_system_size(s, "n", p->counts[i], p->candidates[i]);
+    candidates[i] = (hlo_tile_candidates_t){"n", p->counts[i], p->candidates[i]};
+  }
+  hlo_tile_system_cost(s, "distance", p->var_count, vars, distance, p);
+  hlo_tile_solution_t solution = solved(&f);
+  int64_t sizes[RANDOM_VARS];
+  double cost = hlo_tile_cheapest(p->var_count, candidates, distance, p, sizes);
+  assert_float_equal(cost, solution.cost_ns, 1e-9);
+  for (uint32_t i = 0; i < p->var_count; ++i) {
+    assert_int_equal(sizes[i], solution.values[vars[i]].size);
+  }
+  end(&f);
+}
+
 static void test_random(void** unused) {
   (void)unused;
   uint64_t state = 1;
@@ -228,6 +251,7 @@ static void test_random(void** unused) {
     make_random(&puzzle, &state);
     check_random(&puzzle, 0);
     check_random(&puzzle, 0.25);
+    check_cheapest(&puzzle);
   }
 }
 

@@ -194,7 +194,9 @@ static uint32_t list_widths(const model_t* model, int64_t* widths) {
   uint32_t most = model->m->is_by_depth ? MAX_DEPTH_WIDTHS : WIDTH_COUNT;
   const int64_t* all = model->m->is_by_channel ? CHANNEL_WIDTHS : WIDTHS;
   for (uint32_t i = 0; i < most; ++i) {
-    if (all[i] <= model->vectors) widths[count++] = all[i];
+    // Wider tiles than the usual ones are for a few rows, which they hold at once.
+    bool is_wide = i > 0 && all[i] > WIDTHS[0] && tallest(model, all[i]) < model->m->rows.extent;
+    if (all[i] <= model->vectors && !is_wide) widths[count++] = all[i];
   }
   if (!count) widths[count++] = model->vectors;
   return count;
