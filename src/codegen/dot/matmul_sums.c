@@ -21,6 +21,9 @@ static const double TOLERANCE = 0.02;
 static int64_t divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
+static int64_t min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 static double largest(double a, double b) {
   return a > b ? a : b;
 }
@@ -171,7 +174,11 @@ static double tiles_ns(const void* context, const int64_t* sizes) {
   bool is_packed = hlo_matmul_packs_b(m, model->machine->memories[2].capacity_bytes,
                                       divide_up(m->rows.extent, height));
   double ns = (double)(model->vectors / width) * panel_ns(model, height, width, is_packed);
-  if (edge) ns += panel_ns(model, tallest(model, edge), edge, is_packed);
+  if (edge) {
+    double low = panel_ns(model, min(height, tallest(model, edge)), edge, is_packed);
+    double high = panel_ns(model, tallest(model, edge), edge, is_packed);
+    ns += low < high ? low : high;
+  }
   return is_packed ? ns + model->b_bytes * 2 * model->b_ns : ns;
 }
 
@@ -214,12 +221,15 @@ typedef struct choice {
 static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
                           int64_t width, hlo_arena_t* scratch) {
   model_t* model = &choice->model;
-  int64_t widths[WIDTH_COUNT], heights[MAX_HEIGHTS], vector = target->tile.vector_bytes;
+  int64_t widths[WIDTH_COUNT + 1], heights[MAX_HEIGHTS], vector = target->tile.vector_bytes;
   init_model(model, m, &target->tile);
-  if (width) model->vectors = width;
-  uint32_t width_count = width ? 1 : list_widths(model, widths);
-  if (width) widths[0] = width;
+  uint32_t width_count = list_widths(model, widths);
+  if (width) widths[width_count++] = width;
   uint32_t height_count = list_heights(model, width_count, widths, heights);
+  if (width) {
+    model->vectors = widths[0] = width;
+    width_count = 1;
+  }
   hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &target->tile);
   if (!s) return hlo_arena_status(scratch);
   hlo_tile_system_tolerance(s, TOLERANCE);
