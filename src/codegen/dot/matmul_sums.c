@@ -285,6 +285,8 @@ static uint32_t list_keys(const hlo_matmul_t* m, int64_t width, int64_t* keys) {
                          m->dtype,
                          m->operands[HLO_MATMUL_A].dtype,
                          m->operands[HLO_MATMUL_B].dtype,
+                         hlo_matmul_is_produced(&m->operands[HLO_MATMUL_A]),
+                         hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]),
                          m->group,
                          m->slide,
                          m->repeat,
