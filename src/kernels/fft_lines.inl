@@ -381,49 +381,93 @@ static inline void NAME(multiply)(const T* a, const T* b, T* out) {
   out[1] = im;
 }
 
-// As join_halves(), of some pairs from a line's transform in `out`.
+// Four complex numbers from a place on, or back from it. count 1: only the one there.
+typedef struct NAME(four) {
+  NAME(quad) re, im;
+} NAME(four_t);
+
+static inline NAME(four_t) NAME(load_four)(int64_t count, bool is_falling, const T* at) {
+  if (count == 1) return (NAME(four_t)){{at[0]}, {at[1]}};
+  const T* first = is_falling ? at - 6 : at;
+  const NAME(quad) low = *(const NAME(quad)*)first, high = *(const NAME(quad)*)(first + 4);
+  return is_falling ? (NAME(four_t)){__builtin_shufflevector(low, high, 6, 4, 2, 0),
+                                     __builtin_shufflevector(low, high, 7, 5, 3, 1)}
+                    : (NAME(four_t)){__builtin_shufflevector(low, high, 0, 2, 4, 6),
+                                     __builtin_shufflevector(low, high, 1, 3, 5, 7)};
+}
+
+static inline void NAME(store_four)(int64_t count, bool is_falling, NAME(four_t) x, T* at) {
+  if (count == 1) {
+    at[0] = x.re[0];
+    at[1] = x.im[0];
+    return;
+  }
+  T* first = is_falling ? at - 6 : at;
+  *(NAME(quad)*)first = is_falling ? __builtin_shufflevector(x.re, x.im, 3, 7, 2, 6)
+                                   : __builtin_shufflevector(x.re, x.im, 0, 4, 1, 5);
+  *(NAME(quad)*)(first + 4) = is_falling ? __builtin_shufflevector(x.re, x.im, 1, 5, 0, 4)
+                                         : __builtin_shufflevector(x.re, x.im, 2, 6, 3, 7);
+}
+
+static inline NAME(four_t) NAME(multiply_four)(NAME(four_t) a, NAME(four_t) b) {
+  return (NAME(four_t)){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+// As join_halves(), of elements k.. and h - k.. of z.
+static inline void NAME(join_four)(int64_t count, const T* halves, int64_t k, int64_t h, T* z) {
+  const T half = (T)0.5;
+  const NAME(four_t) a = NAME(load_four)(count, false, z + 2 * k);
+  const NAME(four_t) b = NAME(load_four)(count, true, z + 2 * (h - k));
+  const NAME(four_t) w = NAME(load_four)(count, false, halves + 2 * k);
+  const NAME(four_t) even = {(a.re + b.re) * half, (a.im - b.im) * half};
+  const NAME(four_t) odd = {(a.im + b.im) * half, (b.re - a.re) * half};
+  const NAME(four_t) turned = NAME(multiply_four)(odd, w);
+  const NAME(four_t) first = {even.re + turned.re, even.im + turned.im};
+  const NAME(four_t) last = {even.re - turned.re, turned.im - even.im};
+  NAME(store_four)(count, true, last, z + 2 * (h - k));
+  NAME(store_four)(count, false, first, z + 2 * k);
+}
+
+// As split_halves(), parts as they are.
+static inline void NAME(split_four)(int64_t count, const T* halves, int64_t k, int64_t h, const T* in,
+                                    T* z) {
+  const NAME(four_t) a = NAME(load_four)(count, false, in + 2 * k);
+  const NAME(four_t) b = NAME(load_four)(count, true, in + 2 * (h - k));
+  const NAME(four_t) w = NAME(load_four)(count, false, halves + 2 * k);
+  const NAME(four_t) even = {a.re + b.re, a.im - b.im}, odd = {a.re - b.re, a.im + b.im};
+  const NAME(four_t) turned = NAME(multiply_four)(odd, (NAME(four_t)){w.re, -w.im});
+  const NAME(four_t) first = {even.re - turned.im, even.im + turned.re};
+  const NAME(four_t) last = {even.re + turned.im, turned.re - even.im};
+  NAME(store_four)(count, true, last, z + 2 * (h - k));
+  NAME(store_four)(count, false, first, z + 2 * k);
+}
+
+// Some pairs of a line, in `out` or on the way there. Fours that meet their partners go one by one.
 static void NAME(join_pairs)(void* arg, uint64_t index) {
   const NAME(job_t)* job = arg;
   const int64_t h = job->length, begin = (int64_t)index * NAME(pairs_per_chunk);
   const int64_t limit = begin + NAME(pairs_per_chunk), end = limit < h / 2 + 1 ? limit : h / 2 + 1;
-  const T half = (T)0.5;
   T* z = NAME(line_out)(job, job->line);
   if (begin == 0) memcpy(z + 2 * h, z, 2 * sizeof(T));
-  for (int64_t k = begin; k < end; k++) {
-    T *a = z + 2 * k, *b = z + 2 * (h - k);
-    const T even[2] = {(a[0] + b[0]) * half, (a[1] - b[1]) * half};
-    const T odd[2] = {(a[1] + b[1]) * half, (b[0] - a[0]) * half};
-    T turned[2];
-    NAME(multiply)(odd, job->halves + 2 * k, turned);
-    a[0] = even[0] + turned[0];
-    a[1] = even[1] + turned[1];
-    b[0] = even[0] - turned[0];
-    b[1] = turned[1] - even[1];
-  }
+  int64_t k = begin;
+  for (; k + 4 <= end && k + 3 < h - k - 3; k += 4) NAME(join_four)(4, job->halves, k, h, z);
+  for (; k < end; k++) NAME(join_four)(1, job->halves, k, h, z);
 }
 
-// As split_halves(), from a line to the place of its result, parts as they are.
 static void NAME(split_pairs)(void* arg, uint64_t index) {
   const NAME(job_t)* job = arg;
   const int64_t h = job->length, begin = (int64_t)index * NAME(pairs_per_chunk);
   const int64_t limit = begin + NAME(pairs_per_chunk), end = limit < h / 2 + 1 ? limit : h / 2 + 1;
   const T* in = NAME(line_in)(job, job->line);
   T* z = NAME(line_out)(job, job->line);
+  int64_t k = begin;
   if (begin == 0) {
     z[0] = in[0] + in[2 * h];
     z[1] = in[0] - in[2 * h];
+    k = 1;
   }
-  for (int64_t k = begin == 0 ? 1 : begin; k < end; k++) {
-    const T *a = in + 2 * k, *b = in + 2 * (h - k);
-    const T even[2] = {a[0] + b[0], a[1] - b[1]}, odd[2] = {a[0] - b[0], a[1] + b[1]};
-    const T w[2] = {job->halves[2 * k], -job->halves[2 * k + 1]};
-    T turned[2];
-    NAME(multiply)(odd, w, turned);
-    z[2 * (h - k)] = even[0] + turned[1];
-    z[2 * (h - k) + 1] = turned[0] - even[1];
-    z[2 * k] = even[0] - turned[1];
-    z[2 * k + 1] = even[1] + turned[0];
-  }
+  for (; k + 4 <= end && k + 3 < h - k - 3; k += 4) NAME(split_four)(4, job->halves, k, h, in, z);
+  for (; k < end; k++) NAME(split_four)(1, job->halves, k, h, in, z);
 }
 
 static void NAME(over_pairs)(NAME(job_t) * job, const hlo_parallel_t* parallel,
