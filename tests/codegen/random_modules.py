@@ -1010,11 +1010,11 @@ def shrink(runner, module, backend, twin):
     return module
 
 
-def report(runner, module, backend, seed, keep, twin=None):
+def report(runner, module, backend, seed, keep, first, twin=None):
     small = shrink(runner, module, backend, twin)
     found = differs(runner, small, backend, twin)
     beside = f" beside {twin}" * bool(twin)
-    print(f"module {seed} by {backend}{beside}: {found[0][1] if found else 'differs only sometimes'}")
+    print(f"module {seed} by {backend}{beside}: {found[0][1] if found else f'only sometimes: {first[0][1]}'}")
     print(small.text()[0])
     if keep:
         folder = pathlib.Path(keep) / f"{seed}.{backend}"
@@ -1037,12 +1037,14 @@ def is_faulty(runner, module, seed, options):
         if backend == "vir" and (seed % 4 or max(v.count for v in module.results) > 3000):
             continue
         found[backend] = runner.run(module, backend, words)
-        if faults(module, found[backend], expected):
-            report(runner, module, backend, seed, options.keep)
+        first = faults(module, found[backend], expected)
+        if first:
+            report(runner, module, backend, seed, options.keep, first)
             return True
     for backend in options.equal[1:]:
-        if faults(module, found[backend], found[options.equal[0]], bit_fault):
-            report(runner, module, backend, seed, options.keep, options.equal[0])
+        first = faults(module, found[backend], found[options.equal[0]], bit_fault)
+        if first:
+            report(runner, module, backend, seed, options.keep, first, options.equal[0])
             return True
     return False
 
