@@ -421,11 +421,9 @@ static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
 
 // Whether some output leaves the caches anyway before anyone can read it there.
 static bool has_large_output(const hlo_kernel_t* kernel) {
-  const hlo_tile_target_t* tile = &kernel->target->tile;
-  for (uint32_t i = 0; tile->memory_count > 1 && i < hlo_kernel_main_count(kernel); ++i) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
-    double bytes = (double)hlo_type_size_bytes(output->type);
-    if (bytes > (double)tile->memories[tile->memory_count - 2].capacity_bytes) return true;
+    if (hlo_target_is_large(kernel->target, hlo_type_size_bytes(output->type))) return true;
   }
   return false;
 }

@@ -8,7 +8,11 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/kernel_emit_impl.h"
 
-enum { PREFETCHED_BYTES = 4096 };
+enum {
+  PREFETCHED_BYTES = 4096,
+  SHORT_ROW_BYTES = 2 << 10,  // of which several are fetched ahead
+  LONG_ROW_BYTES = 64 << 10,  // that leave no room for another
+};
 
 // ---- leaves
 
@@ -21,18 +25,61 @@ static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* t
   return e->values ? e->values[tiled->input] : NULL;
 }
 
-// What a loop that stores past the caches will read soon, a line for each vector.
-static void prefetch(hlo_emitter_t* e, const hlo_element_address_t* address, hlo_dtype_t dtype) {
-  uint32_t bytes = (uint32_t)hlo_dtype_size_bytes(dtype);
-  bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
-  if (!e->is_streaming || e->mask || e->kernel->is_transposed || !is_output ||
-      bytes * e->lanes < hlo_target_line_bytes(e->kernel->target)) {
-    return;
+// Whether the lanes run along a row that is read for the last time, in a second pass that computes
+// more than it reads: one that is kept (kernel_keep.c), or of an input larger than all caches in a
+// kernel that stores little.
+static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
+  const hlo_tiling_t* tiling = e->tiling;
+  const hlo_tiled_t* last = e->kept.reduction;
+  if (!e->is_streaming) {
+    size_t bytes = hlo_type_size_bytes(load->value->type);
+    if (!hlo_target_is_large(e->kernel->target, bytes)) return false;
+    last = NULL;
+    for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+      if (tiling->instances[i]->kind == HLO_TILED_REDUCE) last = tiling->instances[i];
+    }
+    if (last && !hlo_tiling_needs_reduction(tiling, last)) return false;
   }
+  return last && hlo_tiled_space_mask(&tiling->spaces[last->reduction]) >> e->lane_digit & 1;
+}
+
+// Whether a reduction reads the same array on its way.
+static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
+  const hlo_tiling_t* tiling = e->tiling;
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* other = tiling->instances[i];
+    bool is_same = other->kind == HLO_TILED_LOAD && other->input == load->input;
+    if (is_same && (other->digits & ~output_digits)) return true;
+  }
+  return false;
+}
+
+// How far behind a vector lies what will be read soon, and nothing fetches by itself: what kernels
+// read that store past the caches, and the next row where this one is in the caches already.
+// 0: nothing.
+static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load, int64_t bytes) {
+  const hlo_kernel_t* kernel = e->kernel;
+  int64_t line_bytes = hlo_target_line_bytes(kernel->target);
+  if (e->mask || kernel->is_transposed || bytes * e->lanes < line_bytes) return 0;
+  bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
+  if (is_output ? !e->is_streaming : !is_last_pass(e, load)) return 0;
+  int64_t otherwise = is_output ? PREFETCHED_BYTES : 0;
+  uint32_t rows = kernel->loop_count - kernel->is_vector;  // loops around
+  if (rows == 0 || (is_output && !is_read_twice(e, load))) return otherwise;
+  int64_t next = hlo_expr_coefficient(load->offset, kernel->loops[rows - 1]) * bytes;
+  if (next <= 0 || next > LONG_ROW_BYTES) return otherwise;
+  return next < SHORT_ROW_BYTES ? PREFETCHED_BYTES : next;
+}
+
+static void prefetch(hlo_emitter_t* e, const hlo_tiled_t* load,
+                     const hlo_element_address_t* address) {
+  uint32_t bytes = (uint32_t)hlo_dtype_size_bytes(load->value->type->dtype);
+  int64_t distance = prefetch_distance(e, load, bytes);
+  if (distance == 0) return;
   hlo_vir_value_t* operands[] = {address->base, address->index};
   hlo_vir_emit(e->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0),
-               (uint32_t)__builtin_ctz(bytes), address->offset_bytes + PREFETCHED_BYTES, 2,
-               operands);
+               (uint32_t)__builtin_ctz(bytes), address->offset_bytes + distance, 2, operands);
 }
 
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
@@ -50,7 +97,7 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.mask = e->mask;
     address.flags = load_flags(e);
-    prefetch(e, &address, dtype);
+    prefetch(e, tiled, &address);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
   if (e->kernel->is_small && e->lane_digit == 0) {

@@ -175,3 +175,9 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
   out_target->vector_bytes = (uint32_t)out_target->tile.vector_bytes;
   out_target->vector_registers = (uint32_t)out_target->tile.vector_count;
 }
+
+bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes) {
+  const hlo_tile_target_t* tile = &target->tile;
+  if (tile->memory_count < 2) return false;
+  return (double)size_bytes > (double)tile->memories[tile->memory_count - 2].capacity_bytes;
+}

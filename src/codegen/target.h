@@ -30,4 +30,7 @@ static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
   return (uint32_t)target->tile.memories[target->tile.memory_count - 1].line_bytes;
 }
 
+/// Whether so much data leaves the caches before anyone can read it there again.
+bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes);
+
 #endif  // HLO_CODEGEN_TARGET_H_
