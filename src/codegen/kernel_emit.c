@@ -25,9 +25,9 @@ static hlo_vir_value_t* given_value(const hlo_emitter_t* e, const hlo_tiled_t* t
   return e->values ? e->values[tiled->input] : NULL;
 }
 
-// Whether the lanes run along a row that is read for the last time, in a second pass that computes
-// more than it reads: one that is kept (kernel_keep.c), or of an input larger than all caches in a
-// kernel that stores little.
+// Whether the lanes run along a row that is read for the last time, in a pass that computes more
+// than it reads: one that is kept (kernel_keep.c), or of an input larger than all caches in a kernel
+// that stores little. Plain sums are as quick as memory by themselves.
 static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
   const hlo_tiling_t* tiling = e->tiling;
   const hlo_tiled_t* last = e->kept.reduction;
@@ -38,7 +38,8 @@ static bool is_last_pass(const hlo_emitter_t* e, const hlo_tiled_t* load) {
     for (uint32_t i = 0; i < tiling->instance_count; ++i) {
       if (tiling->instances[i]->kind == HLO_TILED_REDUCE) last = tiling->instances[i];
     }
-    if (last && !hlo_tiling_needs_reduction(tiling, last)) return false;
+    bool is_sum = last && hlo_tiled_reducer(last->value->def, 0) == HLO_OP_add;
+    if (is_sum && !hlo_tiling_needs_reduction(tiling, last)) return false;
   }
   return last && hlo_tiled_space_mask(&tiling->spaces[last->reduction]) >> e->lane_digit & 1;
 }

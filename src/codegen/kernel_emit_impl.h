@@ -191,6 +191,7 @@ typedef struct hlo_accumulator {
   const hlo_tiled_t* tiled;
   uint32_t result;
   bool is_pair;  // a value whose index is in the next accumulator
+  bool is_negated;  // a maximum, as the minimum of the negatives
   hlo_op_t op;
   hlo_dtype_t dtype;
   hlo_vir_value_t* vars[HLO_MAX_UNROLL];
@@ -200,6 +201,7 @@ typedef struct hlo_accumulator {
 typedef struct hlo_sibling_set {
   uint32_t count, accumulator_count, unroll;
   uint32_t fresh;  // bit by step: its accumulators hold identities still
+  bool negates_maxima;
   const hlo_tiled_t* members[HLO_MAX_SIBLINGS];
   hlo_accumulator_t accumulators[HLO_MAX_ACCUMULATORS];
 } hlo_sibling_set_t;

@@ -141,6 +141,9 @@ void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) 
       if (is_dot(tiled)) a->dtype = hlo_tiled_sum_dtype(node);
       a->is_pair = arg != HLO_OP_COUNT && r == 0;
       a->op = arg == HLO_OP_COUNT ? hlo_tiled_reducer(node, r) : r == 0 ? arg : HLO_OP_COUNT;
+      a->is_negated = set->negates_maxima && node->op == HLO_OP_reduce && !a->is_pair &&
+                      a->op == HLO_OP_maximum && hlo_dtype_is_float(a->dtype);
+      if (a->is_negated) a->op = HLO_OP_minimum;
       for (uint32_t u = 0; u < set->unroll; ++u)
         a->vars[u] = hlo_vir_var(e->b, hlo_reduce_identity(e, a, lanes));
     }
@@ -201,6 +204,7 @@ static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, boo
     uint32_t lanes = a->vars[u]->type.lanes;
     values[i] = hlo_emit_wide(e, a->tiled->operands[a->result], lanes);
     if (a->dtype == HLO_DTYPE_PRED) values[i] = hlo_emit_mask_to_integer(e, values[i]);
+    if (a->is_negated) values[i] = hlo_vmath_emit(e->b, HLO_OP_negate, a->dtype, values[i], NULL);
     if (is_masked) {
       values[i] = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, values[i],
                                   hlo_reduce_identity(e, a, lanes));
@@ -409,7 +413,20 @@ static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
   for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
 }
 
+// Maxima of negatives' minima, in vars[0] of each accumulator.
+static void restore_maxima(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  set->negates_maxima = false;
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    hlo_accumulator_t* a = &set->accumulators[i];
+    if (!a->is_negated) continue;
+    a->vars[0] = hlo_vmath_emit(e->b, HLO_OP_negate, a->dtype, a->vars[0], NULL);
+    a->op = HLO_OP_maximum;
+    a->is_negated = false;
+  }
+}
+
 // The loops over lanes of a digit; `rest` is for what is left of them, NULL where there are masks.
+// Minima take fewer instructions than maxima: the sign of zero and NaNs come out by themselves.
 static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_sibling_set_t* rest,
                                   uint32_t digit) {
   uint32_t space_number = set->members[0]->reduction;
@@ -417,8 +434,12 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_
   int64_t extent = space->extents[digit - space->first_digit];
   uint32_t lanes = e->kernel->lanes;
   set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
+  set->negates_maxima = true;
   hlo_reduce_start(e, set, lanes);
-  if (rest) hlo_reduce_start(e, rest, 1);
+  if (rest) {
+    rest->negates_maxima = true;
+    hlo_reduce_start(e, rest, 1);
+  }
   hlo_reduce_open_loops(e, space_number, digit);
   hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
   lane_sums_t sums = {set, rest};
@@ -432,6 +453,7 @@ static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t
   hlo_sibling_set_t* needed = e->kernel->target->has_masks ? NULL : &rest;
   accumulate_over_lanes(e, set, needed, digit);
   fold_accumulators(e, set, needed);
+  restore_maxima(e, set);
 }
 
 void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
@@ -439,6 +461,7 @@ void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
   hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
   join_unrolled(e, set, values);
   for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
+  restore_maxima(e, set);
 }
 
 // The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator

@@ -650,6 +650,23 @@ static void test_bits_do_not_depend_on_alignment(void** state) {
   }
 }
 
+// Largest and smallest elements, also among NaNs.
+static void test_extremes(void** state) {
+  (void)state;
+  const char *ops[] = {"maximum", "minimum"}, *inits[] = {"0xFF800000", "0x7F800000"};
+  for (uint32_t i = 0; i < 2; ++i) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<6x203xf32>) -> (tensor<6xf32>, tensor<6xf32>) {\n"
+             "%%i = stablehlo.constant dense<%s> : tensor<f32>\n"
+             "%%n = stablehlo.sqrt %%a : tensor<6x203xf32>\n"
+             "%%0 = stablehlo.reduce(%%n init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
+             "%%1 = stablehlo.reduce(%%a init: %%i) applies stablehlo.%s across dimensions = [1] : (tensor<6x203xf32>, tensor<f32>) -> tensor<6xf32>\n"
+             "return %%0, %%1 : tensor<6xf32>, tensor<6xf32>\n}", inits[i], ops[i], ops[i]);
+    check(text, 0, 0);
+  }
+}
+
 // Innermost dimensions of a few elements: transposed, concatenated, computed with.
 static void test_woven(void** state) {
   (void)state;
@@ -1113,6 +1130,7 @@ int main(void) {
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_bits_do_not_depend_on_alignment),
+      cmocka_unit_test(test_extremes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,9 @@ static value_t* extreme(builder_t* b, hlo_vir_opcode_t op, value_t* x, value_t* 
   }
   value_t* forward = hlo_vir_binary(b, op, x, y);
   value_t* backward = hlo_vir_binary(b, op, y, x);
-  value_t* result = is_max ? vand(b, forward, backward) : vor(b, forward, backward);
-  return vreplace_k(b, result, vcmp(b, HLO_VIR_UNORDERED, x, y), NAN);
+  // Of a NaN and something else each is the result once: the bits of both together are a NaN.
+  if (!is_max) return vor(b, forward, backward);
+  return vreplace_k(b, vand(b, forward, backward), vcmp(b, HLO_VIR_UNORDERED, x, y), NAN);
 }
 
 value_t* hlo_vmath_maximum(builder_t* b, value_t* x, value_t* y) {
