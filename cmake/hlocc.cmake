@@ -239,7 +239,7 @@ function(hlo_unit_tests)
       target_link_libraries(test_${target} PRIVATE ${ZYDIS_LIBRARY})
     endif()
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
   endforeach()
   # The tool on a processor with AMX, for whole programs.
   add_executable(hlocc_amx ${CMAKE_SOURCE_DIR}/src/cli/main.c)

@@ -270,7 +270,7 @@ class CliTest(unittest.TestCase):
         self.assertIn("int add_2_run(const void* const* arguments, void* const* results) {", source)
         self.assertIn("arguments[1]: f32[2,3], 24 bytes", header.read_text())
         self.assertIn("--header wants -o FILE.c", self.bad(1, "compile", f"--header={header}", stdin=ADD))
-        self.assertIn("2:8: stablehlo.sort: ", self.bad(
+        self.assertIn("2:8: error: stablehlo.sort: ", self.bad(
             1, "compile", "--emit=c", f"--header={header}", self.write("sort.mlir", SORT)))
 
     def test_emit_asm(self):
