@@ -1018,9 +1018,9 @@ static place_t random_place(void) {
 static void append_shape(char* text, const char* order, const place_t* places, int which,
                          const int64_t* other, const char* dtype) {
   for (; *order; ++order) {
-    const place_t* p = &places[*order - '0'];
-    int64_t dims[] = {p->input, p->taps, p->output};
     bool is_place = *order == '0' || *order == '1';
+    const place_t* p = &places[is_place ? *order - '0' : 0];
+    int64_t dims[] = {p->input, p->taps, p->output};
     int64_t dim = is_place ? dims[which] : other[*order == 'o' || *order == 'f'];
     sprintf(text + strlen(text), "%dx", (int)dim);
   }

@@ -208,10 +208,22 @@ void hlo_vir_fence(hlo_vir_builder_t* b) {
   b->fence_number = b->func->value_count;
 }
 
+// How far out, up to `outermost`, the instruction may be made: a load stays inside the `if` that
+// says that there is such an element.
+static hlo_vir_block_t* reachable_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
+                                        const hlo_vir_block_t* outermost) {
+  hlo_vir_block_t* block = b->block;
+  if (may_trap(draft)) return block;
+  while (block != outermost && !(is_fenced(draft) && block->owner->op == HLO_VIR_if)) {
+    block = block->parent;
+  }
+  return block;
+}
+
 // A movable instruction without vars: an equal earlier one, or a new one as far out as possible.
 static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_block_t* block = outermost_block(b, draft);
-  hlo_vir_block_t* innermost = may_trap(draft) ? b->block : block;
+  hlo_vir_block_t* innermost = reachable_block(b, draft, block);
   uint64_t hash = content_hash(draft);
   for (hlo_vir_block_t* at = innermost;; at = at->parent) {
     hlo_vir_value_t* found = find_equal(b, hash, draft, at);

@@ -22,12 +22,12 @@ typedef struct hlo_vir_builder {
 void hlo_vir_builder_init(hlo_vir_builder_t* b, hlo_vir_func_t* func);
 void hlo_vir_builder_deinit(hlo_vir_builder_t* b);
 
-/// Any instruction without a body. Pure ones (and INVARIANT loads) go to the outermost open block
-/// where the operands are known, and an equal earlier one is returned instead; ops on constants are
-/// folded, constant terms of a sum move outwards and end in the displacement of memory ops.
-/// Divisions whose divisor is no constant stay where they are. A var as operand ties an instruction
-/// to where it is and keeps it from being folded: `iadd(var, 0)` and the like take the value a var
-/// has at that place.
+/// Any instruction without a body. Pure ones (and INVARIANT loads, which leave no `if`) go to the
+/// outermost open block where the operands are known, and an equal earlier one is returned instead;
+/// ops on constants are folded, constant terms of a sum move outwards and end in the displacement
+/// of memory ops. Divisions whose divisor is no constant stay where they are. A var as operand ties
+/// an instruction to where it is and keeps it from being folded: `iadd(var, 0)` and the like take
+/// the value a var has at that place.
 hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
                               uint32_t flags, int64_t imm, uint32_t operand_count,
                               hlo_vir_value_t* const* operands);

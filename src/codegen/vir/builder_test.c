@@ -74,6 +74,16 @@ static void test_closed_blocks(void** state) {
   hlo_vir_value_t* invariant = load(b, base, NULL, HLO_VIR_INVARIANT);
   assert_ptr_equal(invariant->parent, t->func->body);
   assert_ptr_equal(load(b, base, NULL, HLO_VIR_INVARIANT), invariant);
+  // Nor are they made where an `if` may say that there is no such element.
+  hlo_vir_begin_if(b, n);
+  hlo_vir_block_t* guarded = b->block;
+  hlo_vir_begin_loop(b);
+  assert_ptr_equal(load(b, n, NULL, HLO_VIR_INVARIANT)->parent, guarded);
+  assert_ptr_equal(load(b, base, NULL, HLO_VIR_INVARIANT), invariant);
+  hlo_vir_value_t* address = hlo_vir_iload(b, n, 0, HLO_VIR_INVARIANT | HLO_VIR_FIXED);
+  assert_ptr_equal(address->parent, t->func->body);
+  hlo_vir_end(b);
+  hlo_vir_end(b);
   hlo_vir_end(b);
 }
 

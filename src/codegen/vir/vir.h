@@ -92,8 +92,8 @@ enum {
   HLO_VIR_WIDTH_SHIFT = 2,
   HLO_VIR_UNSIGNED = 1 << 4,  // iload, to_index: zero-extend
   HLO_VIR_INVARIANT =
-      1 << 5,               // the memory never changes while the function runs and may be read
-                            // wherever the operands are known: load moves and merges like pure ops
+      1 << 5,               // the memory never changes while the function runs: load moves and
+                            // merges like pure ops, but, if not FIXED, not out of an `if`
   HLO_VIR_STREAM = 1 << 6,  // store past the caches, to a multiple of the vector's bytes
   HLO_VIR_FIXED = 1 << 6,   // INVARIANT iload: the memory does not change behind a fence either
   HLO_VIR_PARALLEL_SAFE = 1 << 7,  // for: iterations are independent (a hint)
