@@ -89,7 +89,8 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
   uint32_t normal = (rounded >> shift) - ((uint32_t)(127 - bias) << mantissa_bits);
   // Subnormal results: adding a power of two whose last bit is the smallest code rounds for us.
   const uint32_t magic = (uint32_t)(127 + 1 - bias - mantissa_bits + 23) << 23;
-  uint32_t subnormal = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) + hlo_f32_from_bits(magic)) - magic;
+  uint32_t subnormal =
+      hlo_f32_to_bits(hlo_f32_from_bits(magnitude) + hlo_f32_from_bits(magic)) - magic;
   uint32_t code = magnitude < (uint32_t)(127 + 1 - bias) << 23 ? subnormal : normal;
 
   bool is_nan = magnitude > 0x7f800000u;
@@ -149,8 +150,8 @@ static inline float decode_f16(uint16_t code) {
   uint32_t finite = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) * 0x1p112f);
   uint32_t quiet = magnitude > 0x0f800000u ? 0x00400000u : 0u;
   uint32_t special = magnitude | 0x7f800000u | quiet;
-  return hlo_f32_from_bits((magnitude >= 0x0f800000u ? special : finite) | (uint32_t)(code & 0x8000u)
-                                                                           << 16);
+  return hlo_f32_from_bits((magnitude >= 0x0f800000u ? special : finite) |
+                           (uint32_t)(code & 0x8000u) << 16);
 }
 
 static inline uint32_t encode_f16(float value) {

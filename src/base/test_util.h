@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of every layer: what must not fail.
+// For tests of every layer: what must not fail, and what must not stay.
 #ifndef HLO_BASE_TEST_UTIL_H_
 #define HLO_BASE_TEST_UTIL_H_
 
@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 // clang-format on
 
@@ -19,6 +21,13 @@ static inline void check(hlo_status_t status) {
   print_error("%s\n", hlo_status_message(status));
   hlo_status_release(status);
   fail();
+}
+
+/// Removes a folder that the test has made, with all that is in it.
+static inline void remove_folder(const char* path) {
+  char command[300];
+  assert_true(snprintf(command, sizeof command, "rm -r %s", path) < (int)sizeof command);
+  assert_int_equal(system(command), 0);
 }
 
 #endif  // HLO_BASE_TEST_UTIL_H_

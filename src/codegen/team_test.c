@@ -80,23 +80,28 @@ static uint32_t team_count(int count, int elements, bool is_chain) {
 
 enum { COUNT = 40, ELEMENTS = 20000 };  // each too little to be cut
 
+static const hlo_team_t* make_team(hlo_strbuf_t* text, fixture_t* f) {
+  print_module(text, COUNT, ELEMENTS, false);
+  make(text, f);
+  const hlo_team_t* team = f->schedule->sequences[0].steps[0].fusion->team;
+  assert_non_null(team);
+  return team;
+}
+
 static void what_is_independent_and_long_enough_is_one(void** state) {
   (void)state;
   assert_int_equal(team_count(COUNT, ELEMENTS, false), 1);
-  assert_int_equal(team_count(2, ELEMENTS, false), 0);        // not worth it
-  assert_int_equal(team_count(COUNT, 16, false), 0);          // each better in line
-  assert_int_equal(team_count(COUNT, ELEMENTS, true), 0);     // each needs the one before
-  assert_int_equal(team_count(3, 50 * ELEMENTS, false), 0);   // all cut by themselves
+  assert_int_equal(team_count(2, ELEMENTS, false), 0);       // not worth it
+  assert_int_equal(team_count(COUNT, 16, false), 0);         // each better in line
+  assert_int_equal(team_count(COUNT, ELEMENTS, true), 0);    // each needs the one before
+  assert_int_equal(team_count(3, 50 * ELEMENTS, false), 0);  // all cut by themselves
 }
 
 static void parts_hold_all_members_in_order(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
-  print_module(&text, COUNT, ELEMENTS, false);
   fixture_t f;
-  make(&text, &f);
-  const hlo_team_t* team = f.schedule->sequences[0].steps[0].fusion->team;
-  assert_non_null(team);
+  const hlo_team_t* team = make_team(&text, &f);
   assert_int_equal(team->member_count, COUNT);
   uint32_t count;
   hlo_team_part_t* parts;
@@ -135,13 +140,14 @@ static uint64_t copied_bytes(int updated, uint32_t* out_team_count) {
   }
   hlo_strbuf_printf(&text, ", %%u: tensor<%dxf32>) -> (tensor<%dxf32>", updated, ELEMENTS);
   for (int k = 0; k < COUNT; ++k) hlo_strbuf_printf(&text, ", tensor<%dxf32>", ELEMENTS + k);
-  hlo_strbuf_printf(&text,
-                    ") {\n%%x0 = \"stablehlo.sort\"(%%a0) ({\n"
-                    "^bb0(%%p: tensor<f32>, %%q: tensor<f32>):\n"
-                    "%%c = stablehlo.compare LT, %%p, %%q : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-                    "stablehlo.return %%c : tensor<i1>\n"
-                    "}) {dimension = 0 : i64} : (tensor<%dxf32>) -> tensor<%dxf32>\n",
-                    ELEMENTS, ELEMENTS);
+  hlo_strbuf_printf(
+      &text,
+      ") {\n%%x0 = \"stablehlo.sort\"(%%a0) ({\n"
+      "^bb0(%%p: tensor<f32>, %%q: tensor<f32>):\n"
+      "%%c = stablehlo.compare LT, %%p, %%q : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "stablehlo.return %%c : tensor<i1>\n"
+      "}) {dimension = 0 : i64} : (tensor<%dxf32>) -> tensor<%dxf32>\n",
+      ELEMENTS, ELEMENTS);
   for (int k = 0; k < COUNT; ++k) {
     hlo_strbuf_printf(&text,
                       "%%s%d = stablehlo.reverse %%%s%d, dims = [0] : tensor<%dxf32>\n"
@@ -222,10 +228,8 @@ static void expect_fault(const fixture_t* f) {
 static void the_proof_knows_that_members_run_at_a_time(void** state) {
   (void)state;
   hlo_strbuf_t text = {0};
-  print_module(&text, COUNT, ELEMENTS, false);
   fixture_t f;
-  make(&text, &f);
-  const hlo_team_t* team = f.schedule->sequences[0].steps[0].fusion->team;
+  const hlo_team_t* team = make_team(&text, &f);
   const hlo_fusion_t *a = team->members[0], *b = team->members[1];
   hlo_place_t* place = &f.plan->places[b->outputs[0]->index];
   hlo_place_t right = *place;

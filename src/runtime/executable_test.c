@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/test_util.h"
 #include "runtime/executable.h"
+#include "runtime/test_util.h"
 
 enum { DEVICES = 8, COUNT = 4 };
 static hlo_client_t* g_client;
@@ -107,23 +108,7 @@ static void donated_argument_becomes_the_result(void** state) {
 // Readers of the result do not keep the donation waiting, nor does a donation of it.
 static void results_of_waiting_donations_can_be_used(void** state) {
   (void)state;
-  static const char long_loop[] =
-      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-      "  %many = stablehlo.constant dense<300000> : tensor<i32>\n"
-      "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
-      "  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>\n"
-      "  cond {\n"
-      "    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-      "    stablehlo.return %c : tensor<i1>\n"
-      "  } do {\n"
-      "    %1 = stablehlo.add %i, %one : tensor<i32>\n"
-      "    %2 = stablehlo.sine %v : tensor<4xf32>\n"
-      "    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>\n"
-      "  }\n"
-      "  return %0#1 : tensor<4xf32>\n"
-      "}\n";
-  hlo_loaded_t *loop = load(long_loop, 1), *increment = load(kIncrement, 1);
+  hlo_loaded_t *loop = load(HLO_TEST_SINES("300000"), 1), *increment = load(kIncrement, 1);
   hlo_buffer_t* values[4] = {make(0, 1)};
   hlo_buffer_t* read = NULL;
   check(run_one(loop, 1, values, &read));

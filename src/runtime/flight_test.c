@@ -9,6 +9,7 @@
 
 #include "base/test_util.h"
 #include "runtime/executable.h"
+#include "runtime/test_util.h"
 
 enum { DEVICES = 2, COUNT = 4 };
 
@@ -137,26 +138,10 @@ static void clients_stop_what_nobody_sees(void** state) {
 // A copy to the host still wants it.
 static void clients_wait_for_what_is_seen(void** state) {
   (void)state;
-  static const char long_loop[] =
-      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-      "  %many = stablehlo.constant dense<100000> : tensor<i32>\n"
-      "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
-      "  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>\n"
-      "  cond {\n"
-      "    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-      "    stablehlo.return %c : tensor<i1>\n"
-      "  } do {\n"
-      "    %1 = stablehlo.add %i, %one : tensor<i32>\n"
-      "    %2 = stablehlo.sine %v : tensor<4xf32>\n"
-      "    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>\n"
-      "  }\n"
-      "  return %0#1 : tensor<4xf32>\n"
-      "}\n";
   fixture_t f;
   float got[COUNT] = {0};
   hlo_event_t* copied = NULL;
-  start(long_loop, "native", 1, 0, &f);
+  start(HLO_TEST_SINES("100000"), "native", 1, 0, &f);
   check(hlo_buffer_to_host(f.results[0], got, sizeof got, NULL, &copied));
   finish(&f);
   check(hlo_event_await(copied, 0));

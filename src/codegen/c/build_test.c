@@ -13,6 +13,7 @@
 
 #include "base/fpenv.h"
 #include "base/os.h"
+#include "base/test_util.h"
 #include "codegen/c/emit.h"
 #include "codegen/vir/interp.h"
 #include "codegen/vir/lane_cases.inl"
@@ -35,9 +36,7 @@ static int setup(void** state) {
 
 static int teardown(void** state) {
   fixture_t* t = *state;
-  char command[300];
-  snprintf(command, sizeof command, "rm -r %s", t->cache);
-  assert_int_equal(system(command), 0);
+  remove_folder(t->cache);
   hlo_vir_module_release(t->module);
   free(t);
   return 0;

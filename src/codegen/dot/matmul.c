@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a matrix product is computed: loops, register tiles, packing, chunks (see matmul.h).
-#include "codegen/dot/matmul.h"
+#include "codegen/dot/matmul_impl.h"
 
 #include <string.h>
 
@@ -253,12 +253,6 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 
 // ---- tiles
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }

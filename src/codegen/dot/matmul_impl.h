@@ -48,6 +48,13 @@ typedef struct step {
   int64_t count;
 } step_t;
 
+static inline int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static inline int64_t min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 static inline int64_t bytes_of(const product_t* p, uint32_t side) {
   return (int64_t)hlo_dtype_size_bytes(p->dtypes[side]);
 }

@@ -18,12 +18,6 @@ static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 
 // Costs are not known any better.
 static const double TOLERANCE = 0.02;
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 static double largest(double a, double b) {
   return a > b ? a : b;
 }

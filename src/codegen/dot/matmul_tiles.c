@@ -24,10 +24,6 @@ static const int64_t BUFFER_BYTES = BESIDE * ROWS * BESIDE * ROW_BYTES + ROW_BYT
 
 // ---- which products
 
-static double divide_up(double a, int64_t b) {
-  return (double)(((int64_t)a + b - 1) / b);
-}
-
 static double extent_of(const hlo_matmul_dim_t* loops, uint32_t count) {
   double extent = 1;
   for (uint32_t i = 0; i < count; ++i) extent *= (double)loops[i].extent;
@@ -50,11 +46,11 @@ static const hlo_tile_atom_t* find_atom(const hlo_tile_target_t* target, hlo_dty
 static double time_of(const hlo_tile_target_t* target, const hlo_matmul_t* m,
                       const hlo_tile_atom_t* atom) {
   double tiles = extent_of(m->outer, m->outer_count) *
-                 divide_up((double)m->rows.extent, atom->rows) *
-                 divide_up((double)m->columns.extent, atom->columns);
+                 (double)divide_up(m->rows.extent, atom->rows) *
+                 (double)divide_up(m->columns.extent, atom->columns);
   uint32_t inner = m->depth_count - 1;
   double products =
-      tiles * extent_of(m->depth, inner) * divide_up((double)m->depth[inner].extent, atom->depth);
+      tiles * extent_of(m->depth, inner) * (double)divide_up(m->depth[inner].extent, atom->depth);
   bool is_tile = atom->rows > 1;
   return hlo_tile_work_ns(
       target, &(hlo_tile_work_t){.products = products,
@@ -81,8 +77,9 @@ static bool is_whole(const hlo_matmul_t* m, const hlo_tile_atom_t* atom) {
 bool hlo_matmul_choose_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_dtype_t operand) {
   const hlo_tile_atom_t* atom = hlo_matmul_tile_atom(target, operand);
   const hlo_tile_atom_t* vector = find_atom(&target->tile, operand, false);
-  if (!vector)
+  if (!vector) {
     vector = hlo_tile_atom_find(&target->tile, HLO_TILE_ATOM_PRODUCT, m->dtype, m->dtype);
+  }
   bool is_small = !m->is_convolution && m->rows.extent < LEAST_ROWS;
   if (!atom || !vector || m->is_by_depth || is_small || (m->is_convolution && !is_whole(m, atom)) ||
       time_of(&target->tile, m, atom) >= time_of(&target->tile, m, vector)) {
@@ -103,7 +100,7 @@ int64_t hlo_matmul_tile_height(void) {
 
 int64_t hlo_matmul_filled_steps(const hlo_matmul_t* m) {
   int64_t steps = m->depth[m->depth_count - 1].extent;
-  return m->tile ? (steps + COLUMNS - 1) / COLUMNS * COLUMNS : steps;
+  return m->tile ? divide_up(steps, COLUMNS) * COLUMNS : steps;
 }
 
 int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m, int64_t cache_bytes) {
@@ -112,9 +109,9 @@ int64_t hlo_matmul_tile_blocks(const hlo_matmul_t* m, int64_t cache_bytes) {
 }
 
 double hlo_matmul_tile_ns(const hlo_matmul_t* m) {
-  return (double)m->outer_extent * divide_up((double)m->rows.extent, ROWS) *
-         divide_up((double)m->columns.extent, COLUMNS) *
-         divide_up((double)m->depth_extent, COLUMNS) / m->tile->per_ns;
+  return (double)m->outer_extent * (double)divide_up(m->rows.extent, ROWS) *
+         (double)divide_up(m->columns.extent, COLUMNS) *
+         (double)divide_up(m->depth_extent, COLUMNS) / m->tile->per_ns;
 }
 
 // ---- tiles

@@ -17,6 +17,7 @@
 #include "base/fpenv.h"
 #include "base/kernel_abi.h"
 #include "base/os.h"
+#include "base/test_util.h"
 #include "codegen/c/build.h"
 #include "codegen/jit/jit.h"
 #include "codegen/vir/builder.h"
@@ -48,9 +49,7 @@ static int setup(void** state) {
 
 static int teardown(void** state) {
   fixture_t* t = *state;
-  char command[300];
-  snprintf(command, sizeof command, "rm -r %s", t->cache);
-  assert_int_equal(system(command), 0);
+  remove_folder(t->cache);
   hlo_vir_module_release(t->module);
   free(t);
   return 0;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that tests of the runtime run.
+#ifndef HLO_RUNTIME_TEST_UTIL_H_
+#define HLO_RUNTIME_TEST_UTIL_H_
+
+/// The sine of four elements, taken `times` (a string) over: long enough to be met while it runs.
+#define HLO_TEST_SINES(times)                                                    \
+  "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"                      \
+  "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"                        \
+  "  %many = stablehlo.constant dense<" times                                    \
+  "> : tensor<i32>\n"                                                            \
+  "  %one = stablehlo.constant dense<1> : tensor<i32>\n"                         \
+  "  %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>\n" \
+  "  cond {\n"                                                                   \
+  "    %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> "    \
+  "tensor<i1>\n"                                                                 \
+  "    stablehlo.return %c : tensor<i1>\n"                                       \
+  "  } do {\n"                                                                   \
+  "    %1 = stablehlo.add %i, %one : tensor<i32>\n"                              \
+  "    %2 = stablehlo.sine %v : tensor<4xf32>\n"                                 \
+  "    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>\n"                   \
+  "  }\n"                                                                        \
+  "  return %0#1 : tensor<4xf32>\n"                                              \
+  "}\n"
+
+#endif  // HLO_RUNTIME_TEST_UTIL_H_
