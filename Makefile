@@ -134,14 +134,17 @@ fuzz-coverage:
 
 # Compilation, dispatch and runs through the C interface, then the stored programs beside XLA's cpu
 # client (bench/suite.py) and of the other libraries that the Python environment has. Results are of
-# this machine: they stay in the build folder. bench/sweep.py times shapes around those programs.
+# this machine: they stay in the build folder. bench/jit.py times first calls, bench/sweep.py shapes
+# around those programs.
 bench: all
 	@$(DEPS) python
 	$(BUILD)/bench/pjrt_bench --plugin=$(BUILD)/lib/pjrt_c_api_hlocc_plugin.so \
 	  | tee $(BUILD)/bench/pjrt.jsonl
 	rm -f $(BUILD)/bench/suite.jsonl
 	$(PY) bench/suite.py --out $(BUILD)/bench/suite.jsonl
-	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl --charts $(BUILD)/bench
+	$(PY) bench/jit.py --library $(BUILD)/lib/pjrt_c_api_hlocc_plugin.so --memo $(BUILD)/bench/memo_plugin.so \
+	  > $(BUILD)/bench/jit.jsonl
+	$(PY) bench/report.py $(BUILD)/bench/suite.jsonl $(BUILD)/bench/pjrt.jsonl $(BUILD)/bench/jit.jsonl --charts $(BUILD)/bench
 
 # The reference pages that the tool writes about itself; the committed ones are checked.
 # Each is verb:page.

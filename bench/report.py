@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/performance.md of the JSON lines of bench/suite.py and, if given, of pjrt_bench."""
+"""Makes docs/performance.md of the JSON lines of bench/suite.py and, if given, of pjrt_bench and jit.py."""
 import argparse
 import json
 import math
@@ -26,8 +26,8 @@ def parse_arguments():
 
 
 def read(files):
-    """(heads, {program: {column: row}}, {program: error}): what the files say."""
-    heads, table, errors = [], {}, {}
+    """(heads, {program: {column: row}}, the same of bench/jit.py, {program: error}): what the files say."""
+    heads, table, jits, errors = [], {}, {}, {}
     for file in files:
         with open(file) as lines:
             for row in map(json.loads, lines):
@@ -39,8 +39,9 @@ def read(files):
                 elif "error" in row:
                     errors[row["program"]] = row["error"]
                 else:
-                    table.setdefault(row["program"], {})[row["column"]] = row
-    return heads, table, errors
+                    rows = jits if "jit_s" in row else table
+                    rows.setdefault(row["program"], {})[row["column"]] = row
+    return heads, table, jits, errors
 
 
 def shown(seconds):
@@ -110,13 +111,27 @@ def compile_table(table):
             yield f"| {name} | {' | '.join(cells)} |"
 
 
+def over_nothing(rows, key="jit_s"):
+    """How many times longer hlocc takes than a plugin that compiles nothing."""
+    return rows["hlocc"][key] / rows["nothing"][key] if "nothing" in rows else None
+
+
+def jit_table(jits):
+    yield "| program | compiles nothing | hlocc | XLA:CPU | hlocc / nothing | the same of CPU time | XLA / hlocc |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, rows in jits.items():
+        cells = [shown(rows.get(c, {}).get("jit_s")) for c in ("nothing", *SIDES)]
+        cells += [number(over_nothing(rows, key)) for key in ("jit_s", "cpu_s")]
+        yield f"| {name} | {' | '.join(cells)} | {number(ratio(rows, 'jit_s'))} |"
+
+
 def ratios_line(what, ratios, floor):
     return (f"{what}: geometric mean {geometric_mean(ratios):.3g}x of XLA:CPU's speed over "
             f"{len(ratios)} programs, worst {min(ratios):.3g}x, {sum(r < floor for r in ratios)} "
             f"below {floor}x")
 
 
-def summary(table):
+def summary(table, jits):
     for what, key, own_key, floor in (("run", "min_s", None, 0.95),
                                       ("compile through JAX", "compile_again_s", None, 1),
                                       ("compile by the C driver", "compile_again_s",
@@ -124,6 +139,10 @@ def summary(table):
         ratios = [r for r in (ratio(rows, key, own_key) for rows in table.values()) if r]
         if ratios:
             yield ratios_line(what, ratios, floor)
+    overs = [r for r in map(over_nothing, jits.values()) if r]
+    if overs:
+        yield (f"a first call, against a plugin that compiles nothing: geometric mean "
+               f"{geometric_mean(overs):.3g} times as long over {len(overs)} programs, at most {max(overs):.3g}")
     bests = [r for r in map(best_ratio, table.values()) if r]
     if bests and other_columns(table):
         yield (f"run, against the fastest of XLA:CPU, {', '.join(other_columns(table))}: ahead in "
@@ -145,7 +164,7 @@ def worst(table, count):
         yield f"{value:10.4f}x  {name:32} hlocc {times[0]:>9}  XLA {times[1]:>9}"
 
 
-def page(heads, table, errors, options):
+def page(heads, table, jits, errors, options):
     yield "# Performance\n"
     yield f"Written by `bench/report.py {' '.join(options.files)}` from what `bench/suite.py` measured:"
     yield "the minimum of interleaved rounds, through JAX, on the same module bytes and inputs;"
@@ -154,7 +173,7 @@ def page(heads, table, errors, options):
     for head in [head for head in heads if "machine" in head][:1]:
         versions = ", ".join(f"{n} {v}" for n, v in head["versions"].items())
         yield f"{head['cores']} cores; {head['client']}; {versions}.\n"
-    yield from (f"- {line}" for line in summary(table))
+    yield from (f"- {line}" for line in summary(table, jits))
     for file, title, *_ in CHARTS if options.charts else ():
         yield f"\n![{title}]({file})"
     yield "\n## Run\n"
@@ -162,15 +181,20 @@ def page(heads, table, errors, options):
     yield "\n## Compile\n"
     yield "The C driver (`pjrt_bench`) counts the time inside PJRT_Client_Compile; through JAX its own work adds to both.\n"
     yield from compile_table(table)
+    if jits:
+        yield "\n## First call\n"
+        yield ("Tracing, lowering and compiling a function that JAX has not seen (`bench/jit.py`), beside a plugin that "
+               "compiles nothing: JAX's own work.\n")
+        yield from jit_table(jits)
     for name, error in sorted(errors.items()):
         yield f"\n`{name}` did not run: {error}"
 
 
 def main():
     options = parse_arguments()
-    heads, table, errors = read(options.files)
-    lines = ([*worst(table, options.worst), *summary(table), *(f"{n}: {e}" for n, e in errors.items())]
-             if options.worst else page(heads, table, errors, options))
+    heads, table, jits, errors = read(options.files)
+    lines = ([*worst(table, options.worst), *summary(table, jits), *(f"{n}: {e}" for n, e in errors.items())]
+             if options.worst else page(heads, table, jits, errors, options))
     sys.stdout.write("\n".join(lines) + "\n")
     for file, title, key, own_key in CHARTS if options.charts else ():
         ratios = ((ratio(rows, key, own_key), name) for name, rows in table.items())

@@ -256,12 +256,18 @@ function(hlo_unit_tests)
   endif()
 endfunction()
 
-# bench/pjrt_bench, which times any PJRT plugin through its C interface.
+# bench/pjrt_bench, which times any PJRT plugin through its C interface, and the plugin of
+# bench/jit.py that compiles nothing.
 function(hlo_benchmarks)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.c)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/pjrt_bench*.c)
   add_executable(pjrt_bench ${files})
   set_target_properties(pjrt_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
   target_link_libraries(pjrt_bench PRIVATE hlocc_all)
+  add_library(memo_plugin MODULE ${CMAKE_SOURCE_DIR}/bench/memo_plugin.c)
+  set_target_properties(memo_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                        ${CMAKE_BINARY_DIR}/bench)
+  target_include_directories(memo_plugin PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(memo_plugin PRIVATE ${CMAKE_DL_LIBS})
 endfunction()
 
 # Turns the table of PJRT ABI facts into the static assertions that src/pjrt/abi_test.c includes.
