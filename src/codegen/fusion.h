@@ -44,6 +44,12 @@ typedef struct hlo_step {
   hlo_fusion_t* fusion;
 } hlo_step_t;
 
+/// Ops that say the same bytes anew, under another type or none: steps of kind VIEW, if not fused.
+static inline bool hlo_node_is_view(const hlo_node_t* node) {
+  return node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier ||
+         node->op == HLO_OP_hlo_bitcast;
+}
+
 /// The team that a step is one of; NULL: none.
 static inline const hlo_team_t* hlo_step_team(const hlo_step_t* step) {
   return step->fusion ? step->fusion->team : NULL;

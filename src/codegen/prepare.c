@@ -19,14 +19,10 @@ typedef struct refusal {
   const char* cause;       // NULL: none found
 } refusal_t;
 
-static bool is_control(hlo_op_t op) {
-  return op == HLO_OP_while || op == HLO_OP_if || op == HLO_OP_case;
-}
-
 // What cannot be called, or has to be told of the process that it runs in.
 static const char* refuse_op(const hlo_node_t* node) {
   uint32_t traits = hlo_op_info(node->op)->traits;
-  if (traits & HLO_TRAIT_TERMINATOR || is_control(node->op)) return NULL;
+  if (traits & HLO_TRAIT_TERMINATOR || hlo_op_is_control(node->op)) return NULL;
   switch (node->op) {
     case HLO_OP_async_start:
     case HLO_OP_async_done:

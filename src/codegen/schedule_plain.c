@@ -2,6 +2,8 @@
 // One step a node (see schedule_plain.h).
 #include "codegen/schedule_plain.h"
 
+#include "codegen/prepare.h"
+
 typedef struct plain {
   hlo_arena_t* arena;
   hlo_schedule_t* schedule;
@@ -18,20 +20,15 @@ static bool is_step(const hlo_node_t* node) {
   }
 }
 
-static bool is_control(const hlo_node_t* node) {
-  return node->op == HLO_OP_while || node->op == HLO_OP_if || node->op == HLO_OP_case;
-}
-
 static hlo_step_kind_t step_kind(const hlo_node_t* node) {
-  if (is_control(node)) return HLO_STEP_CONTROL;
-  bool is_view = node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier;
-  return is_view ? HLO_STEP_VIEW : HLO_STEP_SITE;
+  if (hlo_op_is_control(node->op)) return HLO_STEP_CONTROL;
+  return hlo_node_is_view(node) ? HLO_STEP_VIEW : HLO_STEP_SITE;
 }
 
 static uint32_t count_sequences(const hlo_region_t* region) {
   uint32_t count = 1;
   for (const hlo_node_t* node = region->first; node; node = node->next) {
-    for (uint32_t i = 0; is_control(node) && i < node->region_count; ++i) {
+    for (uint32_t i = 0; hlo_op_is_control(node->op) && i < node->region_count; ++i) {
       count += count_sequences(node->regions[i]);
     }
   }
@@ -48,7 +45,7 @@ static hlo_status_t make_sequence(plain_t* plain, const hlo_region_t* region) {
   for (hlo_node_t* node = region->first; node; node = node->next) {
     if (!is_step(node)) continue;
     sequence->steps[sequence->step_count++] = (hlo_step_t){.kind = step_kind(node), .node = node};
-    for (uint32_t i = 0; is_control(node) && i < node->region_count; ++i) {
+    for (uint32_t i = 0; hlo_op_is_control(node->op) && i < node->region_count; ++i) {
       HLO_TRY(make_sequence(plain, node->regions[i]));
     }
   }

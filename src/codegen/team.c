@@ -58,9 +58,7 @@ static void mark_made(gathering_t* g, const hlo_step_t* step) {
 // What a value is another view of, or itself.
 static const hlo_value_t* viewed(const hlo_value_t* value) {
   for (const hlo_node_t* node; (node = value->def) != NULL;) {
-    bool is_view = node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier ||
-                   node->op == HLO_OP_hlo_bitcast;
-    if (!is_view) break;
+    if (!hlo_node_is_view(node)) break;
     value = hlo_node_operand(node, value->number);
   }
   return value;
