@@ -147,6 +147,9 @@ hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const ui
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
                                       hlo_vir_value_t* array);
 
+/// Elements at any places of a value of hlo_kernel_table_pieces(); NULL: they are to be gathered.
+hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
+
 // ---- lanes a few elements apart (kernel_stride.c)
 
 /// Lanes at hlo_kernel_lane_step(); NULL: they are to be gathered.

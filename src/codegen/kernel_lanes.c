@@ -28,10 +28,12 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
 static double lane_cost(const choice_t* choice, const hlo_tiled_t* tiled, uint32_t digit) {
   int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, digit);
   if (step) return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(step < 0 ? -step : step);
+  uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, choice->kernel->lanes);
   switch (hlo_tiled_lane_access(tiled->offset, digit)) {
     case HLO_LANE_SAME: return 0;
     case HLO_LANE_PLAIN: return 1;
     case HLO_LANE_GATHERED:
+      if (pieces) return access_cost(choice, HLO_TILE_ATOM_STEP) * pieces;
       return offset_bytes(tiled) >= 4 ? access_cost(choice, HLO_TILE_ATOM_GATHER) : -1;
     case HLO_LANE_UNKNOWN: break;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose output is a handful of elements: one vector holds them all, whatever their
 // dimensions, and what is read in another order is a piece of memory whose lanes change places. The
-// same for arrays that are values of the program around a kernel.
+// same for arrays that are values of the program around a kernel, and for tables of a few vectors.
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
@@ -191,4 +191,50 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
   if (!places) places = hlo_vir_emit(e->b, HLO_VIR_lane_iota, type, 0, 0, 0, NULL);
   common = hlo_vir_emit(e->b, HLO_VIR_splat_index, type, 0, 0, 1, &common);
   return permute(e, array, hlo_vir_binary(e->b, HLO_VIR_add, places, common));
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* tiled,
+                                 uint32_t lanes) {
+  enum { MAX_PIECES = 4, SSE_BYTES = 16 };
+  if (tiled->kind != HLO_TILED_LOAD || tiled->value->type->dtype == HLO_DTYPE_PRED ||
+      target->vector_bytes == SSE_BYTES) {
+    return 0;
+  }
+  int64_t count = hlo_type_element_count(tiled->value->type);
+  return count <= (int64_t)MAX_PIECES * lanes ? (uint32_t)((count + lanes - 1) / lanes) : 0;
+}
+
+static hlo_vir_value_t* table_piece(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t piece,
+                                    uint32_t flags) {
+  const hlo_type_t* type = tiled->value->type;
+  int64_t first = (int64_t)piece * e->lanes, rest = hlo_type_element_count(type) - first;
+  hlo_element_address_t address = {
+      .base = e->addresses[tiled->input],
+      .offset_bytes = first * (int64_t)hlo_dtype_size_bytes(type->dtype),
+      .flags = flags};
+  if (rest < (int64_t)e->lanes) {
+    address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
+                                (int64_t)(((uint64_t)1 << rest) - 1), 0, NULL);
+  }
+  return hlo_elementwise_load(e->b, type->dtype, e->lanes, &address);
+}
+
+hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
+  uint32_t pieces = hlo_kernel_table_pieces(e->kernel->target, tiled, e->lanes);
+  hlo_vir_value_t *found = NULL, *places = NULL;
+  for (uint32_t i = 0; i < pieces; ++i) {
+    hlo_vir_value_t* piece = table_piece(e, tiled, i, flags);
+    if (!places) places = hlo_emit_vector_index(e, integer_of(piece->type), tiled->offset);
+    hlo_vir_value_t* here = permute(e, piece, places);
+    if (i == 0) {
+      found = here;
+      continue;
+    }
+    hlo_vir_value_t* first = hlo_vir_const_bits(e->b, places->type, (uint64_t)i * e->lanes);
+    hlo_vir_value_t* is_before = hlo_vir_compare(e->b, HLO_VIR_ucmp, HLO_VIR_LT, places, first);
+    found = hlo_vir_ternary(e->b, HLO_VIR_select, is_before, found, here);
+  }
+  return found;
 }

@@ -717,6 +717,31 @@ static void test_gather(void** state) {
         "return %0 : tensor<50xf32>\n}", 1, 0);
 }
 
+// Tables of one register to a few, and one that is none; places beyond them; elements of all widths.
+static void test_tables(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "f64", "bf16", "f8E5M2", "i8", "i64", "ui16", "f16"};
+  static const char* const places[] = {"i32", "ui8", "i64", "i16"};
+  static const int sizes[] = {2, 8, 13, 64, 65, 200};
+  char text[2000];
+  for (unsigned i = 0; i < sizeof types / sizeof *types * (sizeof sizes / sizeof *sizes); ++i) {
+    const char *t = types[i % 8], *p = places[i % 4];
+    const int size = sizes[i / 8];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<%dx%s>, %%i: tensor<75x1x%s>) -> tensor<75x%s> {\n"
+             "%%0 = \"stablehlo.gather\"(%%a, %%i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<%dx%s>, tensor<75x1x%s>) -> tensor<75x%s>\n"
+             "return %%0 : tensor<75x%s>\n}", size, t, p, t, size, t, p, t, t);
+    check(text, 1, 0);
+  }
+  check("func.func @main(%a: tensor<4x5xf32>, %i: tensor<75x2xi32>) -> tensor<75xf32> {\n"
+        "%0 = stablehlo.negate %i : tensor<75x2xi32>\n"
+        "%1 = \"stablehlo.gather\"(%a, %0) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<4x5xf32>, tensor<75x2xi32>) -> tensor<75xf32>\n"
+        "return %1 : tensor<75xf32>\n}", 1, 0);
+  check("func.func @main(%a: tensor<9x7xf32>, %b: tensor<7x9xf32>) -> tensor<7x9xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<9x7xf32>) -> tensor<7x9xf32>\n"
+        "%1 = stablehlo.add %0, %b : tensor<7x9xf32>\n"
+        "return %1 : tensor<7x9xf32>\n}", 1, 0);
+}
 
 static void test_reduce(void** state) {
   (void)state;
@@ -1125,7 +1150,7 @@ static void test_chunks(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions within the errors of math.def, against libm in more digits. HLO_MATH_TEST_STRIDE=n
 // looks at every n-th f32 (1: at all of them) and at as many arguments of other kinds as fit;
-// HLO_MATH_TEST_TABLE=FILE writes the largest errors found as docs/accuracy.md.
+// HLO_MATH_TEST_TABLE=FILE writes the largest errors found as docs/accuracy.md;
+// HLO_MATH_TEST_ONLY=OP, such as chlo.erf, leaves all other functions out.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +122,8 @@ static double bound_of(hlo_op_t op, const format_t* f) {
 }
 
 static bool is_function(int op, const format_t* f) {
+  const char* only = getenv("HLO_MATH_TEST_ONLY");
+  if (only && strcmp(only, hlo_op_info((hlo_op_t)op)->name) != 0) return false;
   return bound_of((hlo_op_t)op, f) > 0 && f32_ulps[op] > 0 &&
          hlo_vmath_has((hlo_op_t)op, f->dtype) && (exact[op].in_long || exact[op].of_two);
 }
