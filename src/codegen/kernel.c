@@ -617,7 +617,9 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
 
 // What may follow a product: computations of the same elements, from others read in vectors or one
 // for all lanes.
-static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_digit) {
+static const char* unfit_for_product(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
+  uint32_t lane_digit =
+      matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
   uint32_t products = 0;
   double cost = 0;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -637,10 +639,38 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, uint32_t lane_d
     }
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    if (tiling->output_offsets[i] != tiling->spaces[0].linear) return "a slice is updated";
+    const hlo_value_t* output = tiling->fusion->outputs[i];
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    if (hlo_tiled_written(output) != output) return "a slice is updated";
+    if (hlo_expr_unresolved(offset)) return "what it is moved to is not affine";
+    if (lane_digit == HLO_TILED_MAX_DIGITS) continue;
+    if (hlo_tiled_lane_access(offset, lane_digit) != HLO_LANE_PLAIN) return "rows become columns";
   }
   if (cost > MOST_AFTER_PRODUCT) return "what follows is long";
   return products == 1 ? NULL : "it is used in several places";
+}
+
+// The product's loops, cut so that what follows it is stored where it lies.
+static hlo_status_t cut_product(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tiling_t* tiling,
+                                hlo_matmul_t** out_matmul) {
+  hlo_matmul_cuts_t cuts = {0};
+  const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[0]);
+  for (;;) {
+    hlo_matmul_t* m;
+    HLO_TRY(hlo_matmul_create(kernel, node, &cuts, kernel->arena, &tiling->spaces[0], &m));
+    if (hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
+      return refused(kernel->fusion, "other elements than the product's");
+    }
+    HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
+    *out_matmul = m;
+    if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
+    if (tiling->wish == HLO_TILED_NOTHING) return hlo_ok();
+    const hlo_matmul_cut_t cut = {tiling->wish_digit, tiling->wish_at};
+    bool is_split = tiling->wish == HLO_TILED_SPLIT && tiling->wish_space == 0;
+    if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &cuts)) {
+      return refused(kernel->fusion, "what follows a product is cut differently");
+    }
+  }
 }
 
 static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
@@ -649,18 +679,9 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
   tiling->dot = node;
   tiling->space_count = 1;
-  hlo_matmul_t* matmul;
-  HLO_TRY(hlo_matmul_create(kernel, node, kernel->arena, &tiling->spaces[0], &matmul));
-  const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[0]);
-  if (hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
-    return refused(kernel->fusion, "other elements than the product's");
-  }
-  HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
-  const char* refusal = tiling->refusal;
-  if (!refusal && tiling->wish) refusal = "what follows a product is cut differently";
-  uint32_t lane_digit =
-      matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
-  if (!refusal) refusal = unfit_for_product(tiling, lane_digit);
+  hlo_matmul_t* matmul = NULL;
+  HLO_TRY(cut_product(kernel, node, tiling, &matmul));
+  const char* refusal = unfit_for_product(tiling, matmul);
   if (refusal) return refused(kernel->fusion, refusal);
   find_shareable(kernel, tiling);
   kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);

@@ -754,18 +754,34 @@ const hlo_value_t* hlo_tiled_written(const hlo_value_t* output) {
   return is_update ? hlo_node_operand(output->def, 1) : output;
 }
 
+// The element of an output that the loops are at. A product's loops go through its result: what is
+// made of that lies where ops move it to.
+static index_t output_index(hlo_tiling_t* t, const hlo_value_t* value, const hlo_expr_t** room) {
+  const hlo_expr_t* linear = t->spaces[0].linear;
+  const hlo_value_t* product = t->dot ? &t->dot->results[0] : NULL;
+  if (product && product != value) {
+    hlo_expr_delinearize(&t->exprs, linear, product->type->rank, product->type->dims, room);
+    index_t above = hlo_tiling_index_above(t, product, room, value);
+    if (above) return above;
+  }
+  hlo_expr_delinearize(&t->exprs, linear, value->type->rank, value->type->dims, room);
+  return room;
+}
+
 static void walk_output(hlo_tiling_t* t, uint32_t i) {
   const hlo_value_t* output = t->fusion->outputs[i];
   const hlo_value_t* value = hlo_tiled_written(output);
-  const hlo_expr_t* index[MAX_RANK];
-  const hlo_expr_t* linear = t->spaces[0].linear;
+  const hlo_expr_t* room[MAX_RANK];
   if (value->type->rank > MAX_RANK) {
     refuse(t, "too many dimensions");
     return;
   }
-  hlo_expr_delinearize(&t->exprs, linear, value->type->rank, value->type->dims, index);
+  index_t index = output_index(t, value, room);
   t->outputs[i] = get(t, value, index, 0);
-  t->output_offsets[i] = linear;
+  t->output_offsets[i] =
+      index == room ? t->spaces[0].linear
+                    : hlo_expr_linearize(&t->exprs, value->type->rank, value->type->dims, index);
+  wish_split(t, t->output_offsets[i]);
   if (value == output) return;
   // A slice of the output is written, at a place that only running can tell.
   const hlo_expr_t* place[MAX_RANK];

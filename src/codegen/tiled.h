@@ -102,6 +102,12 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* tiling);
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
 
+/// The index in `to` of what members of the fusion make of the element of `from` at `index`, each
+/// element of one: they compute it or move it. NULL: they do neither. The last walk's expressions.
+const hlo_expr_t* const* hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_value_t* from,
+                                                const hlo_expr_t* const* index,
+                                                const hlo_value_t* to);
+
 /// The digits of a space, as a mask.
 static inline uint64_t hlo_tiled_space_mask(const hlo_tiled_space_t* space) {
   return (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;

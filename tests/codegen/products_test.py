@@ -203,6 +203,47 @@ def text_of_made(product):
     return "\n".join([head, *lines, *whole[1:]]) + "\n"
 
 
+# Results that are stored where ops move them to: lhs, rhs, contracted dimensions, elements, and the
+# shape that they are seen in before its dimensions are exchanged, or "reverse". Loops over rows, columns
+# and batches are cut; sums lie in registers or, between blocks, in memory.
+MOVED = [
+    ("128x70", "70x128", [1], [0], "f32", "f32", "2x64x4x32", [0, 2, 1, 3]),
+    ("128x70", "70x128", [1], [0], "f32", "f32", "128x4x32", [1, 0, 2]),
+    ("128x70", "70x128", [1], [0], "f32", "f32", "2x64x128", [1, 0, 2]),
+    ("128x70", "128x70", [1], [1], "f32", "f32", "2x64x2x64", [2, 1, 0, 3]),
+    ("4x40x33", "4x33x48", [2], [1], "f32", "f32", "4x40x48", [1, 0, 2]),
+    ("12x40x24", "12x24x50", [2], [1], "f32", "f32", "3x4x40x50", [0, 2, 1, 3]),
+    ("12x40x24", "12x24x50", [2], [1], "f64", "f64", "3x4x40x50", [2, 0, 1, 3]),
+    ("1x700", "700x256", [1], [0], "f32", "f32", "1x8x32", [1, 0, 2]),
+    ("1x700", "256x700", [1], [1], "f32", "f32", "1x8x32", [1, 0, 2]),
+    ("3x40x64", "3x64x50", [2], [1], "bf16", "f32", "3x40x50", [1, 0, 2]),
+    ("128x66", "66x128", [1], [0], "i8", "i32", "2x64x4x32", [0, 2, 1, 3]),
+    ("24x9003", "9003x64", [1], [0], "f32", "f32", "24x2x32", [1, 0, 2]),
+    ("192x2050", "2050x512", [1], [0], "f32", "f32", "3x64x8x64", [0, 2, 1, 3]),
+    ("192x1050", "1050x512", [1], [0], "bf16", "bf16", "3x64x8x64", [2, 0, 1, 3]),
+    ("70x270", "270x1100", [1], [0], "f32", "f32", "70x1100", "reverse"),
+]
+
+
+def text_of_moved(product):
+    *plain, shape, order = product
+    result = plain[-1]
+    whole = text_of((*plain, "add")).splitlines()
+    seen, before = f"tensor<{shape}x{result}>", whole[0].rpartition("-> ")[2].removesuffix(" {")
+    to, how = seen, "stablehlo.reverse %2, dims = [0] : " + seen
+    if order != "reverse":
+        to = f"tensor<{'x'.join(shape.split('x')[i] for i in order)}x{result}>"
+        how = f"stablehlo.transpose %2, dims = {order} : ({seen}) -> {to}"
+    head = whole[0].rpartition("-> ")[0] + f"-> {to} {{"
+    return "\n".join([head, *whole[1:-2], f"  %2 = stablehlo.reshape %1 : ({before}) -> {seen}",
+                      f"  %3 = {how}", f"  return %3 : {to}", "}"]) + "\n"
+
+
+def steps_of(tool, path):
+    done = subprocess.run([tool, "compile", "--emit=plan", path], capture_output=True, text=True, check=True)
+    return done.stdout.count("\n  fusion ")
+
+
 def run(tool, backend, threads, path, check=0):
     env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_NUM_THREADS=str(threads), HLOCC_CHECK=str(check))
     done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
@@ -232,6 +273,7 @@ def main():
     parser.add_argument("--narrow", action="store_true")
     options, bad = parser.parse_args(), 0
     made = [(product, text_of_made(product)) for product in MADE]
+    made += [(product, text_of_moved(product)) for product in MOVED]
     cases = [(product, text_of(product)) for product in NARROW] + narrow_convolutions()
     cases += [case for case in made if case[0][4] in ("bf16", "i8")]
     if not options.narrow:
@@ -240,7 +282,8 @@ def main():
         for name, text in cases:
             path = pathlib.Path(folder) / "product.mlir"
             path.write_text(text, encoding="utf-8")
-            faults = faults_of(options.tool, path, options.narrow or name in MADE)
+            faults = faults_of(options.tool, path, options.narrow or name in MADE + MOVED)
+            faults += ["not one kernel"] if name in MOVED and steps_of(options.tool, path) != 1 else []
             bad += len(faults)
             for fault in faults:
                 print(f"{name}: {fault}")

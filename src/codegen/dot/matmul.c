@@ -102,18 +102,43 @@ static hlo_matmul_dim_t take_last(hlo_matmul_t* m, const hlo_matmul_loops_t* lis
   return end > first ? list->dims[end - 1] : (hlo_matmul_dim_t){.extent = 1, .digit = -1};
 }
 
-static hlo_status_t make_loops(hlo_matmul_t* m, hlo_tiled_space_t* space) {
+// Cuts a loop into two. ends: of the groups, the first digits behind them
+static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint32_t* ends) {
+  hlo_matmul_dim_t* dim = &list->dims[cut->digit];
+  memmove(dim + 1, dim, (list->count - cut->digit) * sizeof *dim);
+  ++list->count;
+  dim[0].extent /= cut->inner;
+  dim[1].extent = cut->inner;
+  for (uint32_t side = 0; side < 2; ++side) dim[0].from[side] *= cut->inner;
+  for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->digit < ends[i];
+}
+
+bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
+                    hlo_matmul_cuts_t* cuts) {
+  if (m->is_convolution || cuts->count == HLO_MATMUL_MAX_CUTS) return false;
+  if ((int32_t)cut.digit == m->rows.digit && cut.inner < SLICED_ROWS) return false;
+  bool is_column = (int32_t)cut.digit == m->columns.digit;
+  if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
+  cuts->list[cuts->count++] = cut;
+  return true;
+}
+
+static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_cuts_t* cuts,
+                               hlo_tiled_space_t* space) {
   const hlo_contraction_t* c = &m->contraction;
   hlo_matmul_loops_t output = {0}, depth = {0};
+  uint32_t ends[2];  // of the batch, and of the rows
   add_group(&output, c, &c->batch[0], &c->batch[1]);
-  uint32_t batch_end = output.count;
+  ends[0] = output.count;
   add_group(&output, c, &c->free[0], NULL);
-  uint32_t rows_end = output.count;
+  ends[1] = output.count;
   add_group(&output, c, NULL, &c->free[1]);
   add_group(&depth, c, &c->depth[0], &c->depth[1]);
-  if (output.count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
+  if (output.count + cuts->count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
     return refused("too many loops");
   }
+  for (uint32_t i = 0; i < cuts->count; ++i) cut_loop(&output, &cuts->list[i], ends);
+  uint32_t batch_end = ends[0], rows_end = ends[1];
   bool is_swapped = rows_end == output.count;  // one column
   if (is_swapped) rows_end = batch_end;
   space->digit_count = output.count;
@@ -222,7 +247,8 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
 }
 
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
-                               hlo_arena_t* arena, hlo_tiled_space_t* out_space,
+                               const hlo_matmul_cuts_t* cuts, hlo_arena_t* arena,
+                               hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
@@ -233,7 +259,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
     HLO_TRY(hlo_convolution_make_loops(m, kernel->target, out_space));
   } else {
     if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
-    HLO_TRY(make_loops(m, out_space));
+    HLO_TRY(make_loops(m, cuts, out_space));
   }
   m->dtype = m->contraction.dtype;
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};

@@ -230,10 +230,27 @@ hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t
                                         hlo_tiled_space_t* space) HLO_MUST_USE;
 /// The matrix product among the members; NULL: none.
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
+enum { HLO_MATMUL_MAX_CUTS = 6 };
+/// A digit of the result that becomes two, the second one of `inner` steps.
+typedef struct hlo_matmul_cut {
+  uint32_t digit;
+  int64_t inner;
+} hlo_matmul_cut_t;
+
+/// The loops are cut so that what is made of the product can be stored where ops move it to.
+typedef struct hlo_matmul_cuts {
+  uint32_t count;
+  hlo_matmul_cut_t list[HLO_MATMUL_MAX_CUTS];  // of digits as the earlier ones leave them
+} hlo_matmul_cuts_t;
+
+/// Adds a cut that costs the product nothing; false: it would.
+bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_matmul_cut_t cut,
+                    hlo_matmul_cuts_t* cuts);
 /// Decides how it is computed, and the digits of the output.
 /// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
-                               hlo_arena_t* arena, hlo_tiled_space_t* out_space,
+                               const hlo_matmul_cuts_t* cuts, hlo_arena_t* arena,
+                               hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) HLO_MUST_USE;
 /// Once the lanes are known.
 /// errors: UNIMPLEMENTED
