@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass inline: copies the body of a function to where it is called.
 //
-// Functions are finished callees first (an explicit stack, as calls may nest deeply), so that every
-// body is copied in its final form. Functions that reach a recursion are left alone, and a caller
-// stops growing at a limit: chains of doubling calls would fill any memory otherwise.
+// Only what can be called from outside takes bodies in: from such a function downwards, each body is
+// copied as it was written, and the calls in the copy are next. What is copied is therefore what
+// stays; functions in between are only read. Functions that reach a recursion are left alone, and
+// a function stops growing at a limit: chains of doubling calls would fill any memory otherwise.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +31,12 @@ typedef struct inliner {
   hlo_pass_ctx_t* ctx;
   hlo_map_t states;  // name -> state_t
   hlo_splicer_t splicer;
-  state_t* top;  // of the stack; while it is being looked through
+  state_t* top;         // of the stack; while it is being looked through
   uint32_t size_limit;  // ops of a caller beyond which calls stay calls
+  // of the function that takes bodies in
+  hlo_node_t** waiting;  // calls, the next one last
+  uint32_t waiting_count, waiting_capacity;
+  const hlo_node_t* call;  // whose callee is being copied
 } inliner_t;
 
 static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
@@ -39,47 +44,7 @@ static state_t* callee_of(const inliner_t* inliner, const hlo_node_t* call) {
   return name ? hlo_map_get(&inliner->states, name, strlen(name)) : NULL;
 }
 
-// ---- copying one body
-
-static hlo_status_t set_location(void* context, hlo_node_t* node) {
-  const hlo_node_t* call = context;
-  hlo_loc_t children[] = {node->loc, call->loc};
-  node->loc = hlo_module_loc(
-      call->parent->module,
-      &(hlo_loc_info_t){.kind = HLO_LOC_CALLSITE, .child_count = 2, .children = children});
-  return hlo_ok();
-}
-
-static hlo_status_t inline_call(inliner_t* inliner, hlo_node_t* call, const hlo_region_t* body) {
-  hlo_value_t** operands =
-      hlo_arena_array(&inliner->ctx->scratch, call->operand_count + 1, sizeof *operands);
-  if (!operands) return hlo_arena_status(&inliner->ctx->scratch);
-  for (uint32_t i = 0; i < call->operand_count; ++i) operands[i] = hlo_node_operand(call, i);
-  HLO_TRY(hlo_splice(&inliner->splicer, body, operands, call, set_location, call));
-  for (uint32_t i = 0; i < call->result_count; ++i) {
-    hlo_value_replace_uses(&call->results[i], hlo_splice_result(&inliner->splicer, body, i));
-  }
-  hlo_node_erase(call);
-  ++inliner->ctx->step_count;
-  return hlo_ok();
-}
-
-// Types may differ in what is known of dynamic dims; such calls stay.
-static bool fits(const hlo_node_t* call, const hlo_region_t* body) {
-  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
-  if (!end || body->arg_count != call->operand_count || end->operand_count != call->result_count) {
-    return false;
-  }
-  for (uint32_t i = 0; i < call->operand_count; ++i) {
-    if (body->args[i]->type != hlo_node_operand_type(call, i)) return false;
-  }
-  for (uint32_t i = 0; i < call->result_count; ++i) {
-    if (call->results[i].type != hlo_node_operand_type(end, i)) return false;
-  }
-  return true;
-}
-
-// ---- the order of functions
+// ---- which functions reach a recursion
 
 static hlo_status_t collect(void* context, hlo_node_t* node) {
   inliner_t* inliner = context;
@@ -103,29 +68,14 @@ static hlo_status_t push(inliner_t* inliner, state_t* state) {
   return hlo_region_walk(state->func->body, false, collect, inliner);
 }
 
-// Every function that it calls is finished.
-static hlo_status_t finish(inliner_t* inliner, state_t* state) {
-  for (uint32_t i = 0; i < state->call_count; ++i) {
-    const state_t* callee = callee_of(inliner, state->calls[i]);
-    if (!callee || callee->is_recursive || state->size + callee->size > inliner->size_limit ||
-        !fits(state->calls[i], callee->func->body)) {
-      continue;
-    }
-    HLO_TRY(inline_call(inliner, state->calls[i], callee->func->body));
-    state->size += callee->size;
-  }
-  state->progress = DONE;
-  inliner->top = state->below;
-  return hlo_ok();
-}
-
-static hlo_status_t visit(inliner_t* inliner, state_t* first) {
+static hlo_status_t look_through(inliner_t* inliner, state_t* first) {
   if (first->progress == DONE) return hlo_ok();
   HLO_TRY(push(inliner, first));
   while (inliner->top) {
     state_t* state = inliner->top;
     if (state->next_call == state->call_count) {
-      HLO_TRY(finish(inliner, state));
+      state->progress = DONE;
+      inliner->top = state->below;
       continue;
     }
     state_t* callee = callee_of(inliner, state->calls[state->next_call]);
@@ -139,6 +89,89 @@ static hlo_status_t visit(inliner_t* inliner, state_t* first) {
   return hlo_ok();
 }
 
+// ---- copying
+
+static hlo_status_t add_waiting(inliner_t* inliner, hlo_node_t* call) {
+  hlo_node_t** room = hlo_arena_room(&inliner->ctx->scratch, inliner->waiting,
+                                     inliner->waiting_count, &inliner->waiting_capacity,
+                                     sizeof *room);
+  if (!room) return hlo_arena_status(&inliner->ctx->scratch);
+  inliner->waiting = room;
+  inliner->waiting[inliner->waiting_count++] = call;
+  return hlo_ok();
+}
+
+// An op that was copied: it says who called it, and may be a call itself.
+static hlo_status_t note_copy(void* context, hlo_node_t* node) {
+  inliner_t* inliner = context;
+  hlo_loc_t children[] = {node->loc, inliner->call->loc};
+  node->loc = hlo_module_loc(
+      inliner->call->parent->module,
+      &(hlo_loc_info_t){.kind = HLO_LOC_CALLSITE, .child_count = 2, .children = children});
+  return node->op == HLO_OP_call ? add_waiting(inliner, node) : hlo_ok();
+}
+
+// The last of a list is next: calls are, in their order.
+static void turn_waiting(inliner_t* inliner, uint32_t from) {
+  for (uint32_t to = inliner->waiting_count; from + 1 < to; ++from, --to) {
+    hlo_node_t* call = inliner->waiting[from];
+    inliner->waiting[from] = inliner->waiting[to - 1];
+    inliner->waiting[to - 1] = call;
+  }
+}
+
+static hlo_status_t inline_call(inliner_t* inliner, hlo_node_t* call, const hlo_region_t* body) {
+  hlo_value_t** operands =
+      hlo_arena_array(&inliner->ctx->scratch, call->operand_count + 1, sizeof *operands);
+  if (!operands) return hlo_arena_status(&inliner->ctx->scratch);
+  for (uint32_t i = 0; i < call->operand_count; ++i) operands[i] = hlo_node_operand(call, i);
+  uint32_t waiting_count = inliner->waiting_count;
+  inliner->call = call;
+  HLO_TRY(hlo_splice(&inliner->splicer, body, operands, call, note_copy, inliner));
+  turn_waiting(inliner, waiting_count);
+  for (uint32_t i = 0; i < call->result_count; ++i) {
+    hlo_value_replace_uses(&call->results[i], hlo_splice_result(&inliner->splicer, body, i));
+  }
+  hlo_node_erase(call);
+  ++inliner->ctx->step_count;
+  return hlo_ok();
+}
+
+// Types may differ in what is known of dynamic dims; such calls stay.
+static bool fits(const hlo_node_t* call, const hlo_region_t* body) {
+  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
+  if (!end || body->arg_count != call->operand_count || end->operand_count != call->result_count) {
+    return false;
+  }
+  for (uint32_t i = 0; i < call->operand_count; ++i) {
+    if (body->args[i]->type != hlo_node_operand_type(call, i)) return false;
+  }
+  for (uint32_t i = 0; i < call->result_count; ++i) {
+    if (call->results[i].type != hlo_node_operand_type(end, i)) return false;
+  }
+  return true;
+}
+
+static hlo_status_t take_bodies(inliner_t* inliner, state_t* state) {
+  inliner->waiting_count = 0;
+  for (uint32_t i = 0; i < state->call_count; ++i) HLO_TRY(add_waiting(inliner, state->calls[i]));
+  turn_waiting(inliner, 0);
+  while (inliner->waiting_count) {
+    hlo_node_t* call = inliner->waiting[--inliner->waiting_count];
+    const state_t* callee = callee_of(inliner, call);
+    if (!callee || callee->is_recursive || !fits(call, callee->func->body)) continue;
+    uint64_t grown = (uint64_t)state->size + callee->size - 2;  // the call goes, and the terminator is not copied
+    if (grown > inliner->size_limit) continue;
+    HLO_TRY(inline_call(inliner, call, callee->func->body));
+    state->size = (uint32_t)grown;
+  }
+  return hlo_ok();
+}
+
+static state_t* state_of(const inliner_t* inliner, const hlo_func_t* func) {
+  return hlo_map_get(&inliner->states, func->name, strlen(func->name));
+}
+
 static hlo_status_t run(inliner_t* inliner, hlo_module_t* module) {
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
     state_t* state = hlo_arena_alloc_zeroed(&inliner->ctx->scratch, sizeof *state);
@@ -149,7 +182,12 @@ static hlo_status_t run(inliner_t* inliner, hlo_module_t* module) {
     }
   }
   for (hlo_func_t* func = module->first_func; func; func = func->next) {
-    HLO_TRY(visit(inliner, hlo_map_get(&inliner->states, func->name, strlen(func->name))));
+    HLO_TRY(look_through(inliner, state_of(inliner, func)));
+  }
+  const hlo_func_t* entry = hlo_module_entry(module);
+  for (hlo_func_t* func = module->first_func; func; func = func->next) {
+    bool is_called_from_outside = func == entry || func->visibility != HLO_PRIVATE;
+    if (is_called_from_outside) HLO_TRY(take_bodies(inliner, state_of(inliner, func)));
   }
   return hlo_ok();
 }
