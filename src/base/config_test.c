@@ -186,7 +186,7 @@ static void test_trace(void** state) {
   hlo_trace_t* trace = NULL;
   expect(hlo_trace_create(path, &trace), HLO_STATUS_OK, NULL);
   hlo_pool_t* pool = NULL;
-  expect(hlo_pool_create(&(hlo_pool_options_t){.worker_count = 2}, &pool), HLO_STATUS_OK, NULL);
+  expect(hlo_pool_create(2, &pool), HLO_STATUS_OK, NULL);
   assert_int_equal(hlo_pool_parallel_for(pool, 2000, trace_chunk, trace), 0);
   hlo_pool_release(pool);
   expect(hlo_trace_close(trace), HLO_STATUS_OK, NULL);

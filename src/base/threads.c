@@ -18,14 +18,11 @@
 #include "base/os.h"
 
 enum {
-  NS_PER_US = 1000,
-  DEFAULT_SPIN_US = 50,
-  DEFAULT_BLOCKING_LIMIT = 256,
+  SPIN_NS = 50 * 1000,
   WORKER_LIMIT = 1024,
   GATE_SPIN_NS = 10 * 1000,
-  SPIN_PAUSES = 32,                     // between two looks at the clock
-  LOCK_SPINS = 100,                     // looks at a held lock before falling asleep
-  HELPER_LINGER_NS = 10 * 1000 * 1000,  // an idle helper waits this long for the next blocking job
+  SPIN_PAUSES = 32,  // between two looks at the clock
+  LOCK_SPINS = 100,  // looks at a held lock before falling asleep
   STACK_BYTES = 8 * 1024 * 1024,
   LOOP_WAITING = 1 << 30,  // flag in loop_t.active: the caller sleeps
   MAX_SHARES = 64,         // of a loop; more threads have some in common
@@ -192,8 +189,8 @@ typedef struct share {
 } share_t;
 
 // Each thread has a share of the chunks, takes them in order, and helps others out from their ends
-// when it is through: what threads work on at the same time is far apart, so that none fetches ahead
-// what another is writing, and the next loop over the same data finds them where they were.
+// when it is through: what threads work on at the same time is far apart, so that none fetches
+// ahead what another is writing, and the next loop over the same data finds them where they were.
 typedef struct loop {
   struct loop *previous, *next;  // in the pool's list while open (mutex)
   bool listed;                   // mutex
@@ -201,22 +198,16 @@ typedef struct loop {
   void* context;
   share_t* shares;
   uint32_t share_count;
-  uint32_t joined;           // mutex; workers that did
-  uint32_t seats;            // mutex; workers that may still join
-  atomic_int result;         // first value that is not zero
-  atomic_uint active;        // workers inside, and LOOP_WAITING; released by each on leaving
+  uint32_t joined;     // mutex; workers that did
+  uint32_t seats;      // mutex; workers that may still join
+  atomic_int result;   // first value that is not zero
+  atomic_uint active;  // workers inside, and LOOP_WAITING; released by each on leaving
 } loop_t;
 
 typedef struct queue {
   hlo_job_t* head;
   hlo_job_t* tail;
 } queue_t;
-
-typedef struct helper {
-  pthread_t thread;
-  hlo_pool_t* pool;
-  struct helper* next;  // in the list of those to join
-} helper_t;
 
 struct hlo_pool {
   hlo_mutex_t mutex;
@@ -226,26 +217,17 @@ struct hlo_pool {
   uint32_t running_jobs;  // mutex; jobs taken and not finished
   bool stopping;          // mutex
 
-  queue_t blocking;            // mutex
-  uint32_t blocking_count;     // mutex; jobs in that queue
-  uint32_t helper_count;       // mutex; alive
-  uint32_t idle_helper_count;  // mutex
-  helper_t* finished_helpers;  // mutex; to be joined
-  hlo_condition_t helper_wake;
-
   atomic_uint ready;     // listed loops + queued jobs: a hint that saves taking the mutex
   atomic_uint epoch;     // changed (seq_cst) after new work is in place
   atomic_uint sleepers;  // seq_cst against epoch: a sleeper counts itself, then the kernel compares
   atomic_uint lookers;   // awake without work, and not yet counted on by who brought some
-  uint64_t spin_ns;
-  uint32_t blocking_limit;
   const uint32_t* fork_mark;  // NULL: compare process_id
   int64_t process_id;
   uint32_t worker_count;
   pthread_t workers[];
 };
 
-static _Thread_local const hlo_pool_t* t_pool;  // whose worker or helper this thread is
+static _Thread_local const hlo_pool_t* t_pool;  // whose worker this thread is
 
 static void push(queue_t* queue, hlo_job_t* job) {
   job->next = NULL;
@@ -301,15 +283,13 @@ static bool look(hlo_pool_t* pool, unsigned seen, uint64_t end) {
 
 // Waits until the epoch differs from `seen`: first looking, for some time since `*idle_since`, when
 // the last work was done or the worker was woken; 0: just now. Then asleep. Work that others take
-// does not keep a worker awake, whose core somebody else may need; one that was woken for work comes
-// too late now and then, and in time for the next.
+// does not keep a worker awake, whose core somebody else may need; one that was woken for work
+// comes too late now and then, and in time for the next.
 static void park(hlo_pool_t* pool, unsigned seen, uint64_t* idle_since) {
-  if (pool->spin_ns) {
-    uint64_t now = hlo_os_now_ns();
-    if (*idle_since == 0) *idle_since = now;
-    uint64_t end = *idle_since + pool->spin_ns;
-    if (now < end && look(pool, seen, end)) return;
-  }
+  uint64_t now = hlo_os_now_ns();
+  if (*idle_since == 0) *idle_since = now;
+  uint64_t end = *idle_since + SPIN_NS;
+  if (now < end && look(pool, seen, end)) return;
   atomic_fetch_add(&pool->sleepers, 1);
   hlo_os_futex_wait(&pool->epoch, seen, UINT64_MAX);
   atomic_fetch_sub(&pool->sleepers, 1);
@@ -418,7 +398,7 @@ static void leave_loop(loop_t* loop) {
   if (old == (LOOP_WAITING | 1u)) hlo_os_futex_wake(&loop->active, 1);
 }
 
-static void await_loop(const hlo_pool_t* pool, loop_t* loop) {
+static void await_loop(loop_t* loop) {
   uint64_t end = 0;
   for (;;) {
     for (int i = 0; i < SPIN_PAUSES; ++i) {
@@ -426,7 +406,7 @@ static void await_loop(const hlo_pool_t* pool, loop_t* loop) {
       pause_cpu();
     }
     uint64_t now = hlo_os_now_ns();
-    if (end == 0) end = now + pool->spin_ns;
+    if (end == 0) end = now + SPIN_NS;
     if (now >= end) break;
   }
   unsigned active = atomic_fetch_or_explicit(&loop->active, LOOP_WAITING, memory_order_acquire);
@@ -465,21 +445,17 @@ static bool work_once(hlo_pool_t* pool) {
 // True when the pool is being released and nothing can bring new work any more.
 static bool is_finished(hlo_pool_t* pool) {
   hlo_mutex_lock(&pool->mutex);
-  bool finished = pool->stopping && !pool->jobs.head && !pool->first_loop &&
-                  pool->running_jobs == 0 && pool->helper_count == 0 && !pool->blocking.head;
+  bool finished =
+      pool->stopping && !pool->jobs.head && !pool->first_loop && pool->running_jobs == 0;
   hlo_mutex_unlock(&pool->mutex);
   return finished;
 }
 
-static void enter_thread(const hlo_pool_t* pool, const char* name) {
-  t_pool = pool;
-  fesetenv(FE_DFL_ENV);  // a new thread inherits its creator's rounding and flush-to-zero bits
-  pthread_setname_np(pthread_self(), name);
-}
-
 static void* worker_main(void* argument) {
   hlo_pool_t* pool = argument;
-  enter_thread(pool, "hlocc-worker");
+  t_pool = pool;
+  fesetenv(FE_DFL_ENV);  // a new thread inherits its creator's rounding and flush-to-zero bits
+  pthread_setname_np(pthread_self(), "hlocc-worker");
   uint64_t idle_since = 0;
   for (;;) {
     // Acquire before looking: work put in place before this epoch is seen below; later work
@@ -494,108 +470,29 @@ static void* worker_main(void* argument) {
   }
 }
 
-static int start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
+static int start_worker(hlo_pool_t* pool, pthread_t* thread) {
   pthread_attr_t attributes;
   sigset_t all, before;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals go to the host's threads
-  int error = pthread_create(thread, &attributes, main, argument);
+  int error = pthread_create(thread, &attributes, worker_main, pool);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return error;
-}
-
-// ---- helpers for blocking jobs -----------------------------------------------------------------
-
-static void* helper_main(void* argument) {
-  helper_t* helper = argument;
-  hlo_pool_t* pool = helper->pool;
-  enter_thread(pool, "hlocc-blocking");
-  hlo_mutex_lock(&pool->mutex);
-  for (;;) {
-    hlo_job_t* job = pop(&pool->blocking);
-    if (job) {
-      --pool->blocking_count;
-      hlo_mutex_unlock(&pool->mutex);
-      job->run(job);
-      hlo_mutex_lock(&pool->mutex);
-      continue;
-    }
-    if (pool->stopping) break;
-    ++pool->idle_helper_count;
-    bool woken = hlo_condition_wait_until(&pool->helper_wake, &pool->mutex,
-                                          hlo_os_now_ns() + HELPER_LINGER_NS);
-    --pool->idle_helper_count;
-    if (!woken && !pool->blocking.head) break;
-  }
-  --pool->helper_count;
-  helper->next = pool->finished_helpers;
-  pool->finished_helpers = helper;
-  bool wake_all = pool->stopping;
-  hlo_mutex_unlock(&pool->mutex);
-  // The pool outlives this: release joins the finished helpers before it frees anything.
-  if (wake_all) signal_workers(pool, SIZE_MAX);
-  return NULL;
-}
-
-static void join_finished_helpers(hlo_pool_t* pool) {
-  hlo_mutex_lock(&pool->mutex);
-  helper_t* helper = pool->finished_helpers;
-  pool->finished_helpers = NULL;
-  hlo_mutex_unlock(&pool->mutex);
-  while (helper) {
-    helper_t* next = helper->next;
-    pthread_join(helper->thread, NULL);
-    hlo_mem_free(helper);
-    helper = next;
-  }
-}
-
-// The new thread takes the mutex first, so that its number is stored before it can finish.
-static bool start_helper_locked(hlo_pool_t* pool) {
-  helper_t* helper = hlo_mem_alloc(sizeof *helper);
-  if (!helper) return false;
-  *helper = (helper_t){.pool = pool};
-  if (start_thread(&helper->thread, helper_main, helper) != 0) {
-    hlo_mem_free(helper);
-    return false;
-  }
-  ++pool->helper_count;
-  return true;
-}
-
-hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) {
-  join_finished_helpers(pool);
-  hlo_mutex_lock(&pool->mutex);
-  bool wants_helper =
-      pool->blocking_count >= pool->idle_helper_count && pool->helper_count < pool->blocking_limit;
-  if (wants_helper && !start_helper_locked(pool) && pool->helper_count == 0) {
-    hlo_mutex_unlock(&pool->mutex);
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "cannot start a thread for a call that may block");
-  }
-  push(&pool->blocking, job);
-  ++pool->blocking_count;
-  hlo_condition_broadcast(&pool->helper_wake);
-  hlo_mutex_unlock(&pool->mutex);
-  return hlo_ok();
 }
 
 // ---- pool, public ------------------------------------------------------------------------------
 
 static void free_pool(hlo_pool_t* pool) {
   hlo_os_fork_mark_release(pool->fork_mark);
-  hlo_condition_deinit(&pool->helper_wake);
   hlo_mutex_deinit(&pool->mutex);
   hlo_mem_free(pool);
 }
 
-hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out_pool) {
-  static const hlo_pool_options_t kDefaults = {0};
-  if (!options) options = &kDefaults;
-  uint32_t count = options->worker_count ? options->worker_count : hlo_os_usable_cpu_count();
+hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
+  uint32_t count = worker_count ? worker_count : hlo_os_usable_cpu_count();
   if (count > WORKER_LIMIT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%u worker threads asked for, at most %d",
                              count, WORKER_LIMIT);
@@ -604,14 +501,10 @@ hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out
   hlo_pool_t* pool = hlo_mem_alloc_zeroed(size);
   if (!pool) return hlo_status_out_of_memory(size);
   hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_POOL);
-  hlo_condition_init(&pool->helper_wake);
-  uint32_t spin_us = options->spin_us ? options->spin_us : DEFAULT_SPIN_US;
-  pool->spin_ns = options->no_spin ? 0 : (uint64_t)spin_us * NS_PER_US;
-  pool->blocking_limit = options->blocking_limit ? options->blocking_limit : DEFAULT_BLOCKING_LIMIT;
   pool->process_id = hlo_os_process_id();
   pool->fork_mark = hlo_os_fork_mark_create();
   for (uint32_t i = 0; i < count; ++i) {
-    int error = start_thread(&pool->workers[i], worker_main, pool);
+    int error = start_worker(pool, &pool->workers[i]);
     if (error) {
       hlo_pool_release(pool);
       char reason[128];
@@ -635,23 +528,14 @@ void hlo_pool_release(hlo_pool_t* pool) {
   assert(t_pool != pool && "a pool cannot be released by its own thread");
   hlo_mutex_lock(&pool->mutex);
   pool->stopping = true;
-  hlo_condition_broadcast(&pool->helper_wake);
   hlo_mutex_unlock(&pool->mutex);
   signal_workers(pool, SIZE_MAX);
   for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i], NULL);
-  join_finished_helpers(pool);
   free_pool(pool);
 }
 
 uint32_t hlo_pool_worker_count(const hlo_pool_t* pool) {
   return pool->worker_count;
-}
-
-uint32_t hlo_pool_blocking_count(hlo_pool_t* pool) {
-  hlo_mutex_lock(&pool->mutex);
-  uint32_t count = pool->helper_count;
-  hlo_mutex_unlock(&pool->mutex);
-  return count;
 }
 
 bool hlo_pool_is_current(const hlo_pool_t* pool) {
@@ -704,6 +588,6 @@ int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn
   hlo_mutex_lock(&pool->mutex);
   unlist_loop_locked(pool, &loop);  // from here on nobody joins
   hlo_mutex_unlock(&pool->mutex);
-  await_loop(pool, &loop);
+  await_loop(&loop);
   return atomic_load_explicit(&loop.result, memory_order_relaxed);
 }

@@ -101,37 +101,26 @@ typedef struct hlo_job {
   void (*run)(struct hlo_job* job);
 } hlo_job_t;
 
-typedef struct hlo_pool_options {
-  uint32_t worker_count;    // 0: hlo_os_usable_cpu_count()
-  uint32_t blocking_limit;  // most helper threads for blocking jobs; 0: 256
-  uint32_t spin_us;         // how long an idle worker looks for work before it parks; 0: 50
-  bool no_spin;             // park at once
-} hlo_pool_options_t;
-
-/// T worker threads and one queue. Nothing that runs on a worker may block. Workers have all
-/// signals blocked and the default floating-point environment. threads: safe.
+/// T worker threads and one queue. Nothing that runs on a worker may block. Idle workers look for
+/// work for 50 us, then sleep. They have all signals blocked and the default floating-point
+/// environment. threads: safe.
 typedef struct hlo_pool hlo_pool_t;
 
-/// errors: RESOURCE_EXHAUSTED. owner: caller, hlo_pool_release().
-hlo_status_t hlo_pool_create(const hlo_pool_options_t* options, hlo_pool_t** out_pool) HLO_MUST_USE;
+/// worker_count 0: hlo_os_usable_cpu_count(). errors: RESOURCE_EXHAUSTED, INVALID_ARGUMENT for more
+/// than 1024. owner: caller, hlo_pool_release().
+hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) HLO_MUST_USE;
 /// Runs everything already submitted, joins all threads, frees the pool. Not from its own worker.
 /// In a forked child, where the threads do not exist, only frees.
 void hlo_pool_release(hlo_pool_t* pool);
 
 uint32_t hlo_pool_worker_count(const hlo_pool_t* pool);
-/// Helper threads alive now for blocking jobs.
-uint32_t hlo_pool_blocking_count(hlo_pool_t* pool);
-/// True on a worker or helper thread of this pool.
+/// True on a worker thread of this pool.
 bool hlo_pool_is_current(const hlo_pool_t* pool);
 /// True in a process forked after the pool was created: nothing may be submitted any more.
 bool hlo_pool_is_orphaned(const hlo_pool_t* pool);
 
 /// Queues a job, first in, first out. Allocates nothing and cannot fail.
 void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job);
-/// Queues a job that may block (foreign handlers, Python callbacks): it runs on a helper thread
-/// that is started when none is free. errors: RESOURCE_EXHAUSTED when no helper exists or can be
-/// started; the job is still the caller's then.
-hlo_status_t hlo_pool_submit_blocking(hlo_pool_t* pool, hlo_job_t* job) HLO_MUST_USE;
 
 /// A piece of a parallel loop. Zero goes on; anything else makes the remaining pieces be skipped.
 typedef int32_t (*hlo_chunk_fn_t)(void* context, size_t chunk_index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit, blocking jobs, fork.
+// Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit, fork.
 #include "base/threads.h"
 
 #include <pthread.h>
@@ -19,9 +19,8 @@
 enum { WORKER_COUNT = 3, TIMEOUT_NS = 2000000000 };
 
 static hlo_pool_t* create_pool(uint32_t worker_count) {
-  hlo_pool_options_t options = {.worker_count = worker_count};
   hlo_pool_t* pool = NULL;
-  assert_true(hlo_status_is_ok(hlo_pool_create(&options, &pool)));
+  assert_true(hlo_status_is_ok(hlo_pool_create(worker_count, &pool)));
   assert_int_equal(hlo_pool_worker_count(pool), worker_count);
   return pool;
 }
@@ -272,69 +271,6 @@ static void test_floating_point_state(void** state) {
   assert_int_equal(kept, 100);
 }
 
-// ---- blocking jobs -----------------------------------------------------------------------------
-
-// All wait for each other: works only if each has a thread of its own; then each resumes on a
-// worker.
-typedef struct meeting {
-  hlo_job_t job;
-  hlo_pool_t* pool;
-  atomic_int* arrived;
-  atomic_int* resumed;
-  hlo_gate_t* all_here;
-  int expected;
-  bool second_half;
-} meeting_t;
-
-static void run_meeting(hlo_job_t* job) {
-  meeting_t* meeting = (meeting_t*)job;
-  if (meeting->second_half) {
-    atomic_fetch_add(meeting->resumed, 1);
-    return;
-  }
-  if (atomic_fetch_add(meeting->arrived, 1) + 1 == meeting->expected) {
-    hlo_gate_open(meeting->all_here);
-  }
-  if (hlo_gate_await(meeting->all_here, TIMEOUT_NS)) {
-    meeting->second_half = true;
-    hlo_pool_submit(meeting->pool, job);
-  }
-}
-
-static void test_blocking_jobs(void** state) {
-  (void)state;
-  enum { COUNT = 8 };
-  hlo_pool_t* pool = create_pool(1);
-  for (int round = 0; round < 3; ++round) {
-    atomic_int arrived = 0, resumed = 0;
-    hlo_gate_t all_here = {0};
-    meeting_t meetings[COUNT];
-    for (int i = 0; i < COUNT; ++i) {
-      meetings[i] =
-          (meeting_t){{NULL, run_meeting}, pool, &arrived, &resumed, &all_here, COUNT, false};
-      assert_true(hlo_status_is_ok(hlo_pool_submit_blocking(pool, &meetings[i].job)));
-    }
-    assert_true(hlo_gate_await(&all_here, TIMEOUT_NS));
-    uint64_t deadline = hlo_os_now_ns() + TIMEOUT_NS;
-    while (atomic_load(&resumed) < COUNT && hlo_os_now_ns() < deadline) usleep(100);
-    assert_int_equal(atomic_load(&resumed), COUNT);
-  }
-  uint64_t end = hlo_os_now_ns() + TIMEOUT_NS;  // idle helpers go by themselves
-  while (hlo_pool_blocking_count(pool) && hlo_os_now_ns() < end) usleep(1000);
-  assert_int_equal(hlo_pool_blocking_count(pool), 0);
-  // Release with blocking jobs still on their way.
-  atomic_int arrived = 0, resumed = 0;
-  hlo_gate_t all_here = {0};
-  meeting_t meetings[COUNT];
-  for (int i = 0; i < COUNT; ++i) {
-    meetings[i] =
-        (meeting_t){{NULL, run_meeting}, pool, &arrived, &resumed, &all_here, COUNT, false};
-    assert_true(hlo_status_is_ok(hlo_pool_submit_blocking(pool, &meetings[i].job)));
-  }
-  hlo_pool_release(pool);
-  assert_int_equal(resumed, COUNT);
-}
-
 // ---- the rest ----------------------------------------------------------------------------------
 
 static void test_gate_times_out(void** state) {
@@ -350,11 +286,11 @@ static void test_create_fails_cleanly(void** state) {
   (void)state;
   hlo_pool_t* pool = NULL;
   hlo_mem_fail_nth(1);
-  hlo_status_t status = hlo_pool_create(NULL, &pool);
+  hlo_status_t status = hlo_pool_create(0, &pool);
   hlo_mem_fail_nth(0);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
   hlo_status_release(status);
-  status = hlo_pool_create(&(hlo_pool_options_t){.worker_count = 100000}, &pool);
+  status = hlo_pool_create(100000, &pool);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
   hlo_status_release(status);
   assert_null(pool);
@@ -462,7 +398,6 @@ int main(void) {
       cmocka_unit_test(test_many_hosts),
       cmocka_unit_test(test_floating_point_state),
       cmocka_unit_test(test_release_runs_what_is_queued),
-      cmocka_unit_test(test_blocking_jobs),
       cmocka_unit_test(test_gate_times_out),
       cmocka_unit_test(test_create_fails_cleanly),
       cmocka_unit_test(test_fork),

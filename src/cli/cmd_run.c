@@ -259,8 +259,7 @@ static hlo_status_t compile_function(run_t* run, hlo_module_t* module) {
   HLO_TRY(backend->compile(backend, module, &config, &run->compiled));
   if (run->compiled->backend == hlo_backend_find("interp")) drop_compiled(run);
   if (!run->compiled || run->pool) return hlo_ok();
-  hlo_pool_options_t options = {.worker_count = (uint32_t)cli->config.num_threads};
-  return hlo_pool_create(&options, &run->pool);
+  return hlo_pool_create((uint32_t)cli->config.num_threads, &run->pool);
 }
 
 static hlo_status_t run_function(run_t* run, hlo_module_t* module, hlo_strbuf_t* out) {

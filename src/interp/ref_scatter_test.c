@@ -118,8 +118,7 @@ static void check(const scatter_case_t* c) {
   for (uint32_t threads = 0; threads <= 5; threads += threads ? 3 : 1) {
     hlo_pool_t* pool = NULL;
     if (threads) {
-      const hlo_pool_options_t options = {.worker_count = threads};
-      assert_true(hlo_status_is_ok(hlo_pool_create(&options, &pool)));
+      assert_true(hlo_status_is_ok(hlo_pool_create(threads, &pool)));
     }
     hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
     hlo_tensor_t* output = NULL;

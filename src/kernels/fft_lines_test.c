@@ -159,7 +159,7 @@ static void on_every_variant(const hlo_parallel_t* parallel, int64_t n, int64_t 
 
 static void with_threads(void (*run)(const hlo_parallel_t* parallel)) {
   hlo_pool_t* pool = NULL;
-  assert_true(hlo_status_is_ok(hlo_pool_create(&(hlo_pool_options_t){.worker_count = 2}, &pool)));
+  assert_true(hlo_status_is_ok(hlo_pool_create(2, &pool)));
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   run(&parallel);
   hlo_pool_release(pool);

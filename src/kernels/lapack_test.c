@@ -953,7 +953,7 @@ static void test_threads_change_nothing(void** state) {
   (void)state;
   enum { ORDER = 300, COUNT = ORDER * ORDER };
   hlo_pool_t* pool = NULL;
-  hlo_status_t status = hlo_pool_create(&(hlo_pool_options_t){.worker_count = 3}, &pool);
+  hlo_status_t status = hlo_pool_create(3, &pool);
   assert_true(hlo_status_is_ok(status));
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   hlo_lapack_work_t work[2] = {{.parallel = NULL}, {.parallel = &parallel}};

@@ -100,7 +100,7 @@ static void test_long_lines(void** state) {
   (void)state;
   enum { LENGTH = 70003, LINES = 3 };
   hlo_pool_t* pool = NULL;
-  assert_true(hlo_status_is_ok(hlo_pool_create(&(hlo_pool_options_t){.worker_count = 3}, &pool)));
+  assert_true(hlo_status_is_ok(hlo_pool_create(3, &pool)));
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   for (int is_reverse = 0; is_reverse < 2; is_reverse++) {
     const hlo_scan_t scan = {.op = HLO_FOLD_ADD,

@@ -271,7 +271,7 @@ static void test_long_line(void** state) {
   (void)state;
   enum { COUNT = 200001 };
   hlo_pool_t* pool = NULL;
-  assert_true(hlo_status_is_ok(hlo_pool_create(&(hlo_pool_options_t){.worker_count = 3}, &pool)));
+  assert_true(hlo_status_is_ok(hlo_pool_create(3, &pool)));
   const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
   static const hlo_dtype_t types[] = {HLO_DTYPE_F32, HLO_DTYPE_S64};
   for (int t = 0; t < 2; t++) {

@@ -33,8 +33,7 @@ static uint32_t wanted_threads(void) {
 static hlo_pool_t* the_pool(void) {
   hlo_pool_t* pool = atomic_load_explicit(&g_pool, memory_order_acquire);
   if (!pool) {
-    hlo_pool_options_t options = {.worker_count = wanted_threads()};
-    hlo_status_t status = hlo_pool_create(&options, &pool);
+    hlo_status_t status = hlo_pool_create(wanted_threads(), &pool);
     if (!hlo_status_is_ok(status)) {
       hlo_status_release(status);
       return NULL;

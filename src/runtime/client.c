@@ -72,8 +72,7 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
   if (!client) return hlo_status_out_of_memory(bytes);
   hlo_status_t status = create_heap(options, client);
   if (hlo_status_is_ok(status)) {
-    hlo_pool_options_t pool_options = {.worker_count = options->thread_count};
-    status = hlo_pool_create(&pool_options, &client->pool);
+    status = hlo_pool_create(options->thread_count, &client->pool);
   }
   if (!hlo_status_is_ok(status)) {
     hlo_heap_release(client->heap);
