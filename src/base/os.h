@@ -25,6 +25,22 @@ uint64_t hlo_os_memory_bytes(void);
 int64_t hlo_os_process_id(void);
 int64_t hlo_os_thread_id(void);
 
+/// The core that this thread runs on just now.
+uint32_t hlo_os_current_cpu(void);
+
+/// Where a thread may run in truth, while it is kept away from one core. All zero: it is not.
+typedef struct hlo_os_detour {
+  uint64_t cpus[16];  // one bit each
+  uint32_t cpu;
+  bool is_taken;
+} hlo_os_detour_t;
+
+/// Makes a thread of this process, unless it is running, leave core `cpu`, or wake on another one.
+/// Does nothing where it may run nowhere else, or the system refuses.
+void hlo_os_thread_detour(int64_t thread_id, uint32_t cpu, hlo_os_detour_t* out_detour);
+/// Lets the calling thread run again wherever it could, unless somebody else has decided where.
+void hlo_os_thread_return(hlo_os_detour_t* detour);
+
 /// Asks for the use of tile registers (AMX), whose contents the system keeps for a thread only if it
 /// was asked: once for all threads of the process. False: refused, or there are none.
 bool hlo_os_permit_tiles(void);

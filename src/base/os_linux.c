@@ -79,6 +79,34 @@ int64_t hlo_os_thread_id(void) {
   return syscall(SYS_gettid);
 }
 
+uint32_t hlo_os_current_cpu(void) {
+  int cpu = sched_getcpu();
+  return cpu < 0 ? 0 : (uint32_t)cpu;
+}
+
+_Static_assert(sizeof(cpu_set_t) == sizeof((hlo_os_detour_t){0}.cpus), "a set of all cores");
+
+void hlo_os_thread_detour(int64_t thread_id, uint32_t cpu, hlo_os_detour_t* out_detour) {
+  cpu_set_t cpus;
+  if (sched_getaffinity((pid_t)thread_id, sizeof cpus, &cpus) != 0) return;
+  if (!CPU_ISSET(cpu, &cpus) || CPU_COUNT(&cpus) == 1) return;
+  memcpy(out_detour->cpus, &cpus, sizeof cpus);
+  CPU_CLR(cpu, &cpus);
+  out_detour->cpu = cpu;
+  out_detour->is_taken = sched_setaffinity((pid_t)thread_id, sizeof cpus, &cpus) == 0;
+}
+
+void hlo_os_thread_return(hlo_os_detour_t* detour) {
+  if (!detour->is_taken) return;
+  detour->is_taken = false;
+  cpu_set_t before, detoured, now;
+  memcpy(&before, detour->cpus, sizeof before);
+  detoured = before;
+  CPU_CLR(detour->cpu, &detoured);
+  if (sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &detoured)) return;
+  sched_setaffinity(0, sizeof before, &before);
+}
+
 bool hlo_os_permit_tiles(void) {
 #if defined(__x86_64__)
   enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };  // of arch_prctl(2)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the OS layer: files and their failures, pages, cores, libraries.
+#define _GNU_SOURCE
 #include "base/os.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,6 +226,51 @@ static void test_machine(void** state) {
   assert_true(hlo_os_now_ns() - start >= 900000);
 }
 
+static int core_count(int64_t thread_id) {
+  cpu_set_t cpus;
+  assert_int_equal(sched_getaffinity((pid_t)thread_id, sizeof cpus, &cpus), 0);
+  return CPU_COUNT(&cpus);
+}
+
+static void* take_detours(void* argument) {
+  (void)argument;
+  int64_t self = hlo_os_thread_id();
+  const int cores = core_count(self);
+  hlo_os_detour_t detour = {0};
+  hlo_os_thread_return(&detour);  // nothing to return from
+  uint32_t avoided = hlo_os_current_cpu();
+  hlo_os_thread_detour(self, avoided, &detour);
+  if (cores > 1) {
+    assert_int_not_equal(hlo_os_current_cpu(), avoided);
+    assert_int_equal(core_count(self), cores - 1);
+  }
+  hlo_os_thread_return(&detour);
+  assert_int_equal(core_count(self), cores);
+
+  // What the user decides meanwhile stays; and from an only core there is no detour.
+  hlo_os_thread_detour(self, hlo_os_current_cpu(), &detour);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(avoided, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  if (cores > 2) {
+    hlo_os_thread_return(&detour);
+    assert_int_equal(core_count(self), 1);
+  }
+  detour = (hlo_os_detour_t){0};
+  hlo_os_thread_detour(self, avoided, &detour);
+  assert_false(detour.is_taken);
+  assert_int_equal(hlo_os_current_cpu(), avoided);
+  return NULL;
+}
+
+static void test_detours(void** state) {
+  (void)state;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, take_detours, NULL), 0);
+  pthread_join(thread, NULL);
+}
+
 static void test_libraries(void** state) {
   (void)state;
   void* library = NULL;
@@ -254,7 +302,7 @@ static void test_fork_mark(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_fork_mark),
+      cmocka_unit_test(test_fork_mark),       cmocka_unit_test(test_detours),
       cmocka_unit_test(test_write_and_read),  cmocka_unit_test(test_special_files),
       cmocka_unit_test(test_injected_faults), cmocka_unit_test(test_directories_and_streams),
       cmocka_unit_test(test_processes),       cmocka_unit_test(test_temporary_directories),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks and the worker pool (see threads.h). Workers park on one futex word, `epoch`, which changes
-// whenever there may be something to do; queues are under one mutex. A parallel loop lives on its
-// caller's stack: workers join it under the mutex, the caller closes it under the mutex and then
-// waits for those that joined.
+// Locks and the worker pool (see threads.h). Work and the list of idle workers are under one mutex:
+// who brings work takes as many of them as it wants and calls each by its own futex word. A
+// parallel loop lives on its caller's stack: workers join it under the mutex, the caller closes it
+// under the mutex and then waits for those that joined.
 #define _GNU_SOURCE
 #include "base/threads.h"
 
@@ -209,22 +209,31 @@ typedef struct queue {
   hlo_job_t* tail;
 } queue_t;
 
+enum { WORKER_CALLED, WORKER_LOOKING, WORKER_ASLEEP };
+
+typedef struct worker {
+  alignas(LINE_BYTES) atomic_uint state;  // idle workers wait for WORKER_CALLED
+  struct worker* next;                    // in the list of idle ones (mutex), or of those to call
+  hlo_pool_t* pool;
+  pthread_t thread;
+  int64_t thread_id;
+  uint32_t cpu;            // where it was when it became idle
+  hlo_os_detour_t detour;  // written by who calls it
+} worker_t;
+
 struct hlo_pool {
   hlo_mutex_t mutex;
   queue_t jobs;           // mutex
   loop_t* first_loop;     // mutex; newest last
   loop_t* last_loop;      // mutex
+  worker_t* idle;         // mutex; the last to become idle first
   uint32_t running_jobs;  // mutex; jobs taken and not finished
   bool stopping;          // mutex
 
-  atomic_uint ready;     // listed loops + queued jobs: a hint that saves taking the mutex
-  atomic_uint epoch;     // changed (seq_cst) after new work is in place
-  atomic_uint sleepers;  // seq_cst against epoch: a sleeper counts itself, then the kernel compares
-  atomic_uint lookers;   // awake without work, and not yet counted on by who brought some
   const uint32_t* fork_mark;  // NULL: compare process_id
   int64_t process_id;
   uint32_t worker_count;
-  pthread_t workers[];
+  worker_t workers[];
 };
 
 static _Thread_local const hlo_pool_t* t_pool;  // whose worker this thread is
@@ -247,52 +256,73 @@ static hlo_job_t* pop(queue_t* queue) {
   return job;
 }
 
-// Counts up to `count` of the lookers as taken; how many.
-static unsigned take_lookers(hlo_pool_t* pool, size_t count) {
-  unsigned lookers = atomic_load(&pool->lookers), taken;
-  do {
-    taken = count < lookers ? (unsigned)count : lookers;
-  } while (taken && !atomic_compare_exchange_weak(&pool->lookers, &lookers, lookers - taken));
-  return taken;
+static void become_idle_locked(worker_t* worker) {
+  atomic_store_explicit(&worker->state, WORKER_LOOKING, memory_order_relaxed);
+  worker->cpu = hlo_os_current_cpu();
+  worker->next = worker->pool->idle;
+  worker->pool->idle = worker;
 }
 
-// Tells parked workers that there is work for `count` of them. Those that look see it by
-// themselves: only the others have to be woken.
-static void signal_workers(hlo_pool_t* pool, size_t count) {
-  atomic_fetch_add(&pool->epoch, 1);
-  count -= take_lookers(pool, count);
-  if (count == 0) return;
-  unsigned sleepers = atomic_load(&pool->sleepers);
-  if (sleepers == 0) return;
-  hlo_os_futex_wake(&pool->epoch, count < sleepers ? (uint32_t)count : sleepers);
+// Up to `count` idle workers, to be called when the mutex is free.
+static worker_t* take_idle_locked(hlo_pool_t* pool, size_t count) {
+  worker_t *first = pool->idle, **end = &pool->idle;
+  for (; *end && count; --count) end = &(*end)->next;
+  pool->idle = *end;
+  if (end == &pool->idle) return NULL;
+  *end = NULL;
+  return first;
 }
 
-// Looks at the epoch for as long as it is `seen`, until `end`; true when it has changed.
-static bool look(hlo_pool_t* pool, unsigned seen, uint64_t end) {
-  bool has_changed = false;
-  atomic_fetch_add(&pool->lookers, 1);
-  do {
-    for (int i = 0; i < SPIN_PAUSES && !has_changed; ++i) {
-      has_changed = atomic_load_explicit(&pool->epoch, memory_order_acquire) != seen;
-      pause_cpu();
+static void call_worker(worker_t* worker) {
+  // Release: the detour. A worker that has gone meanwhile is woken for nothing, which is harmless.
+  unsigned old = atomic_exchange_explicit(&worker->state, WORKER_CALLED, memory_order_acq_rel);
+  if (old == WORKER_ASLEEP) hlo_os_futex_wake(&worker->state, 1);
+}
+
+static void call_workers(worker_t* first) {
+  for (worker_t *worker = first, *next; worker; worker = next) {
+    next = worker->next;  // a worker that is called goes its own ways
+    call_worker(worker);
+  }
+}
+
+// As above, to work beside the caller, which goes on. Systems that keep threads together on few
+// cores put one on the core of the thread that woke it, though others are free, and there it does
+// not run before the caller sleeps. So those asleep wake elsewhere, and those that look for work on
+// this core, and hence do not run just now, are moved.
+static void call_workers_elsewhere(worker_t* first) {
+  uint32_t cpu = first ? hlo_os_current_cpu() : 0;
+  for (worker_t *worker = first, *next; worker; worker = next) {
+    next = worker->next;
+    bool is_asleep = atomic_load_explicit(&worker->state, memory_order_relaxed) == WORKER_ASLEEP;
+    if (is_asleep || worker->cpu == cpu) {
+      hlo_os_thread_detour(worker->thread_id, cpu, &worker->detour);
     }
-  } while (!has_changed && hlo_os_now_ns() < end);
-  take_lookers(pool, 1);  // unless whoever changed the epoch did
-  return has_changed;
+    call_worker(worker);
+  }
 }
 
-// Waits until the epoch differs from `seen`: first looking, for some time since `*idle_since`, when
-// the last work was done or the worker was woken; 0: just now. Then asleep. Work that others take
-// does not keep a worker awake, whose core somebody else may need; one that was woken for work
-// comes too late now and then, and in time for the next.
-static void park(hlo_pool_t* pool, unsigned seen, uint64_t* idle_since) {
+// Waits until an idle worker is called: first looking, for some time since `*idle_since`, when the
+// last work was done or the worker was woken; 0: just now. Then asleep. Work that others take does
+// not keep a worker awake, whose core somebody else may need; one that was woken for work comes too
+// late now and then, and in time for the next.
+static void await_call(worker_t* worker, uint64_t* idle_since) {
   uint64_t now = hlo_os_now_ns();
   if (*idle_since == 0) *idle_since = now;
-  uint64_t end = *idle_since + SPIN_NS;
-  if (now < end && look(pool, seen, end)) return;
-  atomic_fetch_add(&pool->sleepers, 1);
-  hlo_os_futex_wait(&pool->epoch, seen, UINT64_MAX);
-  atomic_fetch_sub(&pool->sleepers, 1);
+  for (uint64_t end = *idle_since + SPIN_NS; now < end; now = hlo_os_now_ns()) {
+    for (int i = 0; i < SPIN_PAUSES; ++i) {
+      if (atomic_load_explicit(&worker->state, memory_order_acquire) == WORKER_CALLED) return;
+      pause_cpu();
+    }
+  }
+  unsigned looking = WORKER_LOOKING;
+  if (!atomic_compare_exchange_strong_explicit(&worker->state, &looking, WORKER_ASLEEP,
+                                               memory_order_acquire, memory_order_acquire)) {
+    return;
+  }
+  do {
+    hlo_os_futex_wait(&worker->state, WORKER_ASLEEP, UINT64_MAX);
+  } while (atomic_load_explicit(&worker->state, memory_order_acquire) == WORKER_ASLEEP);
   *idle_since = 0;
 }
 
@@ -306,7 +336,6 @@ static void list_loop_locked(hlo_pool_t* pool, loop_t* loop) {
   }
   pool->last_loop = loop;
   loop->listed = true;
-  atomic_fetch_add_explicit(&pool->ready, 1, memory_order_relaxed);
 }
 
 static void unlist_loop_locked(hlo_pool_t* pool, loop_t* loop) {
@@ -322,7 +351,6 @@ static void unlist_loop_locked(hlo_pool_t* pool, loop_t* loop) {
     pool->last_loop = loop->previous;
   }
   loop->listed = false;
-  atomic_fetch_sub_explicit(&pool->ready, 1, memory_order_relaxed);
 }
 
 static void make_shares(loop_t* loop, size_t chunk_count) {
@@ -416,68 +444,67 @@ static void await_loop(loop_t* loop) {
   }
 }
 
-// Runs one loop or job; false if there was none.
-static bool work_once(hlo_pool_t* pool) {
-  if (atomic_load_explicit(&pool->ready, memory_order_relaxed) == 0) return false;
+static hlo_job_t* take_job_locked(hlo_pool_t* pool) {
+  hlo_job_t* job = pop(&pool->jobs);
+  if (job) ++pool->running_jobs;
+  return job;
+}
+
+static void run_job(hlo_pool_t* pool, hlo_job_t* job) {
+  job->run(job);
   hlo_mutex_lock(&pool->mutex);
-  uint32_t number;
-  loop_t* loop = join_loop_locked(pool, &number);
-  hlo_job_t* job = loop ? NULL : pop(&pool->jobs);
-  if (job) {
-    ++pool->running_jobs;
-    atomic_fetch_sub_explicit(&pool->ready, 1, memory_order_relaxed);
-  }
+  --pool->running_jobs;
+  worker_t* called = pool->stopping ? take_idle_locked(pool, SIZE_MAX) : NULL;
   hlo_mutex_unlock(&pool->mutex);
-  if (loop) {
-    run_chunks(loop, number);
-    leave_loop(loop);
-  } else if (job) {
-    job->run(job);
-    hlo_mutex_lock(&pool->mutex);
-    --pool->running_jobs;
-    bool wake_all = pool->stopping;
-    hlo_mutex_unlock(&pool->mutex);
-    if (wake_all) signal_workers(pool, SIZE_MAX);
-  }
-  return loop || job;
+  call_workers(called);
 }
 
 // True when the pool is being released and nothing can bring new work any more.
-static bool is_finished(hlo_pool_t* pool) {
-  hlo_mutex_lock(&pool->mutex);
-  bool finished =
-      pool->stopping && !pool->jobs.head && !pool->first_loop && pool->running_jobs == 0;
-  hlo_mutex_unlock(&pool->mutex);
-  return finished;
+static bool is_finished_locked(const hlo_pool_t* pool) {
+  return pool->stopping && !pool->jobs.head && !pool->first_loop && pool->running_jobs == 0;
 }
 
 static void* worker_main(void* argument) {
-  hlo_pool_t* pool = argument;
+  worker_t* worker = argument;
+  hlo_pool_t* pool = worker->pool;
   t_pool = pool;
   fesetenv(FE_DFL_ENV);  // a new thread inherits its creator's rounding and flush-to-zero bits
   pthread_setname_np(pthread_self(), "hlocc-worker");
+  worker->thread_id = hlo_os_thread_id();
   uint64_t idle_since = 0;
   for (;;) {
-    // Acquire before looking: work put in place before this epoch is seen below; later work
-    // changes the epoch again, and park() returns at once.
-    unsigned seen = atomic_load_explicit(&pool->epoch, memory_order_acquire);
-    if (work_once(pool)) {
-      idle_since = 0;
+    uint32_t number;
+    hlo_mutex_lock(&pool->mutex);
+    loop_t* loop = join_loop_locked(pool, &number);
+    hlo_job_t* job = loop ? NULL : take_job_locked(pool);
+    if (!loop && !job) {
+      const bool is_finished = is_finished_locked(pool);
+      if (!is_finished) become_idle_locked(worker);
+      hlo_mutex_unlock(&pool->mutex);
+      if (is_finished) return NULL;
+      await_call(worker, &idle_since);
+      hlo_os_thread_return(&worker->detour);
       continue;
     }
-    if (is_finished(pool)) return NULL;
-    park(pool, seen, &idle_since);
+    hlo_mutex_unlock(&pool->mutex);
+    idle_since = 0;
+    if (loop) {
+      run_chunks(loop, number);
+      leave_loop(loop);
+    } else {
+      run_job(pool, job);
+    }
   }
 }
 
-static int start_worker(hlo_pool_t* pool, pthread_t* thread) {
+static int start_worker(worker_t* worker) {
   pthread_attr_t attributes;
   sigset_t all, before;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals go to the host's threads
-  int error = pthread_create(thread, &attributes, worker_main, pool);
+  int error = pthread_create(&worker->thread, &attributes, worker_main, worker);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return error;
@@ -497,14 +524,16 @@ hlo_status_t hlo_pool_create(uint32_t worker_count, hlo_pool_t** out_pool) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%u worker threads asked for, at most %d",
                              count, WORKER_LIMIT);
   }
-  size_t size = sizeof(hlo_pool_t) + count * sizeof(pthread_t);
-  hlo_pool_t* pool = hlo_mem_alloc_zeroed(size);
+  size_t size = sizeof(hlo_pool_t) + count * sizeof(worker_t);
+  hlo_pool_t* pool = hlo_mem_alloc_aligned(size, alignof(hlo_pool_t));
   if (!pool) return hlo_status_out_of_memory(size);
+  memset(pool, 0, size);
   hlo_mutex_init(&pool->mutex, HLO_LOCK_LEVEL_POOL);
   pool->process_id = hlo_os_process_id();
   pool->fork_mark = hlo_os_fork_mark_create();
   for (uint32_t i = 0; i < count; ++i) {
-    int error = start_worker(pool, &pool->workers[i]);
+    pool->workers[i].pool = pool;
+    int error = start_worker(&pool->workers[i]);
     if (error) {
       hlo_pool_release(pool);
       char reason[128];
@@ -528,9 +557,10 @@ void hlo_pool_release(hlo_pool_t* pool) {
   assert(t_pool != pool && "a pool cannot be released by its own thread");
   hlo_mutex_lock(&pool->mutex);
   pool->stopping = true;
+  worker_t* called = take_idle_locked(pool, SIZE_MAX);
   hlo_mutex_unlock(&pool->mutex);
-  signal_workers(pool, SIZE_MAX);
-  for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i], NULL);
+  call_workers(called);
+  for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i].thread, NULL);
   free_pool(pool);
 }
 
@@ -550,9 +580,9 @@ bool hlo_pool_is_orphaned(const hlo_pool_t* pool) {
 void hlo_pool_submit(hlo_pool_t* pool, hlo_job_t* job) {
   hlo_mutex_lock(&pool->mutex);
   push(&pool->jobs, job);
-  atomic_fetch_add_explicit(&pool->ready, 1, memory_order_relaxed);
+  worker_t* called = take_idle_locked(pool, 1);
   hlo_mutex_unlock(&pool->mutex);
-  signal_workers(pool, 1);
+  call_workers(called);
 }
 
 static int32_t run_alone(size_t chunk_count, hlo_chunk_fn_t fn, void* context) {
@@ -582,8 +612,9 @@ int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn
   make_shares(&loop, chunk_count);
   hlo_mutex_lock(&pool->mutex);
   list_loop_locked(pool, &loop);
+  worker_t* called = take_idle_locked(pool, seats);
   hlo_mutex_unlock(&pool->mutex);
-  signal_workers(pool, seats);
+  call_workers_elsewhere(called);
   run_chunks(&loop, 0);
   hlo_mutex_lock(&pool->mutex);
   unlist_loop_locked(pool, &loop);  // from here on nobody joins

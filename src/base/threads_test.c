@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit, fork.
+#define _GNU_SOURCE
 #include "base/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -101,6 +103,35 @@ static void test_no_more_threads_than_workers(void** state) {
     assert_in_range(crowd.most, 1, workers);
     hlo_pool_release(pool);
   }
+}
+
+typedef struct freedom {
+  cpu_set_t cpus;
+  atomic_int restricted;
+} freedom_t;
+
+static int32_t check_freedom(void* context, size_t index) {
+  (void)index;
+  freedom_t* freedom = context;
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  if (!CPU_EQUAL(&cpus, &freedom->cpus)) atomic_fetch_add(&freedom->restricted, 1);
+  usleep(20);  // so that others come
+  return 0;
+}
+
+// Workers may run wherever the process may when they run, however they were woken.
+static void test_workers_are_free(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  freedom_t freedom = {.restricted = 0};
+  assert_int_equal(sched_getaffinity(0, sizeof freedom.cpus, &freedom.cpus), 0);
+  for (int round = 0; round < 100; ++round) {
+    hlo_pool_parallel_for(pool, 8, check_freedom, &freedom);
+    if (round % 4 == 0) usleep(200);  // till they sleep
+  }
+  assert_int_equal(freedom.restricted, 0);
+  hlo_pool_release(pool);
 }
 
 enum { SHARED_CHUNKS = 10 };
@@ -393,6 +424,7 @@ int main(void) {
       cmocka_unit_test(test_shares),
       cmocka_unit_test(test_nested_loops),
       cmocka_unit_test(test_no_more_threads_than_workers),
+      cmocka_unit_test(test_workers_are_free),
       cmocka_unit_test(test_chunk_ranges),
       cmocka_unit_test(test_jobs_resubmit),
       cmocka_unit_test(test_many_hosts),
