@@ -252,6 +252,7 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
     work.distinct_bytes += loaded[i] < whole ? loaded[i] : whole;
   }
   kernel->cost_ns = hlo_tile_work_ns(&kernel->target->tile, &work);
+  kernel->moved_bytes = work.distinct_bytes;
   return hlo_ok();
 }
 
@@ -423,7 +424,8 @@ static void find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
 static bool has_large_output(const hlo_kernel_t* kernel) {
   for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
-    if (hlo_target_is_large(kernel->target, hlo_type_size_bytes(output->type))) return true;
+    size_t bytes = hlo_type_size_bytes(output->type);
+    if (hlo_target_passes_caches(kernel->target, bytes, kernel->moved_bytes)) return true;
   }
   return false;
 }
@@ -597,7 +599,6 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   memcpy(kernel->spaces, tiling->spaces, bytes);
   kernel->space_count = tiling->space_count;
   choose_loops(kernel, pieces);
-  kernel->common_levels = common_levels(kernel, pieces);
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) find_shareable(kernel, pieces->tilings[i]);
   const hlo_tiling_t* first = pieces->tilings[0];
@@ -606,6 +607,8 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
                         has_large_output(kernel) &&
                         (!kernel->is_transposed || stores_whole_lines(kernel->target));
   HLO_TRY(check_pieces(kernel, pieces, scratch));
+  hlo_kernel_order_loops(kernel, pieces);
+  kernel->common_levels = common_levels(kernel, pieces);
   choose_chunks(kernel);
   HLO_TRY(choose_row_split(kernel, first));
   HLO_TRY(choose_split(kernel, first));

@@ -29,7 +29,7 @@ struct hlo_kernel {
   uint32_t segment_count;
   hlo_kernel_segment_t* segments;
   uint32_t common_levels;     // of the outermost loops, which all segments run in together
-  uint32_t loop_count;        // output digits with more than one value, outermost first
+  uint32_t loop_count;        // output digits with more than one value, outermost first (kernel_order.c)
   uint32_t loops[HLO_TILED_MAX_DIGITS];
   bool is_vector;             // the last loop runs over lanes
   uint32_t lanes;             // of the widest element in a register
@@ -37,7 +37,7 @@ struct hlo_kernel {
   bool is_transposed;         // the last two loops run in tiles that are turned in registers
   bool is_woven;              // all values of woven_digit, the innermost, are computed side by side
   uint32_t woven_digit;       // none of the loops
-  bool is_streamed;           // an output is larger than all caches: it is stored past them
+  bool is_streamed;           // an output would leave all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in outputs' memory
                               // (with split_space chunks have rows of their own: in scratch memory)
   uint64_t chunk_count;
@@ -48,6 +48,7 @@ struct hlo_kernel {
   uint32_t split_digit;       // number in that space of the digit that is cut
   uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
   double cost_ns;
+  double moved_bytes;         // of inputs and outputs, each element once
   uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
   const struct hlo_tile_kernel* tile;  // run by the Tile IR's interpreter instead; NULL: not
   const hlo_matmul_t* matmul;  // a matrix product has loops of its own; NULL: none
@@ -130,6 +131,9 @@ hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel,
                                       const hlo_kernel_pieces_t* pieces, uint32_t edge,
                                       hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;
+
+/// Puts the loops around rows that are stored past the caches into the order of what is read.
+void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
 
 /// Points that those digits run over.
 static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t digits) {

@@ -602,6 +602,36 @@ static void test_rows_begin_anywhere(void** state) {
         "return %1, %2, %3 : tensor<4x297xf32>, tensor<4x297xf16>, tensor<4x297xf32>\n}", 0, 0);
 }
 
+// Rows that change places: stored past the caches in the order in which they are read, alone, with
+// what is read in another order, repeated, and in several pieces.
+static void test_rows_change_places(void** state) {
+  (void)state;
+  for (int row = 15; row <= 81; row += row < 16 ? 1 : 13) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<3x4x5x%dxf32>, %%b: tensor<5x4x3x%dxf32>) -> tensor<5x4x3x%dxf32> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [2, 1, 0, 3] : (tensor<3x4x5x%dxf32>) -> tensor<5x4x3x%dxf32>\n"
+             "%%1 = stablehlo.add %%0, %%b : tensor<5x4x3x%dxf32>\n"
+             "return %%1 : tensor<5x4x3x%dxf32>\n}", row, row, row, row, row, row, row);
+    check(text, 1, 0);
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<4x5x%dxf32>) -> tensor<3x5x4x%dxf32> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [1, 0, 2] : (tensor<4x5x%dxf32>) -> tensor<5x4x%dxf32>\n"
+             "%%1 = stablehlo.broadcast_in_dim %%0, dims = [1, 2, 3] : (tensor<5x4x%dxf32>) -> tensor<3x5x4x%dxf32>\n"
+             "%%2 = stablehlo.negate %%1 : tensor<3x5x4x%dxf32>\n"
+             "return %%2 : tensor<3x5x4x%dxf32>\n}", row, row, row, row, row, row, row, row);
+    check(text, 1, 0);
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<6x2x7x%dxbf16>, %%i: tensor<i32>) -> tensor<7x6x2x%dxbf16> {\n"
+             "%%0 = stablehlo.slice %%a [0:6, 0:2, 4:7, 0:%d] : (tensor<6x2x7x%dxbf16>) -> tensor<6x2x3x%dxbf16>\n"
+             "%%1 = stablehlo.slice %%a [0:6, 0:2, 0:4, 0:%d] : (tensor<6x2x7x%dxbf16>) -> tensor<6x2x4x%dxbf16>\n"
+             "%%2 = stablehlo.concatenate %%0, %%1, dim = 2 : (tensor<6x2x3x%dxbf16>, tensor<6x2x4x%dxbf16>) -> tensor<6x2x7x%dxbf16>\n"
+             "%%3 = stablehlo.transpose %%2, dims = [2, 0, 1, 3] : (tensor<6x2x7x%dxbf16>) -> tensor<7x6x2x%dxbf16>\n"
+             "return %%3 : tensor<7x6x2x%dxbf16>\n}", row, row, row, row, row, row, row, row, row, row, row, row, row, row);
+    check(text, 1, 0);
+  }
+}
+
 enum { SUM_COUNT = 333 };
 
 // Sums of a few rows in memory that is displaced from its alignment.
@@ -1154,6 +1184,7 @@ int main(void) {
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
+      cmocka_unit_test(test_rows_change_places),
       cmocka_unit_test(test_bits_do_not_depend_on_alignment),
       cmocka_unit_test(test_extremes),
   };

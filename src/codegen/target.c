@@ -176,8 +176,21 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
   out_target->vector_registers = (uint32_t)out_target->tile.vector_count;
 }
 
-bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes) {
+// All caches together; 0: not known.
+static double cached_bytes(const hlo_target_t* target) {
   const hlo_tile_target_t* tile = &target->tile;
-  if (tile->memory_count < 2) return false;
-  return (double)size_bytes > (double)tile->memories[tile->memory_count - 2].capacity_bytes;
+  return tile->memory_count < 2
+             ? 0
+             : (double)tile->memories[tile->memory_count - 2].capacity_bytes;
+}
+
+bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes) {
+  double most = cached_bytes(target);
+  return most > 0 && (double)size_bytes > most;
+}
+
+bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes,
+                              double moved_bytes) {
+  double most = cached_bytes(target), stored = (double)stored_bytes;
+  return most > 0 && (stored > most || (stored > most / 2 && moved_bytes > 1.25 * most));
 }

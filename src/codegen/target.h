@@ -33,4 +33,8 @@ static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
 /// Whether so much data leaves the caches before anyone can read it there again.
 bool hlo_target_is_large(const hlo_target_t* target, size_t size_bytes);
 
+/// Whether an array is better stored past the caches by loops that read and write `moved_bytes`: it
+/// is large itself, or most of it will have made place for the rest when they end.
+bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes, double moved_bytes);
+
 #endif  // HLO_CODEGEN_TARGET_H_

@@ -72,6 +72,11 @@ static void test_levels(void** unused) {
       assert_true(far->bytes_per_ns < near->bytes_per_ns);
     }
     assert_ptr_equal(hlo_tile_home(&target.tile, 100 << 10), &target.tile.memories[2]);
+    size_t last = (size_t)target.tile.memories[3].capacity_bytes;
+    assert_true(hlo_target_passes_caches(&target, last + 1, (double)last));
+    assert_true(hlo_target_passes_caches(&target, last - 1, 2 * (double)last));
+    assert_false(hlo_target_passes_caches(&target, last - 1, (double)last));
+    assert_false(hlo_target_passes_caches(&target, last / 4, 9 * (double)last));
   }
   hlo_arena_deinit(&arena);
 }
