@@ -14,19 +14,21 @@ enum {
   MORE_ROWS_BYTES = 384,
   VERY_LONG_DEPTH = 1024,
   DEPTH_COLUMNS = 4,
-  FEW_CHUNKS = 16,  // enough to share out
+  FEW_CHUNKS = 16,      // enough to share out
+  EVEN_CHUNKS = 4,      // a multiple of it, so that few threads have equally many
+  PARTS_PER_CHUNK = 2,  // so that chunks of whole ones are about equal
   CACHE_LINE = 64,
   MAX_SPREAD_ROWS = 8,    // of a tile
   CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
   MIN_PACKED_TILES = 4,   // packing pays when a panel is used for so many tiles,
   MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
-  MAX_BLOCKS = 64,      // of a contraction
-  SLICED_ROWS = 64,     // a panel is packed in slices when it is used for so many rows,
-  SLICED_TILES = 16,    // by each chunk if that has so many tiles
-  STEP_MULTIPLE = 8,    // of blocks
-  TILE_MULTIPLE = 16,   // of products of tiles
-  SPLIT_STEPS = 256,    // at least, of blocks that are summed apart
-  CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
+  MAX_BLOCKS = 64,        // of a contraction
+  SLICED_ROWS = 64,       // a panel is packed in slices when it is used for so many rows,
+  SLICED_TILES = 16,      // by each chunk if that has so many tiles
+  STEP_MULTIPLE = 8,      // of blocks
+  TILE_MULTIPLE = 16,     // of products of tiles
+  SPLIT_STEPS = 256,      // at least, of blocks that are summed apart
+  CONFLICT_STEPS = 64,    // of a panel in place whose rows share sets of the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
@@ -317,8 +319,7 @@ static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
   return hlo_ok();
 }
 
-static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target,
-                               hlo_tile_memo_t* memo) {
+static hlo_status_t make_tiles(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo) {
   m->has_masks = target->has_masks;
   m->line_bytes = hlo_target_line_bytes(target);
   m->has_fma = target->has_fma;
@@ -650,22 +651,40 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 
 // ---- chunks
 
+// Stripes of rows that stay in a cache while all panels meet them: of tile registers the second
+// one, else the last.
+static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
+  if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
+  if (m->panel_count == 1 || m->is_convolution) return 1;
+  double bytes = (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
+  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / 2)) + 1;
+}
+
+// Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
+// whose tiles take less time, have fewer.
+static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
+  int64_t units = m->outer_extent * m->stripe_count * m->panel_count * max(m->split_count, 1);
+  // A panel that each part packs for itself is best used for all rows.
+  int64_t least = m->packs_slices ? min(wanted, FEW_CHUNKS) : PARTS_PER_CHUNK * wanted;
+  int64_t parts = wanted > 1 ? divide_up(least, units) : 1;
+  hlo_matmul_panel_t *full = &m->full, *edge = &m->edge;
+  full->part_count = max(min(parts, full->tile_count / m->stripe_count), 1);
+  if (full->piece_count) parts = divide_up(parts * edge->piece_count, full->piece_count);
+  edge->part_count = max(min(parts, edge->tile_count / m->stripe_count), 1);
+}
+
 static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
-  int64_t cache = target->memories[2].capacity_bytes;
-  m->block_count = 1;
-  m->unit_count = m->outer_extent * m->panel_count;
   m->cost_ns = product_ns(m, target);
   int64_t wanted = wanted_chunks(m, target);
-  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
-  // A packed panel is best used for all rows while it is in the second cache.
-  bool is_packed = m->operands[HLO_MATMUL_B].is_packed || m->packs_slices;
-  int64_t least = is_packed ? min(wanted, FEW_CHUNKS) : wanted;
-  if (m->unit_count < least) m->block_count = min(tiles, divide_up(least, m->unit_count));
-  if (m->tile) m->block_count = max(m->block_count, min(tiles, hlo_matmul_tile_blocks(m, cache)));
-  m->unit_count *= m->block_count * max(m->split_count, 1);
-  m->units_per_chunk = divide_up(m->unit_count, wanted);
-  m->chunk_count = (uint64_t)divide_up(m->unit_count, m->units_per_chunk);
-  int64_t chunks = min(wanted, target->max_chunks / 4);
+  m->stripe_count =
+      min((m->full_panels ? &m->full : &m->edge)->tile_count, count_stripes(m, target));
+  cut_panels(m, wanted);
+  m->unit_count =
+      m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);
+  int64_t chunks = min(wanted, m->unit_count);
+  if (chunks < m->unit_count && chunks > EVEN_CHUNKS) chunks -= chunks % EVEN_CHUNKS;
+  m->chunk_count = (uint64_t)chunks;
+  chunks = min(wanted, target->max_chunks / 4);
   for (uint32_t side = 0; side < 2; ++side) {
     hlo_matmul_padding_t* padding = &m->padding[side];
     if (padding->is_used) {

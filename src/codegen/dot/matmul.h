@@ -140,11 +140,11 @@ typedef struct hlo_matmul_piece {
 } hlo_matmul_piece_t;
 
 /// A kind of panel, columns side by side in registers, and how its rows are cut: `tall_count` tiles
-/// of `height`, the others one lower.
+/// of `height`, the others one lower. Of each stripe of rows there are `part_count` units of tiles.
 typedef struct hlo_matmul_panel {
   uint32_t piece_count;
   hlo_matmul_piece_t pieces[HLO_MATMUL_MAX_PIECES];
-  int64_t height, tile_count, tall_count;
+  int64_t height, tile_count, tall_count, part_count;
 } hlo_matmul_panel_t;
 
 /// threads: immutable
@@ -185,8 +185,9 @@ struct hlo_matmul {
   size_t sums_offset;                         // there
   size_t slices_offset, slice_bytes;          // and there
   int64_t sums_stride;                        // elements from a row to the next
-  int64_t block_count;                        // of rows
-  int64_t unit_count, units_per_chunk;        // unit: a panel of a block
+  int64_t stripe_count;                       // of rows, each for all panels
+  int64_t unit_count;                         // units: parts of a panel's tiles in a stripe
+  int64_t units_per_chunk;                    // of narrow products; else they are shared out
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   double cost_ns;         // of all products on one thread
@@ -345,6 +346,11 @@ hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number)
 /// Elements of a packed panel of B before its first row.
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
   return matmul->is_flipped ? matmul->panel_width : 0;
+}
+/// Units of a stripe: parts of its panels, those of a panel next to each other.
+static inline int64_t hlo_matmul_stripe_units(const hlo_matmul_t* matmul) {
+  return matmul->full_panels * matmul->full.part_count +
+         (matmul->edge.piece_count ? matmul->edge.part_count : 0);
 }
 /// Elements of the output that a step of the digit's loop moves by; 0 without a digit.
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* matmul, int32_t digit);

@@ -272,12 +272,17 @@ static int64_t first_row(const hlo_matmul_panel_t* panel, int64_t number_of) {
                           : tall * panel->height + (number_of - tall) * (panel->height - 1);
 }
 
+// Blocks of rows, each of the tiles of a unit.
+static int64_t block_count(const product_t* p, const tile_t* tile) {
+  return p->m->stripe_count * tile->panel->part_count;
+}
+
 // Rows of B that the next block is packed from, each tile its share, so that they are in the cache
 // by then.
 static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* tile_number) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  int64_t tiles = tile->panel->tile_count / m->block_count;
+  int64_t tiles = tile->panel->tile_count / block_count(p, tile);
   int64_t share = (m->block_steps + tiles - 1) / tiles;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   hlo_vir_value_t* low =
@@ -308,7 +313,7 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
   if (tile->next_source) fetch_source(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
-  bool is_packed = tile->packs_first && (first == 0 || p->m->block_count > 1);
+  bool is_packed = tile->packs_first && (first == 0 || block_count(p, tile) > 1);
   hlo_vir_value_t* is_first =
       is_packed ? hlo_vir_icmp(b, HLO_VIR_EQ, counter, tile->first_number) : NULL;
   emit_tile(p, tile, plus(b, times(b, counter, tile->height), number(b, offset)), is_first);
@@ -338,18 +343,19 @@ static bool is_tile_inside(const product_t* p, const tile_t* tile, int64_t numbe
   return true;
 }
 
-// A panel's tiles in a block of rows.
-static void emit_panel(product_t* p, tile_t* tile, hlo_vir_value_t* block) {
+// A panel's tiles in a part of a stripe of rows.
+static void emit_panel(product_t* p, tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   int64_t tiles = tile->panel->tile_count, tall = tile->panel->tall_count, first = 0, last = tiles;
   if (p->m->has_row_limit) {
     while (first < tiles && !is_tile_inside(p, tile, first)) ++first;
     while (last > first && !is_tile_inside(p, tile, last - 1)) --last;
   }
-  int64_t per_block = (tiles + p->m->block_count - 1) / p->m->block_count;
-  hlo_vir_value_t* low = times(b, block, per_block);
-  hlo_vir_value_t* end =
-      hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_block)), number(b, tiles));
+  hlo_vir_value_t* count = number(b, block_count(p, tile));
+  hlo_vir_value_t* block = plus(b, times(b, tile->stripe, tile->panel->part_count), tile->part);
+  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_idiv, times(b, block, tiles), count);
+  hlo_vir_value_t* next = times(b, plus(b, block, number(b, 1)), tiles);
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_idiv, next, count);
   tile->first_number = low;
   emit_edges(p, tile, 0, first, low, end);
   emit_tiles(p, tile, first, last < tall ? last : tall, low, end);
@@ -399,9 +405,8 @@ static void pack_block(const product_t* p, tile_t* tile) {
                           times(b, low, row_bytes));
 }
 
-// All tiles of a panel in a block of rows, for all blocks along the contraction.
-static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
-                        hlo_vir_value_t* block) {
+// All tiles of a unit, for all blocks along the contraction.
+static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   bool is_cut = m->depth_blocks > 1 && !m->split_count,
@@ -412,12 +417,12 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel,
   }
   tile->panel = m->full_panels ? &m->full : &m->edge;
   pack_block(p, tile);
-  emit_panel(p, tile, block);
+  emit_panel(p, tile);
   if (has_both) {
     hlo_vir_begin_else(b);
     tile->panel = &m->edge;
     pack_block(p, tile);
-    emit_panel(p, tile, block);
+    emit_panel(p, tile);
     hlo_vir_end(b);
   }
   if (is_cut) hlo_vir_end(b);
@@ -433,13 +438,18 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     p->block = p->is_join ? NULL : hlo_vir_index(b, HLO_VIR_idiv, unit, count);
     unit = hlo_vir_index(b, HLO_VIR_irem, unit, count);
   }
-  hlo_vir_value_t* panels = number(b, m->panel_count);
-  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_irem, unit, panels);
-  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, panels);
-  hlo_vir_value_t* blocks = number(b, m->block_count);
-  hlo_vir_value_t* block = hlo_vir_index(b, HLO_VIR_irem, rest, blocks);
-  rest = hlo_vir_index(b, HLO_VIR_idiv, rest, blocks);
-  tile_t tile = {.a = p->bases[HLO_MATMUL_A], .b = p->bases[HLO_MATMUL_B]};
+  hlo_vir_value_t* units = number(b, hlo_matmul_stripe_units(m));
+  hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, units);
+  unit = hlo_vir_index(b, HLO_VIR_irem, unit, units);
+  int64_t parts = (m->full_panels ? &m->full : &m->edge)->part_count;
+  hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_idiv, unit, number(b, parts));
+  panel = hlo_vir_index(b, HLO_VIR_imin, panel, number(b, m->panel_count - 1));
+  hlo_vir_value_t* stripes = number(b, m->stripe_count);
+  tile_t tile = {.a = p->bases[HLO_MATMUL_A],
+                 .b = p->bases[HLO_MATMUL_B],
+                 .stripe = hlo_vir_index(b, HLO_VIR_irem, rest, stripes),
+                 .part = hlo_vir_index(b, HLO_VIR_isub, unit, times(b, panel, parts))};
+  rest = hlo_vir_index(b, HLO_VIR_idiv, rest, stripes);
   if (m->depth_blocks > 1) {
     int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
     tile.partial_sums =
@@ -483,7 +493,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   }
   tile.corrections =
       hlo_vir_index(b, HLO_VIR_isub, tile.b, number(b, hlo_matmul_first_row(m) * b_bytes));
-  emit_blocks(p, &tile, panel, block);
+  emit_blocks(p, &tile, panel);
 }
 
 static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
@@ -507,10 +517,12 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
     }
   }
   int64_t units = is_join ? m->unit_count / m->split_count : m->unit_count;
-  int64_t per_chunk = is_join ? 1 : m->units_per_chunk;
-  hlo_vir_value_t* low = chunk ? times(b, chunk, per_chunk) : number(b, 0);
-  hlo_vir_value_t* end = number(b, units);
-  if (chunk) end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, per_chunk)), end);
+  hlo_vir_value_t *low = number(b, 0), *end = number(b, units);
+  if (chunk) {
+    hlo_vir_value_t* chunks = number(b, is_join ? units : (int64_t)m->chunk_count);
+    low = hlo_vir_index(b, HLO_VIR_idiv, times(b, chunk, units), chunks);
+    end = hlo_vir_index(b, HLO_VIR_idiv, times(b, plus(b, chunk, number(b, 1)), units), chunks);
+  }
   if (m->depth_blocks > 1) {
     uint32_t place =
         fusion->input_count + (m->sums_in_output ? (uint32_t)m->sums_output : fusion->output_count);

@@ -26,7 +26,8 @@ typedef struct tile {
   const hlo_matmul_panel_t* panel;
   int64_t height;
   hlo_vir_value_t *a, *b;
-  hlo_vir_value_t* first_number;  // of the tiles of this block of rows
+  hlo_vir_value_t *stripe, *part;  // of the panel's rows
+  hlo_vir_value_t* first_number;   // of the tiles of this part
   hlo_vir_value_t *row, *column;
   int64_t edge_row;          // the first row where it is known, at an edge of the input; else -1
   int64_t low_row, end_row;  // those that take part in a step

@@ -53,7 +53,6 @@ bool hlo_matmul_finish_narrow(hlo_matmul_t* m, const hlo_target_t* target) {
     m->columns.strides[side] = m->columns.from[side];
   }
   m->panel_width = m->columns.extent;
-  m->block_count = 1;
   m->unit_count = (m->rows.extent + m->rows_together - 1) / m->rows_together;
   double bytes =
       (double)m->rows.extent * (double)(m->depth_extent + m->columns.extent) * m->element_bytes;
@@ -147,8 +146,10 @@ void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_
                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                             hlo_vir_value_t* chunk) {
   const hlo_matmul_t* m = kernel->matmul;
-  narrow_t n = {
-      .m = m, .points = points, .b = b, .a = hlo_matmul_source(kernel, HLO_MATMUL_A, points, b, addresses)};
+  narrow_t n = {.m = m,
+                .points = points,
+                .b = b,
+                .a = hlo_matmul_source(kernel, HLO_MATMUL_A, points, b, addresses)};
   load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, points, b, addresses));
   int64_t left = m->rows.extent % m->rows_together, whole = m->unit_count - (left > 0);
   hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count), *one = number(b, 1);

@@ -213,8 +213,8 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
 // How often each element is computed.
 static double times_computed(const hlo_matmul_t* m, uint32_t side) {
   if (m->operands[side].is_packed) return 1;
-  if (m->packs_blocks) return (double)m->block_count;
-  return (double)(m->full_panels ? &m->full : &m->edge)->tile_count;
+  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  return (double)(m->packs_blocks ? m->stripe_count * panel->part_count : panel->tile_count);
 }
 
 // The loop that lanes run along where the operand is packed or read.
