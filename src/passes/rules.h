@@ -18,7 +18,7 @@ enum hlo_rule_types {
   HLO_RULE_TYPES_ALL = 32,  // whatever the others say
 };
 
-enum { HLO_RULE_VARIABLES = 26, HLO_RULE_NODES = 4, HLO_RULE_ATTRS = 3 };
+enum { HLO_RULE_VARIABLES = 26, HLO_RULE_NODES = 4, HLO_RULE_ATTRS = 5 };
 
 /// What a pattern found.
 typedef struct hlo_rule_match {

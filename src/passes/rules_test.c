@@ -54,6 +54,11 @@ static const example_t examples[] = {
      "%0 = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xT>) -> tensor<3x4x2xT>\n"
      "%r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<3x4x2xT>) -> tensor<3x2x4xT>",
      "tensor<3x2x4xT>"},
+    {"transpose_product", "%x: tensor<2x5x3xT>, %y: tensor<2x5x4xT>",
+     "%0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1], "
+     "precision = [HIGH, HIGHEST] : (tensor<2x5x3xT>, tensor<2x5x4xT>) -> tensor<2x3x4xT>\n"
+     "%r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<2x3x4xT>) -> tensor<2x4x3xT>",
+     "tensor<2x4x3xT>"},
     {"broadcast_identity", "%x: tensor<3x4xT>",
      "%r = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<3x4xT>) -> tensor<3x4xT>",
      "tensor<3x4xT>"},
