@@ -653,24 +653,36 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, const hlo_matmu
   return products == 1 ? NULL : "it is used in several places";
 }
 
-// The product's loops, cut so that what follows it is stored where it lies.
-static hlo_status_t cut_product(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tiling_t* tiling,
+// Whether neighbours in all that the loops write are rows, not columns.
+static bool is_across(const hlo_tiling_t* tiling, const hlo_matmul_t* m) {
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    if (m->rows.digit < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.digit) != 1) return false;
+  }
+  return true;
+}
+
+// The product's loops, such that what follows it is stored where it lies.
+static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tiling_t* tiling,
                                 hlo_matmul_t** out_matmul) {
-  hlo_matmul_cuts_t cuts = {0};
+  hlo_matmul_form_t form = {0};
   const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[0]);
   for (;;) {
     hlo_matmul_t* m;
-    HLO_TRY(hlo_matmul_create(kernel, node, &cuts, kernel->arena, &tiling->spaces[0], &m));
+    HLO_TRY(hlo_matmul_create(kernel, node, &form, kernel->arena, &tiling->spaces[0], &m));
     if (hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
       return refused(kernel->fusion, "other elements than the product's");
     }
     HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
     *out_matmul = m;
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
-    if (tiling->wish == HLO_TILED_NOTHING) return hlo_ok();
+    if (tiling->wish == HLO_TILED_NOTHING) {
+      if (is_across(tiling, m) && hlo_matmul_turn(m, &form)) continue;
+      return hlo_ok();
+    }
     const hlo_matmul_cut_t cut = {tiling->wish_digit, tiling->wish_at};
     bool is_split = tiling->wish == HLO_TILED_SPLIT && tiling->wish_space == 0;
-    if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &cuts)) {
+    if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &form)) {
       return refused(kernel->fusion, "what follows a product is cut differently");
     }
   }
@@ -683,7 +695,7 @@ static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
   tiling->dot = node;
   tiling->space_count = 1;
   hlo_matmul_t* matmul = NULL;
-  HLO_TRY(cut_product(kernel, node, tiling, &matmul));
+  HLO_TRY(form_product(kernel, node, tiling, &matmul));
   const char* refusal = unfit_for_product(tiling, matmul);
   if (refusal) return refused(kernel->fusion, refusal);
   find_shareable(kernel, tiling);

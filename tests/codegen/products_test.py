@@ -204,8 +204,9 @@ def text_of_made(product):
 
 
 # Results that are stored where ops move them to: lhs, rhs, contracted dimensions, elements, and the
-# shape that they are seen in before its dimensions are exchanged, or "reverse". Loops over rows, columns
-# and batches are cut; sums lie in registers or, between blocks, in memory.
+# shape that they are seen in before its dimensions are exchanged, or "reverse"; what comes before that,
+# if it is not an addition. Loops over rows, columns and batches are cut; sums lie in registers or,
+# between blocks, in memory; rows become columns.
 MOVED = [
     ("128x70", "70x128", [1], [0], "f32", "f32", "2x64x4x32", [0, 2, 1, 3]),
     ("128x70", "70x128", [1], [0], "f32", "f32", "128x4x32", [1, 0, 2]),
@@ -222,13 +223,16 @@ MOVED = [
     ("192x2050", "2050x512", [1], [0], "f32", "f32", "3x64x8x64", [0, 2, 1, 3]),
     ("192x1050", "1050x512", [1], [0], "bf16", "bf16", "3x64x8x64", [2, 0, 1, 3]),
     ("70x270", "270x1100", [1], [0], "f32", "f32", "70x1100", "reverse"),
+    ("270x192", "270x80", [0], [0], "f32", "f32", "3x64x80", [0, 2, 1], "exponential"),
+    ("2x70x64", "2x64x70", [1], [2], "f32", "f32", "2x64x64", [2, 0, 1], "exponential"),
+    ("3x2050x33", "3x300x2050", [1], [2], "bf16", "f32", "3x33x300", [2, 0, 1], "exponential"),
 ]
 
 
 def text_of_moved(product):
-    *plain, shape, order = product
+    plain, (shape, order), after = product[:6], product[6:8], (*product[8:], "add")[0]
     result = plain[-1]
-    whole = text_of((*plain, "add")).splitlines()
+    whole = text_of((*plain, after)).splitlines()
     seen, before = f"tensor<{shape}x{result}>", whole[0].rpartition("-> ")[2].removesuffix(" {")
     to, how = seen, "stablehlo.reverse %2, dims = [0] : " + seen
     if order != "reverse":

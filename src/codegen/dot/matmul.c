@@ -116,16 +116,24 @@ static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint
 }
 
 bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
-                    hlo_matmul_cuts_t* cuts) {
-  if (m->is_convolution || cuts->count == HLO_MATMUL_MAX_CUTS) return false;
+                    hlo_matmul_form_t* form) {
+  if (m->is_convolution || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
   if ((int32_t)cut.digit == m->rows.digit && cut.inner < SLICED_ROWS) return false;
   bool is_column = (int32_t)cut.digit == m->columns.digit;
   if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
-  cuts->list[cuts->count++] = cut;
+  form->cuts[form->cut_count++] = cut;
   return true;
 }
 
-static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_cuts_t* cuts,
+bool hlo_matmul_turn(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
+  bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
+  if (m->is_convolution || form->is_turned || m->is_by_depth || (is_plain && !stays_plain)) {
+    return false;
+  }
+  return form->is_turned = true;
+}
+
+static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
                                hlo_tiled_space_t* space) {
   const hlo_contraction_t* c = &m->contraction;
   hlo_matmul_loops_t output = {0}, depth = {0};
@@ -136,10 +144,10 @@ static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_cuts_t* cuts,
   ends[1] = output.count;
   add_group(&output, c, NULL, &c->free[1]);
   add_group(&depth, c, &c->depth[0], &c->depth[1]);
-  if (output.count + cuts->count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
+  if (output.count + form->cut_count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
     return refused("too many loops");
   }
-  for (uint32_t i = 0; i < cuts->count; ++i) cut_loop(&output, &cuts->list[i], ends);
+  for (uint32_t i = 0; i < form->cut_count; ++i) cut_loop(&output, &form->cuts[i], ends);
   uint32_t batch_end = ends[0], rows_end = ends[1];
   bool is_swapped = rows_end == output.count;  // one column
   if (is_swapped) rows_end = batch_end;
@@ -249,7 +257,7 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
 }
 
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
-                               const hlo_matmul_cuts_t* cuts, hlo_arena_t* arena,
+                               const hlo_matmul_form_t* form, hlo_arena_t* arena,
                                hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
@@ -261,11 +269,12 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
     HLO_TRY(hlo_convolution_make_loops(m, kernel->target, out_space));
   } else {
     if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
-    HLO_TRY(make_loops(m, cuts, out_space));
+    HLO_TRY(make_loops(m, form, out_space));
   }
   m->dtype = m->contraction.dtype;
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
   HLO_TRY(find_inputs(m, kernel));
+  if (form->is_turned) swap_roles(m);
   choose_lanes(m);
   hlo_matmul_choose_group(m, kernel->target);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);

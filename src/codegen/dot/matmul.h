@@ -238,19 +238,22 @@ typedef struct hlo_matmul_cut {
   int64_t inner;
 } hlo_matmul_cut_t;
 
-/// The loops are cut so that what is made of the product can be stored where ops move it to.
-typedef struct hlo_matmul_cuts {
-  uint32_t count;
-  hlo_matmul_cut_t list[HLO_MATMUL_MAX_CUTS];  // of digits as the earlier ones leave them
-} hlo_matmul_cuts_t;
+/// What lets loops store what is made of the product where ops move it to.
+typedef struct hlo_matmul_form {
+  uint32_t cut_count;
+  hlo_matmul_cut_t cuts[HLO_MATMUL_MAX_CUTS];  // of digits as the earlier ones leave them
+  bool is_turned;                              // lanes run along what would be rows
+} hlo_matmul_form_t;
 
 /// Adds a cut that costs the product nothing; false: it would.
 bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_matmul_cut_t cut,
-                    hlo_matmul_cuts_t* cuts);
+                    hlo_matmul_form_t* form);
+/// Exchanges rows and columns if operands are then read at least as well.
+bool hlo_matmul_turn(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
 /// Decides how it is computed, and the digits of the output.
 /// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
-                               const hlo_matmul_cuts_t* cuts, hlo_arena_t* arena,
+                               const hlo_matmul_form_t* form, hlo_arena_t* arena,
                                hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) HLO_MUST_USE;
 /// Once the lanes are known.
