@@ -3,6 +3,7 @@
 // written, and whether loops can compute it, which making the kernel tells (see fusion_impl.h).
 #include <string.h>
 
+#include "codegen/elementwise.h"
 #include "codegen/fusion_impl.h"
 
 bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node) {
@@ -178,6 +179,7 @@ hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
   if (!room) return hlo_arena_status(&f->scratch);
   group->members = room;
   group->members[group->member_count++] = node;
+  group->work += hlo_elementwise_cost(node);
   group->has_product |= hlo_fuser_place(f, node)->is_product;
   group->has_reduction |= node->op == HLO_OP_reduce;
   group->has_update |= node->op == HLO_OP_dynamic_update_slice;

@@ -181,7 +181,7 @@ static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* us
   *out_joins = false;
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
   const hlo_fuser_group_t* group = &f->groups[users->group];
-  if (group->member_count >= HLO_FUSER_MAX_MEMBERS) return hlo_ok();
+  if (group->work + hlo_elementwise_cost(node) > HLO_FUSER_MAX_WORK) return hlo_ok();
   // What a product leaves in registers is stored in narrow strips: many of them cost
   // more than a pass.
   if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_place(f, node)->is_product)

@@ -14,8 +14,10 @@ enum { HLO_NO_GROUP = -1 };
 
 // Limits keep compiling linear in the program; none decides what a result is.
 enum {
-  HLO_FUSER_MAX_MEMBERS = 320,                      // of a fusion,
-  HLO_FUSER_MAX_NODES = 4 * HLO_FUSER_MAX_MEMBERS,  // with what is computed wherever it is used
+  // Vector operations of a fusion's members, roughly: with so many, what lies in memory between two
+  // fusions costs nothing beside them.
+  HLO_FUSER_MAX_WORK = 320,
+  HLO_FUSER_MAX_NODES = 4 * HLO_FUSER_MAX_WORK,  // members with what is computed wherever it is used
   HLO_FUSER_MAX_TRIAL = 64,   // members of one whose loops are made to see whether it can grow
   HLO_FUSER_MAX_MEMORY = 40,  // inputs, or outputs, of a fusion
   HLO_FUSER_MAX_CHAIN = 16,   // ops that a product takes to compute an operand
@@ -26,6 +28,7 @@ enum {
 /// A fusion being grown.
 typedef struct hlo_fuser_group {
   uint32_t member_count, member_capacity, output_count;
+  double work;       // of all members, hlo_elementwise_cost()
   bool has_product;  // a matrix product
   bool has_reduction, has_sides, has_update;
   int32_t merged;        // the group that took all members over; HLO_NO_GROUP

@@ -149,6 +149,7 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   memcpy(both.members + late->member_count, early->members,
          early->member_count * sizeof *both.members);
   both.output_count += early->output_count;
+  both.work += early->work;
   both.has_reduction |= early->has_reduction;
   both.has_sides |= early->has_sides;
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);

@@ -100,6 +100,13 @@ static void print_layer(hlo_strbuf_t* out, uint32_t i, double constant) {
   hlo_strbuf_printf(out, "%%%u = stablehlo.tanh %%%u : %s\n", at + 4, at + 3, type);
 }
 
+// What takes many instructions, and can be in one fusion with any number of others.
+static void print_sine(hlo_strbuf_t* out, uint32_t i, double constant) {
+  (void)constant;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.sine %%%u : tensor<32x48xf32>\n", 10 * i + 4,
+                    i ? 10 * i - 6 : 0);
+}
+
 typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
 
 // `step`: by how much the constants of rounds differ.
@@ -382,6 +389,8 @@ static void repetition_costs_next_to_nothing(void** state) {
   cost_t once = cost_of(print_layer, COUNT, 0), four = cost_of(print_layer, 4 * COUNT, 0);
   assert_int_equal(four.walked, once.walked);
   assert_true(four.instructions - once.instructions <= (uint64_t)3 * COUNT * PER_CALL);
+  once = cost_of(print_sine, COUNT * 2, 0), four = cost_of(print_sine, COUNT * 8, 0);
+  assert_true(four.instructions - once.instructions <= (uint64_t)COUNT * PER_CALL);
 }
 
 // ---- what is computed again
