@@ -23,10 +23,7 @@ static bool has_one_element(const hlo_value_t* value) {
 // ---- arguments
 
 static bool is_donated(const hlo_plan_t* plan, uint32_t argument) {
-  for (uint32_t r = 0; r < plan->result_count; ++r) {
-    if (plan->may_donate[argument * plan->result_count + r]) return true;
-  }
-  return false;
+  return plan->donated_to[argument] != HLO_DONATED_NOWHERE;
 }
 
 static void load_argument(hlo_entry_values_t* values, const hlo_value_t* value, uint32_t number) {

@@ -50,8 +50,8 @@ static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
 // Result `r` may be the memory of a donated argument: that must be dead before the first write.
 static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t r) {
   const hlo_plan_t* plan = planner->plan;
-  for (uint32_t a = 0; planner->may_be_donated[r] && a < plan->argument_count; ++a) {
-    if (!planner->may_donate[a * plan->result_count + r]) continue;
+  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
+    if (!hlo_plan_may_donate(plan, a, r)) continue;
     uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
     hlo_plan_stay_t argument = {planner->ranges[root], root};
     if (hlo_planner_stay_conflicts(planner, buffer, &argument)) return false;
@@ -293,7 +293,6 @@ hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* sched
   HLO_TRY(hlo_planner_scan(&planner));
   HLO_TRY(hlo_planner_join(&planner));
   HLO_TRY(hlo_planner_finish(&planner));
-  plan->may_donate = planner.may_donate;
   *out_plan = plan;
   return hlo_ok();
 }

@@ -449,7 +449,7 @@ static void pair_donors(check_t* check) {
   const hlo_plan_t* plan = check->plan;
   for (uint32_t a = 0; a < plan->argument_count; ++a) {
     for (uint32_t r = 0; r < plan->result_count; ++r) {
-      if (!plan->may_donate[a * plan->result_count + r] || check->donors[r]) continue;
+      if (!hlo_plan_may_donate(plan, a, r) || check->donors[r]) continue;
       check->donors[r] = a + 1;
       break;
     }

@@ -32,6 +32,20 @@ typedef struct hlo_plan_buffer {
   uint32_t joined;  // the buffer that it became part of; itself otherwise
 } hlo_plan_buffer_t;
 
+/// A copy, before places are known.
+typedef struct hlo_plan_move {
+  uint32_t from, to;  // buffers
+  uint64_t size_bytes;
+} hlo_plan_move_t;
+
+/// The moves at one node, in order.
+typedef struct hlo_plan_moves {
+  const hlo_node_t* node;
+  uint32_t count, capacity;
+  hlo_plan_move_t* moves;
+  struct hlo_plan_moves* next;
+} hlo_plan_moves_t;
+
 typedef struct hlo_planner {
   hlo_plan_t* plan;
   hlo_arena_t* arena;
@@ -55,8 +69,6 @@ typedef struct hlo_planner {
   uint32_t position, position_capacity;
   hlo_plan_buffer_t* buffers;
   uint32_t buffer_count, buffer_capacity;
-  bool* may_donate;              // [argument][result]
-  bool* may_be_donated;          // by result: whether some argument's memory may be its own
   const hlo_value_t* undefined;  // used but made by no step
 } hlo_planner_t;
 
@@ -67,6 +79,9 @@ hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
 hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
 /// Lets buffers share memory.
 hlo_status_t hlo_planner_join(hlo_planner_t* planner) HLO_MUST_USE;
+/// The copies that are left, in an order that loses nothing; results without a buffer get one.
+hlo_status_t hlo_planner_move(hlo_planner_t* planner,
+                              const hlo_plan_moves_t** out_lists) HLO_MUST_USE;
 /// Lists the copies that are left, lays out the arena, gives every value its place.
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
 

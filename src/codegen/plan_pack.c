@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Last part of planning: the copies that are left, in an order that loses nothing, and the arena.
+// Last part of planning: the arena, in which temporaries lie, and the place of every value.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,222 +10,6 @@ enum {
   ALIGNMENT = 64,        // of blocks
   FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
 };
-
-// ---- copies
-
-typedef struct move {
-  uint32_t from, to;  // buffers
-  uint64_t size_bytes;
-} move_t;
-
-// The moves at one node, before places are known.
-typedef struct move_list {
-  const hlo_node_t* node;
-  uint32_t count, capacity;
-  move_t* moves;
-  struct move_list* next;
-} move_list_t;
-
-typedef struct finish {
-  hlo_planner_t* planner;
-  move_list_t* lists;
-  uint32_t* result_buffers;  // by result; HLO_PLAN_NONE
-} finish_t;
-
-static hlo_status_t add_move(finish_t* finish, move_list_t* list, uint32_t from, uint32_t to,
-                             uint64_t size_bytes) {
-  if (from == to || from == HLO_PLAN_NONE || to == HLO_PLAN_NONE || !size_bytes) return hlo_ok();
-  move_t* room =
-      hlo_arena_room(finish->planner->arena, list->moves, list->count, &list->capacity,
-                     sizeof *room);
-  if (!room) return hlo_arena_status(finish->planner->arena);
-  list->moves = room;
-  list->moves[list->count++] = (move_t){from, to, size_bytes};
-  return hlo_ok();
-}
-
-static uint64_t value_bytes(const finish_t* finish, const hlo_value_t* value) {
-  return finish->planner->sizes[value->index];
-}
-
-// Whether two buffers may be the same memory when running.
-static bool may_be(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
-  if (x == y) return true;
-  const hlo_plan_buffer_t *a = &planner->buffers[x], *b = &planner->buffers[y];
-  return a->kind == HLO_PLACE_ARGUMENT && b->kind == HLO_PLACE_RESULT &&
-         planner->may_donate[a->index * planner->plan->result_count + b->index];
-}
-
-static bool is_read_by_others(const hlo_planner_t* planner, const move_list_t* pending,
-                              uint32_t i) {
-  for (uint32_t k = 0; k < pending->count; ++k) {
-    if (k != i && may_be(planner, pending->moves[k].from, pending->moves[i].to)) return true;
-  }
-  return false;
-}
-
-// Saves what the first move would overwrite, for those that read it later.
-static hlo_status_t break_cycle(finish_t* finish, move_list_t* pending, move_list_t* ordered,
-                                uint32_t position) {
-  hlo_planner_t* planner = finish->planner;
-  uint32_t victim = HLO_PLAN_NONE;
-  for (uint32_t k = 1; k < pending->count && victim == HLO_PLAN_NONE; ++k) {
-    if (may_be(planner, pending->moves[k].from, pending->moves[0].to)) {
-      victim = pending->moves[k].from;
-    }
-  }
-  uint64_t bytes = 0;
-  for (uint32_t k = 0; k < pending->count; ++k) {
-    const move_t* move = &pending->moves[k];
-    if (move->from == victim && move->size_bytes > bytes) bytes = move->size_bytes;
-  }
-  const hlo_plan_buffer_t from = planner->buffers[victim];
-  bool in_register = from.kind == HLO_PLACE_REGISTER;
-  uint32_t saved = hlo_planner_add_buffer(
-      planner, in_register ? HLO_PLACE_REGISTER : HLO_PLACE_TEMPORARY, 0, bytes);
-  hlo_plan_range_t range = {position - 1, position};  // not over what is still to be moved
-  if (saved == HLO_PLAN_NONE || !hlo_planner_add_stay(planner, saved, range, HLO_PLAN_NONE)) {
-    return hlo_arena_status(planner->arena);
-  }
-  planner->buffers[saved].dtype = from.dtype;
-  HLO_TRY(add_move(finish, ordered, victim, saved, bytes));
-  for (uint32_t k = 0; k < pending->count; ++k) {
-    if (pending->moves[k].from == victim) pending->moves[k].from = saved;
-  }
-  return hlo_ok();
-}
-
-// All sources are read before they are overwritten.
-static hlo_status_t order_moves(finish_t* finish, move_list_t* list, uint32_t position) {
-  move_list_t pending = *list;
-  *list = (move_list_t){.node = pending.node, .next = pending.next};
-  while (pending.count) {
-    bool found = false;
-    for (uint32_t i = 0; i < pending.count; ++i) {
-      if (is_read_by_others(finish->planner, &pending, i)) continue;
-      move_t move = pending.moves[i];
-      HLO_TRY(add_move(finish, list, move.from, move.to, move.size_bytes));
-      pending.moves[i--] = pending.moves[--pending.count];
-      found = true;
-    }
-    if (!found) HLO_TRY(break_cycle(finish, &pending, list, position));
-  }
-  return hlo_ok();
-}
-
-static hlo_status_t begin_list(finish_t* finish, const hlo_node_t* node, move_list_t** out_list) {
-  move_list_t* list = hlo_arena_alloc_zeroed(finish->planner->arena, sizeof *list);
-  if (!list) return hlo_arena_status(finish->planner->arena);
-  list->node = node;
-  list->next = finish->lists;
-  finish->lists = list;
-  *out_list = list;
-  return hlo_ok();
-}
-
-// What a terminator hands over goes where `targets` (values, or the function's results) are.
-static hlo_status_t move_ends(finish_t* finish, const hlo_node_t* end,
-                              const hlo_value_t* const* targets) {
-  hlo_planner_t* planner = finish->planner;
-  move_list_t* list = NULL;
-  HLO_TRY(begin_list(finish, end, &list));
-  for (uint32_t i = 0; i < end->operand_count; ++i) {
-    const hlo_value_t* value = hlo_node_operand(end, i);
-    uint32_t to = targets ? hlo_planner_buffer(planner, targets[i]) : finish->result_buffers[i];
-    HLO_TRY(
-        add_move(finish, list, hlo_planner_buffer(planner, value), to, value_bytes(finish, value)));
-  }
-  return order_moves(finish, list, planner->ends[end->index]);
-}
-
-static hlo_status_t move_control(finish_t* finish, const hlo_node_t* node) {
-  hlo_planner_t* planner = finish->planner;
-  bool is_loop = node->op == HLO_OP_while;
-  const hlo_value_t** targets =
-      hlo_arena_array(planner->arena, node->result_count, sizeof *targets);
-  HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t i = 0; i < node->result_count; ++i) targets[i] = &node->results[i];
-  for (uint32_t k = is_loop ? 1 : 0; k < node->region_count; ++k) {
-    HLO_TRY(move_ends(finish, hlo_region_terminator(node->regions[k]), targets));
-  }
-  if (!is_loop) return hlo_ok();
-  move_list_t* list = NULL;
-  HLO_TRY(begin_list(finish, node, &list));
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    const hlo_value_t* value = hlo_node_operand(node, i);
-    HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value),
-                     hlo_planner_buffer(planner, node->regions[0]->args[i]),
-                     value_bytes(finish, value)));
-  }
-  return order_moves(finish, list, planner->begins[node->index]);
-}
-
-// What a node changes is first brought to where the result is.
-static hlo_status_t move_site(finish_t* finish, const hlo_node_t* node) {
-  hlo_planner_t* planner = finish->planner;
-  move_list_t* list = NULL;
-  for (uint32_t r = 0; r < node->result_count; ++r) {
-    for (uint32_t i = 0; i < node->operand_count; ++i) {
-      if (!hlo_node_call_may_share(node, r, i)) continue;
-      if (!list) HLO_TRY(begin_list(finish, node, &list));
-      const hlo_value_t* value = hlo_node_operand(node, i);
-      HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value),
-                       hlo_planner_buffer(planner, &node->results[r]), value_bytes(finish, value)));
-    }
-  }
-  return hlo_ok();
-}
-
-// What a kernel updates a slice of is first brought to where the output is.
-static hlo_status_t move_fusion(finish_t* finish, const hlo_step_t* step) {
-  hlo_planner_t* planner = finish->planner;
-  const hlo_fusion_t* fusion = step->fusion;
-  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
-  move_list_t* list = NULL;
-  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
-    int32_t updated = hlo_kernel_updates(kernel, o);
-    if (updated < 0) continue;
-    if (!list) HLO_TRY(begin_list(finish, step->node, &list));
-    const hlo_value_t* value = fusion->inputs[updated];
-    HLO_TRY(add_move(finish, list, hlo_planner_buffer(planner, value),
-                     hlo_planner_buffer(planner, fusion->outputs[o]), value_bytes(finish, value)));
-  }
-  return hlo_ok();
-}
-
-static hlo_status_t find_results(finish_t* finish) {
-  hlo_planner_t* planner = finish->planner;
-  uint32_t count = planner->plan->result_count;
-  finish->result_buffers = hlo_arena_array(planner->arena, count, sizeof *finish->result_buffers);
-  HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t r = 0; r < count; ++r) finish->result_buffers[r] = HLO_PLAN_NONE;
-  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
-    const hlo_plan_buffer_t* buffer = &planner->buffers[b];
-    if (buffer->kind == HLO_PLACE_RESULT && buffer->joined == b) {
-      finish->result_buffers[buffer->index] = b;
-    }
-  }
-  for (uint32_t r = 0; r < count; ++r) {
-    if (finish->result_buffers[r] != HLO_PLAN_NONE) continue;
-    finish->result_buffers[r] = hlo_planner_add_buffer(planner, HLO_PLACE_RESULT, r, 0);
-  }
-  return hlo_arena_status(planner->arena);
-}
-
-static hlo_status_t list_moves(finish_t* finish) {
-  const hlo_plan_t* plan = finish->planner->plan;
-  HLO_TRY(find_results(finish));
-  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
-    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
-    for (uint32_t i = 0; i < sequence->step_count; ++i) {
-      const hlo_step_t* step = &sequence->steps[i];
-      if (step->kind == HLO_STEP_CONTROL) HLO_TRY(move_control(finish, step->node));
-      if (step->kind == HLO_STEP_SITE) HLO_TRY(move_site(finish, step->node));
-      if (step->kind == HLO_STEP_FUSION) HLO_TRY(move_fusion(finish, step));
-    }
-  }
-  return move_ends(finish, hlo_region_terminator(plan->func->body), NULL);
-}
 
 // ---- the arena
 
@@ -449,14 +233,13 @@ static void give_places(const hlo_planner_t* planner) {
   }
 }
 
-static hlo_status_t give_copies(const finish_t* finish) {
-  const hlo_planner_t* planner = finish->planner;
-  for (const move_list_t* list = finish->lists; list; list = list->next) {
+static hlo_status_t give_copies(const hlo_planner_t* planner, const hlo_plan_moves_t* lists) {
+  for (const hlo_plan_moves_t* list = lists; list; list = list->next) {
     hlo_copy_list_t* copies = &planner->plan->copies[list->node->index];
     copies->items = hlo_arena_array(planner->arena, list->count, sizeof *copies->items);
     HLO_TRY(hlo_arena_status(planner->arena));
     for (uint32_t i = 0; i < list->count; ++i) {
-      const move_t* move = &list->moves[i];
+      const hlo_plan_move_t* move = &list->moves[i];
       copies->items[i] = (hlo_copy_t){buffer_place(planner, move->from),
                                       buffer_place(planner, move->to), move->size_bytes};
     }
@@ -523,11 +306,11 @@ hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* nod
 }
 
 hlo_status_t hlo_planner_finish(hlo_planner_t* planner) {
-  finish_t finish = {.planner = planner};
-  HLO_TRY(list_moves(&finish));
+  const hlo_plan_moves_t* moves;
+  HLO_TRY(hlo_planner_move(planner, &moves));
   HLO_TRY(lay_out(planner));
   HLO_TRY(number_registers(planner));
   give_places(planner);
-  HLO_TRY(give_copies(&finish));
+  HLO_TRY(give_copies(planner, moves));
   return list_constants(planner);
 }

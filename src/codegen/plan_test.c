@@ -66,8 +66,8 @@ static void copies_what_is_returned_twice_or_passed_through(void** state) {
       "plan of @main: 0 bytes of temporaries, 1 constants\n"
       "  stablehlo.negate arg0 -> result0\n"
       "  copy 16 bytes result0 -> result1\n"
-      "  copy 4 bytes const0 -> result3\n"
       "  copy 16 bytes arg0 -> result2\n"
+      "  copy 4 bytes const0 -> result3\n"
       "  return result0 result0 arg0 const0\n");
 }
 
@@ -163,8 +163,8 @@ static void loop_values_may_change_places(void** state) {
   expect_plan(kSwap,
               "plan of @main: 192 bytes of temporaries, 0 constants\n"
               "  copy 16 bytes arg0 -> result0\n"
-              "  copy 1 bytes arg2 -> temp+0\n"
               "  copy 16 bytes arg1 -> result1\n"
+              "  copy 1 bytes arg2 -> temp+0\n"
               "  stablehlo.while arg0 arg1 arg2 -> result0, result1, temp+0\n"
               "  region 0 result0 result1 temp+0\n"
               "    return temp+0\n"
@@ -360,6 +360,58 @@ static void many_values_share_the_arena(void** state) {
   drop(&f);
 }
 
+static void print_types(uint32_t count, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_strbuf_puts(out, i ? ", tensor<16xf32>" : "tensor<16xf32>");
+  }
+}
+
+// Arguments, each donated to a result or to any, that go on to other results in circles.
+static void make_circles(uint32_t count, uint32_t circle, bool is_named, fixture_t* f) {
+  hlo_strbuf_t text = {0};
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_strbuf_printf(&text, "%s%%a%u: tensor<16xf32> ", i ? ", " : "func.func @main(", i);
+    if (is_named) {
+      hlo_strbuf_printf(&text, "{tf.aliasing_output = %u : i32}", i);
+    } else {
+      hlo_strbuf_puts(&text, "{jax.buffer_donor = true}");
+    }
+  }
+  hlo_strbuf_puts(&text, ") -> (");
+  print_types(count, &text);
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t from = i / circle * circle + (i + 1) % circle;
+    hlo_strbuf_printf(&text, "%s%%a%u", i ? ", " : ") {\nreturn ", from < count ? from : i);
+  }
+  hlo_strbuf_puts(&text, " : ");
+  print_types(count, &text);
+  hlo_strbuf_puts(&text, "\n}\n");
+  make(hlo_strbuf_text(&text), f);
+  hlo_strbuf_deinit(&text);
+}
+
+// What is saved is one array of each circle; what any result may take is all saved.
+static void many_donated_arguments_change_places(void** state) {
+  (void)state;
+  enum { MANY = 6000, SOME = 60, BYTES = 64 };
+  fixture_t f;
+  for (uint32_t circle = 2; circle <= MANY; circle *= 10) {
+    make_circles(MANY, circle, true, &f);
+    const hlo_node_t* end = hlo_region_terminator(f.plan->func->body);
+    assert_int_equal(f.plan->copies[end->index].count, MANY + MANY / circle);
+    drop(&f);
+  }
+  for (uint32_t circle = 2; circle <= SOME; circle *= 3) {
+    make_circles(SOME, circle, true, &f);
+    check(hlo_plan_check(f.plan));
+    drop(&f);
+    make_circles(SOME, circle, false, &f);
+    check(hlo_plan_check(f.plan));
+    assert_true(f.plan->temporary_bytes <= SOME * BYTES);
+    drop(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(computes_results_where_they_are_wanted),
@@ -375,6 +427,7 @@ int main(void) {
       cmocka_unit_test(the_proof_finds_wrong_places),
       cmocka_unit_test(long_chains_are_in_place),
       cmocka_unit_test(many_values_share_the_arena),
+      cmocka_unit_test(many_donated_arguments_change_places),
   };
   return cmocka_run_group_tests_name("codegen/plan", tests, NULL, NULL);
 }
