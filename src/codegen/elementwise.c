@@ -17,13 +17,14 @@ static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
   return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
 }
 
-// Elements of one size, the operand's as they are in memory: no NaN has passed another format.
+// Elements of one size, the operand's bits as in memory: no NaN has passed a format that changes it,
+// which f32 is to those below 16 bits and to f16, not to bf16.
 static bool supports_bitcast(const hlo_node_t* node) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   size_t bytes = hlo_dtype_size_bytes(from->dtype);
   return from->rank == to->rank && from->dtype != HLO_DTYPE_PRED && to->dtype != HLO_DTYPE_PRED &&
          bytes == hlo_dtype_size_bytes(to->dtype) &&
-         bytes == hlo_elementwise_register_bytes(from->dtype) &&
+         (bytes == hlo_elementwise_register_bytes(from->dtype) || from->dtype == HLO_DTYPE_BF16) &&
          hlo_vmath_memory_type(from->dtype, 1).elem != HLO_VIR_VOID;
 }
 
@@ -144,7 +145,7 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
     case HLO_OP_bitcast_convert: {
       hlo_dtype_t to = node->results[0].type->dtype;
       hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(to, 1).elem;
-      hlo_vir_value_t* bits = operands[0];
+      hlo_vir_value_t* bits = hlo_vmath_to_memory(b, dtype, operands[0]);
       if (bits->type.elem != memory) bits = hlo_vir_convert(b, HLO_VIR_bitcast, memory, bits);
       return hlo_vmath_from_memory(b, to, bits);
     }

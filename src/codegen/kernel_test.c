@@ -427,6 +427,8 @@ static void test_shifts(void** state) {
   check_bitcast("ui32", "f32");
   check_bitcast("i64", "f64");
   check_bitcast("ui16", "bf16");
+  check_bitcast("bf16", "i16");
+  check_bitcast("bf16", "f16");
 }
 
 // Neighbours around the edge, as jnp.roll is lowered: pieces without guards, and edges
