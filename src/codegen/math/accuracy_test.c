@@ -256,12 +256,11 @@ static void subnormal_pairs_are_accurate(void** state) {
 
 // Where the errors found by sweeping all of f32 were largest.
 static const float worst_arguments[] = {
-    0x1.f5fa26p+25f, -0x1.3c8af4p-2f, 0x1.ab85cep+4f,  0x1.8996aap-2f,   0x1.90809ep+0f,
-    0x1.a92e2ep-2f,  -0x1.0a111ap+2f, 0x1.019566p-84f, -0x1.d1ee6cp+16f, -0x1.6f1674p+15f,
-    0x1.08f028p-1f,  0x1.c9ce58p-1f,  0x1.0fc83ap+0f,  -0x1.fe2606p-4f,  -0x1.6b9864p-2f,
-    -0x1.1652b2p+0f, 0x1.62509cp-3f,  0x1.22379cp+2f,  -0x1.021718p-1f,  -0x1.2598dp+0f,
-    0x1.fffdp-1f,    0x1.e76a82p+0f,  0x1.aa85bp-1f,   -0x1.fd061p-4f,   0x1.d4bdd6p+16f,
-    -0x1.0b2f02p+6f};
+    0x1.f5fa26p-125f, -0x1.3c8af4p-2f, -0x1.765026p+2f,  0x1.8996aap-2f,  0x1.90f2d8p+0f,
+    0x1.a8e60ep-2f,   -0x1.0a111ap+2f, 0x1.019566p-126f, 0x1.d1ee6cp+16f, 0x1.d4bdd6p+16f,
+    0x1.08f028p-1f,   0x1.f0a87ap-1f,  0x1.007f6ep+0f,   0x1.f77daep-3f,  0x1.0925a4p-1f,
+    0x1.18d284p+0f,   0x1.5f89ecp-3f,  0x1.21e65ep+2f,   -0x1.0b2f02p+6f, 0x1.1b16eep+0f,
+    0x1.fffdp-1f,     0x1.e31f3ap+0f,  0x1.ac6ddp-1f,    0x1.fc132cp-4f};
 
 static void worst_errors_stay_within(void** state) {
   (void)state;
