@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every elementwise operation on every element type computes what the interpreter does.
+"""Every operation on single elements, of every element type, computes what the interpreter does.
 
   op_properties.py TOOL [--full] [--only=REGEX] [--backends=NAME,...] [--keep=FOLDER]
 
-Operations are those of src/ir/ops.def with the trait ELEMENTWISE, and compare, select, clamp, convert and
-reductions; their element types those that docs/support-matrix.md says. Arguments are all pairs of values at
+Operations are those of src/ir/ops.def with the trait ELEMENTWISE, and compare, select, clamp, conversions,
+reductions, windows, sorting and what moves elements; their element types those that docs/support-matrix.md says. Arguments are all pairs of values at
 which code goes wrong (zeros, infinities, NaN, subnormals, extremes, ties; all codes of small types) in one
 array, and shapes at the edges: scalars, empty, a vector's lanes and their neighbours, extents of 1. A sample
 of it all is quick; --full is everything, on all machines that this one can be and in C.
@@ -51,6 +51,8 @@ def size_of(dtype):
 
 
 def bits_of(dtype):
+    if dtype in COMPLEX:
+        return 8 * size_of(dtype)
     if dtype in FLOATS:
         exponent, mantissa, _ = FLOATS[dtype]
         return exponent + mantissa + (dtype != "f8E8M0FNU")
@@ -116,22 +118,26 @@ def places(op, dtype):
     return math.ceil(wide + 1.5) if dtype == "f64" else math.ceil(narrow + 0.5) if dtype == "f32" else 1
 
 
+def ints(values):
+    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
+
+
 class Calls:
     """What is done with the arguments %a and %b (and others) of one type and shape."""
 
     def __init__(self, dtype, shape, support):
         self.dtype, self.shape, self.support = dtype, shape, support
         self.a, self.b, self.c = (Value(n, dtype, shape) for n in ("%a", "%b", "%c"))
-        self.p = Value("%p", "i1", shape)
+        self.p, self.z = Value("%p", "i1", shape), Value("%z", dtype, ())
         self.steps = []
 
-    def add(self, op, operands, dtype, shape=None, attrs="", dialect="stablehlo", label=None):
+    def add(self, op, operands, dtype, shape=None, attrs="", dialect="stablehlo", label=None, region="", before=""):
         value = Value(f"%r{len(self.steps)}", dtype, self.shape if shape is None else shape)
         value.places = places(op, self.dtype)
         value.label = label or op
         types = ", ".join(v.type for v in operands)
-        text = (f'{value.name} = "{dialect}.{op}"({", ".join(v.name for v in operands)})'
-                f'{" {" + attrs + "}" if attrs else ""} : ({types}) -> {value.type}')
+        text = (f'{before}{value.name} = "{dialect}.{op}"({", ".join(v.name for v in operands)})'
+                f'{region}{" {" + attrs + "}" if attrs else ""} : ({types}) -> {value.type}')
         self.steps.append(Step(text, [value], operands))
 
     def elementwise(self):
@@ -177,19 +183,72 @@ class Calls:
             for dim in range(len(self.shape)):
                 self.reduction(op, dim)
 
+    def region(self, op):
+        """Of a reduction, whose result is one element."""
+        scalar = f"tensor<{self.dtype}>"
+        return (f' ({{\n    ^bb0(%l: {scalar}, %u: {scalar}):\n    %q = stablehlo.{op} %l, %u : {scalar}\n'
+                f'    "stablehlo.return"(%q) : ({scalar}) -> ()\n  }})')
+
     def reduction(self, op, dim):
-        n, scalar = len(self.steps), f"tensor<{self.dtype}>"
-        shape = self.shape[:dim] + self.shape[dim + 1:]
-        value = Value(f"%r{n}", self.dtype, shape)
-        value.places, value.label = 0, f"reduce {op} of dimension {dim}"
-        first = Value("%z", self.dtype, ())
-        text = (f'{value.name} = "stablehlo.reduce"(%a, %z) ({{\n    ^bb0(%l: {scalar}, %u: {scalar}):\n'
-                f'    %q = stablehlo.{op} %l, %u : {scalar}\n    "stablehlo.return"(%q) : ({scalar}) -> ()\n  }})'
-                f' {{dimensions = array<i64: {dim}>}} : ({self.a.type}, {scalar}) -> {value.type}')
-        self.steps.append(Step(text, [value], [self.a, first]))
+        self.add("reduce", [self.a, self.z], self.dtype, self.shape[:dim] + self.shape[dim + 1:],
+                 f"dimensions = {ints([dim])}", label=f"reduce {op} of dimension {dim}", region=self.region(op))
+
+    def cast(self):
+        """The bits as those of another type, of as many bits or of fewer; a complex number of its parts."""
+        if self.dtype in ("f32", "f64"):
+            self.add("complex", [self.a, self.b], f"complex<{self.dtype}>")
+        names = self.support["stablehlo.bitcast_convert"]
+        bits = bits_of(self.dtype)
+        for dtype in DTYPES if self.dtype in names and self.dtype != "i1" and self.dtype not in COMPLEX else ():
+            ratio, rest = divmod(bits, bits_of(dtype))
+            if dtype in names and dtype != "i1" and dtype not in COMPLEX and ratio and not rest:
+                self.add("bitcast_convert", [self.a], dtype, self.shape + (ratio,) * (ratio > 1),
+                         label=f"bitcast_convert to {dtype}")
+
+    def moved(self):
+        rank, shape = len(self.shape), self.shape
+        a, b, z = self.a, self.b, self.z
+        ones, dims = [1] * rank, list(range(rank))
+        self.add("broadcast_in_dim", [a], self.dtype, (2, *shape, 3), f"broadcast_dimensions = {ints([d + 1 for d in dims])}")
+        self.add("reshape", [a], self.dtype, (product(shape),))
+        if not rank:
+            return
+        self.add("reverse", [a], self.dtype, attrs=f"dimensions = {ints(dims)}")
+        self.add("transpose", [a], self.dtype, shape[::-1], f"permutation = {ints(dims[::-1])}")
+        starts = [min(1, n) for n in shape]
+        self.add("slice", [a], self.dtype, [(n - s + 1) // 2 for n, s in zip(shape, starts)],
+                 f"start_indices = {ints(starts)}, limit_indices = {ints(shape)}, strides = {ints([2] * rank)}")
+        self.add("pad", [a, z], self.dtype, [n + max(n - 1, 0) for n in shape], f"edge_padding_low = {ints(ones)}, "
+                 f"edge_padding_high = {ints([-1] * rank)}, interior_padding = {ints(ones)}")
+        self.add("concatenate", [a, b, a], self.dtype, [*shape[:-1], 3 * shape[-1]], f"dimension = {rank - 1} : i64")
+        places = [5, -9, 0, 2, 1, 0, 300, 7, 1, 15, 3, 31, 4, 16, 6, 63, 12, 64, 8]
+        if shape[0]:  # rows, or elements of a table
+            index = Value(f"%i{len(self.steps)}", "i32", (len(places), 1))
+            self.add("gather", [a, index], self.dtype, [len(places), *shape[1:]],
+                     f"dimension_numbers = #stablehlo.gather<offset_dims = {dims[1:]}, collapsed_slice_dims = [0], "
+                     f"start_index_map = [0], index_vector_dim = 1>, slice_sizes = {ints([1, *shape[1:]])}",
+                     before=f"{index.name} = stablehlo.constant dense<{[[p] for p in places]}> : {index.type}\n  ")
+
+    def ordered(self):
+        """Sorted by their codes; the largest of a window."""
+        if self.dtype in COMPLEX or not self.shape:
+            return
+        rank, scalar = len(self.shape), f"tensor<{self.dtype}>"
+        kind = "TOTALORDER" if self.dtype in FLOATS else "UNSIGNED" if self.dtype == "i1" or self.dtype[0] == "u" \
+            else "SIGNED"
+        region = (f" ({{\n    ^bb0(%l: {scalar}, %u: {scalar}):\n    %q = stablehlo.compare LT, %l, %u, {kind} : "
+                  f'({scalar}, {scalar}) -> tensor<i1>\n    "stablehlo.return"(%q) : (tensor<i1>) -> ()\n  }})')
+        if self.dtype in self.support["stablehlo.sort"]:
+            self.add("sort", [self.a], self.dtype, attrs=f"dimension = {rank - 1} : i64, is_stable = true",
+                     region=region)
+        if self.dtype in self.support["stablehlo.reduce_window"] and self.dtype in self.support["stablehlo.maximum"]:
+            around = ", ".join(["[1, 1]"] * rank)
+            self.add("reduce_window", [self.a, self.z], self.dtype, attrs=f"window_dimensions = {ints([3] * rank)}, "
+                     f"padding = dense<[{around}]> : tensor<{rank}x2xi64>", region=self.region("maximum"))
 
     def all(self):
-        for part in (self.elementwise, self.compared, self.narrowed, self.chosen, self.reduced):
+        for part in (self.elementwise, self.compared, self.narrowed, self.chosen, self.reduced, self.cast, self.moved,
+                     self.ordered):
             part()
         return self.steps
 
@@ -323,7 +382,7 @@ def modules(dtype, support, full, rng):
             {name: elements(rng, dtype, n) for name in ("%a", "%b")}
         data["%c"], data["%z"] = elements(rng, dtype, n), elements(rng, dtype, 1)
         data["%p"] = bytes(rng.randrange(2) for _ in range(n))
-        args = [(v, data[v.name]) for v in (calls.a, calls.b, calls.c, calls.p, Value("%z", dtype, ()))]
+        args = [(v, data[v.name]) for v in (calls.a, calls.b, calls.c, calls.p, calls.z)]
         step = 4 if full and shape == (count,) else 24
         for i in range(0, len(steps), step):
             module = Module()
@@ -359,7 +418,7 @@ def backends_of(full):
     if not full:
         return ["native"]
     flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") if pathlib.Path("/proc/cpuinfo").exists() else ""
-    machines = [f"native-{name}" for name, flag in (("avx2", "avx2"), ("avx512", "avx512bw")) if f" {flag} " in flags]
+    machines = [f"native-{name}" for name, flag in (("sse2", "sse2"), ("avx2", "avx2"), ("avx512", "avx512bw")) if f" {flag} " in flags]
     return (machines or ["native"]) + ["vir"] + ["c"] * bool(shutil.which("cc"))
 
 
