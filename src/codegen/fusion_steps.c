@@ -45,6 +45,28 @@ static hlo_status_t make_site(hlo_fuser_t* f, const hlo_node_t* node) {
   return hlo_ok();
 }
 
+// What comes later of a group, and what before, as groups of their own.
+static hlo_status_t halve(hlo_fuser_t* f, const hlo_fuser_group_t* whole) {
+  hlo_node_t** members = whole->members;
+  for (uint32_t i = 1; i < whole->member_count; ++i) {  // of siblings, one row behind the other
+    hlo_node_t* node = members[i];
+    uint32_t at = i, position = hlo_fuser_place(f, node)->position;
+    for (; at && hlo_fuser_place(f, members[at - 1])->position < position; --at) {
+      members[at] = members[at - 1];
+    }
+    members[at] = node;
+  }
+  uint32_t middle = (whole->member_count + 1) / 2;
+  for (uint32_t i = 0; i < whole->member_count; ++i) {
+    if (i == 0 || i == middle) {
+      HLO_TRY(hlo_fuser_start_group(f, members[i]));
+    } else {
+      HLO_TRY(hlo_fuser_join(f, (int32_t)f->group_count - 1, members[i]));
+    }
+  }
+  return hlo_ok();
+}
+
 // Groups made on the way come last in the list.
 hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
   for (uint32_t g = 0; g < f->group_count; ++g) {
@@ -57,9 +79,10 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
     hlo_fuser_group_t whole = f->groups[g];
     f->groups[g].member_count = 0;
     *is_whole = false;
-    if (whole.member_count == 1) HLO_TRY(make_site(f, whole.members[0]));
-    for (uint32_t i = 0; whole.member_count > 1 && i < whole.member_count; ++i) {
-      HLO_TRY(hlo_fuser_start_group(f, whole.members[i]));
+    if (whole.member_count == 1) {
+      HLO_TRY(make_site(f, whole.members[0]));
+    } else {
+      HLO_TRY(halve(f, &whole));
     }
   }
   return hlo_ok();

@@ -291,6 +291,25 @@ static void long_expressions_are_cut(void** state) {
   hlo_strbuf_deinit(&text);
 }
 
+// A sum of more arrays than a fusion reads is a few fusions, not one for each of them.
+static void wide_sums_are_halved(void** state) {
+  (void)state;
+  enum { ARRAYS = 60 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%s0: tensor<64xf32>");
+  for (uint32_t i = 1; i < ARRAYS; ++i) hlo_strbuf_printf(&text, ", %%x%u: tensor<64xf32>", i);
+  hlo_strbuf_puts(&text, ") -> tensor<64xf32> {\n");
+  for (uint32_t i = 1; i < ARRAYS; ++i) {
+    hlo_strbuf_printf(&text, "%%s%u = stablehlo.add %%s%u, %%x%u : tensor<64xf32>\n", i, i - 1, i);
+  }
+  hlo_strbuf_printf(&text, "return %%s%u : tensor<64xf32>\n}\n", ARRAYS - 1);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+}
+
 // ---- growth
 
 typedef struct cost {
@@ -331,6 +350,25 @@ static void chunks_do_not_repeat_what_all_need(void** state) {
   (void)state;
   assert_int_equal(count_steps_of_shares(1000), 1);
   assert_int_equal(count_steps_of_shares(1000000), 2);
+}
+
+// Sums along rows that sums down columns are made of belong outside of the loops of the latter.
+static void inner_sums_are_not_repeated(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<256x256xf32>) -> tensor<256xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %r, dims = [0]\n"
+       "      : (tensor<256xf32>) -> tensor<256x256xf32>\n"
+       "  %y = stablehlo.subtract %x, %b : tensor<256x256xf32>\n"
+       "  %c = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]\n"
+       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+       "  return %c : tensor<256xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
 }
 
 static void plain_ops_are_computed_again(void** state) {
@@ -442,7 +480,9 @@ int main(void) {
       cmocka_unit_test(siblings_are_one_fusion),
       cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(chunks_do_not_repeat_what_all_need),
+      cmocka_unit_test(inner_sums_are_not_repeated),
       cmocka_unit_test(plain_ops_are_computed_again),
+      cmocka_unit_test(wide_sums_are_halved),
       cmocka_unit_test(long_expressions_are_cut),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),

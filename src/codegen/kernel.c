@@ -326,18 +326,34 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
   return hlo_ok();
 }
 
+// The digits of all loops around an instance: those it depends on, and where one of them is a
+// reduction's, those that the reduction depends on.
+static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  uint64_t digits = computed_digits(tiling, tiled);
+  for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
+    const hlo_tiled_t* outer = tiling->instances[i];
+    if (outer->kind != HLO_TILED_REDUCE || !(outer->digits & ~digits)) continue;
+    if (!(digits & hlo_tiled_space_mask(&tiling->spaces[outer->reduction]))) continue;
+    bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
+    hlo_tiling_mark_needed(tiling, outer, is_needed);
+    if (is_needed[tiled->number]) digits |= outer->digits;
+  }
+  return digits;
+}
+
 // How often the loops compute an instance: once for every value of the loops down to the innermost
-// one it depends on.
+// one that is around it.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t digits = enclosing_digits(tiling, tiled);
   double outer = 1;
-  double count = hlo_tiling_points(tiling, computed_digits(tiling, tiled) & ~output_digits);
+  double count = hlo_tiling_points(tiling, digits & ~output_digits);
   double needed = 1;
   for (uint32_t i = 0; i < kernel->loop_count; ++i) {
     uint32_t digit = kernel->loops[i];
     outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
-    if (tiled->digits >> digit & 1) needed = outer;
+    if (digits >> digit & 1) needed = outer;
   }
   return count * needed;
 }
