@@ -40,23 +40,32 @@ static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, 
   }
 }
 
+// Solves for the unknowns `first` to `first + rows` and `count` columns of b, by halves: the products
+// are as large as can be.
+static void NAME(solve_rows)(const NAME(system_t)* s, int64_t first, int64_t rows, T* b,
+                             int64_t count, void* scratch) {
+  if (rows <= HLO_LAPACK_BLOCK) {
+    T block[HLO_LAPACK_BLOCK * HLO_LAPACK_BLOCK];
+    NAME(load_block)(s, first, rows, block);
+    NAME(substitute)(s->is_lower, s->is_unit, rows, count, block, b + first * s->ldb, s->ldb);
+    return;
+  }
+  const int64_t blocks = (rows + HLO_LAPACK_BLOCK - 1) / HLO_LAPACK_BLOCK;
+  const int64_t top = blocks / 2 * HLO_LAPACK_BLOCK, middle = first + top, bottom = rows - top;
+  const int64_t known = s->is_lower ? first : middle, known_rows = s->is_lower ? top : bottom;
+  const int64_t wanted = s->is_lower ? middle : first, wanted_rows = rows - known_rows;
+  hlo_lapack_operand_t left = s->a;
+  left.data = (const T*)s->a.data + wanted * s->a.row + known * s->a.col;
+  NAME(solve_rows)(s, known, known_rows, b, count, scratch);
+  NAME(product)(HLO_GEMM_SUBTRACT, wanted_rows, count, known_rows, left,
+                NAME(plain)(b + known * s->ldb, s->ldb), b + wanted * s->ldb, s->ldb, scratch);
+  NAME(solve_rows)(s, wanted, wanted_rows, b, count, scratch);
+}
+
 // Solves for `count` columns of b from `first` on.
 static void NAME(solve_stripe)(const void* arg, int64_t first, int64_t count, void* scratch) {
   const NAME(system_t)* s = arg;
-  T block[HLO_LAPACK_BLOCK * HLO_LAPACK_BLOCK];
-  T* b = s->b + first;
-  const int64_t blocks = (s->order + HLO_LAPACK_BLOCK - 1) / HLO_LAPACK_BLOCK;
-  for (int64_t step = 0; step < blocks; step++) {
-    const int64_t i = (s->is_lower ? step : blocks - 1 - step) * HLO_LAPACK_BLOCK;
-    const int64_t rows = NAME(least)(HLO_LAPACK_BLOCK, s->order - i);
-    const int64_t from = s->is_lower ? 0 : i + rows, known = s->is_lower ? i : s->order - from;
-    hlo_lapack_operand_t left = s->a;
-    left.data = (const T*)s->a.data + i * s->a.row + from * s->a.col;
-    NAME(product)(HLO_GEMM_SUBTRACT, rows, count, known, left, NAME(plain)(b + from * s->ldb, s->ldb),
-                  b + i * s->ldb, s->ldb, scratch);
-    NAME(load_block)(s, i, rows, block);
-    NAME(substitute)(s->is_lower, s->is_unit, rows, count, block, b + i * s->ldb, s->ldb);
-  }
+  NAME(solve_rows)(s, 0, s->order, s->b + first, count, scratch);
 }
 
 static void NAME(trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, void* b, int64_t ldb,
