@@ -49,6 +49,26 @@ static void test_reduce_nan_wins(void** state) {
       "check.expect_eq_const %is_number, dense<false> : tensor<i1>\n");
 }
 
+// +0 is above -0, wherever it stands.
+static void test_reduce_zeros(void** state) {
+  (void)state;
+  expect_runs(
+      "%n = stablehlo.constant dense<-0.0> : tensor<40xf32>\n"
+      "%p = stablehlo.constant dense<0.0> : tensor<1xf32>\n"
+      "%z = stablehlo.constant dense<-0.0> : tensor<f32>\n"
+      "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+      "%a = stablehlo.concatenate %p, %n, dim = 0 : (tensor<1xf32>, tensor<40xf32>) -> "
+      "tensor<41xf32>\n"
+      "%r = stablehlo.reduce" REDUCE("maximum", "%a", "[0]", "tensor<f32>",
+                                     "(tensor<41xf32>, tensor<f32>)")
+      "%positive = stablehlo.divide %one, %r : tensor<f32>\n"
+      "check.expect_eq_const %positive, dense<0x7F800000> : tensor<f32>\n"
+      "%s = stablehlo.reduce" REDUCE("minimum", "%a", "[0]", "tensor<f32>",
+                                     "(tensor<41xf32>, tensor<f32>)")
+      "%negative = stablehlo.divide %one, %s : tensor<f32>\n"
+      "check.expect_eq_const %negative, dense<0xFF800000> : tensor<f32>\n");
+}
+
 #define WINDOW(op, sizes, more, in_type, out_type)                     \
   "= \"stablehlo.reduce_window\"(%a, %z) ({\n"                         \
   "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"                          \
@@ -235,6 +255,7 @@ int main(void) {
       cmocka_unit_test(test_reduce_dims),
       cmocka_unit_test(test_reduce_short_rows),
       cmocka_unit_test(test_reduce_nan_wins),
+      cmocka_unit_test(test_reduce_zeros),
       cmocka_unit_test(test_window_long),
       cmocka_unit_test(test_window_scan),
       cmocka_unit_test(test_window_any_body),

@@ -10,8 +10,8 @@
 typedef enum hlo_fold_op {
   HLO_FOLD_ADD,
   HLO_FOLD_MULTIPLY,
-  HLO_FOLD_MAXIMUM,  // NaN wins
-  HLO_FOLD_MINIMUM,  // NaN wins
+  HLO_FOLD_MAXIMUM,  // NaN wins, +0 is above -0
+  HLO_FOLD_MINIMUM,  // likewise
   HLO_FOLD_AND,
   HLO_FOLD_OR,
   HLO_FOLD_XOR,

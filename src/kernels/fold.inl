@@ -3,6 +3,7 @@
 // FIND, the name of the function that finds. Lanes never change the order of a fold.
 #include <stddef.h>
 
+#include "base/float_bits.h"
 #include "kernels/fold_impl.h"
 
 enum { AHEAD_ROWS = 8, AHEAD_BYTES = 1024 };
@@ -12,8 +13,11 @@ static inline void prefetch(const void* from, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char*)from + at);
 }
 
-#define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
-#define MIN_FLOAT(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
+// NaN wins, and +0 is above -0. MORE and LESS take any of two zeros: less work in a chain.
+#define MORE(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
+#define LESS(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
+#define MAX_FLOAT(a, b) ((((a) != (a)) | ((a) > (b)) | (((a) == (b)) & IS_NEGATIVE(b))) ? (a) : (b))
+#define MIN_FLOAT(a, b) ((((a) != (a)) | ((a) < (b)) | (((a) == (b)) & !IS_NEGATIVE(b))) ? (a) : (b))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 
@@ -28,12 +32,16 @@ static inline void prefetch(const void* from, int64_t bytes) {
 #include "kernels/fold_loop.inl"
 #undef ACC
 #define ACC float
+#define IS_NEGATIVE(x) (hlo_f32_to_bits(x) >> 31)
 #define OP(a, b) MAX_FLOAT(a, b)
+#define BUT_ZEROS(a, b) MORE(a, b)
 #define NAME(x) max_f32_##x
 #include "kernels/fold_loop.inl"
 #define OP(a, b) MIN_FLOAT(a, b)
+#define BUT_ZEROS(a, b) LESS(a, b)
 #define NAME(x) min_f32_##x
 #include "kernels/fold_loop.inl"
+#undef IS_NEGATIVE
 #undef IN
 #undef ACC
 #define IN double
@@ -44,12 +52,16 @@ static inline void prefetch(const void* from, int64_t bytes) {
 #define OP(a, b) ((a) * (b))
 #define NAME(x) mul_f64_##x
 #include "kernels/fold_loop.inl"
+#define IS_NEGATIVE(x) (hlo_f64_to_bits(x) >> 63)
 #define OP(a, b) MAX_FLOAT(a, b)
+#define BUT_ZEROS(a, b) MORE(a, b)
 #define NAME(x) max_f64_##x
 #include "kernels/fold_loop.inl"
 #define OP(a, b) MIN_FLOAT(a, b)
+#define BUT_ZEROS(a, b) LESS(a, b)
 #define NAME(x) min_f64_##x
 #include "kernels/fold_loop.inl"
+#undef IS_NEGATIVE
 #undef IN
 #undef ACC
 

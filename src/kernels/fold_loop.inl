@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of fold.c. Needs IN, ACC (types), OP(a, b) on ACC values, NAME(x).
+// Loops of fold.c. Needs IN, ACC (types), OP(a, b) on ACC values, NAME(x); perhaps BUT_ZEROS(a, b),
+// which is OP but for zeros of different signs, and quicker.
+
+#ifdef BUT_ZEROS
+#define IS_DOUBTFUL(x) __builtin_expect((x) == 0, 0)
+#else
+#define BUT_ZEROS(a, b) OP(a, b)
+#define IS_DOUBTFUL(x) 0
+#endif
+
+static inline ACC NAME(step)(ACC total, ACC next) {
+  const ACC sum = BUT_ZEROS(total, next);
+  return IS_DOUBTFUL(sum) ? OP(total, next) : sum;
+}
 
 static void NAME(row)(int64_t count, const void* in, void* acc) {
   enum { LANES = 16 };
   const IN* v = in;
-  ACC total = *(const ACC*)acc;
+  const ACC start = *(const ACC*)acc;
+  ACC total = start;
   int64_t i = 0;
   if (count >= 2 * LANES) {
     ACC lane[LANES];
     for (int l = 0; l < LANES; l++) lane[l] = (ACC)v[l];
     for (i = LANES; i + LANES <= count; i += LANES) {
-      for (int l = 0; l < LANES; l++) lane[l] = OP(lane[l], (ACC)v[i + l]);
+      for (int l = 0; l < LANES; l++) lane[l] = BUT_ZEROS(lane[l], (ACC)v[i + l]);
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int l = 0; l < half; l++) lane[l] = OP(lane[l], lane[l + half]);
+      for (int l = 0; l < half; l++) lane[l] = BUT_ZEROS(lane[l], lane[l + half]);
     }
-    total = OP(total, lane[0]);
+    total = BUT_ZEROS(total, lane[0]);
+    if (IS_DOUBTFUL(total)) {  // again, with care
+      total = start;
+      i = 0;
+    }
   }
   for (; i < count; i++) total = OP(total, (ACC)v[i]);
   *(ACC*)acc = total;
@@ -62,10 +80,10 @@ static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void*
   ACC* totals = acc;
   ACC w = totals[0], x = totals[1], y = totals[2], z = totals[3];
   for (int64_t i = 0; i != count * step; i += step) {
-    w = OP(w, (ACC)a[i]);
-    x = OP(x, (ACC)b[i]);
-    y = OP(y, (ACC)c[i]);
-    z = OP(z, (ACC)d[i]);
+    w = NAME(step)(w, (ACC)a[i]);
+    x = NAME(step)(x, (ACC)b[i]);
+    y = NAME(step)(y, (ACC)c[i]);
+    z = NAME(step)(z, (ACC)d[i]);
     p[i] = (IN)w;
     q[i] = (IN)x;
     r[i] = (IN)y;
@@ -87,5 +105,7 @@ static void NAME(scan_rows)(int64_t count, const void* in, void* acc, void* out)
   }
 }
 
+#undef BUT_ZEROS
+#undef IS_DOUBTFUL
 #undef OP
 #undef NAME
