@@ -113,16 +113,9 @@ static hlo_status_t refine_results(refiner_t* r, hlo_node_t* node) {
 
 // ---- calls
 
-static hlo_status_t count_op(void* context, hlo_node_t* node) {
-  (void)node;
-  ++*(uint32_t*)context;
-  return hlo_ok();
-}
-
 // Whether so many more may be copied: limits what nested calls and loops come to.
 static bool may_copy(refiner_t* r, const hlo_region_t* region) {
-  uint32_t size = 0;
-  hlo_status_release(hlo_region_walk((hlo_region_t*)region, false, count_op, &size));
+  const uint32_t size = hlo_splice_size(region);
   if (size > COPY_LIMIT - r->copied) return false;
   r->copied += size;
   return true;
@@ -268,7 +261,7 @@ static hlo_status_t refine_node(refiner_t* r, hlo_node_t* node, uint32_t depth,
     return hlo_ok();
   }
   hlo_value_t* value = hlo_static_form(node);
-  hlo_node_t* made = value ? value->def : hlo_static_call(node);
+  hlo_node_t* made = value ? value->def : hlo_static_call(node, &r->splicer);
   HLO_TRY(hlo_module_status(r->module));
   if (value || made) {
     for (uint32_t i = 0; i < node->result_count; ++i) {

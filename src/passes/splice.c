@@ -45,6 +45,18 @@ hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t*
   return is_mapped ? splicer->map.values[value->index] : value;
 }
 
+static hlo_status_t count_op(void* context, hlo_node_t* node) {
+  (void)node;
+  ++*(uint32_t*)context;
+  return hlo_ok();
+}
+
+uint32_t hlo_splice_size(const hlo_region_t* body) {
+  uint32_t size = 0;
+  hlo_status_release(hlo_region_walk((hlo_region_t*)body, false, count_op, &size));
+  return size;
+}
+
 bool hlo_splice_own_body(hlo_node_t* node) {
   hlo_region_t* body = node->region_count == 1 ? node->regions[0] : NULL;
   const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;

@@ -23,6 +23,9 @@ hlo_status_t hlo_splice(hlo_splicer_t* splicer, const hlo_region_t* body,
 /// What operand `i` of the body's terminator became in the last copy.
 hlo_value_t* hlo_splice_result(const hlo_splicer_t* splicer, const hlo_region_t* body, uint32_t i);
 
+/// How many ops a copy of `body` has, those in regions among them.
+uint32_t hlo_splice_size(const hlo_region_t* body);
+
 /// Moves the ops of a body that is run once, but its terminator, to before the node that holds it,
 /// whose operands stand for the arguments. False where their numbers differ; then nothing happens.
 bool hlo_splice_own_body(hlo_node_t* node);

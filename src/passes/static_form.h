@@ -4,6 +4,7 @@
 #define HLO_PASSES_STATIC_FORM_H_
 
 #include "passes/passes.h"
+#include "passes/splice.h"
 
 /// The value that the result of `node` can be replaced by, made before it: of the op of the same
 /// name that takes its shape or amounts as attributes. NULL: there is none, they are not constant,
@@ -11,7 +12,7 @@
 hlo_value_t* hlo_static_form(hlo_node_t* node);
 
 /// The same for custom calls that stand for such ops, result by result.
-hlo_node_t* hlo_static_call(hlo_node_t* node);
+hlo_node_t* hlo_static_call(hlo_node_t* node, hlo_splicer_t* splicer);
 
 enum { HLO_INTEGERS_MAX = 2 * HLO_RANK_MAX };
 typedef struct hlo_integers {

@@ -105,12 +105,6 @@ static int32_t turn_count(const hlo_node_t* loop) {
   return -1;
 }
 
-static hlo_status_t count_op(void* context, hlo_node_t* node) {
-  (void)node;
-  ++*(uint32_t*)context;
-  return hlo_ok();
-}
-
 static hlo_status_t unroll(unroller_t* unroller, hlo_node_t* loop, int32_t turns) {
   hlo_region_t* body = loop->regions[1];
   uint32_t count = loop->operand_count;
@@ -144,8 +138,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   }
   int32_t turns = turn_count(node);
   if (turns < 0) return hlo_ok();
-  uint32_t size = 0;
-  HLO_TRY(hlo_region_walk(node->regions[1], false, count_op, &size));
+  const uint32_t size = hlo_splice_size(node->regions[1]);
   if (turns > 1 && size * (uint32_t)turns > SIZE_LIMIT) return hlo_ok();
   return unroll(context, node, turns);
 }
