@@ -73,14 +73,12 @@ static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load
   return next < SHORT_ROW_BYTES ? PREFETCHED_BYTES : next;
 }
 
-static void prefetch(hlo_emitter_t* e, const hlo_tiled_t* load,
-                     const hlo_element_address_t* address) {
-  uint32_t bytes = (uint32_t)hlo_dtype_size_bytes(load->value->type->dtype);
-  int64_t distance = prefetch_distance(e, load, bytes);
-  if (distance == 0) return;
+void hlo_emit_prefetch(hlo_emitter_t* e, hlo_dtype_t dtype, const hlo_element_address_t* address,
+                       int64_t distance) {
   hlo_vir_value_t* operands[] = {address->base, address->index};
   hlo_vir_emit(e->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0),
-               (uint32_t)__builtin_ctz(bytes), address->offset_bytes + distance, 2, operands);
+               (uint32_t)__builtin_ctzll(hlo_dtype_size_bytes(dtype)),
+               address->offset_bytes + distance, 2, operands);
 }
 
 static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
@@ -98,7 +96,8 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     hlo_element_address_t address = hlo_emit_address(e, base, tiled->offset, dtype);
     address.mask = e->mask;
     address.flags = load_flags(e);
-    prefetch(e, tiled, &address);
+    int64_t distance = prefetch_distance(e, tiled, (int64_t)hlo_dtype_size_bytes(dtype));
+    if (distance) hlo_emit_prefetch(e, dtype, &address, distance);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
   if (e->kernel->is_small && e->lane_digit == 0) {

@@ -173,6 +173,9 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled);
 /// The value with as many lanes as its user has.
 hlo_vir_value_t* hlo_emit_wide(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t lanes);
+/// Fetches what lies `distance` bytes behind an element.
+void hlo_emit_prefetch(hlo_emitter_t* e, hlo_dtype_t dtype, const hlo_element_address_t* address,
+                       int64_t distance);
 /// Stores output `i` at the digits' values.
 void hlo_emit_store(hlo_emitter_t* e, uint32_t i, hlo_vir_value_t* value);
 /// All outputs of the loops at the digits' values, and their stores.

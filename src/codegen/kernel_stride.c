@@ -4,7 +4,10 @@
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
-enum { MAX_STEP = 4 };  // elements from lane to lane; others are gathered
+enum {
+  MAX_STEP = 4,  // elements from lane to lane; others are gathered
+  PREFETCHED_BYTES = 2048,
+};
 
 /// Lane i takes element `first + i * step` of `pieces` vectors that follow each other in memory.
 typedef struct stride {
@@ -39,9 +42,9 @@ static hlo_vir_value_t* piece_mask(hlo_emitter_t* e, const stride_t* stride, uin
   int64_t apart = stride->step < 0 ? -stride->step : stride->step;
   int64_t before = (int64_t)piece * stride->lanes;
   hlo_vir_value_t* end = hlo_vir_iconst(b, (stride->lanes - 1) * apart + 1 - before);
-  if (stride->step > 0) {  // (active - 1) * apart + 1
+  if (stride->step > 0) {  // first + (active - 1) * apart + 1
     end = hlo_vir_index(b, HLO_VIR_imul, active, hlo_vir_iconst(b, apart));
-    end = hlo_vir_index(b, HLO_VIR_iadd, end, hlo_vir_iconst(b, 1 - apart - before));
+    end = hlo_vir_index(b, HLO_VIR_iadd, end, hlo_vir_iconst(b, stride->first + 1 - apart - before));
   }
   hlo_vir_value_t* mask = hlo_vir_emit(b, HLO_VIR_mask_first, type, 0, 0, 1, &end);
   if (stride->step > 0) return mask;
@@ -63,6 +66,27 @@ static hlo_vir_value_t* takers(hlo_emitter_t* e, const stride_t* stride, uint32_
                       (int64_t)bits, 0, NULL);
 }
 
+// Where the pieces begin: lanes that go forwards begin at a multiple of their step, if the array
+// does not begin behind it, so that loads of neighbouring elements have the same pieces.
+static int64_t first_place(const hlo_expr_t* offset, int64_t step, uint32_t lanes) {
+  if (step < 0) return (lanes - 1) * -step;
+  int64_t first = ((offset->constant % step) + step) % step;
+  return offset->low >= first ? first : 0;
+}
+
+// Whether all of the last piece is of the array, wherever the lanes are.
+static bool is_last_piece_inside(const hlo_tiled_t* tiled, const stride_t* stride) {
+  int64_t behind = stride->step - 1 - stride->first;
+  return stride->step > 0 &&
+         tiled->offset->high + behind < hlo_type_element_count(tiled->value->type);
+}
+
+// Lines of several vectors, of several rows often, come in no order that the processor knows.
+static bool is_prefetched(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  int64_t cache_bytes = e->kernel->target->tile.memories[2].capacity_bytes;
+  return !e->mask && (int64_t)hlo_type_size_bytes(tiled->value->type) > cache_bytes;
+}
+
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_value_t* active = hlo_emit_active_lanes(e);
   hlo_dtype_t dtype = tiled->value->type->dtype;
@@ -70,7 +94,9 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   int64_t apart = step < 0 ? -step : step, bytes = (int64_t)hlo_dtype_size_bytes(dtype);
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};
   if (step == 0 || !active || apart > stride.lanes) return NULL;
-  stride.first = step < 0 ? (stride.lanes - 1) * apart : 0;
+  stride.first = first_place(tiled->offset, step, stride.lanes);
+  bool fetches = apart > 1 && is_prefetched(e, tiled);
+  bool is_inside = apart == 1 || is_last_piece_inside(tiled, &stride);
   hlo_element_address_t address =
       hlo_emit_address(e, e->addresses[tiled->input], tiled->offset, dtype);
   address.flags = flags;
@@ -81,9 +107,9 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   }
   hlo_vir_value_t *sum = NULL, *order = NULL;
   for (uint32_t piece = 0; piece < stride.pieces; ++piece) {
-    bool is_whole = !e->mask && piece + 1 < stride.pieces;
-    address.mask =
-        is_whole || (apart == 1 && !e->mask) ? NULL : piece_mask(e, &stride, piece, active);
+    bool is_whole = !e->mask && (piece + 1 < stride.pieces || is_inside);
+    address.mask = is_whole ? NULL : piece_mask(e, &stride, piece, active);
+    if (fetches) hlo_emit_prefetch(e, dtype, &address, PREFETCHED_BYTES);
     hlo_vir_value_t* value = hlo_elementwise_load_raw(e->b, dtype, stride.lanes, &address);
     if (!order) order = hlo_emit_places(e, value->type, places);
     value = hlo_vir_emit(e->b, HLO_VIR_permute, value->type, 0, 0, 2,

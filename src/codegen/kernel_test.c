@@ -577,6 +577,20 @@ static void test_strides(void** state) {
                count, t, t, t, count, t, count, step, count, t, t, t, count, t, t, t, count, t);
       check(text, 0, 0);
     }
+    // Neighbours at one step share what is read for them, up to the ends of the array.
+    for (int count = 231; count <= 237; count += 2) {
+      char phases[1024];
+      snprintf(phases, sizeof phases,
+               "func.func @main(%%a: tensor<%dx%s>) -> tensor<77x%s> {\n"
+               "%%0 = stablehlo.slice %%a [0:229:3] : (tensor<%dx%s>) -> tensor<77x%s>\n"
+               "%%1 = stablehlo.slice %%a [1:230:3] : (tensor<%dx%s>) -> tensor<77x%s>\n"
+               "%%2 = stablehlo.slice %%a [%d:%d:3] : (tensor<%dx%s>) -> tensor<77x%s>\n"
+               "%%3 = stablehlo.maximum %%0, %%1 : tensor<77x%s>\n"
+               "%%4 = stablehlo.minimum %%3, %%2 : tensor<77x%s>\n"
+               "return %%4 : tensor<77x%s>\n}",
+               count, t, t, count, t, t, count, t, t, count - 229, count, count, t, t, t, t, t);
+      check(phases, 1, 0);
+    }
     char text[1024];
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<2x35x3x%s>) -> tensor<2x3x35x%s> {\n"

@@ -147,6 +147,9 @@ static hlo_value_t* make_slices(const windows_t* w) {
   if (!is_in_parts(w) || outer == 1) return reduce_along(w, w->input, 0, w->rank);
   hlo_value_t* rows = reduce_along(w, w->input, 0, last);
   if (!rows) return NULL;
+  if (w->strides[last] > (w->sizes[last] - 1) * w->dilations[last]) {
+    return reduce_along(w, rows, last, w->rank);
+  }
   // Each is used by several windows: they are computed once.
   rows = hlo_build_node(w->node, HLO_OP_optimization_barrier, rows->type, 1, &rows, 0, NULL);
   return rows ? reduce_along(w, rows, last, w->rank) : NULL;

@@ -89,6 +89,7 @@ static bool constant_of(const value_t* x, double* out_value) {
 // The larger (smaller) one of x and a constant. Zeros: the constant only wins as a +0 over -0.
 static value_t* extreme_of_constant(builder_t* b, hlo_vir_opcode_t op, value_t* x,
                                     value_t* constant, double value) {
+  if (value == (op == HLO_VIR_fmax ? -INFINITY : INFINITY)) return x;
   value_t* result = hlo_vir_binary(b, op, constant, x);
   const bool is_positive_zero = value == 0 && !signbit(value);
   return op == HLO_VIR_fmax && is_positive_zero ? vadd(b, result, constant) : result;
