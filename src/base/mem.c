@@ -80,7 +80,7 @@ struct hlo_arena_block {
 // What this thread has from the store that it entered.
 typedef struct spare {
   bool is_entered;
-  uint32_t count;
+  size_t bytes;
   hlo_arena_block_t* blocks;
 } spare_t;
 
@@ -95,11 +95,13 @@ static void free_blocks(hlo_arena_block_t* block) {
 }
 
 static hlo_arena_block_t* take_block(size_t size_bytes) {
-  if (size_bytes == ARENA_BLOCK_BYTES && t_spare.blocks) {
+  hlo_arena_block_t** link = &t_spare.blocks;
+  while (*link && (*link)->size_bytes != size_bytes) link = &(*link)->older;
+  if (*link) {
     if (injected_failure()) return NULL;
-    hlo_arena_block_t* block = t_spare.blocks;
-    t_spare.blocks = block->older;
-    --t_spare.count;
+    hlo_arena_block_t* block = *link;
+    *link = block->older;
+    t_spare.bytes -= size_bytes;
     return block;
   }
   size_t total;
@@ -109,16 +111,20 @@ static hlo_arena_block_t* take_block(size_t size_bytes) {
   return block;
 }
 
+static bool is_power_of_2(size_t x) {
+  return (x & (x - 1)) == 0;
+}
+
 static void give_block(hlo_arena_block_t* block) {
-  if (!t_spare.is_entered || t_spare.count == HLO_ARENA_STORE_BLOCKS ||
-      block->size_bytes != ARENA_BLOCK_BYTES) {
+  if (!t_spare.is_entered || !is_power_of_2(block->size_bytes) ||
+      block->size_bytes > HLO_ARENA_STORE_BYTES - t_spare.bytes) {
     hlo_mem_free(block);
     return;
   }
   hlo_mem_forbid(block->data, block->size_bytes);
   block->older = t_spare.blocks;
   t_spare.blocks = block;
-  ++t_spare.count;
+  t_spare.bytes += block->size_bytes;
 }
 
 bool hlo_arena_store_enter(hlo_arena_store_t* store) {
@@ -126,7 +132,7 @@ bool hlo_arena_store_enter(hlo_arena_store_t* store) {
   // Pairs with the release in hlo_arena_store_leave(): the blocks' heads were written before.
   hlo_arena_block_t* blocks = atomic_exchange_explicit(&store->blocks, NULL, memory_order_acquire);
   t_spare = (spare_t){.is_entered = true, .blocks = blocks};
-  for (; blocks; blocks = blocks->older) ++t_spare.count;
+  for (; blocks; blocks = blocks->older) t_spare.bytes += blocks->size_bytes;
   return true;
 }
 
@@ -157,13 +163,21 @@ void hlo_arena_deinit(hlo_arena_t* arena) {
 }
 
 // A new block is a usual one, or has room for a large request and as much again as a usual block:
-// what is left of the block before it is smaller than what was asked for, so at most half of all
-// memory lies idle.
+// what is left of the block before it is smaller than what was asked for. Sizes that a store keeps
+// are powers of two, so that they fit the next one.
+static bool block_size(size_t size_bytes, size_t* out_size) {
+  *out_size = ARENA_BLOCK_BYTES;
+  if (size_bytes <= ARENA_BLOCK_BYTES / 2) return true;
+  if (!hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, out_size)) return false;
+  size_t rounded = ARENA_BLOCK_BYTES;
+  while (rounded < *out_size && rounded < HLO_ARENA_STORE_BYTES) rounded *= 2;
+  if (rounded > *out_size) *out_size = rounded;
+  return true;
+}
+
 static bool arena_grow(hlo_arena_t* arena, size_t size_bytes) {
-  size_t want = ARENA_BLOCK_BYTES;
-  if (size_bytes > ARENA_BLOCK_BYTES / 2 && !hlo_size_add(size_bytes, ARENA_BLOCK_BYTES, &want)) {
-    return false;
-  }
+  size_t want;
+  if (!block_size(size_bytes, &want)) return false;
   if (arena->limit_bytes) {
     if (arena->used_bytes > arena->limit_bytes) return false;
     size_t left = arena->limit_bytes - arena->used_bytes;

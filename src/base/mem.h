@@ -75,11 +75,11 @@ void hlo_mem_fail_nth(uint64_t n);
 /// True when the failure asked for has happened since hlo_mem_fail_nth().
 bool hlo_mem_failed(void);
 
-/// Blocks that arenas leave behind, at most HLO_ARENA_STORE_BLOCKS of one size, for the next to
-/// use: work that comes again and again finds its memory mapped. Zeroed: empty.
+/// Blocks that arenas leave behind, at most HLO_ARENA_STORE_BYTES, for the next to use: work that
+/// comes again and again finds its memory mapped. Zeroed: empty.
 /// threads: safe
 typedef struct hlo_arena_block hlo_arena_block_t;
-enum { HLO_ARENA_STORE_BLOCKS = 16 };
+enum { HLO_ARENA_STORE_BYTES = 4 << 20 };
 typedef struct hlo_arena_store {
   _Atomic(hlo_arena_block_t*) blocks;  // taken and given back as a whole
 } hlo_arena_store_t;

@@ -87,15 +87,27 @@ static const void* use_blocks(uint32_t count) {
   return last;
 }
 
+static const void* use_large_block(size_t size_bytes) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  const void* block = hlo_arena_alloc(&arena, size_bytes);
+  hlo_arena_deinit(&arena);
+  return block;
+}
+
 static void test_arena_store(void** state) {
   (void)state;
+  enum { MANY = HLO_ARENA_STORE_BYTES / 30000 };
   hlo_arena_store_t store = {NULL}, other = {NULL};
   assert_false(hlo_arena_store_enter(NULL));
   assert_true(hlo_arena_store_enter(&store));
   assert_false(hlo_arena_store_enter(&other));  // one at a time
   const void* first = use_blocks(1);
   assert_ptr_equal(use_blocks(1), first);
-  use_blocks(4 * HLO_ARENA_STORE_BLOCKS);
+  const void* large = use_large_block(100000);
+  use_blocks(1);
+  assert_ptr_equal(use_large_block(110000), large);
+  use_blocks(2 * MANY);
   hlo_arena_store_leave(&store);
   assert_non_null(store.blocks);
   // An arena may outlive the stay: its blocks are freed as if there were no store.
@@ -105,7 +117,7 @@ static void test_arena_store(void** state) {
   hlo_mem_fail_nth(1);  // kept blocks count as any allocation
   assert_null(hlo_arena_alloc(&arena, 1));
   assert_true(hlo_mem_failed());
-  for (uint32_t i = 0; i < 2 * HLO_ARENA_STORE_BLOCKS; ++i) {
+  for (uint32_t i = 0; i < MANY; ++i) {
     assert_non_null(hlo_arena_alloc(&arena, 30000));
   }
   hlo_arena_store_leave(&store);
