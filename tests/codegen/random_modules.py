@@ -911,7 +911,7 @@ class Runner:
         command = [*under, self.tool, "run", *words, *(f"--output=@{f}" for f in files),
                    str(self.folder / "module.mlir")]
         try:
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
         except subprocess.TimeoutExpired:
             return "did not end"
         if done.returncode:
