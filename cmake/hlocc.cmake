@@ -344,6 +344,9 @@ function(hlo_text_tests)
         set_tests_properties(codegen/narrow_products_${tool} PROPERTIES LABELS unit TIMEOUT 300)
       endif()
     endforeach()
+    add_test(NAME codegen/temporary_limit COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/temporary_limit_test.py $<TARGET_FILE:hlocc_cli>)
+    set_tests_properties(codegen/temporary_limit PROPERTIES LABELS unit TIMEOUT 300)
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>

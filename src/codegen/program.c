@@ -10,6 +10,7 @@
 #include "codegen/image.h"
 #include "codegen/jit/jit.h"
 #include "codegen/object.h"
+#include "codegen/remat.h"
 #include "codegen/schedule_plain.h"
 #include "codegen/standalone.h"
 #include "codegen/team.h"
@@ -164,22 +165,33 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
   return status;
 }
 
-// Kernels as Tile IR, to be run (then kept with the program), printed or dumped. What cannot be
-// said in it is left to the kernel's own loops.
-static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
-                               const hlo_code_options_t* options, hlo_arena_t* arena) {
-  bool is_run = options->executor == HLO_EXECUTOR_TILES;
-  bool is_printed = is_listed(options, HLO_LISTING_TILE);
-  bool is_dumped = hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_tile);
-  if (!is_run && !is_printed && !is_dumped) return hlo_ok();
+// Kernels as Tile IR, to be run: it is kept with the program. What cannot be said in it is left to
+// the kernel's own loops.
+static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, hlo_arena_t* arena) {
   hlo_strbuf_t text = {0};
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
-    if (!kernels[i]) continue;
+    hlo_tile_kernel_t* tile = NULL;
+    if (kernels[i]) status = make_tile(kernels[i], i, arena, &text, &tile);
+    if (kernels[i] && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
+  }
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// The same to be printed or dumped.
+static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t* options,
+                                hlo_arena_t* arena) {
+  bool is_printed = is_listed(options, HLO_LISTING_TILE);
+  bool is_dumped = hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_tile);
+  if (!is_printed && !is_dumped) return hlo_ok();
+  hlo_strbuf_t text = {0};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < plan->schedule->fusion_count && hlo_status_is_ok(status); ++i) {
     hlo_tile_kernel_t* tile;
-    if (is_printed || is_dumped) status = print_decisions(kernels[i], i, &text);
-    if (hlo_status_is_ok(status)) status = make_tile(kernels[i], i, arena, &text, &tile);
-    if (is_run && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
+    if (!plan->kernels[i]) continue;
+    status = print_decisions(plan->kernels[i], i, &text);
+    if (hlo_status_is_ok(status)) status = make_tile(plan->kernels[i], i, arena, &text, &tile);
   }
   if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));
   if (is_dumped) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_tile, &text);
@@ -188,15 +200,53 @@ static hlo_status_t make_tiles(hlo_kernel_t* const* kernels, uint32_t count,
 }
 
 // `scratch` is for what is not needed any more once the program is made.
-static hlo_status_t make_plan(const hlo_func_t* func, const hlo_code_options_t* options,
+static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* options,
                               hlo_arena_t* arena, hlo_arena_t* scratch, hlo_plan_t** out_plan) {
   hlo_schedule_t* schedule = NULL;
   hlo_kernel_t** kernels = NULL;
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
   HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
-  HLO_TRY(make_tiles(kernels, schedule->fusion_count, options, arena));
+  if (options->executor == HLO_EXECUTOR_TILES) {
+    HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, arena));
+  }
   HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
-  HLO_TRY(hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan));
+  return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
+}
+
+// Lets values be computed again until temporaries are within the limit, or that helps no more.
+static hlo_status_t fit_plan(hlo_module_t* module, const hlo_func_t* func,
+                             const hlo_code_options_t* options, hlo_arena_t* arena,
+                             hlo_arena_t* scratch, hlo_plan_t** plan) {
+  enum { MAX_STEPS = 64, MAX_MISSES = 8 };
+  hlo_remat_t* remat;
+  HLO_TRY(hlo_remat_create(module, func, &options->target, scratch, &remat));
+  uint32_t misses = 0, count = 1;
+  for (uint32_t i = 0; i < MAX_STEPS && misses < MAX_MISSES && count; ++i) {
+    uint64_t bytes = (*plan)->temporary_bytes;
+    if (bytes <= options->temporary_limit) break;
+    HLO_TRY(hlo_remat_step(remat, *plan, bytes - options->temporary_limit, &count));
+    if (!count) break;
+    hlo_plan_t* next;
+    HLO_TRY(plan_once(func, options, arena, scratch, &next));
+    if (next->temporary_bytes < bytes) {
+      *plan = next;
+      misses = 0;
+    } else {
+      hlo_remat_undo(remat);
+      ++misses;
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
+                              const hlo_code_options_t* options, hlo_arena_t* arena,
+                              hlo_arena_t* scratch, hlo_plan_t** out_plan) {
+  HLO_TRY(plan_once(func, options, arena, scratch, out_plan));
+  if (options->temporary_limit && !options->is_plain) {
+    HLO_TRY(fit_plan(module, func, options, arena, scratch, out_plan));
+  }
+  HLO_TRY(print_tiles(*out_plan, options, scratch));
   dump_plan(*out_plan, options->dumper);
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
@@ -224,7 +274,7 @@ static hlo_status_t prepare_sites(hlo_code_program_t* program, const hlo_code_op
 static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
                                  const hlo_code_options_t* options, hlo_arena_t* arena) {
   hlo_plan_t* plan = NULL;
-  HLO_TRY(make_plan(func, options, &program->arena, arena, &plan));
+  HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
   program->temporary_bytes = plan->temporary_bytes;
   program->saved_bytes = HLO_KERNEL_SAVED_START;
   HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));

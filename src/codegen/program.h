@@ -26,6 +26,8 @@ typedef struct hlo_code_options {
   bool is_checked;               // the code checks its own accesses while it runs
   uint32_t replica_count;        // processes that run it at once, in so many
   uint32_t partition_count;      // partitions each
+  uint64_t temporary_limit;      // bytes that temporaries should not exceed: values are computed
+                                 // again instead of being kept, as far as that helps; 0: none
   const char* name;              // for profilers; lent for the call
   hlo_jit_options_t jit;         // who is told of machine code
   hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL

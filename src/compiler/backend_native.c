@@ -16,6 +16,7 @@ typedef struct native_data {
   hlo_code_program_t* program;
   const char* entry;    // the function's name, in the executable's module
   hlo_target_t target;  // of machine code
+  uint64_t temporary_limit;
 } native_data_t;
 
 static void native_destroy(hlo_program_t* program) {
@@ -78,7 +79,8 @@ static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out)
   const native_data_t* data = (const native_data_t*)program;
   hlo_cache_key_t key;
   if (!hlo_cache_key_make(hlo_code_program_module(data->program), data->entry,
-                          program->backend->name, &data->target, &key)) {
+                          program->backend->name, &data->target,
+                          data->temporary_limit, &key)) {
     return hlo_ok();
   }
   size_t start = out->length;
@@ -152,13 +154,38 @@ static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* pre
   bool is_kept = config->cache && hlo_compile_cache_keeps(config->cache);
   bool has_key = options->executor == HLO_EXECUTOR_MACHINE && (is_kept || config->code_bytes) &&
                  !wants_making(config) &&
-                 hlo_cache_key_make(prepared, options->name, backend->name, &options->target, &key);
+                 hlo_cache_key_make(prepared, options->name, backend->name, &options->target,
+                                    options->temporary_limit, &key);
   *out_is_reused = has_key && load_earlier(options, prepared, config, &key, out_program);
   if (*out_is_reused) return hlo_ok();
   const hlo_func_t* entry = hlo_module_find_func(prepared, options->name);
   HLO_TRY(hlo_code_program_create(prepared, entry, options, out_program));
   if (has_key && is_kept) keep(config->cache, &key, *out_program);
   return hlo_ok();
+}
+
+static uint64_t size_of_all(uint32_t count, const hlo_type_t* const* types) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; ++i) bytes += hlo_type_size_bytes(types[i]);
+  return bytes;
+}
+
+// What is left for temporaries; 0: no limit.
+static uint64_t temporary_limit(const hlo_func_t* func, const hlo_compile_config_t* config) {
+  uint64_t limit = config->temporary_limit;
+  if (!config->device_memory_bytes) return limit;
+  uint64_t others = size_of_all(func->type->element_count, func->type->elements);
+  uint64_t left = config->device_memory_bytes > others ? config->device_memory_bytes - others : 1;
+  return limit && limit < left ? limit : left;
+}
+
+static void warn_of_limit(const hlo_compile_config_t* config, const hlo_code_options_t* options,
+                          const hlo_code_program_t* program) {
+  uint64_t bytes = hlo_code_program_temporary_bytes(program);
+  if (!options->temporary_limit || bytes <= options->temporary_limit || !config->observer) return;
+  HLO_LOG(&config->observer->log, WARN,
+          "temporaries of %s take %llu bytes, more than the limit of %llu", options->name,
+          (unsigned long long)bytes, (unsigned long long)options->temporary_limit);
 }
 
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
@@ -177,6 +204,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .is_checked = config->verify_each && !config->listing,
       .replica_count = (uint32_t)config->replica_count,
       .partition_count = (uint32_t)config->partition_count,
+      .temporary_limit = temporary_limit(func, config),
       .name = func->name,
       .jit = {.perf = config->perf, .gdb = config->gdb},
       .pool = config->cache ? hlo_compile_cache_pool(config->cache) : NULL,
@@ -199,10 +227,12 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                                     hlo_backend_process_count(config));
   hlo_code_program_t* program = NULL;
   HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
+  warn_of_limit(config, &options, program);
   HLO_TRY(wrap(backend, is_cheap, program, out_program));
   native_data_t* data = (native_data_t*)*out_program;
   data->entry = func->name;
   data->target = options.target;
+  data->temporary_limit = options.temporary_limit;
   data->base.is_reused = is_reused;
   if (options.executor == HLO_EXECUTOR_MACHINE) data->base.save = native_save;
   return hlo_ok();

@@ -72,7 +72,8 @@ static void find_build(void) {
 }
 
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
-                        const hlo_target_t* target, hlo_cache_key_t* out_key) {
+                        const hlo_target_t* target, uint64_t temporary_limit,
+                        hlo_cache_key_t* out_key) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_build);
   if (!build_bytes) return false;
@@ -83,6 +84,7 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
   }
   for (int i = 0; i < 2; ++i) {
     uint64_t h = hash_text(hash_text(out_key->words[i], entry), backend);
+    h = hlo_hash_word(h, temporary_limit);
     out_key->words[i] = hlo_hash_bytes(build, build_bytes, hash_target(h, target));
   }
   return true;

@@ -19,7 +19,7 @@ typedef struct hlo_cache_key {
 
 /// False where builds of the library cannot be told apart, or memory is out: nothing may be kept.
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
-                        const hlo_target_t* target, hlo_cache_key_t* out_key);
+                        const hlo_target_t* target, uint64_t temporary_limit, hlo_cache_key_t* out_key);
 static inline bool hlo_cache_key_equal(const hlo_cache_key_t* a, const hlo_cache_key_t* b) {
   return a->words[0] == b->words[0] && a->words[1] == b->words[1];
 }

@@ -68,6 +68,7 @@ typedef struct build_options {
   hlo_wire_array_t allow_spmd_sharding_propagation_to_parameters;  // bool
   bool use_shardy_partitioner;
   int64_t process_count;
+  int64_t device_memory_size;
   int32_t optimization_level;
   hlo_wire_bytes_t gpu_topology;
   bool has_device_ordinal;
@@ -131,9 +132,8 @@ static const hlo_wire_message_t option_override_message =
     HLO_WIRE_MESSAGE(option_override_t, option_override_fields);
 
 // Hints that are left out, because nothing here depends on them: deduplicate_hlo (8),
-// run_backend_only (11), comp_envs (13), fdo_profile (14), device_memory_size (15),
-// auto_spmd_partitioning_mesh_* (16, 17), effort as a number (20, 21), process_index (22),
-// memory_fitting_level (25).
+// run_backend_only (11), comp_envs (13), fdo_profile (14), auto_spmd_partitioning_mesh_* (16, 17),
+// effort as a number (20, 21), process_index (22), memory_fitting_level (25).
 static const hlo_wire_field_info_t build_options_fields[] = {
     HLO_WIRE_OPTIONAL(build_options_t, 1, INT64, device_ordinal),
     HLO_WIRE_NESTED(build_options_t, 2, result_layout, &shape_message),
@@ -145,6 +145,7 @@ static const hlo_wire_field_info_t build_options_fields[] = {
     HLO_WIRE_NESTED(build_options_t, 9, device_assignment, &device_assignment_message),
     HLO_WIRE_FIELD(build_options_t, 10, BOOL, alias_passthrough_params),
     HLO_WIRE_REPEATED(build_options_t, 12, BOOL, allow_spmd_sharding_propagation_to_output),
+    HLO_WIRE_FIELD(build_options_t, 15, INT64, device_memory_size),
     HLO_WIRE_REPEATED(build_options_t, 18, BOOL, allow_spmd_sharding_propagation_to_parameters),
     HLO_WIRE_FIELD(build_options_t, 19, BOOL, use_shardy_partitioner),
     HLO_WIRE_FIELD(build_options_t, 23, INT64, process_count),
@@ -483,6 +484,7 @@ static hlo_status_t take_build_options(const build_options_t* build, hlo_arena_t
   out->propagate_to_results = build->allow_spmd_sharding_propagation_to_output.items;
   out->propagate_to_result_count = build->allow_spmd_sharding_propagation_to_output.count;
   HLO_TRY(apply_debug_options(build->debug_options, out));
+  if (build->device_memory_size > 0) out->device_memory_bytes = (uint64_t)build->device_memory_size;
   // EFFORT_O0 to EFFORT_O3 are 9, 19, 29, 39; 0 leaves the choice to us. O2, what JAX sends unless
   // told otherwise, does not override the debug option.
   const int32_t effort = build->optimization_level;

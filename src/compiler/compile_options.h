@@ -34,6 +34,7 @@ typedef struct hlo_compile_options {
   bool use_shardy_partitioner;
   bool alias_passthrough_params;
   int32_t optimization_level;  // 0 to 3
+  uint64_t device_memory_bytes;  // that a program should not exceed; 0: no limit
 
   /// Device of (replica, partition) at [replica * partition_count + partition]; NULL: the default.
   const int32_t* device_assignment;

@@ -108,6 +108,17 @@ static void test_device_assignment_is_replica_major(void** state) {
   hlo_strbuf_deinit(&again);
 }
 
+static void test_device_memory_is_a_limit(void** state) {
+  fixture_t* f = *state;
+  const size_t build = hlo_wire_begin(&f->bytes, 3);
+  hlo_wire_put_int(&f->bytes, 4, 1);
+  hlo_wire_put_int(&f->bytes, 5, 1);
+  hlo_wire_put_int(&f->bytes, 15, 1 << 20);
+  hlo_wire_end(&f->bytes, build);
+  expect_parsed(f);
+  assert_int_equal(f->options.device_memory_bytes, 1 << 20);
+}
+
 static void test_assignment_must_fit_the_counts(void** state) {
   fixture_t* f = *state;
   const int64_t ids[] = {0, 1};
@@ -218,6 +229,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_empty_is_default),
       TEST(test_device_assignment_is_replica_major),
+      TEST(test_device_memory_is_a_limit),
       TEST(test_assignment_must_fit_the_counts),
       TEST(test_impossible_counts),
       TEST(test_overrides),

@@ -26,6 +26,7 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
   config->cpu = options->cpu;
   config->cc = options->cc;
   config->verify_each = options->check;
+  config->temporary_limit = (uint64_t)options->temporary_limit << 10;
   config->perf = options->perf;
   config->gdb = options->gdb;
   config->observer = observer;

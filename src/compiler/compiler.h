@@ -23,6 +23,8 @@ typedef struct hlo_compile_config {
   const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
   const char* cc;       // C compiler of back end c; NULL or "": the first there is
   bool verify_each;     // verify after every pass, check what code generation plans
+  uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
+  uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
   bool perf, gdb;       // names of generated code for perf, for debuggers
   struct hlo_compile_cache*
       cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing

@@ -147,6 +147,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
     }
   }
   config.replica_count = options->replica_count;
+  config.device_memory_bytes = options->device_memory_bytes;
   config.partition_count = options->partition_count;
   config.code = program->code;
   config.code_bytes = program->code_bytes;
