@@ -158,8 +158,8 @@ hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* no
     default: {
       hlo_vir_value_t* value = hlo_vmath_emit(b, node->op, dtype, operands[0],
                                               node->operand_count > 1 ? operands[1] : NULL);
-      return is_exact(node->op) ? value
-                                : hlo_vmath_round_to(b, node->results[0].type->dtype, value);
+      if (is_exact(node->op)) return value;
+      return hlo_vmath_round_result(b, node->op, node->results[0].type->dtype, value);
     }
   }
 }

@@ -134,11 +134,15 @@ static value_t* encode(builder_t* b, info_t* info, value_t* x) {
 
 // ---- narrow floats -----------------------------------------------------------------------------
 
-static value_t* round_to_bf16(builder_t* b, value_t* x) {
+value_t* hlo_vmath_nearest_bf16(builder_t* b, value_t* x) {
   value_t* bits = vbits(b, x);
   value_t* odd = vand(b, vlshr_k(b, bits, 16), viconst(b, bits, 1));
   value_t* rounded = viadd(b, viadd_k(b, bits, 0x7fff), odd);
-  rounded = vof_bits(b, vand(b, rounded, viconst(b, bits, (int64_t)0xffff0000)));
+  return vof_bits(b, vand(b, rounded, viconst(b, bits, (int64_t)0xffff0000)));
+}
+
+static value_t* round_to_bf16(builder_t* b, value_t* x) {
+  value_t* rounded = hlo_vmath_nearest_bf16(b, x);
   return vreplace_k(b, rounded, vcmp(b, HLO_VIR_UNORDERED, x, x), NAN);
 }
 

@@ -14,12 +14,11 @@ static value_t* erf_of_small(builder_t* b, value_t* x) {
 // source: Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x)"
 static value_t* erfc_of_large(builder_t* b, value_t* x) {
   x = vat_most(b, x, is_f64(x) ? 28 : 10.1);  // beyond, the result is 0
-  value_t* square = vmul(b, x, x);
-  value_t* rest = vneg(b, vfnma(b, x, x, square));  // x^2 - square
-  value_t* exponential = hlo_vmath_exponential(b, vneg(b, square), NULL);
+  pair_t square = hlo_vmath_product(b, x, x);
+  value_t* exponential = hlo_vmath_exponential(b, vneg(b, square.high), NULL);
   value_t* t = vdiv(b, vadd_k(b, x, -3), vadd_k(b, x, 3));
   value_t* scaled = is_f64(x) ? POLYNOMIAL(b, t, erfcx_f64) : POLYNOMIAL(b, t, erfcx_f32);
-  scaled = vdiv(b, vfnma(b, rest, scaled, scaled), vadd_k(b, vadd(b, x, x), 1));
+  scaled = vdiv(b, vfnma(b, square.low, scaled, scaled), vadd_k(b, vadd(b, x, x), 1));
   return vmul(b, exponential, scaled);
 }
 

@@ -59,6 +59,13 @@ value_t* hlo_vmath_emit(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x
   return hlo_vmath_integer(b, op, dtype, x, y);
 }
 
+value_t* hlo_vmath_round_result(builder_t* b, hlo_op_t op, hlo_dtype_t dtype, value_t* x) {
+  // NaNs of an instruction are its operands', or the processor's own: both are values of the type.
+  const bool is_instruction = float_ops[op].arity && !float_ops[op].fn;
+  return is_instruction && dtype == HLO_DTYPE_BF16 ? hlo_vmath_nearest_bf16(b, x)
+                                                   : hlo_vmath_round_to(b, dtype, x);
+}
+
 value_t* hlo_vmath_compare(builder_t* b, hlo_dtype_t dtype, int64_t direction, bool is_total_order,
                            value_t* x, value_t* y) {
   static const hlo_vir_condition_t conditions[] = {

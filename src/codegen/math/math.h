@@ -5,7 +5,7 @@
 //
 // Each element type has one form in registers: PRED is MASK; integers are I8 to I64, those below 8
 // bits extended to I8; f32 and f64 are themselves; floats below 32 bits are F32 values that the
-// type can represent. An op on such a float is the op on F32 and then hlo_vmath_round_to(). All
+// type can represent. An op on such a float is the op on F32 and then hlo_vmath_round_result(). All
 // instructions are pure but for loops and slow paths under an `if` that few operands take. errors:
 // sticky in the module. threads: as the builder
 #ifndef HLO_CODEGEN_MATH_MATH_H_
@@ -48,5 +48,8 @@ hlo_vir_value_t* hlo_vmath_convert(hlo_vir_builder_t* b, hlo_dtype_t from, hlo_d
 /// The F32 value rounded to what `dtype` represents, for floats below 32 bits; integers below 8
 /// bits wrap; everything else stays.
 hlo_vir_value_t* hlo_vmath_round_to(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* x);
+/// The same for what hlo_vmath_emit() makes of values of `dtype`.
+hlo_vir_value_t* hlo_vmath_round_result(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                        hlo_vir_value_t* x);
 
 #endif  // HLO_CODEGEN_MATH_MATH_H_

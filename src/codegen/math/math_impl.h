@@ -202,6 +202,15 @@ static inline value_t* vjoin(builder_t* b, value_t* x, value_t* y) {
                       halves);
 }
 
+/// The unevaluated sum of two floats.
+typedef struct pair {
+  value_t *high, *low;
+} pair_t;
+/// x y, exactly.
+pair_t hlo_vmath_product(builder_t* b, value_t* x, value_t* y);
+
+/// F32 to the nearest BF16; no NaN has bits set below those of BF16.
+value_t* hlo_vmath_nearest_bf16(builder_t* b, value_t* x);
 /// The value of a float constant.
 double hlo_vmath_float_of_bits(const value_t* constant);
 

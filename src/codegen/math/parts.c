@@ -22,6 +22,11 @@ value_t* hlo_vmath_polynomial(builder_t* b, value_t* x, const double* c, size_t 
   return sum;
 }
 
+pair_t hlo_vmath_product(builder_t* b, value_t* x, value_t* y) {
+  value_t* high = vmul(b, x, y);
+  return (pair_t){high, vneg(b, vfnma(b, x, y, high))};
+}
+
 value_t* hlo_vmath_in_parts(builder_t* b, vector_fn_t fn, value_t* x, value_t* y, uint32_t ratio) {
   if (ratio <= 1 || x->type.lanes == 1) return fn(b, x, y);
   value_t* lower = hlo_vmath_in_parts(b, fn, vlower(b, x), y ? vlower(b, y) : NULL, ratio / 2);

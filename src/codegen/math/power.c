@@ -3,17 +3,6 @@
 #include "codegen/math/coefficients.h"
 #include "codegen/math/functions.h"
 
-/// The unevaluated sum of two floats.
-typedef struct pair {
-  value_t *high, *low;
-} pair_t;
-
-// x y, exactly.
-static pair_t product(builder_t* b, value_t* x, value_t* y) {
-  value_t* high = vmul(b, x, y);
-  return (pair_t){high, vneg(b, vfnma(b, x, y, high))};
-}
-
 // x + y + below for x = 0 or |x| >= |y| >= |below|.
 static pair_t sum(builder_t* b, value_t* x, value_t* y, value_t* below) {
   value_t* high = vadd(b, x, y);
@@ -40,10 +29,10 @@ static const power_format_t formats[2] = {
 
 // artanh(s) / s - 1 = s^2 / 3 + s^4 Q(s^2), from s in two parts.
 static pair_t relative_rest(builder_t* b, pair_t s, const power_format_t* f) {
-  pair_t square = product(b, s.high, s.high);
+  pair_t square = hlo_vmath_product(b, s.high, s.high);
   square.low = vfma(b, vadd(b, s.high, s.high), s.low, square.low);
   value_t* third = vconst(b, s.high, f->third);
-  pair_t rest = product(b, square.high, third);
+  pair_t rest = hlo_vmath_product(b, square.high, third);
   rest.low = vfma(b, square.high, vconst(b, s.high, f->third_low), rest.low);
   rest.low = vfma(b, square.low, third, rest.low);
   value_t* series = hlo_vmath_polynomial(b, square.high, f->rest, f->count);
@@ -64,10 +53,10 @@ static pair_t log2_of_fraction(builder_t* b, value_t* f) {
   s.low = vmul(b, s.low, inverse);
   pair_t rest = relative_rest(b, s, format);
   value_t* scale = vconst(b, f, format->scale);
-  pair_t slope = product(b, s.high, scale);
+  pair_t slope = hlo_vmath_product(b, s.high, scale);
   slope.low = vfma(b, s.high, vconst(b, f, format->scale_low), slope.low);
   slope.low = vfma(b, s.low, scale, slope.low);
-  pair_t term = product(b, slope.high, rest.high);
+  pair_t term = hlo_vmath_product(b, slope.high, rest.high);
   term.low = vfma(b, slope.high, rest.low, vfma(b, slope.low, rest.high, term.low));
   return sum(b, slope.high, term.high, vadd(b, slope.low, term.low));
 }
@@ -109,7 +98,7 @@ value_t* hlo_vmath_power(builder_t* b, value_t* x, value_t* y) {
   value_t* is_zero = vcmp_k(b, HLO_VIR_EQ, size, 0);
   value_t* is_number = vcmp_k(b, HLO_VIR_LT, size, INFINITY);
   log.high = vselect(b, is_number, vreplace_k(b, log.high, is_zero, -INFINITY), size);
-  pair_t exponent = product(b, y, log.high);
+  pair_t exponent = hlo_vmath_product(b, y, log.high);
   exponent.low = vfma(b, y, log.low, exponent.low);
   // Beyond the range the low part says nothing, and may be NaN.
   const double most = 0x1p-10;
@@ -166,7 +155,7 @@ value_t* hlo_vmath_cbrt(builder_t* b, value_t* x, value_t* y) {
   inverse = better_inverse_root(b, scaled, inverse, is_f64(x) ? 3 : 1);
   value_t* square = vmul(b, inverse, inverse);
   value_t* root = vmul(b, scaled, square);
-  pair_t root_square = product(b, root, root);
+  pair_t root_square = hlo_vmath_product(b, root, root);
   value_t* lacking = vfnma(b, root_square.low, root, vfnma(b, root_square.high, root, scaled));
   root = vfma(b, lacking, vmul_k(b, square, 1.0 / 3), root);
   // zero, infinity and NaN are their own roots

@@ -41,11 +41,6 @@ static value_t* sine_of(builder_t* b, value_t* r) {
 
 // ---- large arguments ----------------------------------------------------------------------------
 
-/// The unevaluated sum of two floats.
-typedef struct pair {
-  value_t *high, *low;
-} pair_t;
-
 // high + x becomes high, what the sum loses goes to low.
 static pair_t accumulate(builder_t* b, pair_t sum, value_t* x) {
   value_t* high = vadd(b, sum.high, x);
@@ -87,26 +82,24 @@ static value_t* large_sine(builder_t* b, value_t* x, double shift) {
   const trig_format_t* f = format_of(x);
   value_t* part[ROW_PARTS];
   value_t* integer = load_row(b, x, part);
-  value_t *product[3], *error[3];
-  for (int i = 0; i < 3; ++i) {
-    product[i] = vmul(b, integer, part[i]);
-    error[i] = vneg(b, vfnma(b, integer, part[i], product[i]));
-  }
-  pair_t sum = {modulo_2(b, product[0]), vconst(b, x, 0)};
-  sum = accumulate(b, sum, modulo_2(b, error[0]));
-  sum = accumulate(b, sum, modulo_2(b, product[1]));
+  pair_t product[3];
+  for (int i = 0; i < 3; ++i) product[i] = hlo_vmath_product(b, integer, part[i]);
+  pair_t sum = {modulo_2(b, product[0].high), vconst(b, x, 0)};
+  sum = accumulate(b, sum, modulo_2(b, product[0].low));
+  sum = accumulate(b, sum, modulo_2(b, product[1].high));
   if (shift != 0) sum = accumulate(b, sum, vconst(b, x, -shift));
   value_t* rounder = vconst(b, x, f->rounder);
   value_t* shifted = vadd(b, sum.high, rounder);
   pair_t turn = {vsub(b, sum.high, vsub(b, shifted, rounder)), vconst(b, x, 0)};
-  value_t* rest[] = {sum.low, error[1], product[2], error[2], vmul(b, integer, part[3])};
+  value_t* rest[] = {sum.low, product[1].low, product[2].high, product[2].low,
+                     vmul(b, integer, part[3])};
   for (size_t i = 0; i < COUNT(rest); ++i) turn = accumulate(b, turn, rest[i]);
   value_t* high = vadd(b, turn.high, turn.low);
   value_t* low = vadd(b, vsub(b, turn.high, high), turn.low);
-  value_t* r = vmul_k(b, high, f->parts[0]);
-  value_t* lost = vneg(b, vfnma(b, high, vconst(b, x, f->parts[0]), r));
-  lost = vfma(b, high, vconst(b, x, f->parts[1]), vfma(b, low, vconst(b, x, f->parts[0]), lost));
-  value_t* sine = sine_of(b, vadd(b, r, lost));
+  value_t* pi = vconst(b, x, f->parts[0]);
+  pair_t r = hlo_vmath_product(b, high, pi);
+  r.low = vfma(b, high, vconst(b, x, f->parts[1]), vfma(b, low, pi, r.low));
+  value_t* sine = sine_of(b, vadd(b, r.high, r.low));
   if (shift != 0) sine = vneg(b, sine);  // cos((n + 1/2) pi + r) = -(-1)^n sin(r)
   sine = negate_if_odd(b, sine, shifted);
   return vadd(b, sine, vsub(b, x, x));  // NaN for infinities

@@ -211,6 +211,20 @@ static void test_vector_constants(void** state) {
       hlo_vir_ternary(b, HLO_VIR_select, hlo_vir_unary(b, HLO_VIR_mask_not, all), x, y), y);
 }
 
+// Bits that are shifted out need not be cleared; bits that are what they were need no cast.
+static void test_bits(void** state) {
+  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_type_t i32x8 = hlo_vir_type(HLO_VIR_I32, 8);
+  hlo_vir_value_t* x = load(b, hlo_vir_param(b, 1), NULL, 0);
+  hlo_vir_value_t* bits = hlo_vir_convert(b, HLO_VIR_bitcast, HLO_VIR_I32, x);
+  assert_ptr_equal(hlo_vir_convert(b, HLO_VIR_bitcast, HLO_VIR_F32, bits), x);
+  hlo_vir_value_t* upper = hlo_vir_const_bits(b, i32x8, 0xffff0000);
+  hlo_vir_value_t* cleared = hlo_vir_binary(b, HLO_VIR_and, bits, upper);
+  hlo_vir_value_t* shifted = hlo_vir_unary_imm(b, HLO_VIR_lshri, cleared, 16);
+  assert_ptr_equal(shifted, hlo_vir_unary_imm(b, HLO_VIR_lshri, bits, 16));
+  assert_ptr_equal(hlo_vir_unary_imm(b, HLO_VIR_lshri, cleared, 15)->operands[0], cleared);
+}
+
 static void test_blobs(void** state) {
   fixture_t* t = *state;
   char text[100] = "constant";
@@ -297,6 +311,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_vars, setup, teardown),
       cmocka_unit_test_setup_teardown(test_index_folding, setup, teardown),
       cmocka_unit_test_setup_teardown(test_address_folding, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_bits, setup, teardown),
       cmocka_unit_test_setup_teardown(test_single_trip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_vector_constants, setup, teardown),
       cmocka_unit_test_setup_teardown(test_scale, setup, teardown),

@@ -306,6 +306,25 @@ static hlo_vir_value_t* fold_rotation(hlo_vir_builder_t* b, const hlo_vir_value_
   return is_rotation ? hlo_vir_unary_imm(b, HLO_VIR_rotli, x, left->imm) : NULL;
 }
 
+// (x & bits) >> n, where the bits that n leaves are all set.
+static hlo_vir_value_t* fold_masked_shift(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  const hlo_vir_value_t* both = draft->operands[0];
+  if (both->op != HLO_VIR_and) return NULL;
+  const uint32_t at = both->operands[0]->op == HLO_VIR_const ? 0 : 1;
+  hlo_vir_value_t *bits = both->operands[at], *x = both->operands[1 - at];
+  const uint32_t above = 64 - hlo_vir_elem_bits((hlo_vir_elem_t)draft->type.elem);
+  if (bits->op != HLO_VIR_const || x->op == HLO_VIR_var) return NULL;
+  const bool is_whole = ~(uint64_t)bits->imm << above >> above >> draft->imm == 0;
+  return is_whole ? hlo_vir_unary_imm(b, HLO_VIR_lshri, x, draft->imm) : NULL;
+}
+
+// There and back.
+static hlo_vir_value_t* fold_bitcast(const hlo_vir_value_t* draft) {
+  const hlo_vir_value_t* inner = draft->operands[0];
+  if (inner->op != HLO_VIR_bitcast || inner->operands[0]->op == HLO_VIR_var) return NULL;
+  return inner->operands[0]->type.elem == draft->type.elem ? inner->operands[0] : NULL;
+}
+
 static hlo_vir_value_t* fold_lanes(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   uint64_t bits[3] = {0}, result;
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
@@ -341,6 +360,8 @@ hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft
     case HLO_VIR_lshr:
     case HLO_VIR_ashr: folded = fold_lane_shift(b, draft); break;
     case HLO_VIR_or: case HLO_VIR_xor: folded = fold_rotation(b, draft); break;
+    case HLO_VIR_lshri: folded = fold_masked_shift(b, draft); break;
+    case HLO_VIR_bitcast: folded = fold_bitcast(draft); break;
     default: break;
   }
   return folded ? folded : fold_lanes(b, draft);
