@@ -1,4 +1,4 @@
-// Depthwise ones and their gradients, bytes and bf16 in groups and in tile registers, edges, phases of transposed ones.
+// Depthwise ones and their gradients, bytes and bf16 in groups and in tile registers, edges, phases of transposed ones, operands that are turned first.
 func.func @main(%a: tensor<2x9x20x18xf32>, %b: tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 18 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xf32>, tensor<3x3x1x18xf32>) -> tensor<2x9x20x18xf32>
   return %0 : tensor<2x9x20x18xf32>
@@ -107,4 +107,9 @@ func.func @main(%a: tensor<2x9x20x128xi8>, %b: tensor<3x2x64x40xi8>) -> tensor<2
 func.func @main(%a: tensor<1x6x17x64xui8>, %b: tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 0]], rhs_dilate = [1, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x17x64xui8>, tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32>
   return %0 : tensor<1x6x15x24xi32>
+}
+// -----
+func.func @main(%x: tensor<4x9x17x21xf32>, %g: tensor<4x12x9x11xf32>) -> tensor<12x9x3x3xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<4x9x17x21xf32>, tensor<4x12x9x11xf32>) -> tensor<12x9x3x3xf32>
+  return %0 : tensor<12x9x3x3xf32>
 }

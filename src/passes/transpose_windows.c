@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass transpose_windows: a convolution whose windows have more elements than there are places for
+// them, as the gradient of a kernel does, is a product with long sums and a small result. Lanes run
+// over what is not summed up, so that belongs innermost; where it is not (features before places),
+// operands are transposed first, and the result back.
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/passes.h"
+
+enum { MAX_RANK = 16, ATTRS_MAX = 24, WORTHWHILE = 64 };  // products for each element moved
+
+/// The dimensions of an operand, or of the result.
+typedef struct side {
+  hlo_attr_id_t outer, inner, spatial;
+} side_t;
+
+static const side_t INPUT = {HLO_ATTR_input_feature_dimension, HLO_ATTR_input_batch_dimension,
+                             HLO_ATTR_input_spatial_dimensions};
+static const side_t KERNEL = {HLO_ATTR_kernel_input_feature_dimension,
+                              HLO_ATTR_kernel_output_feature_dimension,
+                              HLO_ATTR_kernel_spatial_dimensions};
+static const side_t OUTPUT = {HLO_ATTR_output_batch_dimension, HLO_ATTR_output_feature_dimension,
+                              HLO_ATTR_output_spatial_dimensions};
+
+/// A convolution being made of another one.
+typedef struct turned {
+  hlo_node_t* node;
+  uint32_t rank, attr_count;
+  hlo_named_attr_t attrs[ATTRS_MAX];  // those that change
+} turned_t;
+
+static int64_t dim_of(const hlo_node_t* node, hlo_attr_id_t id) {
+  return hlo_node_attr_int(node, id, 0);
+}
+
+static bool is_innermost(const hlo_node_t* node, hlo_attr_id_t id) {
+  return dim_of(node, id) == hlo_node_operand_type(node, 0)->rank - 1;
+}
+
+static double spatial_count(const hlo_node_t* node, const hlo_type_t* type, hlo_attr_id_t id) {
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, id, &count);
+  double elements = 1;
+  for (uint32_t i = 0; i < count; ++i) elements *= (double)type->dims[dims[i]];
+  return elements;
+}
+
+static bool is_eligible(const hlo_node_t* node) {
+  if (node->op != HLO_OP_convolution || node->extra ||
+      dim_of(node, HLO_ATTR_feature_group_count) != 1 ||
+      dim_of(node, HLO_ATTR_batch_group_count) != 1) {
+    return false;
+  }
+  const hlo_type_t *type = node->results[0].type, *kernel = hlo_node_operand_type(node, 1);
+  if (type->rank > MAX_RANK || !hlo_type_is_plain(type) || !hlo_type_is_plain(kernel) ||
+      !hlo_type_is_plain(hlo_node_operand_type(node, 0)) ||
+      (is_innermost(node, INPUT.inner) && is_innermost(node, KERNEL.inner))) {
+    return false;
+  }
+  double places = spatial_count(node, type, OUTPUT.spatial);
+  double batch = (double)type->dims[dim_of(node, OUTPUT.outer)];
+  double features = (double)type->dims[dim_of(node, OUTPUT.inner)];
+  return spatial_count(node, kernel, KERNEL.spatial) > places && places * batch >= WORTHWHILE &&
+         places * features >= WORTHWHILE;
+}
+
+static void set_dim(turned_t* t, hlo_attr_id_t id, int64_t dim) {
+  t->attrs[t->attr_count++] =
+      (hlo_named_attr_t){id, hlo_attr_int(t->node->parent->module, HLO_DTYPE_S64, dim)};
+}
+
+static void set_dims(turned_t* t, hlo_attr_id_t id, int64_t first) {
+  int64_t dims[MAX_RANK];
+  for (uint32_t i = 0; i + 2 < t->rank; ++i) dims[i] = first + i;
+  t->attrs[t->attr_count++] =
+      (hlo_named_attr_t){id, hlo_attr_ints(t->node->parent->module, t->rank - 2, dims)};
+}
+
+// `type` with dimensions in another order.
+static const hlo_type_t* permuted(const turned_t* t, const hlo_type_t* type, const int64_t* order) {
+  int64_t dims[MAX_RANK];
+  for (uint32_t i = 0; i < t->rank; ++i) dims[i] = type->dims[order[i]];
+  return hlo_type_tensor(t->node->parent->module, type->dtype, t->rank, dims);
+}
+
+static hlo_value_t* transpose(const turned_t* t, hlo_value_t* value, const int64_t* order) {
+  const hlo_named_attr_t attr = {HLO_ATTR_permutation,
+                                 hlo_attr_ints(t->node->parent->module, t->rank, order)};
+  return hlo_build_node(t->node, HLO_OP_transpose, permuted(t, value->type, order), 1, &value, 1,
+                        &attr);
+}
+
+// An operand with what is not summed up innermost.
+static hlo_value_t* turn_operand(turned_t* t, uint32_t k, const side_t* side) {
+  hlo_value_t* value = hlo_node_operand(t->node, k);
+  if (is_innermost(t->node, side->inner)) return value;
+  uint32_t count;
+  const int64_t* spatial = hlo_node_attr_ints(t->node, side->spatial, &count);
+  int64_t order[MAX_RANK] = {dim_of(t->node, side->outer)};
+  for (uint32_t i = 0; i < count; ++i) order[1 + i] = spatial[i];
+  order[t->rank - 1] = dim_of(t->node, side->inner);
+  set_dim(t, side->outer, 0);
+  set_dims(t, side->spatial, 1);
+  set_dim(t, side->inner, t->rank - 1);
+  return transpose(t, value, order);
+}
+
+static bool is_changed(const turned_t* t, hlo_attr_id_t id) {
+  for (uint32_t i = 0; i < t->attr_count; ++i) {
+    if (t->attrs[i].id == id) return true;
+  }
+  return false;
+}
+
+static hlo_value_t* replace(hlo_node_t* node) {
+  if (!is_eligible(node)) return NULL;
+  const hlo_op_info_t* info = hlo_op_info(node->op);
+  const hlo_type_t* type = node->results[0].type;
+  turned_t t = {.node = node, .rank = type->rank};
+  hlo_value_t* operands[] = {turn_operand(&t, 0, &INPUT), turn_operand(&t, 1, &KERNEL)};
+  if (!operands[0] || !operands[1]) return NULL;
+  int64_t places[MAX_RANK], back[MAX_RANK];
+  uint32_t count;
+  const int64_t* spatial = hlo_node_attr_ints(node, OUTPUT.spatial, &count);
+  for (uint32_t i = 0; i < count; ++i) back[places[i] = spatial[i]] = i;
+  back[places[count] = dim_of(node, OUTPUT.outer)] = count;
+  back[places[count + 1] = dim_of(node, OUTPUT.inner)] = count + 1;
+  set_dims(&t, OUTPUT.spatial, 0);
+  set_dim(&t, OUTPUT.outer, count);
+  set_dim(&t, OUTPUT.inner, count + 1);
+  for (uint32_t i = 0; i < info->attr_count && t.attr_count < ATTRS_MAX; ++i) {
+    hlo_attr_id_t id = info->attrs[i].id;
+    if (node->attrs[i] && !is_changed(&t, id)) {
+      t.attrs[t.attr_count++] = (hlo_named_attr_t){id, node->attrs[i]};
+    }
+  }
+  hlo_value_t* product = hlo_build_node(node, node->op, permuted(&t, type, places), 2, operands,
+                                        t.attr_count, t.attrs);
+  return product ? transpose(&t, product, back) : NULL;
+}
+
+hlo_status_t hlo_pass_transpose_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                                        bool* out_changed) {
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
+}
