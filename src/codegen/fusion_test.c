@@ -371,6 +371,24 @@ static void inner_sums_are_not_repeated(void** state) {
   drop(&f);
 }
 
+// Sums over all others of a function of each pair times the vectors between them.
+static void costly_ops_are_not_spread(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<256x256xf32>, %d: tensor<256x256x3xf32>) -> tensor<256x3xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %p = stablehlo.power %x, %x : tensor<256x256xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %p, dims = [0, 1]\n"
+       "      : (tensor<256x256xf32>) -> tensor<256x256x3xf32>\n"
+       "  %y = stablehlo.multiply %d, %b : tensor<256x256x3xf32>\n"
+       "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>\n"
+       "  return %s : tensor<256x3xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+}
+
 static void plain_ops_are_computed_again(void** state) {
   (void)state;
   fixture_t f;
@@ -481,6 +499,7 @@ int main(void) {
       cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(chunks_do_not_repeat_what_all_need),
       cmocka_unit_test(inner_sums_are_not_repeated),
+      cmocka_unit_test(costly_ops_are_not_spread),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(wide_sums_are_halved),
       cmocka_unit_test(long_expressions_are_cut),

@@ -379,7 +379,7 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
     }
     totals[at] += evaluation_count(kernel, tiling, tiled) / wanted;
     // The loops of one reduction may run its operands again: softmax needs its exponentials twice.
-    if (totals[at] > (is_reduce ? 1.5 : 3.5)) {
+    if (totals[at] > (is_reduce ? 1.5 : cost >= COSTLY ? 2.5 : 3.5)) {
       return refused(kernel->fusion, "it would be computed again and again");
     }
   }
