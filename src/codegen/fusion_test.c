@@ -389,6 +389,31 @@ static void costly_ops_are_not_spread(void** state) {
   drop(&f);
 }
 
+// What both halves of a result are made of is computed once when it is long.
+static void long_chains_are_not_computed_for_each_part(void** state) {
+  (void)state;
+  for (uint32_t length = 8; length <= 80; length += 72) {
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_puts(&text, "func.func @main(%0: tensor<4096xi32>, %k: tensor<4096xi32>) -> "
+                           "tensor<8192xi32> {\n");
+    for (uint32_t i = 0; i < length; ++i) {
+      hlo_strbuf_printf(&text, "%%%u = stablehlo.%s %%%u, %%k : tensor<4096xi32>\n", i + 1,
+                        i % 2 ? "xor" : "add", i);
+    }
+    hlo_strbuf_printf(&text, "%%n = stablehlo.negate %%%u : tensor<4096xi32>\n", length);
+    hlo_strbuf_printf(&text,
+                      "%%y = stablehlo.concatenate %%%u, %%n, dim = 0 : (tensor<4096xi32>, "
+                      "tensor<4096xi32>) -> tensor<8192xi32>\n",
+                      length);
+    hlo_strbuf_puts(&text, "return %y : tensor<8192xi32>\n}\n");
+    fixture_t f;
+    make(hlo_strbuf_text(&text), &f);
+    assert_int_equal(f.schedule->sequences[0].step_count, length > 8 ? 2 : 1);
+    drop(&f);
+    hlo_strbuf_deinit(&text);
+  }
+}
+
 static void plain_ops_are_computed_again(void** state) {
   (void)state;
   fixture_t f;
@@ -500,6 +525,7 @@ int main(void) {
       cmocka_unit_test(chunks_do_not_repeat_what_all_need),
       cmocka_unit_test(inner_sums_are_not_repeated),
       cmocka_unit_test(costly_ops_are_not_spread),
+      cmocka_unit_test(long_chains_are_not_computed_for_each_part),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(wide_sums_are_halved),
       cmocka_unit_test(long_expressions_are_cut),

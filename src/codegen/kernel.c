@@ -22,6 +22,7 @@ enum {
   SHARED_INPUTS = 64,     // bits of `shareable`
   SHORT_REDUCTION = 256,  // elements of a reduction that is soon done
   COSTLY = 10,            // from which hlo_elementwise_cost() on an op is a function, as exp is
+  MOST_AGAIN = 32,        // plain ops for each element that are done again
 };
 
 hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
@@ -330,7 +331,8 @@ static hlo_status_t choose_split(hlo_kernel_t* kernel, const hlo_tiling_t* tilin
 // reduction's, those that the reduction depends on.
 static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t digits = computed_digits(tiling, tiled);
-  for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
+  uint32_t end = tiling->space_count > 1 ? tiling->instance_count : 0;  // where there are reductions
+  for (uint32_t i = tiled->number + 1; i < end; ++i) {                  // inner ones come first
     const hlo_tiled_t* outer = tiling->instances[i];
     if (outer->kind != HLO_TILED_REDUCE || !(outer->digits & ~digits)) continue;
     if (!(digits & hlo_tiled_space_mask(&tiling->spaces[outer->reduction]))) continue;
@@ -358,15 +360,18 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
   return count * needed;
 }
 
-// Fused work that is done many times over would be cheaper through memory.
+// Fused work that is done many times over would be cheaper through memory. Adds what plain ops cost
+// to `work`.
 static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
-                                     double* totals) {
+                                     double* totals, double* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE && tiled->kind != HLO_TILED_COMPUTE) continue;
     const hlo_node_t* node = tiled->value->def;
     bool is_reduce = tiled->kind == HLO_TILED_REDUCE;
     double cost = is_reduce ? 8 : hlo_elementwise_cost(node);
+    double count = evaluation_count(kernel, tiling, tiled);
+    if (!is_reduce) *work += cost * count;
     if (cost < 4) continue;
     uint32_t at = 0;
     while (at < kernel->fusion->node_count && kernel->fusion->nodes[at] != node) ++at;
@@ -377,7 +382,7 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
     if (node->op != HLO_OP_reduce && is_reduce) {
       wanted *= (double)tiling->spaces[tiled->reduction].element_count;
     }
-    totals[at] += evaluation_count(kernel, tiling, tiled) / wanted;
+    totals[at] += count / wanted;
     // The loops of one reduction may run its operands again: softmax needs its exponentials twice.
     if (totals[at] > (is_reduce ? 1.5 : cost >= COSTLY ? 2.5 : 3.5)) {
       return refused(kernel->fusion, "it would be computed again and again");
@@ -411,11 +416,19 @@ static hlo_status_t check_pieces(hlo_kernel_t* kernel, const hlo_kernel_pieces_t
                                  hlo_arena_t* scratch) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
   if (!totals) return hlo_arena_status(scratch);
+  double work = 0, most = (double)kernel->spaces[0].element_count;
+  for (uint32_t i = 0; i < kernel->fusion->node_count; ++i) {
+    const hlo_node_t* node = kernel->fusion->nodes[i];
+    double count = (double)hlo_type_element_count(node->results[0].type);
+    if (hlo_elementwise_supports(node)) work -= hlo_elementwise_cost(node) * count;
+    if (count > most) most = count;
+  }
   for (uint32_t i = 0; i < pieces->count; ++i) {
-    HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals));
+    HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals, &work));
     if (kernel->fusion->node_count > 1) HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
   }
-  return hlo_ok();
+  return work > most * MOST_AGAIN ? refused(kernel->fusion, "much would be computed again")
+                                  : hlo_ok();
 }
 
 // Inputs that are read elsewhere than where an output is written cannot share its memory.
