@@ -221,22 +221,34 @@ static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom
          quotient->divisor == inner->divisor * rest->divisor;
 }
 
-// k * n * (x div n) + k * (x mod n) is k * x. Says whether something was put together.
-static bool recombine_once(sum_t* sum) {
+// Whether `high` is the digit above the digit `low` of one number: (x div n) mod m over x mod n.
+static bool are_neighbours(const hlo_expr_atom_t* high, const hlo_expr_atom_t* low) {
+  if (high->kind != HLO_EXPR_REMAINDER || high == low) return false;
+  const hlo_expr_atom_t* whole = lone_quotient(high->argument);
+  return whole && belong_together(whole, low);
+}
+
+// k * n * (x div n) + k * (x mod n) is k * x, and k * n * ((x div n) mod m) + k * (x mod n) is
+// k * (x mod (n * m)). Says whether something was put together.
+static bool recombine_once(hlo_expr_space_t* space, sum_t* sum) {
   for (uint32_t i = 0; i < sum->count; ++i) {
     const hlo_expr_atom_t* rest = sum->terms[i].atom;
     if (rest->kind != HLO_EXPR_REMAINDER) continue;
     for (uint32_t j = 0; j < sum->count; ++j) {
-      int64_t whole;
-      if (!belong_together(sum->terms[j].atom, rest) ||
+      const hlo_expr_atom_t* other = sum->terms[j].atom;
+      int64_t whole, divisor;
+      bool is_digit = are_neighbours(other, rest);
+      if ((!is_digit && !belong_together(other, rest)) ||
           __builtin_mul_overflow(sum->terms[i].coefficient, rest->divisor, &whole) ||
-          sum->terms[j].coefficient != whole) {
+          sum->terms[j].coefficient != whole ||
+          (is_digit && __builtin_mul_overflow(other->divisor, rest->divisor, &divisor))) {
         continue;
       }
       int64_t factor = sum->terms[i].coefficient;
       sum_remove(sum, i > j ? i : j);
       sum_remove(sum, i > j ? j : i);
-      sum_add(sum, rest->argument, factor);
+      sum_add(sum, is_digit ? hlo_expr_mod(space, rest->argument, divisor) : rest->argument,
+              factor);
       return true;
     }
   }
@@ -244,7 +256,7 @@ static bool recombine_once(sum_t* sum) {
 }
 
 static const hlo_expr_t* finish(hlo_expr_space_t* space, sum_t* sum) {
-  while (recombine_once(sum)) {
+  while (recombine_once(space, sum)) {
   }
   return intern(space, sum);
 }

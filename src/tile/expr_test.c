@@ -103,6 +103,17 @@ static void test_digits_resolve(void** unused) {
   assert_int_equal(atom->divisor, 3);
   assert_int_equal(hlo_expr_coefficient(whole, 0), 8);
   assert_int_equal(whole->high, 55);
+  // Neighbouring digits of a number are one.
+  const hlo_expr_t* n = hlo_expr_digit(&space, 3, 0, 8 * 14 * 48);
+  const hlo_expr_t* low = hlo_expr_mod(&space, n, 3);
+  const hlo_expr_t* high = hlo_expr_mod(&space, hlo_expr_div(&space, n, 3), 16);
+  assert_ptr_equal(hlo_expr_add(&space, low, hlo_expr_mul(&space, high, 3)),
+                   hlo_expr_mod(&space, n, 48));
+  const hlo_expr_t* upper = hlo_expr_mod(&space, hlo_expr_div(&space, n, 48), 14);
+  assert_ptr_equal(hlo_expr_add(&space, high, hlo_expr_mul(&space, upper, 16)),
+                   hlo_expr_mod(&space, hlo_expr_div(&space, n, 3), 16 * 14));
+  assert_ptr_not_equal(hlo_expr_add(&space, low, hlo_expr_mul(&space, upper, 3)),
+                       hlo_expr_mod(&space, n, 3 * 14));
   hlo_arena_deinit(&arena);
 }
 
