@@ -15,6 +15,7 @@ static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions with
 static const double MOST_AFTER_PRODUCT = 120;  // for each element: it is emitted for every vector of
                                                // a tile, and a pass over memory is little beside it
 enum {
+  MANY_SEGMENTS = 32,     // to which no cuts add that only save guards at run time
   MAX_ROUNDS = 400,       // walks after which what is not decided becomes a guard at run time
   STRIP_VECTORS = 16,     // chunks of vectors are multiples of so many,
   SWEPT_VECTORS = 64,     // those of columns of so many
@@ -90,7 +91,8 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
     if (round == 0) whole_segment(&tiling->spaces[0], &kernel->segments[0]);
-    if (tiling->wish == HLO_TILED_NOTHING) {
+    bool is_left = tiling->is_last_resort && count >= MANY_SEGMENTS;
+    if (tiling->wish == HLO_TILED_NOTHING || is_left) {
       HLO_TRY(keep_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
       if (is_large) return refused(kernel->fusion, "its pieces are too large");

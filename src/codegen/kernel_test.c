@@ -648,6 +648,34 @@ static void test_rows_change_places(void** state) {
   }
 }
 
+// Dimensions that are split, moved in and merged again, and shifted around their end: rows that stay
+// together are one loop, and where a shift crosses a part is cut, not asked at run time.
+static void test_parts_change_places(void** state) {
+  (void)state;
+  for (int row = 3; row <= 19; row += 16) {
+    char text[3072];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<12x4x%dxf32>) -> tensor<2x8x12x%dxf32> {\n"
+             "%%0 = stablehlo.reshape %%a : (tensor<12x4x%dxf32>) -> tensor<2x2x3x4x4x%dxf32>\n"
+             "%%1 = stablehlo.transpose %%0, dims = [0, 1, 3, 2, 4, 5] : (tensor<2x2x3x4x4x%dxf32>) -> tensor<2x2x4x3x4x%dxf32>\n"
+             "%%2 = stablehlo.reshape %%1 : (tensor<2x2x4x3x4x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
+             "%%3 = stablehlo.slice %%2 [0:2, 6:8, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x2x12x%dxf32>\n"
+             "%%4 = stablehlo.slice %%2 [0:2, 0:6, 0:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x6x12x%dxf32>\n"
+             "%%5 = stablehlo.concatenate %%3, %%4, dim = 1 : (tensor<2x2x12x%dxf32>, tensor<2x6x12x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
+             "%%6 = stablehlo.slice %%5 [0:2, 0:8, 9:12, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x8x3x%dxf32>\n"
+             "%%7 = stablehlo.slice %%5 [0:2, 0:8, 0:9, 0:%d] : (tensor<2x8x12x%dxf32>) -> tensor<2x8x9x%dxf32>\n"
+             "%%8 = stablehlo.concatenate %%6, %%7, dim = 2 : (tensor<2x8x3x%dxf32>, tensor<2x8x9x%dxf32>) -> tensor<2x8x12x%dxf32>\n"
+             "return %%8 : tensor<2x8x12x%dxf32>\n}",
+             4 * row, row, 4 * row, row, row, row, row, row, row, row, row, row, row, row, row, row,
+             row, row, row, row, row, row, row, row, row, row, row);
+    check(text, 1, 0);
+  }
+  check("func.func @main(%a: tensor<3x2x6x5xf32>) -> tensor<3x6x2x5xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [0, 2, 1, 3] : (tensor<3x2x6x5xf32>) -> tensor<3x6x2x5xf32>\n"
+        "%1 = stablehlo.negate %0 : tensor<3x6x2x5xf32>\n"
+        "return %1 : tensor<3x6x2x5xf32>\n}", 1, 0);
+}
+
 enum { SUM_COUNT = 333 };
 
 // Sums of a few rows in memory that is displaced from its alignment.
@@ -1201,6 +1229,7 @@ int main(void) {
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_rows_change_places),
+      cmocka_unit_test(test_parts_change_places),
       cmocka_unit_test(test_bits_do_not_depend_on_alignment),
       cmocka_unit_test(test_extremes),
   };

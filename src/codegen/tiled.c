@@ -71,33 +71,23 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 // Whether what is still to be walked does not matter.
-static bool is_stopped(const hlo_tiling_t* t) { return t->wish && t->is_hasty; }
+static bool is_stopped(const hlo_tiling_t* t) {
+  return t->wish && !t->is_last_resort && t->is_hasty;
+}
 
-static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at) {
-  if (t->wish || (t->is_small && t->digits[digit].space == 0)) return;
+// Whether a wish has no place any more.
+static bool has_wish(const hlo_tiling_t* t, bool is_last_resort) {
+  return t->wish && (is_last_resort || !t->is_last_resort);
+}
+
+static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at,
+                 bool is_last_resort) {
+  if (has_wish(t, is_last_resort) || (t->is_small && t->digits[digit].space == 0)) return;
   t->wish = kind;
+  t->is_last_resort = is_last_resort;
   t->wish_space = t->digits[digit].space;
   t->wish_digit = digit - t->spaces[t->wish_space].first_digit;
   t->wish_at = at;
-}
-
-// Asks for a digit of the argument to be cut so that a quotient or remainder resolves.
-void hlo_tiling_wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
-  const hlo_expr_atom_t* atom = hlo_expr_unresolved(expr);
-  if (!atom || t->wish) return;
-  for (uint32_t i = 0; i < atom->argument->term_count; ++i) {
-    const hlo_expr_term_t* term = &atom->argument->terms[i];
-    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient <= 0) continue;
-    uint32_t digit = term->atom->number;
-    const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
-    int64_t extent = space->extents[digit - space->first_digit];
-    if (atom->divisor % term->coefficient != 0) continue;
-    int64_t inner = atom->divisor / term->coefficient;
-    if (inner > 1 && inner < extent && extent % inner == 0) {
-      wish(t, HLO_TILED_SPLIT, digit, inner);
-      return;
-    }
-  }
 }
 
 // The first value of a term's digit for which the whole reaches `distance` with this much beside
@@ -107,15 +97,15 @@ static int64_t first_beyond(int64_t coefficient, int64_t distance) {
                          : floor_div(-distance, -coefficient) + 1;
 }
 
-// Asks for the range of a digit to be cut where `expr` reaches `bound`, if all else in it does not
-// matter: the digit with the largest steps.
-void hlo_tiling_wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
+// Asks for the range of the digit with the largest steps to be cut where `expr` reaches `bound`, if
+// all else in it does not matter; at last for the one value with which it does to be cut out.
+static void cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound, bool is_last_resort) {
   const hlo_expr_term_t* term = NULL;
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_term_t* other = &expr->terms[i];
     if (!term || llabs(other->coefficient) > llabs(term->coefficient)) term = other;
   }
-  if (t->wish || !term || term->atom->kind != HLO_EXPR_DIGIT) return;
+  if (has_wish(t, is_last_resort) || !term || term->atom->kind != HLO_EXPR_DIGIT) return;
   const hlo_tiled_digit_t* digit = &t->digits[term->atom->number];
   if (digit->space != 0) return;
   int64_t k = term->coefficient, distance = bound - expr->constant, rest_low = 0, rest_high = 0;
@@ -124,9 +114,39 @@ void hlo_tiling_wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound)
     rest_low = expr->low - expr->constant - (k > 0 ? at_low : at_high);
     rest_high = expr->high - expr->constant - (k > 0 ? at_high : at_low);
   }
-  int64_t at = first_beyond(k, distance - rest_low);
-  if (at != first_beyond(k, distance - rest_high)) return;
-  if (at > digit->low && at < digit->end) wish(t, HLO_TILED_CUT, term->atom->number, at);
+  int64_t one = first_beyond(k, distance - rest_low), other = first_beyond(k, distance - rest_high);
+  int64_t at = one < other ? one : other, end = one < other ? other : one;
+  if (end - at > 1) return;
+  is_last_resort |= at < end;
+  if (at <= digit->low) at = end;
+  if (at <= digit->low || at >= digit->end) return;
+  wish(t, HLO_TILED_CUT, term->atom->number, at, is_last_resort);
+}
+
+void hlo_tiling_wish_cut(hlo_tiling_t* t, const hlo_expr_t* expr, int64_t bound) {
+  cut(t, expr, bound, false);
+}
+
+// Asks for a digit of the argument to be cut so that a quotient or remainder resolves.
+void hlo_tiling_wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
+  const hlo_expr_atom_t* atom = hlo_expr_unresolved(expr);
+  if (!atom || has_wish(t, false)) return;
+  for (uint32_t i = 0; i < atom->argument->term_count; ++i) {
+    const hlo_expr_term_t* term = &atom->argument->terms[i];
+    if (term->atom->kind != HLO_EXPR_DIGIT || term->coefficient <= 0) continue;
+    uint32_t digit = term->atom->number;
+    const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
+    int64_t extent = space->extents[digit - space->first_digit];
+    if (atom->divisor % term->coefficient != 0) continue;
+    int64_t inner = atom->divisor / term->coefficient;
+    if (inner > 1 && inner < extent && extent % inner == 0) {
+      wish(t, HLO_TILED_SPLIT, digit, inner, false);
+      return;
+    }
+  }
+  // One that crosses a single multiple of its divisor is another on each side of it.
+  int64_t bound = (floor_div(atom->argument->low, atom->divisor) + 1) * atom->divisor;
+  if (atom->argument->high < bound + atom->divisor) cut(t, atom->argument, bound, true);
 }
 
 // ---- instances
@@ -464,6 +484,7 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   t->digit_count = t->instance_count = 0;
   t->refusal = NULL;
   t->wish = HLO_TILED_NOTHING;
+  t->is_last_resort = false;
   memset(t->table, 0, HLO_TILED_TABLE_SIZE * sizeof *t->table);
   uint32_t outputs = t->fusion->output_count;
   t->outputs = hlo_arena_array(t->arena, outputs, sizeof *t->outputs);

@@ -84,6 +84,7 @@ typedef struct hlo_tiling {
   bool is_hasty;        // a walk ends where a wish is made
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;
+  bool is_last_resort;  // a cut that only counts where nothing else is wished
   uint32_t wish_space, wish_digit;  // digit number inside the space
   int64_t wish_at;                  // inner extent of a split, place of a cut
 } hlo_tiling_t;
