@@ -35,6 +35,7 @@ hlo_status_t hlo_module_create(size_t limit_bytes, hlo_module_t** out_module) {
 void hlo_module_release(hlo_module_t* module) {
   if (!module) return;
   hlo_interner_release_literals(module->interner);
+  hlo_map_deinit(&module->funcs);
   hlo_arena_deinit(&module->arena);
   hlo_mem_free(module);
 }
@@ -140,6 +141,18 @@ hlo_node_t* hlo_region_terminator(const hlo_region_t* region) {
   return last && (hlo_op_info(last->op)->traits & HLO_TRAIT_TERMINATOR) ? last : NULL;
 }
 
+// Makes a function the one of its name, unless there is one. False when memory is out.
+static bool name_func(hlo_func_t* func) {
+  hlo_module_t* module = func->module;
+  if (hlo_module_find_func(module, func->name)) {
+    module->has_namesakes = true;
+    return true;
+  }
+  bool ok = hlo_map_put(&module->funcs, func->name, strlen(func->name), func);
+  module->arena.failed |= !ok;
+  return ok;
+}
+
 hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,
                             hlo_visibility_t visibility, bool has_body, hlo_loc_t loc) {
   hlo_func_t* func = hlo_arena_alloc_zeroed(&module->arena, sizeof *func);
@@ -156,6 +169,7 @@ hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_ty
       if (!hlo_region_add_arg(func->body, type->elements[i])) return NULL;
     }
   }
+  if (!name_func(func)) return NULL;
   func->index = module->func_count++;
   func->prev = module->last_func;
   *(func->prev ? &func->prev->next : &module->first_func) = func;
@@ -164,10 +178,7 @@ hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_ty
 }
 
 hlo_func_t* hlo_module_find_func(const hlo_module_t* module, const char* name) {
-  for (hlo_func_t* func = module->first_func; func; func = func->next) {
-    if (strcmp(func->name, name) == 0) return func;
-  }
-  return NULL;
+  return hlo_map_get(&module->funcs, name, strlen(name));
 }
 
 hlo_func_t* hlo_module_entry(const hlo_module_t* module) {
@@ -191,6 +202,13 @@ void hlo_func_remove(hlo_func_t* func) {
   *(func->prev ? &func->prev->next : &module->first_func) = func->next;
   *(func->next ? &func->next->prev : &module->last_func) = func->prev;
   func->prev = func->next = NULL;
+  if (hlo_module_find_func(module, func->name) != func) return;
+  hlo_map_remove(&module->funcs, func->name, strlen(func->name));
+  for (hlo_func_t* other = module->first_func; module->has_namesakes && other; other = other->next) {
+    if (strcmp(other->name, func->name) != 0) continue;
+    name_func(other);
+    return;
+  }
 }
 
 void hlo_func_update_type(hlo_func_t* func) {

@@ -10,6 +10,7 @@
 #define HLO_IR_MODULE_H_
 
 #include "base/diag.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -103,6 +104,8 @@ struct hlo_module {
   const hlo_attr_t* extra;  // DICT of module attributes (mhlo.num_partitions ...)
   hlo_func_t *first_func, *last_func;
   uint32_t func_count;
+  hlo_map_t funcs;          // by name: the first one of it
+  bool has_namesakes;       // two functions had one name, which the verifier refuses
   hlo_region_t* top;        // module-level ops that are no functions (sdy.mesh)
   hlo_loc_info_t* locs;
   uint32_t loc_count, loc_capacity;
@@ -133,6 +136,7 @@ const hlo_loc_info_t* hlo_loc_find(const hlo_module_t* module, hlo_loc_t loc,
 /// not checked for being unique (the verifier does).
 hlo_func_t* hlo_func_create(hlo_module_t* module, const char* name, const hlo_type_t* type,
                             hlo_visibility_t visibility, bool has_body, hlo_loc_t loc);
+/// The first function of that name; NULL: none.
 hlo_func_t* hlo_module_find_func(const hlo_module_t* module, const char* name);
 /// @main, else the only public function, else the only function, else NULL.
 hlo_func_t* hlo_module_entry(const hlo_module_t* module);

@@ -280,11 +280,8 @@ static void verify_signature(hlo_verify_t* verify, const hlo_func_t* func) {
 }
 
 static void verify_func(scope_t* scope, const hlo_func_t* func) {
-  for (const hlo_func_t* other = func->next; other; other = other->next) {
-    if (strcmp(other->name, func->name) == 0) {
-      func_fault(scope->verify, other, "the name is taken by another function");
-      break;
-    }
+  if (hlo_module_find_func(scope->verify->module, func->name) != func) {
+    func_fault(scope->verify, func, "the name is taken by another function");
   }
   if (!func->body) return;
   scope->verify->func = func;
