@@ -233,9 +233,16 @@ static bool parse_generic_func(hlo_parser_t* p) {
 
 static bool parse_func(hlo_parser_t* p, bool (*parse)(hlo_parser_t* p)) {
   hlo_arena_mark_t mark = hlo_arena_mark(&p->scratch);
+  const hlo_name_table_t outer = p->values;  // of module-level ops, which functions do not see
+  if (outer.count) p->values = (hlo_name_table_t){0};
   bool ok = parse(p);
   hlo_arena_reset(&p->scratch, mark);
-  hlo_names_drop(&p->values, 0);
+  if (outer.count) {
+    hlo_names_deinit(&p->values);
+    p->values = outer;
+  } else {
+    hlo_names_drop(&p->values, 0);
+  }
   return ok;
 }
 
