@@ -192,11 +192,6 @@ static void emit_copies(const entry_t* entry, hlo_vir_builder_t* b, const hlo_no
 
 // ---- kernels
 
-static uint32_t site_of(void* context, const hlo_node_t* node) {
-  (void)context;
-  return hlo_site_number(node);
-}
-
 static uint32_t address_count(const entry_t* entry, const hlo_fusion_t* fusion) {
   bool has_scratch = entry->plan->scratch[fusion->index].kind != HLO_PLACE_NONE;
   return fusion->input_count + fusion->output_count + has_scratch;
@@ -268,7 +263,7 @@ static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fus
     guard_places(entry, b, fusion, places);
   }
   hlo_kernel_emit(entry->plan->kernels[fusion->index], phase, b, places->addresses, places->values,
-                  chunk, site_of, NULL);
+                  chunk);
   if (entry->plan->is_checked) hlo_vir_guards_end(b);
   for (uint32_t i = 0; entry->values && i < fusion->output_count; ++i) {
     hlo_place_t place = hlo_plan_place(entry->plan, fusion->outputs[i]);

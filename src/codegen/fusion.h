@@ -130,13 +130,11 @@ uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel);
 /// Emits the loops of a phase at the builder's place. addresses: INDEX base addresses of the
 /// fusion's inputs, then outputs, then the scratch memory if there is any, different ones never
 /// overlapping but as hlo_kernel_may_share() allowed; chunk: INDEX, NULL when there is one.
-/// site_of(context, node): the site number of a member. values: by the same numbers, the input
-/// instead of an address where not NULL, in the form of hlo_scalar_form(); outputs without an
-/// address are answered there. NULL: all is in memory.
+/// values: by the same numbers, the input instead of an address where not NULL, in the form of
+/// hlo_scalar_form(); outputs without an address are answered there. NULL: all is in memory.
 /// errors: sticky in the module
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
-                     hlo_vir_value_t* chunk,
-                     uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context);
+                     hlo_vir_value_t* chunk);
 
 #endif  // HLO_CODEGEN_FUSION_H_

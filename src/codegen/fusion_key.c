@@ -97,7 +97,7 @@ hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_a
   return hlo_arena_status(arena);
 }
 
-bool hlo_fusion_key_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b) {
+static bool is_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b) {
   return a->hash == b->hash && a->word_count == b->word_count &&
          memcmp(a->words, b->words, a->word_count * sizeof *a->words) == 0;
 }
@@ -109,7 +109,7 @@ static uint32_t bucket_of(const hlo_fusion_table_t* table, const hlo_fusion_key_
 hlo_fusion_known_t* hlo_fusion_table_find(const hlo_fusion_table_t* table,
                                           const hlo_fusion_key_t* key) {
   hlo_fusion_known_t* known = table->buckets[bucket_of(table, key)];
-  while (known && !hlo_fusion_key_equal(&known->key, key)) known = known->next;
+  while (known && !is_equal(&known->key, key)) known = known->next;
   return known;
 }
 

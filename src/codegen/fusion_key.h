@@ -17,7 +17,6 @@ typedef struct hlo_fusion_key {
 /// module may be compared. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                             hlo_fusion_key_t* out_key) HLO_MUST_USE;
-bool hlo_fusion_key_equal(const hlo_fusion_key_t* a, const hlo_fusion_key_t* b);
 
 /// Fusions by key. Zero is an empty table. owner: the arena. threads: confined
 typedef struct hlo_fusion_table {

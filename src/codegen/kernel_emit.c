@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/kernel_emit_impl.h"
+#include "codegen/sites.h"
 
 enum {
   PREFETCHED_BYTES = 4096,
@@ -244,7 +245,7 @@ static hlo_vir_value_t* emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) 
 hlo_vir_value_t* hlo_emit_scalar(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   if (e->scalars[tiled->number]) return e->scalars[tiled->number];
   uint32_t site = e->b->site;
-  if (tiled->value->def && e->site_of) e->b->site = e->site_of(e->context, tiled->value->def);
+  if (tiled->value->def) e->b->site = hlo_site_number(tiled->value->def);
   hlo_vir_value_t* value = emit_scalar(e, tiled);
   e->b->site = site;
   return e->scalars[tiled->number] = value;
@@ -265,7 +266,7 @@ static hlo_vir_value_t* emit_compute(hlo_emitter_t* e, const hlo_tiled_t* tiled)
 hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   if (e->done[tiled->number]) return e->done[tiled->number];
   uint32_t site = e->b->site;
-  if (tiled->value->def && e->site_of) e->b->site = e->site_of(e->context, tiled->value->def);
+  if (tiled->value->def) e->b->site = hlo_site_number(tiled->value->def);
   hlo_vir_value_t* value = NULL;
   switch (tiled->kind) {
     case HLO_TILED_LOAD: value = emit_load(e, tiled); break;
@@ -499,16 +500,13 @@ hlo_vir_value_t* hlo_point_view_start(const hlo_point_emitter_t* points, uint32_
 }
 
 static hlo_emitter_t make_emitter(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
-                                  hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
-                                  uint32_t (*site_of)(void* context, const hlo_node_t* node),
-                                  void* context) {
+                                  hlo_vir_value_t* const* addresses,
+                                  hlo_vir_value_t** values) {
   hlo_vir_fence(b);
   return (hlo_emitter_t){.kernel = kernel,
                          .b = b,
                          .addresses = addresses,
                          .values = values,
-                         .site_of = site_of,
-                         .context = context,
                          .lane_digit = HLO_NO_DIGIT,
                          .lanes = 1};
 }
@@ -617,9 +615,8 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
 
 void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder_t* b,
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
-                     hlo_vir_value_t* chunk,
-                     uint32_t (*site_of)(void* context, const hlo_node_t* node), void* context) {
-  hlo_emitter_t e = make_emitter(kernel, b, addresses, values, site_of, context);
+                     hlo_vir_value_t* chunk) {
+  hlo_emitter_t e = make_emitter(kernel, b, addresses, values);
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = emit_phase(&e, &scratch, phase, chunk);

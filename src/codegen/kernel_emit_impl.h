@@ -42,8 +42,6 @@ typedef struct hlo_emitter {
   hlo_vir_builder_t* b;
   hlo_vir_value_t* const* addresses;
   hlo_vir_value_t** values;  // instead of addresses, or NULL
-  uint32_t (*site_of)(void* context, const hlo_node_t* node);
-  void* context;
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];  // NULL: not in a loop over it
   uint64_t bound;                                 // digits with a value
   uint32_t lane_digit;                            // HLO_NO_DIGIT: one lane
@@ -91,7 +89,6 @@ void hlo_emitter_forget_digit(hlo_emitter_t* e, uint32_t digit);
 void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t digit);
 /// Forgets what was computed in blocks that are closed now.
 void hlo_emitter_close_block(hlo_emitter_t* e);
-void hlo_emitter_close_if(hlo_emitter_t* e);
 
 /// The part of a range that chunk number `chunk` of this size covers.
 hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,

@@ -46,7 +46,7 @@ void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t digit) {
   hlo_emitter_close_block(e);
 }
 
-void hlo_emitter_close_if(hlo_emitter_t* e) {
+static void close_if(hlo_emitter_t* e) {
   hlo_vir_end(e->b);
   hlo_emitter_close_block(e);
 }
@@ -145,7 +145,7 @@ static void emit_rest(hlo_emitter_t* e, uint32_t digit, hlo_range_t rest, hlo_la
   hlo_emitter_open_loop(e, digit, rest.low, rest.end, has_masks ? e->lanes : 1);
   body(e, 0, context);
   hlo_emitter_close_loop(e, digit);
-  if (!is_known) hlo_emitter_close_if(e);
+  if (!is_known) close_if(e);
 }
 
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,

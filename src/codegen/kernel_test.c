@@ -81,7 +81,7 @@ static hlo_vir_func_t* make_chunk(hlo_vir_module_t* module, const hlo_kernel_t* 
     addresses[i] = hlo_vir_iload(&b, hlo_vir_param(&b, 1), 8 * i, HLO_VIR_INVARIANT);
   }
   bool is_cut = hlo_kernel_chunk_count(kernel, phase) > 1;
-  hlo_kernel_emit(kernel, phase, &b, addresses, NULL, is_cut ? hlo_vir_param(&b, 2) : NULL, NULL, NULL);
+  hlo_kernel_emit(kernel, phase, &b, addresses, NULL, is_cut ? hlo_vir_param(&b, 2) : NULL);
   hlo_vir_return(&b, hlo_vir_iconst(&b, 0));
   hlo_vir_builder_deinit(&b);
   return func;

@@ -205,7 +205,11 @@ static bool disassemble(printer_t* printer) {
   return is_done;
 }
 
-hlo_status_t hlo_code_print(const hlo_code_t* code, const hlo_func_t* func, hlo_strbuf_t* out) {
+// Machine code, function by function: offset, bytes, instruction; in lines of their own the
+// operations that it came from. Without objdump bytes only, as the first line says then.
+// errors: RESOURCE_EXHAUSTED
+static hlo_status_t print_machine_code(const hlo_code_t* code, const hlo_func_t* func,
+                                       hlo_strbuf_t* out) {
   hlo_arena_t arena;
   hlo_arena_init(&arena, 0);
   hlo_strbuf_t body = {0};
@@ -253,7 +257,7 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
   if (listing->form != HLO_LISTING_ASM) return hlo_ok();
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, target, &code));
-  hlo_status_t status = hlo_code_print(&code, func, listing->out);
+  hlo_status_t status = print_machine_code(&code, func, listing->out);
   hlo_code_deinit(&code);
   return status;
 }

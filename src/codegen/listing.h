@@ -36,10 +36,4 @@ hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_
                                     const hlo_func_t* func,
                                     const hlo_target_t* target) HLO_MUST_USE;
 
-/// Machine code, function by function: offset, bytes, instruction; in lines of their own the
-/// operations that it came from. Without objdump bytes only, as the first line says then.
-/// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_code_print(const hlo_code_t* code, const hlo_func_t* func,
-                            hlo_strbuf_t* out) HLO_MUST_USE;
-
 #endif  // HLO_CODEGEN_LISTING_H_

@@ -102,7 +102,4 @@ bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint
 /// Adds a buffer's stays to those of another; false when memory is out.
 bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from);
 
-/// Whether a while's slot keeps one value from beginning to end.
-bool hlo_planner_is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot);
-
 #endif  // HLO_CODEGEN_PLAN_IMPL_H_

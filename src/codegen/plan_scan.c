@@ -167,7 +167,8 @@ static void unite(hlo_planner_t* planner, const hlo_value_t* a, const hlo_value_
   }
 }
 
-bool hlo_planner_is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot) {
+// Whether a while's slot keeps one value from beginning to end.
+static bool is_invariant(const hlo_planner_t* planner, const hlo_node_t* loop, uint32_t slot) {
   const hlo_node_t* end = hlo_region_terminator(loop->regions[1]);
   return hlo_planner_root(planner, hlo_node_operand(end, slot)) ==
          hlo_planner_root(planner, loop->regions[1]->args[slot]);
@@ -177,7 +178,7 @@ static void unite_loop(hlo_planner_t* planner, const hlo_node_t* node) {
   const hlo_region_t *condition = node->regions[0], *body = node->regions[1];
   for (uint32_t i = 0; i < node->result_count; ++i) {
     unite(planner, condition->args[i], body->args[i]);
-    if (!hlo_planner_is_invariant(planner, node, i)) continue;
+    if (!is_invariant(planner, node, i)) continue;
     unite(planner, hlo_node_operand(node, i), body->args[i]);
     unite(planner, &node->results[i], body->args[i]);
   }

@@ -187,7 +187,8 @@ static const uint8_t primitive_types[] = {
     [36] = HLO_DTYPE_F6E2M3FN,
 };
 
-hlo_dtype_t hlo_dtype_from_primitive_type(int32_t type) {
+// XLA's PrimitiveType, the numbers of element types in its protos; INVALID or 0 for the others.
+static hlo_dtype_t dtype_of_primitive(int32_t type) {
   const bool known = type >= 0 && (size_t)type < sizeof primitive_types;
   return known ? (hlo_dtype_t)primitive_types[type] : HLO_DTYPE_INVALID;
 }
@@ -416,7 +417,7 @@ static hlo_status_t take_device_assignment(const device_assignment_t* assignment
 
 static hlo_status_t take_layout(const shape_proto_t* shape, const char* what, hlo_arena_t* arena,
                                 hlo_array_layout_t* out) {
-  *out = (hlo_array_layout_t){.dtype = hlo_dtype_from_primitive_type(shape->element_type),
+  *out = (hlo_array_layout_t){.dtype = dtype_of_primitive(shape->element_type),
                               .rank = shape->dimensions.count,
                               .dimensions = shape->dimensions.items};
   if (out->dtype == HLO_DTYPE_INVALID) {
@@ -492,14 +493,15 @@ static hlo_status_t take_build_options(const build_options_t* build, hlo_arena_t
   return hlo_ok();
 }
 
-hlo_compile_options_t hlo_compile_options_default(void) {
+// Options of a program for one device.
+static hlo_compile_options_t default_options(void) {
   return (hlo_compile_options_t){
       .replica_count = 1, .partition_count = 1, .device_ordinal = -1, .optimization_level = 3};
 }
 
 hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_arena_t* arena,
                                        hlo_compile_options_t* out) {
-  hlo_compile_options_t result = hlo_compile_options_default();
+  hlo_compile_options_t result = default_options();
   static const build_options_t no_build_options;
   compile_options_t options;
   // Decoded arrays of bytes are lent from the input, so parse the copy that is kept.

@@ -57,9 +57,6 @@ typedef struct hlo_compile_options {
   size_t serialized_bytes;
 } hlo_compile_options_t;
 
-/// Options of a program for one device.
-hlo_compile_options_t hlo_compile_options_default(void);
-
 /// Parses a serialized CompileOptionsProto; an empty one gives the default.
 /// errors : INVALID_ARGUMENT for malformed bytes, impossible counts, unknown option names or values
 ///          in env_option_overrides; UNIMPLEMENTED naming a field that asks for what hlocc lacks;
@@ -73,7 +70,6 @@ void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int3
                                  hlo_strbuf_t* out);
 
 /// XLA's PrimitiveType, the numbers of element types in its protos; INVALID or 0 for the others.
-hlo_dtype_t hlo_dtype_from_primitive_type(int32_t type);
 int32_t hlo_dtype_primitive_type(hlo_dtype_t dtype);
 
 #endif  // HLO_COMPILER_COMPILE_OPTIONS_H_

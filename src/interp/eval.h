@@ -87,9 +87,6 @@ struct hlo_fft_cache* hlo_eval_fft_cache(hlo_eval_t* eval);
 /// State of the stateful generators (rng), seeded by the options; never NULL.
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
 
-/// Fills a tensor with 0, 1, 2 ... along dimension `dim`, in its own element type.
-void hlo_tensor_fill_iota(hlo_tensor_t* tensor, uint32_t dim);
-
 /// An error that names the op and its location: "model.py:3:7: stablehlo.sort: message".
 hlo_status_t hlo_eval_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
     HLO_PRINTF(3, 4) HLO_MUST_USE;

@@ -76,7 +76,8 @@ hlo_status_t hlo_ref_chlo_constant_like(hlo_eval_t* eval, const hlo_node_t* node
   return hlo_ok();
 }
 
-void hlo_tensor_fill_iota(hlo_tensor_t* tensor, uint32_t dim) {
+// Fills a tensor with 0, 1, 2 ... along dimension `dim`, in its own element type.
+static void fill_iota(hlo_tensor_t* tensor, uint32_t dim) {
   if (tensor->element_count == 0) return;
   const int64_t count = tensor->dims[dim];
   const size_t width = hlo_dtype_size_bytes(tensor->dtype);
@@ -110,6 +111,6 @@ hlo_status_t hlo_ref_iota(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t
   }
   if (type->quant != NULL) return hlo_quant_run(eval, node, hlo_ref_iota, operands, results);
   HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
-  hlo_tensor_fill_iota(results[0], (uint32_t)dim);
+  fill_iota(results[0], (uint32_t)dim);
   return hlo_ok();
 }

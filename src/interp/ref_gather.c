@@ -53,7 +53,7 @@ void hlo_index_vectors_start(const hlo_index_vectors_t* vectors, const int64_t* 
   }
 }
 
-hlo_index_dims_t hlo_index_dims_gather(const hlo_node_t* node) {
+static hlo_index_dims_t index_dims_of(const hlo_node_t* node) {
   return (hlo_index_dims_t){
       .index_vector_dim = hlo_node_attr_int(node, HLO_ATTR_index_vector_dim, 0),
       .index_map = hlo_node_ints(node, HLO_ATTR_start_index_map),
@@ -131,7 +131,7 @@ static void gather_dims(const hlo_node_t* node, const hlo_index_vectors_t* vecto
 static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_tensor_t* operand,
                            const hlo_tensor_t* indices, const int64_t* sizes,
                            hlo_tensor_t** out_tensor) {
-  const hlo_index_dims_t index_dims = hlo_index_dims_gather(node);
+  const hlo_index_dims_t index_dims = index_dims_of(node);
   const hlo_ints_t collapsed_dims = hlo_node_ints(node, HLO_ATTR_collapsed_slice_dims);
   hlo_index_vectors_t vectors;
   HLO_TRY(hlo_index_vectors_init(&vectors, node, indices, operand->rank, &index_dims));

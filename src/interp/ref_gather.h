@@ -25,8 +25,6 @@ typedef struct hlo_index_vectors {
   int batch_of[HLO_RANK_MAX];  // operand dim -> position dim that indexes it, or -1
 } hlo_index_vectors_t;
 
-hlo_index_dims_t hlo_index_dims_gather(const hlo_node_t* node);
-
 /// errors: INVALID_ARGUMENT when the dims do not fit the tensors
 hlo_status_t hlo_index_vectors_init(hlo_index_vectors_t* out, const hlo_node_t* node,
                                     const hlo_tensor_t* indices, uint32_t operand_rank,

@@ -28,8 +28,10 @@ hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim
   return hlo_ok();
 }
 
-hlo_status_t hlo_window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
-                                hlo_window_dim_t* out_windows) {
+// The windows of a node with window_dimensions, window_strides, base_dilations, window_dilations,
+// padding over an input of the given dims. errors: INVALID_ARGUMENT
+static hlo_status_t window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
+                                   hlo_window_dim_t* out_windows) {
   const hlo_ints_t sizes = hlo_node_ints(node, HLO_ATTR_window_dimensions);
   const hlo_ints_t strides = hlo_node_ints(node, HLO_ATTR_window_strides);
   const hlo_ints_t base = hlo_node_ints(node, HLO_ATTR_base_dilations);
@@ -296,7 +298,7 @@ static hlo_status_t window_prepared(hlo_eval_t* eval, const hlo_node_t* node,
   const hlo_tensor_t* input = operands->inputs[0];
   hlo_window_dim_t windows[HLO_RANK_MAX];
   int64_t dims[HLO_RANK_MAX];
-  HLO_TRY(hlo_window_dims_of(node, input->rank, input->dims, windows));
+  HLO_TRY(window_dims_of(node, input->rank, input->dims, windows));
   for (uint32_t d = 0; d < input->rank; d++) dims[d] = windows[d].out_size;
   HLO_TRY(hlo_fold_results(eval, node, operands, input->rank, dims, results));
   if (results[0]->element_count == 0) return hlo_ok();
@@ -466,7 +468,7 @@ static hlo_status_t select_and_scatter(const select_t* s) {
 
 static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node_t* node) {
   const uint32_t rank = s->operand->rank;
-  HLO_TRY(hlo_window_dims_of(node, rank, s->operand->dims, s->windows));
+  HLO_TRY(window_dims_of(node, rank, s->operand->dims, s->windows));
   for (uint32_t d = 0; d < rank; d++) {
     s->sizes[d] = s->windows[d].size;
     if (d >= s->source->rank || s->windows[d].out_size != s->source->dims[d]) {

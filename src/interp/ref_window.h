@@ -25,11 +25,6 @@ static inline int64_t hlo_window_input(const hlo_window_dim_t* dim, int64_t o, i
   return i < dim->in_size && i * dim->base_dilation == at ? i : -1;
 }
 
-/// The windows of a node with window_dimensions, window_strides, base_dilations, window_dilations,
-/// padding over an input of the given dims. errors: INVALID_ARGUMENT
-hlo_status_t hlo_window_dims_of(const hlo_node_t* node, uint32_t rank, const int64_t* dims,
-                                hlo_window_dim_t* out_windows) HLO_MUST_USE;
-
 /// Element offset of the input under window element `w` of output `o`, or -1 outside.
 int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const int64_t* strides,
                           const int64_t* o, const int64_t* w);

@@ -87,7 +87,8 @@ static const hlo_attr_t* parse_string(hlo_parser_t* p) {
   return text ? hlo_attr_string(p->module, text, length) : NULL;
 }
 
-const hlo_attr_t* hlo_parse_symbol(hlo_parser_t* p) {
+// "@a::@b".
+static const hlo_attr_t* parse_symbol(hlo_parser_t* p) {
   char* all = NULL;
   size_t length = 0;
   do {
@@ -491,7 +492,7 @@ static const hlo_attr_t* parse_attr(hlo_parser_t* p) {
     case '{': return hlo_parse_dict(p);
     case '[': return parse_array(p);
     case HLO_TOKEN_STRING: return parse_string(p);
-    case HLO_TOKEN_AT: return hlo_parse_symbol(p);
+    case HLO_TOKEN_AT: return parse_symbol(p);
     case '-':
     case HLO_TOKEN_INT:
     case HLO_TOKEN_FLOAT: return parse_number(p);

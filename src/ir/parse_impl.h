@@ -150,8 +150,6 @@ typedef bool (*hlo_attr_setter_t)(hlo_parser_t* p, void* context, const char* at
                                   size_t key_length, const hlo_attr_t* value);
 bool hlo_parse_attr_entries(hlo_parser_t* p, hlo_attr_setter_t set, void* context);
 const hlo_attr_t* hlo_parse_dict(hlo_parser_t* p);
-/// "@a::@b".
-const hlo_attr_t* hlo_parse_symbol(hlo_parser_t* p);
 /// One struct attribute after its mnemonic: "<...>" as a DICT of fields.
 const hlo_attr_t* hlo_parse_struct(hlo_parser_t* p, const hlo_struct_attr_t* info);
 /// "[b, 0, f]x[0, i, o]->[b, 0, f]" as a DICT of the nine fields.
@@ -227,14 +225,10 @@ bool hlo_parse_region(hlo_parser_t* p, hlo_region_t* region, uint32_t name_count
                       const hlo_token_t* names);
 /// "%name: type" added to the region; the name comes back.
 bool hlo_parse_region_arg(hlo_parser_t* p, hlo_region_t* region, hlo_token_t* out_name);
-/// Nodes up to "}" or the end of the text, into p->region.
-bool hlo_parse_nodes(hlo_parser_t* p);
 /// One node at module level.
 bool hlo_parse_top_node(hlo_parser_t* p);
 /// Goes on after a fault in the op that starts at `start`; false if that is not possible.
 bool hlo_parse_recover(hlo_parser_t* p, const char* start);
-/// The node of an op whose parts are read, linked into p->region; NULL when memory is exhausted.
-hlo_node_t* hlo_op_finish(hlo_parser_t* p, hlo_op_state_t* op);
 
 // ---- parse_pretty.c, parse_notation.c
 

@@ -273,6 +273,8 @@ static bool parse_label(hlo_parser_t* p, hlo_region_t* region) {
   return hlo_expect(p, ':');
 }
 
+static bool parse_nodes(hlo_parser_t* p);
+
 static bool parse_region_inside(hlo_parser_t* p, hlo_region_t* region, uint32_t name_count,
                                 const hlo_token_t* names) {
   if (!hlo_expect(p, '{')) return false;
@@ -283,7 +285,7 @@ static bool parse_region_inside(hlo_parser_t* p, hlo_region_t* region, uint32_t 
     if (name_count) return hlo_parse_fault(p, p->token.start, "the arguments are given already");
     if (!parse_label(p, region)) return false;
   }
-  return hlo_parse_nodes(p) && hlo_expect(p, '}');
+  return parse_nodes(p) && hlo_expect(p, '}');
 }
 
 bool hlo_parse_region(hlo_parser_t* p, hlo_region_t* region, uint32_t name_count,
@@ -355,7 +357,8 @@ static bool parse_result_names(hlo_parser_t* p, result_name_t** out_names, uint3
   return true;
 }
 
-hlo_node_t* hlo_op_finish(hlo_parser_t* p, hlo_op_state_t* op) {
+// The node of an op whose parts are read, linked into p->region; NULL when memory is exhausted.
+static hlo_node_t* finish_op(hlo_parser_t* p, hlo_op_state_t* op) {
   hlo_node_spec_t spec = {.op = op->op,
                           .loc = op->loc,
                           .operand_count = op->operand_count,
@@ -402,7 +405,7 @@ static bool parse_node_inside(hlo_parser_t* p) {
     return hlo_parse_fault(p, at, "the op has %u results, but %u are named", op.result_count,
                            total);
   }
-  hlo_node_t* node = hlo_op_finish(p, &op);
+  hlo_node_t* node = finish_op(p, &op);
   if (!node) return false;
   uint32_t first = 0;
   for (uint32_t i = 0; i < name_count; ++i) {
@@ -469,7 +472,8 @@ bool hlo_parse_recover(hlo_parser_t* p, const char* start) {
   return false;
 }
 
-bool hlo_parse_nodes(hlo_parser_t* p) {
+// Nodes up to "}" or the end of the text, into p->region.
+static bool parse_nodes(hlo_parser_t* p) {
   while (!hlo_at(p, '}') && !hlo_at(p, HLO_TOKEN_EOF)) {
     if (hlo_at(p, HLO_TOKEN_CARET)) {
       return hlo_parse_fault(p, p->token.start, "regions of several blocks are not supported");

@@ -243,7 +243,10 @@ static void print_separator(hlo_printer_t* p, uint32_t* count) {
   if ((*count)++) hlo_strbuf_puts(p->out, ", ");
 }
 
-uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node, const hlo_attr_set_t* shown) {
+// "name = value, ..." of the op's own attributes (struct attributes regrouped) that are not in
+// `shown`; returns how many.
+static uint32_t print_op_attrs(hlo_printer_t* p, const hlo_node_t* node,
+                               const hlo_attr_set_t* shown) {
   const hlo_op_info_t* info = hlo_op_info(node->op);
   hlo_attr_set_t done = {0};
   if (shown) done = *shown;
@@ -286,7 +289,7 @@ void hlo_print_attr_dict(hlo_printer_t* p, const hlo_node_t* node, const hlo_att
   size_t start = p->out->length;
   hlo_strbuf_puts(p->out, keyword);
   hlo_strbuf_puts(p->out, " {");
-  uint32_t count = hlo_print_op_attrs(p, node, shown);
+  uint32_t count = print_op_attrs(p, node, shown);
   count = print_extra(p, node->extra, count);
   if (count) {
     hlo_strbuf_putc(p->out, '}');
@@ -342,7 +345,7 @@ static void print_generic(hlo_printer_t* p, const hlo_node_t* node) {
   hlo_strbuf_putc(p->out, ')');
   size_t start = p->out->length;
   hlo_strbuf_puts(p->out, " <{");
-  if (hlo_print_op_attrs(p, node, NULL)) {
+  if (print_op_attrs(p, node, NULL)) {
     hlo_strbuf_puts(p->out, "}>");
   } else if (!p->out->failed) {
     p->out->length = start;

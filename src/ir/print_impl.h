@@ -48,9 +48,6 @@ static inline bool hlo_attr_set_has(const hlo_attr_set_t* set, hlo_attr_id_t id)
 }
 void hlo_print_attr_dict(hlo_printer_t* p, const hlo_node_t* node, const hlo_attr_set_t* shown,
                          const char* keyword);
-/// "name = value, ..." of the op's own attributes (struct attributes regrouped) that are not in
-/// `shown`; returns how many.
-uint32_t hlo_print_op_attrs(hlo_printer_t* p, const hlo_node_t* node, const hlo_attr_set_t* shown);
 /// The value of an op's attribute in the form its row in attrs.def asks for.
 void hlo_print_op_attr(hlo_printer_t* p, const hlo_attr_t* attr, hlo_op_t op, hlo_attr_id_t id);
 

@@ -31,8 +31,6 @@ typedef struct hlo_struct_attr {
   const hlo_struct_field_t* fields;  // the first one tells the ops that have the struct
 } hlo_struct_attr_t;
 
-/// The i-th struct attribute of an op, or NULL.
-const hlo_struct_attr_t* hlo_op_struct(hlo_op_t op, unsigned i);
 /// The struct attribute of an op under its name in text, or NULL.
 const hlo_struct_attr_t* hlo_op_struct_named(hlo_op_t op, const char* name, size_t length);
 /// Any struct attribute by mnemonic, or NULL.

@@ -91,7 +91,8 @@ static bool op_has(hlo_op_t op, const hlo_struct_attr_t* info) {
          strncmp(hlo_op_info(op)->name, info->mnemonic, (size_t)(dot - info->mnemonic) + 1) == 0;
 }
 
-const hlo_struct_attr_t* hlo_op_struct(hlo_op_t op, unsigned i) {
+// The i-th struct attribute of an op, or NULL.
+static const hlo_struct_attr_t* op_struct(hlo_op_t op, unsigned i) {
   for (unsigned k = 0; k < STRUCT_COUNT; ++k) {
     if (op_has(op, &kStructs[k]) && i-- == 0) return &kStructs[k];
   }
@@ -116,7 +117,7 @@ const hlo_struct_attr_t* hlo_struct_by_mnemonic(const char* mnemonic, size_t len
 
 const hlo_struct_attr_t* hlo_op_struct_of(hlo_op_t op, hlo_attr_id_t id) {
   const hlo_struct_attr_t* info;
-  for (unsigned i = 0; (info = hlo_op_struct(op, i)); ++i) {
+  for (unsigned i = 0; (info = op_struct(op, i)); ++i) {
     for (unsigned f = 0; f < info->field_count; ++f) {
       if (info->fields[f].id == id) return info;
     }

@@ -10,8 +10,6 @@
 bool hlo_verify_tensors(hlo_verify_t* verify, const hlo_node_t* node);
 /// Reports a failed status as a fault of the node, releases it, and gives false; true when OK.
 bool hlo_verify_status(hlo_verify_t* verify, const hlo_node_t* node, hlo_status_t status);
-/// Operand `i` is a vector of integers with one for each dimension of result `r`.
-bool hlo_verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint32_t i, uint32_t r);
 
 /// The parts of hlo_infer_result_dims() that check more than they infer.
 hlo_status_t hlo_dims_dot_general(const hlo_node_t* node, uint32_t* out_rank,

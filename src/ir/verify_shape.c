@@ -80,15 +80,9 @@ void hlo_verify_iota(hlo_verify_t* verify, const hlo_node_t* node) {
   if (type->dtype == HLO_DTYPE_PRED) hlo_verify_fault(verify, node, "cannot count in i1");
 }
 
-void hlo_verify_dynamic_iota(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (!hlo_verify_tensors(verify, node) || !hlo_verify_shape_operand(verify, node, 0, 0)) return;
-  int64_t dim;
-  hlo_verify_status(verify, node, hlo_infer_dim(node, HLO_ATTR_iota_dimension,
-                                                node->results[0].type->rank, &dim));
-}
-
 // Operand `i` is a vector of integers, as long as the rank of result `r`.
-bool hlo_verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint32_t i, uint32_t r) {
+static bool verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint32_t i,
+                                 uint32_t r) {
   const hlo_type_t* type = hlo_node_operand_type(node, i);
   if (type->rank != 1 || !hlo_dtype_is_integer(type->dtype) || type->quant ||
       !hlo_dims_agree(type->dims[0], node->results[r].type->rank)) {
@@ -97,6 +91,14 @@ bool hlo_verify_shape_operand(hlo_verify_t* verify, const hlo_node_t* node, uint
     return false;
   }
   return true;
+}
+
+void hlo_verify_dynamic_iota(hlo_verify_t* verify, const hlo_node_t* node) {
+  if (!hlo_verify_tensors(verify, node) || !verify_shape_operand(verify, node, 0, 0)) return;
+  int64_t dim;
+  hlo_verify_status(
+      verify, node,
+      hlo_infer_dim(node, HLO_ATTR_iota_dimension, node->results[0].type->rank, &dim));
 }
 
 void hlo_verify_bitcast_convert(hlo_verify_t* verify, const hlo_node_t* node) {
@@ -179,7 +181,7 @@ void hlo_verify_reshape(hlo_verify_t* verify, const hlo_node_t* node) {
 
 void hlo_verify_dynamic_reshape(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
-  if (hlo_verify_shape_operand(verify, node, 1, 0)) verify_element_count(verify, node);
+  if (verify_shape_operand(verify, node, 1, 0)) verify_element_count(verify, node);
 }
 
 void hlo_verify_hlo_bitcast(hlo_verify_t* verify, const hlo_node_t* node) {
@@ -221,7 +223,7 @@ void hlo_verify_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t* node) {
 }
 
 void hlo_verify_dynamic_broadcast_in_dim(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node) && hlo_verify_shape_operand(verify, node, 1, 0)) {
+  if (hlo_verify_tensors(verify, node) && verify_shape_operand(verify, node, 1, 0)) {
     verify_broadcast(verify, node);
   }
 }
@@ -234,7 +236,7 @@ static bool verify_per_dim_operands(hlo_verify_t* verify, const hlo_node_t* node
     return false;
   }
   for (uint32_t i = first; i < node->operand_count; ++i) {
-    if (!hlo_verify_shape_operand(verify, node, i, 0)) return false;
+    if (!verify_shape_operand(verify, node, i, 0)) return false;
   }
   return true;
 }
@@ -321,7 +323,7 @@ void hlo_verify_rng(hlo_verify_t* verify, const hlo_node_t* node) {
       hlo_verify_fault(verify, node, "operand %u is no scalar of the result's element type", i);
     }
   }
-  hlo_verify_shape_operand(verify, node, 2, 0);
+  verify_shape_operand(verify, node, 2, 0);
 }
 
 void hlo_verify_rng_bit_generator(hlo_verify_t* verify, const hlo_node_t* node) {

@@ -31,9 +31,6 @@ extern const char hlo_c_tiles[];
 /// errors: sticky in the arena
 void hlo_c_choose_masks(hlo_c_emitter_t* e);
 
-/// The C type of a value, declared if it is new: int64_t, f32x16; a mask is a vector of integers.
-void hlo_c_type_name(hlo_c_emitter_t* e, hlo_vir_type_t type, uint32_t mask_bits,
-                     char name[HLO_C_NAME_BYTES]);
 /// The type of the value, masks in the width that was chosen.
 void hlo_c_value_type(hlo_c_emitter_t* e, const hlo_vir_value_t* value,
                       char name[HLO_C_NAME_BYTES]);

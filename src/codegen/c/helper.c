@@ -41,8 +41,9 @@ static void lane_type(hlo_vir_type_t type, uint32_t mask_bits, bool as_unsigned,
   }
 }
 
-void hlo_c_type_name(hlo_c_emitter_t* e, hlo_vir_type_t type, uint32_t mask_bits,
-                     char name[HLO_C_NAME_BYTES]) {
+// The C type of a value, declared if it is new: int64_t, f32x16; a mask is a vector of integers.
+static void type_name(hlo_c_emitter_t* e, hlo_vir_type_t type, uint32_t mask_bits,
+                      char name[HLO_C_NAME_BYTES]) {
   if (type.elem == HLO_VIR_INDEX) {
     snprintf(name, HLO_C_NAME_BYTES, "int64_t");
     return;
@@ -61,7 +62,7 @@ void hlo_c_type_name(hlo_c_emitter_t* e, hlo_vir_type_t type, uint32_t mask_bits
 
 void hlo_c_value_type(hlo_c_emitter_t* e, const hlo_vir_value_t* value,
                       char name[HLO_C_NAME_BYTES]) {
-  hlo_c_type_name(e, value->type, e->mask_bits[value->number], name);
+  type_name(e, value->type, e->mask_bits[value->number], name);
 }
 
 // ---- masks -------------------------------------------------------------------------------------
@@ -295,12 +296,12 @@ static void fill_slots(hlo_c_emitter_t* e, const hlo_vir_value_t* value, slots_t
   if (value->type.elem == HLO_VIR_VOID) {
     snprintf(slots->result, sizeof slots->result, "void");
   } else {
-    hlo_c_type_name(e, value->type, mask_bits, slots->result);
+    type_name(e, value->type, mask_bits, slots->result);
     lane_type(value->type, mask_bits, as_unsigned, slots->result_lane);
     lane_type(value->type, mask_bits, true, slots->result_unsigned);
   }
   for (uint32_t i = 0; i < count; ++i) {
-    hlo_c_type_name(e, operands[i]->type, mask_bits, slots->operands[i]);
+    type_name(e, operands[i]->type, mask_bits, slots->operands[i]);
     lane_type(operands[i]->type, mask_bits, as_unsigned && !is_mask(operands[i]), slots->lane[i]);
   }
   if (count) {
@@ -368,8 +369,8 @@ void hlo_c_mask_cast(hlo_c_emitter_t* e, uint32_t lanes, uint32_t from_bits, uin
                      char name[HLO_C_NAME_BYTES]) {
   hlo_vir_type_t type = hlo_vir_type(HLO_VIR_MASK, lanes);
   slots_t slots = {.name = name, .lanes = lanes, .a_lanes = lanes};
-  hlo_c_type_name(e, type, to_bits, slots.result);
-  hlo_c_type_name(e, type, from_bits, slots.operands[0]);
+  type_name(e, type, to_bits, slots.result);
+  type_name(e, type, from_bits, slots.operands[0]);
   lane_type(type, to_bits, false, slots.result_lane);
   lane_type(type, from_bits, false, slots.lane[0]);
   snprintf(name, HLO_C_NAME_BYTES, "mask_cast_%.20s_%.20s", slots.result, slots.operands[0]);

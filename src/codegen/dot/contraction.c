@@ -117,7 +117,8 @@ static bool is_narrow(const hlo_contraction_t* c) {
          is_in_memory(hlo_node_operand(c->node, 0)) && is_in_memory(hlo_node_operand(c->node, 1));
 }
 
-bool hlo_contraction_is_loop(const hlo_contraction_t* c) {
+// Whether loops over the result's elements are a good way: little to reuse.
+static bool is_loop(const hlo_contraction_t* c) {
   int64_t depth = hlo_contraction_extent(c, &c->depth[0], 0);
   int64_t rows = hlo_contraction_extent(c, &c->free[0], 0);
   int64_t columns = hlo_contraction_extent(c, &c->free[1], 1);
@@ -130,5 +131,5 @@ bool hlo_contraction_is_loop(const hlo_contraction_t* c) {
 bool hlo_contraction_is_matrix(const hlo_node_t* node) {
   if (node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) return false;
   hlo_contraction_t c;
-  return hlo_contraction_init(node, &c) && !hlo_contraction_is_loop(&c);
+  return hlo_contraction_init(node, &c) && !is_loop(&c);
 }

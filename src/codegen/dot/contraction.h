@@ -26,8 +26,6 @@ bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out_contrac
 /// Elements of a group of operand `side`'s dimensions.
 int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
                                const hlo_contraction_group_t* group, uint32_t side);
-/// Whether loops over the result's elements are a good way: little to reuse.
-bool hlo_contraction_is_loop(const hlo_contraction_t* contraction);
 /// Whether `node` is a product that matrix kernels compute.
 bool hlo_contraction_is_matrix(const hlo_node_t* node);
 

@@ -126,7 +126,9 @@ static uint64_t lane_mask(uint32_t op, uint64_t a, uint64_t b) {
 
 // ---- choice of the type ------------------------------------------------------------------------
 
-hlo_vir_elem_t hlo_vir_lane_elem(const hlo_vir_value_t* value) {
+// The element whose type decides what an op computes: of the operands (for select: of what is
+// chosen).
+static hlo_vir_elem_t lane_elem(const hlo_vir_value_t* value) {
   uint32_t at = value->op == HLO_VIR_select ? 1 : 0;
   return (hlo_vir_elem_t)value->operands[at]->type.elem;
 }
@@ -151,7 +153,7 @@ static uint64_t convert(const hlo_vir_value_t* value, hlo_vir_elem_t from, uint6
 }
 
 bool hlo_vir_lane(const hlo_vir_value_t* value, uint64_t a, uint64_t b, uint64_t c, uint64_t* out) {
-  hlo_vir_elem_t elem = hlo_vir_lane_elem(value);
+  hlo_vir_elem_t elem = lane_elem(value);
   if (hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_CONVERT) {
     *out = convert(value, elem, a);
     return true;

@@ -13,10 +13,6 @@ static inline float hlo_vir_flush(float x) {
   return bits & 0x7f800000 ? x : hlo_f32_from_bits(bits & 0x80000000);
 }
 
-/// The element whose type decides what an op computes: of the operands (for select: of what is
-/// chosen).
-hlo_vir_elem_t hlo_vir_lane_elem(const hlo_vir_value_t* value);
-
 /// Bits of the result from bits of the operands (zero-extended; a mask's lane is 0 or all ones),
 /// for a value that hlo_vir_verify() accepts. False where the op has no value: division by 0 or
 /// overflow of sdiv and srem. To be called in the state of hlo_fp_enter().

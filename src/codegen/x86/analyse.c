@@ -24,7 +24,8 @@ static bool is_power_of_two(int64_t x) {
   return x > 0 && (x & (x - 1)) == 0;
 }
 
-bool hlo_x86_is_long_division(const hlo_vir_value_t* value) {
+// Whether a division needs rdx.
+static bool is_long_division(const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_idiv:
     case HLO_VIR_irem:
@@ -114,7 +115,7 @@ static void append_item(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_i
   if (kind != HLO_X86_ITEM_INSN) return;
   totals->calls_before += value->op == HLO_VIR_call && !is_last_call(value);
   totals->suspends_before += value->op == HLO_VIR_suspend;
-  totals->divisions_before += hlo_x86_is_long_division(value);
+  totals->divisions_before += is_long_division(value);
 }
 
 static void begin_life(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t position) {

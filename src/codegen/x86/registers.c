@@ -57,6 +57,8 @@ static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life)
   };
 }
 
+static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
+
 // An INVARIANT load from the frame itself or from its table of buffers; what those point to may be
 // invariant for a while only.
 static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
@@ -66,12 +68,13 @@ static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
     if (address.index || address.disp != (int32_t)address.disp) return false;
     bool is_table = address.disp == offsetof(hlo_frame_t, buffers);
     load = address.base;
-    if (load->op == HLO_VIR_param) return (depth == 0 || is_table) && hlo_x86_is_remakable(f, load);
+    if (load->op == HLO_VIR_param) return (depth == 0 || is_table) && is_remakable(f, load);
   }
   return false;
 }
 
-bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
+// Whether the value can be computed anywhere from nothing but the frame.
+static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_iconst:
     case HLO_VIR_const:
@@ -92,7 +95,7 @@ bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 
 // Made by one instruction from nothing.
 static bool is_cheap(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
-  return life->value->op != HLO_VIR_iload && hlo_x86_is_remakable(f, life->value);
+  return life->value->op != HLO_VIR_iload && is_remakable(f, life->value);
 }
 
 static bool is_copy(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
@@ -250,7 +253,7 @@ static void place(scan_t* s, hlo_x86_life_t* life) {
   uint32_t allowed = f->available[life->klass];
   if (life->klass == HLO_X86_GENERAL && crossing.division) allowed &= ~BIT(HLO_X86_RDX);
   if (crossing.suspend) {
-    if (!is_copy(f, life) && hlo_x86_is_remakable(f, value)) {
+    if (!is_copy(f, life) && is_remakable(f, value)) {
       life->place = HLO_X86_REMADE;
     } else {
       take_slot(s, life, true);
@@ -314,7 +317,7 @@ static void place_param(scan_t* s, uint32_t number, const hlo_vir_value_t* param
   if (crossing.division) allowed &= ~BIT(HLO_X86_RDX);
   if (crossing.call) allowed &= ~own;
   allowed &= ~s->used[HLO_X86_GENERAL];
-  if (hlo_x86_is_remakable(f, param)) {
+  if (is_remakable(f, param)) {
     life->place = HLO_X86_REMADE;
   } else if (allowed) {
     put_in_register(s, life, (unsigned)__builtin_ctz(allowed & own ? own : allowed));

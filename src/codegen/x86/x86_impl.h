@@ -180,8 +180,6 @@ typedef struct hlo_x86_address {
 hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
 /// Whether an instruction does more than give its value.
 bool hlo_x86_has_effect(const hlo_vir_value_t* value);
-/// Whether a division needs rdx.
-bool hlo_x86_is_long_division(const hlo_vir_value_t* value);
 static inline hlo_x86_life_t* hlo_x86_life(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return &f->lives[value->number];
 }
@@ -195,8 +193,6 @@ static inline bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t*
 
 /// A place for every life.
 hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) HLO_MUST_USE;
-/// Whether the value can be computed anywhere from nothing but the frame.
-bool hlo_x86_is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 /// Registers that calls keep.
 extern const uint32_t hlo_x86_callee_saved;
 

@@ -151,7 +151,8 @@ static hlo_status_t get_entry(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* pl
   return add_weight(reader, place, entry->weight);
 }
 
-hlo_status_t hlo_bc_get_attr(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
+// Entries by index (checked), decoded on demand.
+static hlo_status_t get_attr(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
                              const hlo_bc_attr_t** out) {
   void* value;
   HLO_TRY(get_entry(reader, place, reader->attrs, reader->attr_count, index, false, &value));
@@ -173,7 +174,7 @@ hlo_status_t hlo_bc_read_any(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                              const hlo_bc_attr_t** out) {
   uint64_t index;
   HLO_TRY(hlo_bc_varint(c, &index));
-  return hlo_bc_get_attr(reader, c, index, out);
+  return get_attr(reader, c, index, out);
 }
 
 static hlo_status_t plain_attr(const hlo_bc_cursor_t* c, const hlo_bc_attr_t* any,
@@ -199,7 +200,7 @@ hlo_status_t hlo_bc_read_optional_attr(hlo_bc_reader_t* reader, hlo_bc_cursor_t*
   *out = NULL;
   if (!present) return hlo_ok();
   const hlo_bc_attr_t* any;
-  HLO_TRY(hlo_bc_get_attr(reader, c, index, &any));
+  HLO_TRY(get_attr(reader, c, index, &any));
   return plain_attr(c, any, out);
 }
 
@@ -271,7 +272,8 @@ hlo_status_t hlo_bc_read_svarints(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
 
 // ---- Numbers and bytes
 
-hlo_status_t hlo_bc_read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
+// An integer of a known width (at most 64), sign-extended.
+static hlo_status_t read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
                              int64_t* out) {
   (void)reader;
   if (bits == 0 || bits > 64) return hlo_bc_error(c, "integers of %u bits are not supported", bits);
@@ -286,7 +288,7 @@ hlo_status_t hlo_bc_read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsign
 hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_dtype_t dtype,
                                double* out) {
   int64_t bits;
-  HLO_TRY(hlo_bc_read_int(reader, c, hlo_dtype_info(dtype)->bits, &bits));
+  HLO_TRY(read_int(reader, c, hlo_dtype_info(dtype)->bits, &bits));
   // Little-endian: the low bytes of `bits` are the element, sub-byte floats in the low bits.
   unsigned width = hlo_dtype_info(dtype)->bits;
   uint64_t element = (uint64_t)bits & (width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX);
@@ -365,7 +367,7 @@ hlo_status_t hlo_bc_make_int_attr(hlo_bc_reader_t* reader, const hlo_bc_type_t* 
     return hlo_bc_error(c, "an integer attribute whose type is no integer type");
   }
   int64_t value;
-  HLO_TRY(hlo_bc_read_int(reader, c, info->bits, &value));
+  HLO_TRY(read_int(reader, c, info->bits, &value));
   if (info->klass == HLO_DTYPE_CLASS_BOOL) {
     *out = hlo_attr_bool(reader->module, value != 0);
   } else if (type->is_index) {

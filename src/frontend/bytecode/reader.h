@@ -157,8 +157,6 @@ hlo_status_t hlo_bc_open(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* file) H
 hlo_status_t hlo_bc_read_ir(hlo_bc_reader_t* reader) HLO_MUST_USE;
 
 /// Entries by index (checked), decoded on demand.
-hlo_status_t hlo_bc_get_attr(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
-                             const hlo_bc_attr_t** out) HLO_MUST_USE;
 hlo_status_t hlo_bc_get_type(hlo_bc_reader_t* reader, const hlo_bc_cursor_t* place, uint64_t index,
                              const hlo_bc_type_t** out) HLO_MUST_USE;
 
@@ -190,9 +188,6 @@ hlo_status_t hlo_bc_read_svarints(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, u
                                   int64_t** out) HLO_MUST_USE;
 hlo_status_t hlo_bc_read_string(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c,
                                 hlo_bc_string_t* out) HLO_MUST_USE;
-/// An integer of a known width (at most 64), sign-extended.
-hlo_status_t hlo_bc_read_int(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, unsigned bits,
-                             int64_t* out) HLO_MUST_USE;
 /// A float of a known format, as double.
 hlo_status_t hlo_bc_read_float(hlo_bc_reader_t* reader, hlo_bc_cursor_t* c, hlo_dtype_t dtype,
                                double* out) HLO_MUST_USE;

@@ -10,7 +10,8 @@ typedef hlo_hlo_printer_t printer_t;
 
 // ---- shapes and computations --------------------------------------------------------------------
 
-void hlo_hlo_print_separator(printer_t* p, size_t index) {
+// Comma between items, and a comment that counts them.
+static void print_separator(printer_t* p, size_t index) {
   if (index) hlo_strbuf_puts(p->out, ", ");
   if (index && index % 5 == 0) hlo_strbuf_printf(p->out, "/*index=%zu*/", index);
 }
@@ -43,7 +44,7 @@ void hlo_hlo_print_shape(printer_t* p, const hlo_desc_shape_t* shape, bool layou
   const hlo_desc_shape_t* items = shape->tuple_shapes.items;
   hlo_strbuf_putc(p->out, '(');
   for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
-    hlo_hlo_print_separator(p, i);
+    print_separator(p, i);
     hlo_hlo_print_shape(p, &items[i], layout);
   }
   hlo_strbuf_putc(p->out, ')');
@@ -60,7 +61,7 @@ static void print_operands(printer_t* p, const hlo_desc_instruction_t* in) {
   }
   const int64_t* ids = in->operand_ids.items;
   for (size_t i = 0; i < in->operand_ids.count; ++i) {
-    hlo_hlo_print_separator(p, i);
+    print_separator(p, i);
     hlo_strbuf_putc(p->out, '%');
     hlo_hlo_print_bytes(p, p->names[ids[i]]);
   }
@@ -130,7 +131,7 @@ static void print_entry_layout(printer_t* p) {
   const hlo_desc_program_shape_t* shape = p->module->shape;
   hlo_strbuf_puts(p->out, ", entry_computation_layout={(");
   for (size_t i = 0; i < shape->parameters.count; ++i) {
-    hlo_hlo_print_separator(p, i);
+    print_separator(p, i);
     hlo_hlo_print_shape(p, (const hlo_desc_shape_t*)shape->parameters.items + i, true);
   }
   hlo_strbuf_puts(p->out, ")->");

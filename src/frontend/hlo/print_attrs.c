@@ -16,7 +16,8 @@ void hlo_hlo_print_bytes(printer_t* p, hlo_wire_bytes_t bytes) {
   if (bytes.size) hlo_strbuf_append(p->out, (const char*)bytes.data, bytes.size);
 }
 
-void hlo_hlo_print_quoted(printer_t* p, hlo_wire_bytes_t bytes) {
+// "in quotes", with escapes.
+static void print_quoted(printer_t* p, hlo_wire_bytes_t bytes) {
   hlo_strbuf_putc(p->out, '"');
   for (size_t i = 0; i < bytes.size; ++i) {
     uint8_t c = bytes.data[i];
@@ -48,7 +49,7 @@ void hlo_hlo_print_string_map(printer_t* p, const hlo_desc_string_map_t* map) {
     if (i) hlo_strbuf_putc(p->out, ',');
     hlo_hlo_print_bytes(p, pairs[i].key);
     hlo_strbuf_putc(p->out, '=');
-    hlo_hlo_print_quoted(p, pairs[i].value);
+    print_quoted(p, pairs[i].value);
   }
   hlo_strbuf_putc(p->out, '}');
 }
@@ -76,7 +77,8 @@ static void print_nan(printer_t* p, const hlo_dtype_info_t* info, hlo_dtype_t dt
   hlo_strbuf_printf(p->out, "(0x%" PRIx64 ")", payload);
 }
 
-void hlo_hlo_print_float(printer_t* p, hlo_dtype_t dtype, const void* element) {
+// The shortest text that reads back to the same float.
+static void print_float(printer_t* p, hlo_dtype_t dtype, const void* element) {
   enum { DIGITS_MAX = 17 };  // enough for every double
   double value = hlo_dtype_load_double(dtype, element);
   if (isnan(value)) {
@@ -114,12 +116,12 @@ static void print_element(printer_t* p, hlo_dtype_t dtype, bool in_array, const 
       return;
     case HLO_DTYPE_CLASS_COMPLEX:
       hlo_strbuf_putc(p->out, '(');
-      hlo_hlo_print_float(p, info->part, element);
+      print_float(p, info->part, element);
       hlo_strbuf_puts(p->out, ", ");
-      hlo_hlo_print_float(p, info->part, element + hlo_dtype_size_bytes(info->part));
+      print_float(p, info->part, element + hlo_dtype_size_bytes(info->part));
       hlo_strbuf_putc(p->out, ')');
       return;
-    default: hlo_hlo_print_float(p, dtype, element); return;
+    default: print_float(p, dtype, element); return;
   }
 }
 
@@ -237,12 +239,12 @@ static void print_metadata(printer_t* p, const hlo_desc_metadata_t* metadata) {
   hlo_strbuf_putc(p->out, '{');
   if (metadata->op_name.size) {
     hlo_strbuf_puts(p->out, "op_name=");
-    hlo_hlo_print_quoted(p, metadata->op_name);
+    print_quoted(p, metadata->op_name);
     gap = " ";
   }
   if (metadata->source_file.size) {
     hlo_strbuf_printf(p->out, "%ssource_file=", gap);
-    hlo_hlo_print_quoted(p, metadata->source_file);
+    print_quoted(p, metadata->source_file);
     gap = " ";
   }
   if (metadata->source_line) {
@@ -330,8 +332,8 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
     case HLO_NOTE_INT: hlo_strbuf_printf(p->out, "%" PRId64, *(const int64_t*)field); return;
     case HLO_NOTE_INT32: hlo_strbuf_printf(p->out, "%d", (int)*(const int32_t*)field); return;
     case HLO_NOTE_BOOL: hlo_strbuf_puts(p->out, *(const bool*)field ? "true" : "false"); return;
-    case HLO_NOTE_FLOAT: hlo_hlo_print_float(p, HLO_DTYPE_F32, field); return;
-    case HLO_NOTE_STRING: hlo_hlo_print_quoted(p, *(const hlo_wire_bytes_t*)field); return;
+    case HLO_NOTE_FLOAT: print_float(p, HLO_DTYPE_F32, field); return;
+    case HLO_NOTE_STRING: print_quoted(p, *(const hlo_wire_bytes_t*)field); return;
     case HLO_NOTE_WORD: hlo_hlo_print_bytes(p, *(const hlo_wire_bytes_t*)field); return;
     case HLO_NOTE_RNG_ENUM: hlo_strbuf_puts(p->out, "rng_"); __attribute__((fallthrough));
     case HLO_NOTE_ENUM:

@@ -15,21 +15,15 @@ typedef struct hlo_hlo_printer {
 } hlo_hlo_printer_t;
 
 void hlo_hlo_print_bytes(hlo_hlo_printer_t* p, hlo_wire_bytes_t bytes);
-/// "in quotes", with escapes.
-void hlo_hlo_print_quoted(hlo_hlo_printer_t* p, hlo_wire_bytes_t bytes);
 /// {1,2,3}
 void hlo_hlo_print_ints(hlo_hlo_printer_t* p, const hlo_wire_array_t* ints);
 /// f32[2,3]{1,0}; the layout is optional.
 void hlo_hlo_print_shape(hlo_hlo_printer_t* p, const hlo_desc_shape_t* shape, bool layout);
-/// Comma between items, and a comment that counts them.
-void hlo_hlo_print_separator(hlo_hlo_printer_t* p, size_t index);
 /// {key="value", ...}
 void hlo_hlo_print_string_map(hlo_hlo_printer_t* p, const hlo_desc_string_map_t* map);
 /// {{0}: (1, {}), ...}
 void hlo_hlo_print_alias(hlo_hlo_printer_t* p, const hlo_wire_array_t* from, int64_t number,
                          const hlo_wire_array_t* to, const char* kind);
-/// The shortest text that reads back to the same float.
-void hlo_hlo_print_float(hlo_hlo_printer_t* p, hlo_dtype_t dtype, const void* element);
 /// The elements of a constant.
 void hlo_hlo_print_literal(hlo_hlo_printer_t* p, const hlo_desc_shape_t* shape,
                            const hlo_desc_literal_t* literal);
