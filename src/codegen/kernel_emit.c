@@ -295,13 +295,11 @@ hlo_vir_value_t* hlo_emit_value(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return e->done[tiled->number] = value;
 }
 
-// Reductions whose operands are known already, before the next loop opens.
+// Reductions whose operands are known already, before the next loop opens. What stands behind a
+// guard may read what is not there.
 static void emit_ready_reductions(hlo_emitter_t* e) {
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (tiled->kind == HLO_TILED_REDUCE && !e->done[i] && !(tiled->digits & ~e->bound)) {
-      hlo_emit_value(e, tiled);
-    }
+    if (hlo_emit_is_pending(e, i)) hlo_emit_value(e, e->tiling->instances[i]);
   }
 }
 
@@ -421,7 +419,9 @@ static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
   e->scratch = scratch;
   e->done = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->done);
   e->scalars = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->scalars);
-  if (!e->done || !e->scalars) return hlo_arena_status(scratch);
+  e->is_certain = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *e->is_certain);
+  if (!e->done || !e->scalars || !e->is_certain) return hlo_arena_status(scratch);
+  hlo_tiling_mark_certain(tiling, e->is_certain);
   e->bound = 0;
   e->lane_digit = HLO_NO_DIGIT;
   e->mask = NULL;

@@ -56,9 +56,17 @@ typedef struct hlo_emitter {
   hlo_row_block_t rows;
   const hlo_tiling_t** woven;  // by segment, of a kernel that is woven
   hlo_vir_value_t* chunk;  // of a kernel that cuts a reduction; NULL: all of it
+  bool* is_certain;           // by instance: not only where a guard lets it be read
   hlo_vir_value_t** done;     // by instance; NULL: not computed
   hlo_vir_value_t** scalars;  // likewise, as INDEX
 } hlo_emitter_t;
+
+/// Whether an instance is a reduction that can be computed here and has not been.
+static inline bool hlo_emit_is_pending(const hlo_emitter_t* e, uint32_t number) {
+  const hlo_tiled_t* tiled = e->tiling->instances[number];
+  return tiled->kind == HLO_TILED_REDUCE && e->is_certain[number] && !e->done[number] &&
+         !(tiled->digits & ~e->bound);
+}
 
 /// Whether a value that depends on these digits differs between lanes.
 static inline bool hlo_emitter_has_lanes(const hlo_emitter_t* e, uint64_t digits) {

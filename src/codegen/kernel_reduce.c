@@ -15,24 +15,18 @@ static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   return marks;
 }
 
-// A reduction that could be computed here and has not been.
-static bool is_pending(const hlo_emitter_t* e, uint32_t number) {
-  const hlo_tiled_t* tiled = e->tiling->instances[number];
-  return tiled->kind == HLO_TILED_REDUCE && !e->done[number] && !(tiled->digits & ~e->bound);
-}
-
 // Emits the reductions that the operands need and that do not change in the loops to come.
 static void emit_inner_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const bool* marks = mark_needed(e, tiled);
   for (uint32_t i = 0; marks && i < tiled->number; ++i) {
-    if (marks[i] && is_pending(e, i)) hlo_emit_value(e, e->tiling->instances[i]);
+    if (marks[i] && hlo_emit_is_pending(e, i)) hlo_emit_value(e, e->tiling->instances[i]);
   }
 }
 
 static bool needs_pending(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   const bool* marks = mark_needed(e, tiled);
   bool found = !marks;
-  for (uint32_t i = 0; !found && i < tiled->number; ++i) found = marks[i] && is_pending(e, i);
+  for (uint32_t i = 0; !found && i < tiled->number; ++i) found = marks[i] && hlo_emit_is_pending(e, i);
   return found;
 }
 
@@ -46,7 +40,7 @@ void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_si
   uint32_t results = hlo_tiled_result_count(first);
   for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_SIBLINGS; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (tiled == first || !is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
+    if (tiled == first || !hlo_emit_is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
         tiled->reduction != first->reduction ||
         hlo_emitter_has_lanes(e, tiled->digits) != hlo_emitter_has_lanes(e, first->digits) ||
         results + hlo_tiled_result_count(tiled) > HLO_MAX_ACCUMULATORS || needs_pending(e, tiled)) {
@@ -491,7 +485,7 @@ static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
   uint32_t found = 0;
   for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = e->tiling->instances[i];
-    if (!is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->digits)) continue;
+    if (!hlo_emit_is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->digits)) continue;
     if (needs_pending(e, tiled)) return false;
     if (found++ == 0) hlo_reduce_collect(e, tiled, set);
   }

@@ -542,6 +542,20 @@ void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled
   marks[tiled->number] = false;
 }
 
+void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks) {
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    marks[tiling->outputs[i]->number] = true;
+    mark_atoms(tiling->output_offsets[i], marks);
+  }
+  for (uint32_t i = tiling->instance_count; i-- > 0;) {
+    const hlo_tiled_t* user = tiling->instances[i];
+    if (!marks[i]) continue;
+    uint32_t first = user->kind == HLO_TILED_GUARD ? 1 : 0;
+    for (uint32_t k = first; k < user->operand_count; ++k) marks[user->operands[k]->number] = true;
+    if (user->offset) mark_atoms(user->offset, marks);
+  }
+}
+
 bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   bool marks[HLO_TILED_MAX_INSTANCES] = {false};
   hlo_tiling_mark_needed(tiling, tiled, marks);

@@ -126,6 +126,8 @@ hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit
 
 /// Marks what `tiled` needs, itself not, by number; marks: instance_count flags, cleared.
 void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);
+/// Marks what the outputs need wherever they are, not only where a guard lets it be read.
+void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks);
 /// Whether a reduction is among what `tiled` needs.
 bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
 

@@ -267,3 +267,17 @@ func.func @main(%n: tensor<i64>, %x: tensor<20xf32>) -> tensor<i64> {
   check.expect_eq_const %r#1, dense<10> : tensor<i64>
   return %r#1 : tensor<i64>
 }
+// -----
+// A sum that is only read inside of a window's padding, at a place that running tells.
+func.func @main(%a: tensor<64x2xi32>, %b: tensor<2x16xi32>, %one: tensor<i32>, %row: tensor<i64>, %column: tensor<i64>) -> tensor<19x4xi32> {
+  %last = stablehlo.constant dense<13> : tensor<i64>
+  %start = stablehlo.maximum %row, %last : tensor<i64>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x2xi32>, tensor<2x16xi32>) -> tensor<64x16xi32>
+  %1 = "stablehlo.reduce_window"(%0, %one) ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %xy = stablehlo.multiply %x, %y : tensor<i32>
+    stablehlo.return %xy : tensor<i32>
+  }) {window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 2, 2>, padding = dense<[[0, 2], [2, 1]]> : tensor<2x2xi64>} : (tensor<64x16xi32>, tensor<i32>) -> tensor<32x9xi32>
+  %2 = stablehlo.dynamic_slice %1, %start, %column, sizes = [19, 4] : (tensor<32x9xi32>, tensor<i64>, tensor<i64>) -> tensor<19x4xi32>
+  return %2 : tensor<19x4xi32>
+}

@@ -601,7 +601,7 @@ class Maker:
             back = self.moved("broadcast_in_dim", total, x.shape, "broadcast_dimensions = array<i64"
                               f"{': ' if kept else ''}{', '.join(map(str, kept))}>")
             self.wanted += [v for v in (y, total) if rng.random() < 0.6]
-            if back.is_exact and y.is_exact and x.dtype in INTEGERS:
+            if back.is_exact and y.is_exact and y.dtype in INTEGERS:
                 x = self.emit(rng.choice(["add", "subtract", "xor"]), [y, back], y.dtype, y.shape)
             elif y.dtype not in EPSILON or None in (y.size, back.size) or not self.tame_binary(y, back):
                 return
