@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -352,6 +354,32 @@ static void memory_is_counted(void** state) {
   assert_true(after.peak_bytes_in_use >= 60);
 }
 
+// A forked child has no workers: every transfer says so, none waits for them.
+static void forked_children_are_refused(void** state) {
+  (void)state;
+  hlo_buffer_t* buffer = make(0);
+  pid_t child = fork();
+  if (child == 0) {
+    float values[15];
+    hlo_event_t* done = NULL;
+    hlo_buffer_t* copy = NULL;
+    hlo_status_t statuses[] = {
+        hlo_buffer_to_host(buffer, values, sizeof values, NULL, &done),
+        hlo_buffer_copy_raw_to_host(buffer, values, 0, 4, &done),
+        hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy),
+        hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, &done, &copy)};
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; ++i) {
+      if (hlo_status_code(statuses[i]) != HLO_STATUS_FAILED_PRECONDITION) _exit((int)i + 1);
+    }
+    _exit(0);
+  }
+  int result = -1;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_int_equal(result, 0);
+  hlo_buffer_release(buffer);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(host_memory_contracts),
@@ -369,6 +397,7 @@ int main(void) {
       cmocka_unit_test(every_failed_allocation_is_survived),
       cmocka_unit_test(donations_wait_for_readers_on_other_threads),
       cmocka_unit_test(memory_is_counted),
+      cmocka_unit_test(forked_children_are_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

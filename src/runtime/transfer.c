@@ -85,19 +85,22 @@ static void copy_when_ready(void* context, hlo_status_t status) {
   }
 }
 
-static copy_job_t* copy_create(hlo_client_t* client, size_t size_bytes) {
+static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes, copy_job_t** out_copy) {
+  HLO_TRY(hlo_client_check_usable(client));
   copy_job_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
-  if (!copy) return NULL;
-  copy->done = hlo_event_create();
-  if (!copy->done) {
+  hlo_event_t* done = hlo_event_create();
+  if (!copy || !done) {
     hlo_mem_free(copy);
-    return NULL;
+    hlo_event_release(done);
+    return hlo_status_out_of_memory(sizeof *copy);
   }
+  copy->done = done;
   copy->job.run = copy_run;
   copy->client = client;
   copy->size_bytes = size_bytes;
   hlo_client_work_begin(client);
-  return copy;
+  *out_copy = copy;
+  return hlo_ok();
 }
 
 // ---- other orders of elements than the dense row-major one of buffers
@@ -203,8 +206,8 @@ static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage,
     if (out_done) *out_done = hlo_event_retain(*out_ready);
     return hlo_ok();
   }
-  copy_job_t* copy = copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes);
-  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  copy_job_t* copy;
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
   copy->from = data;
   copy->destination = hlo_storage_retain(storage);
   copy->is_strided = is_strided;
@@ -273,13 +276,11 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
                              "host destination of %zu bytes is too small for a buffer of %zu bytes",
                              size_bytes, buffer->size_bytes);
   }
-  hlo_client_t* client = hlo_memory_client(buffer->memory);
-  HLO_TRY(hlo_client_check_usable(client));
   hlo_copy_plan_t plan;
   bool is_strided;
   HLO_TRY(plan_to_host(&buffer->shape, minor_to_major, &plan, &is_strided));
-  copy_job_t* copy = copy_create(client, buffer->size_bytes);
-  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  copy_job_t* copy;
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
   copy->to = data;
   copy->is_strided = is_strided;
   if (is_strided) copy->plan = plan;
@@ -295,8 +296,8 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
                              "%lld bytes at offset %lld are outside a buffer of %lld bytes",
                              (long long)size_bytes, (long long)offset_bytes, (long long)total);
   }
-  copy_job_t* copy = copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes);
-  if (!copy) return hlo_status_out_of_memory(sizeof *copy);
+  copy_job_t* copy;
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes, &copy));
   copy->to = data;
   copy->offset_bytes = (size_t)offset_bytes;
   return copy_from_buffer(copy, buffer, out_done);
@@ -306,19 +307,13 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) {
-  hlo_client_t* client = hlo_memory_client(memory);
-  HLO_TRY(hlo_client_check_usable(client));
-  hlo_storage_t* storage;
-  HLO_TRY(hlo_storage_create(memory, buffer->size_bytes, &storage));
-  copy_job_t* copy = copy_create(client, buffer->size_bytes);
-  if (!copy) {
-    hlo_storage_release(storage);
-    return hlo_status_out_of_memory(sizeof *copy);
-  }
-  copy->destination = storage;
-  hlo_status_t status = hlo_buffer_use_begin(buffer, &copy->source);
+  copy_job_t* copy;
+  HLO_TRY(copy_create(hlo_memory_client(memory), buffer->size_bytes, &copy));
+  hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &copy->destination);
+  if (hlo_status_is_ok(status)) status = hlo_buffer_use_begin(buffer, &copy->source);
   if (hlo_status_is_ok(status)) {
-    status = hlo_buffer_create_over(memory, &buffer->shape, storage, copy->done, out_buffer);
+    status = hlo_buffer_create_over(memory, &buffer->shape, copy->destination, copy->done,
+                                    out_buffer);
   }
   if (!hlo_status_is_ok(status)) {
     copy_finish(copy, hlo_status_clone(status));
