@@ -11,11 +11,15 @@
 #define NAME(x) f32_##x
 #include "kernels/fft_block.inl"
 #include "kernels/fft_lines.inl"
+#include "kernels/fft_long.inl"
+#include "kernels/fft_any.inl"
 #undef T
 #undef NAME
 #define T double
 #define NAME(x) f64_##x
 #include "kernels/fft_block.inl"
 #include "kernels/fft_lines.inl"
+#include "kernels/fft_long.inl"
+#include "kernels/fft_any.inl"
 
 const hlo_fft_variant_t VARIANT = {.f32 = f32_run, .f64 = f64_run};
