@@ -53,6 +53,9 @@ static hlo_status_t NAME(chirp_get)(NAME(job_t) * job) {
   *chirp = (NAME(chirp_t)){.padded = padded, .kernel = (T*)(item->data + sizeof(*chirp))};
   chirp->factors = chirp->kernel + 2 * padded;
   hlo_status_t status = NAME(chirp_fill)(job, chirp);
+  if (hlo_status_is_ok(status) && atomic_load(job->is_exhausted)) {  // it is not whole
+    status = hlo_status_out_of_memory(item->bytes);
+  }
   if (!hlo_status_is_ok(status)) {
     hlo_mem_free(item);
     return status;

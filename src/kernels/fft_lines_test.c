@@ -238,6 +238,41 @@ static void test_lines_stay_apart(void** state) {
   }
 }
 
+// What is kept when memory was out is whole: the next transform with it is right.
+static void test_memory_out(void** state) {
+  (void)state;
+  enum { LENGTH = 10007, COUNT = 1, NUMBERS = 2 * LENGTH * COUNT };
+  float *in = hlo_mem_alloc(NUMBERS * sizeof(float)), *want = hlo_mem_alloc(NUMBERS * sizeof(float));
+  float* out = hlo_mem_alloc(NUMBERS * sizeof(float));
+  for (int i = 0; i < NUMBERS; i++) in[i] = (float)next_random();
+  hlo_fft_lines_t lines = {.real = HLO_DTYPE_F32,
+                           .kind = HLO_FFT_COMPLEX,
+                           .scale = 1,
+                           .length = LENGTH,
+                           .count = COUNT,
+                           .inner = 1,
+                           .in = in,
+                           .out = want};
+  assert_true(hlo_status_is_ok(hlo_fft_lines_run(NULL, NULL, &lines)));
+  lines.out = out;
+  bool is_through = false;
+  for (uint64_t n = 1; !is_through; n++) {
+    hlo_fft_cache_t cache = {0};
+    hlo_mem_fail_nth(n);
+    hlo_status_t status = hlo_fft_lines_run(NULL, &cache, &lines);
+    hlo_mem_fail_nth(0);
+    is_through = hlo_status_is_ok(status);
+    if (!is_through) assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+    hlo_status_release(status);
+    assert_true(hlo_status_is_ok(hlo_fft_lines_run(NULL, &cache, &lines)));
+    assert_memory_equal(out, want, NUMBERS * sizeof(float));
+    hlo_fft_cache_deinit(&cache);
+  }
+  hlo_mem_free(in);
+  hlo_mem_free(want);
+  hlo_mem_free(out);
+}
+
 static void test_smooth_lengths(void** state) {
   (void)state;
   assert_int_equal(hlo_fft_smooth_length(1), 1);
@@ -258,7 +293,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lengths),           cmocka_unit_test(test_long_lines),
       cmocka_unit_test(test_lines_across_memory), cmocka_unit_test(test_lines_stay_apart),
-      cmocka_unit_test(test_smooth_lengths),
+      cmocka_unit_test(test_smooth_lengths),    cmocka_unit_test(test_memory_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
