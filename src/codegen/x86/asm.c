@@ -34,6 +34,10 @@ void hlo_x86_fail(hlo_x86_asm_t* as, hlo_status_t status) {
   }
 }
 
+hlo_status_t hlo_x86_asm_status(const hlo_x86_asm_t* as) {
+  return hlo_status_is_ok(as->status) ? hlo_ok() : hlo_status_clone(as->status);
+}
+
 static bool reserve(hlo_x86_asm_t* as, size_t size_bytes) {
   if (HLO_UNLIKELY(!hlo_status_is_ok(as->status))) return false;
   if (HLO_LIKELY(as->capacity_bytes - as->size_bytes >= size_bytes)) return true;
@@ -132,6 +136,29 @@ static bool resolve(hlo_x86_asm_t* as, const hlo_x86_fixup_t* fixup) {
   int32_t value = (int32_t)distance;
   memcpy(as->bytes + fixup->offset_bytes, &value, sizeof value);
   return true;
+}
+
+void hlo_x86_asm_settle(hlo_x86_asm_t* as, size_t first_fixup) {
+  if (!hlo_status_is_ok(as->status)) return;
+  size_t left = first_fixup;
+  for (size_t i = first_fixup; i < as->fixups.count; i++) {
+    const hlo_x86_fixup_t fixup = as->fixups.items[i];
+    if (!resolve(as, &fixup)) as->fixups.items[left++] = fixup;
+  }
+  as->fixups.count = left;
+}
+
+void hlo_x86_asm_append(hlo_x86_asm_t* as, const hlo_x86_asm_t* other, const hlo_x86_label_t* map) {
+  size_t start = as->size_bytes;
+  hlo_x86_data(as, other->bytes, other->size_bytes);
+  for (size_t i = 0; i < other->fixups.count && hlo_status_is_ok(as->status); i++) {
+    hlo_x86_fixup_t fixup = other->fixups.items[i];
+    fixup.offset_bytes += (uint32_t)start;
+    fixup.label = map[fixup.label];
+    if (!hlo_vec_push(&as->fixups, fixup)) {
+      hlo_x86_fail(as, hlo_status_out_of_memory(sizeof fixup));
+    }
+  }
 }
 
 hlo_status_t hlo_x86_asm_finish(hlo_x86_asm_t* as) {

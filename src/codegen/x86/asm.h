@@ -78,6 +78,14 @@ void hlo_x86_asm_deinit(hlo_x86_asm_t* as);
 /// never bound
 hlo_status_t hlo_x86_asm_finish(hlo_x86_asm_t* as) HLO_MUST_USE;
 
+/// The first error, which stays.
+hlo_status_t hlo_x86_asm_status(const hlo_x86_asm_t* as) HLO_MUST_USE;
+/// Fills in the distances between labels that are bound, from this fixup on; the others are left.
+void hlo_x86_asm_settle(hlo_x86_asm_t* as, size_t first_fixup);
+/// Appends settled code of another assembler. map: by label of the other that is not bound there,
+/// which one it is here.
+void hlo_x86_asm_append(hlo_x86_asm_t* as, const hlo_x86_asm_t* other, const hlo_x86_label_t* map);
+
 // ---- operands
 // ------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module of vector IR to machine code: its functions one by one, then the constants they use.
+// Functions of vector IR to machine code: one by one, in units that are joined, then the constants
+// they use.
 #include "codegen/x86/x86_impl.h"
 
 enum { FUNC_ALIGN = 64, MAX_ATTEMPTS = 12 };
@@ -24,8 +25,50 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
                            f->vir->name);
 }
 
-static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir,
-                                 hlo_code_func_t* out) {
+// ---- units
+// -------------------------------------------------------------------------------------
+
+static hlo_status_t init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target,
+                              uint32_t func_count) {
+  *unit = (hlo_x86_unit_t){.target = target,
+                           .func_count = func_count,
+                           .fma_labels = {HLO_X86_NO_LABEL, HLO_X86_NO_LABEL}};
+  hlo_x86_asm_init(&unit->as, target->cpu.features);
+  hlo_arena_init(&unit->arena, 0);
+  if (!target->has_encoder) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
+  }
+  for (uint32_t i = 0; i < func_count; ++i) hlo_x86_label_create(&unit->as);
+  return hlo_ok();  // an error stays in the assembler
+}
+
+static void deinit_unit(hlo_x86_unit_t* unit) {
+  hlo_vec_deinit(&unit->funcs);
+  hlo_vec_deinit(&unit->sites);
+  hlo_x86_pool_deinit(&unit->pool);
+  hlo_arena_deinit(&unit->arena);
+  hlo_x86_asm_deinit(&unit->as);
+}
+
+hlo_status_t hlo_x86_unit_create(const hlo_target_t* target, uint32_t func_count,
+                                 hlo_x86_unit_t** out_unit) {
+  hlo_x86_unit_t* unit = hlo_mem_alloc(sizeof *unit);
+  if (!unit) return hlo_status_out_of_memory(sizeof *unit);
+  hlo_status_t status = init_unit(unit, target, func_count);
+  if (!hlo_status_is_ok(status)) {
+    hlo_x86_unit_release(unit);
+    return status;
+  }
+  *out_unit = unit;
+  return hlo_ok();
+}
+
+void hlo_x86_unit_release(hlo_x86_unit_t* unit) {
+  if (unit) deinit_unit(unit);
+  hlo_mem_free(unit);
+}
+
+static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir) {
   hlo_x86_fn_t f = {
       .unit = unit,
       .as = &unit->as,
@@ -36,7 +79,7 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
       .is_sse = hlo_x86_is_sse(unit->target->cpu.features),
   };
   hlo_x86_align(f.as, FUNC_ALIGN, true);
-  hlo_x86_label_bind(f.as, unit->func_labels[vir->index]);
+  hlo_x86_label_bind(f.as, vir->index);
   size_t start = f.as->size_bytes;
   hlo_status_t status = make_code(&f);
   if (!hlo_status_is_ok(f.status)) {
@@ -45,7 +88,7 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
   }
   HLO_TRY(status);
   uint32_t pushed_bytes = 8 * (uint32_t)__builtin_popcount(f.pushed);
-  *out = (hlo_code_func_t){
+  hlo_code_func_t func = {
       .name = vir->name,
       .offset_bytes = (uint32_t)start,
       .size_bytes = (uint32_t)(f.as->size_bytes - start),
@@ -53,67 +96,96 @@ static hlo_status_t compile_func(hlo_x86_unit_t* unit, const hlo_vir_func_t* vir
       .saved_mask = f.pushed,
       .saved_bytes = f.saved_bytes,
   };
+  return hlo_vec_push(&unit->funcs, func) ? hlo_ok() : hlo_status_out_of_memory(sizeof func);
+}
+
+hlo_status_t hlo_x86_unit_add(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) {
+  hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
+  size_t first_fixup = unit->as.fixups.count;
+  hlo_status_t status = compile_func(unit, func);
+  hlo_arena_reset(&unit->arena, mark);
+  HLO_TRY(status);
+  hlo_x86_asm_settle(&unit->as, first_fixup);
+  return hlo_x86_asm_status(&unit->as);
+}
+
+// Which labels of `next` mean what in `unit`.
+static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next, hlo_x86_label_t* map) {
+  for (uint32_t i = 0; i < unit->func_count; ++i) map[i] = i;
+  for (uint32_t wide = 0; wide < 2; ++wide) {
+    if (next->fma_labels[wide] == HLO_X86_NO_LABEL) continue;
+    hlo_x86_label_t* label = &unit->fma_labels[wide];
+    if (*label == HLO_X86_NO_LABEL) *label = hlo_x86_label_create(&unit->as);
+    map[next->fma_labels[wide]] = *label;
+  }
+  hlo_x86_pool_join(unit, &next->pool, map);
+}
+
+static bool append_tables(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next, uint32_t start) {
+  for (size_t i = 0; i < next->funcs.count; ++i) {
+    hlo_code_func_t func = next->funcs.items[i];
+    func.offset_bytes += start;
+    if (!hlo_vec_push(&unit->funcs, func)) return false;
+  }
+  for (size_t i = 0; i < next->sites.count; ++i) {
+    hlo_code_site_t site = next->sites.items[i];
+    site.offset_bytes += start;
+    if (!hlo_vec_push(&unit->sites, site)) return false;
+  }
+  return true;
+}
+
+hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, hlo_x86_unit_t* next) {
+  hlo_x86_asm_t* as = &unit->as;
+  hlo_x86_align(as, FUNC_ALIGN, true);
+  size_t start = as->size_bytes;
+  hlo_x86_label_t* map = hlo_arena_array(&unit->arena, next->as.labels.count, sizeof *map);
+  HLO_TRY(hlo_arena_status(&unit->arena));
+  map_labels(unit, next, map);
+  for (uint32_t i = 0; i < unit->func_count && hlo_status_is_ok(as->status); ++i) {
+    int64_t at = next->as.labels.items[i];
+    if (at >= 0) as->labels.items[i] = at + (int64_t)start;
+  }
+  hlo_x86_asm_append(as, &next->as, map);
+  if (!append_tables(unit, next, (uint32_t)start)) return hlo_status_out_of_memory(start);
   return hlo_ok();
 }
 
-static hlo_status_t compile_funcs(hlo_x86_unit_t* unit, hlo_code_t* code) {
-  hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
-  for (const hlo_vir_func_t* func = unit->module->first_func; func; func = func->next) {
-    HLO_TRY(compile_func(unit, func, &code->funcs[func->index]));
-    hlo_arena_reset(&unit->arena, mark);
-  }
+hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
   hlo_x86_emit_fma_functions(unit);
-  HLO_TRY(hlo_x86_pool_emit(unit));
+  hlo_x86_pool_emit(unit);
   HLO_TRY(hlo_x86_asm_finish(&unit->as));
-  code->bytes = unit->as.bytes;
-  code->size_bytes = unit->as.size_bytes;
+  *out_code = (hlo_code_t){.bytes = unit->as.bytes,
+                           .size_bytes = unit->as.size_bytes,
+                           .func_count = (uint32_t)unit->funcs.count,
+                           .site_count = (uint32_t)unit->sites.count,
+                           .funcs = unit->funcs.items,
+                           .sites = unit->sites.items};
   unit->as.bytes = NULL;
-  code->sites = unit->sites.items;
-  code->site_count = (uint32_t)unit->sites.count;
+  unit->funcs.items = NULL;
   unit->sites.items = NULL;
   return hlo_ok();
 }
 
-static hlo_status_t make_labels(hlo_x86_unit_t* unit) {
-  const hlo_vir_module_t* module = unit->module;
-  unit->func_labels =
-      hlo_arena_array(&unit->arena, module->func_count + 1, sizeof *unit->func_labels);
-  unit->blob_labels =
-      hlo_arena_array(&unit->arena, module->blob_count + 1, sizeof *unit->blob_labels);
-  HLO_TRY(hlo_arena_status(&unit->arena));
-  for (uint32_t i = 0; i < module->func_count; ++i) {
-    unit->func_labels[i] = hlo_x86_label_create(&unit->as);
+// ---- modules
+// -----------------------------------------------------------------------------------
+
+static hlo_status_t compile_module(hlo_x86_unit_t* unit, const hlo_vir_module_t* module,
+                                   hlo_code_t* out_code) {
+  for (const hlo_vir_func_t* func = module->first_func; func; func = func->next) {
+    HLO_TRY(hlo_x86_unit_add(unit, func));
   }
-  for (uint32_t i = 0; i < module->blob_count; ++i) unit->blob_labels[i] = HLO_X86_NO_LABEL;
-  return hlo_ok();
+  return hlo_x86_unit_finish(unit, out_code);
 }
 
 hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
                                      const hlo_x86_limits_t* limits, hlo_code_t* out_code) {
-  if (!target->has_encoder) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
-  }
-  hlo_code_t code = {.func_count = module->func_count};
-  code.funcs = hlo_mem_alloc_zeroed((module->func_count + 1) * sizeof *code.funcs);
-  if (!code.funcs) return hlo_status_out_of_memory(module->func_count * sizeof *code.funcs);
-  hlo_x86_unit_t unit = {.module = module,
-                         .target = target,
-                         .limits = *limits,
-                         .fma_labels = {HLO_X86_NO_LABEL, HLO_X86_NO_LABEL}};
-  hlo_x86_asm_init(&unit.as, target->cpu.features);
-  hlo_arena_init(&unit.arena, 0);
-  hlo_status_t status = make_labels(&unit);
-  if (hlo_status_is_ok(status)) status = compile_funcs(&unit, &code);
-  hlo_vec_deinit(&unit.sites);
-  hlo_x86_pool_deinit(&unit.pool);
-  hlo_arena_deinit(&unit.arena);
-  hlo_x86_asm_deinit(&unit.as);
-  if (!hlo_status_is_ok(status)) {
-    hlo_code_deinit(&code);
-    return status;
-  }
-  *out_code = code;
-  return hlo_ok();
+  hlo_x86_unit_t unit;
+  hlo_status_t status = init_unit(&unit, target, module->func_count);
+  unit.limits = *limits;
+  if (hlo_status_is_ok(status)) status = compile_module(&unit, module, out_code);
+  deinit_unit(&unit);
+  return status;
 }
 
 hlo_status_t hlo_x86_compile(const hlo_vir_module_t* module, const hlo_target_t* target,

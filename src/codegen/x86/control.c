@@ -217,7 +217,7 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
   if (f->uses_wide) hlo_x86_bare(f->as, HLO_X86_vzeroupper);
   hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RDI, hlo_x86_reg(HLO_X86_RBX));
   if (call->flags & HLO_VIR_LOCAL) {
-    hlo_x86_call(f->as, f->unit->func_labels[call->imm]);
+    hlo_x86_call(f->as, (hlo_x86_label_t)call->imm);
   } else {
     hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RAX,
                hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, runtime)));

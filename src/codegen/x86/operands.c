@@ -120,13 +120,12 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
       break;
     }
     case HLO_VIR_rodata: {
-      hlo_x86_label_t* label = &f->unit->blob_labels[value->imm];
-      if (*label == HLO_X86_NO_LABEL) *label = hlo_x86_label_create(as);
-      hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_rip(*label, 0));
+      const hlo_vir_blob_t* blob = &f->vir->module->blobs[value->imm];
+      hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_pool_blob(f, blob));
       break;
     }
     case HLO_VIR_func_address:
-      hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_rip(f->unit->func_labels[value->imm], 0));
+      hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_rip((hlo_x86_label_t)value->imm, 0));
       break;
     case HLO_VIR_stack:
       hlo_x86_rm(as, HLO_X86_lea, 8, reg, hlo_x86_mem(HLO_X86_RSP, object_offset(f, value)));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codegen/x86/asm_impl.h"
 #include "codegen/x86/x86_impl.h"
 
 enum { FIRST_SLOTS = 64, MAX_BYTES = 64 };
@@ -31,28 +32,56 @@ static bool make_room(hlo_x86_pool_t* pool) {
   return true;
 }
 
-hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes) {
-  hlo_x86_pool_t* pool = &f->unit->pool;
-  if (!make_room(pool)) {
-    f->arena->failed = true;
-    return hlo_x86_reg(0);
-  }
+// The label of these bytes in the unit; HLO_X86_NO_LABEL when memory is out.
+static hlo_x86_label_t intern(hlo_x86_unit_t* unit, const void* bytes, uint32_t size_bytes) {
+  hlo_x86_pool_t* pool = &unit->pool;
+  if (!make_room(pool)) return HLO_X86_NO_LABEL;
   uint32_t mask = pool->slot_count - 1;
   for (uint32_t at = (uint32_t)hash_of(bytes, size_bytes) & mask; pool->slots[at];
        at = (at + 1) & mask) {
     const hlo_x86_pool_entry_t* entry = &pool->entries.items[pool->slots[at] - 1];
     if (entry->size_bytes == size_bytes && memcmp(entry->bytes, bytes, size_bytes) == 0) {
-      return hlo_x86_rip(entry->label, 0);
+      return entry->label;
     }
   }
-  hlo_x86_pool_entry_t entry = {.size_bytes = size_bytes, .label = hlo_x86_label_create(f->as)};
+  hlo_x86_pool_entry_t entry = {.size_bytes = size_bytes, .label = hlo_x86_label_create(&unit->as)};
   memcpy(entry.bytes, bytes, size_bytes);
-  if (!hlo_vec_push(&pool->entries, entry)) {
-    f->arena->failed = true;
-    return hlo_x86_reg(0);
-  }
+  if (!hlo_vec_push(&pool->entries, entry)) return HLO_X86_NO_LABEL;
   put_slot(pool, (uint32_t)pool->entries.count - 1);
-  return hlo_x86_rip(entry.label, 0);
+  return entry.label;
+}
+
+static hlo_x86_label_t intern_blob(hlo_x86_unit_t* unit, const hlo_vir_blob_t* blob) {
+  hlo_x86_pool_t* pool = &unit->pool;
+  for (size_t i = 0; i < pool->blobs.count; ++i) {
+    const hlo_x86_blob_t* known = &pool->blobs.items[i];
+    if (known->hash == blob->hash && known->size_bytes == blob->size_bytes &&
+        memcmp(known->bytes, blob->bytes, blob->size_bytes) == 0) {
+      return known->label;
+    }
+  }
+  if (!hlo_vec_reserve(&pool->blobs, pool->blobs.count + 1)) return HLO_X86_NO_LABEL;
+  uint8_t* bytes = hlo_mem_alloc(blob->size_bytes);
+  if (!bytes) return HLO_X86_NO_LABEL;
+  if (blob->size_bytes) memcpy(bytes, blob->bytes, blob->size_bytes);
+  hlo_x86_label_t label = hlo_x86_label_create(&unit->as);
+  pool->blobs.items[pool->blobs.count++] =
+      (hlo_x86_blob_t){bytes, blob->size_bytes, blob->hash, label};
+  return label;
+}
+
+static hlo_x86_rm_t operand_of(hlo_x86_fn_t* f, hlo_x86_label_t label) {
+  if (label != HLO_X86_NO_LABEL) return hlo_x86_rip(label, 0);
+  f->arena->failed = true;
+  return hlo_x86_reg(0);
+}
+
+hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes) {
+  return operand_of(f, intern(f->unit, bytes, size_bytes));
+}
+
+hlo_x86_rm_t hlo_x86_pool_blob(hlo_x86_fn_t* f, const hlo_vir_blob_t* blob) {
+  return operand_of(f, intern_blob(f->unit, blob));
 }
 
 hlo_x86_rm_t hlo_x86_pool_splat(hlo_x86_fn_t* f, unsigned elem_bits, uint64_t bits,
@@ -69,11 +98,27 @@ hlo_x86_rm_t hlo_x86_pool_iota(hlo_x86_fn_t* f, unsigned elem_bits, unsigned wid
   return hlo_x86_pool_bytes(f, bytes, width);
 }
 
-hlo_status_t hlo_x86_pool_emit(hlo_x86_unit_t* unit) {
+void hlo_x86_pool_join(hlo_x86_unit_t* unit, const hlo_x86_pool_t* other, hlo_x86_label_t* map) {
+  bool is_done = true;
+  for (size_t i = 0; i < other->entries.count && is_done; ++i) {
+    const hlo_x86_pool_entry_t* entry = &other->entries.items[i];
+    map[entry->label] = intern(unit, entry->bytes, entry->size_bytes);
+    is_done = map[entry->label] != HLO_X86_NO_LABEL;
+  }
+  for (size_t i = 0; i < other->blobs.count && is_done; ++i) {
+    const hlo_x86_blob_t* blob = &other->blobs.items[i];
+    const hlo_vir_blob_t content = {blob->bytes, blob->size_bytes, blob->hash};
+    map[blob->label] = intern_blob(unit, &content);
+    is_done = map[blob->label] != HLO_X86_NO_LABEL;
+  }
+  if (!is_done) hlo_x86_fail(&unit->as, hlo_status_out_of_memory(sizeof(hlo_x86_pool_entry_t)));
+}
+
+void hlo_x86_pool_emit(hlo_x86_unit_t* unit) {
   hlo_x86_asm_t* as = &unit->as;
   for (uint32_t size = MAX_BYTES; size; size /= 2) {
     bool is_first = true;
-    for (uint32_t i = 0; i < unit->pool.entries.count; ++i) {
+    for (size_t i = 0; i < unit->pool.entries.count; ++i) {
       const hlo_x86_pool_entry_t* entry = &unit->pool.entries.items[i];
       if (entry->size_bytes != size) continue;
       if (is_first) hlo_x86_align(as, size, false);
@@ -82,16 +127,19 @@ hlo_status_t hlo_x86_pool_emit(hlo_x86_unit_t* unit) {
       hlo_x86_data(as, entry->bytes, size);
     }
   }
-  for (uint32_t i = 0; i < unit->module->blob_count; ++i) {
-    if (unit->blob_labels[i] == HLO_X86_NO_LABEL) continue;
+  for (size_t i = 0; i < unit->pool.blobs.count; ++i) {
+    const hlo_x86_blob_t* blob = &unit->pool.blobs.items[i];
     hlo_x86_align(as, MAX_BYTES, false);
-    hlo_x86_label_bind(as, unit->blob_labels[i]);
-    hlo_x86_data(as, unit->module->blobs[i].bytes, unit->module->blobs[i].size_bytes);
+    hlo_x86_label_bind(as, blob->label);
+    hlo_x86_data(as, blob->bytes, blob->size_bytes);
   }
-  return hlo_ok();
 }
 
 void hlo_x86_pool_deinit(hlo_x86_pool_t* pool) {
+  for (size_t i = 0; i < pool->blobs.count; ++i) {
+    hlo_mem_free(pool->blobs.items[i].bytes);
+  }
+  hlo_vec_deinit(&pool->blobs);
   hlo_vec_deinit(&pool->entries);
   hlo_mem_free(pool->slots);
   pool->slots = NULL;

@@ -81,10 +81,19 @@ typedef struct hlo_x86_pool_entry {
   hlo_x86_label_t label;
 } hlo_x86_pool_entry_t;
 
+/// A blob of vector IR that code uses.
+typedef struct hlo_x86_blob {
+  uint8_t* bytes;  // a copy
+  size_t size_bytes;
+  uint64_t hash;
+  hlo_x86_label_t label;
+} hlo_x86_blob_t;
+
 typedef struct hlo_x86_pool {
   HLO_VEC(hlo_x86_pool_entry_t) entries;
   uint32_t* slots;  // indices + 1 by hash
   uint32_t slot_count;
+  HLO_VEC(hlo_x86_blob_t) blobs;
 } hlo_x86_pool_t;
 
 /// Limits for tests: how many registers of each class values may be kept in; 0: all there are.
@@ -92,19 +101,18 @@ typedef struct hlo_x86_limits {
   uint8_t registers[HLO_X86_CLASS_COUNT];
 } hlo_x86_limits_t;
 
-/// What all functions of a module share.
-typedef struct hlo_x86_unit {
-  const hlo_vir_module_t* module;
+/// What the functions of a unit share.
+struct hlo_x86_unit {
   const hlo_target_t* target;
   hlo_x86_limits_t limits;
-  hlo_x86_asm_t as;
+  hlo_x86_asm_t as;   // the first labels are those of the program's functions, by number
   hlo_arena_t arena;  // of the function at hand
   hlo_x86_pool_t pool;
-  hlo_x86_label_t* func_labels;
-  hlo_x86_label_t* blob_labels;  // HLO_X86_NO_LABEL: not used so far
   hlo_x86_label_t fma_labels[2];  // of F32 and F64, without FMA; HLO_X86_NO_LABEL: not used so far
+  uint32_t func_count;            // of the program
+  HLO_VEC(hlo_code_func_t) funcs;
   HLO_VEC(hlo_code_site_t) sites;
-} hlo_x86_unit_t;
+};
 
 enum { HLO_X86_SCRATCH_BYTES = 128, HLO_X86_SCRATCH_OUT = 64, HLO_X86_MAX_STACK_BYTES = 32 << 10 };
 
@@ -258,11 +266,15 @@ static inline hlo_x86_rm_t hlo_x86_scratch(int32_t offset_bytes) {
 // ---- pool.c: constants behind the code
 
 hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes);
+hlo_x86_rm_t hlo_x86_pool_blob(hlo_x86_fn_t* f, const hlo_vir_blob_t* blob);
 /// An element of elem_bits repeated over width bytes.
 hlo_x86_rm_t hlo_x86_pool_splat(hlo_x86_fn_t* f, unsigned elem_bits, uint64_t bits, unsigned width);
 /// 0, 1, 2, ... in elements of elem_bits.
 hlo_x86_rm_t hlo_x86_pool_iota(hlo_x86_fn_t* f, unsigned elem_bits, unsigned width);
-hlo_status_t hlo_x86_pool_emit(hlo_x86_unit_t* unit) HLO_MUST_USE;
+/// Takes up the constants of another unit; map: by label of that unit, which label it has in this
+/// one now. errors: sticky in the assembler
+void hlo_x86_pool_join(hlo_x86_unit_t* unit, const hlo_x86_pool_t* other, hlo_x86_label_t* map);
+void hlo_x86_pool_emit(hlo_x86_unit_t* unit);
 void hlo_x86_pool_deinit(hlo_x86_pool_t* pool);
 
 // ---- lanes.c: lane-wise operations
