@@ -152,6 +152,7 @@ static hlo_status_t load(hlocc_client_t* client, const void* bytes, size_t size_
   hlo_compile_config_t config;
   hlo_compile_config_read(&client->config, &client->observer, &config);
   config.cache = client->cache;
+  config.parallel = hlo_client_parallel(client->client);
   if (options.replica_count > INT32_MAX) options.replica_count = INT32_MAX;
   if (options.replica_count) config.replica_count = (int32_t)options.replica_count;
   const char* name = options.file_name ? options.file_name : path;

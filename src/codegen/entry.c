@@ -15,20 +15,44 @@ enum {
   WORD_BYTES = 8,
   INLINE_COPY_BYTES = 512,   // larger copies are calls
   SCALAR_COPY_BYTES = 64,    // smaller ones go through general registers
+  TEAM_PART_SIZE = 8,        // instructions of a part of a team, about
   SHARED_PLACE_LIMIT = 192,  // more bases than this are not worth keeping in registers
 };
 
+/// A function that the entry calls: a phase of a kernel or, of a team, of all its members.
+typedef struct chunk_func {
+  const char* name;
+  const hlo_fusion_t* fusion;  // NULL: of a team
+  bool is_shared;              // it finds its addresses in the table that is its context
+  uint32_t phase, site;
+  const hlo_team_t* team;
+  uint32_t part_count;
+  const hlo_team_part_t* parts;
+  const uint32_t* funcs;  // by member
+} chunk_func_t;
+
+typedef struct func_list {
+  uint32_t count, capacity;
+  chunk_func_t* items;  // number 1 and on
+  uint32_t* shared;     // by index of the model of equal fusions: its function; 0: none yet
+} func_list_t;
+
+/// What a function is built with.
 typedef struct entry {
   const hlo_plan_t* plan;
   const hlo_target_t* target;
   hlo_site_table_t* table;
   hlo_arena_t* arena;
-  hlo_vir_module_t* module;
   hlo_entry_values_t* values;  // NULL in a chunk
-  uint32_t load_flags;     // INVARIANT and FIXED when base addresses are kept all along
-  uint32_t* shared_funcs;  // by index of the model of equal fusions: its function; 0: none yet
-  uint32_t shared_words;   // most addresses that one of them takes
+  uint32_t load_flags;    // INVARIANT and FIXED when base addresses are kept all along
+  uint32_t shared_words;  // most addresses that one shared function takes
+  func_list_t* funcs;     // NULL in a chunk
 } entry_t;
+
+struct hlo_entry {
+  entry_t base;
+  func_list_t funcs;
+};
 
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
@@ -274,27 +298,37 @@ static void emit_phase(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fus
   }
 }
 
-// A function of its own, which finds its addresses in the frame as the entry does, or in the table
-// that is its context.
-static uint32_t emit_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase,
-                                bool is_shared, uint32_t site) {
-  const char* name =
-      phase ? hlo_arena_printf(&entry->module->arena, "chunk%u_%u", fusion->index, phase)
-            : hlo_arena_printf(&entry->module->arena, "chunk%u", fusion->index);
-  hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "chunk", 3, false);
-  entry_t own = *entry;
-  own.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
-  own.values = NULL;
-  hlo_vir_builder_t b;
-  hlo_vir_builder_init(&b, func);
-  b.site = site;
+static const char* name_of(const chunk_func_t* func, hlo_arena_t* arena) {
+  if (func->team) return hlo_arena_printf(arena, "team%u_%u", func->team->index, func->phase);
+  uint32_t index = func->fusion->index;
+  return func->phase ? hlo_arena_printf(arena, "chunk%u_%u", index, func->phase)
+                     : hlo_arena_printf(arena, "chunk%u", index);
+}
+
+// The number of a function that is built later.
+static uint32_t add_func(const entry_t* entry, const chunk_func_t* func) {
+  func_list_t* list = entry->funcs;
+  chunk_func_t* items =
+      hlo_arena_room(entry->arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (!items) return 0;  // the arena says so
+  list->items = items;
+  items[list->count] = *func;
+  items[list->count++].name = name_of(func, entry->arena);
+  return list->count;
+}
+
+static uint32_t add_chunk_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase,
+                               bool is_shared, uint32_t site) {
+  chunk_func_t func = {.fusion = fusion, .phase = phase, .is_shared = is_shared, .site = site};
+  return add_func(entry, &func);
+}
+
+static void emit_chunk_func(const entry_t* entry, hlo_vir_builder_t* b, const chunk_func_t* func) {
+  const hlo_fusion_t* fusion = func->fusion;
   kernel_places_t places =
-      is_shared ? given_places(&own, &b, fusion) : find_kernel_places(&own, &b, fusion);
-  bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], phase) > 1;
-  emit_phase(&own, &b, fusion, phase, &places, is_cut ? hlo_vir_param(&b, 2) : NULL);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
-  hlo_vir_builder_deinit(&b);
-  return func->index;
+      func->is_shared ? given_places(entry, b, fusion) : find_kernel_places(entry, b, fusion);
+  bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], func->phase) > 1;
+  emit_phase(entry, b, fusion, func->phase, &places, is_cut ? hlo_vir_param(b, 2) : NULL);
 }
 
 static void emit_chunks(hlo_vir_builder_t* b, uint64_t count, uint32_t func,
@@ -312,9 +346,9 @@ typedef struct phase_range {
 // The function of the first phase; the others' follow.
 static uint32_t shared_func(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t site) {
   uint32_t phases = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
-  uint32_t* func = &entry->shared_funcs[fusion->model->index];
+  uint32_t* func = &entry->funcs->shared[fusion->model->index];
   for (uint32_t phase = 0; phase < phases && !*func; ++phase) {
-    uint32_t made = emit_chunk_func(entry, fusion, phase, true, site);
+    uint32_t made = add_chunk_func(entry, fusion, phase, true, site);
     if (phase + 1 == phases) *func = made + 1 - phases;
   }
   return *func;
@@ -364,7 +398,7 @@ static void emit_phases(const entry_t* entry, hlo_vir_builder_t* b, const hlo_fu
   for (uint32_t phase = range.first; phase < range.end; ++phase) {
     uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
     if (chunks > 1) {
-      emit_chunks(b, chunks, emit_chunk_func(entry, fusion, phase, false, b->site),
+      emit_chunks(b, chunks, add_chunk_func(entry, fusion, phase, false, b->site),
                   hlo_vir_iconst(b, 0));
     } else {
       kernel_places_t places = find_kernel_places(entry, b, fusion);
@@ -400,27 +434,17 @@ static void emit_preparations(const entry_t* entry, hlo_vir_builder_t* b, const 
 
 // ---- teams
 
-/// The chunk function of a phase of a team while it is emitted.
-typedef struct team_emitter {
-  const entry_t* entry;
-  hlo_vir_builder_t* b;
-  const hlo_team_t* team;
-  uint32_t phase;
-  const hlo_team_part_t* parts;
-  const uint32_t* funcs;  // by member
-} team_emitter_t;
-
 static bool has_phase(const entry_t* entry, const hlo_fusion_t* fusion, uint32_t phase) {
   if (phase == 0 && entry->plan->prepared[fusion->index]) return false;  // before the loop
   return phase < hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
 }
 
-static void emit_member(const team_emitter_t* t, const hlo_team_part_t* part, uint32_t member) {
-  const hlo_fusion_t* fusion = t->team->members[member];
-  const hlo_kernel_t* kernel = t->entry->plan->kernels[fusion->index];
-  if (!has_phase(t->entry, fusion, t->phase)) return;
-  hlo_vir_builder_t* b = t->b;
-  hlo_vir_value_t* context = hlo_kernel_is_shared(kernel) ? emit_table(t->entry, b, fusion)
+static void emit_member(const entry_t* entry, hlo_vir_builder_t* b, const chunk_func_t* func,
+                        const hlo_team_part_t* part, uint32_t member) {
+  const hlo_fusion_t* fusion = func->team->members[member];
+  const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
+  if (!has_phase(entry, fusion, func->phase)) return;
+  hlo_vir_value_t* context = hlo_kernel_is_shared(kernel) ? emit_table(entry, b, fusion)
                                                           : hlo_vir_iconst(b, 0);
   if (!context) return;
   hlo_vir_value_t* chunk = hlo_vir_iconst(b, 0);
@@ -428,47 +452,31 @@ static void emit_member(const team_emitter_t* t, const hlo_team_part_t* part, ui
     hlo_vir_value_t* first = hlo_vir_iconst(b, (int64_t)part->first);
     chunk = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_param(b, 2), first);
   }
-  emit_chunk_call(t->entry, b, t->funcs[member], context, chunk);
+  emit_chunk_call(entry, b, func->funcs[member], context, chunk);
 }
 
 // Finds the part that a chunk is of by bisection.
-static void emit_parts(const team_emitter_t* t, uint32_t first, uint32_t end) {
-  const hlo_team_part_t* part = &t->parts[first];
+static void emit_parts(const entry_t* entry, hlo_vir_builder_t* b, const chunk_func_t* func,
+                       uint32_t first, uint32_t end) {
+  const hlo_team_part_t* part = &func->parts[first];
   if (end - first == 1) {
-    for (uint32_t m = part->first_member; m < part->end_member; ++m) emit_member(t, part, m);
+    for (uint32_t m = part->first_member; m < part->end_member; ++m) {
+      emit_member(entry, b, func, part, m);
+    }
     return;
   }
   uint32_t middle = (first + end) / 2;
-  hlo_vir_value_t* bound = hlo_vir_iconst(t->b, (int64_t)t->parts[middle].first);
-  hlo_vir_begin_if(t->b, hlo_vir_icmp(t->b, HLO_VIR_LT, hlo_vir_param(t->b, 2), bound));
-  emit_parts(t, first, middle);
-  hlo_vir_begin_else(t->b);
-  emit_parts(t, middle, end);
-  hlo_vir_end(t->b);
-}
-
-static uint32_t emit_team_func(team_emitter_t* t, uint32_t part_count, uint32_t site) {
-  const entry_t* entry = t->entry;
-  const char* name = hlo_arena_printf(&entry->module->arena, "team%u_%u", t->team->index, t->phase);
-  hlo_vir_func_t* func = hlo_vir_func_create(entry->module, name ? name : "team", 3, false);
-  entry_t own = *entry;
-  own.load_flags = 0;  // a chunk needs few of them
-  own.values = NULL;
-  hlo_vir_builder_t b;
-  hlo_vir_builder_init(&b, func);
-  b.site = site;
-  t->entry = &own;
-  t->b = &b;
-  emit_parts(t, 0, part_count);
-  hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
-  hlo_vir_builder_deinit(&b);
-  t->entry = entry;
-  return func->index;
+  hlo_vir_value_t* bound = hlo_vir_iconst(b, (int64_t)func->parts[middle].first);
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, hlo_vir_param(b, 2), bound));
+  emit_parts(entry, b, func, first, middle);
+  hlo_vir_begin_else(b);
+  emit_parts(entry, b, func, middle, end);
+  hlo_vir_end(b);
 }
 
 // The functions of the members that have this phase; NULL when memory is out, which the arena
 // reports.
-static const uint32_t* make_member_funcs(const entry_t* entry, const hlo_team_t* team,
+static const uint32_t* add_member_funcs(const entry_t* entry, const hlo_team_t* team,
                                          uint32_t phase) {
   uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
   for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
@@ -477,7 +485,7 @@ static const uint32_t* make_member_funcs(const entry_t* entry, const hlo_team_t*
     if (!has_phase(entry, fusion, phase)) continue;
     uint32_t site = hlo_site_number(fusion->nodes[0]);
     funcs[m] = hlo_kernel_is_shared(kernel) ? shared_func(entry, fusion, site) + phase
-                                            : emit_chunk_func(entry, fusion, phase, false, site);
+                                            : add_chunk_func(entry, fusion, phase, false, site);
   }
   return funcs;
 }
@@ -499,10 +507,13 @@ static void emit_team_phase(const entry_t* entry, hlo_vir_builder_t* b, const hl
     hlo_status_release(status);
     return;
   }
-  team_emitter_t t = {.entry = entry, .team = team, .phase = phase, .parts = parts};
-  t.funcs = make_member_funcs(entry, team, phase);
-  if (!t.funcs) return;
-  uint32_t func = emit_team_func(&t, count, b->site);
+  const chunk_func_t all = {.team = team,
+                            .phase = phase,
+                            .site = b->site,
+                            .part_count = count,
+                            .parts = parts,
+                            .funcs = add_member_funcs(entry, team, phase)};
+  uint32_t func = add_func(entry, &all);
   uint64_t chunks = parts[count - 1].first + parts[count - 1].count;
   if (chunks > 1) {
     emit_chunks(b, chunks, func, hlo_vir_iconst(b, 0));
@@ -742,26 +753,81 @@ static uint32_t most_words(const entry_t* entry) {
   return most;
 }
 
-hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
-                             hlo_site_table_t* table, hlo_arena_t* arena,
-                             hlo_vir_module_t* module) {
-  entry_t entry = {
-      .plan = plan, .target = target, .table = table, .arena = arena, .module = module};
-  entry.shared_funcs = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof(uint32_t));
-  HLO_TRY(hlo_arena_status(arena));
-  entry.shared_words = most_words(&entry);
-  if (count_bases(plan) <= SHARED_PLACE_LIMIT) entry.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
+static void build_entry(entry_t* entry, hlo_vir_module_t* module) {
   hlo_vir_func_t* func = hlo_vir_func_create(module, "entry", 1, true);
   hlo_vir_builder_t b;
   hlo_vir_builder_init(&b, func);
   hlo_entry_values_t values;
-  hlo_entry_values_init(&values, plan, table, target, &b, arena);
+  hlo_entry_values_init(&values, entry->plan, entry->table, entry->target, &b, entry->arena);
+  entry->values = &values;
+  if (!entry->arena->failed) {
+    watch(entry, &b, HLO_WATCH_START, NULL);
+    emit_region(entry, &b, entry->plan->func->body);
+    hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
+  }
+  entry->values = NULL;
+  hlo_vir_builder_deinit(&b);
+}
+
+hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
+                              hlo_site_table_t* table, hlo_arena_t* arena,
+                              hlo_vir_module_t* module, hlo_entry_t** out_entry) {
+  hlo_entry_t* made = hlo_arena_alloc_zeroed(arena, sizeof *made);
+  uint32_t* shared = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof *shared);
   HLO_TRY(hlo_arena_status(arena));
-  entry.values = &values;
-  watch(&entry, &b, HLO_WATCH_START, NULL);
-  emit_region(&entry, &b, plan->func->body);
+  made->funcs.shared = shared;
+  made->base = (entry_t){
+      .plan = plan, .target = target, .table = table, .arena = arena, .funcs = &made->funcs};
+  made->base.shared_words = most_words(&made->base);
+  if (count_bases(plan) <= SHARED_PLACE_LIMIT) {
+    made->base.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
+  }
+  build_entry(&made->base, module);
+  HLO_TRY(hlo_arena_status(arena));
+  *out_entry = made;
+  return hlo_vir_module_status(module);
+}
+
+uint32_t hlo_entry_func_count(const hlo_entry_t* entry) {
+  return entry->funcs.count + 1;
+}
+
+uint64_t hlo_entry_func_size(const hlo_entry_t* entry, uint32_t number) {
+  const chunk_func_t* func = &entry->funcs.items[number - 1];
+  return func->team ? TEAM_PART_SIZE * (uint64_t)func->part_count
+                    : hlo_kernel_code_size(entry->base.plan->kernels[func->fusion->index]);
+}
+
+hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,
+                                  hlo_vir_module_t* module) {
+  const chunk_func_t* chunk = &entry->funcs.items[number - 1];
+  hlo_vir_func_t* func = hlo_vir_func_create(module, chunk->name, 3, false);
+  func->index = number;
+  func->name = chunk->name;  // which outlives the module
+  entry_t own = entry->base;
+  own.arena = &module->arena;
+  own.load_flags = chunk->team ? 0 : HLO_VIR_INVARIANT | HLO_VIR_FIXED;  // a team needs few of them
+  own.funcs = NULL;
+  hlo_vir_builder_t b;
+  hlo_vir_builder_init(&b, func);
+  b.site = chunk->site;
+  if (chunk->team) {
+    emit_parts(&own, &b, chunk, 0, chunk->part_count);
+  } else {
+    emit_chunk_func(&own, &b, chunk);
+  }
   hlo_vir_return(&b, hlo_vir_iconst(&b, HLO_KERNEL_DONE));
   hlo_vir_builder_deinit(&b);
-  HLO_TRY(hlo_arena_status(arena));
   return hlo_vir_module_status(module);
+}
+
+hlo_status_t hlo_entry_build(const hlo_plan_t* plan, const hlo_target_t* target,
+                             hlo_site_table_t* table, hlo_arena_t* arena,
+                             hlo_vir_module_t* module) {
+  hlo_entry_t* entry;
+  HLO_TRY(hlo_entry_create(plan, target, table, arena, module, &entry));
+  for (uint32_t number = 1; number < hlo_entry_func_count(entry); ++number) {
+    HLO_TRY(hlo_entry_build_func(entry, number, module));
+  }
+  return hlo_ok();
 }

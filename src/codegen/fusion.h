@@ -104,6 +104,8 @@ uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
 /// What one run takes on one thread, by the description of the machine; 0: not known.
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel);
+/// About how many instructions of vector IR it becomes.
+uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel);
 /// Whether the code is made once for all equal fusions: there are several, and a call is nothing
 /// beside what the loops take.
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);

@@ -832,6 +832,13 @@ double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
   return kernel->matmul ? kernel->matmul->cost_ns : kernel->cost_ns;
 }
 
+// As measured over the programs of tests/programs; within a factor of two of most.
+uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
+  enum { NODE = 25, PRODUCT = 700 };
+  uint64_t size = (uint64_t)NODE * kernel->fusion->node_count * kernel->segment_count;
+  return kernel->matmul ? PRODUCT + size : size;
+}
+
 bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
   if (!kernel->fusion->model || kernel->tile) return false;
   return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);

@@ -9,6 +9,7 @@
 #include "codegen/entry.h"
 #include "codegen/image.h"
 #include "codegen/jit/jit.h"
+#include "codegen/machine_code.h"
 #include "codegen/object.h"
 #include "codegen/remat.h"
 #include "codegen/schedule_plain.h"
@@ -271,18 +272,23 @@ static hlo_status_t prepare_sites(hlo_code_program_t* program, const hlo_code_op
                                 &program->arena);
 }
 
-static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
-                                 const hlo_code_options_t* options, hlo_arena_t* arena) {
-  hlo_plan_t* plan = NULL;
-  HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
-  program->temporary_bytes = plan->temporary_bytes;
-  program->saved_bytes = HLO_KERNEL_SAVED_START;
-  HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
-  HLO_TRY(prepare_sites(program, options));
+static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module_t** out_vir) {
+  HLO_TRY(hlo_vir_module_create(out_vir));
+  (*out_vir)->has_half = options->target.has_half;
+  (*out_vir)->has_scale = options->target.has_scale && options->executor != HLO_EXECUTOR_C;
+  return hlo_ok();
+}
+
+// Whether the vector IR of the whole program is run or looked at.
+static bool is_seen(const hlo_code_options_t* options) {
+  return options->executor != HLO_EXECUTOR_MACHINE || options->listing || options->check_plan ||
+         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_vector);
+}
+
+static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* plan,
+                               const hlo_code_options_t* options) {
   hlo_vir_module_t* vir = NULL;
-  HLO_TRY(hlo_vir_module_create(&vir));
-  vir->has_half = options->target.has_half;
-  vir->has_scale = options->target.has_scale && options->executor != HLO_EXECUTOR_C;
+  HLO_TRY(create_vir(options, &vir));
   hlo_status_t status =
       hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
   if (hlo_status_is_ok(status)) {
@@ -298,6 +304,36 @@ static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* 
     return status;
   }
   return load(program, vir, options);
+}
+
+// Machine code without more of the vector IR at a time than a function of each thread.
+static hlo_status_t make_machine(hlo_code_program_t* program, const hlo_plan_t* plan,
+                                 const hlo_code_options_t* options) {
+  hlo_vir_module_t* first = NULL;
+  HLO_TRY(create_vir(options, &first));
+  hlo_entry_t* entry = NULL;
+  hlo_code_t code = {0};
+  hlo_status_t status = hlo_entry_create(plan, &options->target, &program->table, &program->arena,
+                                         first, &entry);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_machine_code_make(entry, first, &options->target, options->parallel, &code);
+  }
+  if (hlo_status_is_ok(status)) status = load_code(program, &code, options);
+  hlo_code_deinit(&code);
+  hlo_vir_module_release(first);
+  return status;
+}
+
+static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
+                                 const hlo_code_options_t* options, hlo_arena_t* arena) {
+  hlo_plan_t* plan = NULL;
+  HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
+  program->temporary_bytes = plan->temporary_bytes;
+  program->saved_bytes = HLO_KERNEL_SAVED_START;
+  HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
+  HLO_TRY(prepare_sites(program, options));
+  return is_seen(options) ? make_whole(program, plan, options)
+                          : make_machine(program, plan, options);
 }
 
 // Takes over the module.

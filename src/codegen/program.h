@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
+#include "base/parallel.h"
 #include "codegen/jit/jit.h"
 #include "codegen/listing.h"
 #include "codegen/sites.h"
@@ -29,6 +30,7 @@ typedef struct hlo_code_options {
   uint64_t temporary_limit;      // bytes that temporaries should not exceed: values are computed
                                  // again instead of being kept, as far as that helps; 0: none
   const char* name;              // for profilers; lent for the call
+  const hlo_parallel_t* parallel;  // how code is made side by side; NULL: on the caller
   hlo_jit_options_t jit;         // who is told of machine code
   hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL
   const char* compiler;          // of C: path or name; NULL or "": the first that is found

@@ -10,10 +10,12 @@
 // clang-format on
 #include "compiler/backend_native.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/test_util.h"
 #include "compiler/backend_interp.h"
 #include "compiler/execute.h"
@@ -359,6 +361,48 @@ static void running_survives_every_failed_allocation(void** state) {
   }
 }
 
+// Two programs as they would be kept, one of them made by threads of a pool.
+static void expect_equal_images(const char* path, hlo_pool_t* pool) {
+  uint8_t* bytes;
+  size_t size;
+  check(hlo_os_file_read(path, SIZE_MAX, &bytes, &size));
+  hlo_strbuf_t images[2] = {{0}};
+  for (int i = 0; i < 2; ++i) {
+    fixture_t f = {0};
+    check(hlo_frontend_load(bytes, size, path, NULL, NULL, &f.module));
+    hlo_compile_config_t config;
+    hlo_compile_config_init(&config);
+    if (i == 1) config.parallel = hlo_parallel_on_pool(pool);
+    check(hlo_backend_native.compile(&hlo_backend_native, f.module, &config, &f.program));
+    if (f.program->save) check(f.program->save(f.program, &images[i]));
+    drop(&f);
+  }
+  if (images[0].length != images[1].length ||
+      memcmp(images[0].data, images[1].data, images[0].length) != 0) {
+    fail_msg("%s: other code on %u threads than on one", path, hlo_pool_worker_count(pool));
+  }
+  for (int i = 0; i < 2; ++i) hlo_strbuf_deinit(&images[i]);
+  hlo_mem_free(bytes);
+}
+
+static void programs_do_not_depend_on_threads(void** state) {
+  (void)state;
+  static const char kFolder[] = "tests/programs/one-device";
+  for (uint32_t threads = 2; threads <= 5; threads += 3) {
+    hlo_pool_t* pool;
+    check(hlo_pool_create(&(hlo_pool_options_t){.worker_count = threads}, &pool));
+    DIR* folder = opendir(kFolder);
+    assert_non_null(folder);
+    for (struct dirent* entry; (entry = readdir(folder)) != NULL;) {
+      char path[512];
+      snprintf(path, sizeof path, "%s/%s", kFolder, entry->d_name);
+      if (strstr(path, ".mlirbc")) expect_equal_images(path, pool);
+    }
+    closedir(folder);
+    hlo_pool_release(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(donation_may_happen_or_not),
@@ -368,6 +412,7 @@ int main(void) {
       cmocka_unit_test(the_interpreter_runs_what_is_refused),
       cmocka_unit_test(high_bits_of_narrow_arguments_do_not_matter),
       cmocka_unit_test(one_program_runs_on_many_threads),
+      cmocka_unit_test(programs_do_not_depend_on_threads),
       cmocka_unit_test(compiling_survives_every_failed_allocation),
       cmocka_unit_test(running_survives_every_failed_allocation),
   };

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/kernel_abi.h"
 #include "base/observer.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "ir/dump.h"
 #include "ir/module.h"
@@ -28,6 +29,7 @@ typedef struct hlo_compile_config {
   bool perf, gdb;       // names of generated code for perf, for debuggers
   struct hlo_compile_cache*
       cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing
+  hlo_parallel_t parallel;         // how code is made side by side
   const void* code;  // of a serialized executable, for the back end; lent for the call
   size_t code_bytes;
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody

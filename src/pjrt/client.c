@@ -24,6 +24,7 @@ static hlo_status_t fill_client(PJRT_Client* client) {
                                         .trace = client->settings.observer.trace,
                                         .kept_mib = config->memory_retain};
   HLO_TRY(hlo_client_create(&options, &client->client));
+  client->settings.client = client->client;
   HLO_TRY(hlo_compile_cache_create(config, &client->settings.observer.log,
                                    &client->settings.cache));
   client->device_count = hlo_client_device_count(client->client);

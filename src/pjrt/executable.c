@@ -140,6 +140,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
   if (settings != NULL) {
     hlo_compile_config_read(&settings->config, &settings->observer, &config);
     config.cache = settings->cache;
+    if (settings->client) config.parallel = hlo_client_parallel(settings->client);
     if (options->unknown_debug_option_count != 0) {
       HLO_LOG(&settings->observer.log, INFO,
               "compile options: %u debug options of a newer XLA ignored",

@@ -29,6 +29,7 @@ typedef struct hlo_pjrt_settings {
   hlo_config_t config;
   hlo_observer_t observer;       // started by clients only
   hlo_compile_cache_t* cache;    // of clients only
+  const hlo_client_t* client;    // NULL: none
   const char* platform_version;  // in the configuration's arena
 } hlo_pjrt_settings_t;
 

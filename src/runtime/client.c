@@ -113,6 +113,10 @@ hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id) {
 }
 
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client) { return client->pool; }
+hlo_parallel_t hlo_client_parallel(const hlo_client_t* client) {
+  bool is_alone = hlo_pool_worker_count(client->pool) == 1 || hlo_pool_is_orphaned(client->pool);
+  return is_alone ? (hlo_parallel_t){0} : hlo_parallel_on_pool(client->pool);
+}
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
   return client->heap;
 }

@@ -4,6 +4,7 @@
 #define HLO_RUNTIME_CLIENT_H_
 
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/trace.h"
@@ -66,6 +67,8 @@ hlo_device_t* hlo_client_device(const hlo_client_t* client, uint32_t index);
 /// NULL when there is none of that id.
 hlo_device_t* hlo_client_find_device(const hlo_client_t* client, int32_t id);
 hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
+/// Loops on the pool; on the caller where the pool is one thread, or in a forked process.
+hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
 /// Device memory of all devices, and what else is as large: at most the machine's memory.
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
 /// Gets a span for every run and copy; NULL when off.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of a planned program as machine code, made side by side where that pays.
+#ifndef HLO_CODEGEN_MACHINE_CODE_H_
+#define HLO_CODEGEN_MACHINE_CODE_H_
+
+#include "base/parallel.h"
+#include "codegen/code.h"
+#include "codegen/entry.h"
+
+/// Builds and compiles all functions; the same bytes, or the same error, whoever runs the loop.
+/// first: the module with function 0, which has to build what the others use (has_half, has_scale).
+/// Names are lent from the arena of `entry` and from that module. parallel: NULL: on the caller.
+/// errors: of hlo_entry_build_func() and hlo_x86_compile(), of the first function that fails
+hlo_status_t hlo_machine_code_make(const hlo_entry_t* entry, const hlo_vir_module_t* first,
+                                   const hlo_target_t* target, const hlo_parallel_t* parallel,
+                                   hlo_code_t* out_code) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_MACHINE_CODE_H_
