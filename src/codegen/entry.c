@@ -44,9 +44,9 @@ typedef struct entry {
   hlo_site_table_t* table;
   hlo_arena_t* arena;
   hlo_entry_values_t* values;  // NULL in a chunk
-  uint32_t load_flags;    // INVARIANT and FIXED when base addresses are kept all along
-  uint32_t shared_words;  // most addresses that one shared function takes
-  func_list_t* funcs;     // NULL in a chunk
+  uint32_t load_flags;         // INVARIANT and FIXED when base addresses are kept all along
+  uint32_t shared_words;       // most addresses that one shared function takes
+  func_list_t* funcs;          // NULL in a chunk
 } entry_t;
 
 struct hlo_entry {
@@ -477,7 +477,7 @@ static void emit_parts(const entry_t* entry, hlo_vir_builder_t* b, const chunk_f
 // The functions of the members that have this phase; NULL when memory is out, which the arena
 // reports.
 static const uint32_t* add_member_funcs(const entry_t* entry, const hlo_team_t* team,
-                                         uint32_t phase) {
+                                        uint32_t phase) {
   uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
   for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
     const hlo_fusion_t* fusion = team->members[m];

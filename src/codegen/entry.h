@@ -16,8 +16,8 @@ typedef struct hlo_entry hlo_entry_t;
 /// added to `table`. What is lent lives as long as functions are built.
 /// errors: RESOURCE_EXHAUSTED, what the kernels answer
 hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target,
-                              hlo_site_table_t* table, hlo_arena_t* arena,
-                              hlo_vir_module_t* module, hlo_entry_t** out_entry) HLO_MUST_USE;
+                              hlo_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
+                              hlo_entry_t** out_entry) HLO_MUST_USE;
 /// All functions, function 0 too.
 uint32_t hlo_entry_func_count(const hlo_entry_t* entry);
 /// About what building and compiling a function takes, in instructions; not of function 0.

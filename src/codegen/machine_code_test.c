@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code made in units: the same bytes and the same errors in whatever order they are made, on however
-// many threads, and as of the module in one piece; memory running out.
+// Code made in units: the same bytes and the same errors in whatever order they are made, on
+// however many threads, and as of the module in one piece; memory running out.
 #include "codegen/machine_code.h"
 
 #include "codegen/x86/x86.h"

@@ -313,8 +313,8 @@ static hlo_status_t make_machine(hlo_code_program_t* program, const hlo_plan_t* 
   HLO_TRY(create_vir(options, &first));
   hlo_entry_t* entry = NULL;
   hlo_code_t code = {0};
-  hlo_status_t status = hlo_entry_create(plan, &options->target, &program->table, &program->arena,
-                                         first, &entry);
+  hlo_status_t status =
+      hlo_entry_create(plan, &options->target, &program->table, &program->arena, first, &entry);
   if (hlo_status_is_ok(status)) {
     status = hlo_machine_code_make(entry, first, &options->target, options->parallel, &code);
   }
