@@ -154,7 +154,7 @@ static void expect_same_code(hlo_cpu_level_t level) {
   static const uint32_t kThreads[] = {1, 2, 5};
   for (uint32_t i = 0; i < sizeof kThreads / sizeof *kThreads; ++i) {
     hlo_pool_t* pool;
-    check(hlo_pool_create(&(hlo_pool_options_t){.worker_count = kThreads[i]}, &pool));
+    check(hlo_pool_create(kThreads[i], &pool));
     hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
     expect_units_to_be(&f, &parallel, &code);
     hlo_pool_release(pool);

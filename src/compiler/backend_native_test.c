@@ -390,7 +390,7 @@ static void programs_do_not_depend_on_threads(void** state) {
   static const char kFolder[] = "tests/programs/one-device";
   for (uint32_t threads = 2; threads <= 5; threads += 3) {
     hlo_pool_t* pool;
-    check(hlo_pool_create(&(hlo_pool_options_t){.worker_count = threads}, &pool));
+    check(hlo_pool_create(threads, &pool));
     DIR* folder = opendir(kFolder);
     assert_non_null(folder);
     for (struct dirent* entry; (entry = readdir(folder)) != NULL;) {
