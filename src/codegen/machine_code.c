@@ -21,6 +21,7 @@ typedef struct maker {
   const hlo_entry_t* entry;
   const hlo_vir_module_t* first;
   const hlo_target_t* target;
+  hlo_arena_store_t* store;
   unit_t* units;
 } maker_t;
 
@@ -41,10 +42,12 @@ static void make_unit(void* context, uint64_t index) {
   const maker_t* maker = context;
   unit_t* unit = &maker->units[index];
   uint32_t func_count = hlo_entry_func_count(maker->entry);
+  bool is_stored = hlo_arena_store_enter(maker->store);
   unit->status = hlo_x86_unit_create(maker->target, func_count, &unit->code);
   for (uint32_t i = unit->first; i < unit->end && hlo_status_is_ok(unit->status); ++i) {
     unit->status = make_func(maker, i, unit->code);
   }
+  if (is_stored) hlo_arena_store_leave(maker->store);
 }
 
 // Units of about one size where more than one thread is worth it, else one: how functions are
@@ -85,11 +88,12 @@ static hlo_status_t join(const unit_t* units, uint32_t count, hlo_code_t* out_co
 
 hlo_status_t hlo_machine_code_make(const hlo_entry_t* entry, const hlo_vir_module_t* first,
                                    const hlo_target_t* target, const hlo_parallel_t* parallel,
-                                   hlo_code_t* out_code) {
+                                   hlo_arena_store_t* store, hlo_code_t* out_code) {
   uint32_t func_count = hlo_entry_func_count(entry);
   unit_t* units = hlo_mem_alloc_zeroed(func_count * sizeof *units);
   if (!units) return hlo_status_out_of_memory(func_count * sizeof *units);
-  maker_t maker = {.entry = entry, .first = first, .target = target, .units = units};
+  maker_t maker = {
+      .entry = entry, .first = first, .target = target, .store = store, .units = units};
   uint32_t count = cut(entry, first->first_func->value_count, parallel && parallel->run, units);
   hlo_parallel_for(parallel, count, make_unit, &maker);
   hlo_status_t status = join(units, count, out_code);

@@ -101,7 +101,7 @@ static hlo_status_t make_units(fixture_t* f, const hlo_target_t* target,
   (*out_first)->has_half = f->target.has_half;
   hlo_entry_t* entry;
   HLO_TRY(hlo_entry_create(f->plan, &f->target, &f->table, &f->arena, *out_first, &entry));
-  return hlo_machine_code_make(entry, *out_first, target, parallel, out_code);
+  return hlo_machine_code_make(entry, *out_first, target, parallel, NULL, out_code);
 }
 
 static void run_backwards(void* context, uint64_t count, hlo_parallel_chunk_t chunk, void* arg) {

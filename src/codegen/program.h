@@ -31,6 +31,7 @@ typedef struct hlo_code_options {
                                  // again instead of being kept, as far as that helps; 0: none
   const char* name;              // for profilers; lent for the call
   const hlo_parallel_t* parallel;  // how code is made side by side; NULL: on the caller
+  hlo_arena_store_t* helper_store;  // memory of the other threads; NULL: none
   hlo_jit_options_t jit;         // who is told of machine code
   hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL
   const char* compiler;          // of C: path or name; NULL or "": the first that is found

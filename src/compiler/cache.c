@@ -30,7 +30,7 @@ typedef struct entry {
 
 struct hlo_compile_cache {
   hlo_jit_pool_t* pool;
-  hlo_arena_store_t store;
+  hlo_arena_store_t store, helper_store;
   uint64_t memory_limit, folder_limit;  // bytes
   hlo_mutex_t mutex;
   entry_t* first;           // mutex; used last
@@ -324,6 +324,7 @@ void hlo_compile_cache_release(hlo_compile_cache_t* cache) {
   while (cache->first) drop_entry(cache, &cache->first);
   hlo_jit_pool_release(cache->pool);
   hlo_arena_store_deinit(&cache->store);
+  hlo_arena_store_deinit(&cache->helper_store);
   hlo_mutex_deinit(&cache->mutex);
   hlo_mem_free(cache);
 }
@@ -334,6 +335,9 @@ hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache) {
 
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache) {
   return cache ? &cache->store : NULL;
+}
+hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache) {
+  return cache ? &cache->helper_store : NULL;
 }
 
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache) {

@@ -45,6 +45,8 @@ void hlo_compile_cache_release(hlo_compile_cache_t* cache);
 hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
 /// For what compiling allocates; NULL of NULL.
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache);
+/// Likewise for other threads that take part in a compilation.
+hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache);
 
 /// Whether it keeps anything.
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache);
