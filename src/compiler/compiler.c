@@ -175,6 +175,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   executable->config.observer = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
+  executable->config.parallel = (hlo_parallel_t){0};
   executable->config.code = NULL;
   if (hlo_status_is_ok(status)) {
     *out_executable = executable;
