@@ -8,6 +8,7 @@
 enum {
   ALONE_SIZE = 2000,  // less than this beside the largest function is not worth another thread
   UNIT_SIZE = 500,    // a unit costs about what 20 instructions do
+  UNIT_LIMIT = 64,    // each has a label for every function
 };
 
 /// Functions that one thread makes, one after the other.
@@ -61,7 +62,8 @@ static uint32_t cut(const hlo_entry_t* entry, uint64_t first_size, bool is_paral
     total += size;
     if (size > largest) largest = size;
   }
-  uint64_t wanted = total - largest < ALONE_SIZE ? UINT64_MAX : UNIT_SIZE;
+  uint64_t wanted = total / UNIT_LIMIT > UNIT_SIZE ? total / UNIT_LIMIT : UNIT_SIZE;
+  if (total - largest < ALONE_SIZE) wanted = UINT64_MAX;
   uint64_t size = first_size;
   units[0].first = 0;
   for (uint32_t i = 1; i < func_count; ++i) {
