@@ -72,6 +72,7 @@ char* hlo_mem_strndup(const char* text, size_t length) {
 struct hlo_arena_block {
   hlo_arena_block_t* older;
   size_t size_bytes;
+  size_t kept_bytes;  // of the first in a store: all there
   _Alignas(ARENA_ALIGN) uint8_t data[];
 };
 
@@ -131,12 +132,12 @@ bool hlo_arena_store_enter(hlo_arena_store_t* store) {
   if (!store || t_spare.is_entered) return false;
   // Pairs with the release in hlo_arena_store_leave(): the blocks' heads were written before.
   hlo_arena_block_t* blocks = atomic_exchange_explicit(&store->blocks, NULL, memory_order_acquire);
-  t_spare = (spare_t){.is_entered = true, .blocks = blocks};
-  for (; blocks; blocks = blocks->older) t_spare.bytes += blocks->size_bytes;
+  t_spare = (spare_t){true, blocks ? blocks->kept_bytes : 0, blocks};
   return true;
 }
 
 void hlo_arena_store_leave(hlo_arena_store_t* store) {
+  if (t_spare.blocks) t_spare.blocks->kept_bytes = t_spare.bytes;
   // What another thread left meanwhile goes.
   free_blocks(atomic_exchange_explicit(&store->blocks, t_spare.blocks, memory_order_acq_rel));
   t_spare = (spare_t){0};
