@@ -113,3 +113,42 @@ func.func @main(%x: tensor<4x9x17x21xf32>, %g: tensor<4x12x9x11xf32>) -> tensor<
   %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<4x9x17x21xf32>, tensor<4x12x9x11xf32>) -> tensor<12x9x3x3xf32>
   return %0 : tensor<12x9x3x3xf32>
 }
+// -----
+func.func @main(%a: tensor<2x5x7x40xf32>, %b: tensor<1x1x40x70xf32>) -> tensor<2x5x7x70xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x5x7x40xf32>, tensor<1x1x40x70xf32>) -> tensor<2x5x7x70xf32>
+  return %0 : tensor<2x5x7x70xf32>
+}
+// -----
+func.func @main(%a: tensor<2x30x9x11xbf16>, %b: tensor<50x30x1x1xbf16>) -> tensor<2x50x9x11xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x30x9x11xbf16>, tensor<50x30x1x1xbf16>) -> tensor<2x50x9x11xf32>
+  return %0 : tensor<2x50x9x11xf32>
+}
+// -----
+func.func @main(%a: tensor<3x9x10x48xbf16>, %b: tensor<3x9x10x20xbf16>) -> tensor<1x1x48x20xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<3x9x10x48xbf16>, tensor<3x9x10x20xbf16>) -> tensor<1x1x48x20xbf16>
+  return %0 : tensor<1x1x48x20xbf16>
+}
+// -----
+func.func @main(%a: tensor<2x9x10x32xi8>, %b: tensor<1x1x16x34xi8>) -> tensor<2x4x4x34xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 3], pad = [[-1, 0], [0, 0]]} {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<2x9x10x32xi8>, tensor<1x1x16x34xi8>) -> tensor<2x4x4x34xi32>
+  return %0 : tensor<2x4x4x34xi32>
+}
+// -----
+func.func @main(%a: tensor<4x40x6xf32>, %b: tensor<6x1x24xf32>) -> tensor<40x4x24xf32> {
+  %0 = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<4x40x6xf32>) -> tensor<40x4x6xf32>
+  %1 = stablehlo.exponential %0 : tensor<40x4x6xf32>
+  %2 = stablehlo.convolution(%1, %b) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<40x4x6xf32>, tensor<6x1x24xf32>) -> tensor<40x4x24xf32>
+  return %2 : tensor<40x4x24xf32>
+}
+// -----
+func.func @main(%a: tensor<600x17x2xbf16>, %b: tensor<64x600xf32>) -> tensor<64x34xf32> {
+  %0 = stablehlo.convert %a : (tensor<600x17x2xbf16>) -> tensor<600x17x2xf32>
+  %1 = stablehlo.reshape %0 : (tensor<600x17x2xf32>) -> tensor<600x34xf32>
+  %2 = stablehlo.convolution(%b, %1) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<64x600xf32>, tensor<600x34xf32>) -> tensor<64x34xf32>
+  return %2 : tensor<64x34xf32>
+}
+// -----
+func.func @main(%a: tensor<11x9x10x70xf32>, %b: tensor<11x9x10x40xf32>) -> tensor<3x3x70x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<11x9x10x70xf32>, tensor<11x9x10x40xf32>) -> tensor<3x3x70x40xf32>
+  return %0 : tensor<3x3x70x40xf32>
+}

@@ -32,6 +32,7 @@ typedef struct convolution {
   int64_t group;       // input features that are multiplied in one lane
   int64_t pair_space;  // neighbours along that window dimension are, instead of features; -1: no
   bool is_flipped;     // bytes whose signs are turned then
+  bool is_product;     // of matrices, which products convert and put into groups
   bool is_in_tiles;    // tile registers may multiply it: nothing is left out, but zeros are copied
 } convolution_t;
 
@@ -160,6 +161,7 @@ static bool has_channels_last(const convolution_t* c) {
 
 // Whether the input's elements are converted where they are used, rather than copied before.
 static bool is_converted_late(const convolution_t* c) {
+  if (c->is_product) return true;
   if (c->pair_space >= 0) return false;
   if (c->group > 1) return !c->is_flipped && c->rhs->dims[c->rhs_in] % c->group == 0;
   return c->lhs->dtype == c->dtype || (channel_repeat(c) && has_channels_last(c));
@@ -234,6 +236,19 @@ static bool is_limited(const convolution_t* c, uint32_t s) {
   }
   if (!is_converted_late(c)) return false;
   return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && behind <= MAX_EDGE_ROWS);
+}
+
+// Whether it is a product of matrices, as each element of the input meets one place of the window
+// at most, and all places of the window are inside.
+static bool is_product(const convolution_t* c) {
+  for (uint32_t s = 0; s < c->space; ++s) {
+    bool is_single = c->rhs->dims[c->rhs_space[s]] == 1 || c->out->dims[c->out_space[s]] == 1;
+    if (!is_single || c->lhs_dilation[s] != 1 || edge_count(c, s, false) ||
+        edge_count(c, s, true)) {
+      return false;
+    }
+  }
+  return !channel_repeat(c);
 }
 
 static void start_padding(const hlo_type_t* type, hlo_matmul_padding_t* out) {
@@ -486,7 +501,8 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
 }
 
 bool hlo_convolution_supports(const hlo_node_t* node) {
-  if (node->op != HLO_OP_convolution) return false;  // asked of every op: what follows takes its time
+  if (node->op != HLO_OP_convolution)
+    return false;  // asked of every op: what follows takes its time
   convolution_t c;
   hlo_matmul_t m = {0};
   hlo_matmul_loops_t output;
@@ -498,12 +514,14 @@ hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* tar
   convolution_t c;
   hlo_matmul_loops_t output;
   bool is_known = read(m->contraction.node, &c);
-  if (is_known) choose_group(&c, target);
+  if (is_known) c.is_product = is_product(&c);
+  if (is_known && !c.is_product) choose_group(&c, target);
   if (!is_known || !make_loops(&c, m, &output)) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a convolution of this form");
   }
   m->contraction.dtype = c.dtype;
   m->group = (uint32_t)c.group;
+  if (c.is_product) m->is_convolution = m->is_window_in_lanes = false;
   space->digit_count = output.count;
   space->element_count = hlo_type_element_count(c.out);
   for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;

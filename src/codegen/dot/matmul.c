@@ -115,9 +115,14 @@ static void cut_loop(hlo_matmul_loops_t* list, const hlo_matmul_cut_t* cut, uint
   for (uint32_t i = 0; i < 2; ++i) ends[i] += cut->digit < ends[i];
 }
 
+// Whether a convolution gives the loops, also where they are those of a product.
+static bool has_windows(const hlo_matmul_t* m) {
+  return m->contraction.node->op == HLO_OP_convolution;
+}
+
 bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmul_cut_t cut,
                     hlo_matmul_form_t* form) {
-  if (m->is_convolution || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
+  if (has_windows(m) || form->cut_count == HLO_MATMUL_MAX_CUTS) return false;
   if ((int32_t)cut.digit == m->rows.digit && cut.inner < SLICED_ROWS) return false;
   bool is_column = (int32_t)cut.digit == m->columns.digit;
   if (is_column && cut.inner * m->element_bytes % target->vector_bytes) return false;
@@ -127,7 +132,7 @@ bool hlo_matmul_cut(const hlo_matmul_t* m, const hlo_target_t* target, hlo_matmu
 
 bool hlo_matmul_turn(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   bool is_plain = m->columns.from[HLO_MATMUL_B] == 1, stays_plain = m->rows.from[HLO_MATMUL_A] == 1;
-  if (m->is_convolution || form->is_turned || m->is_by_depth || (is_plain && !stays_plain)) {
+  if (has_windows(m) || form->is_turned || m->is_by_depth || (is_plain && !stays_plain)) {
     return false;
   }
   return form->is_turned = true;
@@ -706,11 +711,21 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   }
 }
 
-// Whether A's rows come from beyond the second cache for every panel.
+static double bytes_of_a(const hlo_matmul_t* m) {
+  return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
+}
+
+// Whether A's rows are side by side where they are read, and do not stay in the second cache.
+static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
+         inner->strides[HLO_MATMUL_A] > m->group && bytes_of_a(m) > (double)(cache / 2);
+}
+
+// Whether they come from beyond the second cache for every panel.
 static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
-  double bytes = (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
   return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
-         m->depth[0].strides[HLO_MATMUL_A] <= m->group && bytes > 4 * (double)cache;
+         m->depth[0].strides[HLO_MATMUL_A] <= m->group && bytes_of_a(m) > 4 * (double)cache;
 }
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo,
@@ -725,6 +740,7 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
   if (!m->split_count) HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
   m->fetches_rows = fetches_rows(m, second_cache(target));
+  m->fetches_lines = fetches_lines(m, second_cache(target));
   if (m->packs_slices) {
     m->slices_offset = m->scratch_bytes;
     int64_t elements = m->block_steps * m->panel_width + hlo_matmul_first_row(m);

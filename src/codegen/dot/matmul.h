@@ -32,7 +32,8 @@
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
 // their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
 // loaded once for all rows of a tile that meet it. The gradient of weights multiplies bf16 two
-// places of the window at a time, which are joined in a copy of the input.
+// places of the window at a time, which are joined in a copy of the input. Where each element of the
+// input meets one place of the window at most, it is a product of matrices like others.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -159,10 +160,12 @@ struct hlo_matmul {
   bool packs_blocks;            // B, each block where it is used, on the stack
   bool packs_slices;            // or in a slice of scratch memory for each chunk
   bool fetches_rows;            // A's next tile is fetched ahead
+  bool fetches_lines;           // or the lines that its rows, side by side, have some steps later
   bool turns_rows;      // A's columns are packed as rows, as many together as there are lanes
   int32_t sums_output;  // that sums may lie in between blocks; -1: none
   hlo_matmul_operand_t operands[2];
-  bool is_convolution, is_window_in_lanes;
+  bool is_convolution;  // and no product of matrices
+  bool is_window_in_lanes;
   bool is_by_channel;  // depthwise: A is read in vectors too, lane by lane with B
   int64_t repeat;      // columns next to each other that have one channel of A; 1: one
   int64_t slide;       // steps whose rows of A are loaded once for all rows of a tile
@@ -226,7 +229,8 @@ void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
 bool hlo_matmul_supports(const hlo_node_t* node);
 bool hlo_convolution_supports(const hlo_node_t* node);
 /// The loops of a convolution: output places and features, and those along window and input
-/// features. errors: UNIMPLEMENTED
+/// features; no convolution any more where they are those of a product of matrices.
+/// errors: UNIMPLEMENTED
 hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
                                         hlo_tiled_space_t* space) HLO_MUST_USE;
 /// The matrix product among the members; NULL: none.

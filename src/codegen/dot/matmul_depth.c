@@ -8,7 +8,7 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { UNROLL = 4, STRAIGHT_STEPS = 16, FETCH_STEPS = 32 };
+enum { UNROLL = 4, STRAIGHT_STEPS = 16, FETCH_STEPS = 32, FETCH_LINES = 16 };
 
 // ---- one step
 
@@ -247,6 +247,18 @@ static void fetch_rows(const product_t* p, const tile_t* tile, const step_t* ste
   }
 }
 
+// Lines that rows of A side by side are in, some steps later: each step is in others, perhaps of
+// another page, which processors do not foresee.
+static void fetch_lines(const product_t* p, const tile_t* tile, const step_t* step) {
+  const hlo_matmul_t* m = p->m;
+  int64_t bytes = bytes_of(p, HLO_MATMUL_A),
+          stride = m->depth[m->depth_count - 1].strides[HLO_MATMUL_A];
+  for (int64_t r = tile->height - 1; r >= 0; r -= m->line_bytes / bytes) {
+    hlo_product_fetch(p, tile->a, step->index[HLO_MATMUL_A], bytes,
+                      (step->beyond[HLO_MATMUL_A] + FETCH_LINES * stride + r) * bytes);
+  }
+}
+
 // What a tile that packs B will read of it in place some steps later.
 static void fetch_source(const product_t* p, const tile_t* tile, const step_t* step) {
   const hlo_matmul_t* m = p->m;
@@ -279,6 +291,7 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
       emit_step(p, tile, &step);
     }
     if (counter && m->fetches_rows) fetch_rows(p, tile, &step, u, count);
+    if (counter && m->fetches_lines) fetch_lines(p, tile, &step);
   }
 }
 
