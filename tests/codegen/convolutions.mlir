@@ -152,3 +152,13 @@ func.func @main(%a: tensor<11x9x10x70xf32>, %b: tensor<11x9x10x40xf32>) -> tenso
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<11x9x10x70xf32>, tensor<11x9x10x40xf32>) -> tensor<3x3x70x40xf32>
   return %0 : tensor<3x3x70x40xf32>
 }
+// -----
+func.func @main(%a: tensor<4x13x18x3xf32>, %b: tensor<4x6x9x20xf32>) -> tensor<6x5x3x20xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[2, 1], [1, 2]], rhs_dilate = [2, 2], reverse = [false, true]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<4x13x18x3xf32>, tensor<4x6x9x20xf32>) -> tensor<6x5x3x20xf32>
+  return %0 : tensor<6x5x3x20xf32>
+}
+// -----
+func.func @main(%a: tensor<70x30x2xf32>, %b: tensor<70x14x33xf32>) -> tensor<9x2x33xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {stride = [2], pad = [[-1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<70x30x2xf32>, tensor<70x14x33xf32>) -> tensor<9x2x33xf32>
+  return %0 : tensor<9x2x33xf32>
+}

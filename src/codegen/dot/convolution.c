@@ -15,6 +15,7 @@ enum {
   LEAST_GROUPS = 2,
   FAR = INT32_MAX,
   NEAR = 1 << 28,
+  FEW_ROWS = 8,       // of a tile
   MAX_EDGE_ROWS = 4,  // of the output, each with code of its own
 };
 
@@ -103,6 +104,12 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
 }
 
 // ---- padding
+
+static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
+  int64_t stride = 1;
+  for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
+  return stride;
+}
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
@@ -225,6 +232,15 @@ static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
   return found < count ? found : count;
 }
 
+// Whether the output's places along a dimension and what lies inside of it, fewer than a tile has
+// rows, are one loop when nothing is left out, as for gradients of weights of a few features.
+static bool runs_on(const convolution_t* c, uint32_t s) {
+  int64_t batch = c->out->dims[c->out_batch];
+  return c->out_space[s] + 1 == c->out_batch && batch < FEW_ROWS &&
+         c->strides[s] * stride_in(c->lhs->dims, c->lhs->rank, c->lhs_space[s]) ==
+             batch * stride_in(c->lhs->dims, c->lhs->rank, c->lhs_batch);
+}
+
 // Whether loops leave out what is outside of the input, which is read in place then. Else it is
 // copied with zeros around it.
 static bool is_limited(const convolution_t* c, uint32_t s) {
@@ -234,7 +250,7 @@ static bool is_limited(const convolution_t* c, uint32_t s) {
       c->out->dims[c->out_space[s]] == 1) {
     return false;
   }
-  if (!is_converted_late(c)) return false;
+  if (!is_converted_late(c) || runs_on(c, s)) return false;
   return !has_rows_of(c, s) || (before <= MAX_EDGE_ROWS && behind <= MAX_EDGE_ROWS);
 }
 
@@ -290,12 +306,6 @@ static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
     lhs->is_used |= lhs->low[i] || lhs->dilation[i] != 1 || lhs->to[i] != lhs->from[i];
     rhs->is_used |= rhs->to[k] != rhs->from[k];
   }
-}
-
-static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
-  int64_t stride = 1;
-  for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
-  return stride;
 }
 
 // ---- loops
