@@ -393,7 +393,7 @@ static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
   bool is_cut = m->depth_extent > slice_steps(m, cache);
-  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
   int64_t panels = m->outer_extent * m->panel_count, times = panels < FEW_CHUNKS ? 2 : 1;
   return !m->is_convolution && !m->tile && m->depth_count == 1 &&
          (!is_cut || m->sums_output >= 0) && m->rows.extent >= SLICED_ROWS &&
@@ -522,7 +522,7 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
 
 // Where an operand that is computed would be read in place: not where that is more than once.
 static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
-  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
   bool is_read_once = side == HLO_MATMUL_B && (tiles == 1 || m->is_by_depth || m->packs_blocks);
   hlo_matmul_operand_t* operand = &m->operands[side];
   operand->producer.is_forced = hlo_matmul_is_produced(operand) && !is_read_once;
@@ -531,7 +531,7 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
-  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   m->operands[HLO_MATMUL_A].is_packed =
       hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
@@ -572,7 +572,7 @@ static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* tar
   for (int64_t n = 1; n <= count; ++n) {
     candidates[n - 1] = round_up(divide_up(steps, n), STEP_MULTIPLE);
   }
-  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   hlo_tile_system_t* system = hlo_tile_system_create(scratch, NULL, &target->tile);
   if (!system) return hlo_arena_status(scratch);
   hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
@@ -615,7 +615,7 @@ static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* tar
 // Blocks that are summed apart, where there are too few tiles to share out: as many as are wanted,
 // or as make the second cache hold a block of a panel that several tiles use.
 static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t tiles = (m->full_panels ? &m->full : &m->edge)->tile_count, steps = m->depth_extent;
+  int64_t tiles = hlo_matmul_main_panel(m)->tile_count, steps = m->depth_extent;
   int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
   int64_t units = m->outer_extent * m->panel_count * tiles;
   if (m->is_convolution || m->is_by_depth || m->depth_count > 1 || m->packs_blocks ||
@@ -635,7 +635,7 @@ static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
 }
 
 static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t steps = m->depth_extent, tiles = (m->full_panels ? &m->full : &m->edge)->tile_count;
+  int64_t steps = m->depth_extent, tiles = hlo_matmul_main_panel(m)->tile_count;
   bool is_spread = !m->operands[HLO_MATMUL_B].is_packed && conflicts(m, HLO_MATMUL_B, &m->depth[0]);
   bool is_single = tiles == 1 && !m->packs_blocks;
   bool is_whole = m->depth_count > 1 || m->depth[0].limit.is_used;
@@ -691,7 +691,7 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   m->cost_ns = product_ns(m, target);
   int64_t wanted = wanted_chunks(m, target);
   m->stripe_count =
-      min((m->full_panels ? &m->full : &m->edge)->tile_count, count_stripes(m, target));
+      min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
   cut_panels(m, wanted);
   m->unit_count =
       m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);

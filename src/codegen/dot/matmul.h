@@ -323,6 +323,8 @@ hlo_vir_value_t* hlo_matmul_load_groups(const hlo_matmul_t* matmul, hlo_vir_buil
 /// Lane i becomes lane order[i].
 hlo_vir_value_t* hlo_matmul_permute(hlo_vir_builder_t* b, hlo_vir_value_t* value,
                                     const uint8_t* order);
+/// Vectors one after the other as one, in `parts`.
+hlo_vir_value_t* hlo_matmul_join(hlo_vir_builder_t* b, hlo_vir_value_t** parts, uint32_t count);
 /// Vectors of equal lanes as one: the first lanes of all of them, then the second ones ... `count`:
 /// 2 or 4.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
@@ -353,6 +355,10 @@ hlo_matmul_phase_t hlo_matmul_phase(const hlo_matmul_t* matmul, uint32_t number)
 /// Elements of a packed panel of B before its first row.
 static inline int64_t hlo_matmul_first_row(const hlo_matmul_t* matmul) {
   return matmul->is_flipped ? matmul->panel_width : 0;
+}
+/// The kind of panel that most are.
+static inline const hlo_matmul_panel_t* hlo_matmul_main_panel(const hlo_matmul_t* matmul) {
+  return matmul->full_panels ? &matmul->full : &matmul->edge;
 }
 /// Units of a stripe: parts of its panels, those of a panel next to each other.
 static inline int64_t hlo_matmul_stripe_units(const hlo_matmul_t* matmul) {

@@ -12,13 +12,6 @@ enum { UNROLL = 4, STRAIGHT_STEPS = 16, FETCH_STEPS = 32, FETCH_LINES = 16 };
 
 // ---- one step
 
-hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece) {
-  if (piece->active == piece->lanes) return NULL;
-  hlo_vir_value_t* active = number(b, piece->active);
-  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, piece->lanes), 0, 0, 1,
-                      &active);
-}
-
 hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, const step_t* step,
                                      int64_t column, const hlo_matmul_dim_t* along, uint32_t lanes,
                                      hlo_vir_value_t* mask) {
@@ -36,7 +29,7 @@ hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, con
 static hlo_vir_value_t* read_source(const product_t* p, const tile_t* tile, const step_t* step,
                                     const hlo_matmul_piece_t* piece) {
   const hlo_matmul_t* m = p->m;
-  hlo_vir_value_t* mask = hlo_product_mask(p->b, piece);
+  hlo_vir_value_t* mask = first_lanes(p->b, piece->lanes, piece->active);
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B])) {
     return hlo_product_compute(p, tile, step, piece->offset, &m->columns, piece->lanes, mask);
   }
@@ -74,7 +67,7 @@ static hlo_vir_value_t* load_b(const product_t* p, const tile_t* tile, const ste
   if (!is_whole && hlo_matmul_is_produced(&p->m->operands[HLO_MATMUL_B])) {
     return read_source(p, tile, step, piece);
   }
-  if (!is_whole) address.mask = hlo_product_mask(p->b, piece);
+  if (!is_whole) address.mask = first_lanes(p->b, piece->lanes, piece->active);
   hlo_vir_value_t* value = hlo_elementwise_load(p->b, dtype, piece->lanes, &address);
   return hlo_vmath_convert(p->b, dtype, p->m->dtype, value);
 }
@@ -160,7 +153,7 @@ static hlo_vir_value_t* load_channels(const product_t* p, const tile_t* tile, co
   hlo_element_address_t address = {
       .base = tile->a,
       .index = step->index[HLO_MATMUL_A],
-      .mask = hlo_product_mask(b, &part),
+      .mask = first_lanes(b, part.lanes, part.active),
       .offset_bytes = (step->beyond[HLO_MATMUL_A] + beyond + channel * stride) * bytes_of(p, 0)};
   hlo_vir_value_t* value;
   if (stride == 1 || part.lanes == 1) {

@@ -64,9 +64,7 @@ static void emit_along(const product_t* p, tile_t* tile) {
   add_along(p, tile, at, NULL, p->m->lanes);
   hlo_vir_end(b);
   if (whole < extent && p->m->has_masks) {
-    hlo_vir_value_t* active = number(b, extent - whole);
-    hlo_vir_value_t* mask = hlo_vir_emit(b, HLO_VIR_mask_first,
-                                         hlo_vir_type(HLO_VIR_MASK, p->m->lanes), 0, 0, 1, &active);
+    hlo_vir_value_t* mask = first_lanes(b, p->m->lanes, (uint32_t)(extent - whole));
     add_along(p, tile, number(b, whole), mask, p->m->lanes);
     whole = extent;
   }
@@ -94,7 +92,7 @@ static hlo_element_address_t partial_sum(const product_t* p, const tile_t* tile,
   hlo_vir_value_t* first = times(p->b, tile->row, p->m->sums_stride * p->m->element_bytes);
   return (hlo_element_address_t){
       .base = plus(p->b, tile->partial_sums, first),
-      .mask = p->m->sums_in_output ? hlo_product_mask(p->b, piece) : NULL,
+      .mask = p->m->sums_in_output ? first_lanes(p->b, piece->lanes, piece->active) : NULL,
       .offset_bytes = (row + column) * p->m->element_bytes};
 }
 
@@ -170,7 +168,7 @@ static void store_tile(product_t* p, const tile_t* tile) {
                            .lane_digit = (uint32_t)m->columns.digit,
                            .lanes = piece->lanes,
                            .value = hlo_vmath_convert(b, m->dtype, dtype, sum),
-                           .mask = hlo_product_mask(b, piece)};
+                           .mask = first_lanes(b, piece->lanes, piece->active)};
       hlo_point_emit(p->points, &point);
     }
   }
@@ -415,7 +413,7 @@ static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel) {
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
   }
-  tile->panel = m->full_panels ? &m->full : &m->edge;
+  tile->panel = hlo_matmul_main_panel(m);
   pack_block(p, tile);
   emit_panel(p, tile);
   if (has_both) {
@@ -441,7 +439,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   hlo_vir_value_t* units = number(b, hlo_matmul_stripe_units(m));
   hlo_vir_value_t* rest = hlo_vir_index(b, HLO_VIR_idiv, unit, units);
   unit = hlo_vir_index(b, HLO_VIR_irem, unit, units);
-  int64_t parts = (m->full_panels ? &m->full : &m->edge)->part_count;
+  int64_t parts = hlo_matmul_main_panel(m)->part_count;
   hlo_vir_value_t* panel = hlo_vir_index(b, HLO_VIR_idiv, unit, number(b, parts));
   panel = hlo_vir_index(b, HLO_VIR_imin, panel, number(b, m->panel_count - 1));
   hlo_vir_value_t* stripes = number(b, m->stripe_count);

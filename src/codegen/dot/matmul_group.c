@@ -178,37 +178,33 @@ hlo_vir_value_t* hlo_matmul_permute(hlo_vir_builder_t* b, hlo_vir_value_t* value
   return hlo_vir_emit(b, HLO_VIR_permute, type, 0, 0, 2, operands);
 }
 
+hlo_vir_value_t* hlo_matmul_join(hlo_vir_builder_t* b, hlo_vir_value_t** parts, uint32_t count) {
+  for (; count > 1; count /= 2) {
+    for (uint32_t i = 0; i < count / 2; ++i) {
+      hlo_vir_type_t type = {parts[2 * i]->type.elem, (uint8_t)(2 * parts[2 * i]->type.lanes)};
+      parts[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &parts[2 * i]);
+    }
+  }
+  return parts[0];
+}
+
 // Rows one after the other in a register, then permuted.
 hlo_vir_value_t* hlo_matmul_interleave(hlo_vir_builder_t* b, hlo_vir_value_t* const* rows,
                                        uint32_t count) {
-  hlo_vir_value_t* joined[GROUP_BYTES];
-  memcpy(joined, rows, count * sizeof *rows);
-  for (uint32_t left = count; left > 1; left /= 2) {
-    for (uint32_t i = 0; i < left / 2; ++i) {
-      hlo_vir_type_t type = joined[2 * i]->type;
-      type.lanes *= 2;
-      joined[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &joined[2 * i]);
-    }
-  }
-  if (rows[0]->type.lanes == 1) return joined[0];
+  hlo_vir_value_t* parts[GROUP_BYTES];
+  memcpy(parts, rows, count * sizeof *rows);
+  hlo_vir_value_t* joined = hlo_matmul_join(b, parts, count);
+  if (rows[0]->type.lanes == 1) return joined;
   uint8_t order[HLO_VIR_MAX_LANES];
-  for (uint32_t i = 0; i < joined[0]->type.lanes; ++i) {
+  for (uint32_t i = 0; i < joined->type.lanes; ++i) {
     order[i] = (uint8_t)(i % count * rows[0]->type.lanes + i / count);
   }
-  return hlo_matmul_permute(b, joined[0], order);
-}
-
-// The first `count` lanes of a type; NULL: all of them.
-static hlo_vir_value_t* mask_of(hlo_vir_builder_t* b, hlo_vir_type_t type, uint32_t count) {
-  if (count == type.lanes) return NULL;
-  hlo_vir_value_t* active = number(b, count);
-  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, type.lanes), 0, 0, 1,
-                      &active);
+  return hlo_matmul_permute(b, joined, order);
 }
 
 static hlo_vir_value_t* load(hlo_vir_builder_t* b, hlo_vir_value_t* base, hlo_vir_type_t type,
                              uint32_t active) {
-  hlo_vir_value_t* operands[] = {base, NULL, mask_of(b, type, active)};
+  hlo_vir_value_t* operands[] = {base, NULL, first_lanes(b, type.lanes, active)};
   return hlo_vir_emit(b, HLO_VIR_load, type, 0, 0, 3, operands);
 }
 
@@ -225,7 +221,7 @@ static hlo_vir_value_t* load_whole(const hlo_matmul_t* m, hlo_vir_builder_t* b,
   hlo_vir_type_t index_type = hlo_vir_type(wide, at->lanes);
   hlo_vir_value_t* index = hlo_vir_emit(b, HLO_VIR_lane_iota, index_type, 0, 0, 0, NULL);
   index = hlo_vir_binary(b, HLO_VIR_mul, index, hlo_vir_const_bits(b, index_type, (uint64_t)bytes));
-  hlo_vir_value_t* operands[] = {at->from, index, mask_of(b, type, at->active)};
+  hlo_vir_value_t* operands[] = {at->from, index, first_lanes(b, type.lanes, at->active)};
   return hlo_vir_emit(b, HLO_VIR_gather, type, 0, 0, 3, operands);
 }
 

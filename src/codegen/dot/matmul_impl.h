@@ -72,6 +72,13 @@ static inline hlo_vir_value_t* times(hlo_vir_builder_t* b, hlo_vir_value_t* x, i
   return hlo_vir_index(b, HLO_VIR_imul, x, number(b, factor));
 }
 
+/// The first `active` of some lanes; NULL: all.
+static inline hlo_vir_value_t* first_lanes(hlo_vir_builder_t* b, uint32_t lanes, uint32_t active) {
+  if (active == lanes) return NULL;
+  hlo_vir_value_t* count = number(b, active);
+  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &count);
+}
+
 /// Asks for a cache line at base + index * unit_bytes + offset_bytes. index NULL: none
 void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_t* index,
                        int64_t unit_bytes, int64_t offset_bytes);
@@ -79,8 +86,6 @@ void hlo_product_fetch(const product_t* p, hlo_vir_value_t* base, hlo_vir_value_
 hlo_vir_value_t* hlo_product_compute(const product_t* p, const tile_t* tile, const step_t* step,
                                      int64_t column, const hlo_matmul_dim_t* along, uint32_t lanes,
                                      hlo_vir_value_t* mask);
-/// Active lanes; NULL: all.
-hlo_vir_value_t* hlo_product_mask(hlo_vir_builder_t* b, const hlo_matmul_piece_t* piece);
 /// sum += x y.
 void hlo_product_add(const product_t* p, hlo_vir_value_t* sum, hlo_vir_value_t* x,
                      hlo_vir_value_t* y);

@@ -17,7 +17,6 @@ typedef struct place {
 } place_t;
 
 typedef struct packing {
-  const hlo_kernel_t* kernel;
   const hlo_matmul_t* m;
   hlo_vir_builder_t* b;
   uint32_t side;
@@ -47,12 +46,6 @@ static void store_zeros(const packing_t* p, uint32_t lanes, int64_t offset_bytes
   hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset_bytes};
   hlo_vir_value_t* zeros = hlo_vir_const_bits(p->b, hlo_vmath_type(p->m->dtype, lanes), 0);
   hlo_elementwise_store(p->b, p->m->dtype, zeros, &to);
-}
-
-static hlo_vir_value_t* first_lanes(hlo_vir_builder_t* b, uint32_t lanes, uint32_t active) {
-  if (active == lanes) return NULL;
-  hlo_vir_value_t* count = number(b, active);
-  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0, 0, 1, &count);
 }
 
 // Computed elements along a loop from step `at` (NULL: the first) plus `offset` on, as registers
@@ -104,17 +97,6 @@ static void copy_elements(const packing_t* p, const hlo_matmul_dim_t* dim, hlo_v
   hlo_elementwise_store(p->b, p->m->dtype, get(p, dim, at, offset, lanes, active), &target);
 }
 
-// Vectors one after the other as one.
-static hlo_vir_value_t* join_all(hlo_vir_builder_t* b, hlo_vir_value_t** parts, uint32_t count) {
-  for (; count > 1; count /= 2) {
-    for (uint32_t i = 0; i < count / 2; ++i) {
-      hlo_vir_type_t type = {parts[2 * i]->type.elem, (uint8_t)(2 * parts[2 * i]->type.lanes)};
-      parts[i] = hlo_vir_emit(b, HLO_VIR_join, type, 0, 0, 2, &parts[2 * i]);
-    }
-  }
-  return parts[0];
-}
-
 // Computed elements in their groups, of which the first `parts` are there: lanes are of groups.
 static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_t* dim,
                                        hlo_vir_value_t* at, int64_t offset,
@@ -139,7 +121,7 @@ static hlo_vir_value_t* produce_groups(const packing_t* p, const hlo_matmul_dim_
                     &here.at.from);
   }
   hlo_vir_value_t* value =
-      is_along ? join_all(b, parts, m->group) : hlo_matmul_interleave(b, parts, m->group);
+      is_along ? hlo_matmul_join(b, parts, m->group) : hlo_matmul_interleave(b, parts, m->group);
   return p->side == HLO_MATMUL_A ? hlo_matmul_flip(m, b, value) : value;
 }
 
@@ -261,12 +243,26 @@ static hlo_vir_value_t* load_turned_groups(const packing_t* p, int64_t row) {
                                      .offset_bytes = (at + row) * from_bytes};
     columns[k] = hlo_elementwise_load_raw(b, p->from_dtype, rows, &address);
   }
-  hlo_vir_value_t* value = join_all(b, columns, count);
+  hlo_vir_value_t* value = hlo_matmul_join(b, columns, count);
   uint8_t order[HLO_VIR_MAX_LANES];
   for (uint32_t i = 0; i < value->type.lanes; ++i) {
     order[i] = (uint8_t)(i % count * rows + i / count);
   }
   return hlo_matmul_permute(b, value, order);
+}
+
+// A vector cut into `count` equal ones.
+static void split(hlo_vir_builder_t* b, hlo_vir_value_t* value, uint32_t count,
+                  hlo_vir_value_t** parts) {
+  parts[0] = value;
+  for (uint32_t n = 1; n < count; n *= 2) {
+    hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
+    for (uint32_t i = n; i-- > 0;) {
+      hlo_vir_value_t* whole = parts[i];
+      parts[2 * i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &whole);
+      parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
+    }
+  }
 }
 
 // Some elements or groups of a few rows to where they are packed.
@@ -276,16 +272,9 @@ static void turn_block(const packing_t* p, hlo_vir_value_t* step, int64_t row) {
   uint32_t rows = m->lanes / HLO_MATMUL_TURNED, bytes = m->element_bytes;
   packing_t here = *p;
   hlo_matmul_move(m, p->side, b, &m->depth[0], step, &here.at.from);
-  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES] = {m->group > 1 ? load_turned_groups(&here, row)
-                                                            : load_turned(&here, row)};
-  for (uint32_t count = 1; count < rows; count *= 2) {
-    hlo_vir_type_t half = {parts[0]->type.elem, parts[0]->type.lanes / 2};
-    for (uint32_t i = count; i-- > 0;) {
-      hlo_vir_value_t* whole = parts[i];
-      parts[2 * i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &whole);
-      parts[2 * i + 1] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &whole);
-    }
-  }
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
+  hlo_vir_value_t* value = m->group > 1 ? load_turned_groups(&here, row) : load_turned(&here, row);
+  split(b, value, rows, parts);
   for (uint32_t i = 0; i < rows; ++i) {
     hlo_vir_value_t* operands[] = {parts[i], p->at.to, step};
     hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), (uint32_t)__builtin_ctz(bytes),
@@ -386,23 +375,17 @@ static uint32_t block_rows(const packing_t* p) {
   return hlo_matmul_turns_columns(m) ? m->lanes / HLO_MATMUL_TURNED : 1;
 }
 
-// The parts of a vector to rows from `row` behind the present one on.
-static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows, int64_t row,
-                       int64_t column) {
-  hlo_vir_builder_t* b = p->b;
+// The parts of a vector to rows from the present one on.
+static void store_rows(const packing_t* p, hlo_vir_value_t* value, uint32_t rows, int64_t column) {
   const hlo_matmul_dim_t* dim = &p->m->depth[p->m->depth_count - 1];
-  if (rows > 1) {
-    hlo_vir_type_t half = {value->type.elem, value->type.lanes / 2};
-    for (uint32_t i = 0; i < 2; ++i) {
-      hlo_vir_opcode_t op = i ? HLO_VIR_upper_half : HLO_VIR_lower_half;
-      hlo_vir_value_t* part = hlo_vir_emit(b, op, half, 0, 0, 1, &value);
-      store_rows(p, part, rows / 2, row + i * (rows / 2), column);
-    }
-    return;
+  hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
+  split(p->b, value, rows, parts);
+  for (uint32_t row = 0; row < rows; ++row) {
+    int64_t offset = row * dim->strides[p->side] + column;
+    hlo_element_address_t address = {.base = p->at.to,
+                                     .offset_bytes = offset * p->m->element_bytes};
+    hlo_elementwise_store_raw(p->b, p->m->dtype, parts[row], &address);
   }
-  int64_t offset = row * dim->strides[p->side] + column;
-  hlo_element_address_t address = {.base = p->at.to, .offset_bytes = offset * p->m->element_bytes};
-  hlo_elementwise_store_raw(b, p->m->dtype, value, &address);
 }
 
 // The same with computed groups, as they are in memory.
@@ -426,8 +409,8 @@ static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel
       uint32_t group = i / m->group, column = group % HLO_MATMUL_TURNED;
       order[i] = (uint8_t)((column * rows + group / HLO_MATMUL_TURNED) * m->group + i % m->group);
     }
-    hlo_vir_value_t* value = join_all(b, columns, HLO_MATMUL_TURNED);
-    store_rows(p, hlo_matmul_permute(b, value, order), rows, 0, c);
+    hlo_vir_value_t* value = hlo_matmul_join(b, columns, HLO_MATMUL_TURNED);
+    store_rows(p, hlo_matmul_permute(b, value, order), rows, c);
   }
 }
 
@@ -445,7 +428,7 @@ static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, 
       columns[k] = c + k < end ? load_neighbours(p, &p->m->columns, c + k, inner, 0, rows)
                                : hlo_vir_const_bits(p->b, columns[0]->type, 0);
     }
-    store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED), rows, 0, c);
+    store_rows(p, hlo_matmul_interleave(p->b, columns, HLO_MATMUL_TURNED), rows, c);
   }
 }
 
@@ -609,7 +592,7 @@ static void pack_b(packing_t* p, hlo_vir_value_t* number_of_panel) {
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
   }
-  copy_panel(p, m->full_panels ? &m->full : &m->edge);
+  copy_panel(p, hlo_matmul_main_panel(m));
   if (has_both) {
     hlo_vir_begin_else(b);
     copy_panel(p, &m->edge);
@@ -652,8 +635,7 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
     bool is_second = is_split && side == HLO_MATMUL_B;
     if (!operand->is_packed) continue;
     if (is_second) hlo_vir_begin_else(b);
-    packing_t p = {.kernel = kernel,
-                   .m = m,
+    packing_t p = {.m = m,
                    .b = b,
                    .side = side,
                    .from_dtype = operand->dtype,

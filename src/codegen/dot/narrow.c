@@ -93,14 +93,6 @@ static hlo_vir_value_t* numbers(hlo_vir_builder_t* b, const hlo_matmul_t* m, int
   return hlo_vir_emit(b, HLO_VIR_load, type, HLO_VIR_INVARIANT, 0, 1, &address);
 }
 
-// NULL: all of them.
-static hlo_vir_value_t* first_lanes(hlo_vir_builder_t* b, const hlo_matmul_t* m, int64_t count) {
-  if (count == m->lanes) return NULL;
-  hlo_vir_value_t* active = number(b, count);
-  return hlo_vir_emit(b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, m->lanes), 0, 0, 1,
-                      &active);
-}
-
 static void load_columns(narrow_t* n, hlo_vir_value_t* base) {
   const hlo_matmul_t* m = n->m;
   hlo_vir_value_t* index = numbers(n->b, m, 0, m->columns.strides[HLO_MATMUL_B], 0);
@@ -122,7 +114,7 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
       hlo_vir_type(m->dtype == HLO_DTYPE_F32 ? HLO_VIR_F32 : HLO_VIR_F64, m->lanes);
   hlo_element_address_t address = {
       .base = plus(b, n->a, times(b, row, m->depth_extent * m->element_bytes)),
-      .mask = is_last ? first_lanes(b, m, count * m->depth_extent) : NULL};
+      .mask = is_last ? first_lanes(b, m->lanes, (uint32_t)(count * m->depth_extent)) : NULL};
   hlo_vir_value_t* elements = hlo_elementwise_load(b, m->dtype, m->lanes, &address);
   hlo_vir_value_t* sum = hlo_vir_const_bits(b, type, 0);
   for (int64_t k = 0; k < m->depth_extent; ++k) {
@@ -134,11 +126,12 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
   digits[m->rows.digit] = row;
   digits[m->columns.digit] = number(b, 0);
-  hlo_point_t point = {.digits = digits,
-                       .lane_digit = (uint32_t)m->columns.digit,
-                       .lanes = m->lanes,
-                       .value = sum,
-                       .mask = is_last ? first_lanes(b, m, count * m->columns.extent) : NULL};
+  hlo_point_t point = {
+      .digits = digits,
+      .lane_digit = (uint32_t)m->columns.digit,
+      .lanes = m->lanes,
+      .value = sum,
+      .mask = is_last ? first_lanes(b, m->lanes, (uint32_t)(count * m->columns.extent)) : NULL};
   hlo_point_emit(n->points, &point);
 }
 

@@ -213,7 +213,7 @@ bool hlo_matmul_is_for_operand(const hlo_matmul_t* m, const hlo_fusion_t* fusion
 // How often each element is computed.
 static double times_computed(const hlo_matmul_t* m, uint32_t side) {
   if (m->operands[side].is_packed) return 1;
-  const hlo_matmul_panel_t* panel = m->full_panels ? &m->full : &m->edge;
+  const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   return (double)(m->packs_blocks ? m->stripe_count * panel->part_count : panel->tile_count);
 }
 
