@@ -68,17 +68,31 @@ static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a
                         x, y);
 }
 
+// Truth values are integers here, of which the true one is less.
+static hlo_vir_value_t* is_better(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* x,
+                                  hlo_vir_value_t* y) {
+  bool is_maximum = a->op == HLO_OP_maximum;
+  if (a->dtype == HLO_DTYPE_PRED) {
+    return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_LT, is_maximum ? x : y, is_maximum ? y : x);
+  }
+  int64_t direction = is_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
+  return hlo_vmath_compare(e->b, a->dtype, direction, false, x, y);
+}
+
+static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
+                                   hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (a->dtype == HLO_DTYPE_PRED) return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_EQ, x, y);
+  return hlo_vmath_compare(e->b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x, y);
+}
+
 // The better value (NaN is best) and of equal ones the smaller index, as the body says; of several
 // NaNs the first, whose index is smaller.
 static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
                          hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
   hlo_vir_builder_t* b = e->b;
   hlo_dtype_t index_dtype = a[1].dtype;
-  int64_t better =
-      a->op == HLO_OP_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
-  hlo_vir_value_t* pick = hlo_vmath_compare(b, a->dtype, better, false, x[0], y[0]);
-  hlo_vir_value_t* is_equal =
-      hlo_vmath_compare(b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x[0], y[0]);
+  hlo_vir_value_t* pick = is_better(e, a, x[0], y[0]);
+  hlo_vir_value_t* is_equal = is_as_good(e, a, x[0], y[0]);
   if (hlo_dtype_is_float(a->dtype)) {
     const int64_t differs = HLO_COMPARISON_DIRECTION_NE;
     hlo_vir_value_t* is_nan = hlo_vmath_compare(b, a->dtype, differs, false, x[0], x[0]);

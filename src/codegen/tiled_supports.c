@@ -38,7 +38,6 @@ hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
   const hlo_region_t* body = node->op == HLO_OP_reduce ? node->regions[0] : NULL;
   const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
   if (!end || node->result_count != 2 || body->arg_count != 4 || end->operand_count != 2 ||
-      node->results[0].type->dtype == HLO_DTYPE_PRED ||
       !hlo_dtype_is_integer(node->results[1].type->dtype)) {
     return HLO_OP_COUNT;
   }
