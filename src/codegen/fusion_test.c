@@ -513,6 +513,27 @@ static void costly_ops_are_computed_again(void** unused) {
   assert_false(is_computed_twice("tanh", 256, 256));
 }
 
+// ---- outputs
+
+// One array as it is and turned, in whose orders no loop has lanes.
+static void orders_without_lanes_are_apart(void** unused) {
+  (void)unused;
+  fixture_t f;
+  make(
+      "func.func @main(%x: tensor<1000xf32>, %y: tensor<2x1000xf32>) -> "
+      "(tensor<3x1000xf32>, tensor<1000x3xf32>) {\n"
+      "%0 = stablehlo.reshape %x : (tensor<1000xf32>) -> tensor<1x1000xf32>\n"
+      "%1 = stablehlo.concatenate %0, %y, dim = 0 : (tensor<1x1000xf32>, tensor<2x1000xf32>) -> "
+      "tensor<3x1000xf32>\n"
+      "%2 = stablehlo.sqrt %1 : tensor<3x1000xf32>\n"
+      "%3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<3x1000xf32>) -> tensor<1000x3xf32>\n"
+      "%4 = stablehlo.negate %3 : tensor<1000x3xf32>\n"
+      "return %2, %4 : tensor<3x1000xf32>, tensor<1000x3xf32>\n}",
+      &f);
+  assert_int_equal(f.schedule->fusion_count, 2);
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -526,6 +547,7 @@ int main(void) {
       cmocka_unit_test(inner_sums_are_not_repeated),
       cmocka_unit_test(costly_ops_are_not_spread),
       cmocka_unit_test(long_chains_are_not_computed_for_each_part),
+      cmocka_unit_test(orders_without_lanes_are_apart),
       cmocka_unit_test(plain_ops_are_computed_again),
       cmocka_unit_test(wide_sums_are_halved),
       cmocka_unit_test(long_expressions_are_cut),

@@ -393,12 +393,36 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
   return hlo_ok();
 }
 
+static bool has_reduction(const hlo_tiling_t* tiling) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
+  }
+  return false;
+}
+
+// Whether outputs, all of as many elements, have different dimensions.
+static bool has_several_shapes(const hlo_kernel_t* kernel) {
+  const hlo_type_t* first = hlo_tiled_written(kernel->fusion->outputs[0])->type;
+  for (uint32_t i = 1; i < hlo_kernel_main_count(kernel); ++i) {
+    const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[i])->type;
+    if (type->rank != first->rank ||
+        memcmp(type->dims, first->dims, type->rank * sizeof *type->dims) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Lanes along short reductions leave what follows them to be computed one by one, which costs more
-// than memory between the two.
+// than memory between the two. Outputs in whose different orders nothing has lanes do not belong
+// together.
 static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes ||
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
     return hlo_ok();
+  }
+  if (has_several_shapes(kernel) && !has_reduction(tiling)) {
+    return refused(kernel->fusion, "no lanes go along the elements of all outputs");
   }
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
@@ -591,13 +615,6 @@ static hlo_status_t check_chunks(const hlo_kernel_t* kernel, const hlo_kernel_pi
   }
   return again > MOST * once ? refused(kernel->fusion, "every chunk would compute it again")
                              : hlo_ok();
-}
-
-static bool has_reduction(const hlo_tiling_t* tiling) {
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
-  }
-  return false;
 }
 
 // How many of the outermost loops are the same in all segments. Reductions belong outside of loops

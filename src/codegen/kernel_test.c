@@ -771,6 +771,15 @@ static void test_woven(void** state) {
              "%%1 = stablehlo.dynamic_update_slice %%o, %%0, %%i, %%i : (tensor<100x3x%s>, tensor<70x3x%s>, tensor<i32>, tensor<i32>) -> tensor<100x3x%s>\n"
              "return %%1 : tensor<100x3x%s>\n}", t, t, t, t, t, t, t, t, t);
     check(text, 0, 0);
+    snprintf(text, sizeof text,  // every element along the last dimension a piece of its own
+             "func.func @main(%%a: tensor<70x1x%s>, %%b: tensor<70x2x%s>, %%o: tensor<4x70x3x%s>, %%i: tensor<i32>) -> (tensor<70x3x%s>, tensor<4x70x3x%s>) {\n"
+             "%%z = stablehlo.constant dense<0> : tensor<i32>\n"
+             "%%0 = stablehlo.concatenate %%a, %%b, dim = 1 : (tensor<70x1x%s>, tensor<70x2x%s>) -> tensor<70x3x%s>\n"
+             "%%1 = stablehlo.maximum %%0, %%0 : tensor<70x3x%s>\n"
+             "%%2 = stablehlo.reshape %%1 : (tensor<70x3x%s>) -> tensor<1x70x3x%s>\n"
+             "%%3 = stablehlo.dynamic_update_slice %%o, %%2, %%i, %%z, %%z : (tensor<4x70x3x%s>, tensor<1x70x3x%s>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x70x3x%s>\n"
+             "return %%1, %%3 : tensor<70x3x%s>, tensor<4x70x3x%s>\n}", t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t);
+    check(text, 0, 0);
     snprintf(text, sizeof text,
              "func.func @main(%%a: tensor<90x3x%s>, %%b: tensor<90x%s>) -> (tensor<90x3x%s>, tensor<90x3x%s>) {\n"
              "%%0 = stablehlo.broadcast_in_dim %%b, dims = [0] : (tensor<90x%s>) -> tensor<90x3x%s>\n"

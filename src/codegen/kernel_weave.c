@@ -7,13 +7,6 @@
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
-// Whether the values of `woven` are neighbours, also where a piece has but one of them.
-static bool is_innermost(const hlo_tiling_t* tiling, const hlo_expr_t* offset, uint32_t woven) {
-  bool is_single = tiling->digits[woven].end - tiling->digits[woven].low == 1;
-  return is_single ? offset == tiling->spaces[0].linear
-                   : hlo_tiled_lane_access(offset, woven) == HLO_LANE_PLAIN;
-}
-
 bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven) {
   int64_t count = tiling->spaces[0].extents[woven];
   if (count < 2 || count > HLO_KERNEL_MAX_WOVEN) return false;
@@ -22,9 +15,9 @@ bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t wo
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) return false;
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    // Positions are row-major: in lanes so far apart there is room for neighbours only.
     const hlo_expr_t* offset = tiling->output_offsets[i];
-    if (!is_innermost(tiling, offset, woven) ||
-        hlo_tiled_lane_access(offset, lane) != HLO_LANE_GATHERED ||
+    if (hlo_tiled_lane_access(offset, lane) != HLO_LANE_GATHERED ||
         hlo_expr_coefficient(offset, lane) != count) {
       return false;
     }

@@ -359,3 +359,46 @@ func.func @main(%x: tensor<20xf32>, %y: tensor<6x5xi32>, %at: tensor<40xi32>) ->
     }
   return %0#1, %0#2, %0#3 : tensor<20xf32>, tensor<6x5xi32>, tensor<6x5xi32>
 }
+// -----
+// Rows of three components, each made of all of them, and every step's rows kept: the slopes come as columns
+// and are used in both orders.
+func.func @main(%x: tensor<77x3xf32>) -> (tensor<77x3xf32>, tensor<5x77x3xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<5> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<5x77x3xf32>
+  %h = stablehlo.constant dense<0.01> : tensor<3x77xf32>
+  %r:3 = stablehlo.while(%i = %zero, %v = %x, %all = %none) : tensor<i32>, tensor<77x3xf32>, tensor<5x77x3xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %k1 = func.call @slopes(%v) : (tensor<77x3xf32>) -> tensor<3x77xf32>
+    %d1 = stablehlo.multiply %h, %k1 : tensor<3x77xf32>
+    %t1 = stablehlo.transpose %d1, dims = [1, 0] : (tensor<3x77xf32>) -> tensor<77x3xf32>
+    %w = stablehlo.add %v, %t1 : tensor<77x3xf32>
+    %k2 = func.call @slopes(%w) : (tensor<77x3xf32>) -> tensor<3x77xf32>
+    %s = stablehlo.add %k1, %k2 : tensor<3x77xf32>
+    %d2 = stablehlo.multiply %h, %s : tensor<3x77xf32>
+    %t2 = stablehlo.transpose %d2, dims = [1, 0] : (tensor<3x77xf32>) -> tensor<77x3xf32>
+    %u = stablehlo.add %v, %t2 : tensor<77x3xf32>
+    %b = stablehlo.reshape %u : (tensor<77x3xf32>) -> tensor<1x77x3xf32>
+    %next = stablehlo.dynamic_update_slice %all, %b, %i, %zero, %zero : (tensor<5x77x3xf32>, tensor<1x77x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<5x77x3xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %u, %next : tensor<i32>, tensor<77x3xf32>, tensor<5x77x3xf32>
+  }
+  return %r#1, %r#2 : tensor<77x3xf32>, tensor<5x77x3xf32>
+}
+func.func private @slopes(%v: tensor<77x3xf32>) -> tensor<3x77xf32> {
+  %0 = stablehlo.slice %v [0:77, 0:1] : (tensor<77x3xf32>) -> tensor<77x1xf32>
+  %1 = stablehlo.slice %v [0:77, 1:2] : (tensor<77x3xf32>) -> tensor<77x1xf32>
+  %2 = stablehlo.slice %v [0:77, 2:3] : (tensor<77x3xf32>) -> tensor<77x1xf32>
+  %x = stablehlo.reshape %0 : (tensor<77x1xf32>) -> tensor<1x77xf32>
+  %y = stablehlo.reshape %1 : (tensor<77x1xf32>) -> tensor<1x77xf32>
+  %z = stablehlo.reshape %2 : (tensor<77x1xf32>) -> tensor<1x77xf32>
+  %a = stablehlo.subtract %y, %x : tensor<1x77xf32>
+  %b = stablehlo.subtract %x, %z : tensor<1x77xf32>
+  %c = stablehlo.add %y, %z : tensor<1x77xf32>
+  %k = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<1x77xf32>, tensor<1x77xf32>, tensor<1x77xf32>) -> tensor<3x77xf32>
+  return %k : tensor<3x77xf32>
+}
