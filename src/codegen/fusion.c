@@ -72,6 +72,7 @@ static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
   uint32_t at = f->schedule->sequence_count++;
   f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
   f->groups = NULL;
+  f->started_group = HLO_NO_GROUP;
   f->group_count = f->group_capacity = 0;
   number_nodes(f, region);
   for (hlo_node_t* node = region->last; node; node = node->prev)

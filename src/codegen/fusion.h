@@ -29,6 +29,8 @@ typedef struct hlo_fusion {
   const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
                                    // other values, in the same order); NULL: the only one
   const hlo_team_t* team;          // NULL: it runs by itself
+  const struct hlo_kernel_start* start;  // how loops of fewer nodes are cut, where finding those of
+                                         // this one begins; NULL: it begins with nothing
 } hlo_fusion_t;
 
 typedef enum hlo_step_kind {

@@ -160,6 +160,15 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   return hlo_ok();
 }
 
+// A group is mostly tried with one node after the other: what cutting its loops has found is kept.
+static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t* kernel) {
+  if (!f->start) f->start = hlo_arena_alloc(&f->scratch, sizeof *f->start);
+  if (!f->start) return hlo_arena_status(&f->scratch);
+  hlo_kernel_find_start(kernel, f->start);
+  f->started_group = group;
+  return hlo_ok();
+}
+
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) {
   *out_fits = false;
@@ -167,7 +176,12 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_fusion_t* fusion;
   hlo_status_t status = hlo_fuser_build(f, group, node, &f->trial, &fusion);
-  if (hlo_status_is_ok(status) && fusion) status = hlo_fuser_has_loops(f, fusion, false, out_fits);
+  int32_t number = (int32_t)(group - f->groups);
+  if (hlo_status_is_ok(status) && fusion) {
+    fusion->start = f->started_group == number ? f->start : NULL;
+    status = hlo_fuser_has_loops(f, fusion, false, out_fits);
+    if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
+  }
   hlo_arena_reset(&f->trial, mark);
   return status;
 }

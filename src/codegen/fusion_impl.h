@@ -7,6 +7,7 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/fusion.h"
 #include "codegen/fusion_key.h"
+#include "codegen/kernel_impl.h"
 #include "codegen/prepare.h"
 #include "codegen/tiled.h"
 
@@ -63,6 +64,8 @@ typedef struct hlo_fuser {
   hlo_arena_t* arena;  // of the schedule
   hlo_arena_t scratch;
   hlo_arena_t trial;  // of one trial
+  int32_t started_group;      // whose last trial left `start`
+  hlo_kernel_start_t* start;  // where the next one begins; NULL: none has succeeded
   hlo_tile_memo_t* memo;
   hlo_placing_t* placings;  // by node->index
   uint32_t* numbers;        // by node->index, zeros

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codegen/entry.h"
+#include "codegen/kernel_impl.h"
 #include "ir/test_util.h"
 
 typedef struct fixture {
@@ -534,6 +535,55 @@ static void orders_without_lanes_are_apart(void** unused) {
   drop(&f);
 }
 
+// ---- what trials begin with
+
+#define ROLLED_COLUMNS                                                                     \
+  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                        \
+  "%0 = stablehlo.slice %a [0:64, 3:96] : (tensor<64x96xf32>) -> tensor<64x93xf32>\n"      \
+  "%1 = stablehlo.slice %a [0:64, 0:3] : (tensor<64x96xf32>) -> tensor<64x3xf32>\n"        \
+  "%2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<64x93xf32>, tensor<64x3xf32>) -> " \
+  "tensor<64x96xf32>\n"
+#define ROLLED_ROWS                                                                        \
+  "%3 = stablehlo.slice %2 [5:64, 0:96] : (tensor<64x96xf32>) -> tensor<59x96xf32>\n"      \
+  "%4 = stablehlo.slice %2 [0:5, 0:96] : (tensor<64x96xf32>) -> tensor<5x96xf32>\n"        \
+  "%5 = stablehlo.concatenate %3, %4, dim = 0 : (tensor<59x96xf32>, tensor<5x96xf32>) -> " \
+  "tensor<64x96xf32>\n"
+
+// The only kernel of a program, made anew.
+static const hlo_kernel_t* kernel_from(fixture_t* f, const hlo_kernel_start_t* start) {
+  hlo_fusion_t* fusion = hlo_arena_alloc(&f->arena, sizeof *fusion);
+  assert_non_null(fusion);
+  *fusion = *fusion_at(f, 0);
+  fusion->kernel = NULL;
+  fusion->start = start;
+  hlo_kernel_t* kernel;
+  check(hlo_kernel_create(fusion, &f->target, NULL, &f->arena, &kernel));
+  return kernel;
+}
+
+static void a_start_changes_no_loops(void** state) {
+  (void)state;
+  fixture_t part, whole;
+  make(ROLLED_COLUMNS "return %2 : tensor<64x96xf32>\n}\n", &part);
+  make(ROLLED_COLUMNS ROLLED_ROWS "return %5 : tensor<64x96xf32>\n}\n", &whole);
+  const hlo_kernel_t* plain = kernel_from(&whole, NULL);
+  hlo_kernel_start_t* start = hlo_arena_alloc(&whole.arena, sizeof *start);
+  assert_non_null(start);
+  hlo_kernel_find_start(kernel_from(&part, NULL), start);
+  assert_int_equal(start->segment_count, 2);
+  for (uint32_t i = 0; i < 2; ++i) {  // of some of its nodes, then of all of them
+    const hlo_kernel_t* begun = kernel_from(&whole, start);
+    assert_int_equal(begun->segment_count, 4);
+    assert_int_equal(begun->segment_count, plain->segment_count);
+    assert_int_equal(begun->spaces[0].digit_count, plain->spaces[0].digit_count);
+    assert_int_equal(begun->chunk_count, plain->chunk_count);
+    assert_true(begun->cost_ns == plain->cost_ns);
+    hlo_kernel_find_start(begun, start);
+  }
+  drop(&part);
+  drop(&whole);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -553,6 +603,7 @@ int main(void) {
       cmocka_unit_test(long_expressions_are_cut),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
+      cmocka_unit_test(a_start_changes_no_loops),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

@@ -76,21 +76,52 @@ static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
   return hlo_ok();
 }
 
+// The first segments: those of a start that goes through the same elements, or everything once it
+// has been walked. How many there are; 0: it has to be.
+static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
+                                   uint32_t* out_count) {
+  const hlo_kernel_start_t* start = tiling->is_small ? NULL : kernel->fusion->start;
+  const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[0])->type;
+  bool is_known = start && start->segment_count &&
+                  start->spaces[0].element_count == hlo_type_element_count(type);
+  *out_count = is_known ? start->segment_count : 0;
+  uint32_t room = 1;
+  while (room < *out_count) room *= 2;
+  kernel->segments = hlo_arena_array(kernel->arena, room, sizeof *kernel->segments);
+  if (!kernel->segments || !is_known) return hlo_arena_status(kernel->arena);
+  memcpy(kernel->segments, start->segments, *out_count * sizeof *kernel->segments);
+  memcpy(tiling->spaces, start->spaces, start->space_count * sizeof *start->spaces);
+  tiling->space_count = start->space_count;
+  return hlo_ok();
+}
+
+// Those of products are found differently, and soon.
+void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
+  out_start->segment_count = 0;
+  if (kernel->matmul || kernel->is_small) return;
+  out_start->space_count = kernel->space_count;
+  out_start->segment_count = kernel->segment_count;
+  memcpy(out_start->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
+  memcpy(out_start->segments, kernel->segments, kernel->segment_count * sizeof *kernel->segments);
+}
+
 // Walks until no wish is left: digits are split (starting again), segments cut in two.
 static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
                             hlo_kernel_pieces_t* pieces) {
-  kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
-  HLO_TRY(hlo_arena_status(kernel->arena));
+  uint32_t count;
+  HLO_TRY(first_segments(kernel, tiling, &count));
   hlo_arena_mark_t start = hlo_arena_mark(scratch);
-  uint32_t count = 1;
+  bool is_known = count > 0;
+  if (!is_known) count = 1;
   for (uint32_t round = 0; pieces->count < count; ++round) {
     hlo_arena_mark_t mark = hlo_arena_mark(scratch);
     uint32_t done = pieces->count;
-    tiling->is_hasty = round > 0;  // the very first walk finds the spaces; it is of everything
-    HLO_TRY(hlo_tiling_walk(tiling, round ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
+    tiling->is_hasty = is_known;  // the very first walk finds the spaces; it is of everything
+    HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
     if (tiling->refusal) return refused(kernel->fusion, tiling->refusal);
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
-    if (round == 0) whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+    if (!is_known) whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+    is_known = true;
     bool is_left = tiling->is_last_resort && count >= MANY_SEGMENTS;
     if (tiling->wish == HLO_TILED_NOTHING || is_left) {
       HLO_TRY(keep_piece(pieces, tiling));

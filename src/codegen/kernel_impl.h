@@ -110,6 +110,16 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 /// put in its order.
 bool hlo_kernel_fits_vector(const hlo_tiling_t* tiling, uint32_t lanes);
 
+/// How the loops of a kernel were cut: more nodes in them are cut there as well, and perhaps
+/// further.
+typedef struct hlo_kernel_start {
+  uint32_t space_count, segment_count;  // 0 segments: nothing is known
+  hlo_tiled_space_t spaces[HLO_TILED_MAX_DIGITS];
+  hlo_kernel_segment_t segments[HLO_KERNEL_MAX_SEGMENTS];
+} hlo_kernel_start_t;
+
+void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start);
+
 /// The tilings of a kernel's segments, every guard decided where that could be done.
 typedef struct hlo_kernel_pieces {
   uint32_t count, instance_count;
