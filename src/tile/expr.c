@@ -236,7 +236,7 @@ static bool recombine_once(hlo_expr_space_t* space, sum_t* sum) {
     if (rest->kind != HLO_EXPR_REMAINDER) continue;
     for (uint32_t j = 0; j < sum->count; ++j) {
       const hlo_expr_atom_t* other = sum->terms[j].atom;
-      int64_t whole, divisor;
+      int64_t whole, divisor = 1;
       bool is_digit = are_neighbours(other, rest);
       if ((!is_digit && !belong_together(other, rest)) ||
           __builtin_mul_overflow(sum->terms[i].coefficient, rest->divisor, &whole) ||
