@@ -9,7 +9,6 @@ JSON line per layer and column, as from bench/suite.py; --table prints a table i
 import argparse
 import dataclasses
 import json
-import os
 import re
 import sys
 
@@ -239,9 +238,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3, help="turns of every column (3)")
     parser.add_argument("--seconds", type=float, default=0.1, help="of calls in a round (0.1)")
     parser.add_argument("--columns", default="hlocc,xla,torch", help="what to run")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(suite.ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
-        help="the plugin (build/lib)")
+    suite.add_library_argument(parser)
     parser.add_argument("--table", action="store_true", help="a table to read, in microseconds")
     return parser.parse_args()
 

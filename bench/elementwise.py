@@ -7,7 +7,6 @@ many times as fast as XLA hlocc is. On a busy machine `taskset -c 0` and a small
 arithmetic to be seen. bench/suite.py times whole programs.
 """
 import argparse
-import os
 import re
 
 import suite
@@ -84,9 +83,7 @@ def main():
     parser.add_argument("--count", type=int, default=1_000_000, help="elements (1000000)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of both (3)")
     parser.add_argument("--seconds", type=float, default=0.03, help="of calls in a round (0.03)")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(suite.ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
-        help="the plugin (build/lib)")
+    suite.add_library_argument(parser)
     options = parser.parse_args()
     jax, devices = suite.load_jax(options.library)
     np = jax.numpy

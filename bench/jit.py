@@ -169,9 +169,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=5, help="turns of every column, at least (5)")
     parser.add_argument("--seconds", type=float, default=3, help="of each program, at least (3)")
     parser.add_argument("--columns", default="hlocc,nothing,xla", help="what to run; hlocc always does")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(suite.ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
-        help="the plugin (build/lib)")
+    suite.add_library_argument(parser)
     parser.add_argument("--memo", default=str(suite.ROOT / "build" / "bench" / "memo_plugin.so"),
                         help="the plugin that compiles nothing (build/bench)")
     return parser.parse_args()

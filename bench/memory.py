@@ -9,14 +9,10 @@ temp_size_in_bytes (memory_analysis() in JAX) is above XLA's, or that many times
 """
 import argparse
 import math
-import os
-import pathlib
 import sys
 
 import programs
 import suite
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def temporary_bytes(jax, device, path):
@@ -32,8 +28,7 @@ def ratio(ours, theirs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")))
+    suite.add_library_argument(parser)
     parser.add_argument("--above", type=float, default=1.0, help="which ratios are listed (above 1); 0: all")
     options = parser.parse_args()
     jax, devices = suite.load_jax(options.library)

@@ -20,6 +20,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def add_library_argument(parser):
+    parser.add_argument("--library", default=os.environ.get(
+        "HLOCC_LIBRARY_PATH", str(ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
+        help="the plugin (build/lib)")
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX", help="programs whose names match")
@@ -27,9 +33,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3, help="turns of every column (3)")
     parser.add_argument("--seconds", type=float, default=0.3, help="of calls in a round (0.3)")
     parser.add_argument("--columns", default="hlocc,xla,numpy,torch,iree,ort", help="what to run")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(ROOT / "build" / "lib" / "pjrt_c_api_hlocc_plugin.so")),
-        help="the plugin (build/lib)")
+    add_library_argument(parser)
     parser.add_argument("--compile-only", action="store_true")
     return parser.parse_args()
 

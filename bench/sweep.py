@@ -258,9 +258,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose names match")
     parser.add_argument("--rounds", type=int, default=5, help="turns of every column (5)")
     parser.add_argument("--seconds", type=float, default=0.05, help="of calls in a round (0.05)")
-    parser.add_argument("--library", default=os.environ.get(
-        "HLOCC_LIBRARY_PATH", str(suite.ROOT / "build/lib/pjrt_c_api_hlocc_plugin.so")),
-        help="the plugin (build/lib)")
+    suite.add_library_argument(parser)
     parser.add_argument("--before", metavar="LIBRARY", help="the plugin of an earlier build")
     return parser.parse_args()
 

@@ -22,11 +22,6 @@ bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   }
 }
 
-const hlo_node_t* hlo_fuser_enclosing(const hlo_region_t* region, const hlo_node_t* node) {
-  while (node && node->parent != region) node = node->parent ? node->parent->parent : NULL;
-  return node;
-}
-
 // Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again
 // than read from memory.
 static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {

@@ -52,6 +52,15 @@ static inline bool hlo_node_is_view(const hlo_node_t* node) {
          node->op == HLO_OP_hlo_bitcast;
 }
 
+typedef struct hlo_value_list {
+  uint32_t count;
+  const hlo_value_t* const* values;
+} hlo_value_list_t;
+/// What a step reads, with what its regions use of the scope around it: the fusion's own list, or
+/// one in `arena`. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
+                                hlo_value_list_t* out_read) HLO_MUST_USE;
+
 /// The team that a step is one of; NULL: none.
 static inline const hlo_team_t* hlo_step_team(const hlo_step_t* step) {
   return step->fusion ? step->fusion->team : NULL;

@@ -108,7 +108,7 @@ static users_t find_users(const hlo_fuser_t* f, const hlo_node_t* node) {
         continue;
       }
       if (user->parent != node->parent) {
-        const hlo_node_t* outer = hlo_fuser_enclosing(node->parent, user);
+        const hlo_node_t* outer = hlo_region_ancestor(node->parent, user);
         add_outside(&users, outer ? hlo_fuser_place(f, outer)->position : UINT32_MAX);
         continue;
       }

@@ -92,8 +92,6 @@ static inline int64_t hlo_fuser_written_count(const hlo_value_t* value) {
 
 /// Ops that cost nothing but index arithmetic.
 bool hlo_fuser_only_indexes(const hlo_node_t* node);
-/// The node of `region` that `node` is in, or is; NULL: none.
-const hlo_node_t* hlo_fuser_enclosing(const hlo_region_t* region, const hlo_node_t* node);
 
 // ---- fusion_group.c: groups, and the fusions that they would be. errors: RESOURCE_EXHAUSTED
 

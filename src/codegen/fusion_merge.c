@@ -30,7 +30,7 @@ static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hl
   uint32_t first = depth > MAX_DEPTH ? 0 : UINT32_MAX;
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
-      const hlo_node_t* user = hlo_fuser_enclosing(node->parent, use->user);
+      const hlo_node_t* user = hlo_region_ancestor(node->parent, use->user);
       if (!user) return 0;
       const hlo_placing_t* place = hlo_fuser_place(f, user);
       bool is_outside =

@@ -123,38 +123,37 @@ hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
 
 /// A step whose turn has come, and what it reads; it waits for what is not made yet.
 typedef struct waiting {
-  uint32_t step;
-  uint32_t value_count, seen_count;
-  const hlo_value_t* const* values;
+  uint32_t step, seen_count;
+  hlo_value_list_t read;
 } waiting_t;
 
 static const uint32_t NO_STEP = UINT32_MAX;
 
-static hlo_status_t list_read(hlo_fuser_t* f, const hlo_step_t* step, waiting_t* out) {
+hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
+                                hlo_value_list_t* out_read) {
   if (step->fusion) {
-    out->value_count = step->fusion->input_count;
-    out->values = (const hlo_value_t* const*)step->fusion->inputs;
+    *out_read = (hlo_value_list_t){step->fusion->input_count,
+                                   (const hlo_value_t* const*)step->fusion->inputs};
     return hlo_ok();
   }
   const hlo_node_t* node = step->node;
   uint32_t captured = 0;
   const hlo_value_t** captures = NULL;
-  if (node->region_count) HLO_TRY(hlo_node_captures(node, &f->scratch, &captured, &captures));
+  if (node->region_count) HLO_TRY(hlo_node_captures(node, arena, &captured, &captures));
   const hlo_value_t** values =
-      hlo_arena_array(&f->scratch, (size_t)node->operand_count + captured, sizeof(*values));
-  HLO_TRY(hlo_arena_status(&f->scratch));
+      hlo_arena_array(arena, (size_t)node->operand_count + captured, sizeof(*values));
+  HLO_TRY(hlo_arena_status(arena));
   for (uint32_t i = 0; i < node->operand_count; ++i) values[i] = hlo_node_operand(node, i);
   for (uint32_t i = 0; i < captured; ++i) values[node->operand_count + i] = captures[i];
-  out->value_count = node->operand_count + captured;
-  out->values = values;
+  *out_read = (hlo_value_list_t){node->operand_count + captured, values};
   return hlo_ok();
 }
 
 // The next step that has to come before; NO_STEP: none is missing.
 static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region, waiting_t* w,
                              const bool* is_done) {
-  for (; w->seen_count < w->value_count; ++w->seen_count) {
-    const hlo_node_t* def = hlo_fuser_enclosing(region, w->values[w->seen_count]->def);
+  for (; w->seen_count < w->read.count; ++w->seen_count) {
+    const hlo_node_t* def = hlo_region_ancestor(region, w->read.values[w->seen_count]->def);
     uint32_t maker = def ? hlo_fuser_place(f, def)->step : 0;
     if (maker && maker - 1 != w->step && !is_done[maker - 1]) return maker - 1;
   }
@@ -190,7 +189,7 @@ hlo_status_t hlo_fuser_order_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) {
           return hlo_status_create(HLO_STATUS_INTERNAL, "fusions that wait for each other");
         }
         stack[depth] = (waiting_t){.step = next};
-        HLO_TRY(list_read(f, &sequence->steps[next], &stack[depth++]));
+        HLO_TRY(hlo_step_list_read(&sequence->steps[next], &f->scratch, &stack[depth++].read));
       } else {
         is_done[stack[--depth].step] = true;
         ordered[done++] = sequence->steps[stack[depth].step];

@@ -436,10 +436,7 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
   const hlo_type_t* first = hlo_tiled_written(kernel->fusion->outputs[0])->type;
   for (uint32_t i = 1; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[i])->type;
-    if (type->rank != first->rank ||
-        memcmp(type->dims, first->dims, type->rank * sizeof *type->dims) != 0) {
-      return true;
-    }
+    if (!hlo_type_same_dims(type, first)) return true;
   }
   return false;
 }

@@ -221,9 +221,10 @@ static hlo_status_t fit_plan(hlo_module_t* module, const hlo_func_t* func,
   enum { MAX_STEPS = 64, MAX_MISSES = 8 };
   hlo_remat_t* remat;
   HLO_TRY(hlo_remat_create(module, func, &options->target, scratch, &remat));
-  uint32_t misses = 0, count = 1;
-  for (uint32_t i = 0; i < MAX_STEPS && misses < MAX_MISSES && count; ++i) {
+  uint32_t misses = 0;
+  for (uint32_t i = 0; i < MAX_STEPS && misses < MAX_MISSES; ++i) {
     uint64_t bytes = (*plan)->temporary_bytes;
+    uint32_t count;
     if (bytes <= options->temporary_limit) break;
     HLO_TRY(hlo_remat_step(remat, *plan, bytes - options->temporary_limit, &count));
     if (!count) break;

@@ -8,7 +8,6 @@
 
 #include "codegen/dot/contraction.h"
 #include "codegen/elementwise.h"
-#include "ir/captures.h"
 #include "ir/clone.h"
 
 enum {
@@ -80,29 +79,6 @@ static stay_t* stay_of(const hlo_remat_t* r, const hlo_value_t* value) {
 
 // ---- what is in memory when
 
-typedef struct list {
-  uint32_t count;
-  const hlo_value_t* const* values;
-} list_t;
-
-static hlo_status_t list_read(const hlo_remat_t* r, const hlo_step_t* step, list_t* out) {
-  if (step->fusion) {
-    *out = (list_t){step->fusion->input_count, (const hlo_value_t* const*)step->fusion->inputs};
-    return hlo_ok();
-  }
-  const hlo_node_t* node = step->node;
-  uint32_t captured = 0;
-  const hlo_value_t** captures = NULL;
-  if (node->region_count) HLO_TRY(hlo_node_captures(node, r->arena, &captured, &captures));
-  const hlo_value_t** values =
-      hlo_arena_array(r->arena, (size_t)node->operand_count + captured, sizeof(*values));
-  HLO_TRY(hlo_arena_status(r->arena));
-  for (uint32_t i = 0; i < node->operand_count; ++i) values[i] = hlo_node_operand(node, i);
-  for (uint32_t i = 0; i < captured; ++i) values[node->operand_count + i] = captures[i];
-  *out = (list_t){node->operand_count + captured, values};
-  return hlo_ok();
-}
-
 static void begin_stay(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
                        uint32_t position) {
   uint32_t root = value->index;
@@ -136,9 +112,9 @@ static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, ui
   HLO_TRY(hlo_arena_status(r->arena));
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_step_t* step = &sequence->steps[i];
-    list_t read;
+    hlo_value_list_t read;
     for (uint32_t o = 0; o < output_count(step); ++o) begin_stay(r, step, output(step, o), i);
-    HLO_TRY(list_read(r, step, &read));
+    HLO_TRY(hlo_step_list_read(step, r->arena, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
       // What comes from around a region is counted there.
       if (step->kind != HLO_STEP_VIEW && stay_of(r, read.values[k])->is_stored) {
@@ -198,9 +174,9 @@ static void number_body(hlo_remat_t* r, const hlo_sequence_t* body) {
 
 static hlo_status_t note_readers(hlo_remat_t* r, const hlo_sequence_t* body) {
   for (uint32_t i = 0; i < body->step_count; ++i) {
-    list_t read;
+    hlo_value_list_t read;
     if (body->steps[i].kind == HLO_STEP_VIEW) continue;
-    HLO_TRY(list_read(r, &body->steps[i], &read));
+    HLO_TRY(hlo_step_list_read(&body->steps[i], r->arena, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
       stay_t* stay = stay_of(r, read.values[k]);
       if (i < r->peak) stay->before = i;
@@ -209,11 +185,6 @@ static hlo_status_t note_readers(hlo_remat_t* r, const hlo_sequence_t* body) {
     }
   }
   return hlo_ok();
-}
-
-static const hlo_node_t* in_body(const hlo_remat_t* r, const hlo_node_t* node) {
-  while (node && node->parent != r->func->body) node = node->parent ? node->parent->parent : NULL;
-  return node;
 }
 
 // Whether a node only passes values on, to several steps.
@@ -228,7 +199,7 @@ static bool list_readers(const hlo_remat_t* r, candidate_t* c) {
   c->moved[c->moved_count++] = c->value;
   for (uint32_t i = 0; i < c->moved_count; ++i) {
     for (const hlo_use_t* use = c->moved[i]->uses; use; use = use->next) {
-      const hlo_node_t* top = in_body(r, use->user);
+      const hlo_node_t* top = hlo_region_ancestor(r->func->body, use->user);
       if (!top || top->index >= r->node_count) return false;
       if (top == use->user && is_passing(r, top)) {
         bool is_known = false;
@@ -283,17 +254,16 @@ static bool gather_operand(hlo_remat_t* r, candidate_t* c, const hlo_value_t* va
   if (def->parent != r->func->body) return false;
   stay_t* stay = stay_of(r, value);
   uint32_t needed = stay_of(r, c->value)->after;
-  bool is_temporary = stay->is_stored;
   hlo_place_kind_t kind = hlo_plan_place(r->plan, value).kind;
-  if (!is_temporary && kind != HLO_PLACE_NONE) return true;
-  if (is_temporary && stay->is_moved) return false;
+  if (!stay->is_stored && kind != HLO_PLACE_NONE) return true;
+  if (stay->is_stored && stay->is_moved) return false;
   double bytes = (double)bytes_of(value);
-  bool is_there = is_temporary && stay->end >= needed;
-  bool is_small = is_temporary && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
+  bool is_there = stay->is_stored && stay->end >= needed;
+  bool is_small = stay->is_stored && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
   if (!is_there && !is_small && (r->users[def->index] || hlo_node_is_view(def))) {
     return gather(r, c, value->def);
   }
-  if (!is_temporary) return false;
+  if (!stay->is_stored) return false;
   if (!is_there) c->freed_bytes -= bytes;
   return true;
 }
@@ -370,7 +340,7 @@ static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* place, const hlo_no
 static hlo_node_t* first_reader(const hlo_remat_t* r, const candidate_t* c) {
   const hlo_node_t* first = NULL;
   for (uint32_t i = 0; i < c->change_count; ++i) {
-    const hlo_node_t* top = in_body(r, c->changes[i].user);
+    const hlo_node_t* top = hlo_region_ancestor(r->func->body, c->changes[i].user);
     if (!first || r->order[top->index] < r->order[first->index]) first = top;
   }
   for (uint32_t i = 1; i < c->moved_count; ++i) {

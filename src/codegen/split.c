@@ -115,16 +115,10 @@ static bool is_small(const hlo_node_t* node) {
   return node->result_count > 0 && bytes <= SMALL_BYTES;
 }
 
-// The node of the region that is, or has inside, a user.
-static const hlo_node_t* user_in(const hlo_region_t* region, const hlo_node_t* user) {
-  while (user && user->parent != region) user = user->parent ? user->parent->parent : NULL;
-  return user;
-}
-
 static bool uses_results_of(const hlo_node_t* node, const hlo_node_t* maker) {
   for (uint32_t i = 0; i < maker->result_count; ++i) {
     for (const hlo_use_t* use = maker->results[i].uses; use; use = use->next) {
-      if (user_in(maker->parent, use->user) == node) return true;
+      if (hlo_region_ancestor(maker->parent, use->user) == node) return true;
     }
   }
   return false;

@@ -6,14 +6,6 @@
 
 typedef const hlo_expr_t* const* index_t;
 
-static bool is_equal_shape(const hlo_type_t* a, const hlo_type_t* b) {
-  if (a->rank != b->rank) return false;
-  for (uint32_t i = 0; i < a->rank; ++i) {
-    if (a->dims[i] != b->dims[i]) return false;
-  }
-  return true;
-}
-
 static void up_transpose(const hlo_node_t* node, index_t index, const hlo_expr_t** out) {
   uint32_t count;
   const int64_t* permutation = hlo_node_attr_ints(node, HLO_ATTR_permutation, &count);
@@ -55,7 +47,7 @@ static bool up(hlo_expr_space_t* e, const hlo_node_t* node, const hlo_type_t* fr
     case HLO_OP_reverse: up_reverse(e, node, index, out); return true;
     case HLO_OP_broadcast_in_dim: up_broadcast(e, node, index, out); return true;
     default:
-      if (!hlo_elementwise_supports(node) || !is_equal_shape(from, to)) return false;
+      if (!hlo_elementwise_supports(node) || !hlo_type_same_dims(from, to)) return false;
       for (uint32_t i = 0; i < to->rank; ++i) out[i] = index[i];
       return true;
   }

@@ -312,12 +312,6 @@ static void set_move(hlo_step_t* step, uint32_t slot) {
   }
 }
 
-// The node of `region` that is `user` or holds it; NULL if it is elsewhere.
-static const hlo_node_t* ancestor_in(const hlo_node_t* user, const hlo_region_t* region) {
-  while (user && user->parent != region) user = user->parent ? user->parent->parent : NULL;
-  return user;
-}
-
 // Marks the last use of `value` among the nodes of `region`, entering branches, which run once. A
 // value without a use here is left to the caller (*out_found).
 static hlo_status_t mark_last_use(prepare_t* prep, const hlo_value_t* value,
@@ -325,7 +319,7 @@ static hlo_status_t mark_last_use(prepare_t* prep, const hlo_value_t* value,
   const hlo_node_t* last = NULL;
   bool is_nested = false;
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
-    const hlo_node_t* node = ancestor_in(use->user, region);
+    const hlo_node_t* node = hlo_region_ancestor(region, use->user);
     if (!node || (last && prep->order[node->index] < prep->order[last->index])) continue;
     if (node != last) is_nested = false;
     last = node;

@@ -136,6 +136,11 @@ hlo_value_t* hlo_region_add_arg(hlo_region_t* region, const hlo_type_t* type) {
   return value;
 }
 
+const hlo_node_t* hlo_region_ancestor(const hlo_region_t* region, const hlo_node_t* node) {
+  while (node && node->parent != region) node = node->parent ? node->parent->parent : NULL;
+  return node;
+}
+
 hlo_node_t* hlo_region_terminator(const hlo_region_t* region) {
   hlo_node_t* last = region->last;
   return last && (hlo_op_info(last->op)->traits & HLO_TRAIT_TERMINATOR) ? last : NULL;

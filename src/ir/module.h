@@ -148,6 +148,8 @@ hlo_region_t* hlo_region_create(hlo_module_t* module, hlo_func_t* func, hlo_node
 hlo_value_t* hlo_region_add_arg(hlo_region_t* region, const hlo_type_t* type);
 /// The terminator, or NULL if the region does not end in one.
 hlo_node_t* hlo_region_terminator(const hlo_region_t* region);
+/// The node of the region that `node` is, or is somewhere inside of; NULL: none.
+const hlo_node_t* hlo_region_ancestor(const hlo_region_t* region, const hlo_node_t* node);
 
 /// An attribute for hlo_node_create().
 typedef struct hlo_named_attr {

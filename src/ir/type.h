@@ -77,6 +77,12 @@ const hlo_type_t* hlo_type_with_dtype(hlo_module_t* module, const hlo_type_t* ty
 const hlo_type_t* hlo_type_with_dims(hlo_module_t* module, const hlo_type_t* type, uint32_t rank,
                                      const int64_t* dims);
 
+/// Whether both have the same dims, of whatever elements.
+static inline bool hlo_type_same_dims(const hlo_type_t* a, const hlo_type_t* b) {
+  bool is_same = a->rank == b->rank;
+  for (uint32_t i = 0; i < a->rank && is_same; ++i) is_same = a->dims[i] == b->dims[i];
+  return is_same;
+}
 static inline bool hlo_type_is_tensor(const hlo_type_t* t) { return t->kind == HLO_TYPE_TENSOR; }
 /// True for a tensor without unknown dims.
 bool hlo_type_is_static(const hlo_type_t* type);

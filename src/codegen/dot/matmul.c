@@ -253,10 +253,7 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
   }
   for (uint32_t o = 0; o < fusion->output_count; ++o) {
     const hlo_type_t* output = fusion->outputs[o]->type;
-    bool is_equal = output->dtype == m->dtype && output->rank == type->rank;
-    for (uint32_t i = 0; is_equal && i < type->rank; ++i)
-      is_equal = output->dims[i] == type->dims[i];
-    if (is_equal) return (int32_t)o;
+    if (output->dtype == m->dtype && hlo_type_same_dims(output, type)) return (int32_t)o;
   }
   return -1;
 }
@@ -665,13 +662,16 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 
 // ---- chunks
 
+static double bytes_of_a(const hlo_matmul_t* m) {
+  return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
+}
+
 // Stripes of rows that stay in a cache while all panels meet them: of tile registers the second
 // one, else the last.
 static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
-  double bytes = (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
-  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / 2)) + 1;
+  return (int64_t)(bytes_of_a(m) / (double)(target->memories[3].capacity_bytes / 2)) + 1;
 }
 
 // Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
@@ -709,10 +709,6 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
     m->pack_per_chunk[side] = divide_up(m->pack_counts[side], chunks);
     m->pack_chunks[side] = (uint64_t)divide_up(m->pack_counts[side], m->pack_per_chunk[side]);
   }
-}
-
-static double bytes_of_a(const hlo_matmul_t* m) {
-  return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
 }
 
 // Whether A's rows are side by side where they are read, and do not stay in the second cache.

@@ -26,7 +26,6 @@ static hlo_status_t make_code(hlo_x86_fn_t* f) {
 }
 
 // ---- units
-// -------------------------------------------------------------------------------------
 
 static hlo_status_t init_unit(hlo_x86_unit_t* unit, const hlo_target_t* target,
                               uint32_t func_count) {
@@ -168,7 +167,6 @@ hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {
 }
 
 // ---- modules
-// -----------------------------------------------------------------------------------
 
 static hlo_status_t compile_module(hlo_x86_unit_t* unit, const hlo_vir_module_t* module,
                                    hlo_code_t* out_code) {

@@ -395,9 +395,7 @@ static hlo_status_t separate_parameters(scope_t* s, const hlo_region_t* region) 
 
 static bool is_used_in(const hlo_value_t* value, const hlo_region_t* region) {
   for (const hlo_use_t* use = value->uses; use; use = use->next) {
-    const hlo_region_t* at = use->user->parent;
-    while (at && at != region) at = at->parent ? at->parent->parent : NULL;
-    if (at) return true;
+    if (hlo_region_ancestor(region, use->user)) return true;
   }
   return false;
 }
