@@ -55,6 +55,59 @@ hlo_value_t* hlo_build_slice(hlo_node_t* place, hlo_value_t* value, const hlo_ty
   return value ? hlo_build_node(place, HLO_OP_slice, type, 1, &value, 3, attrs) : NULL;
 }
 
+hlo_value_t* hlo_build_unary(hlo_node_t* place, hlo_op_t op, hlo_value_t* x) {
+  return x ? hlo_build_node(place, op, x->type, 1, &x, 0, NULL) : NULL;
+}
+
+hlo_value_t* hlo_build_binary(hlo_node_t* place, hlo_op_t op, hlo_value_t* x, hlo_value_t* y) {
+  return x && y ? hlo_build_node(place, op, x->type, 2, (hlo_value_t*[]){x, y}, 0, NULL) : NULL;
+}
+
+static const hlo_type_t* with_dtype(const hlo_node_t* place, const hlo_type_t* type,
+                                    hlo_dtype_t dtype) {
+  hlo_type_t other = *type;
+  other.dtype = dtype;
+  return hlo_type_intern(place->parent->module, &other);
+}
+
+hlo_value_t* hlo_build_compare(hlo_node_t* place, int64_t direction, hlo_value_t* x,
+                               hlo_value_t* y) {
+  const hlo_named_attr_t how = {
+      HLO_ATTR_comparison_direction,
+      hlo_attr_enum(place->parent->module, HLO_ENUM_COMPARISON_DIRECTION, direction)};
+  const hlo_type_t* type = x && y ? with_dtype(place, x->type, HLO_DTYPE_PRED) : NULL;
+  hlo_value_t* operands[] = {x, y};
+  return type ? hlo_build_node(place, HLO_OP_compare, type, 2, operands, 1, &how) : NULL;
+}
+
+hlo_value_t* hlo_build_select(hlo_node_t* place, hlo_value_t* which, hlo_value_t* yes,
+                              hlo_value_t* no) {
+  hlo_value_t* operands[] = {which, yes, no};
+  if (!which || !yes || !no) return NULL;
+  return hlo_build_node(place, HLO_OP_select, yes->type, 3, operands, 0, NULL);
+}
+
+hlo_value_t* hlo_build_convert(hlo_node_t* place, hlo_dtype_t dtype, hlo_value_t* x) {
+  if (!x || x->type->dtype == dtype) return x;
+  const hlo_type_t* type = with_dtype(place, x->type, dtype);
+  return type ? hlo_build_node(place, HLO_OP_convert, type, 1, &x, 0, NULL) : NULL;
+}
+
+hlo_value_t* hlo_build_splat(hlo_node_t* place, const hlo_type_t* type, double value) {
+  hlo_literal_t* literal = NULL;
+  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return NULL;
+  }
+  hlo_dtype_store_double(type->dtype, hlo_literal_mutable_data(literal), value);
+  hlo_node_t* node = hlo_constant_create(place->parent->module, type, literal, place->loc);
+  hlo_literal_release(literal);
+  if (hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  return &node->results[0];
+}
+
 typedef struct replacer {
   hlo_pass_ctx_t* ctx;
   hlo_replace_node_t replace;
