@@ -134,7 +134,9 @@ hlo_vir_value_t* hlo_emit_vector_index(hlo_emitter_t* e, hlo_vir_elem_t elem,
 hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
                                        const hlo_expr_t* offset, hlo_dtype_t dtype);
 
-/// Whether `offset` is that of whole vectors, each at a multiple of its size from the base.
+/// Whether vectors of an output are long enough to be stored past the caches.
+bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype);
+/// Whether `offset` is that of whole vectors which may be, each at a multiple of its size from the base.
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype);
 
 /// The part of an expression that is the same for all lanes.

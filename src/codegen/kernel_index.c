@@ -2,6 +2,8 @@
 // Index expressions as INDEX values and as vectors of lanes, and addresses of elements.
 #include "codegen/kernel_emit_impl.h"
 
+enum { LEAST_STREAMED_BYTES = 16 };
+
 static hlo_vir_value_t* clamp_index(hlo_vir_builder_t* b, hlo_vir_value_t* value, int64_t low,
                                     int64_t high) {
   value = hlo_vir_index(b, HLO_VIR_imax, value, hlo_vir_iconst(b, low));
@@ -188,10 +190,16 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
   return address;
 }
 
+// Parts of a line meet on their way to memory where they are stored one after the other; rows of
+// tiles are not.
+bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
+  size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
+  return vector_bytes >= (kernel->is_transposed ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
+}
+
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype), vector_bytes = bytes * e->lanes;
-  if (e->lane_digit == HLO_NO_DIGIT || e->mask ||
-      vector_bytes != (int64_t)e->kernel->target->vector_bytes) {
+  if (e->lane_digit == HLO_NO_DIGIT || e->mask || !hlo_kernel_may_stream(e->kernel, dtype)) {
     return false;
   }
   if (offset == e->aligned_offset) return true;

@@ -194,10 +194,6 @@ static bool is_long_row(const hlo_kernel_t* kernel, int64_t elements) {
   return elements >= (int64_t)LONG_ROW * kernel->lanes;
 }
 
-static bool has_whole_vectors(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
-  return hlo_dtype_size_bytes(dtype) * kernel->lanes == kernel->target->vector_bytes;
-}
-
 // Without masks what vectors leave over is reduced in another order: how much that is must not
 // depend on where memory lies.
 static bool may_leave_over(const hlo_kernel_t* kernel) {
@@ -207,7 +203,7 @@ static bool may_leave_over(const hlo_kernel_t* kernel) {
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
   const hlo_fusion_t* fusion = kernel->fusion;
   if (fusion->output_count != 1 || kernel->is_transposed || !may_leave_over(kernel) ||
-      !has_whole_vectors(kernel, fusion->outputs[0]->type->dtype)) {
+      !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
     return false;
   }
   uint32_t lane = kernel->loops[kernel->loop_count - 1];
@@ -229,7 +225,7 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_ra
   here.lane_digit = digit;
   here.lanes = kernel->lanes;
   here.mask = NULL;
-  if (!may_leave_over(kernel) || !has_whole_vectors(kernel, dtype) ||
+  if (!may_leave_over(kernel) || !hlo_kernel_may_stream(kernel, dtype) ||
       !is_long_row(kernel, row->end - row->low) ||
       hlo_tiled_lane_access(offset, digit) != HLO_LANE_PLAIN ||
       hlo_emit_is_aligned(&here, offset, dtype)) {
@@ -238,7 +234,7 @@ hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_ra
   hlo_vir_value_t* missing = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0),
                                            address_at(e, 0, digit, range.low));
   missing = hlo_vir_index(b, HLO_VIR_iand, missing,
-                          hlo_vir_iconst(b, (int64_t)kernel->target->vector_bytes - 1));
+                          hlo_vir_iconst(b, bytes * (int64_t)kernel->lanes - 1));
   missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
   hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
   start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);

@@ -616,6 +616,16 @@ static void test_rows_begin_anywhere(void** state) {
         "%2 = stablehlo.convert %1 : (tensor<4x297xf32>) -> tensor<4x297xf16>\n"
         "%3 = stablehlo.abs %0 : tensor<4x297xf32>\n"
         "return %1, %2, %3 : tensor<4x297xf32>, tensor<4x297xf16>, tensor<4x297xf32>\n}", 0, 0);
+  static const char* const narrower[] = {"bf16", "i8", "i1"};
+  for (size_t i = 0; i < sizeof narrower / sizeof *narrower; ++i) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<5x300xf32>) -> tensor<4x297x%s> {\n"
+             "%%0 = stablehlo.slice %%a [1:5, 3:300] : (tensor<5x300xf32>) -> tensor<4x297xf32>\n"
+             "%%1 = stablehlo.convert %%0 : (tensor<4x297xf32>) -> tensor<4x297x%s>\n"
+             "return %%1 : tensor<4x297x%s>\n}", narrower[i], narrower[i], narrower[i]);
+    check(text, 1, 0);
+  }
 }
 
 // Rows that change places: stored past the caches in the order in which they are read, alone, with
