@@ -402,3 +402,56 @@ func.func private @slopes(%v: tensor<77x3xf32>) -> tensor<3x77xf32> {
   %k = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<1x77xf32>, tensor<1x77xf32>, tensor<1x77xf32>) -> tensor<3x77xf32>
   return %k : tensor<3x77xf32>
 }
+
+// -----
+// What no turn changes is computed before the loop: a product with its transposed operand, a softmax, a
+// factorisation; slots that are handed on, a loop inside.
+func.func @main(%a: tensor<12x12xf32>, %x: tensor<12xf32>) -> (tensor<12xf32>, tensor<12x12xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %turns = stablehlo.constant dense<9> : tensor<i32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %w = %a, %j0 = %zero)
+      : tensor<i32>, tensor<12xf32>, tensor<12x12xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %turns : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %1 = stablehlo.transpose %w, dims = [1, 0] : (tensor<12x12xf32>) -> tensor<12x12xf32>
+      %2 = stablehlo.dot_general %w, %1, contracting_dims = [1] x [0]
+          : (tensor<12x12xf32>, tensor<12x12xf32>) -> tensor<12x12xf32>
+      %eye = stablehlo.iota dim = 0 : tensor<12x12xi32>
+      %eye2 = stablehlo.iota dim = 1 : tensor<12x12xi32>
+      %same = stablehlo.compare EQ, %eye, %eye2 : (tensor<12x12xi32>, tensor<12x12xi32>) -> tensor<12x12xi1>
+      %large = stablehlo.constant dense<50.0> : tensor<12x12xf32>
+      %none = stablehlo.constant dense<0.0> : tensor<12x12xf32>
+      %diagonal = stablehlo.select %same, %large, %none
+          : (tensor<12x12xi1>, tensor<12x12xf32>, tensor<12x12xf32>) -> tensor<12x12xf32>
+      %spd = stablehlo.add %2, %diagonal : tensor<12x12xf32>
+      %l = stablehlo.cholesky %spd, lower = true : tensor<12x12xf32>
+      %init = stablehlo.constant dense<0.0> : tensor<f32>
+      %e = stablehlo.exponential %w : tensor<12x12xf32>
+      %s = stablehlo.reduce(%e init: %init) applies stablehlo.add across dimensions = [1]
+          : (tensor<12x12xf32>, tensor<f32>) -> tensor<12xf32>
+      %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<12xf32>) -> tensor<12x12xf32>
+      %soft = stablehlo.divide %e, %sb : tensor<12x12xf32>
+      %3:2 = stablehlo.while(%j = %j0, %u = %v) : tensor<i32>, tensor<12xf32>
+        cond {
+          %p = stablehlo.compare LE, %j, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        } do {
+          %y = stablehlo.dot_general %soft, %u, contracting_dims = [1] x [0]
+              : (tensor<12x12xf32>, tensor<12xf32>) -> tensor<12xf32>
+          %z = stablehlo.tanh %v : tensor<12xf32>
+          %t = stablehlo.add %y, %z : tensor<12xf32>
+          %next = stablehlo.add %j, %one : tensor<i32>
+          stablehlo.return %next, %t : tensor<i32>, tensor<12xf32>
+        }
+      %column = stablehlo.reshape %3#1 : (tensor<12xf32>) -> tensor<12x1xf32>
+      %solved = "stablehlo.triangular_solve"(%l, %column) {left_side = true, lower = true, unit_diagonal = false,
+          transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<12x12xf32>, tensor<12x1xf32>) -> tensor<12x1xf32>
+      %4 = stablehlo.reshape %solved : (tensor<12x1xf32>) -> tensor<12xf32>
+      %5 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %5, %4, %w, %j0 : tensor<i32>, tensor<12xf32>, tensor<12x12xf32>, tensor<i32>
+    }
+  return %0#1, %0#2 : tensor<12xf32>, tensor<12x12xf32>
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass hoist_invariants: what every turn of a loop would compute from the same values is computed
+// once before the loop, where that is worth the memory that it then lies in. What costs a pass over
+// memory or less stays in the body, where it is part of what reads it. Inner loops come first, so
+// that a value leaves all loops that it does not depend on; ops of branches stay in them.
+#include "ir/captures.h"
+#include "ir/clone.h"
+#include "passes/effects.h"
+#include "passes/passes.h"
+
+enum {
+  MUCH_WORK = 8,                   // operations on an element that cost more than loading it
+  LARGE_BYTES = 16 * 1024 * 1024,  // beyond most caches: loading costs as much as computing
+};
+
+// Of a value that a loop's body defines.
+typedef struct fact {
+  bool is_invariant;
+  bool is_hoisted;
+  uint32_t work;          // operations on an element, of all that makes it; up to MUCH_WORK
+  uint64_t source_bytes;  // the largest value from before the loop that it is made of
+} fact_t;
+
+typedef struct hoister {
+  hlo_pass_ctx_t* ctx;
+  fact_t* facts;  // by value->index
+} hoister_t;
+
+// ---- what an op costs
+
+// Operations on each element; of ops that move elements none. MUCH_WORK: enough to be hoisted.
+static uint32_t work_of(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_bitcast_convert:
+    case HLO_OP_broadcast:
+    case HLO_OP_broadcast_in_dim:
+    case HLO_OP_concatenate:
+    case HLO_OP_constant:
+    case HLO_OP_dynamic_slice:
+    case HLO_OP_hlo_bitcast:
+    case HLO_OP_hlo_copy:
+    case HLO_OP_iota:
+    case HLO_OP_pad:
+    case HLO_OP_reshape:
+    case HLO_OP_reverse:
+    case HLO_OP_slice:
+    case HLO_OP_transpose: return 0;
+    case HLO_OP_abs:
+    case HLO_OP_add:
+    case HLO_OP_and:
+    case HLO_OP_ceil:
+    case HLO_OP_clamp:
+    case HLO_OP_compare:
+    case HLO_OP_complex:
+    case HLO_OP_convert:
+    case HLO_OP_floor:
+    case HLO_OP_imag:
+    case HLO_OP_is_finite:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_multiply:
+    case HLO_OP_negate:
+    case HLO_OP_not:
+    case HLO_OP_or:
+    case HLO_OP_real:
+    case HLO_OP_select:
+    case HLO_OP_shift_left:
+    case HLO_OP_shift_right_arithmetic:
+    case HLO_OP_shift_right_logical:
+    case HLO_OP_sign:
+    case HLO_OP_subtract:
+    case HLO_OP_xor: return 1;
+    default: return MUCH_WORK;
+  }
+}
+
+static uint64_t bytes_of(const hlo_value_t* value) {
+  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_is_static(value->type)
+             ? hlo_type_size_bytes(value->type)
+             : 0;
+}
+
+// ---- what is invariant
+
+static bool is_hoistable_op(const hlo_node_t* node) {
+  if (!node->result_count || node->extra) return false;
+  if (node->op == HLO_OP_custom_call) return hlo_node_is_removable(node, NULL, NULL);
+  return hlo_node_is_pure(node);
+}
+
+// A value as ops before the loop see it; NULL: it changes, or is known in the body only.
+static hlo_value_t* before_loop(const hoister_t* h, const hlo_node_t* loop,
+                                const hlo_region_t* region, hlo_value_t* value) {
+  if (value->region != region) return value;
+  if (value->def) return h->facts[value->index].is_invariant ? value : NULL;
+  const hlo_region_t* body = loop->regions[1];
+  const hlo_value_t* next = hlo_node_operand(hlo_region_terminator(body), value->number);
+  hlo_value_t* first = hlo_node_operand(loop, value->number);
+  return next == body->args[value->number] && first->type == value->type ? first : NULL;
+}
+
+// Functions of scalars, of reduce or sort, see themselves only.
+static bool has_captures(const hoister_t* h, const hlo_node_t* node) {
+  uint32_t count = 0;
+  const hlo_value_t** values = NULL;
+  if (!node->region_count) return false;
+  hlo_status_t status = hlo_node_captures(node, &h->ctx->scratch, &count, &values);
+  bool is_known = hlo_status_is_ok(status);
+  hlo_status_release(status);  // the runner sees the failed arena
+  return !is_known || count;
+}
+
+static void find_fact(hoister_t* h, const hlo_node_t* loop, const hlo_node_t* node) {
+  fact_t fact = {.is_invariant = is_hoistable_op(node), .work = work_of(node->op)};
+  for (uint32_t i = 0; i < node->operand_count && fact.is_invariant; ++i) {
+    hlo_value_t* value = hlo_node_operand(node, i);
+    const fact_t* operand = &h->facts[value->index];
+    bool is_here = value->region == node->parent && value->def;
+    uint64_t bytes = is_here ? operand->source_bytes : bytes_of(value);
+    fact.is_invariant = before_loop(h, loop, node->parent, value) != NULL;
+    if (is_here) fact.work += operand->work;
+    if (bytes > fact.source_bytes) fact.source_bytes = bytes;
+  }
+  fact.is_invariant = fact.is_invariant && !has_captures(h, node);
+  if (fact.work > MUCH_WORK) fact.work = MUCH_WORK;
+  for (uint32_t i = 0; i < node->result_count; ++i) h->facts[node->results[i].index] = fact;
+}
+
+// ---- what is worth it
+
+// Movement to more places than elements: part of what reads it.
+static bool is_spread(const hlo_node_t* node, uint64_t bytes) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (bytes_of(hlo_node_operand(node, i)) >= bytes) return false;
+  }
+  return work_of(node->op) == 0;
+}
+
+static bool is_worth_it(const hoister_t* h, const hlo_node_t* node) {
+  const fact_t* fact = &h->facts[node->results[0].index];
+  if (!fact->is_invariant || fact->work < MUCH_WORK) return false;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < node->result_count; ++i) bytes += bytes_of(&node->results[i]);
+  if (is_spread(node, bytes)) return false;
+  if (bytes <= fact->source_bytes) return true;
+  // It takes more memory than what it is made of.
+  bool is_elementwise = (hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) != 0;
+  return work_of(node->op) == MUCH_WORK && (!is_elementwise || bytes < LARGE_BYTES);
+}
+
+static void mark(hoister_t* h, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    h->facts[node->results[i].index].is_hoisted = true;
+  }
+}
+
+// Last first: what a hoisted op needs is hoisted as well.
+static void choose(hoister_t* h, const hlo_region_t* region) {
+  for (const hlo_node_t* node = region->last; node; node = node->prev) {
+    if (!node->result_count) continue;
+    if (is_worth_it(h, node)) mark(h, node);
+    if (!h->facts[node->results[0].index].is_hoisted) continue;
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      const hlo_value_t* value = hlo_node_operand(node, i);
+      if (value->region == region && value->def) mark(h, value->def);
+    }
+  }
+}
+
+// ---- hoisting
+
+static void hoist(hoister_t* h, hlo_node_t* loop, hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hlo_value_t* value = hlo_node_operand(node, i);
+    hlo_value_t* outside = before_loop(h, loop, node->parent, value);
+    if (outside != value) hlo_node_set_operand(node, i, outside);
+  }
+  hlo_node_unlink(node);
+  hlo_node_insert_before(loop, node);
+  ++h->ctx->step_count;
+}
+
+static void hoist_from(hoister_t* h, hlo_node_t* loop, hlo_region_t* region) {
+  for (const hlo_node_t* node = region->first; node; node = node->next) find_fact(h, loop, node);
+  choose(h, region);
+  for (hlo_node_t *node = region->first, *next; node; node = next) {
+    next = node->next;
+    if (!node->result_count || !h->facts[node->results[0].index].is_hoisted) continue;
+    hoist(h, loop, node);
+  }
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  if (node->op != HLO_OP_while || node->region_count != 2) return hlo_ok();
+  const hlo_node_t* end = hlo_region_terminator(node->regions[1]);
+  if (!end || end->operand_count != node->operand_count) return hlo_ok();
+  for (uint32_t i = 0; i < node->region_count; ++i) hoist_from(context, node, node->regions[i]);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_hoist_invariants(hlo_pass_ctx_t* ctx, hlo_module_t* module,
+                                       bool* out_changed) {
+  hoister_t hoister = {.ctx = ctx};
+  hoister.facts =
+      hlo_arena_array(&ctx->scratch, (size_t)module->value_count + 1, sizeof *hoister.facts);
+  HLO_TRY(hlo_arena_status(&ctx->scratch));
+  hlo_status_t status = hlo_module_walk(module, true, visit, &hoister);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}
