@@ -14,6 +14,7 @@ enum {
   HLO_KERNEL_MAX_EDGE = 16,  // of a tile that is transposed in registers
   HLO_KERNEL_MAX_WOVEN = 8,  // vectors that are woven into each other
   HLO_KERNEL_MAX_WOVEN_OUTPUTS = 4,
+  HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
 };
 
 /// Ranges of the output's digits, [low, end) each.
@@ -119,31 +120,6 @@ typedef struct hlo_kernel_start {
 } hlo_kernel_start_t;
 
 void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start);
-
-/// The tilings of a kernel's segments, every guard decided where that could be done.
-typedef struct hlo_kernel_pieces {
-  uint32_t count, instance_count;
-  const hlo_tiling_t* tilings[HLO_KERNEL_MAX_SEGMENTS];
-} hlo_kernel_pieces_t;
-
-/// Which digit of the output runs over lanes, HLO_TILED_MAX_DIGITS: none, reductions have their own
-/// lanes; along which one loads that jump from lane to lane are plain; and which one's values are
-/// woven into each other. HLO_TILED_MAX_DIGITS: none.
-typedef struct hlo_kernel_lanes {
-  uint32_t lane, cross, woven;
-} hlo_kernel_lanes_t;
-
-/// The lanes with which all loads and stores take least time. edge: of squares that are turned.
-hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
-                                           const hlo_kernel_pieces_t* pieces, uint32_t edge);
-/// The system that they come from, and its solution; appended.
-/// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel,
-                                      const hlo_kernel_pieces_t* pieces, uint32_t edge,
-                                      hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;
-
-/// Puts the loops around rows that are stored past the caches into the order of what is read.
-void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
 
 /// Points that those digits run over.
 static inline double hlo_tiling_points(const hlo_tiling_t* tiling, uint64_t digits) {

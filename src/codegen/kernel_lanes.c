@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of a kernel's digits runs over lanes, as a small system: a candidate for each digit, what
-// its loads and stores take by the machine's description, the least of all (see kernel_impl.h).
-#include "codegen/kernel_impl.h"
+// its loads and stores take by the machine's description, the least of all (see kernel_choose.h).
+#include "codegen/kernel_choose.h"
 #include "tile/system.h"
 
 enum { FUEL = 4 * HLO_TILED_MAX_DIGITS };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of the loops around rows of lanes that are stored past the caches: that of what is read
-// (see kernel_impl.h). Memory that is read in order comes by itself; lines that are written whole
+// (see kernel_choose.h). Memory that is read in order comes by itself; lines that are written whole
 // may lie anywhere.
 #include <stdlib.h>
 
-#include "codegen/kernel_impl.h"
+#include "codegen/kernel_choose.h"
 
 // A row that fills no whole lines has at least so many, or they would come and go for each part.
 enum { LINES_OF_ODD_ROWS = 4 };
