@@ -83,7 +83,7 @@ static uint64_t bytes_of(const hlo_value_t* value) {
 // ---- what is invariant
 
 static bool is_hoistable_op(const hlo_node_t* node) {
-  if (!node->result_count || node->extra) return false;
+  if (!node->result_count) return false;
   if (node->op == HLO_OP_custom_call) return hlo_node_is_removable(node, NULL, NULL);
   return hlo_node_is_pure(node);
 }
