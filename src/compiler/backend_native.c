@@ -22,6 +22,7 @@ typedef struct native_data {
 static void native_destroy(hlo_program_t* program) {
   native_data_t* data = (native_data_t*)program;
   hlo_code_program_release(data->program);
+  hlo_mem_free(program->cause);
   hlo_mem_free(data);
 }
 
@@ -79,8 +80,7 @@ static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out)
   const native_data_t* data = (const native_data_t*)program;
   hlo_cache_key_t key;
   if (!hlo_cache_key_make(hlo_code_program_module(data->program), data->entry,
-                          program->backend->name, &data->target,
-                          data->temporary_limit, &key)) {
+                          program->backend->name, &data->target, data->temporary_limit, &key)) {
     return hlo_ok();
   }
   size_t start = out->length;
@@ -222,7 +222,8 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
     options.executor = HLO_EXECUTOR_C;
   } else if (!options.target.has_encoder) {
     hlo_module_release(prepared);
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "machine code for this processor");
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "no machine code is made for this processor");
   }
   bool is_machine_code = options.executor == HLO_EXECUTOR_MACHINE, is_reused = false;
   bool is_cheap = hlo_func_is_cheap(hlo_module_find_func(prepared, func->name), is_machine_code,
@@ -240,20 +241,71 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   return hlo_ok();
 }
 
+// Machine code cannot be made here, or not be run: neither is the program's fault.
+static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_config_t* config) {
+  hlo_cpu_t cpu;
+  hlo_target_t target;
+  if (code == HLO_STATUS_PERMISSION_DENIED) return true;
+  hlo_status_t status = hlo_cpu_detect(config->cpu, &cpu);
+  bool is_known = hlo_status_is_ok(status);
+  hlo_status_release(status);
+  if (is_known) hlo_target_init(&cpu, &target);
+  return is_known && !target.has_encoder;
+}
+
+// The way around that: the C compiler of the system, whose code is a file. Adds to the cause why
+// that is no way either; then there is no program.
+static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
+                              const hlo_compile_config_t* config, hlo_strbuf_t* cause,
+                              hlo_program_t** out_program) {
+  hlo_module_t* prepared = NULL;
+  HLO_TRY(hlo_prepare_module(module, func->name, cause, &prepared));
+  hlo_status_t status = make(&hlo_backend_c, func, prepared, config, out_program);
+  if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
+  if (hlo_status_is_ok(status)) {
+    if (config->observer) {
+      HLO_LOG(&config->observer->log, INFO, "made by the C compiler: %s", hlo_strbuf_text(cause));
+    }
+    (*out_program)->cause = hlo_mem_strndup(hlo_strbuf_text(cause), cause->length);
+    return status;
+  }
+  hlo_strbuf_printf(cause, "; %s", hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+// What does not become a program of this back end: of the C compiler, or interpreted.
+static hlo_status_t make_otherwise(const hlo_backend_t* backend, const hlo_func_t* func,
+                                   hlo_module_t* module, const hlo_compile_config_t* config,
+                                   hlo_status_t refusal, hlo_program_t** out_program) {
+  hlo_status_code_t code = hlo_status_code(refusal);
+  if (code != HLO_STATUS_UNIMPLEMENTED && code != HLO_STATUS_PERMISSION_DENIED) return refusal;
+  hlo_strbuf_t cause = {0};
+  hlo_strbuf_puts(&cause, hlo_status_message(refusal));
+  hlo_status_release(refusal);
+  hlo_status_t status = hlo_ok();
+  if (backend == &hlo_backend_native && !config->listing && is_without_machine_code(code, config)) {
+    status = make_by_c(func, module, config, &cause, out_program);
+  }
+  if (hlo_status_is_ok(status) && !*out_program) {
+    status = leave_to_interpreter(module, config, code == HLO_STATUS_PERMISSION_DENIED,
+                                  hlo_strbuf_text(&cause), out_program);
+  }
+  hlo_strbuf_deinit(&cause);
+  return status;
+}
+
 static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
                             const hlo_compile_config_t* config, hlo_program_t** out_program) {
   const hlo_func_t* func = hlo_backend_entry(module, config);
   hlo_strbuf_t cause = {0};
   hlo_module_t* prepared = NULL;
+  *out_program = NULL;
   hlo_status_t status = hlo_prepare_module(module, func->name, &cause, &prepared);
   if (hlo_status_is_ok(status) && prepared) {
     status = make(backend, func, prepared, config, out_program);
-    hlo_status_code_t code = hlo_status_code(status);
-    if (code == HLO_STATUS_UNIMPLEMENTED || code == HLO_STATUS_PERMISSION_DENIED) {
-      hlo_strbuf_puts(&cause, hlo_status_message(status));
-      hlo_status_release(status);
-      status = leave_to_interpreter(module, config, code == HLO_STATUS_PERMISSION_DENIED,
-                                    hlo_strbuf_text(&cause), out_program);
+    if (!hlo_status_is_ok(status)) {
+      status = make_otherwise(backend, func, module, config, status, out_program);
     }
   } else if (hlo_status_is_ok(status)) {
     status = leave_to_interpreter(module, config, false, hlo_strbuf_text(&cause), out_program);

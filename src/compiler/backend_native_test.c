@@ -206,6 +206,39 @@ static void the_interpreter_runs_what_is_refused(void** state) {
   }
 }
 
+// Without machine code the C compiler is the way, and without that the interpreter.
+static void the_c_compiler_stands_in_for_machine_code(void** state) {
+  (void)state;
+  static const char text[] =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  %0 = stablehlo.exponential %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n";
+  enum { NO_ENCODER, NO_MEMORY, NO_COMPILER, WAYS };
+  for (int way = 0; way < WAYS; ++way) {
+    fixture_t f;
+    read_module(text, &f);
+    hlo_compile_config_t config;
+    hlo_compile_config_init(&config);
+    if (way != NO_MEMORY) config.cpu = "generic";
+    if (way == NO_COMPILER) config.cc = "/nowhere/cc";
+    if (way == NO_MEMORY) hlo_os_refuse_executable(HLO_OS_REFUSE_PROTECT | HLO_OS_REFUSE_MAP_TWICE);
+    hlo_status_t status =
+        hlo_backend_native.compile(&hlo_backend_native, f.module, &config, &f.program);
+    hlo_os_refuse_executable(0);
+    check(status);
+    bool is_c = f.program->backend == &hlo_backend_c;
+    assert_true(is_c ? way != NO_COMPILER : f.program->backend == &hlo_backend_interp);
+    assert_non_null(strstr(f.program->cause, way == NO_MEMORY ? "no executable memory" : "processor"));
+    // A machine without C compiler says so.
+    if (!is_c) assert_non_null(strstr(f.program->cause, way == NO_COMPILER ? "/nowhere" : "C compiler"));
+    if (is_c) {
+      float x[4] = {0, 0, 0, 0}, y[4];
+      check(run(f.program, (void*[]){x, y}, false));
+      assert_float_equal(y[3], 1, 0);
+    }
+    drop(&f);
+  }
+}
+
 // -1 and 7 of four bits, with the high bits as the reference wants them and as hosts leave them.
 static void high_bits_of_narrow_arguments_do_not_matter(void** state) {
   (void)state;
@@ -410,6 +443,7 @@ int main(void) {
       cmocka_unit_test(endless_loops_can_be_cancelled),
       cmocka_unit_test(a_case_may_have_many_branches),
       cmocka_unit_test(the_interpreter_runs_what_is_refused),
+      cmocka_unit_test(the_c_compiler_stands_in_for_machine_code),
       cmocka_unit_test(high_bits_of_narrow_arguments_do_not_matter),
       cmocka_unit_test(one_program_runs_on_many_threads),
       cmocka_unit_test(programs_do_not_depend_on_threads),

@@ -121,8 +121,9 @@ static hlo_status_t generate(hlo_executable_t* executable, hlo_dumper_t* dumper)
   hlo_status_t status =
       backend->compile(backend, executable->module, &config, &executable->program);
   const char* cause = executable->program ? executable->program->cause : NULL;
-  hlo_trace_end(trace, begin, "compile", cause ? "interpreted, not compiled" : "back end",
-                cause ? cause : backend->name);
+  bool is_interpreted = cause && executable->program->backend == &hlo_backend_interp;
+  const char* word = is_interpreted ? "interpreted, not compiled" : "made by the C compiler";
+  hlo_trace_end(trace, begin, "compile", cause ? word : "back end", cause ? cause : backend->name);
   return status;
 }
 

@@ -71,7 +71,7 @@ typedef struct hlo_program {
   size_t code_bytes;
   bool is_cheap;  // quicker to run inline than to hand to a worker
   bool is_reused;  // its code is that of an earlier compilation
-  char* cause;     // why the interpreter runs it though code was asked for; NULL: it was not
+  char* cause;     // why another back end than the one asked for made it; NULL: it did not
   /// Appends what the back end would need to have the program without compiling. NULL: nothing
   /// does.
   hlo_status_t (*save)(const struct hlo_program* program, hlo_strbuf_t* out);
