@@ -20,7 +20,7 @@
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
 // stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory:
 // the first tile that meets it on its way where B's rows are only copied or converted, else before
-// the tiles, which fetch the next one into the cache meanwhile.
+// the tiles. The last ones ask for what the next block is packed from.
 //
 // Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
 // less time; convolutions, of whole steps of features, then have zeros around their input.

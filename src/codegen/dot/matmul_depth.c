@@ -8,7 +8,7 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { UNROLL = 4, STRAIGHT_STEPS = 16, FETCH_STEPS = 32, FETCH_LINES = 16 };
+enum { STRAIGHT_STEPS = 16, FETCH_LINES = 16 };
 
 // ---- one step
 
@@ -252,14 +252,16 @@ static void fetch_lines(const product_t* p, const tile_t* tile, const step_t* st
   }
 }
 
-// What a tile that packs B will read of it in place some steps later.
-static void fetch_source(const product_t* p, const tile_t* tile, const step_t* step) {
+// A row of B, of all elements of groups, that the next block is packed from, a part of its lines.
+static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* counter,
+                         int64_t part, int64_t parts) {
   const hlo_matmul_t* m = p->m;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  int64_t stride = m->depth[0].from[HLO_MATMUL_B], row = (step->count + FETCH_STEPS) * stride;
-  hlo_vir_value_t* index = times(p->b, step->counter, stride);
-  for (int64_t at = 0; at < m->panel_width * bytes; at += m->line_bytes) {
-    hlo_product_fetch(p, tile->source.base, index, bytes, row * bytes + at);
+  int64_t lines = divide_up(m->panel_width * bytes, m->line_bytes);
+  hlo_vir_value_t* index = hlo_vir_index(p->b, HLO_VIR_imul, counter, tile->fetch_stride);
+  for (int64_t i = part; i < lines * m->group; i += parts) {
+    int64_t element = i / lines * m->group_from[HLO_MATMUL_B] * bytes;
+    hlo_product_fetch(p, tile->fetch_base, index, 1, element + i % lines * m->line_bytes);
   }
 }
 
@@ -276,13 +278,12 @@ static void emit_steps(const product_t* p, const tile_t* tile, hlo_vir_value_t* 
       if (counter) step.index[side] = times(p->b, counter, stride);
       step.beyond[side] = (first + u) * stride;
     }
-    bool is_produced = hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
-    if (tile->is_packing && counter && !is_produced) fetch_source(p, tile, &step);
     if (m->is_by_channel) {
       emit_channels(p, tile, &step, together < count - u ? together : count - u);
     } else {
       emit_step(p, tile, &step);
     }
+    if (counter && tile->fetch_base) fetch_source(p, tile, counter, u, count);
     if (counter && m->fetches_rows) fetch_rows(p, tile, &step, u, count);
     if (counter && m->fetches_lines) fetch_lines(p, tile, &step);
   }

@@ -275,27 +275,24 @@ static int64_t block_count(const product_t* p, const tile_t* tile) {
   return p->m->stripe_count * tile->panel->part_count;
 }
 
-// Rows of B that the next block is packed from, each tile its share, so that they are in the cache
-// by then.
-static void fetch_source(const product_t* p, const tile_t* tile, hlo_vir_value_t* tile_number) {
+// The last tiles of a block ask for the rows of B that the next one is packed from: a row at each
+// turn of their innermost loop, and with as many tiles as a turn has steps those are all rows. What
+// comes earlier would be pushed out of the second cache by A. Other tiles ask for a line of A
+// again.
+static void aim_fetch(const product_t* p, tile_t* tile, hlo_vir_value_t* tile_number) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  int64_t tiles = tile->panel->tile_count / block_count(p, tile);
-  int64_t share = (m->block_steps + tiles - 1) / tiles;
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
-  hlo_vir_value_t* low =
-      times(b, hlo_vir_index(b, HLO_VIR_isub, tile_number, tile->first_number), share);
-  hlo_vir_value_t* end =
-      hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, share)), number(b, m->block_steps));
-  hlo_vir_value_t* row = hlo_vir_begin_for(b, low, end, 1, 0);
-  hlo_vir_value_t* from =
-      plus(b, tile->next_source, times(b, row, m->depth[0].from[HLO_MATMUL_B] * bytes));
-  for (uint32_t i = 0; i < m->group; ++i) {
-    for (int64_t at = 0; at < m->panel_width * bytes; at += m->line_bytes) {
-      hlo_product_fetch(p, from, NULL, 1, i * m->group_from[HLO_MATMUL_B] * bytes + at);
-    }
-  }
-  hlo_vir_end(b);
+  int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, tile_rows = m->block_steps / UNROLL;
+  hlo_vir_value_t* first_late = plus(b, tile->end_number, number(b, -UNROLL));
+  hlo_vir_value_t* late = hlo_vir_index(b, HLO_VIR_isub, tile_number, first_late);
+  hlo_vir_value_t* is_late = hlo_vir_icmp(b, HLO_VIR_GE, late, number(b, 0));
+  hlo_vir_value_t* at = plus(b, tile->next_source, times(b, late, tile_rows * row_bytes));
+  // Steps are counted from the first block on.
+  if (p->block) at = plus(b, at, times(b, p->block, -tile_rows * row_bytes));
+  hlo_vir_value_t* way = hlo_vir_index(b, HLO_VIR_isub, at, tile->a);
+  tile->fetch_base = plus(b, tile->a, hlo_vir_index(b, HLO_VIR_imul, way, is_late));
+  tile->fetch_stride = times(b, is_late, row_bytes / UNROLL);
 }
 
 // Of the tiles low <= number < end of a block those of one height, first <= number < last.
@@ -309,7 +306,7 @@ static void emit_tiles(product_t* p, tile_t* tile, int64_t first, int64_t last,
   low = hlo_vir_index(b, HLO_VIR_imax, low, number(b, first));
   end = hlo_vir_index(b, HLO_VIR_imin, end, number(b, last));
   hlo_vir_value_t* counter = hlo_vir_begin_for(b, low, end, 1, 0);
-  if (tile->next_source) fetch_source(p, tile, counter);
+  if (tile->next_source) aim_fetch(p, tile, counter);
   int64_t offset = first_row(tile->panel, first) - first * tile->height;
   bool is_packed = tile->packs_first && (first == 0 || block_count(p, tile) > 1);
   hlo_vir_value_t* is_first =
@@ -355,6 +352,7 @@ static void emit_panel(product_t* p, tile_t* tile) {
   hlo_vir_value_t* next = times(b, plus(b, block, number(b, 1)), tiles);
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_idiv, next, count);
   tile->first_number = low;
+  tile->end_number = end;
   emit_edges(p, tile, 0, first, low, end);
   emit_tiles(p, tile, first, last < tall ? last : tall, low, end);
   emit_tiles(p, tile, first > tall ? first : tall, last, low, end);
@@ -392,8 +390,7 @@ static void pack_block(const product_t* p, tile_t* tile) {
   hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
   bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
   tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped;
-  bool is_fetched =
-      is_contiguous && !tile->packs_first && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
+  bool is_fetched = is_contiguous && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
   if (!tile->packs_first) {
     hlo_matmul_pack_block(m, p->points, b, tile->panel, &tile->source, buffer, low);

@@ -5,7 +5,10 @@
 
 #include "codegen/dot/matmul.h"
 
-enum { MAX_SUMS = 64 };
+enum {
+  MAX_SUMS = 64,
+  UNROLL = 4,  // steps of a turn of the innermost loop
+};
 
 typedef struct product {
   const hlo_kernel_t* kernel;
@@ -26,17 +29,18 @@ typedef struct tile {
   const hlo_matmul_panel_t* panel;
   int64_t height;
   hlo_vir_value_t *a, *b;
-  hlo_vir_value_t *stripe, *part;  // of the panel's rows
-  hlo_vir_value_t* first_number;   // of the tiles of this part
+  hlo_vir_value_t *stripe, *part;              // of the panel's rows
+  hlo_vir_value_t *first_number, *end_number;  // of the tiles of this part
   hlo_vir_value_t *row, *column;
   int64_t edge_row;          // the first row where it is known, at an edge of the input; else -1
   int64_t low_row, end_row;  // those that take part in a step
   hlo_vir_value_t* partial_sums;  // of the panel's first row
   hlo_matmul_source_t source;     // of B, where it is computed, or blocks of it are packed
   hlo_vir_value_t* next_source;   // and of the block after it; NULL: not fetched
-  bool packs_first;               // a panel's first tile packs the block
-  bool is_packing;                // this is that tile
-  hlo_vir_value_t* corrections;   // of sums
+  hlo_vir_value_t *fetch_base, *fetch_stride;  // rows of that, for this tile's steps; NULL: none
+  bool packs_first;                            // a panel's first tile packs the block
+  bool is_packing;                             // this is that tile
+  hlo_vir_value_t* corrections;                // of sums
   hlo_vir_value_t* sums[MAX_SUMS];
 } tile_t;
 
