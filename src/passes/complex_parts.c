@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of complex numbers as ops of reals (see complex_parts.h).
+// Arithmetic and movement of complex numbers as ops of reals (see complex_parts.h).
 #include "passes/complex_parts.h"
+
+#include <string.h>
+
+#include "passes/constants.h"
+
+static const hlo_parts_t NONE = {NULL, NULL};
+
+const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type) {
+  if (!hlo_dtype_is_complex(type->dtype)) return type;
+  hlo_type_t part = *type;
+  part.dtype = hlo_dtype_info(type->dtype)->part;
+  return hlo_type_intern(module, &part);
+}
+
+static hlo_parts_t both(hlo_value_t* re, hlo_value_t* im) {
+  return re && im ? (hlo_parts_t){re, im} : NONE;
+}
+
+static hlo_parts_t only(hlo_value_t* real) { return (hlo_parts_t){real, NULL}; }
 
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) {
   hlo_value_t* re =
@@ -9,5 +28,309 @@ hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) 
   hlo_value_t* im =
       hlo_build_binary(place, HLO_OP_add, hlo_build_binary(place, HLO_OP_multiply, x.re, y.im),
                        hlo_build_binary(place, HLO_OP_multiply, x.im, y.re));
-  return re && im ? (hlo_parts_t){re, im} : (hlo_parts_t){NULL, NULL};
+  return both(re, im);
+}
+
+// ---- the same op for each part
+
+// `node` once more, for one part: of other operands and with another element type.
+static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_type_t* type = hlo_part_type(module, node->results[0].type);
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!operands[i]) return NULL;
+  }
+  if (!type) return NULL;
+  hlo_node_t* like = hlo_node_create(module, &(hlo_node_spec_t){.op = node->op,
+                                                                .loc = node->loc,
+                                                                .operand_count = node->operand_count,
+                                                                .operands = operands,
+                                                                .region_count = node->region_count,
+                                                                .result_count = 1,
+                                                                .result_types = &type});
+  if (hlo_node_is_poison(like)) return NULL;
+  const uint32_t count = hlo_op_info(node->op)->attr_count;
+  if (count) memcpy(like->attrs, node->attrs, count * sizeof *like->attrs);
+  hlo_node_insert_before(node, like);
+  return like;
+}
+
+static hlo_value_t* build_like(hlo_node_t* node, hlo_value_t* const* operands) {
+  hlo_node_t* like = create_like(node, operands);
+  return like ? &like->results[0] : NULL;
+}
+
+static hlo_node_t* part_of(hlo_node_t* node, const hlo_parts_t* operands, bool is_im) {
+  hlo_module_t* module = node->parent->module;
+  hlo_value_t** values = hlo_arena_array(&module->arena, node->operand_count + 1, sizeof *values);
+  for (uint32_t i = 0; values && i < node->operand_count; ++i) {
+    values[i] = is_im && operands[i].im ? operands[i].im : operands[i].re;
+  }
+  return values ? create_like(node, values) : NULL;
+}
+
+static hlo_parts_t parts_alike(hlo_node_t* node, const hlo_parts_t* operands) {
+  hlo_node_t* re = part_of(node, operands, false);
+  hlo_node_t* im = re ? part_of(node, operands, true) : NULL;
+  return im ? both(&re->results[0], &im->results[0]) : NONE;
+}
+
+// ---- sums over regions
+
+// The body adds its two arguments, or returns the second one.
+static bool is_sum(const hlo_region_t* body, bool* out_replaces) {
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
+  const hlo_value_t* value = hlo_node_operand(end, 0);
+  *out_replaces = value == body->args[1];
+  if (*out_replaces) return true;
+  const hlo_node_t* add = value->def;
+  if (!add || add->op != HLO_OP_add || add->parent != body) return false;
+  const hlo_value_t *x = hlo_node_operand(add, 0), *y = hlo_node_operand(add, 1);
+  return (x == body->args[0] && y == body->args[1]) || (x == body->args[1] && y == body->args[0]);
+}
+
+static bool fill_body(hlo_region_t* body, const hlo_region_t* like, bool replaces) {
+  hlo_module_t* module = body->module;
+  const hlo_type_t* type = hlo_part_type(module, like->args[0]->type);
+  hlo_value_t* args[2] = {NULL};
+  for (uint32_t i = 0; i < 2; ++i) args[i] = type ? hlo_region_add_arg(body, type) : NULL;
+  if (!args[0] || !args[1]) return false;
+  hlo_node_spec_t spec = {.op = hlo_region_terminator(like)->op,
+                          .operand_count = 1,
+                          .operands = &args[1]};
+  hlo_node_t* end = hlo_node_create(module, &spec);
+  if (hlo_node_is_poison(end)) return false;
+  hlo_region_append(body, end);
+  hlo_value_t* sum = replaces ? args[1] : hlo_build_binary(end, HLO_OP_add, args[0], args[1]);
+  if (sum) hlo_node_set_operand(end, 0, sum);
+  return sum != NULL;
+}
+
+static hlo_parts_t sums(hlo_node_t* node, const hlo_parts_t* operands) {
+  bool replaces;
+  if (!is_sum(node->regions[0], &replaces)) return NONE;
+  hlo_node_t* parts[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    parts[i] = part_of(node, operands, i == 1);
+    if (!parts[i] || !fill_body(parts[i]->regions[0], node->regions[0], replaces)) return NONE;
+  }
+  return both(&parts[0]->results[0], &parts[1]->results[0]);
+}
+
+// ---- products over contractions
+
+static bool is_zero(const hlo_value_t* value) {
+  const void* splat = hlo_constant_splat(value);
+  return splat && hlo_dtype_load_double(value->type->dtype, splat) == 0;
+}
+
+static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
+  return is_zero(x) || is_zero(y) ? NULL : build_like(node, (hlo_value_t*[]){x, y});
+}
+
+// Four products of parts, those with a part that is zero left out.
+static hlo_parts_t products(hlo_node_t* node, const hlo_parts_t* operands) {
+  const hlo_parts_t x = operands[0], y = operands[1];
+  const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
+  if (!x.im || !y.im || type == node->results[0].type) return NONE;
+  hlo_value_t *ac = product_of(node, x.re, y.re), *bd = product_of(node, x.im, y.im);
+  hlo_value_t *ad = product_of(node, x.re, y.im), *bc = product_of(node, x.im, y.re);
+  hlo_value_t* re = ac && bd ? hlo_build_binary(node, HLO_OP_subtract, ac, bd)
+                    : bd     ? hlo_build_unary(node, HLO_OP_negate, bd)
+                             : ac;
+  hlo_value_t* im = ad && bc ? hlo_build_binary(node, HLO_OP_add, ad, bc) : ad ? ad : bc;
+  return both(re ? re : hlo_build_splat(node, type, 0), im ? im : hlo_build_splat(node, type, 0));
+}
+
+// ---- elementwise
+
+static hlo_parts_t constant(hlo_node_t* node, const hlo_parts_t* operands) {
+  (void)operands;
+  const hlo_type_t* type = node->results[0].type;
+  const hlo_literal_t* literal = hlo_constant_literal(&node->results[0]);
+  const hlo_type_t* part = hlo_part_type(node->parent->module, type);
+  if (!literal || !part) return NONE;
+  hlo_value_t* values[2] = {NULL};
+  const size_t width = hlo_dtype_size_bytes(part->dtype);
+  for (uint32_t i = 0; i < 2; ++i) {
+    hlo_literal_t* half = NULL;
+    hlo_status_t status =
+        hlo_literal_create(part->dtype, part->rank, part->dims, literal->is_splat, &half);
+    if (!hlo_status_is_ok(status)) {
+      hlo_status_release(status);
+      return NONE;
+    }
+    char* to = hlo_literal_mutable_data(half);
+    const char* from = (const char*)literal->data + i * width;
+    const int64_t count = literal->is_splat ? 1 : literal->element_count;
+    for (int64_t k = 0; k < count; ++k, to += width, from += 2 * width) memcpy(to, from, width);
+    hlo_node_t* made = hlo_constant_create(node->parent->module, part, half, node->loc);
+    hlo_literal_release(half);
+    if (hlo_node_is_poison(made)) return NONE;
+    hlo_node_insert_before(node, made);
+    values[i] = &made->results[0];
+  }
+  return both(values[0], values[1]);
+}
+
+static hlo_parts_t convert(hlo_node_t* node, const hlo_parts_t* operands) {
+  const hlo_parts_t x = operands[0];
+  const hlo_type_t* type = node->results[0].type;
+  if (hlo_dtype_is_complex(type->dtype)) {
+    const hlo_dtype_t part = hlo_dtype_info(type->dtype)->part;
+    hlo_value_t* re = hlo_build_convert(node, part, x.re);
+    if (!re) return NONE;
+    return both(re, x.im ? hlo_build_convert(node, part, x.im) : hlo_build_splat(node, re->type, 0));
+  }
+  if (type->dtype != HLO_DTYPE_PRED) return only(hlo_build_convert(node, type->dtype, x.re));
+  return only(hlo_build_binary(node, HLO_OP_or, hlo_build_convert(node, HLO_DTYPE_PRED, x.re),
+                               hlo_build_convert(node, HLO_DTYPE_PRED, x.im)));
+}
+
+static hlo_parts_t compare(hlo_node_t* node, const hlo_parts_t* operands) {
+  const hlo_parts_t x = operands[0], y = operands[1];
+  const int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1);
+  const bool is_eq = direction == HLO_COMPARISON_DIRECTION_EQ;
+  if (!is_eq && direction != HLO_COMPARISON_DIRECTION_NE) return NONE;
+  return only(hlo_build_binary(node, is_eq ? HLO_OP_and : HLO_OP_or,
+                               hlo_build_compare(node, direction, x.re, y.re),
+                               hlo_build_compare(node, direction, x.im, y.im)));
+}
+
+static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
+  return both(operands[0].re, hlo_build_unary(node, HLO_OP_negate, operands[0].im));
+}
+
+static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
+  (void)operands;
+  hlo_value_t* re = build_like(node, NULL);
+  return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
+}
+
+// (x - y) (x + y) and 2 x y, rounded once.
+static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
+  const hlo_dtype_t part = operands[0].re->type->dtype;
+  if (part != HLO_DTYPE_F32) return NONE;
+  hlo_value_t* x = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].re);
+  hlo_value_t* y = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].im);
+  hlo_value_t* re =
+      hlo_build_binary(node, HLO_OP_multiply, hlo_build_binary(node, HLO_OP_subtract, x, y),
+                       hlo_build_binary(node, HLO_OP_add, x, y));
+  hlo_value_t* im =
+      hlo_build_binary(node, HLO_OP_multiply, hlo_build_binary(node, HLO_OP_add, x, x), y);
+  return both(hlo_build_convert(node, part, re), hlo_build_convert(node, part, im));
+}
+
+// ---- by the real part, among equal ones by the imaginary part
+
+static hlo_value_t* is_above(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
+  return hlo_build_select(node, hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, x.re, y.re),
+                          hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.im, y.im),
+                          hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.re, y.re));
+}
+
+static hlo_parts_t choose(hlo_node_t* node, hlo_value_t* which, hlo_parts_t x, hlo_parts_t y) {
+  return both(hlo_build_select(node, which, x.re, y.re),
+              hlo_build_select(node, which, x.im, y.im));
+}
+
+static hlo_parts_t maximum(hlo_node_t* node, const hlo_parts_t* operands) {
+  return choose(node, is_above(node, operands[0], operands[1]), operands[0], operands[1]);
+}
+
+static hlo_parts_t minimum(hlo_node_t* node, const hlo_parts_t* operands) {
+  return choose(node, is_above(node, operands[1], operands[0]), operands[0], operands[1]);
+}
+
+static hlo_parts_t clamp(hlo_node_t* node, const hlo_parts_t* operands) {
+  hlo_parts_t bounds[2] = {operands[0], operands[2]};
+  const hlo_type_t* type = operands[1].re->type;
+  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions,
+                                 hlo_attr_ints(node->parent->module, 0, NULL)};
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (bounds[i].re->type == type) continue;
+    hlo_value_t **re = &bounds[i].re, **im = &bounds[i].im;
+    *re = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, re, 1, &dims);
+    *im = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, im, 1, &dims);
+    if (!*re || !*im) return NONE;
+  }
+  const hlo_parts_t raised = maximum(node, (hlo_parts_t[]){operands[1], bounds[0]});
+  return minimum(node, (hlo_parts_t[]){raised, bounds[1]});
+}
+
+static hlo_parts_t multiply(hlo_node_t* node, const hlo_parts_t* operands) {
+  return hlo_parts_multiply(node, operands[0], operands[1]);
+}
+
+static hlo_parts_t make_complex(hlo_node_t* node, const hlo_parts_t* operands) {
+  (void)node;
+  return both(operands[0].re, operands[1].re);
+}
+
+static hlo_parts_t real(hlo_node_t* node, const hlo_parts_t* operands) {
+  (void)node;
+  return only(operands[0].re);
+}
+
+static hlo_parts_t imag(hlo_node_t* node, const hlo_parts_t* operands) {
+  (void)node;
+  return only(operands[0].im);
+}
+
+typedef hlo_parts_t (*expand_t)(hlo_node_t* node, const hlo_parts_t* operands);
+
+static const struct {
+  hlo_op_t op;
+  expand_t expand;
+} RULES[] = {
+    {HLO_OP_add, parts_alike},
+    {HLO_OP_subtract, parts_alike},
+    {HLO_OP_negate, parts_alike},
+    {HLO_OP_select, parts_alike},
+    {HLO_OP_reshape, parts_alike},
+    {HLO_OP_transpose, parts_alike},
+    {HLO_OP_broadcast, parts_alike},
+    {HLO_OP_broadcast_in_dim, parts_alike},
+    {HLO_OP_slice, parts_alike},
+    {HLO_OP_dynamic_slice, parts_alike},
+    {HLO_OP_dynamic_update_slice, parts_alike},
+    {HLO_OP_concatenate, parts_alike},
+    {HLO_OP_pad, parts_alike},
+    {HLO_OP_reverse, parts_alike},
+    {HLO_OP_gather, parts_alike},
+    {HLO_OP_hlo_copy, parts_alike},
+    {HLO_OP_reduce, sums},
+    {HLO_OP_reduce_window, sums},
+    {HLO_OP_scatter, sums},
+    {HLO_OP_dot, products},
+    {HLO_OP_dot_general, products},
+    {HLO_OP_convolution, products},
+    {HLO_OP_multiply, multiply},
+    {HLO_OP_complex, make_complex},
+    {HLO_OP_real, real},
+    {HLO_OP_imag, imag},
+    {HLO_OP_chlo_conj, conjugate},
+    {HLO_OP_chlo_square, square},
+    {HLO_OP_compare, compare},
+    {HLO_OP_maximum, maximum},
+    {HLO_OP_minimum, minimum},
+    {HLO_OP_clamp, clamp},
+    {HLO_OP_convert, convert},
+    {HLO_OP_constant, constant},
+    {HLO_OP_iota, iota},
+};
+
+static expand_t rule_of(const hlo_node_t* node) {
+  for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) {
+    if (RULES[i].op == node->op) return RULES[i].expand;
+  }
+  return hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE ? hlo_complex_function : NULL;
+}
+
+bool hlo_parts_has_rule(const hlo_node_t* node) { return rule_of(node) != NULL; }
+
+hlo_parts_t hlo_parts_of_op(hlo_node_t* node, const hlo_parts_t* operands) {
+  const expand_t expand = rule_of(node);
+  return expand ? expand(node, operands) : NONE;
 }

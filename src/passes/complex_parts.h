@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex numbers as pairs of reals, for pass split_complex: what elementwise functions of them are
-// as ops of reals.
+// Complex numbers as pairs of reals, for pass split_complex: what ops of them are as ops of reals.
 #ifndef HLO_PASSES_COMPLEX_PARTS_H_
 #define HLO_PASSES_COMPLEX_PARTS_H_
 
@@ -12,12 +11,20 @@ typedef struct hlo_parts {
   hlo_value_t *re, *im;
 } hlo_parts_t;
 
+/// The type of a part of tensors of `type`, for real ones `type`; NULL when memory is out.
+const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type);
+
 /// x y by the plain formula, without recovery of infinities.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y);
 
-/// The result of `node`, an elementwise op with complex operands or result, by ops of reals that are
-/// made before it; `operands` are the parts of its operands, one each. Only functions are known
-/// here: sums, products and what treats parts alike are the pass's own.
+/// The only result of `node`, which has complex operands or a complex result, by ops of reals that
+/// are made before it; `operands` are the parts of its operands, one each.
+hlo_parts_t hlo_parts_of_op(hlo_node_t* node, const hlo_parts_t* operands);
+/// False where it never gives any.
+bool hlo_parts_has_rule(const hlo_node_t* node);
+
+/// The same for functions, as far as they are known: what hlo_parts_of_op() asks for those ops that
+/// are neither sums, products nor moves.
 hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands);
 
 #endif  // HLO_PASSES_COMPLEX_PARTS_H_

@@ -33,7 +33,7 @@ WILD = {"chain_of_50_small_ops", "lstm_scan_128", "unrolled_500_ops"}
 SUM_WILD = {"scan_1e4_matvec16"}
 HAS_FMA = os.environ.get("HLOCC_CPU") not in ("sse2", "sse4")
 # Of the largest magnitude in the result: sums are taken in another order.
-TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4}
+TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "complex<f32>": 2e-4, "complex<f64>": 1e-9}
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|0x[0-9A-Fa-f]+|inf|nan)|true|false")
 
 
@@ -93,8 +93,7 @@ def line_fault(mine, theirs):
     """What is wrong with a printed result, or None."""
     if mine == theirs:
         return None
-    element = theirs.rsplit("x", 1)[-1] if "x" in theirs.rsplit(":", 1)[-1] else theirs.rsplit("<", 1)[-1]
-    name = element.rstrip(">") + (">" if "complex" in element else "")
+    name = re.fullmatch(r"\s*tensor<(?:[\d?]+x)*(.*)>\s*", theirs.rsplit(":", 1)[-1]).group(1)
     tolerance = TOLERANCE.get(name)
     mine_values, values = packed_numbers(mine, name), packed_numbers(theirs, name)
     if mine_values is None or values is None:

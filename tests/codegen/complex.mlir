@@ -1,0 +1,104 @@
+// Complex values: in registers as pairs of reals, in buffers as they are.
+func.func @main(%x: tensor<7x33xcomplex<f32>>, %y: tensor<7x33xcomplex<f32>>, %s: tensor<complex<f32>>, %e: tensor<0x3xcomplex<f32>>)
+    -> (tensor<7x33xcomplex<f32>>, tensor<7x33xf32>, tensor<33x7xcomplex<f32>>, tensor<7x33xi1>, tensor<complex<f32>>,
+        tensor<3x0xcomplex<f32>>, tensor<9x35xcomplex<f32>>, tensor<33x7xcomplex<f64>>) {
+  %0 = stablehlo.multiply %x, %y : tensor<7x33xcomplex<f32>>
+  %1 = stablehlo.subtract %0, %y : tensor<7x33xcomplex<f32>>
+  %2 = stablehlo.imag %1 : (tensor<7x33xcomplex<f32>>) -> tensor<7x33xf32>
+  %3 = stablehlo.transpose %1, dims = [1, 0] : (tensor<7x33xcomplex<f32>>) -> tensor<33x7xcomplex<f32>>
+  %4 = stablehlo.maximum %x, %y : tensor<7x33xcomplex<f32>>
+  %5 = stablehlo.compare NE, %4, %x : (tensor<7x33xcomplex<f32>>, tensor<7x33xcomplex<f32>>) -> tensor<7x33xi1>
+  %6 = stablehlo.multiply %s, %s : tensor<complex<f32>>
+  %7 = stablehlo.transpose %e, dims = [1, 0] : (tensor<0x3xcomplex<f32>>) -> tensor<3x0xcomplex<f32>>
+  %8 = stablehlo.pad %1, %6, low = [1, 0], high = [1, 2], interior = [0, 0] : (tensor<7x33xcomplex<f32>>, tensor<complex<f32>>) -> tensor<9x35xcomplex<f32>>
+  %9 = stablehlo.reverse %3, dims = [0] : tensor<33x7xcomplex<f32>>
+  %10 = stablehlo.convert %9 : (tensor<33x7xcomplex<f32>>) -> tensor<33x7xcomplex<f64>>
+  return %1, %2, %3, %5, %6, %7, %8, %10 : tensor<7x33xcomplex<f32>>, tensor<7x33xf32>, tensor<33x7xcomplex<f32>>,
+    tensor<7x33xi1>, tensor<complex<f32>>, tensor<3x0xcomplex<f32>>, tensor<9x35xcomplex<f32>>, tensor<33x7xcomplex<f64>>
+}
+// -----
+// Sums and products.
+func.func @main(%x: tensor<19x17xcomplex<f32>>, %y: tensor<17x40xcomplex<f32>>, %r: tensor<19x17xf32>, %v: tensor<17xcomplex<f32>>,
+    %b: tensor<50x4x4xcomplex<f32>>)
+    -> (tensor<17xcomplex<f32>>, tensor<complex<f32>>, tensor<19x40xcomplex<f32>>, tensor<17x17xcomplex<f32>>, tensor<19xcomplex<f32>>,
+        tensor<50x4x4xcomplex<f32>>, tensor<complex<f32>>) {
+  %z = stablehlo.constant dense<(0.5,-0.5)> : tensor<complex<f32>>
+  %one = stablehlo.constant dense<(1.0,0.0)> : tensor<complex<f32>>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<19x17xcomplex<f32>>, tensor<complex<f32>>) -> tensor<17xcomplex<f32>>
+  %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<19x17xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  %2 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<19x17xcomplex<f32>>, tensor<17x40xcomplex<f32>>) -> tensor<19x40xcomplex<f32>>
+  %3 = stablehlo.convert %r : (tensor<19x17xf32>) -> tensor<19x17xcomplex<f32>>
+  %4 = stablehlo.dot_general %x, %3, contracting_dims = [0] x [0] : (tensor<19x17xcomplex<f32>>, tensor<19x17xcomplex<f32>>) -> tensor<17x17xcomplex<f32>>
+  %5 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<19x17xcomplex<f32>>, tensor<17xcomplex<f32>>) -> tensor<19xcomplex<f32>>
+  %6 = stablehlo.dot_general %b, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<50x4x4xcomplex<f32>>, tensor<50x4x4xcomplex<f32>>) -> tensor<50x4x4xcomplex<f32>>
+  %7 = stablehlo.reduce(%v init: %one) applies stablehlo.multiply across dimensions = [0] : (tensor<17xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  return %0, %1, %2, %4, %5, %6, %7 : tensor<17xcomplex<f32>>, tensor<complex<f32>>, tensor<19x40xcomplex<f32>>, tensor<17x17xcomplex<f32>>,
+    tensor<19xcomplex<f32>>, tensor<50x4x4xcomplex<f32>>, tensor<complex<f32>>
+}
+// -----
+// Loops and branches, library calls in between, values of outer scopes.
+func.func @main(%x: tensor<64xcomplex<f32>>, %m: tensor<64xcomplex<f32>>, %p: tensor<i1>)
+    -> (tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %rows = stablehlo.constant dense<(0.0,1.0)> : tensor<4x64xcomplex<f32>>
+  %0:3 = stablehlo.while(%i = %zero, %z = %x, %all = %rows) : tensor<i32>, tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>
+  cond {
+    %c = stablehlo.constant dense<4> : tensor<i32>
+    %l = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  } do {
+    %c = stablehlo.constant dense<1> : tensor<i32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %j = stablehlo.add %i, %c : tensor<i32>
+    %f = stablehlo.fft %z, type = FFT, length = [64] : (tensor<64xcomplex<f32>>) -> tensor<64xcomplex<f32>>
+    %w = stablehlo.multiply %f, %m : tensor<64xcomplex<f32>>
+    %g = stablehlo.fft %w, type = IFFT, length = [64] : (tensor<64xcomplex<f32>>) -> tensor<64xcomplex<f32>>
+    %row = stablehlo.reshape %g : (tensor<64xcomplex<f32>>) -> tensor<1x64xcomplex<f32>>
+    %next = stablehlo.dynamic_update_slice %all, %row, %i, %none : (tensor<4x64xcomplex<f32>>, tensor<1x64xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<4x64xcomplex<f32>>
+    stablehlo.return %j, %g, %next : tensor<i32>, tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>
+  }
+  %1 = "stablehlo.if"(%p) ({
+    %n = stablehlo.negate %0#1 : tensor<64xcomplex<f32>>
+    stablehlo.return %n : tensor<64xcomplex<f32>>
+  }, {
+    stablehlo.return %x : tensor<64xcomplex<f32>>
+  }) : (tensor<i1>) -> tensor<64xcomplex<f32>>
+  return %0#1, %0#2, %1 : tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>
+}
+// -----
+// What has regions or moves by indices.
+func.func @main(%x: tensor<40xcomplex<f32>>, %u: tensor<5xcomplex<f32>>, %k: tensor<1x1x3xcomplex<f32>>)
+    -> (tensor<40xcomplex<f32>>, tensor<40xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<38xcomplex<f32>>, tensor<1x1x40xcomplex<f32>>, tensor<40xcomplex<f32>>) {
+  %z = stablehlo.constant dense<(0.0,0.0)> : tensor<complex<f32>>
+  %i = stablehlo.constant dense<[[3], [39], [3], [0], [17]]> : tensor<5x1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %s = stablehlo.add %a, %b : tensor<complex<f32>>
+    stablehlo.return %s : tensor<complex<f32>>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+    : (tensor<40xcomplex<f32>>, tensor<5x1xi32>, tensor<5xcomplex<f32>>) -> tensor<40xcomplex<f32>>
+  %1 = "stablehlo.scatter"(%0, %i, %u) ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %s = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    stablehlo.return %s : tensor<complex<f32>>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+    : (tensor<40xcomplex<f32>>, tensor<5x1xi32>, tensor<5xcomplex<f32>>) -> tensor<40xcomplex<f32>>
+  %2 = "stablehlo.gather"(%1, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+    slice_sizes = array<i64: 1>} : (tensor<40xcomplex<f32>>, tensor<5x1xi32>) -> tensor<5xcomplex<f32>>
+  %3 = "stablehlo.reduce_window"(%x, %z) ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %s = stablehlo.add %a, %b : tensor<complex<f32>>
+    stablehlo.return %s : tensor<complex<f32>>
+  }) {window_dimensions = array<i64: 3>} : (tensor<40xcomplex<f32>>, tensor<complex<f32>>) -> tensor<38xcomplex<f32>>
+  %4 = stablehlo.reshape %x : (tensor<40xcomplex<f32>>) -> tensor<1x1x40xcomplex<f32>>
+  %5 = stablehlo.convolution(%4, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x40xcomplex<f32>>, tensor<1x1x3xcomplex<f32>>) -> tensor<1x1x40xcomplex<f32>>
+  %6 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %p = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
+    %q = stablehlo.real %b : (tensor<complex<f32>>) -> tensor<f32>
+    %l = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<40xcomplex<f32>>) -> tensor<40xcomplex<f32>>
+  return %0, %1, %2, %3, %5, %6 : tensor<40xcomplex<f32>>, tensor<40xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<38xcomplex<f32>>, tensor<1x1x40xcomplex<f32>>, tensor<40xcomplex<f32>>
+}
