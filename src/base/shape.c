@@ -12,8 +12,8 @@ static hlo_status_t too_large(const char* what) {
                            what);
 }
 
-hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t* dims,
-                            size_t rank) {
+hlo_status_t hlo_shape_measure(hlo_dtype_t dtype, const int64_t* dims, size_t rank,
+                               size_t* out_element_count, size_t* out_size_bytes) {
   if (rank > HLO_SHAPE_RANK_LIMIT) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a shape of %zu dimensions, at most %d",
                              rank, HLO_SHAPE_RANK_LIMIT);
@@ -32,11 +32,17 @@ hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t
   fits = (empty || fits) && hlo_size_mul(count, hlo_dtype_size_bytes(dtype), &size) &&
          size <= INT64_MAX;
   if (!fits) return too_large("a shape");
+  *out_element_count = count;
+  *out_size_bytes = size;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t* dims,
+                            size_t rank) {
+  HLO_TRY(hlo_shape_measure(dtype, dims, rank, &shape->element_count, &shape->size_bytes));
   shape->dtype = dtype;
   shape->rank = (uint32_t)rank;
   if (rank) memcpy(shape->dims, dims, rank * sizeof *dims);
-  shape->element_count = count;
-  shape->size_bytes = size;
   return hlo_ok();
 }
 

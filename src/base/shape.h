@@ -27,8 +27,12 @@ typedef struct hlo_shape {
   size_t size_bytes;  // in host memory: row-major, hlo_dtype_size_bytes() an element
 } hlo_shape_t;
 
+/// Elements and bytes (as in host memory) of an array; none where a dimension is 0.
 /// errors: INVALID_ARGUMENT for a rank above the limit, a negative dimension, or a size that does
 /// not fit 2^63 bytes.
+hlo_status_t hlo_shape_measure(hlo_dtype_t dtype, const int64_t* dims, size_t rank,
+                               size_t* out_element_count, size_t* out_size_bytes) HLO_MUST_USE;
+/// errors: as above
 hlo_status_t hlo_shape_init(hlo_shape_t* shape, hlo_dtype_t dtype, const int64_t* dims,
                             size_t rank) HLO_MUST_USE;
 

@@ -211,9 +211,8 @@ hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   hlo_buffer_shape_t shape;
   HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
   HLO_TRY(hlo_pjrt_check_device_layout(args->device_layout, &shape));
-  size_t elements = 1;
-  for (uint32_t i = 0; i < shape.rank; ++i) elements *= (size_t)shape.dims[i];
-  const size_t size = hlo_dtype_packed_size_bytes(shape.dtype, elements);
+  size_t size;
+  HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if (size != hlo_buffer_size_bytes(source)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "a buffer of %zu bytes cannot become an array of %zu",
@@ -246,6 +245,7 @@ hlo_status_t hlo_pjrt_Buffer_DonateWithControlDependency(
     status = move_value(source, hlo_buffer_shape(source), dependency, &shell->buffer);
   }
   if (!hlo_status_is_ok(status)) {
+    if (dependency != NULL) hlo_event_set(dependency, hlo_ok());  // what waits for it already ends
     hlo_event_release(dependency);
     hlo_pjrt_buffer_release(shell);
     return status;

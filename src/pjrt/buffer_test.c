@@ -54,7 +54,7 @@ static void test_hostile_shapes(void** state) {
   PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
       Client_BufferFromHostBuffer, .client = *state, .data = data, .type = PJRT_Buffer_Type_F64,
       .dims = (int64_t[]){INT64_MAX, 2}, .num_dims = 2, .device = device_of(*state, 0));
-  FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "larger than the address space");
+  FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "does not fit 2^63 bytes");
   args.dims = (int64_t[]){-1, 2};
   FAILS(Client_BufferFromHostBuffer, &args, INVALID_ARGUMENT, "dimension 0 is -1");
   args.num_dims = 1000;
@@ -387,6 +387,20 @@ static void test_alias_buffers(void** state) {
   OK(Event_Destroy, &ARGS(Event_Destroy, .event = event));
 }
 
+static void test_alias_buffers_without_a_value(void** state) {
+  PJRT_Client_CreateAliasBuffer_Args alias = create_alias(*state);
+  PJRT_Event* event = ready_event(alias.alias_buffer);
+  FAILS(Client_FulfillAliasBuffer,
+        &ARGS(Client_FulfillAliasBuffer, .client = *state,
+              .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb),
+        INVALID_ARGUMENT, "a buffer or an error");
+  PJRT_Event_IsReady_Args ready = ARGS(Event_IsReady, .event = event);
+  OK(Event_IsReady, &ready);
+  assert_true(ready.is_ready);
+  finish_badly(event, PJRT_Error_Code_INVALID_ARGUMENT, "a buffer or an error");
+  destroy_buffer(alias.alias_buffer);
+}
+
 // --- Transfers in pieces -------------------------------------------------------------------------
 
 static PJRT_AsyncHostToDeviceTransferManager* create_manager(PJRT_Client* client,
@@ -488,6 +502,63 @@ static void test_transfer_of_a_literal(void** state) {
   destroy_buffer(buffer);
 }
 
+// A byte for each, as everywhere between host and device.
+static void test_transfer_of_types_below_a_byte(void** state) {
+  const int8_t data[5] = {-8, -1, 0, 1, 7};
+  const int64_t dims[] = {5};
+  const PJRT_ShapeSpec spec = {.dims = dims, .num_dims = 1, .element_type = PJRT_Buffer_Type_S4};
+  PJRT_ShapeSpec specs[2] = {spec, spec};
+  PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state, specs, 2);
+  send_piece(manager, 0, data, 0, sizeof data, true);
+  PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args args =
+      ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager,
+           .buffer_index = 1, .data = data, .shape_dims = dims, .shape_num_dims = 1,
+           .shape_element_type = PJRT_Buffer_Type_S4);
+  OK(AsyncHostToDeviceTransferManager_TransferLiteral, &args);
+  finish(args.done_with_h2d_transfer);
+  for (int i = 0; i < 2; ++i) {
+    PJRT_Buffer* buffer = retrieve(manager, i);
+    int8_t out[5];
+    download(buffer, out, sizeof out);
+    assert_memory_equal(out, data, sizeof data);
+    destroy_buffer(buffer);
+  }
+  OK(AsyncHostToDeviceTransferManager_Destroy,
+     &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
+}
+
+// Their strides mean nothing, whatever would come of multiplying the other dimensions.
+static void test_empty_arrays(void** state) {
+  const double data[1] = {0};
+  const int64_t shapes[][3] = {{5, 0, 3}, {0, 1ll << 40, 1ll << 40}, {1ll << 40, 1ll << 40, 0}};
+  int64_t strides[] = {24, 24, 8};
+  for (size_t i = 0; i < 3; ++i) {
+    PJRT_Client_BufferFromHostBuffer_Args args =
+        ARGS(Client_BufferFromHostBuffer, .client = *state, .data = data,
+             .type = PJRT_Buffer_Type_F64, .dims = shapes[i], .num_dims = 3,
+             .byte_strides = strides, .num_byte_strides = 3, .device = device_of(*state, 0));
+    OK(Client_BufferFromHostBuffer, &args);
+    finish(args.done_with_host_buffer);
+    PJRT_Buffer_MemoryLayout layout = {.type = PJRT_Buffer_MemoryLayout_Type_Strides,
+                                       .strides = {.byte_strides = strides, .num_byte_strides = 3}};
+    double out[1];
+    PJRT_Buffer_ToHostBuffer_Args to_host =
+        ARGS(Buffer_ToHostBuffer, .src = args.buffer, .host_layout = &layout, .dst = out);
+    OK(Buffer_ToHostBuffer, &to_host);
+    finish(to_host.event);
+    destroy_buffer(args.buffer);
+    PJRT_ShapeSpec spec = {.dims = shapes[i], .num_dims = 3, .element_type = PJRT_Buffer_Type_F64};
+    PJRT_AsyncHostToDeviceTransferManager* manager = create_manager(*state, &spec, 1);
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal = ARGS(
+        AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = manager, .data = data,
+        .shape_dims = shapes[i], .shape_num_dims = 3, .shape_element_type = PJRT_Buffer_Type_F64);
+    OK(AsyncHostToDeviceTransferManager_TransferLiteral, &literal);
+    finish(literal.done_with_h2d_transfer);
+    OK(AsyncHostToDeviceTransferManager_Destroy,
+       &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
+  }
+}
+
 // --- The Layouts extension -----------------------------------------------------------------------
 
 static void test_layout_extension(void** state) {
@@ -529,8 +600,11 @@ int main(void) {
       TEST(test_uninitialized),
       TEST(test_error_buffer),
       TEST(test_alias_buffers),
+      TEST(test_alias_buffers_without_a_value),
       TEST(test_transfer_in_pieces),
       TEST(test_transfer_of_a_literal),
+      TEST(test_transfer_of_types_below_a_byte),
+      TEST(test_empty_arrays),
       TEST(test_layout_extension),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ hlo_status_t hlo_pjrt_Event_Await(PJRT_Event_Await_Args* args) {
 typedef struct ready_callback {
   PJRT_Event_OnReadyCallback callback;
   void* user_arg;
+  hlo_event_waiter_t waiter;
 } ready_callback_t;
 
 static void call_ready_callback(void* context, hlo_status_t status) {
@@ -42,8 +43,8 @@ static void call_ready_callback(void* context, hlo_status_t status) {
 hlo_status_t hlo_pjrt_Event_OnReady(PJRT_Event_OnReady_Args* args) {
   ready_callback_t* ready = hlo_mem_alloc(sizeof *ready);
   if (ready == NULL) return hlo_status_out_of_memory(sizeof *ready);
-  *ready = (ready_callback_t){args->callback, args->user_arg};
-  hlo_event_on_ready(runtime_event(args->event), call_ready_callback, ready);
+  *ready = (ready_callback_t){.callback = args->callback, .user_arg = args->user_arg};
+  hlo_event_on_ready(runtime_event(args->event), &ready->waiter, call_ready_callback, ready);
   return hlo_ok();
 }
 

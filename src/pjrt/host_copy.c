@@ -45,9 +45,12 @@ hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuff
 hlo_status_t hlo_pjrt_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   hlo_buffer_t* buffer = args->src->buffer;
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
-  int64_t order[HLO_PJRT_RANK_LIMIT];
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_host_order(args->host_layout, shape, order));
-  if (args->dst == NULL) return hlo_pjrt_host_bytes(shape, &args->dst_size);
+  if (args->dst == NULL) {
+    args->dst_size = hlo_buffer_size_bytes(buffer);
+    return hlo_ok();
+  }
   hlo_event_t* done;
   HLO_TRY(hlo_buffer_to_host(buffer, args->dst, args->dst_size, order, &done));
   args->event = (PJRT_Event*)done;
@@ -65,6 +68,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args)
 /// A raw copy that waits for its destination, then for the value.
 typedef struct raw_copy {
   hlo_buffer_use_t use;
+  hlo_event_waiter_t waiter;
   hlo_event_t* done;
   void* dst;
   size_t offset;
@@ -95,7 +99,7 @@ static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args*
     return;
   }
   copy->dst = args->dst;
-  hlo_event_on_ready(copy->use.ready, raw_value_ready, copy);
+  hlo_event_on_ready(copy->use.ready, &copy->waiter, raw_value_ready, copy);
 }
 
 hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
@@ -160,7 +164,7 @@ hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
   HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
   HLO_TRY(hlo_pjrt_check_device_layout(args->layout, &shape));
-  HLO_TRY(hlo_pjrt_host_bytes(&shape, &size));
+  HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if ((uintptr_t)args->device_buffer_ptr % VIEW_ALIGNMENT_BYTES != 0) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "misaligned view: address %p is not aligned to %d bytes.",
@@ -246,15 +250,20 @@ hlo_status_t hlo_pjrt_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_A
   if (handle == NULL) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no alias buffer to fulfil");
   }
-  hlo_status_t status = hlo_ok();
-  if (args->status_code == PJRT_Error_Code_OK && args->buffer == NULL) {
-    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+  hlo_status_t error =
+      hlo_pjrt_foreign_status(args->status_code, args->error_message, args->error_message_size);
+  hlo_status_t misuse = hlo_ok();
+  if (hlo_status_is_ok(error) && args->buffer == NULL) {
+    misuse = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "an alias buffer needs a buffer or an error");
+    error = hlo_status_clone(misuse);
+  }
+  hlo_buffer_t* source = hlo_status_is_ok(error) ? args->buffer->buffer : NULL;
+  hlo_status_t status = hlo_buffer_fulfill(handle->alias->buffer, source, error);
+  if (hlo_status_is_ok(status)) {
+    status = misuse;
   } else {
-    hlo_status_t error =
-        hlo_pjrt_foreign_status(args->status_code, args->error_message, args->error_message_size);
-    hlo_buffer_t* source = hlo_status_is_ok(error) ? args->buffer->buffer : NULL;
-    status = hlo_buffer_fulfill(handle->alias->buffer, source, error);
+    hlo_status_release(misuse);
   }
   hlo_pjrt_buffer_release(handle->alias);
   hlo_mem_free(handle);

@@ -8,19 +8,6 @@
 
 // --- Shapes --------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_host_bytes(const hlo_buffer_shape_t* shape, size_t* out_bytes) {
-  size_t bytes = hlo_dtype_size_bytes(shape->dtype);
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    if (!hlo_size_mul(bytes, (size_t)shape->dims[i], &bytes) || bytes > PTRDIFF_MAX) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "an array of %u dimensions is larger than the address space",
-                               shape->rank);
-    }
-  }
-  *out_bytes = bytes;
-  return hlo_ok();
-}
-
 hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
                             hlo_buffer_shape_t* out_shape) {
   const hlo_dtype_t dtype = hlo_dtype_from_pjrt((int32_t)type);
@@ -28,21 +15,9 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "element type %d is not supported",
                              (int)type);
   }
-  if (rank > HLO_PJRT_RANK_LIMIT) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "an array of %zu dimensions; there may be %d", rank,
-                             HLO_PJRT_RANK_LIMIT);
-  }
-  for (size_t i = 0; i < rank; ++i) {
-    if (dims[i] < 0) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "dimension %zu is %lld", i,
-                               (long long)dims[i]);
-    }
-  }
-  const hlo_buffer_shape_t shape = {.dtype = dtype, .rank = (uint32_t)rank, .dims = dims};
-  size_t bytes;
-  HLO_TRY(hlo_pjrt_host_bytes(&shape, &bytes));
-  *out_shape = shape;
+  size_t count, bytes;
+  HLO_TRY(hlo_shape_measure(dtype, dims, rank, &count, &bytes));
+  *out_shape = (hlo_buffer_shape_t){.dtype = dtype, .rank = (uint32_t)rank, .dims = dims};
   return hlo_ok();
 }
 
@@ -57,7 +32,7 @@ static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, 
   if (tiled->num_tiles != 0) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "tiled layouts are not supported");
   }
-  bool seen[HLO_PJRT_RANK_LIMIT] = {false};
+  bool seen[HLO_SHAPE_RANK_LIMIT] = {false};
   bool is_permutation = tiled->minor_to_major_size == rank;
   for (size_t i = 0; is_permutation && i < rank; ++i) {
     const int64_t dim = tiled->minor_to_major[i];
@@ -80,13 +55,19 @@ static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* str
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %u dimensions",
                              strides->num_byte_strides, shape->rank);
   }
-  bool placed[HLO_PJRT_RANK_LIMIT] = {false};
+  bool is_empty = false;
+  for (uint32_t i = 0; i < shape->rank; ++i) is_empty |= shape->dims[i] == 0;
+  if (is_empty) {
+    row_major(shape->rank, out_minor_to_major);
+    return hlo_ok();
+  }
+  bool placed[HLO_SHAPE_RANK_LIMIT] = {false};
   int64_t expected = (int64_t)hlo_dtype_size_bytes(shape->dtype);
   for (uint32_t position = 0; position < shape->rank; ++position) {
     int64_t found = -1;
     for (int64_t dim = (int64_t)shape->rank - 1; dim >= 0 && found < 0; --dim) {
       if (placed[dim]) continue;
-      if (shape->dims[dim] <= 1 || strides->byte_strides[dim] == expected) found = dim;
+      if (shape->dims[dim] == 1 || strides->byte_strides[dim] == expected) found = dim;
     }
     if (found < 0) {
       return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
@@ -113,7 +94,7 @@ hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
 
 hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout,
                                           const hlo_buffer_shape_t* shape) {
-  int64_t order[HLO_PJRT_RANK_LIMIT];
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_host_order(layout, shape, order));
   for (uint32_t i = 0; i < shape->rank; ++i) {
     if (order[i] != (int64_t)shape->rank - 1 - i) {
@@ -128,7 +109,7 @@ hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout
 
 hlo_status_t hlo_pjrt_layout_create(size_t rank, hlo_arena_t* arena,
                                     PJRT_Layouts_MemoryLayout** out_layout) {
-  char text[HLO_PJRT_RANK_LIMIT * 3 + 3] = "{";
+  char text[HLO_SHAPE_RANK_LIMIT * 3 + 3] = "{";
   size_t length = 1;
   for (size_t i = rank; i-- > 0;) {
     length +=

@@ -40,6 +40,65 @@ static void use_buffer(PJRT_Client* client) {
   destroy_buffer(args.buffer);
 }
 
+/// The host's memory under a buffer, and that buffer under another that waits for something.
+static void use_donation(PJRT_Client* client) {
+  static _Alignas(64) float data[4] = {1, 2, 3, 4};
+  PJRT_Client_BufferFromHostBuffer_Args args = ARGS(
+      Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_Buffer_Type_F32,
+      .dims = (int64_t[]){4}, .num_dims = 1, .device = device_of(client, 0),
+      .host_buffer_semantics = PJRT_HostBufferSemantics_kMutableZeroCopy);
+  if (!WENT_WELL(Client_BufferFromHostBuffer, &args)) return;
+  PJRT_Buffer_DonateWithControlDependency_Args donate =
+      ARGS(Buffer_DonateWithControlDependency, .buffer = args.buffer);
+  if (WENT_WELL(Buffer_DonateWithControlDependency, &donate)) {
+    PJRT_Buffer_DonateWithControlDependency_Callback_Args ready = {
+        .struct_size = PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE,
+        .callback_data = donate.callback_data};
+    donate.dependency_ready_callback(&ready);
+    destroy_buffer(donate.out_buffer);
+  }
+  destroy_buffer(args.buffer);
+  OK(Event_Destroy, &ARGS(Event_Destroy, .event = args.done_with_host_buffer));
+}
+
+/// An alias of a buffer that is filled in pieces, and its bytes under another type.
+static void use_transfers(PJRT_Client* client) {
+  const float data[4] = {1, 2, 3, 4};
+  const int64_t dims[] = {4};
+  PJRT_Memory* memory = memory_of(device_of(client, 0));
+  PJRT_ShapeSpec spec = {.dims = dims, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32};
+  PJRT_Client_CreateBuffersForAsyncHostToDevice_Args args =
+      ARGS(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &spec,
+           .num_shape_specs = 1, .memory = memory);
+  if (!WENT_WELL(Client_CreateBuffersForAsyncHostToDevice, &args)) return;
+  PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args get = ARGS(
+      AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = args.transfer_manager);
+  OK(AsyncHostToDeviceTransferManager_RetrieveBuffer, &get);
+  PJRT_Client_CreateAliasBuffer_Args alias =
+      ARGS(Client_CreateAliasBuffer, .client = client, .memory = memory, .shape_dims = dims,
+           .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
+  if (WENT_WELL(Client_CreateAliasBuffer, &alias)) {
+    (void)WENT_WELL(Client_FulfillAliasBuffer,
+                    &ARGS(Client_FulfillAliasBuffer, .client = client, .buffer = get.buffer_out,
+                          .fulfill_alias_buffer_cb = alias.fulfill_alias_buffer_cb));
+    destroy_buffer(alias.alias_buffer);
+  }
+  PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal =
+      ARGS(AsyncHostToDeviceTransferManager_TransferLiteral,
+           .transfer_manager = args.transfer_manager, .data = data, .shape_dims = dims,
+           .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
+  if (WENT_WELL(AsyncHostToDeviceTransferManager_TransferLiteral, &literal)) {
+    OK(Event_Destroy, &ARGS(Event_Destroy, .event = literal.done_with_h2d_transfer));
+    PJRT_Buffer_Bitcast_Args bitcast =
+        ARGS(Buffer_Bitcast, .buffer = get.buffer_out, .element_type = PJRT_Buffer_Type_S32,
+             .dims = dims, .num_dims = 1);
+    if (WENT_WELL(Buffer_Bitcast, &bitcast)) destroy_buffer(bitcast.out_buffer);
+  }
+  OK(AsyncHostToDeviceTransferManager_Destroy,
+     &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = args.transfer_manager));
+  destroy_buffer(get.buffer_out);
+}
+
 static void use_program(PJRT_Client* client) {
   const PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
                                 .code = (char*)program_text,
@@ -93,6 +152,8 @@ static void test_buffers(void** state) {
   (void)state;
   PJRT_Client* client = create_client(1);
   with_every_allocation_failing(client, use_buffer);
+  with_every_allocation_failing(client, use_donation);
+  with_every_allocation_failing(client, use_transfers);
   destroy_client(client);
 }
 

@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/observer.h"
+#include "base/shape.h"
 #include "base/strbuf.h"
 #include "base/threads.h"
 #include "compiler/cache.h"
@@ -141,8 +142,6 @@ hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
 PJRT_Buffer* hlo_pjrt_buffer_retain(PJRT_Buffer* buffer);
 void hlo_pjrt_buffer_release(PJRT_Buffer* buffer);
 
-enum { HLO_PJRT_RANK_LIMIT = 64 };  // more dimensions than any framework has
-
 /// The runtime's shape of an argument block's one; `dims` are lent.
 /// errors : INVALID_ARGUMENT for unknown types, negative dimensions, sizes that overflow
 hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t rank,
@@ -160,10 +159,6 @@ hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout
 hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
                                  const hlo_buffer_shape_t* shape,
                                  int64_t* out_minor_to_major) HLO_MUST_USE;
-
-/// Elements of a dense array as they lie in host memory, one byte at least for each.
-/// errors : INVALID_ARGUMENT when the size overflows
-hlo_status_t hlo_pjrt_host_bytes(const hlo_buffer_shape_t* shape, size_t* out_bytes) HLO_MUST_USE;
 
 // --- Executables ---------------------------------------------------------------------------------
 

@@ -53,10 +53,7 @@ static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
   HLO_TRY(hlo_arena_status(&manager->arena));
   if (spec->num_dims != 0) memcpy(dims, spec->dims, spec->num_dims * sizeof *dims);
   item->shape.dims = dims;
-  size_t elements = 1;
-  for (uint32_t d = 0; d < item->shape.rank; ++d) elements *= (size_t)dims[d];
-  item->size = hlo_dtype_packed_size_bytes(item->shape.dtype, elements);
-
+  HLO_TRY(hlo_buffer_shape_size_bytes(&item->shape, &item->size));
   hlo_memory_t* memory = hlo_pjrt_memory_target(manager->memory);
   HLO_TRY(hlo_storage_create(memory, item->size, &item->storage));
   item->ready = hlo_event_create();
@@ -206,7 +203,7 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
 static hlo_status_t stage_literal(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
     const hlo_buffer_shape_t* shape, hlo_buffer_t** out_staged) {
-  int64_t order[HLO_PJRT_RANK_LIMIT], strides[HLO_PJRT_RANK_LIMIT];
+  int64_t order[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_host_order(args->shape_layout, shape, order));
   int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
   for (uint32_t i = 0; i < shape->rank; ++i) {
@@ -221,6 +218,7 @@ static hlo_status_t stage_literal(
 static hlo_status_t copy_literal(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args, item_t* item,
     const hlo_buffer_shape_t* shape) {
+  if (item->size == 0) return copy_piece(args->transfer_manager, item, 0, NULL, 0, true);
   hlo_buffer_t* staged;
   HLO_TRY(stage_literal(args, shape, &staged));
   void* bytes;

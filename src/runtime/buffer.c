@@ -5,34 +5,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/shape.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
 
 hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape, size_t* out_size_bytes) {
-  size_t size = hlo_dtype_size_bytes(shape->dtype);
   if (shape->dtype == HLO_DTYPE_INVALID) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a buffer needs an element type");
   }
-  if (shape->rank > HLO_BUFFER_RANK_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a buffer of rank %u: the limit is %d",
-                             shape->rank, HLO_BUFFER_RANK_MAX);
-  }
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    if (shape->dims[i] < 0) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "dimension %u of a buffer is %lld", i,
-                               (long long)shape->dims[i]);
-    }
-    if (!hlo_size_mul(size, (size_t)shape->dims[i], &size)) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the shape of a buffer overflows the address space");
-    }
-  }
-  if (size > (size_t)PTRDIFF_MAX) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "a buffer of %zu bytes exceeds the address space", size);
-  }
-  *out_size_bytes = size;
-  return hlo_ok();
+  size_t count;
+  return hlo_shape_measure(shape->dtype, shape->dims, shape->rank, &count, out_size_bytes);
 }
 
 hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
@@ -121,7 +103,7 @@ hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shap
     hlo_buffer_release(buffer);
     return status;
   }
-  buffer->is_alias_pending = true;
+  buffer->unfulfilled = hlo_storage_retain(storage);
   return hlo_buffer_finish(buffer, storage, hlo_event_create(), out_buffer);
 }
 
@@ -136,6 +118,7 @@ static void set_storage(hlo_buffer_t* buffer, hlo_storage_t* storage) {
 typedef struct fulfilment {
   hlo_storage_t* alias_storage;
   hlo_event_t* alias_ready;
+  hlo_event_waiter_t waiter;
   hlo_buffer_use_t source;
 } fulfilment_t;
 
@@ -149,68 +132,67 @@ static void fulfil_when_ready(void* context, hlo_status_t status) {
   hlo_mem_free(f);
 }
 
-static hlo_status_t fulfil_check(hlo_buffer_t* alias, hlo_buffer_t* source) {
-  hlo_mutex_lock(&alias->lock);
-  bool was_pending = alias->is_alias_pending;
-  bool fits = !source || source->size_bytes == alias->size_bytes;
-  if (fits) alias->is_alias_pending = false;
-  hlo_mutex_unlock(&alias->lock);
-  if (!was_pending) {
-    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                             "an alias buffer can be fulfilled once only");
-  }
-  if (!fits) {
+// Gives the alias's storage (taken, but on error) the source's value once that is there.
+static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo_buffer_t* source) {
+  if (source->size_bytes != alias->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "an alias buffer of %zu bytes cannot take a value of %zu bytes",
                              alias->size_bytes, source->size_bytes);
   }
+  fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
+  if (!f) return hlo_status_out_of_memory(sizeof *f);
+  hlo_status_t status = hlo_buffer_use_begin(source, &f->source);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(f);
+    return status;
+  }
+  f->alias_storage = storage;
+  f->alias_ready = hlo_event_retain(alias->ready);
+  hlo_event_on_ready(f->source.ready, &f->waiter, fulfil_when_ready, f);
   return hlo_ok();
 }
 
 hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source, hlo_status_t error) {
-  hlo_status_t status = fulfil_check(alias, source);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(error);
-    return status;
-  }
-  if (!source) {
-    hlo_event_set(alias->ready, error);
-    return hlo_ok();
-  }
-  hlo_status_release(error);
-  fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
-  if (!f) return hlo_status_out_of_memory(sizeof *f);
-  status = hlo_buffer_use_begin(source, &f->source);
-  if (!hlo_status_is_ok(status)) {
-    hlo_mem_free(f);
-    return status;
-  }
   hlo_mutex_lock(&alias->lock);
-  f->alias_storage = hlo_storage_retain(storage_of(alias));
-  f->alias_ready = hlo_event_retain(alias->ready);
+  hlo_storage_t* storage = alias->unfulfilled;
+  alias->unfulfilled = NULL;
   hlo_mutex_unlock(&alias->lock);
-  if (!f->alias_storage) {  // deleted meanwhile: nobody will look
-    hlo_event_release(f->alias_ready);
-    hlo_buffer_use_end(&f->source);
-    hlo_mem_free(f);
-    return hlo_ok();
+  if (!storage) {
+    hlo_status_release(error);
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "an alias buffer can be fulfilled once only");
   }
-  hlo_event_on_ready(f->source.ready, fulfil_when_ready, f);
-  return hlo_ok();
+  hlo_status_t status = hlo_ok();
+  if (source) {
+    hlo_status_release(error);
+    status = fulfil_from(alias, storage, source);
+    if (hlo_status_is_ok(status)) return status;
+    error = hlo_status_clone(status);
+  }
+  hlo_event_set(alias->ready, error);
+  hlo_storage_release(storage);
+  return status;
 }
 
 void hlo_buffer_release(hlo_buffer_t* buffer) {
   if (!buffer) return;
   hlo_storage_release(storage_of(buffer));
   hlo_storage_release(buffer->external_storage);
+  hlo_storage_release(buffer->unfulfilled);
   hlo_event_release(buffer->ready);
   hlo_mutex_deinit(&buffer->lock);
   hlo_mem_free(buffer);
 }
 
-const hlo_buffer_shape_t* hlo_buffer_shape(const hlo_buffer_t* buffer) { return &buffer->shape; }
-hlo_memory_t* hlo_buffer_memory(const hlo_buffer_t* buffer) { return buffer->memory; }
-size_t hlo_buffer_size_bytes(const hlo_buffer_t* buffer) { return buffer->size_bytes; }
+const hlo_buffer_shape_t* hlo_buffer_shape(const hlo_buffer_t* buffer) {
+  return &buffer->shape;
+}
+hlo_memory_t* hlo_buffer_memory(const hlo_buffer_t* buffer) {
+  return buffer->memory;
+}
+size_t hlo_buffer_size_bytes(const hlo_buffer_t* buffer) {
+  return buffer->size_bytes;
+}
 
 hlo_event_t* hlo_buffer_ready_event(hlo_buffer_t* buffer) {
   return hlo_event_retain(buffer->ready);  // immutable after creation

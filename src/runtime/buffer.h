@@ -26,15 +26,17 @@ uint32_t hlo_storage_holder_count(const hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);
 
-/// Highest rank of a buffer (as of any tensor).
-enum { HLO_BUFFER_RANK_MAX = 64 };
-
 /// What a buffer holds: dense, row-major elements.
 typedef struct hlo_buffer_shape {
   hlo_dtype_t dtype;
   uint32_t rank;
   const int64_t* dims;
 } hlo_buffer_shape_t;
+
+/// Bytes on the device: one at least for each element.
+/// errors: INVALID_ARGUMENT for what no buffer can be
+hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape,
+                                         size_t* out_size_bytes) HLO_MUST_USE;
 
 /// A handle: shape, place, storage, definition event. Shape and place are immutable; the storage
 /// leaves on deletion or donation. threads: safe
@@ -69,8 +71,9 @@ hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape
 /// A buffer without storage yet: hlo_buffer_fulfill() gives it one, once.
 hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                                      hlo_buffer_t** out_buffer) HLO_MUST_USE;
-/// Takes over the value (or `error`, taken) of `source` (NULL with an error).
-/// errors: FAILED_PRECONDITION the second time, INVALID_ARGUMENT if shapes differ.
+/// Takes over the value of `source`, or is `error` (taken) where that is NULL. What waits for an
+/// alias that could not be fulfilled gets the error that is answered.
+/// errors: FAILED_PRECONDITION the second time, INVALID_ARGUMENT if sizes differ.
 hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source,
                                 hlo_status_t error) HLO_MUST_USE;
 /// Drops the handle; pending work on the storage goes on.
@@ -89,8 +92,7 @@ bool hlo_buffer_is_deleted(hlo_buffer_t* buffer);
 /// row-major); sub-byte types take a byte each. *out_done is set when the bytes are there.
 /// errors: INVALID_ARGUMENT (size), FAILED_PRECONDITION (deleted)
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
-                                const int64_t* minor_to_major,
-                                hlo_event_t** out_done) HLO_MUST_USE;
+                                const int64_t* minor_to_major, hlo_event_t** out_done) HLO_MUST_USE;
 /// A byte range of the storage. errors: OUT_OF_RANGE -> INVALID_ARGUMENT as PJRT has it
 hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64_t offset_bytes,
                                          int64_t size_bytes, hlo_event_t** out_done) HLO_MUST_USE;

@@ -11,19 +11,17 @@ struct hlo_buffer {
   hlo_memory_t* memory;
   hlo_buffer_shape_t shape;  // dims points at the end of this
   size_t size_bytes;
-  hlo_event_t* ready;        // never changes
-  hlo_mutex_t lock;          // guards the fields below
+  hlo_event_t* ready;  // never changes
+  hlo_mutex_t lock;    // guards the fields below
   // NULL: deleted or donated. Changed under the lock, and read without it by those who only ask
   // whether it is NULL (relaxed: it orders nothing).
   _Atomic(hlo_storage_t*) storage;
   int32_t external_count;
   hlo_storage_t* external_storage;  // kept for external references, also after deletion
-  bool is_alias_pending;
+  hlo_storage_t* unfulfilled;  // of an alias: what is to get a value, also after deletion
   int64_t dims[];
 };
 
-hlo_status_t hlo_buffer_shape_size_bytes(const hlo_buffer_shape_t* shape,
-                                         size_t* out_size_bytes) HLO_MUST_USE;
 /// A handle without storage and event yet.
 hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                               hlo_buffer_t** out_buffer) HLO_MUST_USE;

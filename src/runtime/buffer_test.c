@@ -236,6 +236,47 @@ static void alias_buffers_are_fulfilled_once(void** state) {
   hlo_buffer_release(source);
 }
 
+// Whoever waits for an alias hears that its value will never come.
+static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
+  (void)state;
+  const int64_t other_dims[1] = {2};
+  const hlo_buffer_shape_t other = {HLO_DTYPE_F32, 1, other_dims};
+  hlo_buffer_t *deleted = make(0), *small, *alias;
+  hlo_buffer_delete(deleted);
+  check(hlo_buffer_create_uninitialized(device_memory(0), &other, &small));
+  hlo_buffer_t* sources[] = {deleted, small};
+  for (int i = 0; i < 2; ++i) {
+    check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+    hlo_event_t* ready = hlo_buffer_ready_event(alias);
+    expect_code(hlo_buffer_fulfill(alias, sources[i], hlo_ok()), HLO_STATUS_INVALID_ARGUMENT);
+    assert_true(hlo_event_is_ready(ready));
+    assert_int_equal(hlo_status_code(hlo_event_error(ready)), HLO_STATUS_INVALID_ARGUMENT);
+    hlo_event_release(ready);
+    hlo_buffer_release(alias);
+  }
+  hlo_buffer_release(small);
+  hlo_buffer_release(deleted);
+}
+
+// The value comes to whoever waited for it before the handle was deleted.
+static void deleted_aliases_are_fulfilled_too(void** state) {
+  (void)state;
+  hlo_buffer_t *source = make(0), *alias;
+  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  float got[15], want[15];
+  fill(want, 15);
+  hlo_event_t *done = NULL, *ready = hlo_buffer_ready_event(alias);
+  check(hlo_buffer_to_host(alias, got, sizeof got, NULL, &done));
+  hlo_buffer_delete(alias);
+  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  assert_true(hlo_event_is_ready(ready));
+  await_and_release(ready);
+  await_and_release(done);
+  assert_memory_equal(got, want, sizeof want);
+  hlo_buffer_release(alias);
+  hlo_buffer_release(source);
+}
+
 static void errors_travel_with_buffers(void** state) {
   (void)state;
   hlo_buffer_t *buffer, *copy;
@@ -274,9 +315,8 @@ static void every_failed_allocation_is_survived(void** state) {
     hlo_event_t* done = NULL;
     hlo_buffer_t* buffer = NULL;
     hlo_mem_fail_nth(n);
-    hlo_status_t status =
-        hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
-                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, &done, &buffer);
+    hlo_status_t status = hlo_buffer_from_host(device_memory(0), &kShape, values, NULL,
+                                               HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, &done, &buffer);
     bool failed = hlo_mem_failed();
     hlo_mem_fail_nth(0);
     if (hlo_status_is_ok(status)) {
@@ -392,6 +432,8 @@ int main(void) {
       cmocka_unit_test(donation_takes_and_gives_back),
       cmocka_unit_test(donated_storage_waits_for_readers),
       cmocka_unit_test(alias_buffers_are_fulfilled_once),
+      cmocka_unit_test(aliases_that_cannot_be_fulfilled_are_errors),
+      cmocka_unit_test(deleted_aliases_are_fulfilled_too),
       cmocka_unit_test(errors_travel_with_buffers),
       cmocka_unit_test(impossible_shapes_are_refused),
       cmocka_unit_test(every_failed_allocation_is_survived),

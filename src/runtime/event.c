@@ -8,26 +8,20 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-typedef struct waiter {
-  struct waiter* next;
-  hlo_event_callback_t callback;
-  void* context;
-} waiter_t;
-
 struct hlo_event {
   atomic_int count;
-  atomic_bool is_claimed;      // by the one call of set that counts; relaxed: it orders nothing
-  hlo_status_t status;         // written by that call, before `waiters` becomes ready_mark()
-  _Atomic(waiter_t*) waiters;  // the newest first; ready_mark() from then on. Release by who puts
-                               // in, acquire by who takes out or finds it ready
+  atomic_bool is_claimed;  // by the one call of set that counts; relaxed: it orders nothing
+  hlo_status_t status;     // written by that call, before `waiters` becomes ready_mark()
+  _Atomic(hlo_event_waiter_t*) waiters;  // the newest first; ready_mark() from then on. Release by
+                                         // who puts in, acquire by who takes out or finds it ready
   hlo_gate_t gate;
 };
 
-static const waiter_t kReadyMark = {0};
+static const hlo_event_waiter_t kReadyMark = {0};
 
 // What `waiters` is when the event is ready: an address only, never looked at.
-static waiter_t* ready_mark(void) {
-  return (waiter_t*)&kReadyMark;
+static hlo_event_waiter_t* ready_mark(void) {
+  return (hlo_event_waiter_t*)&kReadyMark;
 }
 
 hlo_event_t* hlo_event_create(void) {
@@ -56,32 +50,32 @@ hlo_event_t* hlo_event_retain(hlo_event_t* event) {
 }
 
 void hlo_event_release(hlo_event_t* event) {
-  if (!event) return;
-  // A pending event with waiters must not vanish silently: the last owner fails it first.
-  if (atomic_load_explicit(&event->count, memory_order_acquire) == 1 &&
-      !hlo_event_is_ready(event)) {
-    hlo_event_set(event, hlo_status_create(HLO_STATUS_ABORTED,
-                                           "event abandoned: whoever was to set it is gone"));
+  if (!event || atomic_fetch_sub_explicit(&event->count, 1, memory_order_acq_rel) != 1) return;
+  if (hlo_event_is_ready(event)) {
+    hlo_status_release(event->status);
+    hlo_mem_free(event);
+    return;
   }
-  if (atomic_fetch_sub_explicit(&event->count, 1, memory_order_acq_rel) != 1) return;
-  hlo_status_release(event->status);
-  hlo_mem_free(event);
+  // A pending event must not vanish silently. What is called back may hold it for a while.
+  atomic_store_explicit(&event->count, 1, memory_order_relaxed);
+  hlo_event_set(event, hlo_status_create(HLO_STATUS_ABORTED,
+                                         "event abandoned: whoever was to set it is gone"));
+  hlo_event_release(event);
 }
 
 // Calls back in order of registration, the list being in the other one.
-static void call_waiters(waiter_t* newest, hlo_status_t status) {
-  waiter_t* oldest = NULL;
+static void call_waiters(hlo_event_waiter_t* newest, hlo_status_t status) {
+  hlo_event_waiter_t* oldest = NULL;
   while (newest) {
-    waiter_t* next = newest->next;
+    hlo_event_waiter_t* next = newest->next;
     newest->next = oldest;
     oldest = newest;
     newest = next;
   }
   while (oldest) {
-    waiter_t* next = oldest->next;
-    oldest->callback(oldest->context, status);
-    hlo_mem_free(oldest);
-    oldest = next;
+    hlo_event_waiter_t* waiter = oldest;
+    oldest = waiter->next;  // the callback may free it
+    waiter->callback(waiter->context, status);
   }
 }
 
@@ -91,7 +85,8 @@ bool hlo_event_set(hlo_event_t* event, hlo_status_t status) {
     return false;
   }
   event->status = status;
-  waiter_t* waiters = atomic_exchange_explicit(&event->waiters, ready_mark(), memory_order_acq_rel);
+  hlo_event_waiter_t* waiters =
+      atomic_exchange_explicit(&event->waiters, ready_mark(), memory_order_acq_rel);
   hlo_gate_open(&event->gate);
   if (!waiters) return true;
   hlo_event_retain(event);  // a callback may drop the caller's reference
@@ -121,7 +116,7 @@ hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
 }
 
 // False when the event has become ready meanwhile.
-static bool add_waiter(hlo_event_t* event, waiter_t* waiter) {
+static bool add_waiter(hlo_event_t* event, hlo_event_waiter_t* waiter) {
   waiter->next = atomic_load_explicit(&event->waiters, memory_order_acquire);
   do {
     if (waiter->next == ready_mark()) return false;
@@ -130,33 +125,30 @@ static bool add_waiter(hlo_event_t* event, waiter_t* waiter) {
   return true;
 }
 
-void hlo_event_on_ready(hlo_event_t* event, hlo_event_callback_t callback, void* context) {
-  if (!hlo_event_is_ready(event)) {
-    waiter_t* waiter = hlo_mem_alloc(sizeof *waiter);
-    if (waiter) {
-      *waiter = (waiter_t){NULL, callback, context};
-      if (add_waiter(event, waiter)) return;
-      hlo_mem_free(waiter);
-    } else {
-      hlo_gate_await(&event->gate, UINT64_MAX);
-    }
-  }
-  callback(context, event->status);
+void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
+                        hlo_event_callback_t callback, void* context) {
+  *waiter = (hlo_event_waiter_t){NULL, callback, context};
+  if (!add_waiter(event, waiter)) callback(context, event->status);
 }
+
+typedef struct joined {
+  hlo_event_t* event;  // retained; NULL: ready
+  hlo_event_waiter_t waiter;
+} joined_t;
 
 typedef struct join {
   atomic_uint pending;
   hlo_event_t* target;
   uint32_t count;
-  hlo_event_t* events[];
+  joined_t joined[];
 } join_t;
 
 static void join_finish(join_t* join) {
   hlo_status_t first = hlo_ok();
   for (uint32_t i = 0; i < join->count; ++i) {
-    if (!join->events[i]) continue;
-    if (hlo_status_is_ok(first)) first = hlo_status_clone(hlo_event_error(join->events[i]));
-    hlo_event_release(join->events[i]);
+    hlo_event_t* event = join->joined[i].event;
+    if (event && hlo_status_is_ok(first)) first = hlo_status_clone(hlo_event_error(event));
+    hlo_event_release(event);
   }
   hlo_event_set(join->target, first);
   hlo_event_release(join->target);
@@ -170,7 +162,7 @@ static void join_step(void* context, hlo_status_t status) {
 }
 
 void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* target) {
-  join_t* join = hlo_mem_alloc(sizeof *join + count * sizeof(hlo_event_t*));
+  join_t* join = hlo_mem_alloc(sizeof *join + count * sizeof(joined_t));
   if (!join) {
     hlo_event_set(target, hlo_status_out_of_memory(sizeof *join));
     return;
@@ -178,10 +170,10 @@ void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* tar
   atomic_init(&join->pending, count + 1);  // one more for this loop
   join->target = hlo_event_retain(target);
   join->count = count;
-  for (uint32_t i = 0; i < count; ++i) join->events[i] = hlo_event_retain(events[i]);
+  for (uint32_t i = 0; i < count; ++i) join->joined[i].event = hlo_event_retain(events[i]);
   for (uint32_t i = 0; i < count; ++i) {
     if (events[i]) {
-      hlo_event_on_ready(events[i], join_step, join);
+      hlo_event_on_ready(events[i], &join->joined[i].waiter, join_step, join);
     } else {
       join_step(join, hlo_ok());
     }

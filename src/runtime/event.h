@@ -30,8 +30,17 @@ hlo_status_t hlo_event_error(hlo_event_t* event);
 /// Waits (at most timeout_ns, UINT64_MAX for ever); gives a clone of the event's status or
 /// DEADLINE_EXCEEDED.
 hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) HLO_MUST_USE;
-/// Registers a callback. When memory is exhausted it waits and calls back on this thread.
-void hlo_event_on_ready(hlo_event_t* event, hlo_event_callback_t callback, void* context);
+/// A place in an event's list, part of whatever waits: waiting needs no memory, so it cannot fail.
+typedef struct hlo_event_waiter {
+  struct hlo_event_waiter* next;
+  hlo_event_callback_t callback;
+  void* context;
+} hlo_event_waiter_t;
+
+/// Registers a callback. `waiter`, which need not be initialised, is the event's until the callback
+/// is called, and may go with that.
+void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
+                        hlo_event_callback_t callback, void* context);
 
 /// Sets `target` when all `count` events are ready, with the error of the lowest index that failed.
 /// Events may be NULL (ready). Holds its own references.

@@ -17,21 +17,22 @@ enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
 static void run_job(hlo_job_t* job);
 
 // One allocation for the run and its lists.
-static size_t run_layout(const hlo_executable_t* executable, size_t offsets[5]) {
+static size_t run_layout(const hlo_executable_t* executable, size_t offsets[6]) {
   size_t arguments = executable->argument_count, results = executable->result_count;
   size_t at = sizeof(hlo_run_t);
   offsets[0] = at, at += arguments * sizeof(hlo_buffer_use_t);
   offsets[1] = at, at += results * sizeof(hlo_storage_t*);
   offsets[2] = at, at += (arguments + results) * sizeof(void*);
   offsets[3] = at, at += (executable->program->saved_bytes + 15) & ~(size_t)15;
-  offsets[4] = at, at += 2 * arguments * sizeof(bool);
+  offsets[4] = at, at += arguments * sizeof(hlo_event_waiter_t);
+  offsets[5] = at, at += 2 * arguments * sizeof(bool);
   return at;
 }
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
                             hlo_run_t** out_run) {
   const hlo_executable_t* executable = loaded->executable;
-  size_t offsets[5];
+  size_t offsets[6];
   size_t bytes = run_layout(executable, offsets);
   hlo_run_t* run = hlo_mem_alloc_zeroed(bytes);
   if (!run) return hlo_status_out_of_memory(bytes);
@@ -44,7 +45,8 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   run->uses = (hlo_buffer_use_t*)(base + offsets[0]);
   run->outputs = (hlo_storage_t**)(base + offsets[1]);
   run->addresses = (void**)(base + offsets[2]);
-  run->taken = (bool*)(base + offsets[4]);
+  run->waiters = (hlo_event_waiter_t*)(base + offsets[4]);
+  run->taken = (bool*)(base + offsets[5]);
   run->reused = run->taken + executable->argument_count;
   run->job.run = run_job;
   run->loaded = hlo_loaded_retain(loaded);
@@ -228,7 +230,7 @@ void hlo_run_start(hlo_run_t* run) {
     if (hlo_event_is_ready(run->uses[i].ready)) {
       ++ready;
     } else {
-      hlo_event_on_ready(run->uses[i].ready, one_ready, run);
+      hlo_event_on_ready(run->uses[i].ready, &run->waiters[i], one_ready, run);
     }
     if (run->uses[i].is_donated) {
       hlo_storage_when_idle(run->uses[i].storage, one_ready, run);

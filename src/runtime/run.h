@@ -34,6 +34,7 @@ typedef struct hlo_run {
   hlo_event_t* done;          // definition event of all results
   uint32_t use_count;
   hlo_buffer_use_t* uses;     // per argument
+  hlo_event_waiter_t* waiters;  // for them
   bool* taken;                // argument's handle was invalidated
   bool* reused;               // its storage became a result
   uint32_t alias_count;       // donated arguments that name their result

@@ -159,8 +159,9 @@ size_t hlo_storage_size_bytes(const hlo_storage_t* storage) {
 }
 
 bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
-  // An unresolved storage may turn out to be foreign: only plain ones may be overwritten.
-  return storage->is_mutable && (storage->is_heir || !storage->target) && storage->data;
+  // An unresolved storage, which has no data, may turn out to be foreign, and may just be on its
+  // way to that: only plain ones may be overwritten.
+  return storage->is_mutable && storage->data && (storage->is_heir || !storage->target);
 }
 
 void hlo_storage_use_begin(hlo_storage_t* storage) {

@@ -16,15 +16,15 @@ enum { INLINE_COPY_BYTES = 1 << 18, ZERO_COPY_ALIGNMENT = 64 };
 typedef struct copy_job {
   hlo_job_t job;
   hlo_client_t* client;
-  hlo_buffer_use_t source;     // device side source; storage NULL: `from` is host memory
+  hlo_event_waiter_t waiter;  // for the source
+  hlo_buffer_use_t source;    // device side source; storage NULL: `from` is host memory
   const void* from;
   hlo_storage_t* destination;  // device side destination, retained; NULL: `to` is host memory
   void* to;
   size_t offset_bytes, size_bytes;
   hlo_event_t* done;
-  hlo_event_t* host_done;      // the host's bytes are free again; may be NULL
   bool is_strided;
-  hlo_copy_plan_t plan;        // where is_strided
+  hlo_copy_plan_t plan;  // where is_strided
 } copy_job_t;
 
 static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
@@ -45,9 +45,7 @@ static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char
 
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
   hlo_client_t* client = copy->client;
-  if (copy->host_done) hlo_event_set(copy->host_done, hlo_status_clone(status));
   hlo_event_set(copy->done, status);
-  hlo_event_release(copy->host_done);
   hlo_event_release(copy->done);
   hlo_buffer_use_end(&copy->source);
   hlo_storage_release(copy->destination);
@@ -105,10 +103,11 @@ static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes, copy_jo
 
 // ---- other orders of elements than the dense row-major one of buffers
 
-static bool strides_are_dense(const hlo_buffer_shape_t* shape, const int64_t* byte_strides) {
+static bool strides_are_dense(const hlo_buffer_t* buffer, const int64_t* byte_strides) {
+  const hlo_buffer_shape_t* shape = &buffer->shape;
+  if (!byte_strides || buffer->size_bytes == 0) return true;
   int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
   for (uint32_t i = shape->rank; i-- > 0;) {
-    if (shape->dims[i] == 0) return true;
     if (shape->dims[i] != 1 && byte_strides[i] != stride) return false;
     stride *= shape->dims[i];
   }
@@ -145,108 +144,120 @@ static hlo_status_t plan_to_host(const hlo_buffer_shape_t* shape, const int64_t*
 
 // ---- host to device
 
-typedef struct zero_copy {
-  hlo_event_t* done;
-} zero_copy_t;
-
-static void zero_copy_release(void* context) {
-  zero_copy_t* zero_copy = context;
-  if (zero_copy->done) hlo_event_set(zero_copy->done, hlo_ok());
-  hlo_event_release(zero_copy->done);
-  hlo_mem_free(zero_copy);
+// The context is the event that says so to the host.
+static void host_is_free(void* context) {
+  hlo_event_set(context, hlo_ok());
+  hlo_event_release(context);
 }
 
-static hlo_status_t from_host_zero_copy(hlo_buffer_t* buffer, const void* data, bool is_mutable,
-                                        hlo_event_t** out_done, hlo_buffer_t** out_buffer) {
-  zero_copy_t* context = hlo_mem_alloc_zeroed(sizeof *context);
-  hlo_event_t* done = hlo_event_create();
-  hlo_storage_t* storage = NULL;
-  hlo_status_t status = context && done ? hlo_ok() : hlo_status_out_of_memory(sizeof *context);
+// A storage over the host's memory.
+static hlo_status_t from_host_zero_copy(const hlo_buffer_t* buffer, const void* data,
+                                        bool is_mutable, hlo_event_t** out_done,
+                                        hlo_event_t** out_ready, hlo_storage_t** out_storage) {
+  hlo_event_t *done = hlo_event_create(), *ready = hlo_event_create_ready(hlo_ok());
+  hlo_status_t status = done && ready ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
   if (hlo_status_is_ok(status)) {
-    context->done = hlo_event_retain(done);
     status = hlo_storage_create_foreign(buffer->memory, (void*)data, buffer->size_bytes, is_mutable,
-                                        zero_copy_release, context, &storage);
-    if (!hlo_status_is_ok(status)) hlo_event_release(context->done);
+                                        host_is_free, done, out_storage);
   }
   if (!hlo_status_is_ok(status)) {
-    hlo_mem_free(context);
     hlo_event_release(done);
-    hlo_buffer_release(buffer);
+    hlo_event_release(ready);
     return status;
   }
-  if (out_done) {
-    *out_done = done;
-  } else {
-    hlo_event_release(done);
-  }
-  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(hlo_ok()), out_buffer);
+  if (out_done) *out_done = hlo_event_retain(done);
+  *out_ready = ready;
+  return hlo_ok();
 }
 
 static bool is_aligned(const void* data) {
   return ((uintptr_t)data & (ZERO_COPY_ALIGNMENT - 1)) == 0;
 }
 
-// Fills `storage` from host memory: at once, or by a worker when the contract allows it.
-static hlo_status_t from_host_copy(hlo_buffer_t* buffer, hlo_storage_t* storage, const void* data,
-                                   const int64_t* byte_strides, bool now, hlo_event_t** out_done,
-                                   hlo_event_t** out_ready) {
-  hlo_copy_plan_t plan;
-  bool is_strided = byte_strides && !strides_are_dense(&buffer->shape, byte_strides);
-  if (is_strided) HLO_TRY(plan_from_host(&buffer->shape, byte_strides, &plan));
-  if (now || buffer->size_bytes <= INLINE_COPY_BYTES) {
-    hlo_client_t* client = hlo_memory_client(buffer->memory);
-    uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(client));
-    if (is_strided) {
-      hlo_copy_run(&plan, data, hlo_storage_data(storage));
-    } else if (buffer->size_bytes) {
-      memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
-    }
-    trace_copy(client, begin_ns, "host to device", buffer->size_bytes, NULL, buffer->memory);
-    *out_ready = hlo_event_create_ready(hlo_ok());
-    if (out_done) *out_done = hlo_event_retain(*out_ready);
-    return hlo_ok();
-  }
+// Copies by a worker.
+static hlo_status_t from_host_later(const hlo_buffer_t* buffer, hlo_storage_t* storage,
+                                    const void* data, const hlo_copy_plan_t* plan,
+                                    hlo_event_t** out_ready) {
   copy_job_t* copy;
   HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
   copy->from = data;
   copy->destination = hlo_storage_retain(storage);
-  copy->is_strided = is_strided;
-  if (is_strided) copy->plan = plan;
+  copy->is_strided = plan != NULL;
+  if (plan) copy->plan = *plan;
   *out_ready = hlo_event_retain(copy->done);
-  if (out_done) *out_done = hlo_event_retain(copy->done);
   hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
   return hlo_ok();
+}
+
+static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* storage,
+                                  const void* data, const hlo_copy_plan_t* plan,
+                                  hlo_event_t** out_ready) {
+  *out_ready = hlo_event_create_ready(hlo_ok());
+  if (!*out_ready) return hlo_status_out_of_memory(sizeof(void*));
+  hlo_client_t* client = hlo_memory_client(buffer->memory);
+  uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(client));
+  if (plan) {
+    hlo_copy_run(plan, data, hlo_storage_data(storage));
+  } else if (buffer->size_bytes) {
+    memcpy(hlo_storage_data(storage), data, buffer->size_bytes);
+  }
+  trace_copy(client, begin_ns, "host to device", buffer->size_bytes, NULL, buffer->memory);
+  return hlo_ok();
+}
+
+// A storage with a copy of host memory: made at once, or by a worker when the contract allows it.
+static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
+                                   const int64_t* byte_strides, bool now, hlo_event_t** out_done,
+                                   hlo_event_t** out_ready, hlo_storage_t** out_storage) {
+  hlo_copy_plan_t strided;
+  const hlo_copy_plan_t* plan = NULL;
+  if (!strides_are_dense(buffer, byte_strides)) {
+    HLO_TRY(plan_from_host(&buffer->shape, byte_strides, &strided));
+    plan = &strided;
+  }
+  hlo_storage_t* storage;
+  HLO_TRY(hlo_storage_create(buffer->memory, buffer->size_bytes, &storage));
+  hlo_status_t status = now || buffer->size_bytes <= INLINE_COPY_BYTES
+                            ? from_host_now(buffer, storage, data, plan, out_ready)
+                            : from_host_later(buffer, storage, data, plan, out_ready);
+  if (!hlo_status_is_ok(status)) {
+    hlo_storage_release(storage);
+    return status;
+  }
+  if (out_done) *out_done = hlo_event_retain(*out_ready);
+  *out_storage = storage;
+  return hlo_ok();
+}
+
+static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
+                              const int64_t* byte_strides, hlo_host_semantics_t semantics,
+                              hlo_event_t** out_done, hlo_event_t** out_ready,
+                              hlo_storage_t** out_storage) {
+  if (!data && buffer->size_bytes) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
+  }
+  if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && strides_are_dense(buffer, byte_strides) &&
+      is_aligned(data) && buffer->size_bytes) {
+    return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
+                               out_ready, out_storage);
+  }
+  return from_host_copy(buffer, data, byte_strides,
+                        semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, out_ready,
+                        out_storage);
 }
 
 hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                                   const void* data, const int64_t* byte_strides,
                                   hlo_host_semantics_t semantics, hlo_event_t** out_done,
                                   hlo_buffer_t** out_buffer) {
-  hlo_client_t* client = hlo_memory_client(memory);
-  HLO_TRY(hlo_client_check_usable(client));
+  HLO_TRY(hlo_client_check_usable(hlo_memory_client(memory)));
   hlo_buffer_t* buffer;
   HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
-  if (!data && buffer->size_bytes) {
-    hlo_buffer_release(buffer);
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
-  }
-  bool is_dense = !byte_strides || strides_are_dense(shape, byte_strides);
-  if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && is_dense && is_aligned(data) &&
-      buffer->size_bytes) {
-    return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
-                               out_buffer);
-  }
+  hlo_event_t* ready;
   hlo_storage_t* storage;
-  hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &storage);
+  hlo_status_t status =
+      from_host(buffer, data, byte_strides, semantics, out_done, &ready, &storage);
   if (!hlo_status_is_ok(status)) {
-    hlo_buffer_release(buffer);
-    return status;
-  }
-  hlo_event_t* ready = NULL;
-  status = from_host_copy(buffer, storage, data, byte_strides,
-                          semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, &ready);
-  if (!hlo_status_is_ok(status)) {
-    hlo_storage_release(storage);
     hlo_buffer_release(buffer);
     return status;
   }
@@ -264,7 +275,7 @@ static hlo_status_t copy_from_buffer(copy_job_t* copy, hlo_buffer_t* buffer,
     return status;
   }
   hlo_event_t* done = hlo_event_retain(copy->done);
-  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
   *out_done = done;
   return hlo_ok();
 }
@@ -312,13 +323,13 @@ hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memor
   hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &copy->destination);
   if (hlo_status_is_ok(status)) status = hlo_buffer_use_begin(buffer, &copy->source);
   if (hlo_status_is_ok(status)) {
-    status = hlo_buffer_create_over(memory, &buffer->shape, copy->destination, copy->done,
-                                    out_buffer);
+    status =
+        hlo_buffer_create_over(memory, &buffer->shape, copy->destination, copy->done, out_buffer);
   }
   if (!hlo_status_is_ok(status)) {
     copy_finish(copy, hlo_status_clone(status));
     return status;
   }
-  hlo_event_on_ready(copy->source.ready, copy_when_ready, copy);
+  hlo_event_on_ready(copy->source.ready, &copy->waiter, copy_when_ready, copy);
   return hlo_ok();
 }
