@@ -114,6 +114,20 @@ static void dump_vector(const hlo_vir_module_t* vir, hlo_dumper_t* dumper) {
   hlo_strbuf_deinit(&text);
 }
 
+static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_func_t* func,
+                                      const hlo_code_options_t* options) {
+  if (options->executor != HLO_EXECUTOR_MACHINE ||
+      !hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm)) {
+    return hlo_ok();
+  }
+  hlo_strbuf_t text = {0};
+  const hlo_listing_t listing = {.form = HLO_LISTING_ASM, .out = &text};
+  hlo_status_t status = hlo_listing_print_code(&listing, vir, func, &options->target);
+  if (hlo_status_is_ok(status)) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_asm, &text);
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
 static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
                                   hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
   return options->is_plain ? hlo_schedule_create_plain(func, arena, out_schedule)
@@ -283,7 +297,8 @@ static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module
 // Whether the vector IR of the whole program is run or looked at.
 static bool is_seen(const hlo_code_options_t* options) {
   return options->executor != HLO_EXECUTOR_MACHINE || options->listing || options->check_plan ||
-         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_vector);
+         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_vector) ||
+         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm);
 }
 
 static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* plan,
@@ -300,6 +315,7 @@ static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* pl
   if (hlo_status_is_ok(status) && options->listing) {
     status = list_code(program, plan, vir, options);
   }
+  if (hlo_status_is_ok(status)) status = dump_machine_code(vir, plan->func, options);
   if (!hlo_status_is_ok(status)) {
     hlo_vir_module_release(vir);
     return status;

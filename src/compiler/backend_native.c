@@ -140,7 +140,8 @@ static bool wants_making(const hlo_compile_config_t* config) {
   return config->verify_each || config->listing ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_tile) ||
          hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_plan) ||
-         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_vector);
+         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_vector) ||
+         hlo_dump_wants(config->dumper, HLO_DUMP_STAGE_asm);
 }
 
 // ---- making ------------------------------------------------------------------------------------

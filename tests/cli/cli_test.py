@@ -355,6 +355,12 @@ class CliTest(unittest.TestCase):
             for file in dumps.iterdir():
                 self.good("check", file)
                 file.unlink()
+        self.good("compile", f"--dump=tile,plan,vector,asm:{dumps}", stdin=ADD)
+        stages = {file.name.split(".")[2]: file.read_text() for file in dumps.iterdir()}
+        has_code = " sse2" in self.good("info")
+        self.assertEqual(sorted(stages), ["asm"] * has_code + ["plan", "tile", "vector"])
+        if has_code:
+            self.assertRegex(stages["asm"], r"\A// machine code of @main: 1 function, ")
         self.assertIn("the stages are input, passes, final",
                       self.bad(2, "compile", "--dump=imput", stdin=ADD))
 
