@@ -589,7 +589,11 @@ static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
     points.producers[side] = &producers[side];
     HLO_TRY(start_producer(e, scratch, side, &producers[side]));
   }
+  uint32_t count, site = e->b->site;
+  const hlo_node_t* product = hlo_matmul_find(kernel->fusion, &count);
+  if (product) e->b->site = hlo_site_number(product);
   hlo_matmul_emit(kernel, phase, &points, e->b, e->addresses, chunk);
+  e->b->site = site;
   return hlo_ok();
 }
 

@@ -2,6 +2,7 @@
 // Reductions as loops over accumulators: over lanes, unrolled, several of the same space at once.
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
+#include "codegen/sites.h"
 
 enum { UNROLLED_ELEMENTS = 16 };
 
@@ -112,8 +113,10 @@ static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_v
 
 void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t* const* x,
                         hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  uint32_t site = e->b->site;
   for (uint32_t i = 0; i < set->accumulator_count; ++i) {
     const hlo_accumulator_t* a = &set->accumulators[i];
+    if (a->tiled->value->def) e->b->site = hlo_site_number(a->tiled->value->def);
     if (a->is_pair) {
       combine_pair(e, a, x + i, y + i, out + i);
       ++i;
@@ -121,6 +124,7 @@ void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_
       out[i] = combine_one(e, a, x[i], y[i]);
     }
   }
+  e->b->site = site;
 }
 
 hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes) {

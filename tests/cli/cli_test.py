@@ -291,6 +291,23 @@ class CliTest(unittest.TestCase):
             self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +v?addps ")
         self.assertEqual(self.good("compile", "--emit=asm", path), text)
 
+    def test_code_names_its_operations(self):
+        text = self.good("compile", "--emit=vir", stdin="""func.func @main(%x: tensor<64x128xf32>,
+    %w: tensor<128x32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<64x128xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>
+  %1 = stablehlo.tanh %0 : tensor<64x32xf32>
+  %2 = stablehlo.exponential %x : tensor<64x128xf32>
+  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %4 = stablehlo.sine %3 : tensor<64xf32>
+  return %1, %4 : tensor<64x32xf32>, tensor<64xf32>
+}
+""")
+        sites = set(re.findall(r"; site (\d+)", text))
+        self.assertEqual(len(sites), 5, "product, tanh, exponential, sum and sine are each somewhere")
+
     def test_passes(self):
         self.assertIn("drop_shardy", self.good("passes"))
         self.good("opt", "--passes=drop_shardy", "--verify-each", stdin=ADD)
