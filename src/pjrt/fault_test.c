@@ -72,9 +72,9 @@ static void clients_survive_failing_files(void** state) {
 
 static void bad_dumps_are_refused(void** state) {
   (void)state;
-  const PJRT_NamedValue option = text_option("dump", "asm:/tmp");
+  const PJRT_NamedValue option = text_option("dump", "ptx:/tmp");
   PJRT_Client_Create_Args args = ARGS(Client_Create, .create_options = &option, .num_options = 1);
-  FAILS(Client_Create, &args, INVALID_ARGUMENT, "there is no stage \"asm\"");
+  FAILS(Client_Create, &args, INVALID_ARGUMENT, "there is no stage \"ptx\"");
 }
 
 int main(void) {
