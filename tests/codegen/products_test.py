@@ -18,7 +18,7 @@ import backends_test
 
 # Dimensions of a and b, which of them are contracted and of the batch, the elements' types, and what
 # follows. Each is there for one way of computing products: B in place, packed whole, block by block
-# on the stack, in slices for each chunk; A in place, packed, fetched ahead; lanes along rows or the
+# on the stack, in slices for each chunk, of parts of the contraction; A in place, packed, fetched ahead; lanes along rows or the
 # contraction; sums in registers, in the output or in memory between blocks.
 PRODUCTS = [
     ("70x270", "270x1100", [1], [0], "f32", "f32", "add"),
@@ -34,6 +34,10 @@ PRODUCTS = [
     ("2x2110x64", "2x2110x350", [1], [1], "f32", "f32", "add"),
     ("2103x43", "2103x150", [0], [0], "f64", "f64", ""),
     ("2103x75", "2103x270", [0], [0], "f16", "f16", ""),
+    ("4033x250", "4033x130", [0], [0], "f32", "f32", "add"),
+    ("130x9001", "9001x70", [1], [0], "f32", "f32", ""),
+    ("70x20010", "20010x130", [1], [0], "i8", "i32", "add"),
+    ("70x9002", "9002x130", [1], [0], "bf16", "f32", ""),
     ("1101x66", "1101x1030", [0], [0], "f64", "f64", ""),
     ("66x131", "131x1100", [1], [0], "f64", "f64", "add"),
     ("70x601", "601x1100", [1], [0], "bf16", "f32", ""),

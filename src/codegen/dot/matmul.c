@@ -27,7 +27,8 @@ enum {
   SLICED_TILES = 16,      // by each chunk if that has so many tiles
   STEP_MULTIPLE = 8,      // of blocks
   TILE_MULTIPLE = 16,     // of products of tiles
-  SPLIT_STEPS = 256,      // at least, of blocks that are summed apart
+  SPLIT_STEPS = 256,      // at least, of parts that are summed apart,
+  HELD_STEPS = 512,       // and of blocks whose lines of A stay in the second cache
   CONFLICT_STEPS = 64,    // of a panel in place whose rows share sets of the second cache
 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
@@ -260,8 +261,7 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
 
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                const hlo_matmul_form_t* form, hlo_arena_t* arena,
-                               hlo_tiled_space_t* out_space,
-                               hlo_matmul_t** out_matmul) {
+                               hlo_tiled_space_t* out_space, hlo_matmul_t** out_matmul) {
   hlo_matmul_t* m = hlo_arena_alloc_zeroed(arena, sizeof *m);
   if (!m) return hlo_arena_status(arena);
   m->contraction.node = node;
@@ -378,38 +378,56 @@ bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
          conflicts(m, HLO_MATMUL_B, inner);
 }
 
+// Whether A's rows are side by side in place, so that each step of a tile is another cache line.
+static bool is_across(const hlo_matmul_t* m) {
+  return m->depth_count == 1 && m->rows.from[HLO_MATMUL_A] == 1 &&
+         m->depth[0].from[HLO_MATMUL_A] > m->group;
+}
+
+// Steps whose elements of A, all rows side by side, are half of the second cache.
+static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
+  return cache / 2 / (m->rows.extent * m->element_bytes);
+}
+
 // Steps of a panel that a quarter of the second cache holds, beside as much that is fetched for the
-// next one.
+// next one; and perhaps A's lines of them.
 static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
-  int64_t steps = cache / 4 / (m->panel_width * m->element_bytes) / STEP_MULTIPLE * STEP_MULTIPLE;
-  return steps < CONFLICT_STEPS ? CONFLICT_STEPS : steps;
+  int64_t steps = cache / 4 / (m->panel_width * m->element_bytes);
+  if (is_across(m) && steps_held(m, cache) >= HELD_STEPS) steps = min(steps, steps_held(m, cache));
+  return max(steps / STEP_MULTIPLE * STEP_MULTIPLE, CONFLICT_STEPS);
+}
+
+static int64_t all_panels(const hlo_matmul_t* m) {
+  return m->outer_extent * m->panel_count;
+}
+
+// Whether chunks may share panels, each having one for enough tiles to pack it for itself.
+static bool shares_panels(const hlo_matmul_t* m) {
+  int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
+  return all_panels(m) * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS;
 }
 
 // Whether no more than a block of each panel is packed at a time, because all of B would leave the
-// cache before it is used: a chunk has a panel for enough tiles, and the sums need no memory.
+// cache before it is used: a chunk has enough tiles of a panel or of a part of its contraction, and
+// the sums need no memory but those of such parts.
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
   double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
-  bool is_cut = m->depth_extent > slice_steps(m, cache);
-  int64_t tiles = hlo_matmul_main_panel(m)->tile_count;
-  int64_t panels = m->outer_extent * m->panel_count, times = panels < FEW_CHUNKS ? 2 : 1;
+  int64_t panels = all_panels(m), times = panels < FEW_CHUNKS ? 2 : 1;
+  bool is_whole = m->depth_extent <= slice_steps(m, cache);
+  bool is_split = panels * (m->depth_extent / SPLIT_STEPS) >= FEW_CHUNKS;
   return !m->is_convolution && !m->tile && m->depth_count == 1 &&
-         (!is_cut || m->sums_output >= 0) && m->rows.extent >= SLICED_ROWS &&
-         panels * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS &&
-         bytes * m->element_bytes >= (double)(times * cache);
+         (shares_panels(m) ? is_whole || m->sums_output >= 0 : is_split) &&
+         m->rows.extent >= SLICED_ROWS && bytes * m->element_bytes >= (double)(times * cache);
 }
 
-// Whether A's rows are side by side in place, so that each step of a tile is another cache line,
-// and so many that they leave the second cache between tiles.
-static bool is_across(const hlo_matmul_t* m, int64_t cache) {
-  const hlo_matmul_dim_t* inner = &m->depth[0];
-  if (m->tile) {
-    return m->depth_count == 1 && m->rows.from[HLO_MATMUL_A] == 1 &&
-           inner->from[HLO_MATMUL_A] > m->group;
-  }
-  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && m->depth_count == 1 &&
-         !m->is_by_depth && m->lanes > HLO_MATMUL_TURNED && m->rows.from[HLO_MATMUL_A] == 1 &&
-         inner->from[HLO_MATMUL_A] > 1 && m->rows.extent >= m->lanes &&
-         inner->extent * CACHE_LINE > cache / 8;
+// Whether A is packed as rows, because its lines would leave the second cache between tiles.
+static bool turns_rows(const hlo_matmul_t* m, int64_t cache) {
+  if (m->is_convolution || !is_across(m)) return false;
+  if (m->tile) return true;
+  bool is_held = m->packs_slices && steps_held(m, cache) >= HELD_STEPS;
+  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && !m->is_by_depth && !is_held &&
+         m->lanes > HLO_MATMUL_TURNED && m->rows.extent >= m->lanes &&
+         m->depth[0].extent * CACHE_LINE > cache / 8;
 }
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
@@ -527,13 +545,13 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
 }
 
 static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
-  m->turns_rows = !m->is_convolution && is_across(m, second_cache(target));
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
-  m->operands[HLO_MATMUL_A].is_packed =
-      hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
                    must_be_packed(m, HLO_MATMUL_B);
   m->packs_slices = is_packed && packs_slices(m, second_cache(target));
+  m->turns_rows = turns_rows(m, second_cache(target));
+  m->operands[HLO_MATMUL_A].is_packed =
+      hlo_matmul_packs_a(m, m->panel_count, panel->height) || must_be_packed(m, HLO_MATMUL_A);
   m->packs_blocks |= m->packs_slices;
   m->operands[HLO_MATMUL_B].is_packed = is_packed && !m->packs_slices;
   for (uint32_t side = 0; side < 2; ++side) {
@@ -609,22 +627,29 @@ static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* tar
   return hlo_tile_chunk_count(target, product_ns(m, target), true);
 }
 
-// Blocks that are summed apart, where there are too few tiles to share out: as many as are wanted,
-// or as make the second cache hold a block of a panel that several tiles use.
-static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
+// Parts of the contraction that are summed apart, where there are too few tiles to share out, or
+// panels that are packed block by block: as many as are wanted, or as make the second cache hold a
+// part of a panel that several tiles use.
+static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
   int64_t tiles = hlo_matmul_main_panel(m)->tile_count, steps = m->depth_extent;
   int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
-  int64_t units = m->outer_extent * m->panel_count * tiles;
-  if (m->is_convolution || m->is_by_depth || m->depth_count > 1 || m->packs_blocks ||
-      2 * units > wanted) {
-    return;
-  }
+  if (m->is_convolution || m->is_by_depth || m->depth_count > 1) return 1;
+  if (m->packs_slices && !shares_panels(m)) return divide_up(wanted, all_panels(m));
+  int64_t units = all_panels(m) * tiles;
+  if (m->packs_blocks || 2 * units > wanted) return 1;
   int64_t count = divide_up(wanted, units);
   if (tiles > 1) count = max(count, divide_up(steps, slice_steps(m, second_cache(target))));
-  count = min(count, steps / SPLIT_STEPS);
+  return min(count, steps / SPLIT_STEPS);
+}
+
+static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
+  int64_t count = part_count(m, target), steps = divide_up(m->depth_extent, count);
   if (count < 2) return;
-  m->block_steps = round_up(divide_up(steps, count), m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
-  m->depth_blocks = m->split_count = divide_up(steps, m->block_steps);
+  m->split_blocks = m->packs_slices ? divide_up(steps, slice_steps(m, second_cache(target))) : 1;
+  m->block_steps =
+      round_up(divide_up(steps, m->split_blocks), m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
+  m->depth_blocks = divide_up(m->depth_extent, m->block_steps);
+  m->split_count = divide_up(m->depth_blocks, m->split_blocks);
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   m->sums_bytes = m->outer_extent * m->rows.extent * m->sums_stride * m->element_bytes;
   m->sums_offset = m->scratch_bytes;
@@ -671,7 +696,8 @@ static double bytes_of_a(const hlo_matmul_t* m) {
 static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
-  return (int64_t)(bytes_of_a(m) / (double)(target->memories[3].capacity_bytes / 2)) + 1;
+  double bytes = bytes_of_a(m) / (double)max(m->split_count, 1);
+  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / 2)) + 1;
 }
 
 // Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
@@ -690,8 +716,7 @@ static void cut_panels(hlo_matmul_t* m, int64_t wanted) {
 static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
   m->cost_ns = product_ns(m, target);
   int64_t wanted = wanted_chunks(m, target);
-  m->stripe_count =
-      min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
+  m->stripe_count = min(hlo_matmul_main_panel(m)->tile_count, count_stripes(m, target));
   cut_panels(m, wanted);
   m->unit_count =
       m->outer_extent * m->stripe_count * hlo_matmul_stripe_units(m) * max(m->split_count, 1);

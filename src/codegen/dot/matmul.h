@@ -20,7 +20,8 @@
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
 // stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory:
 // the first tile that meets it on its way where B's rows are only copied or converted, else before
-// the tiles. The last ones ask for what the next block is packed from.
+// the tiles. The last ones ask for what the next block is packed from. Where there are few panels to
+// share out, chunks take parts of the contraction, which are summed apart and joined at the end.
 //
 // Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
 // less time; convolutions, of whole steps of features, then have zeros around their input.
@@ -182,7 +183,7 @@ struct hlo_matmul {
   hlo_matmul_panel_t full, edge;
   int64_t panel_stride;                       // elements from a panel of B to the next
   int64_t block_steps, depth_blocks;          // along the contraction; no blocks: not cut
-  int64_t split_count;                        // blocks that are summed apart; 0: they are not
+  int64_t split_count, split_blocks;          // parts that are summed apart, of blocks; 0: none
   int64_t sums_bytes;                         // of all sums of one of them
   bool sums_in_output;                        // between blocks, instead of scratch memory
   size_t sums_offset;                         // there

@@ -121,7 +121,7 @@ static void start_sums(const product_t* p, tile_t* tile) {
 // The sums of the blocks before, which have had the time of a block to come from memory.
 static void add_partial_sums(const product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
-  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, number(b, 0)));
+  hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, p->block, p->first_block));
   for (uint32_t i = 0; i < sum_count(tile); ++i) {
     hlo_element_address_t address = partial_sum(p, tile, i);
     hlo_vir_value_t* sum = tile->sums[i];
@@ -184,6 +184,7 @@ static void store_partial_sums(const product_t* p, const tile_t* tile) {
 static void finish_tile(product_t* p, const tile_t* tile) {
   hlo_vir_builder_t* b = p->b;
   if (p->block && p->m->split_count) {
+    if (p->m->split_blocks > 1) add_partial_sums(p, tile);
     store_partial_sums(p, tile);
   } else if (p->block) {
     add_partial_sums(p, tile);
@@ -256,7 +257,7 @@ static void emit_tile(product_t* p, tile_t* tile, hlo_vir_value_t* row, hlo_vir_
     join_sums(p, tile);
   } else {
     start_sums(p, tile);
-    if (p->block && !p->m->split_count) fetch_partial_sums(p, tile);
+    if (p->block && p->m->split_blocks != 1) fetch_partial_sums(p, tile);
     emit_loops(p, tile, is_first);
   }
   finish_tile(p, tile);
@@ -370,9 +371,11 @@ static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
   int64_t row_bytes = m->depth[0].from[HLO_MATMUL_B] * bytes, panel_bytes = m->panel_stride * bytes;
   if (!p->block) return plus(b, tile->source.base, number(b, panel_bytes));
   hlo_vir_value_t* below = plus(b, tile->source.base, times(b, low, row_bytes));
-  int64_t up = m->depth_blocks * m->block_steps * row_bytes;
+  int64_t blocks = m->split_count ? m->split_blocks : m->depth_blocks;
+  hlo_vir_value_t* last = plus(b, p->first_block, number(b, blocks - 1));
+  int64_t up = blocks * m->block_steps * row_bytes;
   return plus(b, plus(b, below, number(b, m->block_steps * row_bytes)),
-              times(b, hlo_product_is_last_block(p), panel_bytes - up));
+              times(b, hlo_vir_icmp(b, HLO_VIR_EQ, p->block, last), panel_bytes - up));
 }
 
 // A block of a panel of B to the stack or the chunk's slice, if it is packed there. Steps are
@@ -380,7 +383,7 @@ static hlo_vir_value_t* find_next_source(const product_t* p, const tile_t* tile,
 static void pack_block(const product_t* p, tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  if (!m->packs_blocks) return;
+  if (!m->packs_blocks || p->is_join) return;
   int64_t row_bytes = m->panel_width * m->element_bytes, first = hlo_matmul_first_row(m);
   int64_t bytes = m->block_steps * row_bytes + first * m->element_bytes;
   hlo_vir_value_t* buffer = p->slice;
@@ -404,9 +407,16 @@ static void pack_block(const product_t* p, tile_t* tile) {
 static void emit_blocks(product_t* p, tile_t* tile, hlo_vir_value_t* panel) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  bool is_cut = m->depth_blocks > 1 && !m->split_count,
+  bool is_cut = m->depth_blocks > 1 && !p->is_join && m->split_blocks != 1,
        has_both = m->full_panels && m->edge.piece_count;
-  if (is_cut) p->block = hlo_vir_begin_for(b, number(b, 0), number(b, m->depth_blocks), 1, 0);
+  if (is_cut) {
+    hlo_vir_value_t* end = number(b, m->depth_blocks);
+    if (m->split_count) {
+      hlo_vir_value_t* next = plus(b, p->first_block, number(b, m->split_blocks));
+      end = hlo_vir_index(b, HLO_VIR_imin, next, end);
+    }
+    p->block = hlo_vir_begin_for(b, p->first_block, end, 1, 0);
+  }
   if (has_both) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_LT, panel, number(b, m->full_panels)));
   }
@@ -428,9 +438,13 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
   int64_t b_bytes = m->packs_blocks ? (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype)
                                     : bytes_of(p, HLO_MATMUL_B);
   hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* part = NULL;  // of the contraction, summed apart
+  p->first_block = number(b, 0);
   if (m->split_count) {
     hlo_vir_value_t* count = number(b, m->unit_count / m->split_count);
-    p->block = p->is_join ? NULL : hlo_vir_index(b, HLO_VIR_idiv, unit, count);
+    part = hlo_vir_index(b, HLO_VIR_idiv, unit, count);
+    p->first_block = times(b, part, m->split_blocks);
+    p->block = p->is_join ? NULL : p->first_block;
     unit = hlo_vir_index(b, HLO_VIR_irem, unit, count);
   }
   hlo_vir_value_t* units = number(b, hlo_matmul_stripe_units(m));
@@ -449,8 +463,8 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
     int64_t rows_bytes = m->rows.extent * m->sums_stride * m->element_bytes;
     tile.partial_sums =
         m->sums_in_output ? p->partial_sums : plus(b, p->partial_sums, times(b, rest, rows_bytes));
-    if (m->split_count && p->block) {
-      tile.partial_sums = plus(b, tile.partial_sums, times(b, p->block, m->sums_bytes));
+    if (part && !p->is_join) {
+      tile.partial_sums = plus(b, tile.partial_sums, times(b, part, m->sums_bytes));
     }
   }
   for (uint32_t i = m->outer_count; i-- > 0;) {

@@ -18,7 +18,8 @@ typedef struct product {
   hlo_vir_value_t* bases[2];  // of the operands where the product reads them
   hlo_dtype_t dtypes[2];      // there
   hlo_vir_value_t* digits[HLO_TILED_MAX_DIGITS];
-  hlo_vir_value_t* block;  // along the contraction, where it is cut
+  hlo_vir_value_t* block;        // along the contraction, where it is cut
+  hlo_vir_value_t* first_block;  // of those that are summed together
   bool is_join;            // sums of blocks are added, and nothing is multiplied
   hlo_vir_value_t* partial_sums;
   hlo_vir_value_t* slice;  // of the chunk, for a block of B
