@@ -54,26 +54,26 @@ static uint32_t square_edge(const hlo_kernel_t* kernel) {
 static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = hlo_kernel_piece_lanes(kernel, pieces);
-  if (kernel->is_small) {
-    kernel->is_vector = true;
+  if (kernel->kind == HLO_KERNEL_VECTOR) {
     kernel->loops[kernel->loop_count++] = 0;
     return;
   }
   uint32_t none = HLO_TILED_MAX_DIGITS, edge = square_edge(kernel);
   hlo_kernel_lanes_t best = hlo_kernel_choose_lanes(kernel, pieces, edge);
-  kernel->is_woven = best.woven < none;
+  kernel->kind = best.woven < none   ? HLO_KERNEL_WOVEN
+                 : best.cross < none ? HLO_KERNEL_SQUARES
+                 : best.lane < none  ? HLO_KERNEL_LANES
+                                     : HLO_KERNEL_POINTS;
   kernel->woven_digit = best.woven;
   for (uint32_t i = 0; i < space->digit_count; ++i) {
     bool is_apart = i == best.lane || i == best.cross || i == best.woven;
     if (!is_apart && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
   }
-  kernel->is_transposed = best.cross < none;
-  if (kernel->is_transposed) {
+  if (kernel->kind == HLO_KERNEL_SQUARES) {
     kernel->loops[kernel->loop_count++] = best.cross;
     kernel->lanes = edge;
   }
-  kernel->is_vector = best.lane < none;
-  if (kernel->is_vector) kernel->loops[kernel->loop_count++] = best.lane;
+  if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
 }
 
 // Adds what the loops of a piece do; loaded: bytes by input, as often as they are loaded.
@@ -149,15 +149,16 @@ static bool has_large_output(const hlo_kernel_t* kernel) {
 
 // Squares are stored line by line only where a vector is a line.
 static bool is_streamed(const hlo_kernel_t* kernel) {
-  if (!kernel->is_vector || kernel->is_sweep || kernel->is_woven) return false;
+  bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_WOVEN;
+  if (is_apart || kernel->is_sweep) return false;
   bool has_whole_lines = kernel->target->vector_bytes >= hlo_target_line_bytes(kernel->target);
-  return has_large_output(kernel) && (!kernel->is_transposed || has_whole_lines);
+  return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_SQUARES || has_whole_lines);
 }
 
 // How many of the outermost loops are the same in all segments. Reductions belong outside of loops
 // that they do not depend on, so segments with such have loops of their own.
 static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (pieces->count < 2 || kernel->is_woven) return 0;
+  if (pieces->count < 2 || kernel->kind == HLO_KERNEL_WOVEN) return 0;
   for (uint32_t i = 0; i < pieces->count; ++i) {
     if (hlo_tiling_has_reduction(pieces->tilings[i])) return 0;
   }
@@ -233,7 +234,7 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
   const hlo_matmul_t* m = kernel->matmul;
   if (m && !m->is_narrow && !m->tile) return hlo_matmul_explain_sums(m, kernel->target, out);
-  if (m || kernel->is_small) return hlo_ok();
+  if (m || kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = explain_lanes(kernel, &scratch, out);

@@ -22,7 +22,7 @@ static const double MOST_REDUCTIONS = 1.5, MOST_COSTLY = 2.5, MOST_OTHERS = 3.5;
 // reduction's, those that the reduction depends on.
 static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
   uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
-  if (tiling->space_count == 1) return digits;  // no reductions
+  if (tiling->space_count == 1) return digits;                             // no reductions
   for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
     const hlo_tiled_t* outer = tiling->instances[i];
     if (outer->kind != HLO_TILED_REDUCE || !(outer->digits & ~digits)) continue;
@@ -112,7 +112,7 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
 // than memory between the two. Outputs in whose different orders nothing has lanes do not belong
 // together.
 static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->is_vector || tiling->spaces[0].element_count < kernel->lanes ||
+  if (hlo_kernel_has_lanes(kernel) || tiling->spaces[0].element_count < kernel->lanes ||
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
     return hlo_ok();
   }
@@ -172,7 +172,7 @@ static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, 
 static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                             const hlo_tiled_t* tiled) {
   bool needs_outer = tiled->digits >> kernel->loops[0] & 1;
-  if (!kernel->is_split_twice) {
+  if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
     return needs_outer ? 1 : (double)hlo_divide_up(range_of(kernel, tiling, 0), kernel->chunk_size);
   }
   if (tiled->digits >> kernel->loops[1] & 1) return 1;
@@ -184,7 +184,7 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
 // little beside the rest.
 static hlo_status_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const double MOST = 0.25;
-  if (kernel->chunk_count < 2 || kernel->split_space) return hlo_ok();
+  if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_ok();
   double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];

@@ -14,7 +14,9 @@ bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (!kernel->is_vector || kernel->segment_count != 1 || kernel->loop_count != 1) return false;
+  if (!hlo_kernel_has_lanes(kernel) || kernel->segment_count != 1 || kernel->loop_count != 1) {
+    return false;
+  }
   uint32_t lane = kernel->loops[0];
   for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
     const hlo_tiled_t* root = tiling->outputs[i];
@@ -44,8 +46,8 @@ static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted,
 // What a loop may be cut into multiples of, so that no vector or tile falls apart.
 static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
   uint32_t rest = kernel->loop_count - level;
-  if (kernel->is_transposed && rest <= 2) return kernel->lanes;
-  if (rest > 1 || !kernel->is_vector) return 1;
+  if (kernel->kind == HLO_KERNEL_SQUARES && rest <= 2) return kernel->lanes;
+  if (rest > 1 || !hlo_kernel_has_lanes(kernel)) return 1;
   return (int64_t)kernel->lanes * (kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS);
 }
 
@@ -55,8 +57,8 @@ static void cut_loops(hlo_kernel_t* kernel) {
   int64_t wanted = wanted_chunks(kernel), step = cutting_step(kernel, 0);
   const int64_t* extents = kernel->spaces[0].extents;
   int64_t outer = extents[kernel->loops[0]];
-  kernel->is_split_twice = outer < wanted && kernel->loop_count > 1 && step == 1;
-  if (kernel->is_split_twice) {
+  if (outer < wanted && kernel->loop_count > 1 && step == 1) {
+    kernel->cut = HLO_KERNEL_CUT_TWO_LOOPS;
     kernel->parts_per_outer = cut_chunks(kernel, extents[kernel->loops[1]],
                                          hlo_divide_up(wanted, outer), cutting_step(kernel, 1));
     kernel->chunk_count = (uint64_t)outer * kernel->parts_per_outer;
@@ -75,33 +77,30 @@ static uint32_t outermost_digit(const hlo_tiled_space_t* space) {
 // One element reduced from many: the reductions are cut instead, if all run side by side.
 static hlo_status_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_ok();
-  uint32_t partials = 0;
+  uint32_t partials = 0, space_number = 0;
+  bool is_nested = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE) continue;
-    if (tiled->digits || (partials && tiled->reduction != kernel->split_space)) {
-      return hlo_kernel_refused(kernel->fusion, "reductions to one element follow each other");
-    }
-    kernel->split_space = tiled->reduction;
+    // An operand that needs a finished reduction would need a second round of chunks.
+    is_nested |= tiled->digits || (partials && tiled->reduction != space_number) ||
+                 hlo_tiling_needs_reduction(tiling, tiled);
+    space_number = tiled->reduction;
     partials += hlo_tiled_result_count(tiled);
   }
-  // An operand that needs a finished reduction would need a second round of chunks.
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind != HLO_TILED_REDUCE || !hlo_tiling_needs_reduction(tiling, tiled)) continue;
+  if (is_nested) {
     return hlo_kernel_refused(kernel->fusion, "reductions to one element follow each other");
   }
-  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) {
-    kernel->split_space = 0;
-    return hlo_ok();
-  }
-  const hlo_tiled_space_t* space = &tiling->spaces[kernel->split_space];
+  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_ok();
+  const hlo_tiled_space_t* space = &tiling->spaces[space_number];
   uint32_t digit = outermost_digit(space);
   int64_t step = digit + 1 == space->digit_count ? kernel->lanes * STRIP_VECTORS : 1;
   kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted_chunks(kernel), step);
+  if (kernel->chunk_count < 2) return hlo_ok();
+  kernel->cut = HLO_KERNEL_CUT_REDUCTION;
+  kernel->split_space = space_number;
   kernel->split_digit = digit;
   kernel->partial_count = partials;
-  if (kernel->chunk_count < 2) kernel->split_space = kernel->partial_count = 0;
   return hlo_ok();
 }
 
@@ -134,8 +133,8 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 // Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
 static hlo_status_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: that a chunk has at least
-  bool is_plain = kernel->is_vector && !kernel->is_small && !kernel->is_woven &&
-                  !kernel->is_transposed && kernel->segment_count == 1 && kernel->loop_count == 1;
+  bool is_plain =
+      kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
   bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;
   if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_ok();
   columns_t columns = find_columns(kernel, tiling);
@@ -154,6 +153,7 @@ static hlo_status_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling
   kernel->split_digit = digit;
   kernel->is_sweep = true;
   kernel->is_streamed = false;
+  kernel->cut = HLO_KERNEL_CUT_REDUCTION;
   kernel->split_space = columns.space;
   kernel->partial_count = columns.partials;
   return hlo_ok();

@@ -63,11 +63,11 @@ static bool is_read_twice(const hlo_emitter_t* e, const hlo_tiled_t* load) {
 static int64_t prefetch_distance(const hlo_emitter_t* e, const hlo_tiled_t* load, int64_t bytes) {
   const hlo_kernel_t* kernel = e->kernel;
   int64_t line_bytes = hlo_target_line_bytes(kernel->target);
-  if (e->mask || kernel->is_transposed || bytes * e->lanes < line_bytes) return 0;
+  if (e->mask || kernel->kind == HLO_KERNEL_SQUARES || bytes * e->lanes < line_bytes) return 0;
   bool is_output = hlo_tiled_space_mask(&e->tiling->spaces[0]) >> e->lane_digit & 1;
   if (is_output ? !e->is_streaming : !is_last_pass(e, load)) return 0;
   int64_t otherwise = is_output ? PREFETCHED_BYTES : 0;
-  uint32_t rows = kernel->loop_count - kernel->is_vector;  // loops around
+  uint32_t rows = kernel->loop_count - hlo_kernel_has_lanes(kernel);  // loops around
   if (rows == 0 || (is_output && !is_read_twice(e, load))) return otherwise;
   int64_t next = hlo_expr_coefficient(load->offset, kernel->loops[rows - 1]) * bytes;
   if (next <= 0 || next > LONG_ROW_BYTES) return otherwise;
@@ -101,7 +101,7 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
     if (distance) hlo_emit_prefetch(e, dtype, &address, distance);
     return hlo_elementwise_load(e->b, dtype, e->lanes, &address);
   }
-  if (e->kernel->is_small && e->lane_digit == 0) {
+  if (e->kernel->kind == HLO_KERNEL_VECTOR && e->lane_digit == 0) {
     return hlo_emit_small_load(e, tiled, load_flags(e));
   }
   hlo_vir_value_t* strided = hlo_emit_strided_load(e, tiled, load_flags(e));
@@ -364,16 +364,16 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
     hlo_emit_sweep(e, ranges[level]);
     return;
   }
-  if (kernel->is_transposed && level + 2 == kernel->loop_count) {
+  if (kernel->kind == HLO_KERNEL_SQUARES && level + 2 == kernel->loop_count) {
     hlo_emit_transposed(e, ranges[level], ranges[level + 1]);
     return;
   }
-  if (kernel->is_woven && level + 1 == kernel->loop_count) {
+  if (kernel->kind == HLO_KERNEL_WOVEN && level + 1 == kernel->loop_count) {
     hlo_emit_lane_loop(e, digit, ranges[level], HLO_UNROLL_FREELY, hlo_emit_woven, e->woven);
     return;
   }
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
-  if (kernel->is_vector && !is_single && level + 1 == kernel->loop_count) {
+  if (hlo_kernel_has_lanes(kernel) && !is_single && level + 1 == kernel->loop_count) {
     hlo_range_t rest = {hlo_emit_columns(e, digit, ranges[level]), ranges[level].end};
     if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, digit, rest);
     hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
@@ -397,7 +397,7 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
                               hlo_vir_iconst(b, (*segment)[digit][1])};
   }
   if (!chunk) return;
-  if (!kernel->is_split_twice) {
+  if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
     ranges[0] = hlo_range_of_chunk(b, chunk, kernel->chunk_size, ranges[0]);
     return;
   }
@@ -446,7 +446,7 @@ static hlo_status_t emit_segment(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   HLO_TRY(hlo_emitter_start_segment(e, scratch, segment));
   hlo_range_t ranges[HLO_TILED_MAX_DIGITS];
   make_ranges(e, segment, chunk, ranges);
-  if (e->kernel->is_woven) HLO_TRY(hlo_emit_walk_woven(e));
+  if (e->kernel->kind == HLO_KERNEL_WOVEN) HLO_TRY(hlo_emit_walk_woven(e));
   hlo_emit_loops(e, 0, ranges);
   return hlo_ok();
 }
@@ -535,7 +535,7 @@ static hlo_status_t emit_side_by_side(hlo_emitter_t* e, hlo_arena_t* scratch,
 static hlo_status_t emit_segments(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
   if (e->kernel->common_levels > 0) return emit_side_by_side(e, scratch, chunk);
   // One loop for all segments where they are woven.
-  uint32_t count = e->kernel->is_woven ? 1 : e->kernel->segment_count;
+  uint32_t count = e->kernel->kind == HLO_KERNEL_WOVEN ? 1 : e->kernel->segment_count;
   for (uint32_t i = 0; i < count; ++i) {
     HLO_TRY(emit_segment(e, scratch, i, chunk));
   }
@@ -601,7 +601,7 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
                                hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
   if (kernel->matmul) return emit_product(e, scratch, phase, chunk);
-  if (kernel->split_space && kernel->is_sweep) {
+  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION && kernel->is_sweep) {
     HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
     e->chunk = chunk;
     if (phase == 0) {
@@ -611,7 +611,7 @@ static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t 
     }
     return hlo_ok();
   }
-  if (kernel->split_space) {
+  if (kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
     return phase == 0 ? hlo_emit_partials(e, scratch, chunk) : hlo_emit_partials_finish(e, scratch);
   }
   return kernel->is_streamed ? emit_streamed(e, scratch, chunk) : emit_segments(e, scratch, chunk);

@@ -17,6 +17,22 @@ enum {
   HLO_KERNEL_SHARED_INPUTS = 64,  // bits of `shareable`
 };
 
+/// What the loops compute at a time.
+typedef enum hlo_kernel_kind {
+  HLO_KERNEL_POINTS,   // one element of the output; reductions may have lanes of their own
+  HLO_KERNEL_LANES,    // lanes along the last loop
+  HLO_KERNEL_SQUARES,  // tiles of the last two loops, which are turned in registers
+  HLO_KERNEL_WOVEN,    // lanes along the last loop, for all values of woven_digit, side by side
+  HLO_KERNEL_VECTOR,   // all of the output, in one vector
+} hlo_kernel_kind_t;
+
+/// What chunks are parts of.
+typedef enum hlo_kernel_cut {
+  HLO_KERNEL_CUT_LOOP,       // the outermost loop
+  HLO_KERNEL_CUT_TWO_LOOPS,  // the second loop, each value of the first having chunks of its own
+  HLO_KERNEL_CUT_REDUCTION,  // a reduction to one element or columns; a second phase joins them
+} hlo_kernel_cut_t;
+
 /// Ranges of the output's digits, [low, end) each.
 typedef int64_t hlo_kernel_segment_t[HLO_TILED_MAX_DIGITS][2];
 
@@ -32,21 +48,18 @@ struct hlo_kernel {
   uint32_t common_levels;     // of the outermost loops, which all segments run in together
   uint32_t loop_count;        // output digits with more than one value, outermost first (kernel_order.c)
   uint32_t loops[HLO_TILED_MAX_DIGITS];
-  bool is_vector;             // the last loop runs over lanes
+  hlo_kernel_kind_t kind;
   uint32_t lanes;             // of the widest element in a register
-  bool is_small;              // one vector holds all of the output
-  bool is_transposed;         // the last two loops run in tiles that are turned in registers
-  bool is_woven;              // all values of woven_digit, the innermost, are computed side by side
-  uint32_t woven_digit;       // none of the loops
+  uint32_t woven_digit;       // the innermost, none of the loops
   bool is_streamed;           // an output would leave all caches: it is stored past them
   bool is_sweep;              // sums of columns: rows in blocks, accumulators in outputs' memory
-                              // (with split_space chunks have rows of their own: in scratch memory)
+                              // (if it is cut, chunks have rows of their own: in scratch memory)
+  hlo_kernel_cut_t cut;
   uint64_t chunk_count;
-  int64_t chunk_size;         // of the loop that is cut: loops[0], or loops[1] with loops[0] apart
-  bool is_split_twice;        // each value of loops[0] has its own chunks of loops[1]
-  uint64_t parts_per_outer;   // chunks per value of loops[0] then
-  uint32_t split_space;       // not 0: chunks are parts of this reduction to one element or columns
-  uint32_t split_digit;       // number in that space of the digit that is cut
+  int64_t chunk_size;         // of what is cut
+  uint64_t parts_per_outer;   // of two loops: chunks per value of the first
+  uint32_t split_space;       // of a reduction: its space,
+  uint32_t split_digit;       // the number in it of the digit that is cut,
   uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
   double cost_ns;
   double moved_bytes;         // of inputs and outputs, each element once
@@ -68,6 +81,10 @@ typedef struct hlo_point_emitter {
   struct hlo_emitter* emitter;
   struct hlo_emitter* producers[2];  // of the product's operands; NULL: they are in memory
 } hlo_point_emitter_t;
+
+static inline bool hlo_kernel_has_lanes(const hlo_kernel_t* kernel) {
+  return kernel->kind != HLO_KERNEL_POINTS;
+}
 
 /// The outputs that the loops over the output's digits store: those before the side outputs.
 static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {

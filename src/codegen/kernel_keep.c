@@ -88,8 +88,8 @@ void hlo_emit_find_kept(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   e->kept = (hlo_kept_row_t){0};
   // Only in functions of their own: the stack of a program's entry is for all of its kernels.
-  if (!kernel->is_vector || kernel->is_sweep || kernel->matmul || kernel->split_space ||
-      kernel->chunk_count < 2) {
+  if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->matmul ||
+      kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
     return;
   }
   e->rows.more_bytes = 0;

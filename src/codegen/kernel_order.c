@@ -64,7 +64,8 @@ static const hlo_tiled_t* find_main_load(const hlo_kernel_t* kernel,
 }
 
 void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
-  if (!kernel->is_streamed || kernel->is_transposed || !stores_long_rows(kernel)) return;
+  if (!kernel->is_streamed || kernel->kind == HLO_KERNEL_SQUARES) return;
+  if (!stores_long_rows(kernel)) return;
   const hlo_tiled_t* load = find_main_load(kernel, pieces);
   if (!load) return;
   for (uint32_t i = 1; i + 1 < kernel->loop_count; ++i) {

@@ -25,7 +25,7 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, 
 
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_phase_count(kernel->matmul);
-  return kernel->split_space ? 2 : 1;
+  return kernel->cut == HLO_KERNEL_CUT_REDUCTION ? 2 : 1;
 }
 
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
@@ -55,19 +55,19 @@ bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
   if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
-  if (!kernel->split_space) return 0;
+  if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) return 0;
   uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
   return kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
   return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->tile &&
-         !kernel->split_space && !kernel->is_sweep && kernel->chunk_count <= 1;
+         kernel->cut != HLO_KERNEL_CUT_REDUCTION && !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 
 uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
   bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
-                !kernel->is_transposed && !kernel->is_streamed;
+                kernel->kind != HLO_KERNEL_SQUARES && !kernel->is_streamed;
   return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes
                                                                                  : 0;
 }
@@ -78,7 +78,8 @@ bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
     return false;
   }
   if (kernel->loop_count == 0) return true;
-  return kernel->is_vector && kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
+  return hlo_kernel_has_lanes(kernel) && kernel->loop_count == 1 &&
+         hlo_kernel_value_lanes(kernel) &&
          kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
 }
 

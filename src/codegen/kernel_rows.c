@@ -50,7 +50,8 @@ static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint
 uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   uint32_t none = kernel->loop_count, level = none, count = 0;
   if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE || kernel->is_sweep ||
-      kernel->is_transposed || kernel->is_woven || kernel->matmul || kernel->split_space) {
+      kernel->kind == HLO_KERNEL_SQUARES || kernel->kind == HLO_KERNEL_WOVEN || kernel->matmul ||
+      kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
     return none;
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -60,7 +61,8 @@ uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
     if (!is_short_reduction(tiling, tiled) || (count++ && here != level)) return none;
     level = here;
   }
-  if (count == 0 || count > MAX_RESULTS || level + kernel->is_vector >= none) return none;
+  if (count == 0 || count > MAX_RESULTS) return none;
+  if (level + hlo_kernel_has_lanes(kernel) >= none) return none;
   uint32_t row = kernel->loops[level];
   if (tiling->digits[row].end - tiling->digits[row].low < kernel->lanes) return none;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {

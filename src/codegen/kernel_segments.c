@@ -78,7 +78,7 @@ static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
 // Those of products are found differently, and soon.
 void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
   out_start->segment_count = 0;
-  if (kernel->matmul || kernel->is_small) return;
+  if (kernel->matmul || kernel->kind == HLO_KERNEL_VECTOR) return;
   out_start->space_count = kernel->space_count;
   out_start->segment_count = kernel->segment_count;
   memcpy(out_start->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
@@ -158,7 +158,7 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   if (one->count != 1 || !hlo_kernel_fits_vector(one->tilings[0], lanes)) {
     return hlo_ok();
   }
-  kernel->is_small = true;
+  kernel->kind = HLO_KERNEL_VECTOR;
   kernel->segments = trial.segments;
   *tiling = *whole;
   *pieces = *one;

@@ -22,21 +22,26 @@ static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) 
 // them is cut apart.
 static const char* refuse_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = row_level(kernel, offset);
-  if (level == 0 || level + kernel->is_vector > kernel->loop_count) return "an output is not of rows";
+  if (level == 0 || level + hlo_kernel_has_lanes(kernel) > kernel->loop_count) {
+    return "an output is not of rows";
+  }
   for (uint32_t i = 0; i < level; ++i) {
     if (!(offset->digits >> kernel->loops[i] & 1)) return "an output is not of rows";
   }
-  return kernel->is_split_twice && level < 2 ? "rows with outputs are cut" : NULL;
+  return kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS && level < 2 ? "rows with outputs are cut" : NULL;
 }
 
 const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (kernel->segment_count != 1 || kernel->is_transposed) return "outputs of several sizes";
+  if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_SQUARES) {
+    return "outputs of several sizes";
+  }
   for (uint32_t i = hlo_kernel_main_count(kernel); i < kernel->fusion->output_count; ++i) {
     const hlo_expr_t* offset = tiling->output_offsets[i];
     const hlo_tiled_t* owner = tiling->output_owners[i];
     const char* refusal = owner ? NULL : refuse_row(kernel, offset);
     if (refusal) return refusal;
-    uint32_t lane = kernel->is_vector ? kernel->loops[kernel->loop_count - 1] : HLO_NO_DIGIT;
+    uint32_t lane =
+        hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_DIGIT;
     if (!owner || (lane != HLO_NO_DIGIT && owner->digits >> lane & 1)) continue;
     uint32_t unit = unit_digit(offset);
     bool is_reduced = unit == HLO_NO_DIGIT || tiling->digits[unit].space == owner->reduction;

@@ -71,7 +71,7 @@ static hlo_tile_map_t map_of(const hlo_node_t* node) {
 }
 
 static bool runs_over_lanes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
-  return kernel->is_vector && tiled->digits >> kernel->loops[kernel->loop_count - 1] & 1;
+  return hlo_kernel_has_lanes(kernel) && tiled->digits >> kernel->loops[kernel->loop_count - 1] & 1;
 }
 
 // The loops of a reduction's digits; the last one in tiles where the lanes are its own.
@@ -205,7 +205,7 @@ static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
     return height > 0 ? height : 1;
   }
   if (m && (int32_t)digit == m->columns.digit) return m->panel_width > 0 ? m->panel_width : 1;
-  bool is_lanes = kernel->is_vector && kernel->loops[kernel->loop_count - 1] == digit;
+  bool is_lanes = hlo_kernel_has_lanes(kernel) && kernel->loops[kernel->loop_count - 1] == digit;
   return is_lanes ? kernel->lanes : 1;
 }
 
@@ -215,7 +215,7 @@ static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
   if (!kernel->matmul) {
     uint32_t count = kernel->loop_count;
     memcpy(out_digits, kernel->loops, count * sizeof *out_digits);
-    if (!kernel->is_woven) return count;
+    if (kernel->kind != HLO_KERNEL_WOVEN) return count;
     out_digits[count] = out_digits[count - 1];  // of the loops the lanes are the innermost
     out_digits[count - 1] = kernel->woven_digit;
     return count + 1;
