@@ -172,7 +172,7 @@ function(hlo_standalone_example)
   set_target_properties(example_standalone PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
   add_test(NAME example_standalone COMMAND example_standalone)
-  set_tests_properties(example_standalone PROPERTIES LABELS "example;unit" TIMEOUT 60)
+  set_tests_properties(example_standalone PROPERTIES LABELS "example;unit")
 endfunction()
 
 # Every other examples/**/*.c is a program of its own, built against the public library and run by ctest.
@@ -193,7 +193,7 @@ function(hlo_examples)
     target_link_libraries(example_${name} PRIVATE hlocc)
     hlo_link_system(example_${name})
     add_test(NAME example_${name} COMMAND example_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(example_${name} PROPERTIES LABELS example TIMEOUT 120
+    set_tests_properties(example_${name} PROPERTIES LABELS example
       ENVIRONMENT "PJRT_PLUGIN_PATH=${CMAKE_BINARY_DIR}/lib/pjrt_c_api_hlocc_plugin.so")
   endforeach()
 endfunction()
@@ -211,6 +211,7 @@ function(hlo_emulate_amx)
 endfunction()
 
 # Every src/**/x_test.c is one executable and one ctest entry; x_zydis_test.c needs the decoder Zydis.
+# No test has a time limit of its own: ctest's, 25 minutes, ends what hangs, and a busy machine passes.
 function(hlo_unit_tests)
   find_path(CMOCKA_INCLUDE_DIR cmocka.h)
   find_library(CMOCKA_LIBRARY cmocka)
@@ -239,7 +240,7 @@ function(hlo_unit_tests)
       target_link_libraries(test_${target} PRIVATE ${ZYDIS_LIBRARY})
     endif()
     add_test(NAME ${name} COMMAND test_${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES LABELS unit)
   endforeach()
   # The tool on a processor with AMX, for whole programs.
   add_executable(hlocc_amx ${CMAKE_SOURCE_DIR}/src/cli/main.c)
@@ -315,7 +316,7 @@ function(hlo_corpus_tests)
     add_dependencies(corpus_replays replay_${name})
     add_test(NAME corpus/${name} COMMAND replay_${name} tests/corpus/${name}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(corpus/${name} PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(corpus/${name} PROPERTIES LABELS unit)
   endforeach()
 endfunction()
 
@@ -325,45 +326,45 @@ function(hlo_text_tests)
   if(TARGET hlocc_cli)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
              $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(cli/tool PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(cli/tool PROPERTIES LABELS unit)
     add_test(NAME cli/hlo_roundtrip
              COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/hlo_roundtrip.py
              --run $<TARGET_FILE:hlocc_cli> add_scalar cholesky_256 topk32_1024x4096 maxpool2x2
              while_1e4_vec100 mlp_train_digits lstm_scan_128 partial_auto_shard_map all_to_all_8)
-    set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(cli/hlo_roundtrip PROPERTIES LABELS unit)
     add_test(NAME codegen/backends COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/backends_test.py $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(codegen/backends PROPERTIES LABELS unit TIMEOUT 900)
+    set_tests_properties(codegen/backends PROPERTIES LABELS unit)
     add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(codegen/products PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(codegen/products PROPERTIES LABELS unit)
     foreach(tool IN ITEMS hlocc_cli hlocc_amx)
       if(TARGET ${tool})
         add_test(NAME codegen/narrow_products_${tool} COMMAND ${Python3_EXECUTABLE}
                  ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py $<TARGET_FILE:${tool}> --narrow)
-        set_tests_properties(codegen/narrow_products_${tool} PROPERTIES LABELS unit TIMEOUT 300)
+        set_tests_properties(codegen/narrow_products_${tool} PROPERTIES LABELS unit)
       endif()
     endforeach()
     add_test(NAME codegen/temporary_limit COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/temporary_limit_test.py $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(codegen/temporary_limit PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(codegen/temporary_limit PROPERTIES LABELS unit)
     if(NOT HLOCC_SANITIZE)  # programs of others link the library here, without a sanitizer
       add_test(NAME codegen/ahead_of_time COMMAND ${Python3_EXECUTABLE}
                ${CMAKE_SOURCE_DIR}/tests/codegen/ahead_of_time_test.py $<TARGET_FILE:hlocc_cli>
                $<TARGET_FILE:hlocc_rt>)
-      set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit TIMEOUT 900)
+      set_tests_properties(codegen/ahead_of_time PROPERTIES LABELS unit)
     endif()
     add_test(NAME codegen/random_modules COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/random_modules.py $<TARGET_FILE:hlocc_cli> --count=120)
-    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit TIMEOUT 900)
+    set_tests_properties(codegen/random_modules PROPERTIES LABELS unit)
     add_test(NAME codegen/random_operands COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/op_properties.py $<TARGET_FILE:hlocc_cli>)
-    set_tests_properties(codegen/random_operands PROPERTIES LABELS unit TIMEOUT 900)
+    set_tests_properties(codegen/random_operands PROPERTIES LABELS unit)
   endif()
   if(TARGET hlocc_cli AND EXISTS ${CMAKE_SOURCE_DIR}/tests/golden)
     add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/golden.py
              --tool $<TARGET_FILE:hlocc_cli> ${CMAKE_SOURCE_DIR}/tests/golden)
-    set_tests_properties(golden PROPERTIES LABELS golden TIMEOUT 300)
+    set_tests_properties(golden PROPERTIES LABELS golden)
   endif()
   if(TARGET pjrt_plugin AND EXISTS ${CMAKE_SOURCE_DIR}/tests/jax)
     hlo_pytest(jax_smoke smoke "jax;smoke")
@@ -375,7 +376,7 @@ endfunction()
 function(hlo_pytest name marker labels)
   add_test(NAME ${name} COMMAND ${HLOCC_PYTHON} -m pytest -q -p no:cacheprovider -m ${marker}
            ${CMAKE_SOURCE_DIR}/tests/jax)
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1500 ENVIRONMENT
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT
     "HLOCC_LIBRARY_PATH=$<TARGET_FILE:pjrt_plugin>;PYTHONPATH=${CMAKE_SOURCE_DIR}/python;TOOL_OF_TESTS=${CMAKE_BINARY_DIR}/bin/hlocc")
 endfunction()
 

@@ -112,7 +112,7 @@ int main(void) {
 
 def compiled(path, output, *options):
     """The tool's exit status and what it says on standard error."""
-    done = subprocess.run([TOOL, "compile", "--backend=native", "-o", output, *options, path], timeout=120,
+    done = subprocess.run([TOOL, "compile", "--backend=native", "-o", output, *options, path], timeout=900,
                           capture_output=True, text=True)
     return done.returncode, done.stderr
 
@@ -163,7 +163,7 @@ class AheadOfTime(unittest.TestCase):
         caller = self.folder / "caller"
         library = [LIBRARY] * (suffix == ".o")
         subprocess.run([CC, "-g", *flags, "-o", caller, self.folder / "main.c", output, *library, "-lpthread", "-ldl",
-                        "-lm", f"-Wl,-rpath,{self.folder}"], check=True, timeout=120)
+                        "-lm", f"-Wl,-rpath,{self.folder}"], check=True, timeout=900)
         return caller, text
 
     def compare(self, path, suffix):
@@ -172,10 +172,10 @@ class AheadOfTime(unittest.TestCase):
         rng = random.Random(1)
         for i, (kind, dims, size) in enumerate(arguments):
             write_argument(self.folder, i, kind, dims, size, rng)
-        self.assertEqual(subprocess.run([caller], cwd=self.folder, timeout=120).returncode, 0)
+        self.assertEqual(subprocess.run([caller], cwd=self.folder, timeout=900).returncode, 0)
         inputs = [f"--input=@{self.folder / str(i)}.npy" for i in range(len(arguments))]
         outputs = [f"--output=@{self.folder / str(i)}.out.npy" for i in range(len(results))]
-        subprocess.run([TOOL, "run", "--backend=native", *inputs, *outputs, path], check=True, timeout=120)
+        subprocess.run([TOOL, "run", "--backend=native", *inputs, *outputs, path], check=True, timeout=900)
         for i in range(len(results)):
             self.assertEqual(npy_data(self.folder / f"{i}.out.npy"), (self.folder / f"{i}.res").read_bytes(), f"result {i}")
 

@@ -50,7 +50,7 @@ def run(tool, backend, path, compiler=""):
     env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_CHECK="1")
     if compiler:
         env["HLOCC_CC"] = compiler
-    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
+    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=900,
                           capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines(), done.stderr
 

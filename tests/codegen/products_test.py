@@ -254,7 +254,7 @@ def steps_of(tool, path):
 
 def run(tool, backend, threads, path, check=0):
     env = dict(os.environ, HLOCC_BACKEND=backend, HLOCC_NUM_THREADS=str(threads), HLOCC_CHECK=str(check))
-    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=120,
+    done = subprocess.run([tool, "run", "--random", "--print", path], env=env, timeout=900,
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.splitlines(), done.stderr
 

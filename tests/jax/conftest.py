@@ -74,7 +74,7 @@ def python():
         child.update({"JAX_PLATFORMS": "hlocc"}, **environment)
         done = subprocess.run([sys.executable, *(["-c", source] if source else []), *arguments],
                               env=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=120)
+                              timeout=900)
         return done.returncode, done.stdout, done.stderr
 
     return run
