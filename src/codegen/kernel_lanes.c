@@ -40,11 +40,13 @@ static double lane_cost(const choice_t* choice, const hlo_tiled_t* tiled, uint32
   return -1;
 }
 
-// How many lanes a loop over a digit uses on average.
-static double used_lanes(const hlo_tiling_t* tiling, uint32_t digit, uint32_t lanes) {
-  if (digit == HLO_TILED_MAX_DIGITS) return lanes;
+// How many lanes a loop over a digit uses on average: without masks the last ones come one by one.
+static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t digit) {
+  if (digit == HLO_TILED_MAX_DIGITS) return kernel->lanes;
   int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
-  return (double)extent / (double)((extent + lanes - 1) / lanes);
+  int64_t whole = extent / kernel->lanes, rest = extent % kernel->lanes;
+  if (kernel->target->has_masks) rest = rest > 0;
+  return (double)extent / (double)(whole + rest);
 }
 
 // The cost of an output's stores for each vector; negative when impossible.
@@ -69,7 +71,7 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     uint32_t digit = (uint32_t)__builtin_ctzll(digits);
     double cost = lane_cost(choice, tiled, digit);
     if (cost < 0) continue;
-    cost = (cost > 0 ? cost : 1) / used_lanes(tiling, digit, choice->kernel->lanes);
+    cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, digit);
     if (cost < best) best = cost;
   }
   return best;
@@ -80,7 +82,7 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   const hlo_kernel_t* kernel = choice->kernel;
   uint32_t digit = layout.lane;
-  double cost = 0, lanes = used_lanes(tiling, digit, kernel->lanes);
+  double cost = 0, lanes = used_lanes(kernel, tiling, digit);
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
@@ -161,7 +163,7 @@ static uint32_t weaving_digit(const hlo_kernel_t* kernel, const hlo_kernel_piece
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   uint32_t woven = space->digit_count;
   while (woven > 0 && space->extents[woven - 1] < 2) --woven;
-  if (woven-- < 2 || !kernel->target->has_masks || kernel->fusion->side_count ||
+  if (woven-- < 2 || !kernel->target->has_permute || kernel->fusion->side_count ||
       kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
     return HLO_TILED_MAX_DIGITS;
   }

@@ -81,6 +81,30 @@ static void test_other_machine(void** unused) {
   expect(PLAIN, &target, "lanes = 1, ");
 }
 
+static const char PIXELS[] =
+    "func.func @main(%a: tensor<500x3xf32>, %b: tensor<3xf32>) -> tensor<500x3xf32> {\n"
+    "%0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<3xf32>) -> tensor<500x3xf32>\n"
+    "%1 = stablehlo.subtract %a, %0 : tensor<500x3xf32>\n"
+    "return %1 : tensor<500x3xf32>\n}";
+
+// Where no element can be masked a row shorter than a vector has no lanes; where lanes cannot change
+// places either nothing is woven.
+static void test_short_rows(void** unused) {
+  (void)unused;
+  static const struct {
+    hlo_cpu_level_t level;
+    const char* lanes;
+  } cases[] = {{HLO_CPU_LEVEL_AVX512, "lanes = 0, woven = 1"},
+               {HLO_CPU_LEVEL_AVX2, "lanes = 0, woven = 1"},
+               {HLO_CPU_LEVEL_SSE2, "lanes = 40, woven = 0"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    hlo_cpu_t cpu = {.level = cases[i].level};
+    hlo_target_t target;
+    hlo_target_init(&cpu, &target);
+    expect(PIXELS, &target, cases[i].lanes);
+  }
+}
+
 static void test_one_point(void** unused) {
   (void)unused;
   hlo_target_t target;
@@ -98,6 +122,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_known),
       cmocka_unit_test(test_other_machine),
+      cmocka_unit_test(test_short_rows),
       cmocka_unit_test(test_one_point),
   };
   return cmocka_run_group_tests_name("codegen/kernel_lanes", tests, NULL, NULL);

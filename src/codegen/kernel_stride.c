@@ -16,7 +16,7 @@ typedef struct stride {
 } stride_t;
 
 int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit) {
-  if (!target->has_masks || hlo_tiled_lane_access(offset, digit) != HLO_LANE_GATHERED) return 0;
+  if (!target->has_permute || hlo_tiled_lane_access(offset, digit) != HLO_LANE_GATHERED) return 0;
   for (uint32_t i = 0; i < offset->term_count; ++i) {
     const hlo_expr_atom_t* atom = offset->terms[i].atom;
     if (atom->kind != HLO_EXPR_DIGIT && (atom->digits >> digit & 1)) return 0;

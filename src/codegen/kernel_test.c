@@ -266,7 +266,7 @@ static void check(const char* text, uint32_t fusions, double tolerance) {
   for (uint32_t i = 0; i < count; ++i) {
     hlo_target_t target;
     hlo_target_init(&cpus[i], &target);
-    target.has_masks |= i + 1 == count;  // no such machine, but a target like any other
+    if (i + 1 == count) target.has_masks = target.has_permute = true;  // no such machine, but a target like any other
     target.unroll = i < 4 ? 1u << i % 3 : 0;
     if (i % 2) target.tile.memories[target.tile.memory_count - 2].capacity_bytes = 1000;
     if (i % 2 == 0) target.tile.memories[2].capacity_bytes = 8000;  // products that do not fit

@@ -95,13 +95,17 @@ static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vec
   }
 }
 
-// All outputs of a segment at one value of the woven digit.
+// All outputs of a segment at one value of the woven digit: stored where nothing has lanes.
 static void emit_values(hlo_emitter_t* e, int64_t at,
                         hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_WOVEN]) {
   uint32_t digit = e->kernel->woven_digit;
   hlo_emitter_forget_digit(e, digit);
   e->digits[digit] = hlo_vir_iconst(e->b, at);
   e->bound |= (uint64_t)1 << digit;
+  if (e->lane_digit == HLO_NO_DIGIT) {
+    hlo_emit_point(e);
+    return;
+  }
   for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
     out_values[i][at] = hlo_emit_wide(e, e->tiling->outputs[i], e->lanes);
   }
@@ -127,6 +131,7 @@ void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
     for (int64_t at = woven->low; at < woven->end; ++at) emit_values(&here, at, values);
     if (woven->low == 0) first = here;
   }
+  if (e->lane_digit == HLO_NO_DIGIT) return;
   first.digits[digit] = hlo_vir_iconst(e->b, 0);
   for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
     store_woven(&first, i, values[i], count);

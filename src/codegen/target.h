@@ -13,6 +13,7 @@ typedef struct hlo_target {
   uint32_t vector_bytes;            // 16, 32, 64
   uint32_t vector_registers;        // that values may be in: 14, 16, 32
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
+  bool has_permute;                 // any lane takes any other's element, in a few instructions
   bool has_dot_u8s8, has_dot_bf16;  // of the vector IR
   bool has_half;                    // arithmetic on f16; it has not run on a machine so far
   bool has_scale;                   // of the vector IR
