@@ -35,7 +35,12 @@ static void list_node(hlo_fuser_t* f, hlo_node_t* node) {
   f->listed[node->index] = f->list_number;
 }
 
-// Adds the cheap nodes that members need and that are not members of their own.
+// Whether a group of its own makes the node, and no other one.
+static bool is_made_elsewhere(const hlo_placing_t* place) {
+  return place->group != HLO_NO_GROUP && !place->is_everywhere;
+}
+
+// Adds the cheap nodes that members need and that no other group makes for them.
 static bool list_cheap(hlo_fuser_t* f) {
   for (uint32_t i = 0; i < f->list_count; ++i) {
     const hlo_node_t* node = f->list[i];
@@ -46,7 +51,8 @@ static bool list_cheap(hlo_fuser_t* f) {
       const hlo_placing_t* place = hlo_fuser_place(f, def);
       bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
       bool is_here = def->parent == f->list[0]->parent;
-      if (!place->is_fusible || !(is_splat || (place->is_cheap && is_here))) continue;
+      bool is_own = place->is_cheap && is_here && !is_made_elsewhere(place);
+      if (!place->is_fusible || !(is_splat || is_own)) continue;
       if (f->list_count == HLO_FUSER_MAX_NODES) return false;
       list_node(f, def);
     }

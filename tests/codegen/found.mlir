@@ -281,3 +281,44 @@ func.func @main(%a: tensor<64x2xi32>, %b: tensor<2x16xi32>, %one: tensor<i32>, %
   %2 = stablehlo.dynamic_slice %1, %start, %column, sizes = [19, 4] : (tensor<32x9xi32>, tensor<i64>, tensor<i64>) -> tensor<19x4xi32>
   return %2 : tensor<19x4xi32>
 }
+// -----
+// A fusion that falls apart, a sum in one half and what spreads it over the places of a table in the other.
+func.func @main(%a0: tensor<101xi1>, %a1: tensor<101xi32>, %a2: tensor<100xi32>, %a3: tensor<100xi32>, %a4: tensor<101xi32>, %a5: tensor<101xi1>, %a6: tensor<101xi32>, %a7: tensor<101xi32>, %a8: tensor<101xi1>) -> tensor<100xf32> {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.constant dense<0> : tensor<100xi32>
+  %2 = stablehlo.constant dense<0> : tensor<101xi32>
+  %3 = stablehlo.constant dense<101> : tensor<100xi32>
+  %4 = stablehlo.constant dense<1> : tensor<100xi32>
+  %5 = stablehlo.compare NE, %2, %2 : (tensor<101xi32>, tensor<101xi32>) -> tensor<101xi1>
+  %6 = stablehlo.and %a5, %5 : tensor<101xi1>
+  %7 = stablehlo.select %6, %a6, %a4 : tensor<101xi1>, tensor<101xi32>
+  %8 = stablehlo.remainder %7, %a7 : tensor<101xi32>
+  %9 = stablehlo.compare NE, %8, %2 : (tensor<101xi32>, tensor<101xi32>) -> tensor<101xi1>
+  %10 = stablehlo.compare NE, %a8, %a0 : (tensor<101xi1>, tensor<101xi1>) -> tensor<101xi1>
+  %11 = stablehlo.and %10, %9 : tensor<101xi1>
+  %12 = stablehlo.add %8, %a7 : tensor<101xi32>
+  %13 = stablehlo.select %11, %12, %8 : tensor<101xi1>, tensor<101xi32>
+  %14 = stablehlo.reduce(%a2 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<100xi32>, tensor<i32>) -> tensor<i32>
+  %15 = stablehlo.iota dim = 0 : tensor<101xi32>
+  %16 = stablehlo.broadcast_in_dim %14, dims = [] : (tensor<i32>) -> tensor<101xi32>
+  %17 = stablehlo.compare GE, %15, %16 : (tensor<101xi32>, tensor<101xi32>) -> tensor<101xi1>
+  %18 = stablehlo.select %17, %a1, %13 : tensor<101xi1>, tensor<101xi32>
+  %19 = stablehlo.convert %18 : (tensor<101xi32>) -> tensor<101xf32>
+  %20 = stablehlo.compare LT, %a3, %1 : (tensor<100xi32>, tensor<100xi32>) -> tensor<100xi1>
+  %21 = stablehlo.add %a3, %3 : tensor<100xi32>
+  %22 = stablehlo.select %20, %21, %a3 : tensor<100xi1>, tensor<100xi32>
+  %23 = stablehlo.broadcast_in_dim %22, dims = [0] : (tensor<100xi32>) -> tensor<100x1xi32>
+  %24 = "stablehlo.gather"(%19, %23) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<101xf32>, tensor<100x1xi32>) -> tensor<100xf32>
+  %25 = stablehlo.subtract %a3, %4 : tensor<100xi32>
+  %26 = stablehlo.compare LT, %25, %1 : (tensor<100xi32>, tensor<100xi32>) -> tensor<100xi1>
+  %27 = stablehlo.add %25, %3 : tensor<100xi32>
+  %28 = stablehlo.select %26, %27, %25 : tensor<100xi1>, tensor<100xi32>
+  %29 = stablehlo.broadcast_in_dim %28, dims = [0] : (tensor<100xi32>) -> tensor<100x1xi32>
+  %30 = "stablehlo.gather"(%19, %29) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<101xf32>, tensor<100x1xi32>) -> tensor<100xf32>
+  %31 = stablehlo.add %24, %30 : tensor<100xf32>
+  %32 = stablehlo.constant dense<1.000000e+00> : tensor<100xf32>
+  %33 = stablehlo.add %31, %32 : tensor<100xf32>
+  %34 = stablehlo.constant dense<5.000000e-01> : tensor<100xf32>
+  %35 = stablehlo.multiply %34, %33 : tensor<100xf32>
+  return %35 : tensor<100xf32>
+}
