@@ -53,7 +53,7 @@ function(hlo_kernel file)
               -mprefer-vector-width=512)
   endif()
   # Elementwise functions: exceptions are masked, so the sides of a select may both be computed.
-  if(file MATCHES "/math_[a-z0-9]+\\.c$")
+  if(file MATCHES "/(math|scatter)_[a-z0-9]+\\.c$")
     list(APPEND flags -fno-trapping-math)
   endif()
   # Factorisations and Fourier transforms: rounding is theirs to choose, so a product and a sum may be

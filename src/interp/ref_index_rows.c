@@ -65,7 +65,8 @@ static void read_single(int64_t count, int64_t stride, int64_t limit, bool is_un
 
 // Moves the starts of positions from `first` on to where they are in the dimensions
 // that are shared.
-static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t* starts) {
+static void add_offsets(const hlo_index_rows_t* rows, int64_t first, int64_t count,
+                        int64_t* starts) {
   int64_t position[HLO_RANK_MAX], offset = 0;
   for (uint32_t b = rows->batch_rank; b > 0; b--) {
     position[b - 1] = first % rows->dims[b - 1];
@@ -133,28 +134,84 @@ bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows) {
   return last < INT32_MAX;
 }
 
-// The rows of a block of positions: the indices themselves, if they count rows in 32 bits.
-static const uint32_t* rows_of(const hlo_index_rows_t* rows, int64_t first, int64_t count,
-                               uint32_t* buffer) {
-  const hlo_dtype_t dtype = rows->indices->dtype;
-  if (rows->component_count == 1 && !rows->is_batched && rows->strides[0] == rows->row &&
-      (dtype == HLO_DTYPE_S32 || dtype == HLO_DTYPE_U32)) {
-    return (const uint32_t*)rows->indices->data + first;
-  }
-  int64_t starts[HLO_INDEX_ROWS_BLOCK];
-  hlo_index_rows_read(rows, first, count, true, starts);
+// Rows of positions, from the components of their index vectors, of 64 bits or 32; UINT32_MAX:
+// outside.
+static inline void read_places(uint32_t components, bool is_wide, const uint32_t* steps,
+                               const int64_t* limits, int64_t count, const void* values,
+                               uint32_t* out) {
   for (int64_t i = 0; i < count; i++) {
-    buffer[i] = starts[i] < 0 ? UINT32_MAX : (uint32_t)(starts[i] / rows->row);
+    uint32_t place = 0;
+    bool is_outside = false;
+    for (uint32_t c = 0; c < components; c++) {
+      const int64_t n = i * components + c;
+      const int64_t at = is_wide ? ((const int64_t*)values)[n] : ((const int32_t*)values)[n];
+      is_outside |= (uint64_t)at > (uint64_t)limits[c];
+      place += (uint32_t)at * steps[c];
+    }
+    out[i] = is_outside ? UINT32_MAX : place;
   }
-  return buffer;
 }
 
-void hlo_index_rows_select(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
-                           int64_t end, hlo_index_selection_t* out) {
-  out->indices = rows_of(rows, first, count, out->read);
-  // Indices that are rows themselves may name one behind their dimension's last.
-  if (out->indices != out->read && end > rows->limits[0] + 1) end = rows->limits[0] + 1;
-  out->count = 0;
-  if (low < end) out->count = hlo_select_range((uint32_t)count, out->indices, (uint32_t)low,
-                                (uint32_t)(end - low), out->numbers);
+// The same, by loops of known length.
+static void read_few_places(uint32_t components, const uint32_t* steps, const int64_t* limits,
+                            int64_t count, const int32_t* values, uint32_t* out) {
+  switch (components) {
+    case 1: read_places(1, false, steps, limits, count, values, out); return;
+    case 2: read_places(2, false, steps, limits, count, values, out); return;
+    case 3: read_places(3, false, steps, limits, count, values, out); return;
+    default: read_places(components, false, steps, limits, count, values, out);
+  }
+}
+
+// Moves the places of positions from `first` on to where they are in the dimensions that are
+// shared, along the last one at a time.
+static void add_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
+                       uint32_t* places) {
+  int64_t position[HLO_RANK_MAX];
+  for (uint32_t b = rows->batch_rank; b > 0; b--) {
+    position[b - 1] = first % rows->dims[b - 1];
+    first /= rows->dims[b - 1];
+  }
+  const uint32_t last = rows->batch_rank - 1;
+  const uint32_t step = (uint32_t)(rows->offsets[last] / rows->row);
+  for (int64_t i = 0; i < count;) {
+    const int64_t left = rows->dims[last] - position[last];
+    const int64_t end = left < count - i ? i + left : count;
+    uint32_t offset = 0;
+    for (uint32_t b = 0; b <= last; b++) {
+      offset += (uint32_t)(position[b] * (rows->offsets[b] / rows->row));
+    }
+    for (; i < end; i++, offset += step) {
+      if (places[i] != UINT32_MAX) places[i] += offset;
+    }
+    position[last] = 0;
+    for (uint32_t b = last; b > 0 && ++position[b - 1] == rows->dims[b - 1]; b--)
+      position[b - 1] = 0;
+  }
+}
+
+void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
+                           hlo_index_places_t* out) {
+  const hlo_dtype_t dtype = rows->indices->dtype;
+  const uint32_t components = rows->component_count;
+  const bool is_narrow = dtype == HLO_DTYPE_S32 || dtype == HLO_DTYPE_U32;
+  const char* from =
+      (const char*)rows->indices->data + (size_t)(first * components) * hlo_dtype_size_bytes(dtype);
+  if (is_narrow && components == 1 && !rows->is_batched && rows->strides[0] == rows->row) {
+    out->places = (const uint32_t*)from;
+    out->end = rows->limits[0] + 1;
+    return;
+  }
+  uint32_t steps[HLO_RANK_MAX];
+  for (uint32_t c = 0; c < components; c++) steps[c] = (uint32_t)(rows->strides[c] / rows->row);
+  if (dtype == HLO_DTYPE_S32) {
+    read_few_places(components, steps, rows->limits, count, (const int32_t*)from, out->read);
+  } else {
+    int64_t values[HLO_INDEX_ROWS_BLOCK];
+    hlo_dtype_convert(dtype, from, HLO_DTYPE_S64, values, (size_t)(count * components));
+    read_places(components, true, steps, rows->limits, count, values, out->read);
+  }
+  if (rows->is_batched) add_places(rows, first, count, out->read);
+  out->places = out->read;
+  out->end = UINT32_MAX;
 }

@@ -5,7 +5,6 @@
 #define HLO_INTERP_REF_INDEX_ROWS_H_
 
 #include "interp/ref_gather.h"
-#include "kernels/select.h"
 
 enum { HLO_INDEX_ROWS_BLOCK = 2048 };  // index components read at a time
 
@@ -37,20 +36,19 @@ static inline int64_t hlo_index_rows_step(const hlo_index_rows_t* rows) {
 void hlo_index_rows_read(const hlo_index_rows_t* rows, int64_t first, int64_t count, bool drops,
                          int64_t* out_starts);
 
-/// Windows of a block of positions that lie in a range of rows of the operand.
-typedef struct hlo_index_selection {
-  uint32_t count;
-  uint32_t numbers[HLO_INDEX_ROWS_BLOCK + HLO_SELECT_SLACK];  // positions less the block's first
-  const uint32_t* indices;                                    // row of every position of the block
-  uint32_t read[HLO_INDEX_ROWS_BLOCK];                        // where they are made, if they are
-} hlo_index_selection_t;
-
 /// Whether every window lies in one row of the operand or outside of it, rows being as long as
 /// windows, and rows can be told by 31 bits.
 bool hlo_index_rows_are_apart(const hlo_index_rows_t* rows);
-/// Those of positions first .. first + count - 1 (at most hlo_index_rows_step()) whose windows,
-/// which are apart, lie in rows [low, end).
-void hlo_index_rows_select(const hlo_index_rows_t* rows, int64_t first, int64_t count, int64_t low,
-                           int64_t end, hlo_index_selection_t* out);
+/// The row of the operand that each position of a block names.
+typedef struct hlo_index_places {
+  const uint32_t* places;
+  int64_t end;                          // those from here on are outside
+  uint32_t read[HLO_INDEX_ROWS_BLOCK];  // where they are made, if they are
+} hlo_index_places_t;
+
+/// Those of positions first .. first + count - 1 (at most hlo_index_rows_step()), whose windows are
+/// apart.
+void hlo_index_rows_places(const hlo_index_rows_t* rows, int64_t first, int64_t count,
+                           hlo_index_places_t* out);
 
 #endif  // HLO_INTERP_REF_INDEX_ROWS_H_

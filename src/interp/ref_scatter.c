@@ -7,6 +7,8 @@
 #include "interp/ref_fold.h"
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
+#include "kernels/scatter.h"
+#include "kernels/select.h"
 
 enum { PART_BYTES = 1 << 17 };  // of updates, per part at least
 
@@ -197,19 +199,41 @@ static hlo_status_t scatter_window(const scatter_t* scatter, const int64_t* posi
 
 // ---- windows that are runs of elements
 
-static bool rows_of(const scatter_t* scatter, hlo_index_rows_t* out_rows) {
+// Such windows, each a run at all places of the dims before it that are not indexed: `outer`.
+typedef struct {
+  hlo_index_rows_t rows;
+  uint32_t outer_rank;
+  int64_t outer_count;
+  uint32_t outer[HLO_RANK_MAX];  // dims of the window
+} runs_t;
+
+static bool is_indexed(const scatter_t* scatter, uint32_t dim) {
+  return scatter->vectors.batch_of[dim] >= 0 || hlo_ints_has(scatter->vectors.map, dim);
+}
+
+// False if windows are something else.
+static bool runs_of(const scatter_t* scatter, runs_t* out) {
   const hlo_tensor_t* result = scatter->results[0];
   int64_t sizes[HLO_RANK_MAX], row = 1;
   uint32_t w = scatter->window_rank;
+  bool is_open = true;  // the run may go on in dims further out
+  *out = (runs_t){.outer_count = 1};
   for (uint32_t d = result->rank; d > 0; d--) {
     const bool in_window = w > 0 && scatter->window_dims[w - 1] == d - 1;
+    const int64_t size = in_window ? scatter->window_sizes[--w] : 1;
     sizes[d - 1] = 1;
-    if (!in_window) continue;
-    sizes[d - 1] = scatter->window_sizes[--w];
-    if (sizes[d - 1] != 1 && scatter->update_window[w] != row) return false;
-    row *= sizes[d - 1];
+    if (is_open && (size == 1 || scatter->update_window[w] == row)) {
+      sizes[d - 1] = size;
+      row *= size;
+    } else if (size == result->dims[d - 1] && !is_indexed(scatter, d - 1)) {
+      out->outer[out->outer_rank++] = w;
+      out->outer_count *= size;
+    } else if (size != 1) {
+      return false;
+    }
+    is_open &= sizes[d - 1] == result->dims[d - 1];
   }
-  return hlo_index_rows_init(out_rows, &scatter->vectors, result->rank, result->dims, sizes,
+  return hlo_index_rows_init(&out->rows, &scatter->vectors, result->rank, result->dims, sizes,
                              scatter->update_batch);
 }
 
@@ -256,71 +280,125 @@ static hlo_status_t scatter_overlapping(const scatter_t* scatter, const hlo_inde
   return hlo_ok();
 }
 
-// Windows that are rows. Every part of the work has rows of its own and looks at all positions, so
-// that an element sees its updates in their order however many parts there are.
+// Windows that are rows. Every part of the work has rows of its own, or places of the outer dims,
+// and looks at all positions, so that an element sees its updates in their order however many parts
+// there are.
 typedef struct {
   const scatter_t* scatter;
-  const hlo_index_rows_t* rows;
-  const hlo_fold_t* fold;  // NULL: overwrites
+  const runs_t* runs;
   int64_t row_count, rows_per_part;
+  int64_t outer_per_part;
 } row_job_t;
-
-static void scatter_selected(const row_job_t* job, int64_t low, int64_t first,
-                             const hlo_index_selection_t* selection) {
-  const scatter_t* scatter = job->scatter;
-  const int64_t row = job->rows->row;
-  if (job->fold) {
-    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
-    job->fold->at(selection->count, selection->numbers, selection->indices, (uint32_t)low, row,
-                  (const char*)scatter->updates[0]->data + first * row * bytes,
-                  (char*)scatter->results[0]->data + low * row * bytes);
-    return;
-  }
-  for (uint32_t i = 0; i < selection->count; i++) {
-    const uint32_t number = selection->numbers[i];
-    scatter_run_at(scatter, NULL, row, selection->indices[number] * row, first + number);
-  }
-}
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+// The loop that puts rows of an operand in their places, and of how many of its elements one of the
+// operand's consists.
+static hlo_scatter_loop_t loop_of(const scatter_t* scatter, uint32_t k, int64_t* out_parts) {
+  const hlo_dtype_t dtype = scatter->results[k]->dtype;
+  const size_t bytes = hlo_tensor_element_bytes(scatter->results[k]);
+  *out_parts = 1;
+  if (scatter->is_overwrite) {
+    *out_parts = bytes == 16 ? 2 : 1;
+    return hlo_scatter_copy(bytes / (size_t)*out_parts);
+  }
+  if (scatter->count != 1 || scatter->results[0]->quant || dtype != scatter->updates[0]->dtype) {
+    return NULL;
+  }
+  if (hlo_dtype_is_complex(dtype) && scatter->binary != HLO_OP_add) return NULL;
+  *out_parts = hlo_dtype_is_complex(dtype) ? 2 : 1;
+  return hlo_scatter_fold(hlo_fold_op_of(scatter->binary), hlo_dtype_info(dtype)->part);
+}
+
+// Where place `number` of the outer dims begins.
+static void find_outer(const row_job_t* job, int64_t number, int64_t* out_result,
+                       int64_t* out_update) {
+  const scatter_t* scatter = job->scatter;
+  *out_result = *out_update = 0;
+  for (uint32_t i = 0; i < job->runs->outer_rank; i++) {
+    const uint32_t w = job->runs->outer[i];
+    const int64_t at = number % scatter->window_sizes[w];
+    number /= scatter->window_sizes[w];
+    *out_result += at * scatter->result_window[w];
+    *out_update += at * scatter->update_window[w];
+  }
+}
+
+// A block of positions from `first` on, at one place of the outer dims.
+static void scatter_block(const row_job_t* job, const hlo_scatter_t* block, int64_t first,
+                          int64_t outer) {
+  const scatter_t* scatter = job->scatter;
+  int64_t result_at, update_at;
+  find_outer(job, outer, &result_at, &update_at);
+  result_at += block->first * block->row;
+  update_at += first * block->row;
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->results[k]);
+    int64_t parts;
+    hlo_scatter_loop_t loop = loop_of(scatter, k, &parts);
+    hlo_scatter_t rows = *block;
+    rows.row *= parts;
+    rows.in = (const char*)scatter->updates[k]->data + update_at * bytes;
+    rows.out = (char*)scatter->results[k]->data + result_at * bytes;
+    loop(&rows);
+  }
+}
+
 static void scatter_part(void* arg, uint64_t part) {
   const row_job_t* job = arg;
-  const int64_t low = (int64_t)part * job->rows_per_part;
+  const hlo_index_rows_t* rows = &job->runs->rows;
+  const bool is_by_rows = job->rows_per_part < job->row_count;
+  const int64_t low = is_by_rows ? (int64_t)part * job->rows_per_part : 0;
   const int64_t end = least(low + job->rows_per_part, job->row_count);
-  const int64_t step = hlo_index_rows_step(job->rows);
-  for (int64_t first = 0; first < job->rows->count && low < end; first += step) {
-    hlo_index_selection_t selection;
-    hlo_index_rows_select(job->rows, first, least(job->rows->count - first, step), low, end,
-                          &selection);
-    scatter_selected(job, low, first, &selection);
+  const int64_t outer = is_by_rows ? 0 : (int64_t)part * job->outer_per_part;
+  const int64_t outer_end = least(outer + job->outer_per_part, job->runs->outer_count);
+  const int64_t step = hlo_index_rows_step(rows);
+  for (int64_t first = 0; first < rows->count && low < end; first += step) {
+    hlo_index_places_t places;
+    uint32_t numbers[HLO_INDEX_ROWS_BLOCK + HLO_SELECT_SLACK];
+    const uint32_t count = (uint32_t)least(rows->count - first, step);
+    hlo_index_rows_places(rows, first, count, &places);
+    if (places.end <= low) return;
+    hlo_scatter_t block = {.count = count, .places = places.places, .row = rows->row};
+    block.first = (uint32_t)low;
+    block.size = (uint32_t)(least(end, places.end) - low);
+    if (is_by_rows) {
+      block.count = hlo_select_range(count, places.places, block.first, block.size, numbers);
+      block.numbers = numbers;
+    }
+    for (int64_t o = outer; o < outer_end; o++) scatter_block(job, &block, first, o);
   }
 }
 
 // A part looks at all positions, which is little beside moving these bytes: long rows are worth
-// many parts, elements two.
+// many parts, elements one.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
-  enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
-  return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
+  enum { LOOK_BYTES = 128, PARTS_MAX = 64 };
+  return least(update_bytes / PART_BYTES, least(1 + row_bytes / LOOK_BYTES, PARTS_MAX));
 }
 
-static hlo_status_t scatter_rows(const scatter_t* scatter, const hlo_index_rows_t* rows,
-                                 const hlo_fold_t* fold) {
-  if (!hlo_index_rows_are_apart(rows)) return scatter_overlapping(scatter, rows, fold);
-  const hlo_parallel_t* parallel = scatter->parallel;
+// False if there is no loop for them.
+static bool scatter_rows(const scatter_t* scatter, const runs_t* runs) {
+  int64_t element_parts;
+  for (uint32_t k = 0; k < scatter->count; k++) {
+    if (!loop_of(scatter, k, &element_parts)) return false;
+  }
+  const hlo_index_rows_t* rows = &runs->rows;
   const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->updates[0]);
+  const int64_t outer = runs->outer_count,
+                update_bytes = scatter->updates[0]->element_count * bytes;
   row_job_t job = {.scatter = scatter,
-                   .rows = rows,
-                   .fold = fold,
+                   .runs = runs,
                    .row_count = scatter->results[0]->element_count / rows->row};
-  int64_t parts = least(scatter_parts(rows->count * rows->row * bytes, rows->row * bytes),
-                        job.row_count);
-  if (!parallel || !parallel->run || parts < 1) parts = 1;
-  job.rows_per_part = (job.row_count + parts - 1) / parts;
-  hlo_parallel_for(parallel, (uint64_t)parts, scatter_part, &job);
-  return hlo_ok();
+  int64_t parts = outer > 1 ? least(update_bytes / PART_BYTES, outer)
+                            : least(scatter_parts(update_bytes, rows->row * bytes), job.row_count);
+  if (!scatter->parallel || !scatter->parallel->run || parts < 1) parts = 1;
+  job.outer_per_part = outer > 1 ? (outer + parts - 1) / parts : 1;
+  job.rows_per_part = outer > 1 ? job.row_count : (job.row_count + parts - 1) / parts;
+  hlo_parallel_for(scatter->parallel, (uint64_t)parts, scatter_part, &job);
+  return true;
 }
 
 static hlo_status_t scatter_run(const scatter_t* scatter) {
@@ -330,10 +408,11 @@ static hlo_status_t scatter_run(const scatter_t* scatter) {
       scatter->results[0]->dtype == scatter->updates[0]->dtype) {
     fold = hlo_fold_find(hlo_fold_op_of(scatter->binary), scatter->results[0]->dtype);
   }
-  hlo_index_rows_t rows;
-  if ((scatter->is_overwrite || (fold && fold->in == scatter->results[0]->dtype)) &&
-      rows_of(scatter, &rows)) {
-    return scatter_rows(scatter, &rows, fold);
+  runs_t runs;
+  if (runs_of(scatter, &runs)) {
+    if (hlo_index_rows_are_apart(&runs.rows) && scatter_rows(scatter, &runs)) return hlo_ok();
+    const bool has_runs = fold ? fold->in == scatter->results[0]->dtype : scatter->is_overwrite;
+    if (has_runs && runs.outer_count == 1) return scatter_overlapping(scatter, &runs.rows, fold);
   }
   int64_t position[HLO_RANK_MAX] = {0};
   do {

@@ -12,14 +12,18 @@ typedef struct scatter_case {
   const char *indices, *dtype;  // element types
   int64_t columns;              // 1: elements are scattered, without a window
   const char* body;             // NULL: the update is kept
+  bool is_across;               // columns are indexed, and windows go down them
 } scatter_case_t;
 
 static hlo_module_t* parse(const scatter_case_t* c) {
   char operand[64], updates[64], window[64] = "", body[128], text[2048];
-  const char* columns = c->columns > 1 ? "x40x" : "x";
-  snprintf(operand, sizeof operand, "tensor<%d%s%s>", ROWS, columns, c->dtype);
-  snprintf(updates, sizeof updates, "tensor<%d%s%s>", UPDATES, columns, c->dtype);
-  if (c->columns > 1) snprintf(window, sizeof window, "update_window_dims = [1], ");
+  const char *before = c->is_across ? "40x" : "",
+             *behind = c->columns > 1 && !c->is_across ? "x40" : "";
+  snprintf(operand, sizeof operand, "tensor<%s%d%sx%s>", before, ROWS, behind, c->dtype);
+  snprintf(updates, sizeof updates, "tensor<%s%d%sx%s>", before, UPDATES, behind, c->dtype);
+  if (c->columns > 1) {
+    snprintf(window, sizeof window, "update_window_dims = [%d], ", c->is_across ? 0 : 1);
+  }
   snprintf(body, sizeof body, "  stablehlo.return %%y : tensor<%s>\n", c->dtype);
   if (c->body) {
     snprintf(body, sizeof body,
@@ -30,11 +34,11 @@ static hlo_module_t* parse(const scatter_case_t* c) {
            "func.func @main(%%a: %s, %%i: tensor<%dx1x%s>, %%u: %s) -> %s {\n"
            "%%0 = \"stablehlo.scatter\"(%%a, %%i, %%u) ({\n"
            "^bb0(%%x: tensor<%s>, %%y: tensor<%s>):\n%s"
-           "}) {scatter_dimension_numbers = #stablehlo.scatter<%sinserted_window_dims = [0], "
-           "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+           "}) {scatter_dimension_numbers = #stablehlo.scatter<%sinserted_window_dims = [%d], "
+           "scatter_dims_to_operand_dims = [%d], index_vector_dim = 1>} : "
            "(%s, tensor<%dx1x%s>, %s) -> %s\nreturn %%0 : %s\n}\n",
-           operand, UPDATES, c->indices, updates, operand, c->dtype, c->dtype, body, window, operand,
-           UPDATES, c->indices, updates, operand, operand);
+           operand, UPDATES, c->indices, updates, operand, c->dtype, c->dtype, body, window,
+           c->is_across, c->is_across, operand, UPDATES, c->indices, updates, operand, operand);
   hlo_diag_t diag;
   hlo_diag_init(&diag, "test", text, strlen(text));
   hlo_module_t* module = NULL;
@@ -45,13 +49,15 @@ static hlo_module_t* parse(const scatter_case_t* c) {
   return module;
 }
 
-static hlo_tensor_t* create(const char* dtype, int64_t rows, int64_t columns) {
-  const int64_t dims[] = {rows, columns};
+// Of a row, or of elements without one.
+static hlo_tensor_t* create(const char* dtype, bool is_across, int64_t rows, int64_t columns) {
+  const int64_t dims[] = {is_across ? columns : rows, is_across ? rows : columns};
   hlo_tensor_t* tensor;
   hlo_dtype_t type = strcmp(dtype, "f32") == 0    ? HLO_DTYPE_F32
                      : strcmp(dtype, "ui32") == 0 ? HLO_DTYPE_U32
                      : strcmp(dtype, "i32") == 0  ? HLO_DTYPE_S32
                      : strcmp(dtype, "i64") == 0  ? HLO_DTYPE_S64
+                     : strcmp(dtype, "bf16") == 0 ? HLO_DTYPE_BF16
                                                   : HLO_DTYPE_S16;
   assert_true(hlo_status_is_ok(hlo_tensor_create(type, columns ? 2 : 1, dims, &tensor)));
   return tensor;
@@ -82,15 +88,17 @@ static double combine(const char* body, double x, double y) {
 static void expect(const scatter_case_t* c, hlo_tensor_t* const* inputs, const hlo_tensor_t* got) {
   const hlo_tensor_t *a = inputs[0], *indices = inputs[1], *updates = inputs[2];
   const size_t width = hlo_dtype_size_bytes(a->dtype);
-  hlo_tensor_t* want = create(c->dtype, ROWS, c->columns > 1 ? COLUMNS : 0);
+  hlo_tensor_t* want = create(c->dtype, c->is_across, ROWS, c->columns > 1 ? COLUMNS : 0);
   memcpy(want->data, a->data, a->size_bytes);
   for (int64_t i = 0; i < UPDATES; ++i) {
     const char* at = (const char*)indices->data + (size_t)i * hlo_dtype_size_bytes(indices->dtype);
     int64_t row = hlo_dtype_load_int64(indices->dtype, at);
     if (row < 0 || row >= ROWS) continue;
     for (int64_t k = 0; k < c->columns; ++k) {
-      char* to = (char*)want->data + (size_t)(row * c->columns + k) * width;
-      const char* from = (const char*)updates->data + (size_t)(i * c->columns + k) * width;
+      const int64_t place = c->is_across ? k * ROWS + row : row * c->columns + k;
+      const int64_t source = c->is_across ? k * UPDATES + i : i * c->columns + k;
+      char* to = (char*)want->data + (size_t)place * width;
+      const char* from = (const char*)updates->data + (size_t)source * width;
       hlo_dtype_store_double(a->dtype, to,
                              combine(c->body, hlo_dtype_load_double(a->dtype, to),
                                      hlo_dtype_load_double(a->dtype, from)));
@@ -105,15 +113,16 @@ static void check(const scatter_case_t* c) {
   hlo_interp_program_t* program;
   assert_true(hlo_status_is_ok(hlo_interp_program_create(module, &program)));
   const int64_t columns = c->columns > 1 ? COLUMNS : 0;
-  hlo_tensor_t* inputs[] = {create(c->dtype, ROWS, columns), create(c->indices, UPDATES, 1),
-                            create(c->dtype, UPDATES, columns)};
+  hlo_tensor_t* inputs[] = {create(c->dtype, c->is_across, ROWS, columns),
+                            create(c->indices, false, UPDATES, 1),
+                            create(c->dtype, c->is_across, UPDATES, columns)};
   fill(inputs[0]);
   fill(inputs[2]);
   for (int64_t i = 0; i < UPDATES; ++i) {  // some lie outside
-    hlo_dtype_store_int64(inputs[1]->dtype,
-                          (char*)inputs[1]->data +
-                              (size_t)i * hlo_dtype_size_bytes(inputs[1]->dtype),
-                          (int64_t)(next_random() % (ROWS + 8)) - 4);
+    hlo_dtype_store_int64(
+        inputs[1]->dtype,
+        (char*)inputs[1]->data + (size_t)i * hlo_dtype_size_bytes(inputs[1]->dtype),
+        (int64_t)(next_random() % (ROWS + 8)) - 4);
   }
   for (uint32_t threads = 0; threads <= 5; threads += threads ? 3 : 1) {
     hlo_pool_t* pool = NULL;
@@ -139,10 +148,12 @@ static void test_parts(void** state) {
   (void)state;
   g_random = 1;
   static const scatter_case_t cases[] = {
-      {"i32", "f32", COLUMNS, "add"}, {"i32", "f32", 1, "add"},
-      {"i64", "f32", COLUMNS, "add"}, {"ui32", "i32", 1, "maximum"},
-      {"i16", "f32", 1, "minimum"},   {"i32", "i16", COLUMNS, NULL},
-      {"i32", "f32", COLUMNS, NULL},
+      {"i32", "f32", COLUMNS, "add", false},  {"i32", "f32", 1, "add", false},
+      {"i64", "f32", COLUMNS, "add", false},  {"ui32", "i32", 1, "maximum", false},
+      {"i16", "f32", 1, "minimum", false},    {"i32", "i16", COLUMNS, NULL, false},
+      {"i32", "f32", COLUMNS, NULL, false},   {"i32", "bf16", 1, "add", false},
+      {"i32", "bf16", COLUMNS, "add", false}, {"i32", "f32", COLUMNS, "maximum", true},
+      {"i64", "i16", COLUMNS, NULL, true},    {"i32", "i16", COLUMNS, "minimum", true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check(&cases[i]);
 }

@@ -150,25 +150,9 @@ enum { PERMUTE_PIECE = 1 << 15 };
 
 static void permute_piece(void* arg, uint64_t index) {
   const permute_t* p = arg;
-  const int64_t first = (int64_t)index * PERMUTE_PIECE, stride = p->stride;
-  const int64_t end = p->count - first < PERMUTE_PIECE ? p->count : first + PERMUTE_PIECE;
-  switch (p->bytes) {
-    case 4:
-      for (int64_t i = first; i < end; i++) {
-        ((uint32_t*)p->out)[i * stride] = ((const uint32_t*)p->in)[p->positions[i] * stride];
-      }
-      return;
-    case 8:
-      for (int64_t i = first; i < end; i++) {
-        ((uint64_t*)p->out)[i * stride] = ((const uint64_t*)p->in)[p->positions[i] * stride];
-      }
-      return;
-    default:
-      for (int64_t i = first; i < end; i++) {
-        memcpy(p->out + (size_t)(i * stride) * p->bytes,
-               p->in + (size_t)(p->positions[i] * stride) * p->bytes, p->bytes);
-      }
-  }
+  const int64_t first = (int64_t)index * PERMUTE_PIECE, left = p->count - first;
+  hlo_sort_permute(p->bytes, left < PERMUTE_PIECE ? left : PERMUTE_PIECE, p->stride,
+                   p->positions + first, p->in, p->out + (size_t)(first * p->stride) * p->bytes);
 }
 
 // An operand that counts the places of its line, as argsort passes one.

@@ -32,10 +32,6 @@ typedef struct hlo_fold {
   void (*rows)(int64_t count, const void* in, void* acc);
   /// out[i] = op(out[i], in[i]), both of type `in`, rounded as one operation
   void (*into)(int64_t count, const void* in, void* out);
-  /// rows of `row` elements, one after the other, each likewise: row indices[n] - first of `out`
-  /// with row n of `in`, n being numbers[i]
-  void (*at)(uint32_t count, const uint32_t* numbers, const uint32_t* indices, uint32_t first,
-             int64_t row, const void* in, void* out);
   /// HLO_FOLD_LINES scans side by side, each in order: out[l][i] = acc[l] = op(acc[l], in[l][i]),
   /// i going from 0 by `step` (1 or -1); `out` rounded to type `in`
   void (*scan)(int64_t count, int64_t step, const void* const* in, void* const* out, void* acc);

@@ -6,13 +6,6 @@
 #include "base/float_bits.h"
 #include "kernels/fold_impl.h"
 
-enum { AHEAD_ROWS = 8, AHEAD_BYTES = 1024 };
-
-static inline void prefetch(const void* from, int64_t bytes) {
-  if (bytes > AHEAD_BYTES) bytes = AHEAD_BYTES;
-  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char*)from + at);
-}
-
 // NaN wins, and +0 is above -0. MORE and LESS take any of two zeros: less work in a chain.
 #define MORE(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
 #define LESS(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
@@ -150,9 +143,9 @@ static inline void prefetch(const void* from, int64_t bytes) {
 #undef IN
 #undef ACC
 
-#define FOLD(op, in, acc, name)                                                 \
-  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row,  name##_rows, \
-                     name##_into,    name##_at,       name##_scan, name##_scan_rows}
+#define FOLD(op, in, acc, name)                                                \
+  [HLO_FOLD_##op] = {HLO_DTYPE_##in, HLO_DTYPE_##acc, name##_row,      name##_rows, \
+                     name##_into,    name##_scan,     name##_scan_rows}
 
 static const hlo_fold_t pred_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(ADD, PRED, PRED, or_8),     FOLD(MULTIPLY, PRED, PRED, and_8),

@@ -51,28 +51,6 @@ static void NAME(into)(int64_t count, const void* in, void* out) {
   for (int64_t i = 0; i < count; i++) o[i] = (IN)OP(o[i], v[i]);
 }
 
-static void NAME(at)(uint32_t count, const uint32_t* numbers, const uint32_t* indices,
-                     uint32_t first, int64_t row, const void* in, void* out) {
-  const IN* v = in;
-  IN* o = out;
-  if (row == 1) {
-    for (uint32_t i = 0; i < count; i++) {
-      IN* to = o + (indices[numbers[i]] - first);
-      *to = (IN)OP(*to, v[numbers[i]]);
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    // Rows further on are on their way while this one is folded.
-    const uint32_t next = numbers[i + AHEAD_ROWS < count ? i + AHEAD_ROWS : i];
-    prefetch(o + (indices[next] - first) * row, row * (int64_t)sizeof(IN));
-    prefetch(v + next * row, row * (int64_t)sizeof(IN));
-    const IN* restrict from = v + numbers[i] * row;
-    IN* restrict to = o + (indices[numbers[i]] - first) * row;
-    for (int64_t k = 0; k < row; k++) to[k] = (IN)OP(to[k], from[k]);
-  }
-}
-
 static void NAME(scan)(int64_t count, int64_t step, const void* const* in, void* const* out,
                        void* acc) {
   const IN *a = in[0], *b = in[1], *c = in[2], *d = in[3];

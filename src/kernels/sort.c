@@ -239,11 +239,22 @@ static uint32_t upper_bound(int64_t count, const uint32_t* keys, int64_t kept, u
   return narrow_sort(NULL, columns, work, work + columns, NULL)[kept - 1];
 }
 
+// Whether all of the line is sorted.
+static bool selects_by_sorting(const hlo_sort_form_t* form, int64_t count, int64_t kept) {
+  enum { COLUMNS_MAX = CHUNK_ENTRIES };  // one chunk: sorting them takes no counts
+  return hlo_sort_is_wide(form->dtype) || kept > COLUMNS_MAX / 4 || 8 * kept > count;
+}
+
+int64_t hlo_sort_select_group(const hlo_sort_form_t* form, int64_t count, int64_t kept) {
+  enum { SHORT = 64 };
+  const bool sorts = count <= SHORT || selects_by_sorting(form, count, kept);
+  return sorts ? hlo_sort_group(form, true, count) : 0;
+}
+
 void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in, int64_t kept,
                      uint32_t* positions, void* scratch) {
-  enum { COLUMNS_MAX = CHUNK_ENTRIES };  // one chunk: sorting them takes no counts
   if (kept == 0) return;
-  if (hlo_sort_is_wide(form->dtype) || kept > COLUMNS_MAX / 4 || 8 * kept > count) {
+  if (selects_by_sorting(form, count, kept)) {
     hlo_sort_positions(NULL, form, count, in, true, positions, scratch);
     return;
   }
@@ -254,6 +265,29 @@ void hlo_sort_select(const hlo_sort_form_t* form, int64_t count, const void* in,
   const int64_t found = hlo_sort_loops()->collect(count, keys, bound, kept, line.data);
   const uint64_t* sorted = packed_sort(NULL, found, line.data, line.other, line.counts);
   for (int64_t i = 0; i < kept; i++) positions[i] = (uint32_t)sorted[i];
+}
+
+// ---- what is sorted by positions
+
+void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_t* positions,
+                      const void* in, void* out) {
+  switch (bytes) {
+    case 4:
+      for (int64_t i = 0; i < count; i++) {
+        ((uint32_t*)out)[i * stride] = ((const uint32_t*)in)[positions[i] * stride];
+      }
+      return;
+    case 8:
+      for (int64_t i = 0; i < count; i++) {
+        ((uint64_t*)out)[i * stride] = ((const uint64_t*)in)[positions[i] * stride];
+      }
+      return;
+    default:
+      for (int64_t i = 0; i < count; i++) {
+        memcpy((char*)out + (size_t)(i * stride) * bytes,
+               (const char*)in + (size_t)(positions[i] * stride) * bytes, bytes);
+      }
+  }
 }
 
 // ---- by a function

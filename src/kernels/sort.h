@@ -60,6 +60,14 @@ uint32_t hlo_sort_group_values(const hlo_sort_form_t* form, int64_t lines, int64
 void hlo_sort_group_positions(const hlo_sort_form_t* form, int64_t lines, int64_t count,
                               int64_t stride, const void* in, uint32_t* positions, void* scratch);
 
+/// Lines of which hlo_sort_group_positions() finds the first `kept` sooner than hlo_sort_select()
+/// does, as many as it sorts at once; 0: it does not.
+int64_t hlo_sort_select_group(const hlo_sort_form_t* form, int64_t count, int64_t kept);
+
+/// out[i * stride] = in[positions[i] * stride], elements of so many bytes.
+void hlo_sort_permute(size_t bytes, int64_t count, int64_t stride, const uint32_t* positions,
+                      const void* in, void* out);
+
 /// Sorts indices so that less(context, b, a) holds for no a before b; stable. scratch: `count`
 /// indices. Any answers of `less`, even inconsistent ones, end in a permutation.
 void hlo_sort_indices(int64_t count, int64_t* indices, int64_t* scratch,
