@@ -76,13 +76,22 @@ static WIDE_PART CALC(square_minus_one)(PART x, PART y) {
 static inline T CALC(log_plus_one)(T z) {
   const PART x = __real__ z, y = __imag__ z;
   const WIDE_PART one_plus_x = 1 + (WIDE_PART)x;
-  const bool is_small = x > -4 && x < 4 && y > -4 && y < 4;
-  const WIDE_PART re = is_small ? WF(log1p)(CALC(square_minus_one)(x, y)) / 2
-                                : WF(log)(WF(hypot)(one_plus_x, (WIDE_PART)y));
+  const WIDE_PART size = WF(hypot)(one_plus_x, (WIDE_PART)y);
+  const bool is_near_one = size > (WIDE_PART)0.5 && size < 2;
+  const WIDE_PART re =
+      is_near_one ? WF(log1p)(CALC(square_minus_one)(x, y)) / 2 : WF(log)(size);
   return CALC(narrow)(CALC(make)(re, WF(atan2)((WIDE_PART)y, one_plus_x)));
 }
 
-static inline T CALC(logistic)(T z) { return CALC(narrow)(1 / (1 + WF(cexp)(-(WIDE)z))); }
+// 1 / (1 + e^-z), without a loss near its poles: with E = e^-|x| and M = 1 - E,
+// |1 + e^(-|x| + i y)|^2 = M^2 + 4 E cos(y/2)^2.
+static inline T CALC(logistic)(T z) {
+  const WIDE_PART x = __real__ z, half = x - x == 0 || x != x ? __imag__(WIDE)z / 2 : 0;
+  const WIDE_PART e = WF(exp)(-WF(fabs)(x)), m = -WF(expm1)(-WF(fabs)(x));
+  const WIDE_PART c = WF(cos)(half), s = WF(sin)(half), size = m * m + 4 * e * c * c;
+  const WIDE_PART re = x < 0 ? e * (2 * c * c - m) : m + 2 * e * c * c;
+  return CALC(narrow)(CALC(make)(re / size, 2 * e * c * s / size));
+}
 static inline T CALC(sqrt)(T z) { return CALC(narrow)(WF(csqrt)((WIDE)z)); }
 static inline T CALC(rsqrt)(T z) { return CALC(narrow)(1 / WF(csqrt)((WIDE)z)); }
 static inline T CALC(cbrt)(T z) {

@@ -1,11 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of complex numbers as ops of reals (see complex_parts.h). What they promise is what
-// interp/ref_complex.inl, which they are compared with, computes.
-#include "passes/complex_parts.h"
+// Functions of complex numbers as ops of reals (see complex_parts.h), and what their formulas
+// share. What they promise is in docs/numerics.md; they are compared with interp/ref_complex.inl.
+#include "passes/complex_math.h"
+
+static const parts_t NONE = {NULL, NULL};
+static const double HUGE_PART = 0x1p500, TINY_PART = 0x1p-500;
+
+scaled_t hlo_complex_scale(const math_t* m, parts_t z) {
+  if (m->has_spare) return (scaled_t){.z = z};
+  value_t *x = rabs(m, z.re), *y = rabs(m, z.im);
+  scaled_t scaled = {.is_huge = ror(m, rabove_k(m, x, HUGE_PART), rabove_k(m, y, HUGE_PART)),
+                     .is_tiny = rand(m, rless_k(m, x, TINY_PART), rless_k(m, y, TINY_PART))};
+  value_t* scale = hlo_complex_by_scale(m, &scaled, ldexp(1, -HLO_COMPLEX_SCALE_BITS), 1,
+                                        ldexp(1, HLO_COMPLEX_SCALE_BITS));
+  scaled.z = (parts_t){rmul(m, z.re, scale), rmul(m, z.im, scale)};
+  return scaled;
+}
+
+value_t* hlo_complex_by_scale(const math_t* m, const scaled_t* scaled, double huge, double none,
+                              double tiny) {
+  if (m->has_spare) return NULL;
+  return rselect_k(m, scaled->is_huge, huge, rselect_k(m, scaled->is_tiny, tiny, rconst(m, none)));
+}
+
+value_t* hlo_complex_unscale(const math_t* m, const scaled_t* scaled, int bits, value_t* x) {
+  if (m->has_spare) return x;
+  return rmul(m, x, hlo_complex_by_scale(m, scaled, ldexp(1, bits), 1, ldexp(1, -bits)));
+}
+
+value_t* hlo_complex_modulus(const math_t* m, parts_t z) {
+  return rcall(m, HLO_OP_sqrt, rdot(m, z.re, z.re, z.im, z.im));
+}
+
+// source: Knuth, The Art of Computer Programming, 4.2.2, theorem B
+sum_t hlo_complex_two_sum(const math_t* m, value_t* x, value_t* y) {
+  value_t* sum = radd(m, x, y);
+  value_t* y_part = rsub(m, sum, x);
+  value_t* x_part = rsub(m, sum, y_part);
+  return (sum_t){sum, radd(m, rsub(m, x, x_part), rsub(m, y, y_part))};
+}
+
+// source: Dekker 1971, products of halves of 26 bits
+sum_t hlo_complex_two_square(const math_t* m, value_t* x) {
+  value_t* square = rmul(m, x, x);
+  if (m->has_spare) return (sum_t){square, rconst(m, 0)};
+  value_t* split = rmul_k(m, x, 0x8000001p0);
+  value_t* high = rsub(m, split, rsub(m, split, x));
+  value_t* low = rsub(m, x, high);
+  value_t* error = radd(m, rsub(m, rmul(m, high, high), square), rmul(m, radd(m, high, high), low));
+  return (sum_t){square, radd(m, error, rmul(m, low, low))};
+}
 
 hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands) {
-  (void)operands;
-  switch (node->op) {
-    default: return (hlo_parts_t){NULL, NULL};
+  static const struct {
+    hlo_op_t op;
+    parts_t (*make)(const math_t* m, const parts_t* z);
+  } functions[] = {
+#define HLO_COMPLEX_FUNCTION(op, name, ...) {HLO_OP_##op, hlo_complex_##name},
+#include "passes/complex_functions.def"
+#undef HLO_COMPLEX_FUNCTION
+  };
+  enum { OPERANDS_MAX = 2 };
+  const size_t count = sizeof functions / sizeof functions[0];
+  size_t row = 0;
+  while (row < count && functions[row].op != node->op) ++row;
+  if (row == count || node->operand_count > OPERANDS_MAX || !operands[0].im) return NONE;
+  parts_t z[OPERANDS_MAX];
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!operands[i].im) return NONE;
+    z[i].re = hlo_build_convert(node, HLO_DTYPE_F64, operands[i].re);
+    z[i].im = hlo_build_convert(node, HLO_DTYPE_F64, operands[i].im);
+    if (!z[i].re || !z[i].im) return NONE;
   }
+  const hlo_dtype_t part = operands[0].re->type->dtype;
+  const math_t m = {node, z[0].re->type, part == HLO_DTYPE_F32, operands};
+  const parts_t result = functions[row].make(&m, z);
+  return (parts_t){hlo_build_convert(node, part, result.re),
+                   hlo_build_convert(node, part, result.im)};
 }

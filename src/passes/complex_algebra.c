@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quotients, moduli and roots of complex numbers (see complex_math.h).
+#include "passes/complex_math.h"
+
+// With an infinite part: 1 or -1 for infinite ones, 0 for others, as the direction of the number.
+static parts_t direction(const math_t* m, value_t* is_infinite, parts_t z) {
+  parts_t to = {NULL, NULL};
+  value_t** const results[] = {&to.re, &to.im};
+  value_t* const parts[] = {z.re, z.im};
+  for (int i = 0; i < 2; ++i) {
+    value_t* sign =
+        rselect(m, ris_infinite(m, parts[i]), rcall(m, HLO_OP_sign, parts[i]), rconst(m, 0));
+    *results[i] = rselect(m, is_infinite, sign, parts[i]);
+  }
+  return to;
+}
+
+// x conj(y) / |y|^2, then what C99 (G.5.1) says of zeros and infinities: infinite numbers are
+// directions, times or divided by infinity; what is divided by zero is infinite.
+parts_t hlo_complex_divide(const math_t* m, const parts_t* z) {
+  value_t *x_infinite = rany_infinite(m, z[0]), *y_infinite = rany_infinite(m, z[1]);
+  const scaled_t top = hlo_complex_scale(m, direction(m, x_infinite, z[0]));
+  const scaled_t bottom = hlo_complex_scale(m, direction(m, y_infinite, z[1]));
+  const parts_t x = top.z, y = bottom.z;
+  value_t* size = rdot(m, y.re, y.re, y.im, y.im);
+  value_t* inverse = rdiv(m, rconst(m, 1), size);
+  value_t* factor = rselect_k(m, x_infinite, INFINITY, rselect_k(m, y_infinite, 0, rconst(m, 1)));
+  factor = rselect_k(m, rand(m, x_infinite, y_infinite), NAN, factor);
+  parts_t quotient = {
+      rmul(m, rmul(m, rdot(m, x.re, y.re, x.im, y.im), factor), inverse),
+      rmul(m, rmul(m, rsub(m, rmul(m, x.im, y.re), rmul(m, x.re, y.im)), factor), inverse),
+  };
+  if (!m->has_spare) {  // the scales may cancel: half of both, twice
+    const int half = HLO_COMPLEX_SCALE_BITS / 2;
+    value_t* scale =
+        hlo_complex_unscale(m, &bottom, -half, hlo_complex_unscale(m, &top, half, rconst(m, 1)));
+    quotient.re = rmul(m, rmul(m, quotient.re, scale), scale);
+    quotient.im = rmul(m, rmul(m, quotient.im, scale), scale);
+  }
+  value_t* is_by_zero = requal_k(m, size, 0);
+  value_t* pole = rcopy_sign(m, rconst(m, INFINITY), z[1].re);
+  return (parts_t){rselect(m, is_by_zero, rmul(m, pole, z[0].re), quotient.re),
+                   rselect(m, is_by_zero, rmul(m, pole, z[0].im), quotient.im)};
+}
+
+parts_t hlo_complex_abs(const math_t* m, const parts_t* z) {
+  const scaled_t scaled = hlo_complex_scale(m, *z);
+  value_t* size =
+      hlo_complex_unscale(m, &scaled, HLO_COMPLEX_SCALE_BITS, hlo_complex_modulus(m, scaled.z));
+  return (parts_t){rselect_k(m, rany_infinite(m, *z), INFINITY, size), NULL};
+}
+
+parts_t hlo_complex_sign(const math_t* m, const parts_t* z) {
+  const scaled_t scaled = hlo_complex_scale(m, *z);
+  value_t* size = hlo_complex_modulus(m, scaled.z);
+  value_t* is_zero = requal_k(m, size, 0);
+  return (parts_t){rselect_k(m, is_zero, 0, rdiv(m, scaled.z.re, size)),
+                   rselect_k(m, is_zero, 0, rdiv(m, scaled.z.im, size))};
+}
+
+/// The parts of a square root without their signs, and of the modulus of the scaled number.
+typedef struct root {
+  scaled_t scaled;
+  value_t *re, *im, *modulus;
+} root_t;
+
+// The larger part is sqrt((|z| + |x|) / 2), the other one |y| / 2 by it.
+static root_t root_of(const math_t* m, parts_t z) {
+  root_t root = {.scaled = hlo_complex_scale(m, z)};
+  value_t *x = rabs(m, root.scaled.z.re), *y = rabs(m, z.im);
+  root.modulus = rselect_k(m, ris_infinite(m, x), INFINITY, hlo_complex_modulus(m, root.scaled.z));
+  value_t* larger = rcall(m, HLO_OP_sqrt, rmul_k(m, radd(m, root.modulus, x), 0.5));
+  larger = hlo_complex_unscale(m, &root.scaled, HLO_COMPLEX_SCALE_BITS / 2, larger);
+  value_t* other = rdiv(m, y, radd(m, larger, larger));
+  other = rselect_k(m, requal_k(m, larger, 0), 0, other);
+  value_t* is_left = rless_k(m, z.re, 0);
+  root.re = rselect(m, is_left, other, larger);
+  root.im = rselect(m, is_left, larger, other);
+  return root;
+}
+
+parts_t hlo_complex_sqrt(const math_t* m, const parts_t* z) {
+  const root_t root = root_of(m, *z);
+  value_t* is_infinite = ris_infinite(m, z->im);
+  return (parts_t){rselect_k(m, is_infinite, INFINITY, root.re),
+                   rcopy_sign(m, rselect_k(m, is_infinite, INFINITY, root.im), z->im)};
+}
+
+// conj(sqrt(z)) / |z|; of zero (Inf, NaN), as 1 / sqrt(0).
+parts_t hlo_complex_rsqrt(const math_t* m, const parts_t* z) {
+  const root_t root = root_of(m, *z);
+  value_t* is_zero = requal_k(m, root.modulus, 0);
+  value_t* is_infinite = rany_infinite(m, *z);
+  const int bits = -HLO_COMPLEX_SCALE_BITS;
+  value_t* re = hlo_complex_unscale(m, &root.scaled, bits, rdiv(m, root.re, root.modulus));
+  value_t* im = hlo_complex_unscale(m, &root.scaled, bits, rdiv(m, root.im, root.modulus));
+  re = rselect_k(m, is_infinite, 0, rselect_k(m, is_zero, INFINITY, re));
+  im = rselect_k(m, is_infinite, 0, im);
+  return (parts_t){re, rneg(m, rcopy_sign(m, im, z->im))};
+}
+
+parts_t hlo_complex_cbrt(const math_t* m, const parts_t* z) {
+  const scaled_t scaled = hlo_complex_scale(m, *z);
+  value_t* size = rcall(m, HLO_OP_cbrt, hlo_complex_modulus(m, scaled.z));
+  size = hlo_complex_unscale(m, &scaled, HLO_COMPLEX_SCALE_BITS / 3, size);
+  size = rselect_k(m, rany_infinite(m, *z), INFINITY, size);
+  value_t* turn = hlo_build_binary(m->place, HLO_OP_atan2, z->im, z->re);
+  turn = rdiv(m, turn, rconst(m, 3));
+  return (parts_t){rmul(m, size, rcall(m, HLO_OP_cosine, turn)),
+                   rmul(m, size, rcall(m, HLO_OP_sine, turn))};
+}
