@@ -45,8 +45,42 @@ static hlo_status_t make_site(hlo_fuser_t* f, const hlo_node_t* node) {
   return hlo_ok();
 }
 
+// Whether something finds what a member makes in memory that neither is a member nor computes it for
+// itself.
+static bool is_read_outside(const hlo_fuser_t* f, const hlo_node_t* node, int32_t group) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      if (use->user->parent != node->parent) return true;
+      const hlo_placing_t* place = hlo_fuser_place(f, use->user);
+      if (place->group != group && !place->is_everywhere) return true;
+    }
+  }
+  return false;
+}
+
+// Members that any fusion computes where it uses them belong to no part of a group: a part that uses
+// one makes it of what it reads, which another part has to store.
+static hlo_status_t leave_cheap(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < whole->member_count; ++i) {
+    hlo_node_t* node = whole->members[i];
+    hlo_placing_t* place = hlo_fuser_place(f, node);
+    if (!place->is_cheap) {
+      whole->members[kept++] = node;
+      continue;
+    }
+    bool is_stored = is_read_outside(f, node, number);
+    place->is_everywhere = true;
+    place->group = HLO_NO_GROUP;
+    if (is_stored) HLO_TRY(hlo_fuser_start_group(f, node));
+  }
+  whole->member_count = kept;
+  return hlo_ok();
+}
+
 // What comes later of a group, and what before, as groups of their own.
-static hlo_status_t halve(hlo_fuser_t* f, const hlo_fuser_group_t* whole) {
+static hlo_status_t halve(hlo_fuser_t* f, int32_t number, hlo_fuser_group_t* whole) {
+  HLO_TRY(leave_cheap(f, number, whole));
   hlo_node_t** members = whole->members;
   for (uint32_t i = 1; i < whole->member_count; ++i) {  // of siblings, one row behind the other
     hlo_node_t* node = members[i];
@@ -82,7 +116,7 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
     if (whole.member_count == 1) {
       HLO_TRY(make_site(f, whole.members[0]));
     } else {
-      HLO_TRY(halve(f, &whole));
+      HLO_TRY(halve(f, (int32_t)g, &whole));
     }
   }
   return hlo_ok();
