@@ -384,6 +384,10 @@ static bool is_across(const hlo_matmul_t* m) {
          m->depth[0].from[HLO_MATMUL_A] > m->group;
 }
 
+static double bytes_of_a(const hlo_matmul_t* m) {
+  return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
+}
+
 // Steps whose elements of A, all rows side by side, are half of the second cache.
 static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
   return cache / 2 / (m->rows.extent * m->element_bytes);
@@ -420,14 +424,16 @@ static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
          m->rows.extent >= SLICED_ROWS && bytes * m->element_bytes >= (double)(times * cache);
 }
 
-// Whether A is packed as rows, because its lines would leave the second cache between tiles.
+// Whether A is packed as rows: its lines would leave the second cache between tiles or, where it is
+// packed anyway, between panels.
 static bool turns_rows(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
   bool is_held = m->packs_slices && steps_held(m, cache) >= HELD_STEPS;
-  return m->group == 1 && m->panel_count >= MIN_PACKED_TILES && !m->is_by_depth && !is_held &&
-         m->lanes > HLO_MATMUL_TURNED && m->rows.extent >= m->lanes &&
-         m->depth[0].extent * CACHE_LINE > cache / 8;
+  bool is_large = m->group > 1 ? bytes_of_a(m) > (double)(cache / 2)
+                               : m->depth[0].extent * CACHE_LINE > cache / 8;
+  return is_large && !is_held && !m->is_by_depth && m->panel_count >= MIN_PACKED_TILES &&
+         m->lanes > HLO_MATMUL_TURNED && m->rows.extent >= m->lanes;
 }
 
 bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
@@ -442,8 +448,8 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* m, int64_t panels, int64_t height) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   // The ways of a cache hold the rows of a tile, unless there are many.
   bool is_tall = height > MAX_SPREAD_ROWS;
-  return is_converted(m, HLO_MATMUL_A) || m->is_flipped ||
-         (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) || conflicts(m, HLO_MATMUL_A, inner);
+  return is_converted(m, HLO_MATMUL_A) || (is_tall && conflicts(m, HLO_MATMUL_A, &m->rows)) ||
+         conflicts(m, HLO_MATMUL_A, inner);
 }
 
 bool hlo_matmul_turns_columns(const hlo_matmul_t* m) {
@@ -686,10 +692,6 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 }
 
 // ---- chunks
-
-static double bytes_of_a(const hlo_matmul_t* m) {
-  return (double)m->rows.extent * (double)m->depth_extent * m->element_bytes;
-}
 
 // Stripes of rows that stay in a cache while all panels meet them: of tile registers the second
 // one, else the last.

@@ -248,7 +248,7 @@ static hlo_vir_value_t* load_turned_groups(const packing_t* p, int64_t row) {
   for (uint32_t i = 0; i < value->type.lanes; ++i) {
     order[i] = (uint8_t)(i % count * rows + i / count);
   }
-  return hlo_matmul_permute(b, value, order);
+  return hlo_matmul_flip(m, b, hlo_matmul_permute(b, value, order));
 }
 
 // A vector cut into `count` equal ones.
