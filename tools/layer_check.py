@@ -3,7 +3,8 @@
 """Checks that includes under src/ point down the layers only (see ARCHITECTURE.md).
 
 A folder may include the folders of its row and, through them, everything those may include.
-Files that are private to a folder (x_impl.h) may not be included from another one.
+Files that are private to a folder (x_impl.h) may not be included from another one. Folders that know
+no machine name none, not even in comments.
 """
 import pathlib
 import re
@@ -31,6 +32,9 @@ MAY_INCLUDE = {
     "cli": ["runtime", "compiler"],
 }
 
+NEUTRAL = {"ir", "passes", "tile"}
+MACHINE = re.compile(r"\b(avx\w*|sse\d?|[xyz]mm\d*|amx|x86\w*|aarch64|neon|zen\d?|cuda|nvidia|ptx|sm_\d+)\b",
+                     re.IGNORECASE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -72,6 +76,9 @@ def check_file(path):
         if fault:
             line = text.count("\n", 0, match.start(1)) + 1
             faults.append(f"{path.relative_to(ROOT)}:{line}: {fault}")
+    for match in MACHINE.finditer(text) if layer in NEUTRAL else ():
+        line = text.count("\n", 0, match.start()) + 1
+        faults.append(f"{path.relative_to(ROOT)}:{line}: {layer} knows no machine ({match.group()})")
     return faults
 
 

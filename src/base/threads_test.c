@@ -93,6 +93,27 @@ static int32_t crowd_chunk(void* context, size_t index) {
   return 0;
 }
 
+static double processor_seconds(void) {
+  struct timespec time;
+  assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time), 0);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// Workers look for more work for a moment, then they sleep.
+static void test_idle_workers_use_no_processor(void** state) {
+  (void)state;
+  hlo_pool_t* pool = create_pool(WORKER_COUNT);
+  static uint32_t out[1000];
+  squares_t squares = {.out = out, .stop_at = SIZE_MAX};
+  for (int i = 0; i < 20; ++i) {
+    assert_int_equal(hlo_pool_parallel_for(pool, 1000, square_chunk, &squares), 0);
+  }
+  double begin = processor_seconds();
+  usleep(60000);
+  assert_true(processor_seconds() - begin < 0.005);  // sleepless they would use 0.18
+  hlo_pool_release(pool);
+}
+
 // A loop of a thread that is not the pool's has no more threads than the pool has.
 static void test_no_more_threads_than_workers(void** state) {
   (void)state;
@@ -423,6 +444,7 @@ int main(void) {
       cmocka_unit_test(test_parallel_for),
       cmocka_unit_test(test_shares),
       cmocka_unit_test(test_nested_loops),
+      cmocka_unit_test(test_idle_workers_use_no_processor),
       cmocka_unit_test(test_no_more_threads_than_workers),
       cmocka_unit_test(test_workers_are_free),
       cmocka_unit_test(test_chunk_ranges),

@@ -150,14 +150,34 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
   return hlo_ok();
 }
 
+// What is printed can be read, and is printed the same again.
+static hlo_status_t check_tile_text(const char* text, uint32_t number) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_strbuf_t again = {0};
+  hlo_tile_kernel_t* kernel;
+  hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
+  if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &again);
+  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&again);
+  if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&again), text) != 0) {
+    status = hlo_status_create(HLO_STATUS_INTERNAL, "the Tile IR of fusion %u is read as another",
+                               number);
+  }
+  hlo_strbuf_deinit(&again);
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
 // The kernel as Tile IR, NULL where it cannot be said in it; `text` is given it or the reason.
-static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, hlo_arena_t* arena,
-                              hlo_strbuf_t* text, hlo_tile_kernel_t** out_tile) {
+static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool is_checked,
+                              hlo_arena_t* arena, hlo_strbuf_t* text,
+                              hlo_tile_kernel_t** out_tile) {
   *out_tile = NULL;
   hlo_status_t status = hlo_kernel_to_tile(kernel, arena, out_tile);
   if (hlo_status_is_ok(status)) {
+    size_t start = text->length;
     hlo_tile_kernel_print(*out_tile, text);
-    return status;
+    return is_checked ? check_tile_text(hlo_strbuf_text(text) + start, number) : status;
   }
   if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
   hlo_strbuf_printf(text, "// fusion%u: %s\n", number, hlo_status_message(status));
@@ -182,12 +202,13 @@ static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
 
 // Kernels as Tile IR, to be run: it is kept with the program. What cannot be said in it is left to
 // the kernel's own loops.
-static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, hlo_arena_t* arena) {
+static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, bool is_checked,
+                                 hlo_arena_t* arena) {
   hlo_strbuf_t text = {0};
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
     hlo_tile_kernel_t* tile = NULL;
-    if (kernels[i]) status = make_tile(kernels[i], i, arena, &text, &tile);
+    if (kernels[i]) status = make_tile(kernels[i], i, is_checked, arena, &text, &tile);
     if (kernels[i] && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
   }
   hlo_strbuf_deinit(&text);
@@ -206,7 +227,9 @@ static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t
     hlo_tile_kernel_t* tile;
     if (!plan->kernels[i]) continue;
     status = print_decisions(plan->kernels[i], i, &text);
-    if (hlo_status_is_ok(status)) status = make_tile(plan->kernels[i], i, arena, &text, &tile);
+    if (hlo_status_is_ok(status)) {
+      status = make_tile(plan->kernels[i], i, options->check_plan, arena, &text, &tile);
+    }
   }
   if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));
   if (is_dumped) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_tile, &text);
@@ -222,7 +245,7 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
   HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
   if (options->executor == HLO_EXECUTOR_TILES) {
-    HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, arena));
+    HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
   }
   HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
   return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
