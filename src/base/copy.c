@@ -11,7 +11,6 @@
 enum {
   HLO_CACHELINE_BYTES = 64,
   BLOCK_LIMIT = 16,          // rows and columns of a transposed block
-  PART_BYTES = 1024 * 1024,  // work worth giving to another thread
 };
 
 typedef struct wide {
@@ -262,8 +261,8 @@ static void run_transpose(const hlo_copy_dim_t* p, const hlo_copy_dim_t* q, size
 }
 
 // Walks the outer dimensions like an odometer; the inner one or two are a loop of their own.
-static void run_strides(const hlo_copy_plan_t* plan, const hlo_copy_dim_t* dims, const uint8_t* in,
-                        uint8_t* out) {
+static void run_strides(const hlo_copy_plan_t* plan, const uint8_t* in, uint8_t* out) {
+  const hlo_copy_dim_t* dims = plan->dims;
   bool transposes = plan->kind == HLO_COPY_KIND_TRANSPOSE;
   uint32_t outer_count = plan->dim_count - (transposes ? 2 : 1);
   int64_t at[HLO_SHAPE_RANK_LIMIT] = {0};
@@ -334,58 +333,17 @@ static void run_elements(const hlo_copy_plan_t* plan, const uint8_t* in, uint8_t
 }
 
 void hlo_copy_run(const hlo_copy_plan_t* plan, const void* in, void* out) {
-  hlo_copy_run_part(plan, in, out, 0, 1);
-}
-
-size_t hlo_copy_part_count(const hlo_copy_plan_t* plan) {
-  size_t parts = plan->total_bytes / PART_BYTES;
-  size_t limit = 1;
-  if (plan->kind == HLO_COPY_KIND_BYTES) limit = parts;
-  if (plan->kind == HLO_COPY_KIND_RUNS || plan->kind == HLO_COPY_KIND_TRANSPOSE) {
-    limit = (size_t)plan->dims[0].extent;
-  }
-  if (parts > limit) parts = limit;
-  return parts ? parts : 1;
-}
-
-static void part_range(size_t total, size_t part_index, size_t part_count, size_t* out_begin,
-                       size_t* out_count) {
-  size_t size = total / part_count, extra = total % part_count;
-  *out_begin = part_index * size + (part_index < extra ? part_index : extra);
-  *out_count = size + (part_index < extra);
-}
-
-void hlo_copy_run_part(const hlo_copy_plan_t* plan, const void* in, void* out, size_t part_index,
-                       size_t part_count) {
-  assert(part_index < part_count);
-  const uint8_t* from = in;
-  uint8_t* to = out;
-  size_t begin, count;
   switch (plan->kind) {
     case HLO_COPY_KIND_EMPTY: return;
-    case HLO_COPY_KIND_BYTES:
-      part_range(plan->item_bytes, part_index, part_count, &begin, &count);
-      memcpy(to + begin, from + begin, count);
-      return;
+    case HLO_COPY_KIND_BYTES: memcpy(out, in, plan->item_bytes); return;
     case HLO_COPY_KIND_RUNS:
-    case HLO_COPY_KIND_TRANSPOSE: {
-      hlo_copy_dim_t dims[HLO_SHAPE_RANK_LIMIT];
-      memcpy(dims, plan->dims, plan->dim_count * sizeof dims[0]);
-      part_range((size_t)dims[0].extent, part_index, part_count, &begin, &count);
-      if (count == 0) return;
-      dims[0].extent = (int64_t)count;
-      run_strides(plan, dims, from + (int64_t)begin * dims[0].in_stride,
-                  to + (int64_t)begin * dims[0].out_stride);
+    case HLO_COPY_KIND_TRANSPOSE: run_strides(plan, in, out); return;
+    case HLO_COPY_KIND_PACK:
+      hlo_dtype_pack(plan->shape.dtype, in, out, plan->shape.element_count);
       return;
-    }
-    default: break;
-  }
-  if (part_index != 0) return;  // not worth splitting
-  if (plan->kind == HLO_COPY_KIND_PACK) {
-    hlo_dtype_pack(plan->shape.dtype, from, to, plan->shape.element_count);
-  } else if (plan->kind == HLO_COPY_KIND_UNPACK) {
-    hlo_dtype_unpack(plan->shape.dtype, from, to, plan->shape.element_count);
-  } else {
-    run_elements(plan, from, to);
+    case HLO_COPY_KIND_UNPACK:
+      hlo_dtype_unpack(plan->shape.dtype, in, out, plan->shape.element_count);
+      return;
+    case HLO_COPY_KIND_ELEMENTS: run_elements(plan, in, out); return;
   }
 }

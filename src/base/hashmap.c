@@ -133,15 +133,3 @@ bool hlo_map_put_number(hlo_map_t* map, uint64_t key, void* value) {
 void* hlo_map_remove(hlo_map_t* map, const char* key, size_t length) {
   return take_out(map, key ? key : "", length);
 }
-
-void* hlo_map_remove_number(hlo_map_t* map, uint64_t key) {
-  return take_out(map, NULL, key);
-}
-
-const hlo_map_entry_t* hlo_map_next(const hlo_map_t* map, uint32_t* cursor) {
-  while (*cursor < map->entry_count) {
-    const hlo_map_entry_t* entry = &map->entries[(*cursor)++];
-    if (!entry->removed) return entry;
-  }
-  return NULL;
-}

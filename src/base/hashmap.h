@@ -41,7 +41,6 @@ bool hlo_map_put_number(hlo_map_t* map, uint64_t key, void* value);
 
 /// Removes a key and gives its value back; NULL if it was not there.
 void* hlo_map_remove(hlo_map_t* map, const char* key, size_t length);
-void* hlo_map_remove_number(hlo_map_t* map, uint64_t key);
 
 static inline void* hlo_map_get_pointer(const hlo_map_t* map, const void* key) {
   return hlo_map_get_number(map, (uint64_t)(uintptr_t)key);
@@ -49,8 +48,5 @@ static inline void* hlo_map_get_pointer(const hlo_map_t* map, const void* key) {
 static inline bool hlo_map_put_pointer(hlo_map_t* map, const void* key, void* value) {
   return hlo_map_put_number(map, (uint64_t)(uintptr_t)key, value);
 }
-
-/// The next entry after *cursor (start at 0), or NULL at the end.
-const hlo_map_entry_t* hlo_map_next(const hlo_map_t* map, uint32_t* cursor);
 
 #endif  // HLO_BASE_HASHMAP_H_

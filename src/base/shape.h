@@ -125,9 +125,4 @@ void hlo_copy_plan_init_strided(hlo_copy_plan_t* plan, size_t element_bytes, siz
                                 const int64_t* out_strides);
 void hlo_copy_run(const hlo_copy_plan_t* plan, const void* in, void* out);
 
-/// For the pool: how many parts are worth running apart (from the plan only), and one of them.
-size_t hlo_copy_part_count(const hlo_copy_plan_t* plan);
-void hlo_copy_run_part(const hlo_copy_plan_t* plan, const void* in, void* out, size_t part_index,
-                       size_t part_count);
-
 #endif  // HLO_BASE_SHAPE_H_

@@ -98,45 +98,6 @@ void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
 #endif
 }
 
-void hlo_condition_init(hlo_condition_t* condition) {
-  atomic_init(&condition->sequence, 0);
-  atomic_init(&condition->waiters, 0);
-}
-
-void hlo_condition_deinit(hlo_condition_t* condition) {
-  (void)condition;
-}
-
-void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex) {
-  hlo_condition_wait_until(condition, mutex, UINT64_MAX);
-}
-
-bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex,
-                              uint64_t deadline_ns) {
-  hlo_mutex_assert_held(mutex);
-  // Relaxed: both are under the mutex here, before any broadcast of a change yet to come.
-  atomic_fetch_add_explicit(&condition->waiters, 1, memory_order_relaxed);
-  unsigned seen = atomic_load_explicit(&condition->sequence, memory_order_relaxed);
-  hlo_mutex_unlock(mutex);
-  uint64_t left = UINT64_MAX;
-  if (deadline_ns != UINT64_MAX) {
-    uint64_t now = hlo_os_now_ns();
-    left = now < deadline_ns ? deadline_ns - now : 0;
-  }
-  if (left) hlo_os_futex_wait(&condition->sequence, seen, left);
-  hlo_mutex_lock(mutex);
-  atomic_fetch_sub_explicit(&condition->waiters, 1, memory_order_relaxed);
-  return atomic_load_explicit(&condition->sequence, memory_order_relaxed) != seen ||
-         deadline_ns == UINT64_MAX || hlo_os_now_ns() < deadline_ns;
-}
-
-void hlo_condition_broadcast(hlo_condition_t* condition) {
-  // Relaxed: the mutex, taken for the change since the waiters gave it up, orders both.
-  atomic_fetch_add_explicit(&condition->sequence, 1, memory_order_relaxed);
-  if (atomic_load_explicit(&condition->waiters, memory_order_relaxed) == 0) return;
-  hlo_os_futex_wake(&condition->sequence, UINT32_MAX);
-}
-
 void hlo_gate_open(hlo_gate_t* gate) {
   // Release: what was written before is seen by those that find the gate open. The wake may touch
   // the address of a gate already freed, which is harmless: a futex wake reads no memory.

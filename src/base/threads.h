@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads: locks with levels, conditions, parking, and the one pool of worker threads.
+// Threads: locks with levels, gates, parking, and the one pool of worker threads.
 #ifndef HLO_BASE_THREADS_H_
 #define HLO_BASE_THREADS_H_
 
@@ -63,21 +63,6 @@ static inline void hlo_mutex_unlock(hlo_mutex_t* mutex) {
   unsigned old = atomic_exchange_explicit(&mutex->state, HLO_MUTEX_FREE, memory_order_release);
   if (HLO_UNLIKELY(old == HLO_MUTEX_CONTENDED)) hlo_mutex_wake(mutex);
 }
-
-/// Broadcast only. threads: safe
-typedef struct hlo_condition {
-  atomic_uint sequence;  // changes with every broadcast
-  atomic_uint waiters;
-} hlo_condition_t;
-
-void hlo_condition_init(hlo_condition_t* condition);
-void hlo_condition_deinit(hlo_condition_t* condition);
-/// Waits with the mutex held; wakes may be spurious.
-void hlo_condition_wait(hlo_condition_t* condition, hlo_mutex_t* mutex);
-/// As above until deadline_ns (hlo_os_now_ns() clock); false when it has passed.
-bool hlo_condition_wait_until(hlo_condition_t* condition, hlo_mutex_t* mutex, uint64_t deadline_ns);
-/// With or without the mutex held, after the change under the mutex that the waiters look for.
-void hlo_condition_broadcast(hlo_condition_t* condition);
 
 enum { HLO_GATE_CLOSED, HLO_GATE_SLEEPERS, HLO_GATE_OPEN };
 

@@ -89,7 +89,8 @@ hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_fiel
   return hlo_ok();
 }
 
-hlo_status_t hlo_wire_enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
+// A reader of a nested message. errors: INVALID_ARGUMENT if not BYTES or nested too deep.
+static hlo_status_t enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
                             hlo_wire_reader_t* out_nested) {
   if (field->type != HLO_WIRE_TYPE_BYTES) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
@@ -296,7 +297,7 @@ static hlo_status_t store_one(const hlo_wire_field_info_t* info, const hlo_wire_
     return hlo_ok();
   }
   hlo_wire_reader_t nested;
-  HLO_TRY(hlo_wire_enter(reader, field, &nested));
+  HLO_TRY(enter(reader, field, &nested));
   if (!info->repeated) {
     void** pointer = to;
     if (!*pointer) *pointer = hlo_arena_alloc_zeroed(arena, info->message->struct_bytes);
@@ -356,7 +357,7 @@ static hlo_status_t decode_into(const hlo_wire_message_t* message, hlo_wire_read
     hlo_wire_array_t* array = member;
     if (is_packed(info, &field)) {
       hlo_wire_reader_t packed;
-      HLO_TRY(hlo_wire_enter(&reader, &field, &packed));
+      HLO_TRY(enter(&reader, &field, &packed));
       HLO_TRY(store_packed(info, packed, array));
     } else {
       void* item = (uint8_t*)array->items + array->count++ * item_bytes(info);

@@ -57,9 +57,6 @@ void hlo_wire_reader_init(hlo_wire_reader_t* reader, const void* data, size_t si
 /// errors: INVALID_ARGUMENT "at byte N" for anything truncated, overlong or malformed.
 hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field,
                            bool* out_done) HLO_MUST_USE;
-/// A reader of a nested message. errors: INVALID_ARGUMENT if not BYTES or nested too deep.
-hlo_status_t hlo_wire_enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
-                            hlo_wire_reader_t* out_nested) HLO_MUST_USE;
 
 // ---- writer ------------------------------------------------------------------------------------
 

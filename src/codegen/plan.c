@@ -238,7 +238,8 @@ static void join_results(hlo_planner_t* planner) {
   }
 }
 
-hlo_status_t hlo_planner_join(hlo_planner_t* planner) {
+// Lets buffers share memory.
+static hlo_status_t join_buffers(hlo_planner_t* planner) {
   HLO_TRY(join_control(planner, planner->plan->func->body));
   join_steps(planner, JOIN_IN_PLACE);
   join_results(planner);
@@ -291,7 +292,7 @@ hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* sched
   hlo_planner_t planner = {.plan = plan, .arena = arena, .module = func->module};
   HLO_TRY(make_tables(&planner));
   HLO_TRY(hlo_planner_scan(&planner));
-  HLO_TRY(hlo_planner_join(&planner));
+  HLO_TRY(join_buffers(&planner));
   HLO_TRY(hlo_planner_finish(&planner));
   *out_plan = plan;
   return hlo_ok();

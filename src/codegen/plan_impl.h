@@ -77,8 +77,6 @@ typedef struct hlo_planner {
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
 /// Which classes are kept in registers; part of scanning.
 hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
-/// Lets buffers share memory.
-hlo_status_t hlo_planner_join(hlo_planner_t* planner) HLO_MUST_USE;
 /// The copies that are left, in an order that loses nothing; results without a buffer get one.
 hlo_status_t hlo_planner_move(hlo_planner_t* planner,
                               const hlo_plan_moves_t** out_lists) HLO_MUST_USE;

@@ -42,19 +42,10 @@ extern const hlo_kernel_t hlo_kernels_C128[HLO_KERNEL_COUNT];
 /// select by width of the values in bytes (1, 2, 4, 8, 16): in[0] PRED, in[1] and in[2] values.
 const hlo_kernel_t* hlo_kernel_select(size_t width_bytes);
 
-/// The kernel that runs `id` on elements of `dtype`: for float types below 32 bits the one of F32
-/// (out_is_narrow). NULL if the type has no such op.
-const hlo_kernel_t* hlo_kernel_find(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow);
 /// HLO_KERNEL_COUNT if `op` is not one kernel.
 hlo_kernel_id_t hlo_kernel_of_op(hlo_op_t op);
 /// The kernel of a compare node (its attributes), by element type of its operands.
 hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype);
-/// Element type of the result of `id`; INVALID if there is none.
-hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype);
-/// Runs `id` on `count` elements at in[] of type `dtype` (found by hlo_kernel_find()). `out` may be
-/// one of the inputs.
-void hlo_kernel_run(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
-                    int64_t count);
 /// Runs `id` for a node whose operands have one shape: checks them, reuses or makes the result.
 /// Takes quantized operands.
 hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kernel_id_t id,

@@ -7,14 +7,6 @@
 
 /// True if an operand or a result of the node has quantized elements.
 bool hlo_quant_is_used(const hlo_node_t* node, hlo_tensor_t* const* operands);
-/// The real values of a quantized tensor, as its expressed type.
-/// errors: INVALID_ARGUMENT if the parameters do not fit the shape, RESOURCE_EXHAUSTED
-hlo_status_t hlo_quant_dequantize(const hlo_tensor_t* tensor,
-                                  hlo_tensor_t** out_tensor) HLO_MUST_USE;
-/// Stores the values of a float tensor as `quant` says: divided by the scale in the expressed type,
-/// rounded to nearest even, moved by the zero point, clamped to the storage range.
-hlo_status_t hlo_quant_quantize(const hlo_tensor_t* tensor, const hlo_quant_t* quant,
-                                hlo_tensor_t** out_tensor) HLO_MUST_USE;
 /// Runs `function` of a node on the real values of its operands and quantizes the results that have
 /// quantized types: the meaning of quantized ops that the specification gives no other.
 hlo_status_t hlo_quant_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_ref_fn_t function,

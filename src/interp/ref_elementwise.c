@@ -44,7 +44,9 @@ static bool dtype_is_narrow(hlo_dtype_t dtype) {
   return info->klass == HLO_DTYPE_CLASS_FLOAT && info->bits < 32;
 }
 
-const hlo_kernel_t* hlo_kernel_find(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow) {
+// The kernel that runs `id` on elements of `dtype`: for float types below 32 bits the one of F32
+// (out_is_narrow). NULL if the type has no such op.
+static const hlo_kernel_t* find_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, bool* out_is_narrow) {
   *out_is_narrow = dtype_is_narrow(dtype);
   const hlo_kernel_t* table = tables[*out_is_narrow ? HLO_DTYPE_F32 : dtype];
   if (table == NULL || id >= HLO_KERNEL_COUNT || table[id].loop == NULL) return NULL;
@@ -78,7 +80,8 @@ hlo_kernel_id_t hlo_kernel_of_compare(const hlo_node_t* node, hlo_dtype_t dtype)
                         type != NULL && type->i == HLO_COMPARISON_TYPE_TOTALORDER);
 }
 
-hlo_dtype_t hlo_kernel_result(hlo_kernel_id_t id, hlo_dtype_t dtype) {
+// Element type of the result of `id`; INVALID if there is none.
+static hlo_dtype_t result_of(hlo_kernel_id_t id, hlo_dtype_t dtype) {
   switch ((result_kind_t)infos[id].result) {
     case RESULT_PRED: return HLO_DTYPE_PRED;
     case RESULT_PART: return hlo_dtype_info(dtype)->part;
@@ -143,10 +146,12 @@ static void run_narrow(hlo_kernel_id_t id, const hlo_kernel_t* kernel, hlo_dtype
   }
 }
 
-void hlo_kernel_run(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
+// Runs `id` on `count` elements at in[] of type `dtype` (found by find_kernel()). `out` may be
+// one of the inputs.
+static void run_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
                     int64_t count) {
   bool is_narrow;
-  const hlo_kernel_t* kernel = hlo_kernel_find(id, dtype, &is_narrow);
+  const hlo_kernel_t* kernel = find_kernel(id, dtype, &is_narrow);
   if (is_narrow) {
     run_narrow(id, kernel, dtype, in, out, count);
   } else {
@@ -225,17 +230,17 @@ hlo_status_t hlo_elementwise_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_k
   if (arity > 1) HLO_TRY(check_same(node, 0, arity, operands));
   const hlo_dtype_t dtype = operands[0]->dtype;
   bool is_narrow;
-  if (hlo_kernel_find(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
-  if (node->results[0].type->dtype != hlo_kernel_result(id, dtype)) {
+  if (find_kernel(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
+  if (node->results[0].type->dtype != result_of(id, dtype)) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "the element type of the result must be %s",
-                          hlo_dtype_info(hlo_kernel_result(id, dtype))->hlo_name);
+                          hlo_dtype_info(result_of(id, dtype))->hlo_name);
   }
   const void* in[ARITY_MAX];
   for (uint32_t k = 0; k < arity; ++k) in[k] = operands[k]->data;
   hlo_tensor_t* result;
   HLO_TRY(make_result(eval, node, arity, operands, 0, &result));
-  hlo_kernel_run(id, dtype, in, result->data, result->element_count);
+  run_kernel(id, dtype, in, result->data, result->element_count);
   results[0] = result;
   return hlo_ok();
 }
@@ -280,7 +285,7 @@ static hlo_status_t clamp_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kern
                               hlo_tensor_t** results) {
   hlo_dtype_t dtype = operands[1]->dtype;
   bool is_narrow;
-  if (hlo_kernel_find(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
+  if (find_kernel(id, dtype, &is_narrow) == NULL) return no_such_type(node, dtype);
   if (node->results[0].type->dtype != dtype) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "operand and result differ in their element type");
@@ -288,7 +293,7 @@ static hlo_status_t clamp_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_kern
   const void* in[3] = {bounds[0]->data, operands[1]->data, bounds[1]->data};
   hlo_tensor_t* result;
   HLO_TRY(make_result(eval, node, 1, &operands[1], 0, &result));
-  hlo_kernel_run(id, dtype, in, result->data, result->element_count);
+  run_kernel(id, dtype, in, result->data, result->element_count);
   results[0] = result;
   return hlo_ok();
 }
@@ -349,7 +354,7 @@ static const hlo_kernel_t* plain_kernel(hlo_op_t op, hlo_dtype_t dtype) {
   if (op == HLO_OP_select) return hlo_kernel_select(hlo_dtype_size_bytes(dtype));
   hlo_kernel_id_t id = op == HLO_OP_clamp ? HLO_KERNEL_clamp : hlo_kernel_of_op(op);
   bool is_narrow;
-  const hlo_kernel_t* kernel = hlo_kernel_find(id, dtype, &is_narrow);
+  const hlo_kernel_t* kernel = find_kernel(id, dtype, &is_narrow);
   return is_narrow ? NULL : kernel;
 }
 
@@ -366,7 +371,7 @@ hlo_loop_fn_t hlo_ref_loop(hlo_op_t op, hlo_dtype_t dtype) {
 hlo_scalar_fn_t hlo_ref_scalar_compare(hlo_dtype_t dtype, int64_t direction, bool is_total_order) {
   bool is_narrow;
   const hlo_kernel_t* kernel =
-      hlo_kernel_find(compare_kernel(dtype, direction, is_total_order), dtype, &is_narrow);
+      find_kernel(compare_kernel(dtype, direction, is_total_order), dtype, &is_narrow);
   return is_narrow || kernel == NULL ? NULL : kernel->scalar;
 }
 
@@ -402,9 +407,9 @@ static bool prepare_kernel(const hlo_scalar_op_t* op, hlo_scalar_step_t* step) {
                        : op->op == HLO_OP_compare
                            ? compare_kernel(step->from, op->direction, op->is_total_order)
                            : hlo_kernel_of_op(op->op);
-  const hlo_kernel_t* kernel = hlo_kernel_find(id, step->from, &step->is_narrow);
+  const hlo_kernel_t* kernel = find_kernel(id, step->from, &step->is_narrow);
   if (kernel == NULL || id == HLO_KERNEL_chlo_next_after ||
-      step->to != hlo_kernel_result(id, step->from)) {
+      step->to != result_of(id, step->from)) {
     return false;
   }
   step->fn = kernel->scalar;

@@ -59,7 +59,9 @@ static void dequantize_run(const hlo_quant_t* quant, int64_t parameter, const ui
   }
 }
 
-hlo_status_t hlo_quant_dequantize(const hlo_tensor_t* tensor, hlo_tensor_t** out_tensor) {
+// The real values of a quantized tensor, as its expressed type.
+// errors: INVALID_ARGUMENT if the parameters do not fit the shape, RESOURCE_EXHAUSTED
+static hlo_status_t dequantize(const hlo_tensor_t* tensor, hlo_tensor_t** out_tensor) {
   const hlo_quant_t* quant = tensor->quant;
   axis_t axis;
   HLO_TRY(find_axis(tensor, quant, &axis));
@@ -96,7 +98,9 @@ static void quantize_run(const hlo_quant_t* quant, int64_t parameter, hlo_dtype_
   }
 }
 
-hlo_status_t hlo_quant_quantize(const hlo_tensor_t* tensor, const hlo_quant_t* quant,
+// Stores the values of a float tensor as `quant` says: divided by the scale in the expressed type,
+// rounded to nearest even, moved by the zero point, clamped to the storage range.
+static hlo_status_t quantize(const hlo_tensor_t* tensor, const hlo_quant_t* quant,
                                 hlo_tensor_t** out_tensor) {
   axis_t axis;
   HLO_TRY(find_axis(tensor, quant, &axis));
@@ -170,7 +174,7 @@ static hlo_status_t plain_node_init(const hlo_node_t* node, hlo_tensor_t* const*
     if (operands[k]->quant == NULL) {
       plain->operands[k] = hlo_tensor_retain(operands[k]);
     } else {
-      status = hlo_quant_dequantize(operands[k], &plain->operands[k]);
+      status = dequantize(operands[k], &plain->operands[k]);
     }
   }
   if (!hlo_status_is_ok(status)) plain_node_deinit(plain);
@@ -188,7 +192,7 @@ hlo_status_t hlo_quant_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_ref_fn_
     if (quant == NULL) continue;
     hlo_tensor_t* real = results[k];
     hlo_tensor_t* stored;
-    status = hlo_quant_quantize(real, quant, &stored);
+    status = quantize(real, quant, &stored);
     if (!hlo_status_is_ok(status)) break;
     results[k] = stored;
     hlo_tensor_release(real);
@@ -219,11 +223,11 @@ hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result must be quantized");
   }
   if (operands[0]->quant == NULL) {
-    return located(node, hlo_quant_quantize(operands[0], quant, &results[0]));
+    return located(node, quantize(operands[0], quant, &results[0]));
   }
   hlo_tensor_t* real;
-  HLO_TRY(located(node, hlo_quant_dequantize(operands[0], &real)));
-  hlo_status_t status = hlo_quant_quantize(real, quant, &results[0]);
+  HLO_TRY(located(node, dequantize(operands[0], &real)));
+  hlo_status_t status = quantize(real, quant, &results[0]);
   hlo_tensor_release(real);
   return located(node, status);
 }
@@ -234,5 +238,5 @@ hlo_status_t hlo_ref_uniform_dequantize(hlo_eval_t* eval, const hlo_node_t* node
   if (operands[0]->quant == NULL) {
     return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the operand must be quantized");
   }
-  return located(node, hlo_quant_dequantize(operands[0], &results[0]));
+  return located(node, dequantize(operands[0], &results[0]));
 }
