@@ -39,7 +39,6 @@ struct hlo_heap {
 };
 
 // ---- size classes
-// --------------------------------------------------------------------------------
 
 /// The class of the smallest blocks that hold `size_bytes`; false beyond the address space.
 static bool class_of(size_t size_bytes, uint32_t* out_class) {
@@ -74,7 +73,6 @@ static size_t class_bytes(uint32_t class_index) {
 }
 
 // ---- the system
-// ----------------------------------------------------------------------------------
 
 /// NULL when the system refuses. `size_bytes` is what was asked for.
 static void* fresh_block(uint32_t class_index, size_t size_bytes) {
@@ -108,7 +106,6 @@ static void return_chain(kept_t* chain) {
 }
 
 // ---- kept blocks
-// ---------------------------------------------------------------------------------
 
 static void forbid_kept(kept_t* block, size_t bytes) {
   if (bytes > sizeof *block) {
@@ -172,7 +169,6 @@ static void* reuse_locked(hlo_heap_t* heap, uint32_t* class_index) {
 }
 
 // ---- public
-// --------------------------------------------------------------------------------------
 
 hlo_status_t hlo_heap_create(const hlo_heap_options_t* options, hlo_heap_t** out_heap) {
   hlo_heap_t* heap = hlo_mem_alloc_zeroed(sizeof *heap);

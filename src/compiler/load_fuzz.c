@@ -23,7 +23,6 @@ const char* __asan_default_options(void) {
 }
 
 // ---- a limit of time: loops and calls of a program may have no end
-// ---------------------------------
 
 static atomic_uint out_of_time;
 
@@ -48,7 +47,6 @@ static void set_timer(long milliseconds) {
 }
 
 // ---- running
-// --------------------------------------------------------------------------------------
 
 static int64_t region_elements(const hlo_region_t* region);
 

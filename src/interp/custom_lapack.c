@@ -411,7 +411,6 @@ hlo_status_t hlo_custom_lapack_sytrd(REF_ARGUMENTS) {
 }
 
 // ---- tridiagonal systems
-// ----------------------------------------------------------------------------
 
 // dl has its first entry unused, du its last.
 static void gtsv_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
@@ -478,7 +477,6 @@ hlo_status_t hlo_custom_tridiagonal_solve_perturbed(REF_ARGUMENTS) {
 }
 
 // ---- singular values, general eigenvalues
-// --------------------------------------------------------------
 
 static void gesdd_one(const call_t* call, int64_t b, const hlo_lapack_work_t* work) {
   const hlo_tensor_t *u = call->results[2], *vt = call->results[3];

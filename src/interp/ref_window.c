@@ -62,7 +62,6 @@ int64_t hlo_window_offset(uint32_t rank, const hlo_window_dim_t* windows, const 
 }
 
 // ---- recognised operations
-// -----------------------------------------------------------------------
 
 // One pass along a dimension: `in` is [outer, in_size, row], `out` [outer, out_size, row], elements
 // of 8 bytes or less in the accumulator's type.
@@ -246,7 +245,6 @@ static hlo_status_t window_recognised(const hlo_fold_t* fold, const hlo_fold_t* 
 }
 
 // ---- any body
-// ------------------------------------------------------------------------------------
 
 static hlo_status_t window_generic(const hlo_fold_operands_t* fold, const hlo_window_dim_t* windows,
                                    hlo_tensor_t** results) {
@@ -328,7 +326,6 @@ hlo_status_t hlo_ref_reduce_window(hlo_eval_t* eval, const hlo_node_t* node,
 }
 
 // ---- select_and_scatter
-// --------------------------------------------------------------------------
 
 typedef struct {
   const hlo_tensor_t *operand, *source;

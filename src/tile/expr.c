@@ -2,7 +2,6 @@
 // Index expressions (see expr.h): every operation makes a sum in canonical order and looks it up.
 #include "tile/expr.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -479,33 +478,4 @@ const hlo_expr_t* hlo_expr_rewrite(hlo_expr_space_t* space, const hlo_expr_t* a,
     sum = hlo_expr_add(space, sum, hlo_expr_mul(space, term, a->terms[i].coefficient));
   }
   return sum;
-}
-
-static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out) {
-  if (atom->kind == HLO_EXPR_DIGIT) {
-    hlo_strbuf_printf(out, "d%u", atom->number);
-  } else if (atom->kind == HLO_EXPR_VALUE) {
-    hlo_strbuf_printf(out, "v%u", atom->number);
-  } else {
-    hlo_strbuf_printf(out, "(");
-    hlo_expr_print(atom->argument, out);
-    hlo_strbuf_printf(out, atom->kind == HLO_EXPR_QUOTIENT ? " div %" PRId64 ")" : " mod %" PRId64 ")",
-                      atom->divisor);
-  }
-}
-
-void hlo_expr_print(const hlo_expr_t* a, hlo_strbuf_t* out) {
-  const char* separator = "";
-  if (a->constant || a->term_count == 0) {
-    hlo_strbuf_printf(out, "%" PRId64, a->constant);
-    separator = " + ";
-  }
-  for (uint32_t i = 0; i < a->term_count; ++i) {
-    hlo_strbuf_printf(out, "%s", separator);
-    if (a->terms[i].coefficient != 1) {
-      hlo_strbuf_printf(out, "%" PRId64 "*", a->terms[i].coefficient);
-    }
-    print_atom(a->terms[i].atom, out);
-    separator = " + ";
-  }
 }

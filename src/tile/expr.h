@@ -9,7 +9,6 @@
 #define HLO_TILE_EXPR_H_
 
 #include "base/mem.h"
-#include "base/strbuf.h"
 
 enum { HLO_EXPR_MAX_DIGITS = 64, HLO_EXPR_MAX_TERMS = 48 };
 
@@ -91,8 +90,5 @@ typedef const hlo_expr_t* (*hlo_expr_stand_in_t)(void* context, const hlo_expr_a
 /// The same expression over other digits and values, in `space`.
 const hlo_expr_t* hlo_expr_rewrite(hlo_expr_space_t* space, const hlo_expr_t* a,
                                    hlo_expr_stand_in_t stand_in, void* context);
-
-/// "3 + 4*d0 + (d1 div 8)".
-void hlo_expr_print(const hlo_expr_t* a, hlo_strbuf_t* out);
 
 #endif  // HLO_TILE_EXPR_H_

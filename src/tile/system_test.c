@@ -309,6 +309,29 @@ static void test_both_directions(void** unused) {
   }
 }
 
+// A load whose dimensions become one, the digits staying where they are.
+static void test_reshape(void** unused) {
+  (void)unused;
+  static const int64_t square[2] = {16, 16}, flat[1] = {256};
+  for (int direction = 0; direction < 2; ++direction) {
+    fixture_t f;
+    hlo_tile_system_t* s = begin(&f);
+    hlo_tile_var_t loaded = hlo_tile_system_layout(s, "loaded", 0, NULL);
+    hlo_tile_var_t joined = hlo_tile_system_layout(s, "joined", 0, NULL);
+    hlo_tile_system_equal(
+        s, "reshape", hlo_tile_term_var(s, joined),
+        hlo_tile_term_reshape(s, hlo_tile_term_var(s, loaded), 2, square, 1, flat));
+    const hlo_tile_layout_t* rows = parsed(&f, ROWS);
+    const hlo_tile_layout_t* line = parsed(&f, "<256 | 0:16/16 slot 1, 0:16/1 lane 1>");
+    hlo_tile_system_equal(s, "hint", hlo_tile_term_var(s, direction ? joined : loaded),
+                          hlo_tile_term_layout(s, direction ? line : rows));
+    hlo_tile_solution_t solution = solved(&f);
+    assert_ptr_equal(solution.values[loaded].layout, rows);
+    assert_ptr_equal(solution.values[joined].layout, line);
+    end(&f);
+  }
+}
+
 // Either the load or the store goes across lines, or the transposition is done in registers: that
 // is cheaper than a gather for each of 16 registers.
 static void test_relayout_is_chosen(void** unused) {
@@ -533,6 +556,7 @@ int main(void) {
       cmocka_unit_test(test_random),
       cmocka_unit_test(test_divides),
       cmocka_unit_test(test_both_directions),
+      cmocka_unit_test(test_reshape),
       cmocka_unit_test(test_relayout_is_chosen),
       cmocka_unit_test(test_reduce_and_broadcast),
       cmocka_unit_test(test_atom),

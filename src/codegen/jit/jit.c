@@ -18,7 +18,6 @@ struct hlo_jit {
 };
 
 // ---- pool
-// ----------------------------------------------------------------------------------------
 
 // The map of this process. Another pool may be writing it already; both append whole lines then.
 static hlo_status_t open_perf_map(hlo_os_stream_t** out_stream) {
@@ -73,7 +72,6 @@ void hlo_jit_pool_release(hlo_jit_pool_t* pool) {
 }
 
 // ---- loading
-// -------------------------------------------------------------------------------------
 
 static hlo_status_t check_code(const hlo_code_t* code) {
   for (uint32_t i = 0; i < code->func_count; i++) {

@@ -11,7 +11,6 @@
 #include "codegen/unwind.h"
 
 // ---- memory (memory.c)
-// ---------------------------------------------------------------------------
 
 typedef struct hlo_jit_slab hlo_jit_slab_t;
 
@@ -33,7 +32,6 @@ struct hlo_jit_slab {
 };
 
 // ---- the unwinder (unwind.c)
-// ---------------------------------------------------------------------
 
 /// libgcc's registry of unwind tables; functions are NULL where there is none.
 typedef struct hlo_jit_unwinder {
@@ -45,7 +43,6 @@ typedef struct hlo_jit_unwinder {
 const hlo_jit_unwinder_t* hlo_jit_unwinder(void);
 
 // ---- debuggers (gdb.c)
-// ---------------------------------------------------------------------------
 
 typedef struct hlo_jit_gdb_entry hlo_jit_gdb_entry_t;
 
@@ -56,7 +53,6 @@ hlo_status_t hlo_jit_gdb_register(const hlo_code_t* code, const uint8_t* base, c
 void hlo_jit_gdb_unregister(hlo_jit_gdb_entry_t* entry);
 
 // ---- pool (jit.c)
-// --------------------------------------------------------------------------------
 
 struct hlo_jit_pool {
   atomic_uint reference_count;

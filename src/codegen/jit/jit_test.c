@@ -144,7 +144,6 @@ static void protection_of(const void* address, char* out) {
 }
 
 // ---- memory
-// --------------------------------------------------------------------------------------
 
 static void code_runs_where_it_cannot_be_written(void** state) {
   (void)state;
@@ -330,7 +329,6 @@ static void whatever_fails_is_a_status(void** state) {
 }
 
 // ---- tables
-// --------------------------------------------------------------------------------------
 
 static void program_counters_have_sites(void** state) {
   (void)state;

@@ -11,7 +11,6 @@
 enum { SLAB_BYTES = 1 << 20, LARGE_BYTES = SLAB_BYTES / 4, ALIGNMENT = 64 };
 
 // ---- slabs
-// ---------------------------------------------------------------------------------------
 
 static hlo_status_t slab_create(hlo_jit_slab_t** out_slab) {
   hlo_jit_slab_t* slab = hlo_mem_alloc_zeroed(sizeof *slab);
@@ -129,7 +128,6 @@ static void release_in_slab(hlo_jit_pool_t* pool, hlo_jit_memory_t* memory) {
 }
 
 // ---- own pages
-// -----------------------------------------------------------------------------------
 
 static hlo_status_t place_in_pages(const uint8_t* bytes, hlo_jit_memory_t* memory) {
   void* pages;

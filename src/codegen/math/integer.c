@@ -232,7 +232,6 @@ static value_t* remainder_of(builder_t* b, info_t* info, value_t* x, value_t* y)
 }
 
 // ---- power and high products
-// ---------------------------------------------------------------------
 
 // Squares the base for each bit of the exponent. A negative power is 0 but for bases 1 and -1, for
 // which the low bit of the exponent says the same.

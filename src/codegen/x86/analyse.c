@@ -39,7 +39,6 @@ static bool is_long_division(const hlo_vir_value_t* value) {
 }
 
 // ---- addresses
-// -----------------------------------------------------------------------------------
 
 static bool add_disp(int64_t* disp, int64_t term, uint32_t scale) {
   int64_t sum;
@@ -91,7 +90,6 @@ static uint32_t operands_of(const hlo_vir_value_t* value,
 }
 
 // ---- the line
-// ------------------------------------------------------------------------------------
 
 static hlo_x86_class_t class_of(const hlo_x86_fn_t* f, hlo_vir_type_t type) {
   if (type.elem == HLO_VIR_INDEX) return HLO_X86_GENERAL;
@@ -208,7 +206,6 @@ static void count_uses(hlo_x86_fn_t* f) {
 }
 
 // ---- ranges
-// --------------------------------------------------------------------------------------
 
 typedef struct walk {
   hlo_x86_fn_t* f;
@@ -539,7 +536,6 @@ static hlo_status_t find_ranges(hlo_x86_fn_t* f) {
 }
 
 // ---- copies
-// --------------------------------------------------------------------------------------
 
 static bool crosses_call(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   const hlo_x86_item_t* begin = &f->items[life->start ? (life->start >> 1) + 1 : 0];
@@ -593,7 +589,6 @@ static void find_copies(hlo_x86_fn_t* f) {
 }
 
 // ---- addresses of the stack
-// --------------------------------------------------------------------------
 
 static bool spread(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   bool is_index = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_INDEX_OP;

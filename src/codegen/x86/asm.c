@@ -12,7 +12,6 @@ enum {
 };
 
 // ---- buffer
-// --------------------------------------------------------------------------------------
 
 void hlo_x86_asm_init(hlo_x86_asm_t* as, uint64_t features) {
   *as = (hlo_x86_asm_t){.features = features};
@@ -98,7 +97,6 @@ void hlo_x86_align(hlo_x86_asm_t* as, size_t alignment, bool is_code) {
 }
 
 // ---- labels
-// --------------------------------------------------------------------------------------
 
 hlo_x86_label_t hlo_x86_label_create(hlo_x86_asm_t* as) {
   if (!hlo_vec_push(&as->labels, -1)) {
@@ -113,25 +111,18 @@ void hlo_x86_label_bind(hlo_x86_asm_t* as, hlo_x86_label_t label) {
 }
 
 // A 32-bit field to be filled in by hlo_x86_asm_finish().
-static void put_fixup(hlo_x86_asm_t* as, hlo_x86_label_t label, hlo_x86_label_t base,
-                      int32_t addend) {
-  hlo_x86_fixup_t fixup = {(uint32_t)as->size_bytes, label, base, addend};
+static void put_fixup(hlo_x86_asm_t* as, hlo_x86_label_t label, int32_t addend) {
+  hlo_x86_fixup_t fixup = {(uint32_t)as->size_bytes, label, addend};
   if (!hlo_vec_push(&as->fixups, fixup)) {
     hlo_x86_fail(as, hlo_status_out_of_memory(sizeof fixup));
   }
   hlo_x86_put(as, 0, 4);
 }
 
-void hlo_x86_data_distance(hlo_x86_asm_t* as, hlo_x86_label_t label, hlo_x86_label_t base) {
-  if (hlo_x86_begin(as)) put_fixup(as, label, base, 0);
-}
-
 static bool resolve(hlo_x86_asm_t* as, const hlo_x86_fixup_t* fixup) {
   int64_t target = as->labels.items[fixup->label];
-  int64_t base = fixup->base == HLO_X86_NO_LABEL ? (int64_t)fixup->offset_bytes + 4
-                                                 : as->labels.items[fixup->base];
-  if (target < 0 || base < 0) return false;
-  int64_t distance = target + fixup->addend - base;
+  if (target < 0) return false;
+  int64_t distance = target + fixup->addend - ((int64_t)fixup->offset_bytes + 4);
   if (distance != (int32_t)distance) return false;
   int32_t value = (int32_t)distance;
   memcpy(as->bytes + fixup->offset_bytes, &value, sizeof value);
@@ -176,7 +167,6 @@ hlo_status_t hlo_x86_asm_finish(hlo_x86_asm_t* as) {
 }
 
 // ---- memory operands
-// -----------------------------------------------------------------------------
 
 enum { NEEDS_SIB = 4, NO_BASE = 5, NO_INDEX = 4, MOD_REGISTER = 3 };
 
@@ -192,7 +182,7 @@ void hlo_x86_put_rm(hlo_x86_asm_t* as, unsigned reg, const hlo_x86_rm_t* rm, uns
   }
   if (rm->kind == HLO_X86_RIP) {
     put_modrm(as, 0, reg, NO_BASE);
-    put_fixup(as, rm->label, HLO_X86_NO_LABEL, rm->disp - (int32_t)trailing_bytes);
+    put_fixup(as, rm->label, rm->disp - (int32_t)trailing_bytes);
     return;
   }
   bool has_base = rm->reg != HLO_X86_NO_REG, has_index = rm->index != HLO_X86_NO_REG;
@@ -219,7 +209,6 @@ void hlo_x86_put_rm(hlo_x86_asm_t* as, unsigned reg, const hlo_x86_rm_t* rm, uns
 }
 
 // ---- general registers
-// ---------------------------------------------------------------------------
 
 typedef enum immediate { NO_IMM, I8, I32, I8_32 } immediate_t;
 enum { S4 = 4, S8 = 8, S48 = 4 | 8, S1248 = 1 | 2 | 4 | 8 };
@@ -386,7 +375,6 @@ void hlo_x86_pop(hlo_x86_asm_t* as, unsigned reg) {
 }
 
 // ---- control
-// -------------------------------------------------------------------------------------
 
 // True, with the short jump emitted, when the label is bound close behind.
 static bool put_short_jump(hlo_x86_asm_t* as, unsigned opcode, hlo_x86_label_t label) {
@@ -401,20 +389,20 @@ static bool put_short_jump(hlo_x86_asm_t* as, unsigned opcode, hlo_x86_label_t l
 void hlo_x86_jmp(hlo_x86_asm_t* as, hlo_x86_label_t label) {
   if (!hlo_x86_begin(as) || put_short_jump(as, 0xeb, label)) return;
   hlo_x86_put8(as, 0xe9);
-  put_fixup(as, label, HLO_X86_NO_LABEL, 0);
+  put_fixup(as, label, 0);
 }
 
 void hlo_x86_jcc(hlo_x86_asm_t* as, hlo_x86_cc_t cc, hlo_x86_label_t label) {
   if (!hlo_x86_begin(as) || put_short_jump(as, 0x70 | cc, label)) return;
   hlo_x86_put8(as, 0x0f);
   hlo_x86_put8(as, 0x80 | cc);
-  put_fixup(as, label, HLO_X86_NO_LABEL, 0);
+  put_fixup(as, label, 0);
 }
 
 void hlo_x86_call(hlo_x86_asm_t* as, hlo_x86_label_t label) {
   if (!hlo_x86_begin(as)) return;
   hlo_x86_put8(as, 0xe8);
-  put_fixup(as, label, HLO_X86_NO_LABEL, 0);
+  put_fixup(as, label, 0);
 }
 
 typedef struct bare_row {

@@ -56,8 +56,7 @@ typedef uint32_t hlo_x86_label_t;
 typedef struct hlo_x86_fixup {
   uint32_t offset_bytes;  // of the 32-bit field
   hlo_x86_label_t label;
-  hlo_x86_label_t base;  // HLO_X86_NO_LABEL: relative to the end of the instruction
-  int32_t addend;
+  int32_t addend;  // to the distance from the end of the field
 } hlo_x86_fixup_t;
 
 enum { HLO_X86_NO_LABEL = UINT32_MAX };
@@ -87,7 +86,6 @@ void hlo_x86_asm_settle(hlo_x86_asm_t* as, size_t first_fixup);
 void hlo_x86_asm_append(hlo_x86_asm_t* as, const hlo_x86_asm_t* other, const hlo_x86_label_t* map);
 
 // ---- operands
-// ------------------------------------------------------------------------------------
 
 typedef enum hlo_x86_rm_kind { HLO_X86_REGISTER, HLO_X86_MEMORY, HLO_X86_RIP } hlo_x86_rm_kind_t;
 
@@ -123,7 +121,6 @@ static inline hlo_x86_rm_t hlo_x86_splat(hlo_x86_rm_t memory) {
 }
 
 // ---- labels and data
-// -----------------------------------------------------------------------------
 
 hlo_x86_label_t hlo_x86_label_create(hlo_x86_asm_t* as);
 /// The label means the next byte. Once for each label.
@@ -131,8 +128,6 @@ void hlo_x86_label_bind(hlo_x86_asm_t* as, hlo_x86_label_t label);
 /// Pads to a multiple of a power of two: code with nops, else with zeros.
 void hlo_x86_align(hlo_x86_asm_t* as, size_t alignment, bool is_code);
 void hlo_x86_data(hlo_x86_asm_t* as, const void* bytes, size_t size_bytes);
-/// 32 bits of data: label - base (a jump table).
-void hlo_x86_data_distance(hlo_x86_asm_t* as, hlo_x86_label_t label, hlo_x86_label_t base);
 
 // ---- general registers
 // --------------------------------------------------------------------------- size: 1, 2, 4 or 8

@@ -61,29 +61,22 @@ static void jumps_reach_labels_before_and_behind(void** state) {
   hlo_x86_asm_deinit(&as);
 }
 
-static void constants_and_tables_are_reached_by_distance(void** state) {
+static void constants_are_reached_by_distance(void** state) {
   (void)state;
   hlo_x86_asm_t as;
   hlo_x86_asm_init(&as, kAvx2);
-  hlo_x86_label_t constant = hlo_x86_label_create(&as), table = hlo_x86_label_create(&as);
-  hlo_x86_label_t code = hlo_x86_label_create(&as);
-  hlo_x86_label_bind(&as, code);
+  hlo_x86_label_t constant = hlo_x86_label_create(&as);
   hlo_x86_vvvi(&as, HLO_X86_vcmpps, 32, 1, 2, hlo_x86_rip(constant, 4), 1,
                0);                                                  // c5 ec c2 0d disp imm
   hlo_x86_mi(&as, HLO_X86_add, 8, hlo_x86_rip(constant, 0), 1000);  // 48 81 05 disp imm32
   hlo_x86_align(&as, 64, false);
   hlo_x86_label_bind(&as, constant);
   hlo_x86_data(&as, "\1\2\3\4", 4);
-  hlo_x86_label_bind(&as, table);
-  hlo_x86_data_distance(&as, code, table);
-  hlo_x86_data_distance(&as, constant, code);
   assert_ok(hlo_x86_asm_finish(&as));
   assert_int_equal(field(&as, 4), 64 + 4 - 9);
   assert_int_equal(field(&as, 12), 64 - 20);
   assert_int_equal(as.bytes[20], 0);
   assert_memory_equal(as.bytes + 64, "\1\2\3\4", 4);
-  assert_int_equal(field(&as, 68), -68);
-  assert_int_equal(field(&as, 72), 64);
   hlo_x86_asm_deinit(&as);
 }
 
@@ -180,7 +173,6 @@ static void emit_much(hlo_x86_asm_t* as) {
     hlo_x86_vvv(as, HLO_X86_vaddps, 32, 1, 2, hlo_x86_rip(end, 0), 0);
     hlo_x86_jcc(as, HLO_X86_NE, label);
     hlo_x86_jmp(as, end);
-    hlo_x86_data_distance(as, end, label);
   }
   hlo_x86_label_bind(as, end);
 }
@@ -206,7 +198,7 @@ static void exhausted_memory_is_a_status(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(jumps_reach_labels_before_and_behind),
-      cmocka_unit_test(constants_and_tables_are_reached_by_distance),
+      cmocka_unit_test(constants_are_reached_by_distance),
       cmocka_unit_test(forms_that_do_not_exist_are_errors),
       cmocka_unit_test(masks_are_checked),
       cmocka_unit_test(features_decide_the_prefix),

@@ -145,7 +145,6 @@ static void check_memory(const checked_t* c, unsigned at, const hlo_x86_rm_t* rm
 }
 
 // ---- shapes of memory operands
-// -------------------------------------------------------------------
 
 enum { NO = HLO_X86_NO_REG, UNIT = 1 << 20 };  // UNIT: times the unit of the 8-bit displacement
 
@@ -194,7 +193,6 @@ static void describe(checked_t* c, unsigned width, unsigned a, unsigned b, const
 }
 
 // ---- vector rows
-// ---------------------------------------------------------------------------------
 
 typedef struct vector_case {
   hlo_x86_insn_t insn;
@@ -578,7 +576,6 @@ static void every_row_without_avx_decodes_to_itself(void** state) {
 }
 
 // ---- general registers
-// ---------------------------------------------------------------------------
 
 typedef struct scalar_row {
   const char* name;

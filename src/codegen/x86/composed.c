@@ -28,7 +28,6 @@ static void subtract(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to
 }
 
 // ---- shifts by a constant
-// ------------------------------------------------------------------------
 
 static void shift_words(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind, unsigned to,
                         unsigned from, unsigned by) {
@@ -78,7 +77,6 @@ static void emit_shift_imm(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsign
 }
 
 // ---- shifts lane by lane
-// -------------------------------------------------------------------------
 
 // Without AVX2 all lanes by the count of one lane, of which that lane is kept, and so on.
 static void shift_each(hlo_x86_fn_t* f, unsigned bits, shift_t kind, unsigned to, unsigned a,
@@ -174,7 +172,6 @@ static void emit_shift(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned t
 }
 
 // ---- products, minima
-// ----------------------------------------------------------------------------
 
 static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type);
@@ -229,7 +226,6 @@ static void emit_min_max(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
 }
 
 // ---- counting bits
-// -------------------------------------------------------------------------------
 
 // to = of the sums of neighbours, which are `half` bits wide, those of pairs: (x & kept) + (x >>
 // half & kept).
@@ -351,7 +347,6 @@ static void emit_round(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned t
 }
 
 // ---- division of one lane
-// ------------------------------------------------------------------------
 
 static void lane_to_gpr(hlo_x86_fn_t* f, unsigned bits, bool is_signed, unsigned to,
                         unsigned from) {

@@ -16,7 +16,6 @@ static hlo_x86_control_t* control_of(const hlo_x86_fn_t* f, const hlo_vir_value_
 }
 
 // ---- loops
-// ---------------------------------------------------------------------------------------
 
 static void begin_copies(hlo_x86_fn_t* f, const hlo_x86_control_t* control) {
   for (uint32_t n = control->first_copy; n < control->first_copy + control->copy_count; ++n) {
@@ -116,7 +115,6 @@ static void emit_break(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- if
-// ------------------------------------------------------------------------------------------
 
 static void begin_if(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_control_t* control = control_of(f, value);
@@ -147,7 +145,6 @@ void hlo_x86_emit_end(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- vars
-// ----------------------------------------------------------------------------------------
 
 static void assign(hlo_x86_fn_t* f, const hlo_vir_value_t* var, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* life = hlo_x86_life(f, var);
@@ -171,7 +168,6 @@ static void emit_set(hlo_x86_fn_t* f, const hlo_vir_value_t* set) {
 }
 
 // ---- calls
-// ---------------------------------------------------------------------------------------
 
 // Moves between registers that must seem to happen at once; a cycle goes through rax.
 static void move_together(hlo_x86_fn_t* f, const uint8_t* to, uint8_t* from, unsigned count) {
@@ -229,7 +225,6 @@ static void emit_call(hlo_x86_fn_t* f, const hlo_vir_value_t* call) {
 }
 
 // ---- suspension
-// ----------------------------------------------------------------------------------
 
 static void emit_suspend(hlo_x86_fn_t* f, const hlo_vir_value_t* suspend) {
   hlo_x86_mi(f->as, HLO_X86_mov, 4, hlo_x86_mem(HLO_X86_RBX, offsetof(hlo_frame_t, resume_point)),

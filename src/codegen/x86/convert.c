@@ -84,7 +84,6 @@ hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_val
 }
 
 // ---- lane by lane
-// --------------------------------------------------------------------------------
 
 bool hlo_x86_converts_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (!find_row(value) || hlo_x86_convert_insn(f, value) != HLO_X86_INSN_COUNT) return false;
@@ -201,7 +200,6 @@ static void convert_through_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value
 }
 
 // ---- without AVX-512
-// ---------------------------------------------------------------------------------
 
 // Halves the lanes until they are narrow enough: what is above is cut off, or made of the sign, so
 // that packing does not saturate.

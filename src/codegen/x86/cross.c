@@ -56,7 +56,6 @@ static void emit_to_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigne
 }
 
 // ---- halves
-// --------------------------------------------------------------------------------------
 
 void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from) {
   if (bytes == 64) {
@@ -85,7 +84,6 @@ void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a
 }
 
 // ---- slides
-// --------------------------------------------------------------------------------------
 
 // from, moved up by whole 16-byte parts, zeros below. `to` may not be `from` unless parts is 0.
 static unsigned slide_parts(hlo_x86_fn_t* f, unsigned width, unsigned parts, unsigned from) {
@@ -124,7 +122,6 @@ static void emit_slide(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned t
 }
 
 // ---- permutations
-// --------------------------------------------------------------------------------
 
 // Bytes of a 32-byte register by byte indices, without AVX-512: both halves looked up in both
 // halves.

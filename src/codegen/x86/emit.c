@@ -20,7 +20,6 @@ void hlo_x86_unimplemented(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- frame
-// ---------------------------------------------------------------------------------------
 
 static unsigned pushed_count(const hlo_x86_fn_t* f) {
   return (unsigned)__builtin_popcount(f->pushed);
@@ -82,7 +81,6 @@ static void emit_epilogue(hlo_x86_fn_t* f) {
 }
 
 // ---- instructions
-// --------------------------------------------------------------------------------
 
 static void note_site(hlo_x86_fn_t* f, uint32_t site) {
   if (site == f->site) return;
@@ -119,7 +117,6 @@ static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- who is in which register
-// --------------------------------------------------------------------
 
 static void begin_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   if (life->place == HLO_X86_IN_REGISTER) f->busy[life->klass] |= 1u << life->reg;

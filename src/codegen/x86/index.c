@@ -16,7 +16,6 @@ static void move(hlo_x86_fn_t* f, unsigned to, unsigned from) {
 }
 
 // ---- arithmetic
-// ----------------------------------------------------------------------------------
 
 static bool is_low_word(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_iconst && value->imm == UINT32_MAX;
@@ -123,7 +122,6 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- division: neither operand is negative
-// -------------------------------------------------------
 
 static void emit_division_by_power(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned log2) {
   unsigned to = hlo_x86_out(f, value);
@@ -186,7 +184,6 @@ static void emit_division(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- comparisons
-// ---------------------------------------------------------------------------------
 
 static const hlo_x86_cc_t conditions[] = {
     [HLO_VIR_EQ] = HLO_X86_E,  [HLO_VIR_NE] = HLO_X86_NE, [HLO_VIR_LT] = HLO_X86_L,

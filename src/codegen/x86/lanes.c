@@ -46,7 +46,6 @@ static bool is_fma(const hlo_vir_value_t* value) {
 }
 
 // ---- before registers are known
-// ------------------------------------------------------------------
 
 static hlo_x86_fold_t may_fold_index(const hlo_vir_value_t* user, uint32_t operand) {
   const hlo_vir_value_t* load = user->operands[operand];
@@ -142,7 +141,6 @@ bool hlo_x86_needs_scratch(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) 
 }
 
 // ---- bits
-// ----------------------------------------------------------------------------------------
 
 void hlo_x86_bits(hlo_x86_fn_t* f, hlo_x86_logic_t op, unsigned width, unsigned to, unsigned a,
                   hlo_x86_rm_t b) {
@@ -165,7 +163,6 @@ void hlo_x86_ones_vec(hlo_x86_fn_t* f, unsigned width, unsigned reg) {
 }
 
 // ---- fma
-// -----------------------------------------------------------------------------------------
 
 enum { FMA_132, FMA_213, FMA_231 };
 
@@ -228,7 +225,6 @@ static void emit_fma(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- choices and signs
-// ---------------------------------------------------------------------------
 
 static void emit_select(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   static const hlo_x86_insn_t by_mask[] = {
@@ -266,7 +262,6 @@ static void emit_sign(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- by table
-// ------------------------------------------------------------------------------------
 
 static void emit_two(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t* row) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);

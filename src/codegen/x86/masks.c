@@ -41,7 +41,6 @@ static unsigned mask_width(unsigned lanes, unsigned lane_bits) {
 }
 
 // ---- other forms
-// ---------------------------------------------------------------------------------
 
 unsigned hlo_x86_in_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned lane_bits) {
   static const hlo_x86_insn_t widen[4][4] = {
@@ -97,7 +96,6 @@ void hlo_x86_mask_to_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned
 }
 
 // ---- comparisons
-// ---------------------------------------------------------------------------------
 
 static const uint8_t float_predicates[] = {
     [HLO_VIR_EQ] = 0x00, [HLO_VIR_NE] = 0x04, [HLO_VIR_LT] = 0x11,        [HLO_VIR_LE] = 0x12,
@@ -174,7 +172,6 @@ void hlo_x86_emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- mask registers
-// ------------------------------------------------------------------------------
 
 // n clamped to 0 ... lanes.
 static unsigned clamped_count(hlo_x86_fn_t* f, const hlo_vir_value_t* n, unsigned lanes) {
@@ -213,7 +210,6 @@ static void emit_in_registers(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uns
 }
 
 // ---- masks in vectors
-// ----------------------------------------------------------------------------
 
 static void first_lanes_vector(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   static const hlo_x86_insn_t greater[] = {HLO_X86_vpcmpgtb, HLO_X86_vpcmpgtw, HLO_X86_vpcmpgtd,

@@ -17,7 +17,6 @@ static const hlo_vir_value_t* mask_of(const hlo_vir_value_t* value) {
 }
 
 // ---- general registers
-// ---------------------------------------------------------------------------
 
 static void emit_iload(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   static const hlo_x86_scalar_t signed_loads[] = {HLO_X86_movsx_8, HLO_X86_movsx_16, HLO_X86_movsxd,
@@ -48,7 +47,6 @@ static void emit_istore(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- vectors
-// -------------------------------------------------------------------------------------
 
 static void emit_short_load(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x86_rm_t memory) {
   if (bytes >= 4) {
@@ -195,7 +193,6 @@ static void emit_store(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 }
 
 // ---- gathers and scatters
-// ------------------------------------------------------------------------
 
 static hlo_vir_type_t index_type_of(const hlo_vir_value_t* value) {
   return value->operands[hlo_vir_base_operand((hlo_vir_opcode_t)value->op) + 1]->type;

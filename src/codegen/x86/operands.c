@@ -4,7 +4,6 @@
 #include "codegen/x86/x86_impl.h"
 
 // ---- temporaries
-// ---------------------------------------------------------------------------------
 
 static uint32_t temporaries(const hlo_x86_fn_t* f, hlo_x86_class_t klass) {
   static const uint32_t general = 0xffff & ~(1u << HLO_X86_RSP | 1u << HLO_X86_RBP);
@@ -31,7 +30,6 @@ void hlo_x86_claim(hlo_x86_fn_t* f, unsigned reg) {
 }
 
 // ---- places
-// --------------------------------------------------------------------------------------
 
 static const hlo_x86_life_t* place_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* home = &f->lives[hlo_x86_life(f, value)->home];
@@ -69,7 +67,6 @@ void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsign
 }
 
 // ---- making again
-// --------------------------------------------------------------------------------
 
 static void remake_const(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
@@ -151,7 +148,6 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
 }
 
 // ---- whole lives
-// ---------------------------------------------------------------------------------
 
 void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
   if (life->place == HLO_X86_IN_REGISTER) {
@@ -184,7 +180,6 @@ void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned re
 }
 
 // ---- operands
-// ------------------------------------------------------------------------------------
 
 unsigned hlo_x86_in(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   value = hlo_x86_resolve(value);

@@ -36,7 +36,6 @@ typedef struct scan {
 } scan_t;
 
 // ---- what a life needs
-// ----------------------------------------------------------------------------
 
 typedef struct crossing {
   bool call, suspend, division;
@@ -109,7 +108,6 @@ static unsigned slot_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
 }
 
 // ---- slots
-// ---------------------------------------------------------------------------------------
 
 static uint32_t size_class(unsigned bytes) {
   return (uint32_t)__builtin_ctz(bytes) - 3;
@@ -148,7 +146,6 @@ static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
 }
 
 // ---- registers
-// -----------------------------------------------------------------------------------
 
 static void put_in_register(scan_t* s, hlo_x86_life_t* life, unsigned reg) {
   life->place = HLO_X86_IN_REGISTER;
@@ -232,7 +229,6 @@ static void find_register(scan_t* s, hlo_x86_life_t* life, uint32_t allowed) {
 }
 
 // ---- the scan
-// ------------------------------------------------------------------------------------
 
 static bool is_placed(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   const hlo_vir_value_t* value = life->value;

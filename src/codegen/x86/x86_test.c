@@ -231,7 +231,6 @@ static void test_random_sse(void** state) {
 }
 
 // ---- single functions
-// ----------------------------------------------------------------------------
 
 static const hlo_vir_type_t f32x4 = {HLO_VIR_F32, 4}, void_type = {HLO_VIR_VOID, 0};
 enum { OUT = RANDOM_VIR_HALF_BYTES };
@@ -383,7 +382,6 @@ static void build_addresses(hlo_vir_builder_t* b, hlo_vir_value_t* memory) {
 }
 
 // ---- entry functions
-// -----------------------------------------------------------------------------
 
 static hlo_vir_func_t* begin_entry(hlo_vir_builder_t* b) {
   hlo_vir_func_t* func = hlo_vir_func_create(new_module(), "entry", 1, true);

@@ -27,7 +27,6 @@ static hlo_status_t fault(const char* message) {
 }
 
 // ---- places
-// ---------------------------------------------------------------------------------------
 
 // The file and line of a stack frame; false if the tables do not have it.
 static bool find_frame(const hlo_desc_frames_t* frames, int32_t id, hlo_wire_bytes_t* out_file,
@@ -74,7 +73,6 @@ static hlo_loc_t place(builder_t* b, const instruction_t* in) {
 }
 
 // ---- nodes
-// ----------------------------------------------------------------------------------------
 
 // Place of an instruction among those built so far, from 1 on; 0: not among them.
 static size_t number_of(const scope_t* s, int64_t id) {
@@ -196,7 +194,6 @@ static hlo_status_t results_tree(scope_t* s, const instruction_t* in, hlo_node_t
 }
 
 // ---- computations
-// ---------------------------------------------------------------------------------
 
 static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
                                 hlo_region_t* region, const tree_t* const* parameters,
@@ -337,7 +334,6 @@ static hlo_status_t fill_regions(scope_t* s, const instruction_t* in, hlo_node_t
 }
 
 // ---- instructions that need more than the op table
-// ------------------------------------------------
 
 static hlo_status_t build_parameter(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   *out_tree = s->parameters[in->parameter_number];
@@ -747,7 +743,6 @@ static hlo_status_t build_copy(scope_t* s, const instruction_t* in, const tree_t
 }
 
 // ---- all other instructions
-// -----------------------------------------------------------------------
 
 // Scalars among the operands of an elementwise op are repeated to the shape of its result.
 static hlo_status_t repeat_scalars(scope_t* s, hlo_op_t op, hlo_desc_values_t* operands,
@@ -942,7 +937,6 @@ static hlo_status_t fill_region(builder_t* b, const computation_t* computation,
 }
 
 // ---- the module
-// -----------------------------------------------------------------------------------
 
 // The entry's function, and its parameters by number.
 typedef struct entry_args {

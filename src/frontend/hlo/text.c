@@ -6,7 +6,6 @@
 #include "frontend/hlo/text_impl.h"
 
 // ---- instructions
-// -----------------------------------------------------------------------------------
 
 static hlo_status_t read_operands(hlo_text_t* t, hlo_desc_instruction_t* in) {
   HLO_TRY(hlo_text_expect(t, "("));
@@ -79,7 +78,6 @@ static hlo_status_t read_instruction(hlo_text_t* t, hlo_desc_instruction_t** out
 }
 
 // ---- computations
-// -----------------------------------------------------------------------------------
 
 // "(a: f32[2], b: s32[]) -> f32[2]" says nothing new.
 static hlo_status_t skip_signature(hlo_text_t* t) {
@@ -146,7 +144,6 @@ static hlo_status_t read_computation(hlo_text_t* t) {
 }
 
 // ---- the header
-// -------------------------------------------------------------------------------------
 
 // { {0}: (1, {}, may-alias), ... }
 static hlo_status_t read_aliases(hlo_text_t* t) {
@@ -218,7 +215,6 @@ static hlo_status_t read_header(hlo_text_t* t) {
 }
 
 // ---- tables of places
-// -------------------------------------------------------------------------------
 
 // {name=1 other=2 ...} into int32 fields in the order of `names`.
 static hlo_status_t read_record(hlo_text_t* t, const char* const* names, int32_t* fields) {
@@ -279,7 +275,6 @@ static hlo_status_t read_tables(hlo_text_t* t) {
 }
 
 // ---- the whole
-// --------------------------------------------------------------------------------------
 
 static hlo_status_t read_module(hlo_text_t* t) {
   HLO_TRY(read_header(t));

@@ -10,7 +10,6 @@ static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
 }
 
 // ---- computations
-// ---------------------------------------------------------------------------------
 
 static hlo_status_t read_call(hlo_text_t* t, hlo_desc_instruction_t* in, size_t place) {
   hlo_wire_bytes_t name;
@@ -39,7 +38,6 @@ static hlo_status_t read_calls(hlo_text_t* t, hlo_desc_instruction_t* in) {
 }
 
 // ---- windows, labels, pads
-// ------------------------------------------------------------------------
 
 // "3x3" or "1_1x0_0": one or two numbers of each dimension.
 static hlo_status_t window_part(hlo_text_t* t, hlo_desc_window_t* window, bool* sized,
@@ -171,7 +169,6 @@ static hlo_status_t read_slice(hlo_text_t* t, hlo_desc_instruction_t* in) {
 }
 
 // ---- devices
-// --------------------------------------------------------------------------------------
 
 // 4,2 or 4,2]T(1,0) behind an opening bracket: dimensions, then an order of them.
 static hlo_status_t read_iota(hlo_text_t* t, hlo_wire_array_t* dims, hlo_wire_array_t* perm) {
@@ -359,7 +356,6 @@ static hlo_status_t read_output_aliases(hlo_text_t* t, hlo_wire_array_t* aliases
 }
 
 // ---- the rest
-// -------------------------------------------------------------------------------------
 
 static hlo_status_t read_metadata(hlo_text_t* t, hlo_desc_instruction_t* in) {
   hlo_desc_metadata_t* metadata = hlo_arena_alloc_zeroed(t->arena, sizeof *metadata);

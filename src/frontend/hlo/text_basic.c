@@ -188,7 +188,6 @@ hlo_status_t hlo_text_ints(hlo_text_t* t, hlo_wire_array_t* out_values) {
 }
 
 // ---- shapes
-// -----------------------------------------------------------------------------------------
 
 bool hlo_text_at_shape(hlo_text_t* t) {
   char c = hlo_text_peek(t);
@@ -280,7 +279,6 @@ hlo_status_t hlo_text_shape(hlo_text_t* t, hlo_desc_shape_t* out_shape) {
 }
 
 // ---- literals
-// ---------------------------------------------------------------------------------------
 
 static bool is_number_char(char c) {
   return isalnum((unsigned char)c) || (c && strchr("+-.", c));
