@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass transpose_windows: a convolution whose windows have more elements than there are places for
-// them, as the gradient of a kernel does, is a product with long sums and a small result. Lanes run
-// over what is not summed up, so that belongs innermost; where it is not (features before places),
-// operands are transposed first, and the result back.
+// Pass transpose_windows: convolutions of features before places, transposed first, and the result
+// back. One whose windows have more elements than there are places for them, as the gradient of a
+// kernel does, is a product with long sums and a small result: lanes run over what is not summed
+// up, so that belongs innermost. Of the others lanes run over features, since along places they
+// would load elements a stride apart, or run out of places.
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16, ATTRS_MAX = 24, WORTHWHILE = 64 };  // products for each element moved
+enum {
+  MAX_RANK = 16,
+  ATTRS_MAX = 24,
+  WORTHWHILE = 64,          // products for each element moved
+  WORTHWHILE_STRIDED = 16,  // the same where loads are of elements apart
+  LEAST_FEATURES = 8,       // that are lanes
+};
 
 /// The dimensions of an operand, or of the result.
 typedef struct side {
@@ -16,6 +23,8 @@ typedef struct side {
 
 static const side_t INPUT = {HLO_ATTR_input_feature_dimension, HLO_ATTR_input_batch_dimension,
                              HLO_ATTR_input_spatial_dimensions};
+static const side_t FEATURES = {HLO_ATTR_input_batch_dimension, HLO_ATTR_input_feature_dimension,
+                                HLO_ATTR_input_spatial_dimensions};
 static const side_t KERNEL = {HLO_ATTR_kernel_input_feature_dimension,
                               HLO_ATTR_kernel_output_feature_dimension,
                               HLO_ATTR_kernel_spatial_dimensions};
@@ -45,23 +54,48 @@ static double spatial_count(const hlo_node_t* node, const hlo_type_t* type, hlo_
   return elements;
 }
 
-static bool is_eligible(const hlo_node_t* node) {
-  if (node->op != HLO_OP_convolution || node->extra ||
-      dim_of(node, HLO_ATTR_feature_group_count) != 1 ||
-      dim_of(node, HLO_ATTR_batch_group_count) != 1) {
-    return false;
-  }
+static bool is_plain_product(const hlo_node_t* node) {
+  if (node->op != HLO_OP_convolution || node->extra) return false;
+  const hlo_type_t* type = node->results[0].type;
+  return dim_of(node, HLO_ATTR_feature_group_count) == 1 &&
+         dim_of(node, HLO_ATTR_batch_group_count) == 1 && type->rank <= MAX_RANK &&
+         hlo_type_is_plain(type) && hlo_type_is_plain(hlo_node_operand_type(node, 0)) &&
+         hlo_type_is_plain(hlo_node_operand_type(node, 1));
+}
+
+static bool has_long_sums(const hlo_node_t* node) {
   const hlo_type_t *type = node->results[0].type, *kernel = hlo_node_operand_type(node, 1);
-  if (type->rank > MAX_RANK || !hlo_type_is_plain(type) || !hlo_type_is_plain(kernel) ||
-      !hlo_type_is_plain(hlo_node_operand_type(node, 0)) ||
-      (is_innermost(node, INPUT.inner) && is_innermost(node, KERNEL.inner))) {
-    return false;
-  }
+  if (is_innermost(node, INPUT.inner) && is_innermost(node, KERNEL.inner)) return false;
   double places = spatial_count(node, type, OUTPUT.spatial);
   double batch = (double)type->dims[dim_of(node, OUTPUT.outer)];
   double features = (double)type->dims[dim_of(node, OUTPUT.inner)];
   return spatial_count(node, kernel, KERNEL.spatial) > places && places * batch >= WORTHWHILE &&
          places * features >= WORTHWHILE;
+}
+
+static bool has_strides(const hlo_node_t* node) {
+  uint32_t count;
+  const int64_t* strides = hlo_node_attr_ints(node, HLO_ATTR_window_strides, &count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (strides[i] != 1) return true;
+  }
+  return false;
+}
+
+// Windows over places that lie innermost, where features are better lanes.
+static bool has_inner_places(const hlo_node_t* node) {
+  const hlo_type_t *type = node->results[0].type, *kernel = hlo_node_operand_type(node, 1);
+  const hlo_type_t* input = hlo_node_operand_type(node, 0);
+  if (is_innermost(node, INPUT.inner) || is_innermost(node, INPUT.outer) ||
+      spatial_count(node, kernel, KERNEL.spatial) < 2) {
+    return false;
+  }
+  double features = (double)type->dims[dim_of(node, OUTPUT.inner)];
+  double elements = (double)hlo_type_element_count(type);
+  double products = elements * (double)hlo_type_element_count(kernel) / features;
+  double moved = elements + (double)hlo_type_element_count(input);
+  return features >= LEAST_FEATURES &&
+         products >= moved * (has_strides(node) ? WORTHWHILE_STRIDED : WORTHWHILE);
 }
 
 static void set_dim(turned_t* t, hlo_attr_id_t id, int64_t dim) {
@@ -90,7 +124,7 @@ static hlo_value_t* transpose(const turned_t* t, hlo_value_t* value, const int64
                         &attr);
 }
 
-// An operand with what is not summed up innermost.
+// An operand with the side's inner dimension innermost.
 static hlo_value_t* turn_operand(turned_t* t, uint32_t k, const side_t* side) {
   hlo_value_t* value = hlo_node_operand(t->node, k);
   if (is_innermost(t->node, side->inner)) return value;
@@ -113,20 +147,25 @@ static bool is_changed(const turned_t* t, hlo_attr_id_t id) {
 }
 
 static hlo_value_t* replace(hlo_node_t* node) {
-  if (!is_eligible(node)) return NULL;
+  if (!is_plain_product(node)) return NULL;
+  bool is_long = has_long_sums(node);
+  if (!is_long && !has_inner_places(node)) return NULL;
   const hlo_op_info_t* info = hlo_op_info(node->op);
   const hlo_type_t* type = node->results[0].type;
   turned_t t = {.node = node, .rank = type->rank};
-  hlo_value_t* operands[] = {turn_operand(&t, 0, &INPUT), turn_operand(&t, 1, &KERNEL)};
+  hlo_value_t* operands[] = {turn_operand(&t, 0, is_long ? &INPUT : &FEATURES),
+                             turn_operand(&t, 1, &KERNEL)};
   if (!operands[0] || !operands[1]) return NULL;
   int64_t places[MAX_RANK], back[MAX_RANK];
   uint32_t count;
   const int64_t* spatial = hlo_node_attr_ints(node, OUTPUT.spatial, &count);
-  for (uint32_t i = 0; i < count; ++i) back[places[i] = spatial[i]] = i;
-  back[places[count] = dim_of(node, OUTPUT.outer)] = count;
+  // What lanes run over is innermost, the batch beside it if that is what operands have innermost.
+  uint32_t first = is_long ? 0 : 1, outer = is_long ? count : 0;
+  for (uint32_t i = 0; i < count; ++i) back[places[first + i] = spatial[i]] = first + i;
+  back[places[outer] = dim_of(node, OUTPUT.outer)] = outer;
   back[places[count + 1] = dim_of(node, OUTPUT.inner)] = count + 1;
-  set_dims(&t, OUTPUT.spatial, 0);
-  set_dim(&t, OUTPUT.outer, count);
+  set_dims(&t, OUTPUT.spatial, first);
+  set_dim(&t, OUTPUT.outer, outer);
   set_dim(&t, OUTPUT.inner, count + 1);
   for (uint32_t i = 0; i < info->attr_count && t.attr_count < ATTRS_MAX; ++i) {
     hlo_attr_id_t id = info->attrs[i].id;

@@ -162,3 +162,21 @@ func.func @main(%a: tensor<70x30x2xf32>, %b: tensor<70x14x33xf32>) -> tensor<9x2
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {stride = [2], pad = [[-1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<70x30x2xf32>, tensor<70x14x33xf32>) -> tensor<9x2x33xf32>
   return %0 : tensor<9x2x33xf32>
 }
+
+// -----
+// Features before places, in steps and not: transposed first.
+func.func @main(%x: tensor<2x9x11x13xf32>, %w: tensor<17x9x3x3xf32>, %v: tensor<9x24x5x3xf32>, %h: tensor<2x24x9x9xbf16>,
+    %k: tensor<16x24x3x3xbf16>) -> (tensor<2x17x6x4xf32>, tensor<2x24x11x13xf32>, tensor<2x16x7x7xbf16>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 3], pad = [[1, 1], [1, 2]], rhs_dilate = [1, 2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x9x11x13xf32>, tensor<17x9x3x3xf32>) -> tensor<2x17x6x4xf32>
+  %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[2, 2], [1, 1]], reverse = [true, true]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x9x11x13xf32>, tensor<9x24x5x3xf32>) -> tensor<2x24x11x13xf32>
+  %2 = stablehlo.convolution(%h, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x24x9x9xbf16>, tensor<16x24x3x3xbf16>) -> tensor<2x16x7x7xbf16>
+  return %0, %1, %2 : tensor<2x17x6x4xf32>, tensor<2x24x11x13xf32>, tensor<2x16x7x7xbf16>
+}
