@@ -134,37 +134,51 @@ static bool wants_donation(const hlo_launch_t* launch, const hlo_signature_entry
 }
 
 // The same buffer may not be donated and used twice in one call.
-static hlo_status_t check_clashes(const hlo_loaded_t* loaded, const hlo_launch_t* launch,
-                                  hlo_buffer_t* const* arguments) {
+static hlo_status_t check_clash(const hlo_loaded_t* loaded, const hlo_launch_t* launch,
+                                hlo_buffer_t* const* arguments, uint32_t argument) {
   const hlo_signature_entry_t* entries = loaded->executable->arguments;
+  bool is_donor = wants_donation(launch, &entries[argument], argument);
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
-    if (!wants_donation(launch, &entries[i], i)) continue;
-    for (uint32_t k = 0; k < launch->argument_count; ++k) {
-      if (k == i || arguments[k] != arguments[i]) continue;
-      bool twice = wants_donation(launch, &entries[k], k);
+    if (i == argument || arguments[i] != arguments[argument]) continue;
+    bool is_other_donor = wants_donation(launch, &entries[i], i);
+    if (is_donor && is_other_donor) {
       return hlo_status_create(
           HLO_STATUS_INVALID_ARGUMENT,
-          twice ? "attempt to donate the same buffer twice in one call (arguments %u and %u)"
-                : "buffer donated as argument %u is also used as argument %u of the same call",
-          i < k || !twice ? i : k, i < k || !twice ? k : i);
+          "attempt to donate the same buffer twice in one call (arguments %u and %u)",
+          i < argument ? i : argument, i < argument ? argument : i);
+    }
+    if (is_donor || is_other_donor) {
+      return hlo_status_create(
+          HLO_STATUS_INVALID_ARGUMENT,
+          "buffer donated as argument %u is also used as argument %u of the same call",
+          is_donor ? argument : i, is_donor ? i : argument);
     }
   }
   return hlo_ok();
 }
 
+// Clashes are looked for where there may be one: a buffer that was donated cannot be used any more,
+// and one that is donated has another use. Launches take thousands of arguments.
 static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run,
                                       hlo_buffer_t* const* arguments) {
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const hlo_signature_entry_t* entry = &executable->arguments[i];
     HLO_TRY(check_argument(entry, arguments[i], run->device, i));
-    hlo_status_t status = wants_donation(launch, entry, i)
-                              ? hlo_buffer_donate(arguments[i], &run->uses[i])
-                              : hlo_buffer_use_begin(arguments[i], &run->uses[i]);
-    HLO_TRY_MSG(status, "argument %u", i);
+    hlo_buffer_use_t* use = &run->uses[i];
     run->taken[i] = wants_donation(launch, entry, i);
-    if (run->uses[i].is_donated) ++*(entry->alias >= 0 ? &run->alias_count : &run->donor_count);
-    ++run->use_count;
+    hlo_status_t status = run->taken[i] ? hlo_buffer_donate(arguments[i], use)
+                                        : hlo_buffer_use_begin(arguments[i], use);
+    bool is_suspect =
+        !hlo_status_is_ok(status) || (run->taken[i] && hlo_storage_has_other_uses(use->storage));
+    if (hlo_status_is_ok(status)) ++run->use_count;
+    hlo_status_t clash = is_suspect ? check_clash(run->loaded, launch, arguments, i) : hlo_ok();
+    if (!hlo_status_is_ok(clash)) {
+      hlo_status_release(status);
+      return clash;
+    }
+    HLO_TRY_MSG(status, "argument %u", i);
+    if (use->is_donated) ++*(entry->alias >= 0 ? &run->alias_count : &run->donor_count);
   }
   return hlo_ok();
 }
@@ -253,7 +267,6 @@ static hlo_status_t prepare_device(hlo_loaded_t* loaded, const hlo_launch_t* lau
                                    hlo_run_t** out_run) {
   hlo_device_t* device = launch->device ? launch->device : loaded->devices[row];
   hlo_buffer_t* const* arguments = launch->argument_count ? launch->arguments[row] : NULL;
-  HLO_TRY(check_clashes(loaded, launch, arguments));
   HLO_TRY(hlo_run_create(loaded, device, row, out_run));
   HLO_TRY(prepare_arguments(launch, *out_run, arguments));
   return prepare_results(*out_run,

@@ -178,6 +178,36 @@ static void swapped_aliases_keep_their_values(void** state) {
   hlo_loaded_release(loaded);
 }
 
+static const char kOneOfTwo[] =
+    "func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32> {tf.aliasing_output = 0 : i32},\n"
+    "                %z: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %0 = stablehlo.add %x, %y : tensor<4xf32>\n"
+    "  %1 = stablehlo.add %0, %z : tensor<4xf32>\n"
+    "  return %1 : tensor<4xf32>\n"
+    "}\n";
+
+// Whichever of the two comes first.
+static void donated_arguments_have_no_other_use(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kOneOfTwo, 1);
+  hlo_buffer_t *x = make(0, 1), *y = make(0, 2), *sum = NULL;
+  hlo_buffer_t *before[] = {x, x, y}, *after[] = {y, x, x}, *apart[] = {y, x, y};
+  expect(run_one(loaded, 3, before, &sum), HLO_STATUS_INVALID_ARGUMENT,
+         "donated as argument 1 is also used as argument 0");
+  expect(run_one(loaded, 3, after, &sum), HLO_STATUS_INVALID_ARGUMENT,
+         "donated as argument 1 is also used as argument 2");
+  assert_false(hlo_buffer_is_deleted(x) || hlo_buffer_is_deleted(y));
+  check(run_one(loaded, 3, apart, &sum));
+  assert_true(hlo_buffer_is_deleted(x) && !hlo_buffer_is_deleted(y));
+  float got[COUNT];
+  check(read_back(sum, got));
+  assert_true(got[0] == 5);
+  hlo_buffer_release(x);
+  hlo_buffer_release(y);
+  hlo_buffer_release(sum);
+  hlo_loaded_release(loaded);
+}
+
 static void wrong_calls_change_nothing(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
@@ -364,6 +394,7 @@ int main(void) {
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),
+      cmocka_unit_test(donated_arguments_have_no_other_use),
       cmocka_unit_test(wrong_calls_change_nothing),
       cmocka_unit_test(errors_reach_every_consumer),
       cmocka_unit_test(eight_devices_meet_on_one_worker),

@@ -164,6 +164,10 @@ bool hlo_storage_is_mutable(const hlo_storage_t* storage) {
   return storage->is_mutable && storage->data && (storage->is_heir || !storage->target);
 }
 
+bool hlo_storage_has_other_uses(const hlo_storage_t* storage) {
+  return uses(atomic_load_explicit(&storage->state, memory_order_relaxed)) > 1;
+}
+
 void hlo_storage_use_begin(hlo_storage_t* storage) {
   // relaxed: the caller has a reference, and what it reads is ordered by events
   atomic_fetch_add_explicit(&storage->state, kUse + kReference, memory_order_relaxed);

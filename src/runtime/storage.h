@@ -35,6 +35,8 @@ void hlo_storage_resolve(hlo_storage_t* storage, hlo_storage_t* target);
 /// What a result has that takes the bytes of a donated argument: the same bytes, with uses of its
 /// own, for which the donation does not wait. NULL when memory is out.
 hlo_storage_t* hlo_storage_create_heir(hlo_storage_t* donated);
+/// Whether uses are pending besides one of the caller.
+bool hlo_storage_has_other_uses(const hlo_storage_t* storage);
 /// A pending use, which also holds a reference.
 void hlo_storage_use_begin(hlo_storage_t* storage);
 void hlo_storage_use_end(hlo_storage_t* storage);
