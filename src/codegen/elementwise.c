@@ -7,8 +7,13 @@
 
 #include "codegen/math/math.h"
 
+// Integers that have a byte each in memory, with the sign or zeros above their own bits.
+static bool is_short(hlo_dtype_t dtype) {
+  return hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits < 8;
+}
+
 bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
-  if (dtype == HLO_DTYPE_PRED) return true;
+  if (dtype == HLO_DTYPE_PRED || is_short(dtype)) return true;
   return hlo_dtype_info(dtype)->bits >= 8 && hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
 }
 
@@ -23,6 +28,7 @@ static bool supports_bitcast(const hlo_node_t* node) {
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   size_t bytes = hlo_dtype_size_bytes(from->dtype);
   return from->rank == to->rank && from->dtype != HLO_DTYPE_PRED && to->dtype != HLO_DTYPE_PRED &&
+         !is_short(from->dtype) && !is_short(to->dtype) &&
          bytes == hlo_dtype_size_bytes(to->dtype) &&
          (bytes == hlo_elementwise_register_bytes(from->dtype) || from->dtype == HLO_DTYPE_BF16) &&
          hlo_vmath_memory_type(from->dtype, 1).elem != HLO_VIR_VOID;

@@ -7,8 +7,7 @@
 static const hlo_vir_type_t kIndex = {HLO_VIR_INDEX, 1};
 
 bool hlo_scalar_is_index(hlo_dtype_t dtype) {
-  return dtype == HLO_DTYPE_PRED ||
-         (hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits >= 8);
+  return dtype == HLO_DTYPE_PRED || hlo_dtype_is_integer(dtype);
 }
 
 static hlo_vir_value_t* constant(hlo_vir_builder_t* b, int64_t value) {
@@ -28,6 +27,10 @@ static hlo_vir_value_t* is_not_zero(hlo_vir_builder_t* b, hlo_vir_value_t* x) {
 static hlo_vir_value_t* wrap(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* x) {
   uint32_t bits = hlo_dtype_info(dtype)->bits;
   if (bits >= 64) return x;
+  if (hlo_dtype_is_signed(dtype) && bits < 8) {
+    hlo_vir_value_t* high = hlo_vir_emit(b, HLO_VIR_ishl, kIndex, 0, 64 - bits, 1, &x);
+    return hlo_vir_emit(b, HLO_VIR_ishr, kIndex, 0, 64 - bits, 1, &high);
+  }
   if (hlo_dtype_is_signed(dtype)) return hlo_vir_emit(b, HLO_VIR_isext, kIndex, 0, bits, 1, &x);
   return binary(b, HLO_VIR_iand, x, constant(b, ((int64_t)1 << bits) - 1));
 }

@@ -26,7 +26,7 @@ static bool supports_types(const hlo_node_t* node) {
     const hlo_type_t* type = i < 2 ? hlo_node_operand_type(node, i) : node->results[0].type;
     if (type->kind != HLO_TYPE_TENSOR || type->quant || type->rank > HLO_CONTRACTION_MAX_RANK ||
         !hlo_elementwise_supports_dtype(type->dtype) || type->dtype == HLO_DTYPE_PRED ||
-        hlo_type_element_count(type) <= 0) {
+        hlo_dtype_info(type->dtype)->bits < 8 || hlo_type_element_count(type) <= 0) {
       return false;
     }
   }

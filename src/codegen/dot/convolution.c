@@ -49,7 +49,8 @@ static uint32_t dim_number(const hlo_node_t* node, hlo_attr_id_t id) {
 
 static bool has_code(const hlo_type_t* type) {
   return type->kind == HLO_TYPE_TENSOR && !type->quant && type->dtype != HLO_DTYPE_PRED &&
-         hlo_elementwise_supports_dtype(type->dtype) && hlo_type_element_count(type) > 0;
+         hlo_elementwise_supports_dtype(type->dtype) && hlo_dtype_info(type->dtype)->bits >= 8 &&
+         hlo_type_element_count(type) > 0;
 }
 
 static void read_space(convolution_t* c, uint32_t s) {
