@@ -72,8 +72,8 @@ static void balance(int64_t n, int parts, double* t, double* scales) {
 
 // Hessenberg form, its basis, the iteration. scales: n, what the matrix is balanced by;
 // NULL: it is not.
-static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales, form_t* form,
-                      const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
+static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales,
+                      form_t* form, const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
   const bool is_complex = hlo_dtype_is_complex(given);
   const int64_t n = form->n;
   form->dtype = is_complex ? HLO_DTYPE_C128 : HLO_DTYPE_F64;
@@ -132,66 +132,168 @@ int64_t hlo_lapack_gees(hlo_dtype_t dtype, int64_t n, void* a, void* z, void* wr
   return 0;
 }
 
-// ---- eigenvectors of triangular matrices
-// ------------------------------------------------------------
+// ---- eigenvectors
+
+// Real and imaginary parts of a matrix, apart; im NULL: all are zero.
+typedef struct planes {
+  double *re, *im;
+} planes_t;
+
+static inline number_t entry(const planes_t* p, int64_t at) {
+  return __builtin_complex(p->re[at], p->im ? p->im[at] : 0);
+}
+
+static inline void set_entry(const planes_t* p, int64_t at, number_t value) {
+  p->re[at] = creal(value);
+  if (p->im) p->im[at] = cimag(value);
+}
+
+// A vector of a triangular matrix, from which multiples of what is known are taken already.
+typedef struct triangular {
+  int64_t n;
+  planes_t t;  // by columns
+  planes_t x;
+  number_t w;    // the eigenvalue
+  double least;  // beside which nothing is zero
+} triangular_t;
+
+static inline number_t t_at(const triangular_t* s, int64_t i, int64_t j) {
+  return entry(&s->t, j * s->n + i);
+}
+
+// Takes x[j] times the first `rows` entries of column j from x.
+static void eliminate(const triangular_t* s, int64_t rows, int64_t j) {
+  const double re = s->x.re[j], im = s->x.im ? s->x.im[j] : 0;
+  const double* restrict t_re = s->t.re + j * s->n, * restrict t_im = s->t.im + j * s->n;
+  double* restrict x_re = s->x.re, * restrict x_im = s->x.im;
+  for (int64_t i = 0; i < rows; i++) x_re[i] -= re * t_re[i];
+  for (int64_t i = 0; x_im && i < rows; i++) x_im[i] -= im * t_re[i];
+  if (!s->t.im) return;
+  for (int64_t i = 0; i < rows; i++) x_re[i] += im * t_im[i];
+  for (int64_t i = 0; i < rows; i++) x_im[i] -= re * t_im[i];
+}
 
 // A divisor that is not smaller than what rounding leaves of zero.
 static number_t away_from_zero(number_t x, double least) {
   return fabs(creal(x)) + fabs(cimag(x)) < least ? least : x;
 }
 
-// Solves (t - w) x = 0 for the eigenvalue at row k: x[k] and below are known, rows above follow,
-// from 2 x 2 blocks in pairs.
-static void solve_above(int64_t n, const number_t* t, number_t w, int64_t k, double least,
-                        number_t* x) {
+// Solves (t - w) x = 0: x from row k on is known, rows above follow, from 2 x 2 blocks in pairs.
+static void solve_above(const triangular_t* s, int64_t k) {
   for (int64_t j = k - 1; j >= 0; j--) {
-    const bool is_pair = j > 0 && t[j * n + j - 1] != 0;
+    const bool is_pair = j > 0 && t_at(s, j, j - 1) != 0;
     const int64_t top = is_pair ? j - 1 : j;
-    number_t sums[2] = {0, 0};
-    for (int64_t r = top; r <= j; r++) {
-      number_t sum = 0;
-      for (int64_t c = j + 1; c < n; c++) {
-        if (x[c] != 0) sum += t[r * n + c] * x[c];
-      }
-      sums[r - top] = -sum;
-    }
-    const number_t a = t[top * n + top] - w;
+    const number_t a = t_at(s, top, top) - s->w, over = entry(&s->x, top);
     if (is_pair) {
-      const number_t b = t[top * n + j], c = t[j * n + top], d = t[j * n + j] - w;
-      const number_t determinant = away_from_zero(a * d - b * c, least * least);
-      x[top] = (d * sums[0] - b * sums[1]) / determinant;
-      x[j] = (a * sums[1] - c * sums[0]) / determinant;
-      j--;
+      const number_t b = t_at(s, top, j), c = t_at(s, j, top), d = t_at(s, j, j) - s->w;
+      const number_t determinant = away_from_zero(a * d - b * c, s->least * s->least);
+      const number_t under = entry(&s->x, j);
+      set_entry(&s->x, top, (d * over - b * under) / determinant);
+      set_entry(&s->x, j, (a * under - c * over) / determinant);
+    } else if (s->x.im) {
+      set_entry(&s->x, j, over / away_from_zero(a, s->least));
     } else {
-      x[j] = sums[0] / away_from_zero(a, least);
+      s->x.re[j] = creal(over) / creal(away_from_zero(a, s->least));
     }
-    const double size = cabs(x[top]) + cabs(x[is_pair ? top + 1 : top]);
-    if (size > 1e100) {  // only the direction matters
-      for (int64_t i = 0; i < n; i++) x[i] /= size;
+    const double size = cabs(entry(&s->x, top)) + cabs(entry(&s->x, j));
+    for (int64_t i = 0; size > 1e100 && i < s->n; i++) {  // only the direction matters
+      set_entry(&s->x, i, entry(&s->x, i) / size);
     }
+    eliminate(s, top, j);
+    if (is_pair) eliminate(s, top, top);
+    j = top;
   }
 }
 
-// Row k of x: an eigenvector of the upper (block) triangular t for its eigenvalue k.
-static void triangular_vector(int64_t n, const number_t* t, number_t w, int64_t k, double norm,
-                              number_t* x) {
-  memset(x, 0, (size_t)n * sizeof(*x));
+// An eigenvector for the eigenvalue at row k, over zeros.
+static void triangular_vector(const triangular_t* s, int64_t k) {
+  const int64_t n = s->n;
   int64_t top = k;
-  x[k] = 1;
-  if (k > 0 && t[k * n + k - 1] != 0) top = k - 1;
-  const bool is_pair = top < k || (k + 1 < n && t[(k + 1) * n + k] != 0);
-  if (is_pair) {  // null vector of the block
-    const number_t a = t[top * n + top], b = t[top * n + top + 1], c = t[(top + 1) * n + top];
-    if (cabs(b) >= cabs(c)) {
-      x[top] = 1;
-      x[top + 1] = (w - a) / b;
-    } else {
-      x[top + 1] = 1;
-      x[top] = (w - t[(top + 1) * n + top + 1]) / c;
+  set_entry(&s->x, k, 1);
+  if (k > 0 && t_at(s, k, k - 1) != 0) top = k - 1;
+  if (top < k || (k + 1 < n && t_at(s, k + 1, k) != 0)) {  // null vector of the block
+    const number_t b = t_at(s, top, top + 1), c = t_at(s, top + 1, top);
+    const bool is_first = cabs(b) >= cabs(c);
+    const number_t other =
+        is_first ? (s->w - t_at(s, top, top)) / b : (s->w - t_at(s, top + 1, top + 1)) / c;
+    set_entry(&s->x, top, is_first ? 1 : other);
+    set_entry(&s->x, top + 1, is_first ? other : 1);
+    eliminate(s, top, top + 1);
+  }
+  eliminate(s, top, top);
+  solve_above(s, top);
+}
+
+// t = the form by columns; for left vectors its adjoint with rows and columns in reverse, which is
+// upper triangular again. Returns the size of its largest entry.
+static double turn_form(const form_t* form, bool is_left, const planes_t* t) {
+  const int64_t n = form->n;
+  double norm = 0;
+  for (int64_t j = 0; j < n; j++) {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t from = is_left ? (n - 1 - j) * n + n - 1 - i : i * n + j;
+      const bool is_below = i > j + (t->im ? 0 : 1);
+      const number_t value = is_below ? 0
+                             : t->im  ? ((const number_t*)form->t)[from]
+                                      : ((const double*)form->t)[from];
+      set_entry(t, j * n + i, is_left ? conj(value) : value);
+      norm = fmax(norm, cabs(value));
     }
   }
-  const double least = fmax(DBL_EPSILON * norm, DBL_MIN / DBL_EPSILON);
-  solve_above(n, t, w, top, least, x);
+  return norm;
+}
+
+static void reverse(int64_t n, double* x) {
+  for (int64_t i = 0; x && 2 * i < n - 1; i++) {
+    const double kept = x[i];
+    x[i] = x[n - 1 - i];
+    x[n - 1 - i] = kept;
+  }
+}
+
+// Whether a row and the next one are the parts of a vector, and of its conjugate.
+static bool is_first_of_pair(const form_t* form, int64_t k) {
+  return form->dtype == HLO_DTYPE_F64 && cimag(form->w[k]) > 0 && k + 1 < form->n;
+}
+
+// Rows of x: vectors of the triangular matrix. A real one's pairs are two rows.
+static void triangular_vectors(const form_t* form, bool is_left, const planes_t* t,
+                               const planes_t* x) {
+  const int64_t n = form->n;
+  triangular_t s = {.n = n, .t = *t};
+  s.least = fmax(DBL_EPSILON * turn_form(form, is_left, t), DBL_MIN / DBL_EPSILON);
+  memset(x->re, 0, (size_t)(n * n) * sizeof(double));
+  if (x->im) memset(x->im, 0, (size_t)(n * n) * sizeof(double));
+  for (int64_t k = 0; k < n; k++) {
+    const bool is_pair = is_first_of_pair(form, k);
+    s.x = (planes_t){x->re + k * n, x->im ? x->im + k * n : NULL};
+    if (is_pair) s.x.im = x->re + (k + 1) * n;
+    s.w = is_left ? conj(form->w[k]) : form->w[k];
+    triangular_vector(&s, is_left ? n - 1 - k : k);
+    if (is_left) {
+      reverse(n, s.x.re);
+      reverse(n, s.x.im);
+    }
+    k += is_pair;
+  }
+}
+
+// v = x z' (rows of x are vectors), one product of the parts.
+static void multiply(int64_t n, const double* x, const double* z, int parts, hlo_gemm_mode_t mode,
+                     double* v, void* scratch) {
+  const hlo_gemm_t gemm = {.m = n,
+                           .n = n,
+                           .k = n,
+                           .a = x,
+                           .a_row = n,
+                           .a_col = 1,
+                           .b = z,
+                           .b_row = parts,
+                           .b_col = n * parts,
+                           .c = v,
+                           .c_row = n,
+                           .mode = mode};
+  hlo_gemm(HLO_DTYPE_F64, &gemm, scratch);
 }
 
 // Length 1, the largest entry real.
@@ -206,51 +308,62 @@ static void normalise(int64_t n, bool is_real, number_t* v) {
     }
   }
   if (largest == 0) return;
-  for (int64_t i = 0; i < n; i++) sum += cabs(v[i] / largest) * cabs(v[i] / largest);
-  const number_t turn = is_real ? 1 : conj(v[place]) / largest;
-  for (int64_t i = 0; i < n; i++) v[i] = v[i] / largest * turn / sqrt(sum);
+  for (int64_t i = 0; i < n; i++) {
+    const double re = creal(v[i]) / largest, im = cimag(v[i]) / largest;
+    sum += re * re + im * im;
+  }
+  const number_t turn = (is_real ? 1 : conj(v[place]) / largest) / (largest * sqrt(sum));
+  const double c = creal(turn), s = cimag(turn);
+  for (int64_t i = 0; i < n; i++) {
+    v[i] = __builtin_complex(creal(v[i]) * c - cimag(v[i]) * s, creal(v[i]) * s + cimag(v[i]) * c);
+  }
   if (!is_real) v[place] = creal(v[place]);
 }
 
-// Eigenvectors of the matrix behind a form. Left ones are those of the adjoint: its form with rows
-// and columns in reverse is upper triangular again.
+// Column k of a result.
+static void store_vector(hlo_dtype_t dtype, int64_t n, int64_t k, const number_t* v,
+                         bool is_conjugate, void* out) {
+  const bool is_single = dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_C64;
+  for (int64_t i = 0; i < n; i++) {
+    const number_t value = is_conjugate ? conj(v[i]) : v[i];
+    if (is_single) {
+      ((float complex*)out)[i * n + k] = (float complex)value;
+    } else {
+      ((number_t*)out)[i * n + k] = value;
+    }
+  }
+}
+
+// Eigenvectors of the matrix behind a form; left ones are those of the adjoint.
 static void vectors(hlo_dtype_t dtype, const form_t* form, const double* scales, bool is_left,
                     void* out, hlo_lapack_pieces_t pieces) {
   const int64_t n = form->n;
   const bool is_complex = form->dtype == HLO_DTYPE_C128;
-  number_t* t = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(*t));
-  number_t* z = hlo_lapack_take(&pieces, (size_t)(n * n) * sizeof(*z));
-  number_t* x = hlo_lapack_take(&pieces, (size_t)n * sizeof(*x));
+  const size_t bytes = (size_t)(n * n) * sizeof(double);
+  planes_t t = {hlo_lapack_take(&pieces, bytes), NULL}, x = {hlo_lapack_take(&pieces, bytes), NULL};
+  if (is_complex) t.im = hlo_lapack_take(&pieces, bytes);
+  if (is_complex) x.im = hlo_lapack_take(&pieces, bytes);
   number_t* v = hlo_lapack_take(&pieces, (size_t)n * sizeof(*v));
-  const hlo_dtype_t complex_type =
-      dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_C64 ? HLO_DTYPE_C64 : HLO_DTYPE_C128;
-  const size_t each = hlo_dtype_size_bytes(complex_type);
-  hlo_dtype_convert(form->dtype, form->z, HLO_DTYPE_C128, z, (size_t)(n * n));
-  double norm = 0;
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < n; j++) {
-      const int64_t place = is_left ? (n - 1 - j) * n + n - 1 - i : i * n + j;
-      const number_t entry =
-          is_complex ? ((const number_t*)form->t)[place] : ((const double*)form->t)[place];
-      t[i * n + j] = is_left ? conj(entry) : entry;
-      if (j + 1 < i || (is_complex && j < i)) t[i * n + j] = 0;
-      norm = fmax(norm, cabs(t[i * n + j]));
-    }
+  void* scratch = hlo_lapack_take(&pieces, hlo_gemm_scratch_bytes(HLO_DTYPE_F64, n, n, n));
+  triangular_vectors(form, is_left, &t, &x);
+  const double* z = form->z;
+  multiply(n, x.re, z, is_complex ? 2 : 1, HLO_GEMM_SET, t.re, scratch);
+  if (is_complex) {
+    multiply(n, x.im, z + 1, 2, HLO_GEMM_SUBTRACT, t.re, scratch);
+    multiply(n, x.re, z + 1, 2, HLO_GEMM_SET, t.im, scratch);
+    multiply(n, x.im, z, 2, HLO_GEMM_ADD, t.im, scratch);
   }
   for (int64_t k = 0; k < n; k++) {
-    const int64_t row = is_left ? n - 1 - k : k;
-    const number_t w = is_left ? conj(form->w[k]) : form->w[k];
-    triangular_vector(n, t, w, row, norm, x);
+    const bool is_pair = is_first_of_pair(form, k);
+    const planes_t row = {t.re + k * n, is_complex ? t.im + k * n
+                                        : is_pair  ? t.re + (k + 1) * n
+                                                   : NULL};
     for (int64_t i = 0; i < n; i++) {
-      number_t sum = 0;
-      for (int64_t j = 0; j < n; j++) sum += z[i * n + j] * x[is_left ? n - 1 - j : j];
-      v[i] = is_left ? sum / scales[i] : sum * scales[i];
+      v[i] = is_left ? entry(&row, i) / scales[i] : entry(&row, i) * scales[i];
     }
-    normalise(n, !is_complex && cimag(w) == 0, v);
-    for (int64_t i = 0; i < n; i++) {
-      hlo_dtype_convert(HLO_DTYPE_C128, &v[i], complex_type,
-                        (char*)out + (size_t)(i * n + k) * each, 1);
-    }
+    normalise(n, !row.im, v);
+    store_vector(dtype, n, k, v, false, out);
+    if (is_pair) store_vector(dtype, n, ++k, v, true, out);
   }
 }
 
