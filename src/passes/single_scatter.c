@@ -3,12 +3,13 @@
 // becomes an update of a slice. A window that does not lie inside the operand changes nothing:
 // the slice is then overwritten with itself. An element of each of many lines (vmap does that)
 // becomes a choice of every element where lines are so short that all of them are moved anyway:
-// work for a fusion.
+// work for a fusion. In loops, whose turns calls are long beside, a few windows are updated one
+// after the other.
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16 };
+enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16, FEW = 8 };
 
 // A scatter of one window: where it starts, and how large it is in each dimension.
 typedef struct window {
@@ -17,7 +18,8 @@ typedef struct window {
   uint32_t rank, map_count;
   const int64_t* map;  // operand dimension of each index
   int64_t sizes[MAX_RANK];
-  hlo_op_t combine;  // HLO_OP_COUNT: the update replaces
+  int64_t starts[MAX_RANK];  // where no index tells
+  hlo_op_t combine;          // HLO_OP_COUNT: the update replaces
 } window_t;
 
 static bool contains(const int64_t* list, uint32_t count, int64_t value) {
@@ -48,18 +50,18 @@ static bool read_reducer(const hlo_node_t* node, hlo_op_t* out_combine) {
 }
 
 static bool read_sizes(window_t* w) {
-  uint32_t window_count, inserted_count;
-  hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  uint32_t window_count, inserted_count, batching;
+  const int64_t* windows =
+      hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   const int64_t* inserted =
       hlo_node_attr_ints(w->node, HLO_ATTR_inserted_window_dims, &inserted_count);
-  if (window_count != w->update->type->rank || window_count + inserted_count != w->rank) {
-    return false;
-  }
+  const int64_t* batch = hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
+  if (window_count + inserted_count + batching != w->rank) return false;
   uint32_t from = 0;
   for (uint32_t d = 0; d < w->rank; ++d) {
-    bool is_inserted = contains(inserted, inserted_count, d);
-    if (!is_inserted && from == window_count) return false;
-    w->sizes[d] = is_inserted ? 1 : w->update->type->dims[from++];
+    bool is_one = contains(inserted, inserted_count, d) || contains(batch, batching, d);
+    if (!is_one && from == window_count) return false;
+    w->sizes[d] = is_one ? 1 : w->update->type->dims[windows[from++]];
     int64_t extent = w->operand->type->dims[d];
     if (w->sizes[d] < 1 || w->sizes[d] > extent || extent > INT32_MAX) return false;
   }
@@ -86,11 +88,53 @@ static bool read_scatter(const hlo_node_t* node, window_t* w) {
 }
 
 static bool is_one_window(window_t* w) {
-  uint32_t batching = 0;
+  uint32_t batching = 0, window_count = 0;
   hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
+  hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   return batching == 0 && w->indices->type->rank == 1 &&
-         w->indices->type->dims[0] == w->map_count &&
+         w->indices->type->dims[0] == w->map_count && window_count == w->update->type->rank &&
          hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1) == 0 && read_sizes(w);
+}
+
+static bool is_in_loop(const hlo_node_t* node) {
+  const hlo_node_t* outer = node->parent->parent;
+  return outer && (outer->op == HLO_OP_while || is_in_loop(outer));
+}
+
+// Dimensions of the indices or updates that count windows; others[d]: not dimension d.
+static uint32_t list_positions(uint32_t rank, const int64_t* others, uint32_t other_count,
+                               int64_t* out) {
+  uint32_t count = 0;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (!contains(others, other_count, d)) out[count++] = d;
+  }
+  return count;
+}
+
+// Several windows: which dimensions of the indices and of the update count them.
+typedef struct few {
+  uint32_t rank, count;
+  int64_t indices[MAX_RANK], update[MAX_RANK];
+} few_t;
+
+static bool is_few_windows(window_t* w, few_t* few) {
+  const hlo_type_t *indices = w->indices->type, *update = w->update->type;
+  const int64_t vector_dim = hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1);
+  uint32_t window_count;
+  const int64_t* windows =
+      hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  if (indices->rank > MAX_RANK || update->rank > MAX_RANK || !is_in_loop(w->node)) return false;
+  few->count = w->map_count;
+  few->rank = list_positions(indices->rank, &vector_dim, 1, few->indices);
+  if (list_positions(update->rank, windows, window_count, few->update) != few->rank) return false;
+  for (uint32_t p = 0; p < few->rank; ++p) {
+    const int64_t size = indices->dims[few->indices[p]];
+    if (size != update->dims[few->update[p]] || size < 1 || size > FEW) return false;
+    few->count *= (uint32_t)size;
+    if (few->count > FEW) return false;
+  }
+  few->count /= w->map_count;
+  return read_sizes(w);
 }
 
 // One index for each place of a batch, which names an element of a short line; other dimensions are
@@ -224,7 +268,10 @@ static hlo_value_t* make_update(const window_t* w) {
   const hlo_type_t* type =
       hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
   hlo_value_t *operands[2 + MAX_RANK] = {w->operand}, *inside = NULL, *zero = integer(w, index, 0);
-  for (uint32_t d = 0; d < w->rank; ++d) operands[2 + d] = zero;
+  for (uint32_t d = 0; d < w->rank; ++d) {
+    operands[2 + d] = w->starts[d] ? integer(w, index, w->starts[d]) : zero;
+    if (!operands[2 + d]) return NULL;
+  }
   for (uint32_t i = 0; zero && i < w->map_count; ++i) {
     int64_t d = w->map[i];
     hlo_value_t* start = operands[2 + d] = index_of(w, index, i);
@@ -285,12 +332,60 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   return make(w, HLO_OP_select, operand, 3, (hlo_value_t*[]){is_here, update, w->operand}, 0, NULL);
 }
 
+// What belongs to a window, by its place in the dimensions that count them.
+static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank,
+                            const int64_t* dims, const int64_t* place) {
+  int64_t first[MAX_RANK] = {0}, steps[MAX_RANK], sizes[MAX_RANK];
+  for (uint32_t d = 0; d < value->type->rank; ++d) {
+    steps[d] = 1;
+    sizes[d] = value->type->dims[d];
+  }
+  for (uint32_t p = 0; p < rank; ++p) {
+    first[dims[p]] = place[p];
+    sizes[dims[p]] = 1;
+  }
+  const hlo_type_t* type = hlo_type_tensor(w->node->parent->module, value->type->dtype,
+                                           value->type->rank, sizes);
+  return hlo_build_slice(place_of(w), value, type, first, steps);
+}
+
+// The windows one after the other, in the order of their places.
+static hlo_value_t* make_updates(const window_t* all, const few_t* few) {
+  hlo_module_t* module = all->node->parent->module;
+  const int64_t map_count = all->map_count;
+  uint32_t batching, count;
+  const int64_t* batch = hlo_node_attr_ints(all->node, HLO_ATTR_input_batching_dims, &batching);
+  const int64_t* from =
+      hlo_node_attr_ints(all->node, HLO_ATTR_scatter_indices_batching_dims, &count);
+  const hlo_type_t* vector = hlo_type_tensor(module, all->indices->type->dtype, 1, &map_count);
+  window_t w = *all;
+  for (uint32_t i = 0; i < few->count && w.operand; ++i) {
+    int64_t place[MAX_RANK] = {0}, rest = i;
+    for (uint32_t p = few->rank; p-- > 0;) {
+      const int64_t size = all->indices->type->dims[few->indices[p]];
+      place[p] = rest % size;
+      rest /= size;
+      for (uint32_t b = 0; b < count; ++b) {
+        if (from[b] == few->indices[p]) w.starts[batch[b]] = place[p];
+      }
+    }
+    w.indices = part_of(all, all->indices, few->rank, few->indices, place);
+    if (w.indices) w.indices = make(&w, HLO_OP_reshape, vector, 1, &w.indices, 0, NULL);
+    w.update = part_of(all, all->update, few->rank, few->update, place);
+    if (!w.indices || !w.update) return NULL;
+    w.operand = make_update(&w);
+  }
+  return w.operand;
+}
+
 static hlo_value_t* replace(hlo_node_t* node) {
   window_t window;
   line_t line;
+  few_t few;
   if (!read_scatter(node, &window)) return NULL;
   if (is_line_each(&window, &line)) return make_choice(&window, &line);
-  return is_one_window(&window) ? make_update(&window) : NULL;
+  if (is_one_window(&window)) return make_update(&window);
+  return is_few_windows(&window, &few) ? make_updates(&window, &few) : NULL;
 }
 
 hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module,
