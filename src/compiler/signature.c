@@ -9,6 +9,7 @@
 #include "interp/custom_call.h"
 #include "ir/clone.h"
 #include "ir/donation.h"
+#include "passes/loop_turns.h"
 
 static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, const char* what,
                                uint32_t number, hlo_signature_entry_t* out) {
@@ -222,8 +223,12 @@ static bool is_plain(const hlo_node_t* node) {
     case HLO_OP_slice:
     case HLO_OP_transpose:
     case HLO_OP_reduce:
+    case HLO_OP_reduce_window:
     case HLO_OP_dot_general:
     case HLO_OP_fft:
+    case HLO_OP_sort:
+    case HLO_OP_chlo_top_k:
+    case HLO_OP_scatter:
     case HLO_OP_all_gather:
     case HLO_OP_all_reduce:
     case HLO_OP_all_to_all:
@@ -240,6 +245,8 @@ static bool is_plain(const hlo_node_t* node) {
 /// soon done. The region of a reduction may be anything.
 typedef struct pace {
   double element, transcendental, moved, gathered, reduced, exchanged;
+  double sorted;              // for each bit of a place
+  double step;                // of any op
   double flop;                // of products
   double byte;                // of results, with what is read for them
   double limit, group_limit;  // of one process; of several together, which could run side by side
@@ -252,6 +259,8 @@ static const pace_t kInterpreted = {.element = 1,
                                     .gathered = 1,
                                     .reduced = 16,
                                     .exchanged = 16,
+                                    .sorted = 4,
+                                    .step = 64,
                                     .flop = 1,
                                     .limit = 16384,
                                     .group_limit = 16384};
@@ -263,10 +272,20 @@ static const pace_t kMachine = {.element = 0.03,
                                 .gathered = 1,
                                 .reduced = 0.05,
                                 .exchanged = 8,
+                                .sorted = 1,
+                                .step = 5,
                                 .flop = 0.005,
                                 .byte = 0.02,
                                 .limit = 400e3,
                                 .group_limit = 25e3};
+
+static double window_elements(const hlo_node_t* node) {
+  uint32_t rank = 0;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_window_dimensions, &rank);
+  double elements = 1;
+  for (uint32_t d = 0; d < rank; ++d) elements *= (double)dims[d];
+  return elements;
+}
 
 static double work_of(const hlo_node_t* node, const pace_t* pace) {
   if (node->op == HLO_OP_constant || node->result_count == 0) return 0;
@@ -275,6 +294,15 @@ static double work_of(const hlo_node_t* node, const pace_t* pace) {
     return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
   }
   double elements = elements_of(node->results[0].type);
+  if (node->op == HLO_OP_reduce_window) return pace->reduced * elements * window_elements(node);
+  if (node->op == HLO_OP_sort || node->op == HLO_OP_chlo_top_k) {
+    const double given = elements_of(hlo_node_operand_type(node, 0));
+    return pace->sorted * node->operand_count * given * log2(given + 2);
+  }
+  if (node->op == HLO_OP_scatter) {
+    return pace->gathered * elements_of(hlo_node_operand_type(node, node->operand_count - 1)) +
+           pace->moved * elements;
+  }
   if (is_linear_algebra(node)) return linear_algebra_work(node);
   if (node->op == HLO_OP_fft) return elements * log2(elements + 2);
   if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
@@ -294,16 +322,30 @@ static double result_bytes(const hlo_type_t* type) {
   return bytes;
 }
 
-bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count) {
-  enum { NODE_LIMIT = 256 };
-  const pace_t* pace = is_machine_code ? &kMachine : &kInterpreted;
-  double limit = process_count > 1 ? pace->group_limit / process_count : pace->limit;
-  double work = pace->byte * result_bytes(func->type);
-  uint32_t nodes = 0;
-  for (const hlo_node_t* node = func->body->first; node; node = node->next) {
-    if (!is_plain(node) || ++nodes > NODE_LIMIT) return false;
-    work += work_of(node, pace);
-    if (work > limit) return false;
+// Adds the work of a region's nodes, `times` over. False where it is too much, or not known.
+static bool add_region(const hlo_region_t* region, const pace_t* pace, double times, double limit,
+                       double* work) {
+  enum { TURN_LIMIT = 4096 };
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (node->op == HLO_OP_while || node->op == HLO_OP_case || node->op == HLO_OP_if) {
+      const int32_t turns = node->op == HLO_OP_while ? hlo_loop_turns(node, TURN_LIMIT) : 1;
+      for (uint32_t i = 0; i < node->region_count; ++i) {
+        if (turns < 0 || !add_region(node->regions[i], pace, times * turns, limit, work)) {
+          return false;
+        }
+      }
+      continue;
+    }
+    if (!is_plain(node)) return false;
+    *work += times * (pace->step + work_of(node, pace));
+    if (*work > limit) return false;
   }
   return true;
+}
+
+bool hlo_func_is_cheap(const hlo_func_t* func, bool is_machine_code, int32_t process_count) {
+  const pace_t* pace = is_machine_code ? &kMachine : &kInterpreted;
+  const double limit = process_count > 1 ? pace->group_limit / process_count : pace->limit;
+  double work = pace->byte * result_bytes(func->type);
+  return add_region(func->body, pace, 1, limit, &work);
 }

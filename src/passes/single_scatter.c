@@ -44,15 +44,17 @@ static bool read_reducer(const hlo_node_t* node, hlo_op_t* out_combine) {
   }
   *out_combine = value->def->op;
   switch (value->def->op) {
-    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum: return true;
+    case HLO_OP_add:
+    case HLO_OP_multiply:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum: return true;
     default: return false;
   }
 }
 
 static bool read_sizes(window_t* w) {
   uint32_t window_count, inserted_count, batching;
-  const int64_t* windows =
-      hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  const int64_t* windows = hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   const int64_t* inserted =
       hlo_node_attr_ints(w->node, HLO_ATTR_inserted_window_dims, &inserted_count);
   const int64_t* batch = hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
@@ -83,8 +85,7 @@ static bool read_scatter(const hlo_node_t* node, window_t* w) {
   return w->map_count > 0 && w->rank >= 1 && w->rank <= MAX_RANK && hlo_dtype_is_integer(index) &&
          hlo_dtype_info(index)->bits >= 32 && hlo_type_is_plain(w->operand->type) &&
          hlo_type_is_plain(w->indices->type) && hlo_type_is_plain(w->update->type) &&
-         w->update->type->dtype == w->operand->type->dtype &&
-         read_reducer(node, &w->combine);
+         w->update->type->dtype == w->operand->type->dtype && read_reducer(node, &w->combine);
 }
 
 static bool is_one_window(window_t* w) {
@@ -121,8 +122,7 @@ static bool is_few_windows(window_t* w, few_t* few) {
   const hlo_type_t *indices = w->indices->type, *update = w->update->type;
   const int64_t vector_dim = hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1);
   uint32_t window_count;
-  const int64_t* windows =
-      hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
+  const int64_t* windows = hlo_node_attr_ints(w->node, HLO_ATTR_update_window_dims, &window_count);
   if (indices->rank > MAX_RANK || update->rank > MAX_RANK || !is_in_loop(w->node)) return false;
   few->count = w->map_count;
   few->rank = list_positions(indices->rank, &vector_dim, 1, few->indices);
@@ -180,8 +180,7 @@ static bool is_short(const window_t* w) {
 static bool is_line_each(const window_t* w, line_t* line) {
   uint32_t batching, count, inserted;
   const int64_t* batch = hlo_node_attr_ints(w->node, HLO_ATTR_input_batching_dims, &batching);
-  const int64_t* from =
-      hlo_node_attr_ints(w->node, HLO_ATTR_scatter_indices_batching_dims, &count);
+  const int64_t* from = hlo_node_attr_ints(w->node, HLO_ATTR_scatter_indices_batching_dims, &count);
   const int64_t vector_dim = hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1);
   const hlo_type_t* indices = w->indices->type;
   *line = (line_t){.index_rank = batching};
@@ -223,8 +222,7 @@ static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t 
         {HLO_ATTR_limit_indices, hlo_attr_ints(module, 1, end)},
         {HLO_ATTR_strides, hlo_attr_ints(module, 1, step)},
     };
-    one = make(w, HLO_OP_slice, hlo_type_tensor(module, type->dtype, 1, count), 1, &one, 3,
-               attrs);
+    one = make(w, HLO_OP_slice, hlo_type_tensor(module, type->dtype, 1, count), 1, &one, 3, attrs);
   }
   return one ? make(w, HLO_OP_reshape, type, 1, &one, 0, NULL) : NULL;
 }
@@ -265,8 +263,7 @@ static hlo_value_t* make_update(const window_t* w) {
   hlo_module_t* module = w->node->parent->module;
   const hlo_type_t* index = hlo_type_tensor(module, w->indices->type->dtype, 0, NULL);
   const hlo_type_t* pred = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
-  const hlo_type_t* type =
-      hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
+  const hlo_type_t* type = hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
   hlo_value_t *operands[2 + MAX_RANK] = {w->operand}, *inside = NULL, *zero = integer(w, index, 0);
   for (uint32_t d = 0; d < w->rank; ++d) {
     operands[2 + d] = w->starts[d] ? integer(w, index, w->starts[d]) : zero;
@@ -275,8 +272,7 @@ static hlo_value_t* make_update(const window_t* w) {
   for (uint32_t i = 0; zero && i < w->map_count; ++i) {
     int64_t d = w->map[i];
     hlo_value_t* start = operands[2 + d] = index_of(w, index, i);
-    hlo_value_t* fits =
-        start ? is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]) : NULL;
+    hlo_value_t* fits = start ? is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]) : NULL;
     if (!fits) return NULL;
     inside = inside ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){inside, fits}, 0, NULL) : fits;
   }
@@ -284,9 +280,8 @@ static hlo_value_t* make_update(const window_t* w) {
   for (uint32_t d = 0; d < w->rank; ++d) reads[1 + d] = operands[2 + d];
   const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, w->rank, w->sizes)};
   hlo_value_t* update = make(w, HLO_OP_reshape, type, 1, &w->update, 0, NULL);
-  hlo_value_t* old = inside && update
-                         ? make(w, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes)
-                         : NULL;
+  hlo_value_t* old =
+      inside && update ? make(w, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes) : NULL;
   if (old && w->combine != HLO_OP_COUNT) {
     update = make(w, w->combine, type, 2, (hlo_value_t*[]){old, update}, 0, NULL);
   }
@@ -344,8 +339,8 @@ static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank
     first[dims[p]] = place[p];
     sizes[dims[p]] = 1;
   }
-  const hlo_type_t* type = hlo_type_tensor(w->node->parent->module, value->type->dtype,
-                                           value->type->rank, sizes);
+  const hlo_type_t* type =
+      hlo_type_tensor(w->node->parent->module, value->type->dtype, value->type->rank, sizes);
   return hlo_build_slice(place_of(w), value, type, first, steps);
 }
 
@@ -388,7 +383,6 @@ static hlo_value_t* replace(hlo_node_t* node) {
   return is_few_windows(&window, &few) ? make_updates(&window, &few) : NULL;
 }
 
-hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module,
-                                     bool* out_changed) {
+hlo_status_t hlo_pass_single_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   return hlo_replace_nodes(ctx, module, replace, out_changed);
 }

@@ -69,3 +69,74 @@ func.func @main(%a: tensor<16x4xf32>, %v: tensor<16xf32>) -> tensor<16x4xf32> {
   }) : (tensor<16x4xf32>, tensor<16xi32>, tensor<16xf32>) -> tensor<16x4xf32>
   return %0 : tensor<16x4xf32>
 }
+// -----
+// A few windows in a loop, some of them outside, become updates of slices: rows at two indices,
+func.func @main(%n: tensor<i32>, %a: tensor<6x3x5xf32>, %i: tensor<1x3x2xi32>, %u: tensor<1x5x3xf32>) -> tensor<6x3x5xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %four = stablehlo.constant dense<4> : tensor<i32>
+  %some = stablehlo.minimum %n, %four : tensor<i32>
+  %limit = stablehlo.maximum %some, %one : tensor<i32>
+  %r:2 = stablehlo.while(%k = %zero, %x = %a) : tensor<i32>, tensor<6x3x5xf32> cond {
+    %p = stablehlo.compare LT, %k, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %ks = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i32>) -> tensor<1x3x2xi32>
+    %at = stablehlo.subtract %i, %ks : tensor<1x3x2xi32>
+    %w = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 2>}> ({
+    ^bb0(%s: tensor<f32>, %t: tensor<f32>):
+      %st = stablehlo.add %s, %t : tensor<f32>
+      stablehlo.return %st : tensor<f32>
+    }) : (tensor<6x3x5xf32>, tensor<1x3x2xi32>, tensor<1x5x3xf32>) -> tensor<6x3x5xf32>
+    %m = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %m, %w : tensor<i32>, tensor<6x3x5xf32>
+  }
+  return %r#1 : tensor<6x3x5xf32>
+}
+// -----
+// windows of a batch,
+func.func @main(%n: tensor<i32>, %a: tensor<3x7x2xi32>, %i: tensor<1x3xi32>, %u: tensor<3x2xi32>) -> tensor<3x7x2xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %four = stablehlo.constant dense<4> : tensor<i32>
+  %some = stablehlo.minimum %n, %four : tensor<i32>
+  %limit = stablehlo.maximum %some, %one : tensor<i32>
+  %r:2 = stablehlo.while(%k = %zero, %x = %a) : tensor<i32>, tensor<3x7x2xi32> cond {
+    %p = stablehlo.compare LT, %k, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %ks = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i32>) -> tensor<1x3xi32>
+    %at = stablehlo.subtract %i, %ks : tensor<1x3xi32>
+    %w = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 0>}> ({
+    ^bb0(%s: tensor<i32>, %t: tensor<i32>):
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<3x7x2xi32>, tensor<1x3xi32>, tensor<3x2xi32>) -> tensor<3x7x2xi32>
+    %m = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %m, %w : tensor<i32>, tensor<3x7x2xi32>
+  }
+  return %r#1 : tensor<3x7x2xi32>
+}
+// -----
+// and single elements.
+func.func @main(%n: tensor<i32>, %a: tensor<9xf32>, %i: tensor<4x1xi32>, %u: tensor<4xf32>) -> tensor<9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %four = stablehlo.constant dense<4> : tensor<i32>
+  %some = stablehlo.minimum %n, %four : tensor<i32>
+  %limit = stablehlo.maximum %some, %one : tensor<i32>
+  %r:2 = stablehlo.while(%k = %zero, %x = %a) : tensor<i32>, tensor<9xf32> cond {
+    %p = stablehlo.compare LT, %k, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %ks = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i32>) -> tensor<4x1xi32>
+    %at = stablehlo.subtract %i, %ks : tensor<4x1xi32>
+    %w = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%s: tensor<f32>, %t: tensor<f32>):
+      %st = stablehlo.maximum %s, %t : tensor<f32>
+      stablehlo.return %st : tensor<f32>
+    }) : (tensor<9xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<9xf32>
+    %m = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %m, %w : tensor<i32>, tensor<9xf32>
+  }
+  return %r#1 : tensor<9xf32>
+}
