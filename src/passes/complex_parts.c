@@ -19,7 +19,9 @@ static hlo_parts_t both(hlo_value_t* re, hlo_value_t* im) {
   return re && im ? (hlo_parts_t){re, im} : NONE;
 }
 
-static hlo_parts_t only(hlo_value_t* real) { return (hlo_parts_t){real, NULL}; }
+static hlo_parts_t only(hlo_value_t* real) {
+  return (hlo_parts_t){real, NULL};
+}
 
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) {
   hlo_value_t* re =
@@ -33,7 +35,6 @@ hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) 
 
 // ---- the same op for each part
 
-// `node` once more, for one part: of other operands and with another element type.
 static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* type = hlo_part_type(module, node->results[0].type);
@@ -41,13 +42,14 @@ static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
     if (!operands[i]) return NULL;
   }
   if (!type) return NULL;
-  hlo_node_t* like = hlo_node_create(module, &(hlo_node_spec_t){.op = node->op,
-                                                                .loc = node->loc,
-                                                                .operand_count = node->operand_count,
-                                                                .operands = operands,
-                                                                .region_count = node->region_count,
-                                                                .result_count = 1,
-                                                                .result_types = &type});
+  hlo_node_t* like =
+      hlo_node_create(module, &(hlo_node_spec_t){.op = node->op,
+                                                 .loc = node->loc,
+                                                 .operand_count = node->operand_count,
+                                                 .operands = operands,
+                                                 .region_count = node->region_count,
+                                                 .result_count = 1,
+                                                 .result_types = &type});
   if (hlo_node_is_poison(like)) return NULL;
   const uint32_t count = hlo_op_info(node->op)->attr_count;
   if (count) memcpy(like->attrs, node->attrs, count * sizeof *like->attrs);
@@ -55,7 +57,7 @@ static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
   return like;
 }
 
-static hlo_value_t* build_like(hlo_node_t* node, hlo_value_t* const* operands) {
+hlo_value_t* hlo_build_part(hlo_node_t* node, hlo_value_t* const* operands) {
   hlo_node_t* like = create_like(node, operands);
   return like ? &like->results[0] : NULL;
 }
@@ -96,9 +98,8 @@ static bool fill_body(hlo_region_t* body, const hlo_region_t* like, bool replace
   hlo_value_t* args[2] = {NULL};
   for (uint32_t i = 0; i < 2; ++i) args[i] = type ? hlo_region_add_arg(body, type) : NULL;
   if (!args[0] || !args[1]) return false;
-  hlo_node_spec_t spec = {.op = hlo_region_terminator(like)->op,
-                          .operand_count = 1,
-                          .operands = &args[1]};
+  hlo_node_spec_t spec = {
+      .op = hlo_region_terminator(like)->op, .operand_count = 1, .operands = &args[1]};
   hlo_node_t* end = hlo_node_create(module, &spec);
   if (hlo_node_is_poison(end)) return false;
   hlo_region_append(body, end);
@@ -116,31 +117,6 @@ static hlo_parts_t sums(hlo_node_t* node, const hlo_parts_t* operands) {
     if (!parts[i] || !fill_body(parts[i]->regions[0], node->regions[0], replaces)) return NONE;
   }
   return both(&parts[0]->results[0], &parts[1]->results[0]);
-}
-
-// ---- products over contractions
-
-static bool is_zero(const hlo_value_t* value) {
-  const void* splat = hlo_constant_splat(value);
-  return splat && hlo_dtype_load_double(value->type->dtype, splat) == 0;
-}
-
-static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
-  return is_zero(x) || is_zero(y) ? NULL : build_like(node, (hlo_value_t*[]){x, y});
-}
-
-// Four products of parts, those with a part that is zero left out.
-static hlo_parts_t products(hlo_node_t* node, const hlo_parts_t* operands) {
-  const hlo_parts_t x = operands[0], y = operands[1];
-  const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
-  if (!x.im || !y.im || type == node->results[0].type) return NONE;
-  hlo_value_t *ac = product_of(node, x.re, y.re), *bd = product_of(node, x.im, y.im);
-  hlo_value_t *ad = product_of(node, x.re, y.im), *bc = product_of(node, x.im, y.re);
-  hlo_value_t* re = ac && bd ? hlo_build_binary(node, HLO_OP_subtract, ac, bd)
-                    : bd     ? hlo_build_unary(node, HLO_OP_negate, bd)
-                             : ac;
-  hlo_value_t* im = ad && bc ? hlo_build_binary(node, HLO_OP_add, ad, bc) : ad ? ad : bc;
-  return both(re ? re : hlo_build_splat(node, type, 0), im ? im : hlo_build_splat(node, type, 0));
 }
 
 // ---- elementwise
@@ -181,7 +157,8 @@ static hlo_parts_t convert(hlo_node_t* node, const hlo_parts_t* operands) {
     const hlo_dtype_t part = hlo_dtype_info(type->dtype)->part;
     hlo_value_t* re = hlo_build_convert(node, part, x.re);
     if (!re) return NONE;
-    return both(re, x.im ? hlo_build_convert(node, part, x.im) : hlo_build_splat(node, re->type, 0));
+    return both(re,
+                x.im ? hlo_build_convert(node, part, x.im) : hlo_build_splat(node, re->type, 0));
   }
   if (type->dtype != HLO_DTYPE_PRED) return only(hlo_build_convert(node, type->dtype, x.re));
   return only(hlo_build_binary(node, HLO_OP_or, hlo_build_convert(node, HLO_DTYPE_PRED, x.re),
@@ -204,7 +181,7 @@ static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
 
 static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
   (void)operands;
-  hlo_value_t* re = build_like(node, NULL);
+  hlo_value_t* re = hlo_build_part(node, NULL);
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
 }
 
@@ -231,8 +208,7 @@ static hlo_value_t* is_above(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
 }
 
 static hlo_parts_t choose(hlo_node_t* node, hlo_value_t* which, hlo_parts_t x, hlo_parts_t y) {
-  return both(hlo_build_select(node, which, x.re, y.re),
-              hlo_build_select(node, which, x.im, y.im));
+  return both(hlo_build_select(node, which, x.re, y.re), hlo_build_select(node, which, x.im, y.im));
 }
 
 static hlo_parts_t maximum(hlo_node_t* node, const hlo_parts_t* operands) {
@@ -303,9 +279,9 @@ static const struct {
     {HLO_OP_reduce, sums},
     {HLO_OP_reduce_window, sums},
     {HLO_OP_scatter, sums},
-    {HLO_OP_dot, products},
-    {HLO_OP_dot_general, products},
-    {HLO_OP_convolution, products},
+    {HLO_OP_dot, hlo_complex_product},
+    {HLO_OP_dot_general, hlo_complex_product},
+    {HLO_OP_convolution, hlo_complex_product},
     {HLO_OP_multiply, multiply},
     {HLO_OP_complex, make_complex},
     {HLO_OP_real, real},
@@ -328,7 +304,9 @@ static expand_t rule_of(const hlo_node_t* node) {
   return hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE ? hlo_complex_function : NULL;
 }
 
-bool hlo_parts_has_rule(const hlo_node_t* node) { return rule_of(node) != NULL; }
+bool hlo_parts_has_rule(const hlo_node_t* node) {
+  return rule_of(node) != NULL;
+}
 
 hlo_parts_t hlo_parts_of_op(hlo_node_t* node, const hlo_parts_t* operands) {
   const expand_t expand = rule_of(node);

@@ -17,11 +17,17 @@ const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type);
 /// x y by the plain formula, without recovery of infinities.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y);
 
+/// The result of an op like `node` before it, for one part: of other operands, of its element type.
+hlo_value_t* hlo_build_part(hlo_node_t* node, hlo_value_t* const* operands);
+
 /// The only result of `node`, which has complex operands or a complex result, by ops of reals that
 /// are made before it; `operands` are the parts of its operands, one each.
 hlo_parts_t hlo_parts_of_op(hlo_node_t* node, const hlo_parts_t* operands);
 /// False where it never gives any.
 bool hlo_parts_has_rule(const hlo_node_t* node);
+
+/// The same for sums of products over a contraction or windows.
+hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands);
 
 /// The same for functions, as far as they are known: what hlo_parts_of_op() asks for those ops that
 /// are neither sums, products nor moves.

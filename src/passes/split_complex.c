@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass split_complex: complex values inside of a program become pairs of real ones, so that
 // everything that is known of reals (fusion, loops over lanes, products) holds for them. Where a
-// complex buffer comes from or goes to (arguments, results, ops that stay as they are) it is seen as
-// one of reals with another innermost dimension of two, without a copy.
+// complex buffer comes from or goes to (arguments, results, ops that stay as they are) it is seen
+// as one of reals with another innermost dimension of two, without a copy.
 #include <string.h>
 
 #include "passes/complex_parts.h"
@@ -90,7 +90,8 @@ static hlo_value_t* join(hlo_node_t* place, const hlo_type_t* type, hlo_parts_t 
   if (!one || !two) return NULL;
   hlo_value_t* halves[] = {hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.re, 0, NULL),
                            hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.im, 0, NULL)};
-  const hlo_named_attr_t dim = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, type->rank)};
+  const hlo_named_attr_t dim = {HLO_ATTR_dimension,
+                                hlo_attr_int(module, HLO_DTYPE_S64, type->rank)};
   if (!halves[0] || !halves[1]) return NULL;
   hlo_value_t* both = hlo_build_node(place, HLO_OP_concatenate, two, 2, halves, 1, &dim);
   return both ? hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &both, 0, NULL) : NULL;
@@ -126,9 +127,8 @@ static bool touches_complex(const hlo_node_t* node, bool* out_is_splittable) {
   bool touches = false;
   *out_is_splittable = !node->extra;
   for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
-    const hlo_type_t* type = i < node->operand_count
-                                 ? hlo_node_operand_type(node, i)
-                                 : node->results[i - node->operand_count].type;
+    const hlo_type_t* type = i < node->operand_count ? hlo_node_operand_type(node, i)
+                                                     : node->results[i - node->operand_count].type;
     if (!is_complex(type)) continue;
     touches = true;
     *out_is_splittable &= is_splittable(type);
@@ -160,9 +160,9 @@ typedef struct value_list {
 } value_list_t;
 
 static hlo_status_t expand_operands(splitter_t* s, const hlo_node_t* node, value_list_t* out) {
-  *out = (value_list_t){
-      .values = hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->operand_count + 1,
-                                sizeof *out->values)};
+  *out = (value_list_t){.values =
+                            hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->operand_count + 1,
+                                            sizeof *out->values)};
   if (!out->values) return hlo_arena_status(&s->ctx->scratch);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     hlo_parts_t parts;
@@ -174,9 +174,9 @@ static hlo_status_t expand_operands(splitter_t* s, const hlo_node_t* node, value
 }
 
 static hlo_status_t expand_results(splitter_t* s, const hlo_node_t* node, value_list_t* out) {
-  *out = (value_list_t){
-      .types = hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->result_count + 1,
-                               sizeof *out->types)};
+  *out =
+      (value_list_t){.types = hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->result_count + 1,
+                                              sizeof *out->types)};
   if (!out->types) return hlo_arena_status(&s->ctx->scratch);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_type_t* type = node->results[i].type;
@@ -217,10 +217,11 @@ static hlo_status_t split_body(splitter_t* s, hlo_region_t* from, hlo_region_t* 
   hlo_node_t* end = hlo_region_terminator(to);
   value_list_t returned;
   HLO_TRY(expand_operands(s, end, &returned));
-  hlo_node_t* wider = hlo_node_create(to->module, &(hlo_node_spec_t){.op = end->op,
-                                                                     .loc = end->loc,
-                                                                     .operand_count = returned.count,
-                                                                     .operands = returned.values});
+  hlo_node_t* wider =
+      hlo_node_create(to->module, &(hlo_node_spec_t){.op = end->op,
+                                                     .loc = end->loc,
+                                                     .operand_count = returned.count,
+                                                     .operands = returned.values});
   HLO_TRY(hlo_module_status(to->module));
   hlo_node_insert_before(end, wider);
   hlo_node_erase(end);

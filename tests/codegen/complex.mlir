@@ -36,6 +36,20 @@ func.func @main(%x: tensor<19x17xcomplex<f32>>, %y: tensor<17x40xcomplex<f32>>, 
     tensor<19xcomplex<f32>>, tensor<50x4x4xcomplex<f32>>, tensor<complex<f32>>
 }
 // -----
+// Contractions of a few elements: batches, several dimensions, none at all, a part that is zero, more than a few.
+func.func @main(%g: tensor<2x2x2x2xcomplex<f64>>, %s: tensor<3x2x5x2x7xcomplex<f64>>, %b: tensor<9x3x4xcomplex<f64>>, %c: tensor<4x9x6xcomplex<f64>>,
+    %r: tensor<4x9x6xf64>, %m: tensor<9x8x5xcomplex<f64>>, %e: tensor<6x0xcomplex<f64>>)
+    -> (tensor<2x2x3x5x7xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x4x8x5xcomplex<f64>>, tensor<9x5x5xcomplex<f64>>, tensor<6x6xcomplex<f64>>) {
+  %0 = stablehlo.dot_general %g, %s, contracting_dims = [3, 2] x [1, 3] : (tensor<2x2x2x2xcomplex<f64>>, tensor<3x2x5x2x7xcomplex<f64>>) -> tensor<2x2x3x5x7xcomplex<f64>>
+  %1 = stablehlo.dot_general %b, %c, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<9x3x4xcomplex<f64>>, tensor<4x9x6xcomplex<f64>>) -> tensor<9x3x6xcomplex<f64>>
+  %2 = stablehlo.convert %r : (tensor<4x9x6xf64>) -> tensor<4x9x6xcomplex<f64>>
+  %3 = stablehlo.dot_general %b, %2, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<9x3x4xcomplex<f64>>, tensor<4x9x6xcomplex<f64>>) -> tensor<9x3x6xcomplex<f64>>
+  %4 = stablehlo.dot_general %b, %m, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<9x3x4xcomplex<f64>>, tensor<9x8x5xcomplex<f64>>) -> tensor<9x3x4x8x5xcomplex<f64>>
+  %5 = stablehlo.dot_general %m, %m, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<9x8x5xcomplex<f64>>, tensor<9x8x5xcomplex<f64>>) -> tensor<9x5x5xcomplex<f64>>
+  %6 = stablehlo.dot_general %e, %e, contracting_dims = [1] x [1] : (tensor<6x0xcomplex<f64>>, tensor<6x0xcomplex<f64>>) -> tensor<6x6xcomplex<f64>>
+  return %0, %1, %3, %4, %5, %6 : tensor<2x2x3x5x7xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x4x8x5xcomplex<f64>>, tensor<9x5x5xcomplex<f64>>, tensor<6x6xcomplex<f64>>
+}
+// -----
 // Loops and branches, library calls in between, values of outer scopes.
 func.func @main(%x: tensor<64xcomplex<f32>>, %m: tensor<64xcomplex<f32>>, %p: tensor<i1>)
     -> (tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>) {
