@@ -10,11 +10,13 @@
 
 static const int64_t MAX_ELEMENTS = (int64_t)1 << 44;
 
-// A value that is a pair now; who still wants it whole gets that where it was defined.
+// A value that is a pair now: who still wants it whole gets that where it was defined. Or a node
+// that nobody needs then.
 typedef struct split {
-  hlo_value_t* whole;
+  hlo_value_t* whole;  // NULL: `node` goes
   hlo_parts_t parts;
   hlo_region_t* region;  // which it is an argument of now; NULL: a result of its old node
+  hlo_node_t* node;
 } split_t;
 
 typedef struct splitter {
@@ -46,12 +48,11 @@ static hlo_status_t remember(splitter_t* s, const hlo_value_t* whole, hlo_parts_
   return hlo_ok();
 }
 
-static hlo_status_t replace(splitter_t* s, hlo_value_t* whole, hlo_parts_t parts,
-                            hlo_region_t* region) {
+static hlo_status_t record(splitter_t* s, split_t split) {
   HLO_TRY(grow(s, (void**)&s->splits, &s->split_capacity, s->split_count, s->split_count + 1,
                sizeof *s->splits));
-  s->splits[s->split_count++] = (split_t){whole, parts, region};
-  return remember(s, whole, parts);
+  s->splits[s->split_count++] = split;
+  return split.whole ? remember(s, split.whole, split.parts) : hlo_ok();
 }
 
 static bool is_complex(const hlo_type_t* type) {
@@ -83,38 +84,49 @@ static hlo_value_t* take_part(hlo_node_t* place, hlo_value_t* both, const hlo_ty
   return part ? hlo_build_node(place, HLO_OP_reshape, type, 1, &part, 0, NULL) : NULL;
 }
 
-static hlo_value_t* join(hlo_node_t* place, const hlo_type_t* type, hlo_parts_t parts) {
+static hlo_value_t* bitcast(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value) {
+  return type && value ? hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL) : NULL;
+}
+
+// Both parts next to each other.
+static hlo_value_t* stack(hlo_node_t* place, hlo_parts_t parts) {
   hlo_module_t* module = place->parent->module;
+  const uint32_t rank = parts.re->type->rank;
   const hlo_type_t* one = with_inner(module, parts.re->type, 1);
   const hlo_type_t* two = with_inner(module, parts.re->type, 2);
   if (!one || !two) return NULL;
   hlo_value_t* halves[] = {hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.re, 0, NULL),
                            hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.im, 0, NULL)};
-  const hlo_named_attr_t dim = {HLO_ATTR_dimension,
-                                hlo_attr_int(module, HLO_DTYPE_S64, type->rank)};
+  const hlo_named_attr_t dim = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, rank)};
   if (!halves[0] || !halves[1]) return NULL;
-  hlo_value_t* both = hlo_build_node(place, HLO_OP_concatenate, two, 2, halves, 1, &dim);
-  return both ? hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &both, 0, NULL) : NULL;
+  return hlo_build_node(place, HLO_OP_concatenate, two, 2, halves, 1, &dim);
+}
+
+static hlo_value_t* see_stacked(hlo_node_t* place, hlo_value_t* whole) {
+  hlo_module_t* module = place->parent->module;
+  const hlo_type_t* part = hlo_part_type(module, whole->type);
+  return part ? bitcast(place, with_inner(module, part, 2), whole) : NULL;
+}
+
+static bool is_whole(const splitter_t* s, const hlo_value_t* value) {
+  return value->index >= s->part_capacity || !s->parts[value->index].re;
 }
 
 // What is whole is taken apart once, where it is defined.
 static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out_parts) {
   *out_parts = (hlo_parts_t){value, NULL};
   if (!is_complex(value->type)) return hlo_ok();
-  if (value->index < s->part_capacity && s->parts[value->index].re) {
+  if (!is_whole(s, value)) {
     *out_parts = s->parts[value->index];
     return hlo_ok();
   }
   hlo_node_t* place = value->def ? value->def->next : value->region->first;
-  hlo_module_t* module = place->parent->module;
-  const hlo_type_t* type = hlo_part_type(module, value->type);
-  const hlo_type_t* pairs = type ? with_inner(module, type, 2) : NULL;
-  hlo_value_t* both =
-      pairs ? hlo_build_node(place, HLO_OP_hlo_bitcast, pairs, 1, &value, 0, NULL) : NULL;
+  hlo_value_t* both = see_stacked(place, value);
   if (both) {
+    const hlo_type_t* type = hlo_part_type(place->parent->module, value->type);
     *out_parts = (hlo_parts_t){take_part(place, both, type, 0), take_part(place, both, type, 1)};
   }
-  HLO_TRY(hlo_module_status(module));
+  HLO_TRY(hlo_module_status(place->parent->module));
   s->has_changed = true;
   return remember(s, value, *out_parts);
 }
@@ -148,10 +160,91 @@ static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
   if (!result.re) return hlo_ok();
   s->has_changed = true;
   ++s->ctx->step_count;
-  return replace(s, &node->results[0], result, NULL);
+  HLO_TRY(record(s, (split_t){.node = node}));
+  if (result.im) return record(s, (split_t){.whole = &node->results[0], .parts = result});
+  hlo_value_replace_uses(&node->results[0], result.re);
+  return hlo_ok();
 }
 
-// ---- control: a pair is carried wherever a complex value is
+// Rows of a whole buffer, as loops collect them, are overwritten where they lie.
+static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
+  hlo_module_t* module = node->parent->module;
+  const uint32_t count = node->operand_count;
+  hlo_value_t** operands = hlo_arena_array(&s->ctx->scratch, count + 1, sizeof *operands);
+  hlo_parts_t rows;
+  if (!operands) return hlo_arena_status(&s->ctx->scratch);
+  for (uint32_t i = 0; i < count; ++i) operands[i] = hlo_node_operand(node, i);
+  HLO_TRY(parts_of(s, operands[1], &rows));
+  operands[0] = see_stacked(node, operands[0]);
+  operands[1] = stack(node, rows);
+  const hlo_type_t* start =
+      count > 2 ? operands[2]->type : hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL);
+  operands[count] = start ? hlo_build_integers(node, start, (int64_t[]){0}) : NULL;
+  hlo_value_t* both = NULL;
+  if (operands[0] && operands[1] && operands[count]) {
+    both = hlo_build_node(node, node->op, operands[0]->type, count + 1, operands, 0, NULL);
+  }
+  hlo_value_t* result = bitcast(node, node->results[0].type, both);
+  HLO_TRY(hlo_module_status(module));
+  if (!result) return hlo_status_out_of_memory(sizeof *node);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  s->has_changed = true;
+  ++s->ctx->step_count;
+  return hlo_ok();
+}
+
+// ---- control: a pair is carried wherever a complex value is, but where that comes from and goes
+// to what is whole only
+
+static bool is_control(const hlo_node_t* node) {
+  return node->op == HLO_OP_while || node->op == HLO_OP_if || node->op == HLO_OP_case ||
+         node->op == HLO_OP_optimization_barrier;
+}
+
+static bool makes_whole(const hlo_node_t* node) {
+  return !is_control(node) && !hlo_parts_has_rule(node);
+}
+
+// A turn only looks some elements up.
+static bool is_only_looked_up(const hlo_value_t* arg) {
+  for (const hlo_use_t* use = arg->uses; use; use = use->next) {
+    const hlo_node_t* user = use->user;
+    if (user->op != HLO_OP_dynamic_slice && user->op != HLO_OP_gather && !makes_whole(user)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What a body returns will be whole; `arg` (NULL: none) is what it has been before, `first` before
+// all turns.
+static bool is_returned_whole(const splitter_t* s, const hlo_region_t* body,
+                              const hlo_value_t* value, const hlo_value_t* arg,
+                              const hlo_value_t* first) {
+  if (value->region != body) return is_whole(s, value);
+  if (value == arg) return is_whole(s, first) && is_only_looked_up(arg);
+  while (value->def && value->def->op == HLO_OP_dynamic_update_slice) {
+    value = hlo_node_operand(value->def, 0);
+    if (value == arg && arg) return true;
+  }
+  return value->def && value->region == body && makes_whole(value->def);
+}
+
+// Slot `i` of what `node` carries, or gives, stays complex.
+static bool stays_whole(const splitter_t* s, const hlo_node_t* node, uint32_t i) {
+  if (!is_complex(node->results[i].type)) return true;
+  if (node->op == HLO_OP_optimization_barrier) return is_whole(s, hlo_node_operand(node, i));
+  const bool is_loop = node->op == HLO_OP_while;
+  bool is_all_whole = true;
+  for (uint32_t r = is_loop; r < node->region_count; ++r) {
+    const hlo_region_t* body = node->regions[r];
+    const hlo_value_t* value = hlo_node_operand(body->last, i);
+    is_all_whole &= is_returned_whole(s, body, value, is_loop ? body->args[i] : NULL,
+                                      is_loop ? hlo_node_operand(node, i) : NULL);
+  }
+  return is_all_whole;
+}
 
 typedef struct value_list {
   hlo_value_t** values;
@@ -159,47 +252,47 @@ typedef struct value_list {
   uint32_t count;
 } value_list_t;
 
-static hlo_status_t expand_operands(splitter_t* s, const hlo_node_t* node, value_list_t* out) {
+// NULL for `stays`: none does.
+static hlo_status_t expand_operands(splitter_t* s, const hlo_node_t* node, const bool* stays,
+                                    value_list_t* out) {
   *out = (value_list_t){.values =
                             hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->operand_count + 1,
                                             sizeof *out->values)};
   if (!out->values) return hlo_arena_status(&s->ctx->scratch);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
-    hlo_parts_t parts;
-    HLO_TRY(parts_of(s, hlo_node_operand(node, i), &parts));
+    hlo_parts_t parts = {hlo_node_operand(node, i), NULL};
+    if (!stays || !stays[i]) HLO_TRY(parts_of(s, parts.re, &parts));
     out->values[out->count++] = parts.re;
     if (parts.im) out->values[out->count++] = parts.im;
   }
   return hlo_ok();
 }
 
-static hlo_status_t expand_results(splitter_t* s, const hlo_node_t* node, value_list_t* out) {
+static hlo_status_t expand_results(splitter_t* s, const hlo_node_t* node, const bool* stays,
+                                   value_list_t* out) {
   *out =
       (value_list_t){.types = hlo_arena_array(&s->ctx->scratch, 2 * (size_t)node->result_count + 1,
                                               sizeof *out->types)};
   if (!out->types) return hlo_arena_status(&s->ctx->scratch);
   for (uint32_t i = 0; i < node->result_count; ++i) {
     const hlo_type_t* type = node->results[i].type;
-    const hlo_type_t* part = type;
-    if (is_complex(type)) {
-      part = hlo_part_type(node->parent->module, type);
-      out->types[out->count++] = part;
-    }
-    out->types[out->count++] = part;
+    if (!stays[i]) out->types[out->count++] = type = hlo_part_type(node->parent->module, type);
+    out->types[out->count++] = type;
   }
   return hlo_module_status(node->parent->module);
 }
 
-static hlo_status_t expand_args(splitter_t* s, hlo_region_t* from, hlo_region_t* to) {
+static hlo_status_t expand_args(splitter_t* s, const bool* stays, hlo_region_t* from,
+                                hlo_region_t* to) {
   hlo_module_t* module = from->module;
   for (uint32_t i = 0; i < from->arg_count; ++i) {
     hlo_value_t* arg = from->args[i];
-    const hlo_type_t* type = hlo_part_type(module, arg->type);
+    const hlo_type_t* type = stays[i] ? arg->type : hlo_part_type(module, arg->type);
     hlo_parts_t parts = {type ? hlo_region_add_arg(to, type) : NULL, NULL};
-    if (type != arg->type && parts.re) parts.im = hlo_region_add_arg(to, type);
+    if (type && !stays[i]) parts.im = hlo_region_add_arg(to, type);
     HLO_TRY(hlo_module_status(module));
     if (parts.im) {
-      HLO_TRY(replace(s, arg, parts, to));
+      HLO_TRY(record(s, (split_t){.whole = arg, .parts = parts, .region = to}));
     } else {
       hlo_value_replace_uses(arg, parts.re);
     }
@@ -207,16 +300,18 @@ static hlo_status_t expand_args(splitter_t* s, hlo_region_t* from, hlo_region_t*
   return hlo_ok();
 }
 
-static hlo_status_t split_body(splitter_t* s, hlo_region_t* from, hlo_region_t* to) {
+static hlo_status_t split_body(splitter_t* s, const bool* stays, hlo_region_t* from,
+                               hlo_region_t* to) {
   for (hlo_node_t* node = from->first; node; node = from->first) {
     hlo_node_unlink(node);
     hlo_region_append(to, node);
   }
-  HLO_TRY(expand_args(s, from, to));
+  HLO_TRY(expand_args(s, stays, from, to));
   HLO_TRY(split_region(s, to));
   hlo_node_t* end = hlo_region_terminator(to);
+  const bool is_condition = to->parent->op == HLO_OP_while && to == to->parent->regions[0];
   value_list_t returned;
-  HLO_TRY(expand_operands(s, end, &returned));
+  HLO_TRY(expand_operands(s, end, is_condition ? NULL : stays, &returned));
   hlo_node_t* wider =
       hlo_node_create(to->module, &(hlo_node_spec_t){.op = end->op,
                                                      .loc = end->loc,
@@ -228,11 +323,30 @@ static hlo_status_t split_body(splitter_t* s, hlo_region_t* from, hlo_region_t* 
   return hlo_ok();
 }
 
+static hlo_status_t take_results(splitter_t* s, hlo_node_t* node, hlo_node_t* pairs,
+                                 const bool* stays) {
+  HLO_TRY(record(s, (split_t){.node = node}));
+  for (uint32_t i = 0, k = 0; i < node->result_count; ++i) {
+    hlo_value_t* first = &pairs->results[k++];
+    if (stays[i]) {
+      hlo_value_replace_uses(&node->results[i], first);
+    } else {
+      const hlo_parts_t parts = {first, &pairs->results[k++]};
+      HLO_TRY(record(s, (split_t){.whole = &node->results[i], .parts = parts}));
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t split_control(splitter_t* s, hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
   value_list_t operands, results;
-  HLO_TRY(expand_operands(s, node, &operands));
-  HLO_TRY(expand_results(s, node, &results));
+  bool* stays = hlo_arena_array(&s->ctx->scratch, node->result_count + 1, sizeof *stays);
+  if (!stays) return hlo_arena_status(&s->ctx->scratch);
+  for (uint32_t i = 0; i < node->result_count; ++i) stays[i] = stays_whole(s, node, i);
+  const bool has_slots = node->op == HLO_OP_while || node->op == HLO_OP_optimization_barrier;
+  HLO_TRY(expand_operands(s, node, has_slots ? stays : NULL, &operands));
+  HLO_TRY(expand_results(s, node, stays, &results));
   hlo_node_t* pairs = hlo_node_create(module, &(hlo_node_spec_t){.op = node->op,
                                                                  .loc = node->loc,
                                                                  .operand_count = operands.count,
@@ -245,38 +359,43 @@ static hlo_status_t split_control(splitter_t* s, hlo_node_t* node) {
   if (attr_count) memcpy(pairs->attrs, node->attrs, attr_count * sizeof *pairs->attrs);
   hlo_node_insert_before(node, pairs);
   for (uint32_t i = 0; i < node->region_count; ++i) {
-    HLO_TRY(split_body(s, node->regions[i], pairs->regions[i]));
-  }
-  for (uint32_t i = 0, k = 0; i < node->result_count; ++i) {
-    hlo_parts_t parts = {&pairs->results[k++], NULL};
-    if (is_complex(node->results[i].type)) parts.im = &pairs->results[k++];
-    HLO_TRY(replace(s, &node->results[i], parts, NULL));
+    HLO_TRY(split_body(s, stays, node->regions[i], pairs->regions[i]));
   }
   s->has_changed = true;
   ++s->ctx->step_count;
-  return hlo_ok();
+  return take_results(s, node, pairs, stays);
 }
 
-static bool has_splittable_args(const hlo_node_t* node) {
+// Bodies end, and take and give what the op does.
+static bool has_plain_bodies(const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->region_count; ++i) {
     const hlo_region_t* body = node->regions[i];
-    if (!hlo_region_terminator(body)) return false;
+    const hlo_node_t* end = hlo_region_terminator(body);
+    const bool is_condition = node->op == HLO_OP_while && i == 0;
+    if (!end || end->operand_count != (is_condition ? 1 : node->result_count)) return false;
+    if (node->op == HLO_OP_while && body->arg_count != node->result_count) return false;
     for (uint32_t k = 0; k < body->arg_count; ++k) {
-      if (is_complex(body->args[k]->type) && !is_splittable(body->args[k]->type)) return false;
+      if (body->args[k]->type != node->results[k].type) return false;
+    }
+    for (uint32_t k = 0; !is_condition && k < end->operand_count; ++k) {
+      if (hlo_node_operand_type(end, k) != node->results[k].type) return false;
     }
   }
   return true;
 }
 
 static hlo_status_t split_node(splitter_t* s, hlo_node_t* node) {
-  const bool is_control = node->op == HLO_OP_while || node->op == HLO_OP_if ||
-                          node->op == HLO_OP_case || node->op == HLO_OP_optimization_barrier;
   bool is_splittable;
   if (touches_complex(node, &is_splittable) && is_splittable) {
-    if (is_control && has_splittable_args(node)) return split_control(s, node);
-    if (node->result_count == 1 && hlo_parts_has_rule(node)) return split_op(s, node);
+    if (is_control(node)) {
+      if (has_plain_bodies(node)) return split_control(s, node);
+    } else if (node->op == HLO_OP_dynamic_update_slice && is_whole(s, hlo_node_operand(node, 0))) {
+      return update_whole(s, node);
+    } else if (node->result_count == 1 && hlo_parts_has_rule(node)) {
+      return split_op(s, node);
+    }
   }
-  for (uint32_t i = 0; is_control && i < node->region_count; ++i) {
+  for (uint32_t i = 0; is_control(node) && i < node->region_count; ++i) {
     HLO_TRY(split_region(s, node->regions[i]));
   }
   return hlo_ok();
@@ -295,15 +414,18 @@ static hlo_status_t join_and_erase(splitter_t* s) {
   for (uint32_t i = s->split_count; i-- > 0;) {
     const split_t* split = &s->splits[i];
     hlo_value_t* whole = split->whole;
-    if (!hlo_value_is_unused(whole)) {
-      if (hlo_constant_literal(whole)) continue;
-      hlo_node_t* place = split->region ? split->region->first : whole->def;
-      hlo_value_t* joined =
-          split->parts.im ? join(place, whole->type, split->parts) : split->parts.re;
-      HLO_TRY(hlo_module_status(place->parent->module));
-      hlo_value_replace_uses(whole, joined);
+    if (!whole) {
+      const bool is_kept =
+          split->node->op == HLO_OP_constant && !hlo_value_is_unused(&split->node->results[0]);
+      if (!is_kept) hlo_node_erase(split->node);
+      continue;
     }
-    if (whole->def && whole->number == 0) hlo_node_erase(whole->def);
+    if (hlo_value_is_unused(whole) || (whole->def && whole->def->op == HLO_OP_constant)) continue;
+    hlo_node_t* place = split->region ? split->region->first : whole->def;
+    hlo_value_t* joined = bitcast(place, whole->type, stack(place, split->parts));
+    HLO_TRY(hlo_module_status(place->parent->module));
+    if (!joined) return hlo_status_out_of_memory(sizeof *place);
+    hlo_value_replace_uses(whole, joined);
   }
   return hlo_ok();
 }

@@ -29,7 +29,8 @@ import time
 
 EXTENTS = [1, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 257]
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "ui8": 1, "ui16": 2, "ui32": 4, "ui64": 8,
-         "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+         "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "complex<f32>": 8, "complex<f64>": 16}
+PARTS = {"complex<f32>": "f32", "complex<f64>": "f64"}
 EPSILON = {"f16": 2.0 ** -10, "bf16": 2.0 ** -7, "f32": 2.0 ** -23, "f64": 2.0 ** -52}
 LARGEST = {"f16": 2e4, "bf16": 1e30, "f32": 1e30, "f64": 1e200}
 FLOATS, SIGNED = list(EPSILON), ["i8", "i16", "i32", "i64"]
@@ -111,12 +112,16 @@ def pack_float(dtype, number):
 
 
 def tame_bytes(rng, dtype, count):
+    if dtype in PARTS:
+        return tame_bytes(rng, PARTS[dtype], 2 * count)
     pattern = [rng.randrange(-16, 17) / 8 for _ in range(min(count, 997))]
     data = b"".join(pack_float(dtype, x) for x in pattern)
     return (data * (count * SIZES[dtype] // max(len(data), 1) + 1))[:count * SIZES[dtype]]
 
 
 def wild_bytes(rng, dtype, count):
+    if dtype in PARTS:
+        return wild_bytes(rng, PARTS[dtype], 2 * count)
     size = SIZES[dtype]
     if dtype == "i1":
         return bytes(b & 1 for b in rng.randbytes(count))
@@ -160,7 +165,7 @@ class Maker:
         self.pool, self.wanted = [], []
         self.number = 0
         self.limit = self.rng.choice([40, 2000, 2000, 20000, 20000, 200000])
-        self.dtypes = self.rng.sample(list(SIZES), self.rng.choice([1, 2, 3, 13]))
+        self.dtypes = self.rng.sample(list(SIZES), self.rng.choice([1, 2, 3, 15]))
 
     # -- small parts
 
@@ -186,7 +191,7 @@ class Maker:
         shape = self.shape() if shape is None else shape
         value = Value(self.name(), dtype, shape)
         if data is None:
-            tame = dtype in EPSILON and (rng.random() < 0.6 if tame is None else tame)
+            tame = PARTS.get(dtype, dtype) in EPSILON and (rng.random() < 0.6 if tame is None else tame)
             if tame:
                 value.size = 2.0
             data = (tame_bytes if tame else wild_bytes)(rng, dtype, value.count)
@@ -244,6 +249,9 @@ class Maker:
             return
         if x.dtype == "i1":
             self.emit("not", [x], "i1", x.shape)
+        elif x.dtype in PARTS:
+            op = rng.choice(["negate", "real", "imag"])
+            self.emit(op, [x], x.dtype if op == "negate" else PARTS[x.dtype], x.shape, "", x.size)
         elif x.dtype in EPSILON:
             op = rng.choice(UNARY_FLOAT + ["is_finite"])
             if op == "is_finite":
@@ -265,9 +273,25 @@ class Maker:
         elif x.is_exact:
             self.emit(self.rng.choice(FUNCTIONS), [x], x.dtype, x.shape, "", None, None)
 
+    def complex(self):
+        x = self.pick(lambda v: v.dtype in PARTS.values() and v.is_exact)
+        y = x and self.like(x, exact=True)
+        if y and y.is_exact:
+            size = None if None in (x.size, y.size) else max(x.size, y.size)
+            self.emit("complex", [x, y], f"complex<{x.dtype}>", x.shape, "", size)
+
+    def complex_binary(self, x):
+        y = self.like(x, exact=True)
+        if y.is_exact:
+            self.emit(self.rng.choice(["add", "subtract", "multiply"]), [x, y], x.dtype, x.shape)
+
     def binary(self):
         x = self.pick(lambda v: v.error is not None)
         if not x:
+            return
+        if x.dtype in PARTS:
+            if x.is_exact:
+                self.complex_binary(x)
             return
         if x.dtype in EPSILON and x.size is not None:
             y = self.like(x)
@@ -303,6 +327,9 @@ class Maker:
         x = self.pick(lambda v: v.is_exact)
         if not x:
             return
+        if x.dtype in PARTS:
+            self.emit("convert", [x], self.rng.choice(list(PARTS)), x.shape, "", x.size and x.size * 1.01)
+            return
         dtype = self.rng.choice(self.dtypes if self.rng.random() < 0.5 else list(SIZES))
         size = x.size * 1.01 if dtype in EPSILON and x.size is not None else None
         self.emit("convert", [x], dtype, x.shape, "", size)
@@ -311,6 +338,10 @@ class Maker:
         x = self.pick(lambda v: v.is_exact)
         y = x and self.like(x, exact=True)
         if not y or not y.is_exact:
+            return
+        if x.dtype in PARTS:
+            self.emit("compare", [x, y], "i1", x.shape, "comparison_direction = #stablehlo<comparison_direction "
+                      f"{self.rng.choice(['EQ', 'NE'])}>")
             return
         kind = "FLOAT" if x.dtype in EPSILON else "SIGNED" if x.dtype in SIGNED else "UNSIGNED"
         if kind == "FLOAT" and self.rng.random() < 0.2 and {x.name, y.name} <= {v.name for v, _ in self.module.args}:
@@ -340,7 +371,7 @@ class Maker:
         self.emit("select", [p, x, y], x.dtype, x.shape, "", *found)
 
     def clamp(self):
-        x = self.pick(lambda v: v.is_exact and v.dtype != "i1")
+        x = self.pick(lambda v: v.is_exact and v.dtype != "i1" and v.dtype not in PARTS)
         if not x:
             return
         if self.rng.random() < 0.5:
@@ -550,13 +581,17 @@ class Maker:
             return rng.choice(["add", "multiply", "maximum", "minimum", "and", "or", "xor"]), None, 0
         if x.error is None or (x.size is None and x.error):
             return None
-        op = rng.choice(["maximum", "minimum"] if x.size is None else ["add", "add", "maximum", "minimum"])
+        if x.dtype in PARTS and x.size is None:
+            return None
+        ops = ["add"] if x.dtype in PARTS else ["maximum", "minimum"]
+        op = rng.choice(ops if x.size is None or x.dtype in PARTS else ["add", "add", *ops])
         size = None if x.size is None else x.size + 2
         if op == "add":
             total = size * (count + 1)
-            if total > LARGEST[x.dtype]:
+            part = PARTS.get(x.dtype, x.dtype)
+            if total > LARGEST[part]:
                 return None
-            return op, total, (count + 1) * (x.error + total * EPSILON[x.dtype])
+            return op, total, (count + 1) * (x.error + total * EPSILON[part])
         # Which zero is the largest is up to the order.
         return op, size, None if size is None else x.error + 1e-300
 
@@ -640,7 +675,7 @@ class Maker:
     def several_sums(self):
         """Two operands reduced at once: sums, or the place of the largest (smallest) element."""
         rng = self.rng
-        x = self.pick(lambda v: v.shape and v.is_exact and v.dtype != "i1")
+        x = self.pick(lambda v: v.shape and v.is_exact and v.dtype != "i1" and v.dtype not in PARTS)
         if not x:
             return
         dims = sorted(rng.sample(range(len(x.shape)), rng.randrange(1, len(x.shape) + 1)))
@@ -706,6 +741,8 @@ class Maker:
         """An operand of a product, perhaps made of something by a few exact ops."""
         rng, last = self.rng, len(shape) - 1
         how = rng.choice(["", "", "", "transpose", "slice", "dynamic_slice", "negate", "row", "widened"])
+        if dtype in PARTS and how == "row":
+            how = ""
         if how == "transpose":
             x = self.argument(dtype, [*shape[:-2], shape[-1], shape[-2]], tame=True)
             order = [*range(last - 1), last, last - 1]
@@ -734,7 +771,7 @@ class Maker:
 
     def dot(self):
         rng = self.rng
-        dtype = rng.choice(["f32", "f32", "f64", "bf16", "f16", "i32", "i8"])
+        dtype = rng.choice(["f32", "f32", "f64", "bf16", "f16", "i32", "i8", *PARTS])
         m, k, n = (rng.choice(EXTENTS) for _ in range(3))
         batch = [rng.choice([2, 3])] if rng.random() < 0.3 else []
         if (m * n + m * k + n * k) * product(batch) > 3 * self.limit or m * n * k > 300000:
@@ -744,9 +781,10 @@ class Maker:
         b = len(batch)
         sides = [b + (0 if x_shape == [k, m] else 1), b + (0 if y_shape == [k, n] else 1)]
         size, error = None, 0
-        if dtype in EPSILON:
-            size = 4.0 * k
-            error = 4 * size * max(EPSILON[dtype], k * EPSILON["f32"] if dtype != "f64" else k * EPSILON["f64"])
+        part = PARTS.get(dtype, dtype)
+        if part in EPSILON:
+            size = 4.0 * k * (2 if dtype in PARTS else 1)
+            error = 4 * size * max(EPSILON[part], (k + 1) * EPSILON["f64" if part == "f64" else "f32"])
         batching = f"lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], " if batch else ""
         self.emit("dot_general", [x, y], dtype, batch + [m, n], f"dot_dimension_numbers = #stablehlo.dot<{batching}"
                   f"lhs_contracting_dimensions = [{sides[0]}], rhs_contracting_dimensions = [{sides[1]}]>",
@@ -850,7 +888,7 @@ class Maker:
         rng = self.rng
         for _ in range(rng.choice([1, 2, 3])):
             self.argument()
-        kinds = [self.unary] * 2 + [self.function] + [self.binary] * 5 + [self.convert] * 2 + \
+        kinds = [self.unary] * 2 + [self.function, self.complex] + [self.binary] * 5 + [self.convert] * 2 + \
             [self.compare, self.select, self.clamp, self.broadcast, self.reshape, self.transpose, self.slice,
              self.reverse, self.pad, self.concatenate, self.iota, self.dynamic_slice, self.update_slice,
              self.gather, self.reduce, self.reduce, self.statistics, self.reduce_window, self.several_sums,
@@ -876,7 +914,7 @@ class Maker:
 
 def npy(value, data):
     letter = ("b" if value.dtype == "i1" else "V" if value.dtype == "bf16" else "u" if value.dtype[0] == "u" else
-              value.dtype[0])
+              value.dtype[0])  # c: complex
     size = SIZES[value.dtype]
     shape = "".join(f"{d}," for d in value.shape)
     head = f"{{'descr': '{'|' if size == 1 else '<'}{letter}{size}', 'fortran_order': False, 'shape': ({shape}), }}"
@@ -924,6 +962,7 @@ class Runner:
 
 
 def decode(dtype, data):
+    dtype = PARTS.get(dtype, dtype)
     if dtype == "bf16":
         halves = array.array("H", data)
         return struct.unpack(f"<{len(halves)}f", array.array("I", [h << 16 for h in halves]).tobytes())
@@ -938,14 +977,15 @@ def fault(value, mine, theirs):
     size = SIZES[value.dtype]
     if len(mine) != len(theirs):
         return f"{len(mine)} bytes, expected {len(theirs)}"
-    if value.dtype not in EPSILON:
+    part = PARTS.get(value.dtype, value.dtype)
+    if part not in EPSILON:
         at = next(i for i in range(0, len(mine), size) if mine[i:i + size] != theirs[i:i + size])
         return f"element {at // size} is {mine[at:at + size].hex()}, expected {theirs[at:at + size].hex()}"
     for i, (m, t) in enumerate(zip(decode(value.dtype, mine), decode(value.dtype, theirs))):
         bound = 0.0 if value.is_exact else value.error
         if bound is None:
-            tiny = {"f16": 2.0 ** -23, "bf16": 2.0 ** -132, "f32": 2.0 ** -148, "f64": 2.0 ** -1073}[value.dtype]
-            bound = abs(t) * FUNCTION_BOUND[value.dtype] + 2 * tiny if math.isfinite(t) else 0.0
+            tiny = {"f16": 2.0 ** -23, "bf16": 2.0 ** -132, "f32": 2.0 ** -148, "f64": 2.0 ** -1073}[part]
+            bound = abs(t) * FUNCTION_BOUND[part] + 2 * tiny if math.isfinite(t) else 0.0
         if m != m and t != t:
             continue
         if m == t and (not value.is_exact or math.copysign(1, m) == math.copysign(1, t)):
