@@ -221,11 +221,36 @@ static void test_cpu(void** state) {
     expect(hlo_cpu_detect(name, &older), reached ? HLO_STATUS_OK : HLO_STATUS_FAILED_PRECONDITION,
            NULL);
     if (reached) assert_int_equal(older.level, level);
+    expect(hlo_cpu_find(name, &older), HLO_STATUS_OK, NULL);  // for code that runs elsewhere
+    assert_int_equal(older.level, level);
   }
   hlo_strbuf_t text = {0};
   hlo_cpu_describe(&cpu, &text);
   assert_non_null(strstr(hlo_strbuf_text(&text), hlo_cpu_level_name(cpu.level)));
   hlo_strbuf_deinit(&text);
+}
+
+static void test_described_cpu(void** state) {
+  (void)state;
+  char path[] = "/tmp/hlocc-cpu-XXXXXX", wanted[sizeof path + 1];
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  snprintf(wanted, sizeof wanted, "@%s", path);
+  static const char machine[] =
+      "hlocc 9\nprocessor: other\nfeatures: x86_64 sse4: sse2 ssse3 sse4.1 sse4.2 future\n"
+      "caches: L1 64 KiB, L2 512 KiB, L3 0 KiB\n";
+  assert_int_equal(write(file, machine, sizeof machine - 1), sizeof machine - 1);
+  hlo_cpu_t cpu;
+  expect(hlo_cpu_find(wanted, &cpu), HLO_STATUS_OK, NULL);
+  assert_int_equal(cpu.level, HLO_CPU_LEVEL_SSE4);
+  assert_int_equal(cpu.l1_bytes, 64 << 10);
+  assert_int_equal(cpu.l2_bytes, 512 << 10);
+  assert_false(hlo_cpu_has(&cpu, HLO_CPU_AVX));
+  assert_int_equal(ftruncate(file, 0), 0);
+  expect(hlo_cpu_find(wanted, &cpu), HLO_STATUS_INVALID_ARGUMENT, "no line with features");
+  close(file);
+  unlink(path);
+  expect(hlo_cpu_find(wanted, &cpu), HLO_STATUS_NOT_FOUND, path);
 }
 
 int main(void) {
@@ -238,6 +263,7 @@ int main(void) {
       cmocka_unit_test(test_log),
       cmocka_unit_test(test_trace),
       cmocka_unit_test(test_cpu),
+      cmocka_unit_test(test_described_cpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,14 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/mem.h"
+#include "base/os.h"
+
+enum { DESCRIPTION_LIMIT = 1 << 16 };  // bytes of a file
 
 typedef struct feature_row {
   const char* name;
@@ -63,25 +69,122 @@ static void read_machine(void) {
   hlo_cpu_read_brand(machine.brand);
 }
 
-hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) {
+// ---- processors by name ------------------------------------------------------------------------
+
+static uint64_t features_up_to(int level) {
+  uint64_t features = 0;
+  for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+    if (kFeatures[i].core && (int)kFeatures[i].level <= level) features |= 1ull << i;
+  }
+  return features;
+}
+
+static hlo_status_t find_level(const char* name, hlo_cpu_t* cpu) {
+  int wanted = 0;
+  while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], name) != 0) ++wanted;
+  if (wanted == LEVEL_COUNT) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "unknown processor level \"%.40s\", expected generic, sse2, sse4, "
+                             "avx2, avx512, amx or @FILE",
+                             name);
+  }
+  if (wanted > (int)cpu->level) cpu->features = features_up_to(wanted);
+  hlo_cpu_limit(cpu, (hlo_cpu_level_t)wanted);
+  return hlo_ok();
+}
+
+// What stands behind the line's beginning; NULL: there is no such line.
+static const char* find_line(const char* text, const char* beginning) {
+  const size_t length = strlen(beginning);
+  while (text && strncmp(text, beginning, length) != 0) {
+    text = strchr(text, '\n');
+    if (text) ++text;
+  }
+  return text ? text + length : NULL;
+}
+
+static uint64_t read_features(const char* line) {
+  uint64_t features = 0;
+  const char* end = line + strcspn(line, "\n");
+  while (line < end) {
+    size_t length = strcspn(line, " \n");
+    for (int i = 0; i < HLO_CPU_FEATURE_COUNT; ++i) {
+      bool is_it =
+          strlen(kFeatures[i].name) == length && strncmp(kFeatures[i].name, line, length) == 0;
+      features |= (uint64_t)is_it << i;
+    }
+    line += length + 1;
+  }
+  return features;
+}
+
+// As `hlocc info` prints it; what this version does not know is left out.
+static hlo_status_t read_cpu(const char* path, const char* text, hlo_cpu_t* out_cpu) {
+  hlo_cpu_t cpu = {0};
+  unsigned l1 = 0, l2 = 0, l3 = 0;
+  const char* features = find_line(text, "features: ");
+  const char* caches = find_line(text, "caches: ");
+  if (!features) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%.200s: no line with features, as hlocc info prints it", path);
+  }
+  cpu.features = read_features(features);
+  cpu.level = level_of(cpu.features);
+  if (caches && sscanf(caches, "L1 %u KiB, L2 %u KiB, L3 %u KiB", &l1, &l2, &l3) == 3) {
+    const unsigned most = UINT32_MAX >> 10;
+    cpu.l1_bytes = (l1 < most ? l1 : most) << 10;
+    cpu.l2_bytes = (l2 < most ? l2 : most) << 10;
+    cpu.l3_bytes = (l3 < most ? l3 : most) << 10;
+  }
+  *out_cpu = cpu;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_cpu_read_description(const char* wanted, char** out_text) {
+  uint8_t* data = NULL;
+  size_t size = 0;
+  *out_text = NULL;
+  if (!wanted || wanted[0] != '@') return hlo_ok();
+  HLO_TRY(hlo_os_file_read(wanted + 1, DESCRIPTION_LIMIT, &data, &size));
+  char* text = hlo_mem_realloc(data, size + 1);
+  if (!text) {
+    hlo_mem_free(data);
+    return hlo_status_out_of_memory(size + 1);
+  }
+  text[size] = 0;
+  *out_text = text;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_cpu_find(const char* wanted, hlo_cpu_t* out_cpu) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, read_machine);
   hlo_cpu_t cpu = machine;
-  if (wanted_level && wanted_level[0]) {
-    int wanted = 0;
-    while (wanted < LEVEL_COUNT && strcmp(kLevelNames[wanted], wanted_level) != 0) ++wanted;
-    if (wanted == LEVEL_COUNT) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "unknown processor level \"%.40s\", expected generic, sse2, sse4, "
-                               "avx2, avx512 or amx",
-                               wanted_level);
-    }
-    if (wanted > (int)cpu.level) {
-      return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
-                               "processor level %s asked for, this machine reaches %s",
-                               wanted_level, kLevelNames[cpu.level]);
-    }
-    hlo_cpu_limit(&cpu, (hlo_cpu_level_t)wanted);
+  char* text = NULL;
+  HLO_TRY(hlo_cpu_read_description(wanted, &text));
+  hlo_status_t status = hlo_ok();
+  if (text) {
+    status = read_cpu(wanted + 1, text, &cpu);
+  } else if (wanted && wanted[0]) {
+    status = find_level(wanted, &cpu);
+  }
+  hlo_mem_free(text);
+  if (hlo_status_is_ok(status)) *out_cpu = cpu;
+  return status;
+}
+
+hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) {
+  hlo_cpu_t cpu;
+  HLO_TRY(hlo_cpu_find(wanted, &cpu));
+  const uint64_t missing = cpu.features & ~machine.features;
+  if (missing && wanted[0] == '@') {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "%.200s has %s, this machine has not",
+                             wanted + 1, kFeatures[__builtin_ctzll(missing)].name);
+  }
+  if (missing) {
+    return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION,
+                             "processor level %s asked for, this machine reaches %s", wanted,
+                             kLevelNames[machine.level]);
   }
   *out_cpu = cpu;
   return hlo_ok();

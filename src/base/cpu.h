@@ -36,11 +36,17 @@ typedef struct hlo_cpu {
   char brand[52];  // "" if the processor does not say
 } hlo_cpu_t;
 
-/// What CPUID says, which is read once. wanted_level: "" or NULL for all there is, or a level name
-/// to pretend to be older.
-/// errors: INVALID_ARGUMENT for an unknown name, FAILED_PRECONDITION for a level that the machine
-/// does not reach.
-hlo_status_t hlo_cpu_detect(const char* wanted_level, hlo_cpu_t* out_cpu) HLO_MUST_USE;
+/// A processor, this one or another: "" or NULL for what CPUID says, which is read once; a level
+/// name, with all of it that is here or, of a later level, what every processor of that has; or
+/// "@FILE" for what `hlocc info` printed elsewhere.
+/// errors: INVALID_ARGUMENT for an unknown name or a file without features; the file's
+hlo_status_t hlo_cpu_find(const char* wanted, hlo_cpu_t* out_cpu) HLO_MUST_USE;
+/// The same to run code on.
+/// errors: FAILED_PRECONDITION where this machine has not all of it
+hlo_status_t hlo_cpu_detect(const char* wanted, hlo_cpu_t* out_cpu) HLO_MUST_USE;
+/// A description's text, which ends with a zero; NULL where `wanted` is no "@FILE".
+/// owner: caller, hlo_mem_free(). errors: the file's
+hlo_status_t hlo_cpu_read_description(const char* wanted, char** out_text) HLO_MUST_USE;
 
 static inline bool hlo_cpu_has(const hlo_cpu_t* cpu, hlo_cpu_feature_t feature) {
   return cpu->features >> feature & 1;

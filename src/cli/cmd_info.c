@@ -93,7 +93,9 @@ hlo_status_t hlo_cli_cmd_config(hlo_cli_t* cli, hlo_strbuf_t* out) {
 
 hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_cpu_t cpu;
-  HLO_TRY(hlo_cpu_detect(cli->config.cpu, &cpu));
+  hlo_target_t target;
+  HLO_TRY(hlo_cpu_find(cli->config.cpu, &cpu));
+  HLO_TRY(hlo_target_find(cli->config.cpu, true, &target));
   hlo_strbuf_printf(out, "hlocc %s\n", HLOCC_VERSION);
   hlo_strbuf_printf(out, "stablehlo: 0.9 to 1.%d\n", HLO_STABLEHLO_MINOR);
   hlo_strbuf_printf(out, "operations: %d\nelement types: %d\n", (int)HLO_OP_COUNT,
@@ -106,8 +108,6 @@ hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
   int64_t threads = cli->config.num_threads ? cli->config.num_threads : cores;
   hlo_strbuf_printf(out, "cores: %u\nthreads of a client: %lld\n", cores, (long long)threads);
   hlo_strbuf_printf(out, "memory: %llu MiB\n", (unsigned long long)(hlo_os_memory_bytes() >> 20));
-  hlo_target_t target;
-  hlo_target_init(&cpu, &target);
   hlo_strbuf_puts(out, "code is made for\n");
   hlo_tile_target_print(&target.tile, out);
   return hlo_ok();

@@ -2,6 +2,8 @@
 // Targets from CPUs (see target.h): one table of what their levels can do.
 #include "codegen/target.h"
 
+#include "base/mem.h"
+
 // At three cycles a nanosecond. Rates are those of one core when nothing else is in the way; what a
 // cache does not say about itself is what server processors of the last years have at least.
 static const double CYCLES_PER_NS = 3.0;
@@ -175,6 +177,17 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
   describe(cpu, &out_target->tile);
   out_target->vector_bytes = (uint32_t)out_target->tile.vector_bytes;
   out_target->vector_registers = (uint32_t)out_target->tile.vector_count;
+}
+
+hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent, hlo_target_t* out_target) {
+  hlo_cpu_t cpu;
+  char* text = NULL;
+  HLO_TRY(may_be_absent ? hlo_cpu_find(wanted, &cpu) : hlo_cpu_detect(wanted, &cpu));
+  HLO_TRY(hlo_cpu_read_description(wanted, &text));
+  hlo_target_init(&cpu, out_target);
+  if (text) hlo_tile_target_read(text, &out_target->tile);
+  hlo_mem_free(text);
+  return hlo_ok();
 }
 
 // All caches together; 0: not known.

@@ -26,6 +26,11 @@ typedef struct hlo_target {
 /// The target of a CPU (hlo_cpu_detect()): AVX-512, AVX2 or SSE; else one without encoder.
 void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 
+/// The target that HLOCC_CPU names (hlo_cpu_find()), with the rates of its description if it has
+/// one. may_be_absent: nothing of it is to run here. errors: those of hlo_cpu_detect()
+hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent,
+                             hlo_target_t* out_target) HLO_MUST_USE;
+
 /// What comes from memory at once.
 static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
   return (uint32_t)target->tile.memories[target->tile.memory_count - 1].line_bytes;

@@ -192,13 +192,14 @@ static void warn_of_limit(const hlo_compile_config_t* config, const hlo_code_opt
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                          hlo_module_t* prepared, const hlo_compile_config_t* config,
                          hlo_program_t** out_program) {
-  hlo_cpu_t cpu;
-  hlo_status_t status = hlo_cpu_detect(config->cpu, &cpu);
+  hlo_target_t target;
+  hlo_status_t status = hlo_target_find(config->cpu, config->listing != NULL, &target);
   if (!hlo_status_is_ok(status)) {
     hlo_module_release(prepared);
     return status;
   }
   hlo_code_options_t options = {
+      .target = target,
       .executor = HLO_EXECUTOR_MACHINE,
       .is_plain = backend == &hlo_backend_plain,
       .check_plan = config->verify_each,
@@ -214,7 +215,6 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .compiler = config->cc,
       .dumper = config->dumper,
       .listing = config->listing};
-  hlo_target_init(&cpu, &options.target);
   if (backend == &hlo_backend_tile) {
     options.executor = HLO_EXECUTOR_TILES;
   } else if (backend == &hlo_backend_vir || config->listing) {
@@ -244,13 +244,11 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
 
 // Machine code cannot be made here, or not be run: neither is the program's fault.
 static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_config_t* config) {
-  hlo_cpu_t cpu;
   hlo_target_t target;
   if (code == HLO_STATUS_PERMISSION_DENIED) return true;
-  hlo_status_t status = hlo_cpu_detect(config->cpu, &cpu);
+  hlo_status_t status = hlo_target_find(config->cpu, false, &target);
   bool is_known = hlo_status_is_ok(status);
   hlo_status_release(status);
-  if (is_known) hlo_target_init(&cpu, &target);
   return is_known && !target.has_encoder;
 }
 

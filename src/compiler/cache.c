@@ -60,7 +60,18 @@ static uint64_t hash_target(uint64_t h, const hlo_target_t* target) {
                             target->cpu.l1_bytes,     target->cpu.l2_bytes,
                             target->cpu.l3_bytes,     target->vector_bytes,
                             target->vector_registers, target->has_masks};
-  return hlo_hash_bytes(words, sizeof words, h);
+  h = hlo_hash_bytes(words, sizeof words, h);
+  for (uint32_t i = 0; i < target->tile.memory_count; ++i) {
+    const hlo_tile_memory_t* memory = &target->tile.memories[i];
+    const double numbers[] = {(double)memory->capacity_bytes, memory->bytes_per_ns};
+    h = hlo_hash_bytes(numbers, sizeof numbers, h);
+  }
+  for (uint32_t i = 0; i < target->tile.atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &target->tile.atoms[i];
+    const double numbers[] = {atom->per_ns, atom->latency_ns};
+    h = hlo_hash_bytes(numbers, sizeof numbers, h);
+  }
+  return h;
 }
 
 // Of this build of the library; found once.

@@ -3,6 +3,8 @@
 #include "tile/target.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "tile/layout_impl.h"
 
@@ -173,4 +175,49 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
                     target->moving.serial_ns / 1000, target->moving.chunk_ns / 1000,
                     target->multiplying.serial_ns / 1000, target->multiplying.chunk_ns / 1000,
                     target->max_chunks);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// Takes the number if it is one that a rate or size can be.
+static void take(double number, double* out) {
+  if (number > 0 && number < 1e12) *out = number;
+}
+
+static void read_memory(const char* line, hlo_tile_target_t* target) {
+  char name[16];
+  int length = 0;
+  double kib = 0, rate = 0;
+  if (sscanf(line, "memory %15[^:\n]: %n", name, &length) != 1 || !length) return;
+  if (sscanf(line + length, "%lf KiB, %lf bytes/ns", &kib, &rate) != 2 &&
+      sscanf(line + length, "%lf bytes/ns", &rate) != 1) {
+    return;
+  }
+  for (uint32_t i = 1; i < target->memory_count; ++i) {
+    hlo_tile_memory_t* memory = &target->memories[i];
+    if (strcmp(memory->name, name) != 0) continue;
+    double bytes = 0;
+    take(kib * 1024, &bytes);
+    if (bytes > 0 && memory->capacity_bytes < INT64_MAX) memory->capacity_bytes = (int64_t)bytes;
+    take(rate, &memory->bytes_per_ns);
+  }
+}
+
+static void read_atom(const char* line, hlo_tile_target_t* target) {
+  char name[32];
+  double rate, latency;
+  if (sscanf(line, "atom %31s (%*[^)\n]): %lf/ns, %lf ns", name, &rate, &latency) != 3) return;
+  for (uint32_t i = 0; i < target->atom_count; ++i) {
+    if (strcmp(target->atoms[i].name, name) != 0) continue;
+    take(rate, &target->atoms[i].per_ns);
+    take(latency, &target->atoms[i].latency_ns);
+  }
+}
+
+void hlo_tile_target_read(const char* text, hlo_tile_target_t* target) {
+  for (const char* line = text; line; line = strchr(line, '\n')) {
+    if (*line == '\n') ++line;
+    read_memory(line, target);
+    read_atom(line, target);
+  }
 }

@@ -110,5 +110,8 @@ double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t rela
 
 /// The description, a line for each part.
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
+/// Takes sizes and rates of memories and atoms that the target has from such lines, wherever they
+/// stand in the text; what is not above 0 is left alone.
+void hlo_tile_target_read(const char* text, hlo_tile_target_t* target);
 
 #endif  // HLO_TILE_TARGET_H_

@@ -142,11 +142,40 @@ static void test_relayouts(void** unused) {
   assert_true(hlo_tile_relayout_ns(&MACHINE, (hlo_relayout_t){HLO_RELAYOUT_IMPOSSIBLE, 1}, 8) < 0);
 }
 
+static hlo_tile_target_t copy_of(const hlo_tile_target_t* target, double factor) {
+  hlo_tile_target_t copy = *target;
+  for (uint32_t i = 1; i < copy.memory_count; ++i) copy.memories[i].bytes_per_ns *= factor;
+  for (uint32_t i = 0; i < copy.atom_count; ++i) copy.atoms[i].per_ns *= factor;
+  return copy;
+}
+
+// What is printed is read back, among lines of others; nothing else is touched.
+static void test_description(void** unused) {
+  (void)unused;
+  hlo_strbuf_t text = {0}, again = {0};
+  hlo_tile_target_t faster = copy_of(&MACHINE, 2), read = MACHINE;
+  faster.memories[1].capacity_bytes = 48 << 10;
+  hlo_strbuf_puts(&text, "memory: 24105 MiB\natom of nothing\nmemory none: 1 bytes/ns\n");
+  size_t start = text.length;
+  hlo_tile_target_print(&faster, &text);
+  hlo_tile_target_read(hlo_strbuf_text(&text), &read);
+  hlo_tile_target_print(&read, &again);
+  assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
+  hlo_tile_target_read("memory near: -4 KiB, 0 bytes/ns\natom op (vector): nan/ns, -1 ns", &read);
+  hlo_tile_target_read("memory near: 1e300 KiB, inf bytes/ns\nmemory main: 5 KiB, 16 bytes/ns", &read);
+  hlo_strbuf_deinit(&again);
+  hlo_tile_target_print(&read, &again);
+  assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
+  hlo_strbuf_deinit(&text);
+  hlo_strbuf_deinit(&again);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lines),     cmocka_unit_test(test_kept),
       cmocka_unit_test(test_roofline),  cmocka_unit_test(test_chunks),
       cmocka_unit_test(test_transfers), cmocka_unit_test(test_relayouts),
+      cmocka_unit_test(test_description),
   };
   return cmocka_run_group_tests_name("tile/target", tests, NULL, NULL);
 }

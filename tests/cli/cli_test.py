@@ -291,6 +291,20 @@ class CliTest(unittest.TestCase):
             self.assertRegex(text, r"(?m)^ +[0-9a-f]+:( [0-9a-f]{2})+ +v?addps ")
         self.assertEqual(self.good("compile", "--emit=asm", path), text)
 
+    def test_absent_machines(self):
+        if " sse2" not in self.good("info"):
+            return
+        for level in ("sse2", "avx2", "avx512", "amx"):
+            self.assertIn("machine code of @main",
+                          self.good("compile", f"--cpu={level}", "--emit=asm", stdin=ADD))
+        info = self.good("info", "--cpu=avx2")
+        self.assertNotIn("avx512", info)
+        machine = self.write("machine.txt", re.sub(r"memory L2: .*", "memory L2: 96 KiB, 7 bytes/ns", info))
+        self.assertIn("memory L2: 96 KiB, 7 bytes/ns\n", self.good("info", f"--cpu=@{machine}"))
+        self.good("compile", f"--cpu=@{machine}", "--emit=asm", stdin=ADD)
+        future = self.write("future.txt", info.replace(": sse2", ": amx_fp16 sse2"))
+        self.assertIn("this machine has not", self.bad(1, "run", "--random", f"--cpu=@{future}", stdin=ADD))
+
     def test_code_names_its_operations(self):
         text = self.good("compile", "--emit=vir", stdin="""func.func @main(%x: tensor<64x128xf32>,
     %w: tensor<128x32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>) {
