@@ -283,14 +283,83 @@ static bool is_computed_again(const hlo_fuser_t* f, const hlo_node_t* node, cons
   return true;
 }
 
+// ---- slices updated in place
+
+// Whether a node of the same region is made of the other one; true also where that takes long to
+// find out.
+static bool reaches(const hlo_node_t* node, const hlo_node_t* target, uint32_t* seen) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      if (use->user == target || ++*seen > HLO_FUSER_MAX_USES) return true;
+      if (use->user->parent == target->parent && reaches(use->user, target, seen)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether a dynamic_slice is what the update overwrites.
+static bool is_same_slice(const hlo_node_t* node, const hlo_node_t* update) {
+  if (node->op != HLO_OP_dynamic_slice || node->operand_count + 1 != update->operand_count ||
+      node->results[0].type != hlo_node_operand_type(update, 1)) {
+    return false;
+  }
+  for (uint32_t i = 1; i < node->operand_count; ++i) {
+    if (hlo_node_operand(node, i) != hlo_node_operand(update, i + 1)) return false;
+  }
+  return true;
+}
+
+// Whether the node is made for a slice of the array to be overwritten with, which it is not itself.
+static bool is_for_slice_of(const hlo_node_t* node, const hlo_value_t* array) {
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = array->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+    const hlo_node_t* update = use->user;
+    uint32_t steps = 0;
+    if (update->op == HLO_OP_dynamic_update_slice && use == &update->operands[0] &&
+        update->parent == node->parent && update != node && !is_same_slice(node, update) &&
+        reaches(node, update, &steps)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether that is so for an operand, or what elementwise ops make of such a one on the way.
+static bool is_operand_updated(const hlo_node_t* node, const hlo_node_t* reader, uint32_t depth) {
+  enum { MAX_DEPTH = 4 };
+  const uint64_t bytes = hlo_type_size_bytes(node->results[0].type);
+  for (uint32_t k = 0; k < reader->operand_count; ++k) {
+    const hlo_value_t* value = hlo_node_operand(reader, k);
+    const hlo_node_t* def = value->def;
+    if (bytes >= hlo_type_size_bytes(value->type)) continue;
+    if (is_for_slice_of(node, value)) return true;
+    if (depth < MAX_DEPTH && def && def->parent == node->parent && hlo_elementwise_supports(def) &&
+        is_operand_updated(node, def, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a part of an array is read for what another part is overwritten with: by one fusion that
+// could not be done where the array is.
+static bool is_for_update(const hlo_node_t* node) {
+  return !hlo_elementwise_supports(node) && is_operand_updated(node, node, 0);
+}
+
 // ---- what becomes of a node
 
-// The first of these that holds: a product takes it; it is dead; each of a few fusions computes it
+// The first of these that holds: what is made of it updates a part of what it reads, and it begins
+// a group; a product takes it; it is dead; each of a few fusions computes it
 // for itself; a splat, it is made wherever it is used; it joins the group that uses it; cheap, it is
 // computed wherever it is used; it begins a group (a cheap one perhaps both of these).
 hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
   hlo_placing_t* place = hlo_fuser_place(f, node);
   if (!place->is_fusible || node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
+  if (is_for_update(node)) {
+    place->is_cheap = false;
+    return hlo_fuser_start_group(f, node);
+  }
   bool is_taken;
   HLO_TRY(hlo_fuser_take_operand(f, node, &is_taken));
   if (!is_taken) HLO_TRY(hlo_fuser_take_everywhere(f, node, &is_taken));

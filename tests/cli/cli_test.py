@@ -305,6 +305,15 @@ class CliTest(unittest.TestCase):
         future = self.write("future.txt", info.replace(": sse2", ": amx_fp16 sse2"))
         self.assertIn("this machine has not", self.bad(1, "run", "--random", f"--cpu=@{future}", stdin=ADD))
 
+    def test_updates_from_the_same_array(self):
+        if " sse2" not in self.good("info"):
+            return
+        loops = (ROOT / "tests" / "codegen" / "loops.mlir").read_text().split("// -----")
+        module = next(text for text in loops if "updated where the array is" in text)
+        plan = self.good("compile", "--emit=plan", stdin=module)
+        body = plan[plan.index("  region 1"):plan.index("  return result0 result1")]
+        self.assertNotIn("copy 960 bytes", body)
+
     def test_code_names_its_operations(self):
         text = self.good("compile", "--emit=vir", stdin="""func.func @main(%x: tensor<64x128xf32>,
     %w: tensor<128x32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>) {

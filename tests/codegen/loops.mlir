@@ -455,3 +455,41 @@ func.func @main(%a: tensor<12x12xf32>, %x: tensor<12xf32>) -> (tensor<12xf32>, t
     }
   return %0#1, %0#2 : tensor<12xf32>, tensor<12x12xf32>
 }
+
+// -----
+// Rows made of the row before, of two neighbours, and of a sum over all: updated where the array is.
+func.func @main(%x: tensor<12x20xf32>, %w: tensor<12x20xf32>) -> (tensor<12x20xf32>, tensor<12x20xf32>) {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<11> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<1x20xf32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %0:3 = stablehlo.while(%i = %one, %a = %x, %b = %w) : tensor<i32>, tensor<12x20xf32>, tensor<12x20xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h = stablehlo.subtract %i, %one : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %1 = stablehlo.dynamic_slice %a, %h, %zero, sizes = [1, 20]
+          : (tensor<12x20xf32>, tensor<i32>, tensor<i32>) -> tensor<1x20xf32>
+      %2 = stablehlo.dynamic_slice %a, %j, %zero, sizes = [1, 20]
+          : (tensor<12x20xf32>, tensor<i32>, tensor<i32>) -> tensor<1x20xf32>
+      %3 = stablehlo.add %1, %2 : tensor<1x20xf32>
+      %4 = stablehlo.multiply %3, %half : tensor<1x20xf32>
+      %5 = stablehlo.dynamic_update_slice %a, %4, %i, %zero
+          : (tensor<12x20xf32>, tensor<1x20xf32>, tensor<i32>, tensor<i32>) -> tensor<12x20xf32>
+      %6 = stablehlo.multiply %b, %w : tensor<12x20xf32>
+      %7 = stablehlo.reduce(%6 init: %init) applies stablehlo.add across dimensions = [0]
+          : (tensor<12x20xf32>, tensor<f32>) -> tensor<20xf32>
+      %8 = stablehlo.tanh %7 : tensor<20xf32>
+      %9 = stablehlo.reshape %8 : (tensor<20xf32>) -> tensor<1x20xf32>
+      %10 = stablehlo.dynamic_slice %b, %i, %zero, sizes = [1, 20]
+          : (tensor<12x20xf32>, tensor<i32>, tensor<i32>) -> tensor<1x20xf32>
+      %11 = stablehlo.add %9, %10 : tensor<1x20xf32>
+      %12 = stablehlo.dynamic_update_slice %b, %11, %i, %zero
+          : (tensor<12x20xf32>, tensor<1x20xf32>, tensor<i32>, tensor<i32>) -> tensor<12x20xf32>
+      stablehlo.return %j, %5, %12 : tensor<i32>, tensor<12x20xf32>, tensor<12x20xf32>
+    }
+  return %0#1, %0#2 : tensor<12x20xf32>, tensor<12x20xf32>
+}
