@@ -33,6 +33,10 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
   return hlo_ok();
 }
 
+static hlo_storage_t* storage_of(hlo_buffer_t* buffer) {
+  return atomic_load_explicit(&buffer->storage, memory_order_relaxed);
+}
+
 // Completes a fresh handle; takes both references. A NULL event (no memory for it) is an error.
 hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo_event_t* ready,
                                hlo_buffer_t** out_buffer) {
@@ -40,41 +44,50 @@ hlo_status_t hlo_buffer_finish(hlo_buffer_t* buffer, hlo_storage_t* storage, hlo
   buffer->ready = ready;
   if (!ready) {
     hlo_buffer_release(buffer);
-    return hlo_status_out_of_memory(64);
+    return hlo_status_out_of_memory(sizeof(void*));
   }
   *out_buffer = buffer;
   return hlo_ok();
 }
 
-hlo_status_t hlo_buffer_create_uninitialized(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
-                                             hlo_buffer_t** out_buffer) {
-  hlo_buffer_t* buffer;
-  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
+typedef hlo_status_t (*create_storage_t)(hlo_memory_t* memory, size_t size_bytes,
+                                         hlo_storage_t** out_storage);
+
+// A buffer over a storage of its own. Takes `ready`; NULL (no memory for it) is an error.
+static hlo_status_t create_with(create_storage_t create_storage, hlo_memory_t* memory,
+                                const hlo_buffer_shape_t* shape, hlo_event_t* ready,
+                                hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* buffer = NULL;
   hlo_storage_t* storage;
-  hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &storage);
+  hlo_status_t status = hlo_buffer_alloc(memory, shape, &buffer);
+  if (hlo_status_is_ok(status)) status = create_storage(memory, buffer->size_bytes, &storage);
   if (!hlo_status_is_ok(status)) {
+    hlo_event_release(ready);
     hlo_buffer_release(buffer);
     return status;
   }
-  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(hlo_ok()), out_buffer);
+  return hlo_buffer_finish(buffer, storage, ready, out_buffer);
+}
+
+hlo_status_t hlo_buffer_create_uninitialized(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                             hlo_buffer_t** out_buffer) {
+  return create_with(hlo_storage_create, memory, shape, hlo_event_create_ready(hlo_ok()),
+                     out_buffer);
 }
 
 hlo_status_t hlo_buffer_create_error(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
                                      hlo_status_t error, hlo_buffer_t** out_buffer) {
-  hlo_buffer_t* buffer;
-  hlo_status_t status = hlo_buffer_alloc(memory, shape, &buffer);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(error);
-    return status;
-  }
-  hlo_storage_t* storage;
-  status = hlo_storage_create_unresolved(memory, buffer->size_bytes, &storage);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(error);
-    hlo_buffer_release(buffer);
-    return status;
-  }
-  return hlo_buffer_finish(buffer, storage, hlo_event_create_ready(error), out_buffer);
+  return create_with(hlo_storage_create_unresolved, memory, shape, hlo_event_create_ready(error),
+                     out_buffer);
+}
+
+hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
+                                     hlo_buffer_t** out_buffer) {
+  hlo_buffer_t* alias;
+  HLO_TRY(create_with(hlo_storage_create_unresolved, memory, shape, hlo_event_create(), &alias));
+  alias->unfulfilled = hlo_storage_retain(storage_of(alias));
+  *out_buffer = alias;
+  return hlo_ok();
 }
 
 hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
@@ -91,24 +104,6 @@ hlo_status_t hlo_buffer_create_over(hlo_memory_t* memory, const hlo_buffer_shape
   }
   hlo_event_t* event = ready ? hlo_event_retain(ready) : hlo_event_create_ready(hlo_ok());
   return hlo_buffer_finish(buffer, hlo_storage_retain(storage), event, out_buffer);
-}
-
-hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
-                                     hlo_buffer_t** out_buffer) {
-  hlo_buffer_t* buffer;
-  HLO_TRY(hlo_buffer_alloc(memory, shape, &buffer));
-  hlo_storage_t* storage;
-  hlo_status_t status = hlo_storage_create_unresolved(memory, buffer->size_bytes, &storage);
-  if (!hlo_status_is_ok(status)) {
-    hlo_buffer_release(buffer);
-    return status;
-  }
-  buffer->unfulfilled = hlo_storage_retain(storage);
-  return hlo_buffer_finish(buffer, storage, hlo_event_create(), out_buffer);
-}
-
-static hlo_storage_t* storage_of(hlo_buffer_t* buffer) {
-  return atomic_load_explicit(&buffer->storage, memory_order_relaxed);
 }
 
 static void set_storage(hlo_buffer_t* buffer, hlo_storage_t* storage) {

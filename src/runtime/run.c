@@ -16,37 +16,40 @@ enum { RUN_ACTIVE, RUN_RESUME_WANTED, RUN_SUSPENDED };
 
 static void run_job(hlo_job_t* job);
 
-// One allocation for the run and its lists.
-static size_t run_layout(const hlo_executable_t* executable, size_t offsets[6]) {
+// Where the lists begin that lie behind a run, in its allocation.
+typedef struct run_layout {
+  size_t uses, outputs, addresses, waiters, saved, flags, size_bytes;
+} run_layout_t;
+
+static run_layout_t layout_of(const hlo_executable_t* executable) {
   size_t arguments = executable->argument_count, results = executable->result_count;
-  size_t at = sizeof(hlo_run_t);
-  offsets[0] = at, at += arguments * sizeof(hlo_buffer_use_t);
-  offsets[1] = at, at += results * sizeof(hlo_storage_t*);
-  offsets[2] = at, at += (arguments + results) * sizeof(void*);
-  offsets[3] = at, at += (executable->program->saved_bytes + 15) & ~(size_t)15;
-  offsets[4] = at, at += arguments * sizeof(hlo_event_waiter_t);
-  offsets[5] = at, at += 2 * arguments * sizeof(bool);
+  run_layout_t at = {.uses = sizeof(hlo_run_t)};
+  at.outputs = at.uses + arguments * sizeof(hlo_buffer_use_t);
+  at.addresses = at.outputs + results * sizeof(hlo_storage_t*);
+  at.waiters = at.addresses + (arguments + results) * sizeof(void*);
+  at.saved = at.waiters + arguments * sizeof(hlo_event_waiter_t);
+  at.flags = at.saved + executable->program->saved_bytes;
+  at.size_bytes = at.flags + 2 * arguments * sizeof(bool);
   return at;
 }
 
 hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t row,
                             hlo_run_t** out_run) {
   const hlo_executable_t* executable = loaded->executable;
-  size_t offsets[6];
-  size_t bytes = run_layout(executable, offsets);
-  hlo_run_t* run = hlo_mem_alloc_zeroed(bytes);
-  if (!run) return hlo_status_out_of_memory(bytes);
+  const run_layout_t at = layout_of(executable);
+  hlo_run_t* run = hlo_mem_alloc_zeroed(at.size_bytes);
+  if (!run) return hlo_status_out_of_memory(at.size_bytes);
   run->done = hlo_event_create();
   if (!run->done) {
     hlo_mem_free(run);
-    return hlo_status_out_of_memory(bytes);
+    return hlo_status_out_of_memory(sizeof(void*));
   }
   uint8_t* base = (uint8_t*)run;
-  run->uses = (hlo_buffer_use_t*)(base + offsets[0]);
-  run->outputs = (hlo_storage_t**)(base + offsets[1]);
-  run->addresses = (void**)(base + offsets[2]);
-  run->waiters = (hlo_event_waiter_t*)(base + offsets[4]);
-  run->taken = (bool*)(base + offsets[5]);
+  run->uses = (hlo_buffer_use_t*)(base + at.uses);
+  run->outputs = (hlo_storage_t**)(base + at.outputs);
+  run->addresses = (void**)(base + at.addresses);
+  run->waiters = (hlo_event_waiter_t*)(base + at.waiters);
+  run->taken = (bool*)(base + at.flags);
   run->reused = run->taken + executable->argument_count;
   run->job.run = run_job;
   run->loaded = hlo_loaded_retain(loaded);
@@ -55,7 +58,7 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   run->frame = (hlo_frame_t){
       .abi_version = HLO_KERNEL_ABI_VERSION,
       .buffers = run->addresses,
-      .saved = base + offsets[3],
+      .saved = base + at.saved,
       .saved_bytes = (uint32_t)executable->program->saved_bytes,
       .buffer_count = executable->argument_count + executable->result_count,
       .device_id = device->id,
