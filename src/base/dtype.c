@@ -493,7 +493,6 @@ enum { BLOCK_COUNT = 512 };  // carrier block: 4 KiB, well inside the first-leve
 
 typedef struct route {
   loop_t load, store;
-  uint8_t carrier_bytes;
   hlo_dtype_t carrier;
 } route_t;
 
@@ -501,14 +500,14 @@ typedef struct route {
 static route_t route_between(hlo_dtype_t from, hlo_dtype_t to) {
   const codec_t *a = kCodecs[from], *b = kCodecs[to];
   bool from_float = hlo_dtype_is_float(from), to_float = hlo_dtype_is_float(to);
-  if (!from_float && !to_float) return (route_t){a->load_i64, b->store_i64, 8, HLO_DTYPE_S64};
+  if (!from_float && !to_float) return (route_t){a->load_i64, b->store_i64, HLO_DTYPE_S64};
   if (from == HLO_DTYPE_F64 || to == HLO_DTYPE_F64) {
-    return (route_t){a->load_f64, b->store_f64, 8, HLO_DTYPE_F64};
+    return (route_t){a->load_f64, b->store_f64, HLO_DTYPE_F64};
   }
   if (from_float || to == HLO_DTYPE_F32 || hlo_dtype_info(from)->bits <= 16) {
-    return (route_t){a->load_f32, b->store_f32, 4, HLO_DTYPE_F32};
+    return (route_t){a->load_f32, b->store_f32, HLO_DTYPE_F32};
   }
-  return (route_t){a->load_f64_sticky, b->store_f64, 8, HLO_DTYPE_F64};
+  return (route_t){a->load_f64_sticky, b->store_f64, HLO_DTYPE_F64};
 }
 
 static void convert_real(hlo_dtype_t from, const uint8_t* in, hlo_dtype_t to, uint8_t* out,

@@ -16,7 +16,6 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/os.h"
 
 enum { WORKER_COUNT = 3, TIMEOUT_NS = 2000000000 };
 

@@ -7,7 +7,6 @@
 #include "base/kernel_abi.h"
 #include "codegen/entry_impl.h"
 #include "codegen/split.h"
-#include "codegen/team.h"
 #include "interp/node_call.h"
 
 // More bases than this are not worth keeping in registers.

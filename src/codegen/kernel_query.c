@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What others ask of a finished kernel: its phases and chunks, where its values may be.
 #include "codegen/dot/matmul.h"
-#include "codegen/kernel_choose.h"
+#include "codegen/kernel_impl.h"
 
 static const double CALL_NS = 8.0;           // loops that take less are no function of their own
 static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops

@@ -3,7 +3,6 @@
 // dimensions, and what is read in another order is a piece of memory whose lanes change places. The
 // same for arrays that are values of the program around a kernel, and for tables of a few vectors.
 #include "codegen/kernel_emit_impl.h"
-#include "codegen/math/math.h"
 
 enum { LANE_DIGIT = 0 };
 

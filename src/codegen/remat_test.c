@@ -4,8 +4,6 @@
 #include "codegen/remat.h"
 
 #include "base/strbuf.h"
-#include "codegen/team.h"
-#include "codegen/tile_kernel.h"
 #include "ir/print.h"
 #include "ir/test_util.h"
 

@@ -2,7 +2,6 @@
 // Ops that make tensors from attributes: constants and iota.
 #include <string.h>
 
-#include "base/mem.h"
 #include "interp/kernels_impl.h"
 #include "interp/quant.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ir/parse_impl.h"
-#include "ir/print_impl.h"
 
 // Memory of a parse: the module's arena and scratch memory share 16 MiB + 64x the text.
 enum { LIMIT_BYTES = 16 << 20, LIMIT_FACTOR = 64, SCRATCH_SHARE = 4 };

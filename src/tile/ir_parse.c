@@ -2,7 +2,6 @@
 // Reading Tile IR (see ir.h): one operation a line, as ir_text.c prints it.
 #include <string.h>
 
-#include "base/shape.h"
 #include "tile/ir_impl.h"
 #include "tile/text.h"
 
