@@ -411,17 +411,20 @@ static bool shares_panels(const hlo_matmul_t* m) {
   return all_panels(m) * max(tiles / SLICED_TILES, 1) >= FEW_CHUNKS;
 }
 
-// Whether no more than a block of each panel is packed at a time, because all of B would leave the
-// cache before it is used: a chunk has enough tiles of a panel or of a part of its contraction, and
-// the sums need no memory but those of such parts.
+bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
+  double elements = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
+  return !m->is_convolution && !m->tile && m->depth_count == 1 && m->rows.extent >= SLICED_ROWS &&
+         elements * m->element_bytes >= (double)bytes;
+}
+
+// Whether no more than a block of each panel is packed at a time: a chunk has enough tiles of a
+// panel or of a part of its contraction, and the sums need no memory but those of such parts.
 static bool packs_slices(const hlo_matmul_t* m, int64_t cache) {
-  double bytes = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
-  int64_t panels = all_panels(m), times = panels < FEW_CHUNKS ? 2 : 1;
+  int64_t panels = all_panels(m);
   bool is_whole = m->depth_extent <= slice_steps(m, cache);
   bool is_split = panels * (m->depth_extent / SPLIT_STEPS) >= FEW_CHUNKS;
-  return !m->is_convolution && !m->tile && m->depth_count == 1 &&
-         (shares_panels(m) ? is_whole || m->sums_output >= 0 : is_split) &&
-         m->rows.extent >= SLICED_ROWS && bytes * m->element_bytes >= (double)(times * cache);
+  return hlo_matmul_may_slice(m, panels < FEW_CHUNKS ? 2 * cache : cache) &&
+         (shares_panels(m) ? is_whole || m->sums_output >= 0 : is_split);
 }
 
 // Whether A is packed as rows: its lines would leave the second cache between tiles or, where it is

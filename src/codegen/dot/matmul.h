@@ -20,8 +20,8 @@
 // that adds to its columns' sums. A large B that few rows meet is packed block by block on the
 // stack; of one that does not fit the caches each chunk packs a block at a time in scratch memory:
 // the first tile that meets it on its way where B's rows are only copied or converted, else before
-// the tiles. The last ones ask for what the next block is packed from. Where there are few panels to
-// share out, chunks take parts of the contraction, which are summed apart and joined at the end.
+// the tiles. The last ones ask for what the next block is packed from. Where there are few panels
+// to share out, chunks take parts of the contraction, which are summed apart and joined at the end.
 //
 // Processors with tile registers multiply all of these in those (matmul_tiles.c) where that takes
 // less time; convolutions, of whole steps of features, then have zeros around their input.
@@ -33,8 +33,8 @@
 // of the window that are outside, and tiles at the edge, where rows differ in them, have code of
 // their own. Lanes of a depthwise one are channels of both operands; a vector of the input is
 // loaded once for all rows of a tile that meet it. The gradient of weights multiplies bf16 two
-// places of the window at a time, which are joined in a copy of the input. Where each element of the
-// input meets one place of the window at most, it is a product of matrices like others.
+// places of the window at a time, which are joined in a copy of the input. Where each element of
+// the input meets one place of the window at most, it is a product of matrices like others.
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
@@ -281,6 +281,9 @@ hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_targe
                                      hlo_strbuf_t* out) HLO_MUST_USE;
 /// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.
 bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
+/// Whether it may be packed block by block, because all of it would leave the caches before it is
+/// used: it has so many bytes, and there are rows enough for a panel.
+bool hlo_matmul_may_slice(const hlo_matmul_t* matmul, int64_t bytes);
 /// Whether A is packed when there are so many panels, and tiles of so many rows.
 bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t height);
 

@@ -173,7 +173,11 @@ static double tiles_ns(const void* context, const int64_t* sizes) {
     double high = panel_ns(model, tallest(model, edge), edge, is_packed);
     ns += low < high ? low : high;
   }
-  return is_packed ? ns + model->b_bytes * 2 * model->b_ns : ns;
+  if (!is_packed) return ns;
+  // All of B is read and written, or what a panel's first tile reads goes to the second cache.
+  const hlo_tile_memory_t* far = &model->machine->memories[2];
+  bool is_sliced = hlo_matmul_may_slice(m, 2 * far->capacity_bytes);
+  return ns + model->b_bytes * (is_sliced ? 1 / far->bytes_per_ns : 2 * model->b_ns);
 }
 
 // Heights with which as few tiles as can be have equal rows, of every width.
