@@ -179,4 +179,28 @@ func.func @main(%x: tensor<2x9x11x13xf32>, %w: tensor<17x9x3x3xf32>, %v: tensor<
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<2x24x9x9xbf16>, tensor<16x24x3x3xbf16>) -> tensor<2x16x7x7xbf16>
   return %0, %1, %2 : tensor<2x17x6x4xf32>, tensor<2x24x11x13xf32>, tensor<2x16x7x7xbf16>
+// -----
+func.func @main(%a: tensor<2x48x48x80xf32>, %b: tensor<2x48x48x80xf32>) -> tensor<3x3x1x80xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 80 : i64} : (tensor<2x48x48x80xf32>, tensor<2x48x48x80xf32>) -> tensor<3x3x1x80xf32>
+  return %0 : tensor<3x3x1x80xf32>
+}
+// -----
+func.func @main(%a: tensor<2x41x40x64xf32>, %b: tensor<2x41x40x64xf32>) -> tensor<3x3x16x64xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 4 : i64} : (tensor<2x41x40x64xf32>, tensor<2x41x40x64xf32>) -> tensor<3x3x16x64xf32>
+  return %0 : tensor<3x3x16x64xf32>
+}
+// -----
+func.func @main(%a: tensor<2x70x70x36xbf16>, %b: tensor<2x69x70x20xbf16>) -> tensor<2x1x36x20xbf16> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[0, 0], [0, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x70x70x36xbf16>, tensor<2x69x70x20xbf16>) -> tensor<2x1x36x20xbf16>
+  return %0 : tensor<2x1x36x20xbf16>
+}
+// -----
+func.func @main(%a: tensor<1x4x4x512xf32>, %b: tensor<3x3x512x64xf32>) -> tensor<1x4x4x64xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x512xf32>, tensor<3x3x512x64xf32>) -> tensor<1x4x4x64xf32>
+  return %0 : tensor<1x4x4x64xf32>
+}
+// -----
+func.func @main(%a: tensor<1x4x4x512xi8>, %b: tensor<3x3x512x64xi8>) -> tensor<1x4x4x64xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x512xi8>, tensor<3x3x512x64xi8>) -> tensor<1x4x4x64xi32>
+  return %0 : tensor<1x4x4x64xi32>
 }

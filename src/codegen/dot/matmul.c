@@ -636,28 +636,50 @@ static int64_t wanted_chunks(const hlo_matmul_t* m, const hlo_tile_target_t* tar
   return hlo_tile_chunk_count(target, product_ns(m, target), true);
 }
 
+// Parts of several contracting loops whose operands the second cache holds while all units meet
+// them, as the places of a window do in the gradient of weights; 1: sums would take longer.
+static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
+  double bytes = 0, sums = m->element_bytes;
+  sums *= (double)hlo_type_element_count(m->contraction.node->results[0].type);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(m->contraction.node, i);
+    bytes += (double)hlo_type_element_count(type) * (double)hlo_dtype_size_bytes(type->dtype);
+  }
+  if (m->depth_count == 1 || bytes < (double)cache) return 1;
+  double count = bytes / (double)(cache / 2) + 1;
+  return 2 * count * sums <= bytes ? (int64_t)count : 1;
+}
+
 // Parts of the contraction that are summed apart, where there are too few tiles to share out, or
-// panels that are packed block by block: as many as are wanted, or as make the second cache hold a
-// part of a panel that several tiles use.
+// panels that are packed block by block: as many as are wanted, or as make the second cache hold
+// what several tiles use of one.
 static int64_t part_count(const hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t tiles = hlo_matmul_main_panel(m)->tile_count, steps = m->depth_extent;
+  int64_t tiles = hlo_matmul_main_panel(m)->tile_count, units = all_panels(m) * tiles;
+  int64_t cache = second_cache(target), steps = m->depth_extent, count = 1;
   int64_t wanted = min(wanted_chunks(m, &target->tile), FEW_CHUNKS);
-  if (m->is_convolution || m->is_by_depth || m->depth_count > 1) return 1;
+  bool is_edge = m->depth[0].limit.is_used && m->depth[0].limit.digit == m->rows.digit;
+  if (m->is_by_depth || is_edge || (m->tile && m->depth_count > 1)) return 1;
   if (m->packs_slices && !shares_panels(m)) return divide_up(wanted, all_panels(m));
-  int64_t units = all_panels(m) * tiles;
-  if (m->packs_blocks || 2 * units > wanted) return 1;
-  int64_t count = divide_up(wanted, units);
-  if (tiles > 1) count = max(count, divide_up(steps, slice_steps(m, second_cache(target))));
-  return min(count, steps / SPLIT_STEPS);
+  if (m->packs_blocks) return 1;
+  if (2 * units <= wanted) {
+    count = divide_up(wanted, units);
+    if (tiles > 1 && m->depth_count == 1) {
+      count = max(count, divide_up(steps, slice_steps(m, cache)));
+    }
+  }
+  if (units > 1) count = max(count, held_parts(m, cache));
+  return max(min(min(count, steps / SPLIT_STEPS), m->depth[0].extent), 1);
 }
 
 static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
-  int64_t count = part_count(m, target), steps = divide_up(m->depth_extent, count);
+  int64_t count = part_count(m, target), steps = divide_up(m->depth[0].extent, count);
   if (count < 2) return;
   m->split_blocks = m->packs_slices ? divide_up(steps, slice_steps(m, second_cache(target))) : 1;
-  m->block_steps =
-      round_up(divide_up(steps, m->split_blocks), m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
-  m->depth_blocks = divide_up(m->depth_extent, m->block_steps);
+  m->block_steps = divide_up(steps, m->split_blocks);
+  if (m->depth_count == 1) {
+    m->block_steps = round_up(m->block_steps, m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
+  }
+  m->depth_blocks = divide_up(m->depth[0].extent, m->block_steps);
   m->split_count = divide_up(m->depth_blocks, m->split_blocks);
   m->sums_stride = m->panel_count * m->panel_width + CACHE_LINE / m->element_bytes;
   m->sums_bytes = m->outer_extent * m->rows.extent * m->sums_stride * m->element_bytes;

@@ -302,7 +302,8 @@ static void emit_known(const product_t* p, const tile_t* tile, int64_t first, in
   }
   int64_t whole = count / unroll * unroll;
   hlo_vir_value_t *low = number(b, first), *end = number(b, first + whole);
-  if (p->block) {
+  bool is_cut = p->block && p->m->depth_count == 1;
+  if (is_cut) {
     low = times(b, p->block, p->m->block_steps);
     end = hlo_vir_index(b, HLO_VIR_imin, plus(b, low, number(b, p->m->block_steps)), end);
   }
@@ -310,9 +311,9 @@ static void emit_known(const product_t* p, const tile_t* tile, int64_t first, in
   emit_steps(p, tile, counter, 0, unroll);
   hlo_vir_end(b);
   if (whole == count) return;
-  if (p->block) hlo_vir_begin_if(b, hlo_product_is_last_block(p));
+  if (is_cut) hlo_vir_begin_if(b, hlo_product_is_last_block(p));
   emit_steps(p, tile, NULL, first + whole, count - whole);
-  if (p->block) hlo_vir_end(b);
+  if (is_cut) hlo_vir_end(b);
 }
 
 static void emit_unknown(const product_t* p, const tile_t* tile, hlo_vir_value_t* low,
@@ -422,6 +423,16 @@ static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t*
                        number(b, limit->spread));
 }
 
+// The steps of the outermost loop that are in the block.
+static void cut_range(const product_t* p, range_t* range) {
+  hlo_vir_builder_t* b = p->b;
+  hlo_vir_value_t* low = times(b, p->block, p->m->block_steps);
+  hlo_vir_value_t* end = plus(b, low, number(b, p->m->block_steps));
+  hlo_vir_value_t* last = range->end ? range->end : number(b, range->count);
+  range->end = hlo_vir_index(b, HLO_VIR_imin, end, last);
+  range->low = range->low ? hlo_vir_index(b, HLO_VIR_imax, low, range->low) : low;
+}
+
 void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
   const hlo_matmul_dim_t* dim = &p->m->depth[level];
   const hlo_matmul_limit_t* limit = &dim->limit;
@@ -436,5 +447,6 @@ void hlo_product_emit_depth(const product_t* p, tile_t* tile, uint32_t level) {
     range.end = hlo_vir_index(p->b, HLO_VIR_imin, first_step(p, limit, limit->extent),
                               number(p->b, dim->extent));
   }
+  if (p->block && level == 0 && p->m->depth_count > 1) cut_range(p, &range);
   emit_range(p, tile, level, &range);
 }
