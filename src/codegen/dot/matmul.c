@@ -9,28 +9,43 @@
 
 // Costs decide what is cut and packed, never results.
 enum {
-  FEW_ROWS = 16,  // along the contraction: lanes run there
+  // Lanes run along a contraction of so many steps when there are few rows; when it is very long
+  // and its elements are wide, also when there are as many as have so many bytes in a column.
+  FEW_ROWS = 16,
   LONG_DEPTH = 256,
-  MORE_ROWS_BYTES = 384,
   VERY_LONG_DEPTH = 1024,
-  DEPTH_COLUMNS = 4,
+  MORE_ROWS_BYTES = 384,
+  DEPTH_COLUMNS = 4,  // and there are so many columns
+  // Packing.
+  MIN_PACKED_TILES = 4,   // pays when a panel is used for so many tiles,
+  MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
+  SLICED_ROWS = 64,       // a panel is packed in slices when it is used for so many rows,
+  SLICED_TILES = 16,      // by each chunk if that has so many tiles
+  MAX_SPREAD_ROWS = 8,    // of a tile in place: as many ways as caches have
+  CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
+  CONFLICT_WAYS = 4,      // of these sets, which hold no more lines than that for certain
+  CACHE_LINE = 64,
+  // Blocks along the contraction.
+  MAX_BLOCKS = 64,
+  STEP_MULTIPLE = 8,    // of their steps: whole turns of the innermost loop
+  TILE_MULTIPLE = 16,   // of products of tiles
+  SPLIT_STEPS = 256,    // at least, of parts that are summed apart,
+  HELD_STEPS = 512,     // and of blocks whose lines of A stay in the second cache
+  CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
+  // Chunks.
   FEW_CHUNKS = 16,      // enough to share out
   EVEN_CHUNKS = 4,      // a multiple of it, so that few threads have equally many
   PARTS_PER_CHUNK = 2,  // so that chunks of whole ones are about equal
-  CACHE_LINE = 64,
-  MAX_SPREAD_ROWS = 8,    // of a tile
-  CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
-  MIN_PACKED_TILES = 4,   // packing pays when a panel is used for so many tiles,
-  MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
-  MAX_BLOCKS = 64,        // of a contraction
-  SLICED_ROWS = 64,       // a panel is packed in slices when it is used for so many rows,
-  SLICED_TILES = 16,      // by each chunk if that has so many tiles
-  STEP_MULTIPLE = 8,      // of blocks
-  TILE_MULTIPLE = 16,     // of products of tiles
-  SPLIT_STEPS = 256,      // at least, of parts that are summed apart,
-  HELD_STEPS = 512,       // and of blocks whose lines of A stay in the second cache
-  CONFLICT_STEPS = 64,    // of a panel in place whose rows share sets of the second cache
 };
+
+// Shares of a cache, by what its bytes are divided.
+enum {
+  HELD_SHARE = 2,   // what is met again and again while something else streams through
+  SLICE_SHARE = 4,  // a block of a panel, beside as much for the next one and A's rows
+  LINES_SHARE = 8,  // lines of A that a tile takes a part of and the next one another
+};
+// Many times the second cache: what comes from the third one each time.
+enum { FAR_CACHES = 4 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
 bool hlo_matmul_supports(const hlo_node_t* node) {
@@ -361,7 +376,8 @@ static bool is_converted(const hlo_matmul_t* m, uint32_t side) {
 // Elements so far apart that the caches hold few of them.
 static bool conflicts(const hlo_matmul_t* m, uint32_t side, const hlo_matmul_dim_t* dim) {
   int64_t bytes = dim->from[side] * (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  return bytes && bytes % CONFLICT_BYTES == 0 && dim->extent * CACHE_LINE > CONFLICT_BYTES * 4;
+  return bytes && bytes % CONFLICT_BYTES == 0 &&
+         dim->extent * CACHE_LINE > CONFLICT_BYTES * CONFLICT_WAYS;
 }
 
 // A small B is read in place, a very large one packed only where it is used often.
@@ -372,10 +388,10 @@ bool hlo_matmul_packs_b(const hlo_matmul_t* m, int64_t cache, int64_t tiles) {
   if (m->columns.from[HLO_MATMUL_B] != 1 || m->group > 1) return true;
   int64_t bytes = m->depth_extent * m->columns.extent * m->element_bytes;
   if (hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]) && tiles == 1) return false;
-  if (tiles < (bytes > 4 * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
+  if (tiles < (bytes > FAR_CACHES * cache ? MIN_LARGE_TILES : MIN_PACKED_TILES)) return false;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
-  return is_converted(m, HLO_MATMUL_B) || bytes > cache / 8 * 3 ||
-         conflicts(m, HLO_MATMUL_B, inner);
+  bool is_large = bytes > cache / 8 * 3;  // to stay there in place, beside A's rows and the result
+  return is_converted(m, HLO_MATMUL_B) || is_large || conflicts(m, HLO_MATMUL_B, inner);
 }
 
 // Whether A's rows are side by side in place, so that each step of a tile is another cache line.
@@ -390,13 +406,13 @@ static double bytes_of_a(const hlo_matmul_t* m) {
 
 // Steps whose elements of A, all rows side by side, are half of the second cache.
 static int64_t steps_held(const hlo_matmul_t* m, int64_t cache) {
-  return cache / 2 / (m->rows.extent * m->element_bytes);
+  return cache / HELD_SHARE / (m->rows.extent * m->element_bytes);
 }
 
 // Steps of a panel that a quarter of the second cache holds, beside as much that is fetched for the
 // next one; and perhaps A's lines of them.
 static int64_t slice_steps(const hlo_matmul_t* m, int64_t cache) {
-  int64_t steps = cache / 4 / (m->panel_width * m->element_bytes);
+  int64_t steps = cache / SLICE_SHARE / (m->panel_width * m->element_bytes);
   if (is_across(m) && steps_held(m, cache) >= HELD_STEPS) steps = min(steps, steps_held(m, cache));
   return max(steps / STEP_MULTIPLE * STEP_MULTIPLE, CONFLICT_STEPS);
 }
@@ -433,8 +449,8 @@ static bool turns_rows(const hlo_matmul_t* m, int64_t cache) {
   if (m->is_convolution || !is_across(m)) return false;
   if (m->tile) return true;
   bool is_held = m->packs_slices && steps_held(m, cache) >= HELD_STEPS;
-  bool is_large = m->group > 1 ? bytes_of_a(m) > (double)(cache / 2)
-                               : m->depth[0].extent * CACHE_LINE > cache / 8;
+  bool is_large = m->group > 1 ? bytes_of_a(m) > (double)(cache / HELD_SHARE)
+                               : m->depth[0].extent * CACHE_LINE > cache / LINES_SHARE;
   return is_large && !is_held && !m->is_by_depth && m->panel_count >= MIN_PACKED_TILES &&
          m->lanes > HLO_MATMUL_TURNED && m->rows.extent >= m->lanes;
 }
@@ -602,8 +618,8 @@ static hlo_status_t fitting_steps(const hlo_matmul_t* m, const hlo_target_t* tar
   hlo_tile_var_t var = hlo_tile_system_size(system, "steps", (uint32_t)count, candidates);
   const hlo_tile_monomial_t rows = {panel->height * m->element_bytes, 1, {var}};
   const hlo_tile_monomial_t columns = {m->panel_width * m->element_bytes, 1, {var}};
-  hlo_tile_system_fits(system, "rows of a tile", 1, target->tile.memories[1].capacity_bytes / 4, 1,
-                       &rows);
+  int64_t streams = target->tile.memories[1].capacity_bytes / HLO_MATMUL_STREAM_SHARE;
+  hlo_tile_system_fits(system, "rows of a tile", 1, streams, 1, &rows);
   hlo_tile_system_fits(system, "a panel", 2, 0, 1, &columns);
   hlo_tile_system_cost(system, "sums", 1, &var, block_cost, m);
   hlo_tile_solution_t solution;
@@ -646,7 +662,7 @@ static int64_t held_parts(const hlo_matmul_t* m, int64_t cache) {
     bytes += (double)hlo_type_element_count(type) * (double)hlo_dtype_size_bytes(type->dtype);
   }
   if (m->depth_count == 1 || bytes < (double)cache) return 1;
-  double count = bytes / (double)(cache / 2) + 1;
+  double count = bytes / (double)(cache / HELD_SHARE) + 1;
   return 2 * count * sums <= bytes ? (int64_t)count : 1;
 }
 
@@ -724,7 +740,7 @@ static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* tar
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
   double bytes = bytes_of_a(m) / (double)max(m->split_count, 1);
-  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / 2)) + 1;
+  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / HELD_SHARE)) + 1;
 }
 
 // Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
@@ -767,13 +783,14 @@ static void make_chunks(hlo_matmul_t* m, const hlo_tile_target_t* target) {
 static bool fetches_lines(const hlo_matmul_t* m, int64_t cache) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   return !m->is_by_depth && !m->is_by_channel && m->rows.strides[HLO_MATMUL_A] == 1 &&
-         inner->strides[HLO_MATMUL_A] > m->group && bytes_of_a(m) > (double)(cache / 2);
+         inner->strides[HLO_MATMUL_A] > m->group && bytes_of_a(m) > (double)(cache / HELD_SHARE);
 }
 
 // Whether they come from beyond the second cache for every panel.
 static bool fetches_rows(const hlo_matmul_t* m, int64_t cache) {
   return !m->is_convolution && !m->is_by_depth && m->depth_count == 1 && m->panel_count > 1 &&
-         m->depth[0].strides[HLO_MATMUL_A] <= m->group && bytes_of_a(m) > 4 * (double)cache;
+         m->depth[0].strides[HLO_MATMUL_A] <= m->group &&
+         bytes_of_a(m) > FAR_CACHES * (double)cache;
 }
 
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_tile_memo_t* memo,

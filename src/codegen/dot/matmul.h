@@ -49,6 +49,7 @@ enum {
   HLO_MATMUL_TURNED = 4,      // columns that are transposed together in a register
   HLO_MATMUL_MAX_PIECES = 24,
   HLO_MATMUL_MAX_SLIDE = 8,
+  HLO_MATMUL_STREAM_SHARE = 4,  // of the first cache: what streams through beside a tile's rows
 };
 
 /// Which steps of a contracting loop are inside of the input, or of a window, at a step of a loop

@@ -136,7 +136,8 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   bool may_cut = tiles > 1 && m->depth_count == 1 && !m->is_by_depth && !m->is_convolution;
   double blocks = 1;
   if (may_cut) {
-    double near = (double)memories[1].capacity_bytes * 3 / 4;
+    int64_t capacity = memories[1].capacity_bytes;
+    double near = (double)(capacity - capacity / HLO_MATMUL_STREAM_SHARE);
     blocks = largest(panel / far, (double)(model->steps * high * model->row_bytes) / near);
     blocks = blocks > 1 ? blocks : 1;
     if (panel > far) panel = far;
@@ -147,9 +148,11 @@ static double panel_ns(const model_t* model, int64_t height, int64_t width, bool
   if (tiles > tall) {
     others += (double)(tiles - tall) * step_ns(model, &reads, high - 1, reads.again_ns);
   }
-  double sums = (double)(rows * width * model->piece_bytes) * model->sums_ns;
-  return (double)model->steps * (first + others) + sums * (2 * blocks - 1) +
-         (double)tiles * blocks * model->latency_ns * 2;
+  // Each block stores its sums, and all but the first one load them; a tile waits for its first
+  // loads and for its last sums.
+  double sums = (double)(rows * width * model->piece_bytes) * model->sums_ns * (2 * blocks - 1);
+  double waits = (double)tiles * blocks * model->latency_ns * 2;
+  return (double)model->steps * (first + others) + sums + waits;
 }
 
 // Rows that fit the registers beside so many vectors, as the constraint says it.
