@@ -134,6 +134,33 @@ static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* 
              : hlo_ok();
 }
 
+// Whether a sum over the same space needs `inner`.
+static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
+  for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || tiled->reduction != inner->reduction) continue;
+    bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
+    hlo_tiling_mark_needed(tiling, tiled, is_needed);
+    if (is_needed[inner->number]) return true;
+  }
+  return false;
+}
+
+// Sums come before the loops of what needs them, but for those that a guard may leave out: in the
+// loops of another sum over the same space, these would change its digits.
+static hlo_status_t check_guarded_sums(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  bool is_certain[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_certain(tiling, is_certain);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || is_certain[i]) continue;
+    if (is_needed_by_sibling(tiling, tiled)) {
+      return hlo_kernel_refused(kernel->fusion, "a sum in another one's loops is in a guard");
+    }
+  }
+  return hlo_ok();
+}
+
 hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                    hlo_arena_t* scratch) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
@@ -147,7 +174,9 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
   }
   for (uint32_t i = 0; i < pieces->count; ++i) {
     HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals, &work));
-    if (kernel->fusion->node_count > 1) HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
+    if (kernel->fusion->node_count == 1) continue;
+    HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
+    HLO_TRY(check_guarded_sums(kernel, pieces->tilings[i]));
   }
   return work > most * MOST_AGAIN
              ? hlo_kernel_refused(kernel->fusion, "much would be computed again")

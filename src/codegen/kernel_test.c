@@ -450,6 +450,23 @@ static void test_rolls(void** state) {
         "return %10 : tensor<19x37xf32>\n}", 1, 0);
 }
 
+// Only some rows of what is gathered are sums: these are not computed in the loops of a sum of the
+// same length, whose digit they would use.
+static void test_guarded_sums(void** state) {
+  (void)state;
+  check("func.func @main(%a: tensor<9x3xf32>, %b: tensor<9x3xf32>, %c: tensor<1x3xf32>, %d: tensor<4x3xf32>, %e: tensor<4xf32>, %i: tensor<18x1xi32>, %j: tensor<4x1xi32>) -> (tensor<4x3xf32>, tensor<4xf32>) {\n"
+        "%0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<9x3xf32>, tensor<9x3xf32>) -> tensor<9xf32>\n"
+        "%1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<9xf32>) -> tensor<9x3xf32>\n"
+        "%2 = stablehlo.concatenate %1, %c, dim = 0 : (tensor<9x3xf32>, tensor<1x3xf32>) -> tensor<10x3xf32>\n"
+        "%3 = \"stablehlo.gather\"(%2, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>} : (tensor<10x3xf32>, tensor<18x1xi32>) -> tensor<18x3xf32>\n"
+        "%4 = \"stablehlo.gather\"(%3, %j) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>} : (tensor<18x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>\n"
+        "%5 = stablehlo.dot_general %4, %d, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4xf32>\n"
+        "%6 = stablehlo.subtract %5, %e : tensor<4xf32>\n"
+        "%7 = stablehlo.broadcast_in_dim %6, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>\n"
+        "%8 = stablehlo.subtract %4, %7 : tensor<4x3xf32>\n"
+        "return %8, %6 : tensor<4x3xf32>, tensor<4xf32>\n}", 2, 1e-5);
+}
+
 // Large enough for several chunks: the row of exponentials is kept between the two loops over it.
 static void test_kept_rows(void** state) {
   (void)state;
@@ -1243,7 +1260,7 @@ static void test_chunks(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather), cmocka_unit_test(test_guarded_sums),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
