@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logarithms of complex numbers (see complex_math.h): log|z| is half the logarithm of a sum of
-// squares. Where that is near 1, its rounding error is added to its logarithm.
+// Logarithms and powers of complex numbers (see complex_math.h): log|z| is half the logarithm of a
+// sum of squares. Where that is near 1, its rounding error is added to its logarithm.
 #include "passes/complex_math.h"
 
 // x and small terms, as if with twice the bits.
@@ -22,23 +22,30 @@ static value_t* half_log(const math_t* m, const scaled_t* scaled, value_t* size,
   return radd(m, value, hlo_complex_by_scale(m, scaled, turn, 0, -turn));
 }
 
-// The angle of operands that are as wide as the result; with an infinite part, log|z| is infinite.
-static parts_t with_angle(const math_t* m, parts_t z, value_t* re, value_t* y, value_t* x) {
-  value_t* angle = hlo_build_binary(m->place, HLO_OP_atan2, y, x);
-  return (parts_t){rselect_k(m, rany_infinite(m, z), INFINITY, re),
-                   hlo_build_convert(m->place, HLO_DTYPE_F64, angle)};
+// With an infinite part it is infinite.
+static value_t* unless_infinite(const math_t* m, parts_t z, value_t* log_size) {
+  return rselect_k(m, rany_infinite(m, z), INFINITY, log_size);
 }
 
-parts_t hlo_complex_log(const math_t* m, const parts_t* z) {
-  const scaled_t scaled = hlo_complex_scale(m, *z);
+static value_t* angle_of(const math_t* m, value_t* y, value_t* x) {
+  value_t* angle = hlo_build_binary(m->place, HLO_OP_atan2, y, x);
+  return hlo_build_convert(m->place, HLO_DTYPE_F64, angle);
+}
+
+static value_t* log_of_size(const math_t* m, parts_t z) {
+  const scaled_t scaled = hlo_complex_scale(m, z);
   const sum_t x = hlo_complex_two_square(m, scaled.z.re);
   const sum_t y = hlo_complex_two_square(m, scaled.z.im);
   sum_t size = hlo_complex_two_sum(m, x.high, y.high);
   size = add_small(m, size.high, m->has_spare ? 1 : 3, (value_t*[]){size.low, x.low, y.low});
   value_t* is_near = rless_k(m, rabs(m, radd_k(m, size.high, -1)), 0.5);
   value_t* error = rselect(m, is_near, size.low, rconst(m, 0));
-  value_t* re = half_log(m, &scaled, size.high, error);
-  return with_angle(m, *z, re, m->operands->im, m->operands->re);
+  return unless_infinite(m, z, half_log(m, &scaled, size.high, error));
+}
+
+// The angle takes operands as they came: f32 is enough for f32.
+parts_t hlo_complex_log(const math_t* m, const parts_t* z) {
+  return (parts_t){log_of_size(m, *z), angle_of(m, m->operands->im, m->operands->re)};
 }
 
 // |1 + z|^2 is 1 + (2x + x^2 + y^2) near 1, else (1 + x)^2 + y^2.
@@ -57,5 +64,28 @@ parts_t hlo_complex_log_plus_one(const math_t* m, const parts_t* z) {
                          rselect(m, is_near, error, rconst(m, 0)));
   const parts_t narrow = *m->operands;
   value_t* one = narrow.re ? hlo_build_splat(m->place, narrow.re->type, 1) : NULL;
-  return with_angle(m, *z, re, narrow.im, hlo_build_binary(m->place, HLO_OP_add, narrow.re, one));
+  value_t* right = hlo_build_binary(m->place, HLO_OP_add, narrow.re, one);
+  return (parts_t){unless_infinite(m, *z, re), angle_of(m, narrow.im, right)};
+}
+
+// exp(w log(z)), where real w have no part in the other products; of zero 1, 0 or NaN, by w.
+parts_t hlo_complex_power(const math_t* m, const parts_t* z) {
+  const parts_t w = z[1], log_z = {log_of_size(m, z[0]), angle_of(m, z[0].im, z[0].re)};
+  value_t *is_real = requal_k(m, w.im, 0), *zero = rconst(m, 0);
+  value_t* re = rselect(m, is_real, zero, rmul(m, log_z.im, w.im));
+  value_t* im = rselect(m, is_real, zero, rmul(m, log_z.re, w.im));
+  re = rsub(m, rmul(m, log_z.re, w.re), re);
+  im = radd(m, rmul(m, log_z.im, w.re), im);
+  const parts_t power = hlo_complex_exponential(m, &(parts_t){re, im});
+  value_t* is_gone = rless_k(m, re, -2000);  // whatever its direction
+  value_t* is_zero = rand(m, requal_k(m, z->re, 0), requal_k(m, z->im, 0));
+  value_t* of_zero = rselect(m, rabove_k(m, w.re, 0), zero, rconst(m, NAN));
+  value_t* is_one = rand(m, requal_k(m, w.re, 0), is_real);
+  value_t* const parts[] = {power.re, power.im};
+  value_t* results[2];
+  for (int i = 0; i < 2; ++i) {
+    results[i] = rselect(m, is_zero, of_zero, rselect(m, is_gone, zero, parts[i]));
+    results[i] = rselect_k(m, is_one, 1 - i, results[i]);
+  }
+  return (parts_t){results[0], results[1]};
 }
