@@ -35,7 +35,7 @@ static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* 
 }
 
 // How often the loops compute an instance: once for every value of the loops down to the innermost
-// one that is around it.
+// one that is around it. Pieces that are woven compute what they have in common once for all.
 static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                const hlo_tiled_t* tiled) {
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
@@ -48,7 +48,9 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
     if (digits >> digit & 1) needed = outer;
   }
-  return count * needed;
+  const uint32_t woven = kernel->woven_digit;
+  const bool is_shared = woven < HLO_TILED_MAX_DIGITS && !(digits >> woven & 1);
+  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[woven] : 1);
 }
 
 // How often an op may be computed for each element that is wanted of it.

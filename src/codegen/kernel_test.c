@@ -817,6 +817,29 @@ static void test_woven(void** state) {
   }
 }
 
+// Both parts of pairs are made of the same: it is computed once, however much it is.
+static void test_woven_parts_share(void** state) {
+  (void)state;
+  enum { OPS = 100 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<4000xf64>) -> tensor<4000x2xf64> {\n");
+  for (int i = 0; i < OPS; ++i) {
+    hlo_strbuf_printf(&text, "%%%d = stablehlo.%s %%%d, %%0 : tensor<4000xf64>\n", i + 1,
+                      i % 2 ? "maximum" : "subtract", i);
+  }
+  hlo_strbuf_printf(&text, "%%a = stablehlo.negate %%%d : tensor<4000xf64>\n", OPS);
+  hlo_strbuf_printf(&text, "%%b = stablehlo.reshape %%%d : (tensor<4000xf64>) -> tensor<4000x1xf64>\n", OPS);
+  hlo_strbuf_puts(&text,
+                  "%c = stablehlo.reshape %a : (tensor<4000xf64>) -> tensor<4000x1xf64>\n"
+                  "%d = stablehlo.concatenate %b, %c, dim = 1 : (tensor<4000x1xf64>, tensor<4000x1xf64>) -> tensor<4000x2xf64>\n"
+                  "return %d : tensor<4000x2xf64>\n}");
+  const hlo_cpu_t cpu = {.level = HLO_CPU_LEVEL_AVX512};
+  hlo_target_t target;
+  hlo_target_init(&cpu, &target);
+  check_on(hlo_strbuf_text(&text), &target, 1, 0);
+  hlo_strbuf_deinit(&text);
+}
+
 static void test_gather(void** state) {
   (void)state;
   check("func.func @main(%a: tensor<12x20xf32>, %i: tensor<5x1xi32>) -> tensor<5x20xf32> {\n"
@@ -1262,7 +1285,8 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather), cmocka_unit_test(test_guarded_sums),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven),
+      cmocka_unit_test(test_woven_parts_share), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_rows_change_places),
       cmocka_unit_test(test_parts_change_places),
