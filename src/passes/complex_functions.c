@@ -51,20 +51,29 @@ sum_t hlo_complex_two_square(const math_t* m, value_t* x) {
   return (sum_t){square, radd(m, error, rmul(m, low, low))};
 }
 
-hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands) {
-  static const struct {
-    hlo_op_t op;
-    parts_t (*make)(const math_t* m, const parts_t* z);
-  } functions[] = {
+static const struct {
+  hlo_op_t op;
+  parts_t (*make)(const math_t* m, const parts_t* z);
+} FUNCTIONS[] = {
 #define HLO_COMPLEX_FUNCTION(op, name, ...) {HLO_OP_##op, hlo_complex_##name},
 #include "passes/complex_functions.def"
 #undef HLO_COMPLEX_FUNCTION
-  };
-  enum { OPERANDS_MAX = 2 };
-  const size_t count = sizeof functions / sizeof functions[0];
-  size_t row = 0;
-  while (row < count && functions[row].op != node->op) ++row;
-  if (row == count || node->operand_count > OPERANDS_MAX || !operands[0].im) return NONE;
+};
+enum { FUNCTION_COUNT = sizeof FUNCTIONS / sizeof FUNCTIONS[0], OPERANDS_MAX = 2 };
+
+static uint32_t row_of(hlo_op_t op) {
+  uint32_t row = 0;
+  while (row < FUNCTION_COUNT && FUNCTIONS[row].op != op) ++row;
+  return row;
+}
+
+bool hlo_complex_has_function(hlo_op_t op) {
+  return row_of(op) < FUNCTION_COUNT;
+}
+
+hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands) {
+  const uint32_t row = row_of(node->op);
+  if (row == FUNCTION_COUNT || node->operand_count > OPERANDS_MAX) return NONE;
   parts_t z[OPERANDS_MAX];
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     if (!operands[i].im) return NONE;
@@ -72,9 +81,9 @@ hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands) 
     z[i].im = hlo_build_convert(node, HLO_DTYPE_F64, operands[i].im);
     if (!z[i].re || !z[i].im) return NONE;
   }
-  const hlo_dtype_t part = operands[0].re->type->dtype;
-  const math_t m = {node, z[0].re->type, part == HLO_DTYPE_F32, operands};
-  const parts_t result = functions[row].make(&m, z);
+  const hlo_dtype_t part = operands->re->type->dtype;
+  const math_t m = {node, z->re->type, part == HLO_DTYPE_F32, operands};
+  const parts_t result = FUNCTIONS[row].make(&m, z);
   return (parts_t){hlo_build_convert(node, part, result.re),
                    hlo_build_convert(node, part, result.im)};
 }

@@ -32,5 +32,7 @@ hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands);
 /// The same for functions, as far as they are known: what hlo_parts_of_op() asks for those ops that
 /// are neither sums, products nor moves.
 hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands);
+/// Whether a function of complex numbers is known.
+bool hlo_complex_has_function(hlo_op_t op);
 
 #endif  // HLO_PASSES_COMPLEX_PARTS_H_

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/clone.h"
+#include "passes/complex_parts.h"
 #include "passes/passes.h"
 
 // Composites whose function says the same as an op of ours: the op is known to the back ends.
@@ -54,17 +55,24 @@ static const known_t* known_of(const hlo_node_t* node) {
   return NULL;
 }
 
-// A function of real floats that JAX names after the op: chlo.erf and the like.
+// Of real floats every function of ours, of complex numbers those that are better than what the
+// composite says.
+static bool has_function(hlo_op_t op, hlo_dtype_t dtype) {
+  if (hlo_dtype_is_complex(dtype)) return hlo_complex_has_function(op);
+  return hlo_dtype_is_float(dtype) && op != HLO_OP_COUNT;
+}
+
+// A function that JAX names after the op: chlo.erf and the like.
 static hlo_op_t function_of(const hlo_node_t* node) {
   const char* name = hlo_node_attr_text(node, HLO_ATTR_name);
   const hlo_attr_t* dict = hlo_node_attr(node, HLO_ATTR_composite_attributes);
   if (!name || strncmp(name, "chlo.", 5) != 0 || (dict && dict->count > 0) ||
       hlo_node_attr_int(node, HLO_ATTR_version, 0) != 1 || node->operand_count == 0 ||
-      node->result_count != 1 || !hlo_dtype_is_float(node->results[0].type->dtype)) {
+      node->result_count != 1) {
     return HLO_OP_COUNT;
   }
   const hlo_op_t op = hlo_op_from_name(name, strlen(name));
-  if (op == HLO_OP_COUNT) return op;
+  if (!has_function(op, node->results[0].type->dtype)) return HLO_OP_COUNT;
   const hlo_op_info_t* info = hlo_op_info(op);
   if (!(info->traits & HLO_TRAIT_ELEMENTWISE) || info->infer != HLO_INFER_SAME ||
       info->operand_count != node->operand_count || info->attr_count > 0) {
