@@ -15,6 +15,13 @@ const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type) {
   return hlo_type_intern(module, &part);
 }
 
+const hlo_type_t* hlo_stacked_type(hlo_module_t* module, const hlo_type_t* part, int64_t count) {
+  int64_t dims[HLO_RANK_MAX];
+  if (part->rank) memcpy(dims, part->dims, part->rank * sizeof *dims);
+  dims[part->rank] = count;
+  return hlo_type_tensor(module, part->dtype, part->rank + 1, dims);
+}
+
 static hlo_parts_t both(hlo_value_t* re, hlo_value_t* im) {
   return re && im ? (hlo_parts_t){re, im} : NONE;
 }
@@ -23,21 +30,23 @@ static hlo_parts_t only(hlo_value_t* real) {
   return (hlo_parts_t){real, NULL};
 }
 
+static hlo_value_t* times(hlo_node_t* place, hlo_value_t* x, hlo_value_t* y) {
+  return hlo_build_binary(place, HLO_OP_multiply, x, y);
+}
+
+// Here and below, what is built has a name: arguments of calls come in any order.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) {
-  hlo_value_t* re =
-      hlo_build_binary(place, HLO_OP_subtract, hlo_build_binary(place, HLO_OP_multiply, x.re, y.re),
-                       hlo_build_binary(place, HLO_OP_multiply, x.im, y.im));
-  hlo_value_t* im =
-      hlo_build_binary(place, HLO_OP_add, hlo_build_binary(place, HLO_OP_multiply, x.re, y.im),
-                       hlo_build_binary(place, HLO_OP_multiply, x.im, y.re));
-  return both(re, im);
+  hlo_value_t *ac = times(place, x.re, y.re), *bd = times(place, x.im, y.im);
+  hlo_value_t *ad = times(place, x.re, y.im), *bc = times(place, x.im, y.re);
+  hlo_value_t* re = hlo_build_binary(place, HLO_OP_subtract, ac, bd);
+  return both(re, hlo_build_binary(place, HLO_OP_add, ad, bc));
 }
 
 // ---- the same op for each part
 
-static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
+static hlo_node_t* create_like(hlo_node_t* node, const hlo_type_t* type,
+                               hlo_value_t* const* operands) {
   hlo_module_t* module = node->parent->module;
-  const hlo_type_t* type = hlo_part_type(module, node->results[0].type);
   for (uint32_t i = 0; i < node->operand_count; ++i) {
     if (!operands[i]) return NULL;
   }
@@ -57,8 +66,9 @@ static hlo_node_t* create_like(hlo_node_t* node, hlo_value_t* const* operands) {
   return like;
 }
 
-hlo_value_t* hlo_build_part(hlo_node_t* node, hlo_value_t* const* operands) {
-  hlo_node_t* like = create_like(node, operands);
+hlo_value_t* hlo_build_part(hlo_node_t* node, const hlo_type_t* type,
+                            hlo_value_t* const* operands) {
+  hlo_node_t* like = create_like(node, type, operands);
   return like ? &like->results[0] : NULL;
 }
 
@@ -68,7 +78,7 @@ static hlo_node_t* part_of(hlo_node_t* node, const hlo_parts_t* operands, bool i
   for (uint32_t i = 0; values && i < node->operand_count; ++i) {
     values[i] = is_im && operands[i].im ? operands[i].im : operands[i].re;
   }
-  return values ? create_like(node, values) : NULL;
+  return values ? create_like(node, hlo_part_type(module, node->results[0].type), values) : NULL;
 }
 
 static hlo_parts_t parts_alike(hlo_node_t* node, const hlo_parts_t* operands) {
@@ -160,9 +170,10 @@ static hlo_parts_t convert(hlo_node_t* node, const hlo_parts_t* operands) {
     return both(re,
                 x.im ? hlo_build_convert(node, part, x.im) : hlo_build_splat(node, re->type, 0));
   }
-  if (type->dtype != HLO_DTYPE_PRED) return only(hlo_build_convert(node, type->dtype, x.re));
-  return only(hlo_build_binary(node, HLO_OP_or, hlo_build_convert(node, HLO_DTYPE_PRED, x.re),
-                               hlo_build_convert(node, HLO_DTYPE_PRED, x.im)));
+  hlo_value_t* re = hlo_build_convert(node, type->dtype, x.re);
+  if (type->dtype != HLO_DTYPE_PRED) return only(re);
+  hlo_value_t* im = hlo_build_convert(node, type->dtype, x.im);
+  return only(hlo_build_binary(node, HLO_OP_or, re, im));
 }
 
 static hlo_parts_t compare(hlo_node_t* node, const hlo_parts_t* operands) {
@@ -170,9 +181,9 @@ static hlo_parts_t compare(hlo_node_t* node, const hlo_parts_t* operands) {
   const int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1);
   const bool is_eq = direction == HLO_COMPARISON_DIRECTION_EQ;
   if (!is_eq && direction != HLO_COMPARISON_DIRECTION_NE) return NONE;
-  return only(hlo_build_binary(node, is_eq ? HLO_OP_and : HLO_OP_or,
-                               hlo_build_compare(node, direction, x.re, y.re),
-                               hlo_build_compare(node, direction, x.im, y.im)));
+  hlo_value_t* re = hlo_build_compare(node, direction, x.re, y.re);
+  hlo_value_t* im = hlo_build_compare(node, direction, x.im, y.im);
+  return only(hlo_build_binary(node, is_eq ? HLO_OP_and : HLO_OP_or, re, im));
 }
 
 static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
@@ -181,7 +192,8 @@ static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
 
 static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
   (void)operands;
-  hlo_value_t* re = hlo_build_part(node, NULL);
+  const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
+  hlo_value_t* re = type ? hlo_build_part(node, type, NULL) : NULL;
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
 }
 
@@ -191,24 +203,25 @@ static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
   if (part != HLO_DTYPE_F32) return NONE;
   hlo_value_t* x = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].re);
   hlo_value_t* y = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].im);
-  hlo_value_t* re =
-      hlo_build_binary(node, HLO_OP_multiply, hlo_build_binary(node, HLO_OP_subtract, x, y),
-                       hlo_build_binary(node, HLO_OP_add, x, y));
-  hlo_value_t* im =
-      hlo_build_binary(node, HLO_OP_multiply, hlo_build_binary(node, HLO_OP_add, x, x), y);
-  return both(hlo_build_convert(node, part, re), hlo_build_convert(node, part, im));
+  hlo_value_t* difference = hlo_build_binary(node, HLO_OP_subtract, x, y);
+  hlo_value_t* sum = hlo_build_binary(node, HLO_OP_add, x, y);
+  hlo_value_t* re = hlo_build_convert(node, part, times(node, difference, sum));
+  hlo_value_t* twice = hlo_build_binary(node, HLO_OP_add, x, x);
+  return both(re, hlo_build_convert(node, part, times(node, twice, y)));
 }
 
 // ---- by the real part, among equal ones by the imaginary part
 
 static hlo_value_t* is_above(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
-  return hlo_build_select(node, hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, x.re, y.re),
-                          hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.im, y.im),
-                          hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.re, y.re));
+  hlo_value_t* is_tie = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_EQ, x.re, y.re);
+  hlo_value_t* by_im = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.im, y.im);
+  hlo_value_t* by_re = hlo_build_compare(node, HLO_COMPARISON_DIRECTION_GT, x.re, y.re);
+  return hlo_build_select(node, is_tie, by_im, by_re);
 }
 
 static hlo_parts_t choose(hlo_node_t* node, hlo_value_t* which, hlo_parts_t x, hlo_parts_t y) {
-  return both(hlo_build_select(node, which, x.re, y.re), hlo_build_select(node, which, x.im, y.im));
+  hlo_value_t* re = hlo_build_select(node, which, x.re, y.re);
+  return both(re, hlo_build_select(node, which, x.im, y.im));
 }
 
 static hlo_parts_t maximum(hlo_node_t* node, const hlo_parts_t* operands) {

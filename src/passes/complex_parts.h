@@ -13,12 +13,14 @@ typedef struct hlo_parts {
 
 /// The type of a part of tensors of `type`, for real ones `type`; NULL when memory is out.
 const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type);
+/// `part` with an innermost dimension of `count` more: of 2, what a complex buffer is seen as.
+const hlo_type_t* hlo_stacked_type(hlo_module_t* module, const hlo_type_t* part, int64_t count);
 
 /// x y by the plain formula, without recovery of infinities.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y);
 
-/// The result of an op like `node` before it, for one part: of other operands, of its element type.
-hlo_value_t* hlo_build_part(hlo_node_t* node, hlo_value_t* const* operands);
+/// The result of type `type` of an op like `node` before it, of other operands.
+hlo_value_t* hlo_build_part(hlo_node_t* node, const hlo_type_t* type, hlo_value_t* const* operands);
 
 /// The only result of `node`, which has complex operands or a complex result, by ops of reals that
 /// are made before it; `operands` are the parts of its operands, one each.
@@ -28,6 +30,13 @@ bool hlo_parts_has_rule(const hlo_node_t* node);
 
 /// The same for sums of products over a contraction or windows.
 hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands);
+
+/// Whether a product is better one of real matrices: its first operand a buffer as it lies, of
+/// [..., 2], or put together of its parts `lhs` (NULL: it is whole), and so the result, which
+/// hlo_complex_stacked_product() gives.
+bool hlo_complex_product_is_stacked(const hlo_node_t* node, const hlo_parts_t* lhs,
+                                    hlo_parts_t rhs);
+hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo_parts_t rhs);
 
 /// The same for functions, as far as they are known: what hlo_parts_of_op() asks for those ops that
 /// are neither sums, products nor moves.

@@ -66,20 +66,12 @@ static bool is_splittable(const hlo_type_t* type) {
 
 // ---- from whole to parts and back
 
-// `part` with an innermost dimension of `count` more.
-static const hlo_type_t* with_inner(hlo_module_t* module, const hlo_type_t* part, int64_t count) {
-  int64_t dims[HLO_RANK_MAX];
-  if (part->rank) memcpy(dims, part->dims, part->rank * sizeof *dims);
-  dims[part->rank] = count;
-  return hlo_type_tensor(module, part->dtype, part->rank + 1, dims);
-}
-
 static hlo_value_t* take_part(hlo_node_t* place, hlo_value_t* both, const hlo_type_t* type,
                               int64_t number) {
   int64_t first[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX];
   for (uint32_t d = 0; d <= type->rank; ++d) steps[d] = 1;
   first[type->rank] = number;
-  const hlo_type_t* one = with_inner(place->parent->module, type, 1);
+  const hlo_type_t* one = hlo_stacked_type(place->parent->module, type, 1);
   hlo_value_t* part = one ? hlo_build_slice(place, both, one, first, steps) : NULL;
   return part ? hlo_build_node(place, HLO_OP_reshape, type, 1, &part, 0, NULL) : NULL;
 }
@@ -92,8 +84,8 @@ static hlo_value_t* bitcast(hlo_node_t* place, const hlo_type_t* type, hlo_value
 static hlo_value_t* stack(hlo_node_t* place, hlo_parts_t parts) {
   hlo_module_t* module = place->parent->module;
   const uint32_t rank = parts.re->type->rank;
-  const hlo_type_t* one = with_inner(module, parts.re->type, 1);
-  const hlo_type_t* two = with_inner(module, parts.re->type, 2);
+  const hlo_type_t* one = hlo_stacked_type(module, parts.re->type, 1);
+  const hlo_type_t* two = hlo_stacked_type(module, parts.re->type, 2);
   if (!one || !two) return NULL;
   hlo_value_t* halves[] = {hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.re, 0, NULL),
                            hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.im, 0, NULL)};
@@ -105,7 +97,10 @@ static hlo_value_t* stack(hlo_node_t* place, hlo_parts_t parts) {
 static hlo_value_t* see_stacked(hlo_node_t* place, hlo_value_t* whole) {
   hlo_module_t* module = place->parent->module;
   const hlo_type_t* part = hlo_part_type(module, whole->type);
-  return part ? bitcast(place, with_inner(module, part, 2), whole) : NULL;
+  const hlo_type_t* type = part ? hlo_stacked_type(module, part, 2) : NULL;
+  const bool is_made_so = whole->def && whole->def->op == HLO_OP_hlo_bitcast &&
+                          hlo_node_operand_type(whole->def, 0) == type;
+  return is_made_so ? hlo_node_operand(whole->def, 0) : bitcast(place, type, whole);
 }
 
 static bool is_whole(const splitter_t* s, const hlo_value_t* value) {
@@ -166,6 +161,33 @@ static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
   return hlo_ok();
 }
 
+// The result of `node` becomes what is stacked.
+static hlo_status_t become_whole(splitter_t* s, hlo_node_t* node, hlo_value_t* stacked) {
+  hlo_module_t* module = node->parent->module;
+  hlo_value_t* result = bitcast(node, node->results[0].type, stacked);
+  HLO_TRY(hlo_module_status(module));
+  if (!result) return hlo_status_out_of_memory(sizeof *node);
+  hlo_value_replace_uses(&node->results[0], result);
+  hlo_node_erase(node);
+  s->has_changed = true;
+  ++s->ctx->step_count;
+  return hlo_ok();
+}
+
+static hlo_status_t split_product(splitter_t* s, hlo_node_t* node) {
+  hlo_value_t* lhs = hlo_node_operand(node, 0);
+  const bool is_lhs_whole = is_whole(s, lhs);
+  hlo_parts_t x, y;
+  HLO_TRY(parts_of(s, hlo_node_operand(node, 1), &y));
+  if (!is_lhs_whole) HLO_TRY(parts_of(s, lhs, &x));
+  if (!is_complex(lhs->type) || !y.im ||
+      !hlo_complex_product_is_stacked(node, is_lhs_whole ? NULL : &x, y)) {
+    return split_op(s, node);
+  }
+  lhs = is_lhs_whole ? see_stacked(node, lhs) : stack(node, x);
+  return become_whole(s, node, hlo_complex_stacked_product(node, lhs, y));
+}
+
 // Rows of a whole buffer, as loops collect them, are overwritten where they lie.
 static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
@@ -184,14 +206,7 @@ static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
   if (operands[0] && operands[1] && operands[count]) {
     both = hlo_build_node(node, node->op, operands[0]->type, count + 1, operands, 0, NULL);
   }
-  hlo_value_t* result = bitcast(node, node->results[0].type, both);
-  HLO_TRY(hlo_module_status(module));
-  if (!result) return hlo_status_out_of_memory(sizeof *node);
-  hlo_value_replace_uses(&node->results[0], result);
-  hlo_node_erase(node);
-  s->has_changed = true;
-  ++s->ctx->step_count;
-  return hlo_ok();
+  return become_whole(s, node, both);
 }
 
 // ---- control: a pair is carried wherever a complex value is, but where that comes from and goes
@@ -391,6 +406,8 @@ static hlo_status_t split_node(splitter_t* s, hlo_node_t* node) {
       if (has_plain_bodies(node)) return split_control(s, node);
     } else if (node->op == HLO_OP_dynamic_update_slice && is_whole(s, hlo_node_operand(node, 0))) {
       return update_whole(s, node);
+    } else if (node->op == HLO_OP_dot_general) {
+      return split_product(s, node);
     } else if (node->result_count == 1 && hlo_parts_has_rule(node)) {
       return split_op(s, node);
     }

@@ -50,6 +50,23 @@ func.func @main(%g: tensor<2x2x2x2xcomplex<f64>>, %s: tensor<3x2x5x2x7xcomplex<f
   return %0, %1, %3, %4, %5, %6 : tensor<2x2x3x5x7xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x6xcomplex<f64>>, tensor<9x3x4x8x5xcomplex<f64>>, tensor<9x5x5xcomplex<f64>>, tensor<6x6xcomplex<f64>>
 }
 // -----
+// Tall matrices: one product of buffers as they lie, of values that have no buffer, with batches and turned operands.
+func.func @main(%x: tensor<101x9xcomplex<f32>>, %y: tensor<9x3xcomplex<f32>>, %t: tensor<3x9xcomplex<f32>>,
+    %b: tensor<3x40x5x7xcomplex<f64>>, %w: tensor<7x2x3x5xcomplex<f64>>, %m: tensor<50x6x6xcomplex<f32>>)
+    -> (tensor<101x3xcomplex<f32>>, tensor<101x3xcomplex<f32>>, tensor<101xcomplex<f32>>, tensor<3x40x2xcomplex<f64>>, tensor<50x6x6xcomplex<f32>>, tensor<9x9xcomplex<f32>>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<101x9xcomplex<f32>>, tensor<9x3xcomplex<f32>>) -> tensor<101x3xcomplex<f32>>
+  %1 = stablehlo.multiply %x, %x : tensor<101x9xcomplex<f32>>
+  %2 = stablehlo.dot_general %1, %t, contracting_dims = [1] x [1] : (tensor<101x9xcomplex<f32>>, tensor<3x9xcomplex<f32>>) -> tensor<101x3xcomplex<f32>>
+  %3 = stablehlo.slice %y [0:9, 1:2] : (tensor<9x3xcomplex<f32>>) -> tensor<9x1xcomplex<f32>>
+  %4 = stablehlo.reshape %3 : (tensor<9x1xcomplex<f32>>) -> tensor<9xcomplex<f32>>
+  %5 = stablehlo.dot_general %x, %4, contracting_dims = [1] x [0] : (tensor<101x9xcomplex<f32>>, tensor<9xcomplex<f32>>) -> tensor<101xcomplex<f32>>
+  %6 = stablehlo.dot_general %b, %w, batching_dims = [0] x [2], contracting_dims = [2, 3] x [3, 0] : (tensor<3x40x5x7xcomplex<f64>>, tensor<7x2x3x5xcomplex<f64>>) -> tensor<3x40x2xcomplex<f64>>
+  %7 = stablehlo.dot_general %m, %m, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<50x6x6xcomplex<f32>>, tensor<50x6x6xcomplex<f32>>) -> tensor<50x6x6xcomplex<f32>>
+  %8 = stablehlo.dot_general %7, %m, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<50x6x6xcomplex<f32>>, tensor<50x6x6xcomplex<f32>>) -> tensor<50x6x6xcomplex<f32>>
+  %9 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<101x9xcomplex<f32>>, tensor<101x9xcomplex<f32>>) -> tensor<9x9xcomplex<f32>>
+  return %0, %2, %5, %6, %8, %9 : tensor<101x3xcomplex<f32>>, tensor<101x3xcomplex<f32>>, tensor<101xcomplex<f32>>, tensor<3x40x2xcomplex<f64>>, tensor<50x6x6xcomplex<f32>>, tensor<9x9xcomplex<f32>>
+}
+// -----
 // Loops and branches, library calls in between, values of outer scopes.
 func.func @main(%x: tensor<64xcomplex<f32>>, %m: tensor<64xcomplex<f32>>, %p: tensor<i1>)
     -> (tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>) {
