@@ -197,17 +197,25 @@ static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
 }
 
-// (x - y) (x + y) and 2 x y, rounded once.
+// (x - y) (x + y) and 2 x y: in f64 rounded once, of f64 in halves, which do not overflow.
 static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
   const hlo_dtype_t part = operands[0].re->type->dtype;
-  if (part != HLO_DTYPE_F32) return NONE;
   hlo_value_t* x = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].re);
   hlo_value_t* y = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].im);
+  hlo_value_t* product = times(node, x, y);
+  hlo_value_t* im = hlo_build_binary(node, HLO_OP_add, product, product);
+  const bool is_halved = part == HLO_DTYPE_F64;
+  if (is_halved && x) {
+    hlo_value_t* half = hlo_build_splat(node, x->type, 0.5);
+    x = times(node, x, half);
+    y = times(node, y, half);
+  }
   hlo_value_t* difference = hlo_build_binary(node, HLO_OP_subtract, x, y);
   hlo_value_t* sum = hlo_build_binary(node, HLO_OP_add, x, y);
-  hlo_value_t* re = hlo_build_convert(node, part, times(node, difference, sum));
-  hlo_value_t* twice = hlo_build_binary(node, HLO_OP_add, x, x);
-  return both(re, hlo_build_convert(node, part, times(node, twice, y)));
+  hlo_value_t* re = times(node, difference, sum);
+  if (is_halved && re) re = times(node, re, hlo_build_splat(node, re->type, 4));
+  re = hlo_build_convert(node, part, re);
+  return both(re, hlo_build_convert(node, part, im));
 }
 
 // ---- by the real part, among equal ones by the imaginary part
