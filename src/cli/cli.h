@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/status.h"
+#include "codegen/target.h"
 #include "ir/module.h"
 
 typedef enum hlo_cli_verb {
@@ -61,6 +62,10 @@ void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out);
 #undef HLO_CLI_VERB
 
 // ---- what verbs share
+
+/// What hlocc info prints.
+void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo_target_t* target,
+                           hlo_strbuf_t* out);
 
 /// The bytes of cli->file, and what is found wrong with them.
 /// owner: caller, hlo_cli_close() (also after a failure)

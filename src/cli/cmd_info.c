@@ -5,7 +5,6 @@
 #include "base/cpu.h"
 #include "base/os.h"
 #include "cli/cli.h"
-#include "codegen/target.h"
 #include "frontend/stablehlo/schema.h"
 #include "ir/ops.h"
 
@@ -91,24 +90,29 @@ hlo_status_t hlo_cli_cmd_config(hlo_cli_t* cli, hlo_strbuf_t* out) {
 
 // ---- info
 
-hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  hlo_cpu_t cpu;
-  hlo_target_t target;
-  HLO_TRY(hlo_cpu_find(cli->config.cpu, &cpu));
-  HLO_TRY(hlo_target_find(cli->config.cpu, true, &target));
+void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo_target_t* target,
+                           hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "hlocc %s\n", HLOCC_VERSION);
   hlo_strbuf_printf(out, "stablehlo: 0.9 to 1.%d\n", HLO_STABLEHLO_MINOR);
   hlo_strbuf_printf(out, "operations: %d\nelement types: %d\n", (int)HLO_OP_COUNT,
                     (int)HLO_DTYPE_COUNT - 1);
-  hlo_strbuf_printf(out, "processor: %s\nfeatures: ", cpu.brand[0] ? cpu.brand : "unknown");
-  hlo_cpu_describe(&cpu, out);
-  hlo_strbuf_printf(out, "\ncaches: L1 %u KiB, L2 %u KiB, L3 %u KiB\n", cpu.l1_bytes >> 10,
-                    cpu.l2_bytes >> 10, cpu.l3_bytes >> 10);
+  hlo_strbuf_printf(out, "processor: %s\nfeatures: ", cpu->brand[0] ? cpu->brand : "unknown");
+  hlo_cpu_describe(cpu, out);
+  hlo_strbuf_printf(out, "\ncaches: L1 %u KiB, L2 %u KiB, L3 %u KiB\n", cpu->l1_bytes >> 10,
+                    cpu->l2_bytes >> 10, cpu->l3_bytes >> 10);
   uint32_t cores = hlo_os_usable_cpu_count();
   int64_t threads = cli->config.num_threads ? cli->config.num_threads : cores;
   hlo_strbuf_printf(out, "cores: %u\nthreads of a client: %lld\n", cores, (long long)threads);
   hlo_strbuf_printf(out, "memory: %llu MiB\n", (unsigned long long)(hlo_os_memory_bytes() >> 20));
   hlo_strbuf_puts(out, "code is made for\n");
-  hlo_tile_target_print(&target.tile, out);
+  hlo_tile_target_print(&target->tile, out);
+}
+
+hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  hlo_cpu_t cpu;
+  hlo_target_t target;
+  HLO_TRY(hlo_cpu_find(cli->config.cpu, &cpu));
+  HLO_TRY(hlo_target_find(cli->config.cpu, true, &target));
+  hlo_cli_print_machine(cli, &cpu, &target, out);
   return hlo_ok();
 }

@@ -305,6 +305,18 @@ class CliTest(unittest.TestCase):
         future = self.write("future.txt", info.replace(": sse2", ": amx_fp16 sse2"))
         self.assertIn("this machine has not", self.bad(1, "run", "--random", f"--cpu=@{future}", stdin=ADD))
 
+    def test_calibrate(self):
+        self.assertIn("--calibrate", self.bad(1, "tune"))
+        if " sse2" not in self.good("info"):
+            return
+        measured = self.good("tune", "--calibrate")
+        machine = self.write("measured.txt", measured)
+        rates = [float(rate) for rate in re.findall(r"([-+.\w]+) bytes/ns", measured)]
+        self.assertEqual(len(rates), 4)
+        self.assertGreater(min(rates), 0)
+        again = self.good("info", f"--cpu=@{machine}")
+        self.assertEqual(again[again.index("features"):], measured[measured.index("features"):])
+
     def test_updates_from_the_same_array(self):
         if " sse2" not in self.good("info"):
             return

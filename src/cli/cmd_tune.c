@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// hlocc tune --calibrate: the description of this machine (hlocc info) with rates that were
+// measured by small programs, one thread each, for --cpu=@FILE.
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/cli.h"
+#include "compiler/compiler.h"
+#include "compiler/execute.h"
+
+enum {
+  ROUNDS = 7,                // of each program; the least time counts
+  SIDE = 256,                // of a square product
+  OPERATIONS = 24,           // on each element
+  TURN_BYTES = 32 << 20,     // that a program goes over at least
+  LARGEST_BYTES = 128 << 20  // of an array
+};
+
+// The least time of a program without arguments that matter: they are zeros.
+static hlo_status_t time_program(const hlo_executable_t* executable, double* out_ns) {
+  enum { MAX_ARGUMENTS = 2 };
+  const hlo_func_t* func = hlo_module_entry(executable->module);
+  hlo_tensor_t *inputs[MAX_ARGUMENTS] = {NULL}, *output = NULL;
+  hlo_status_t status = hlo_ok();
+  double least = DBL_MAX;
+  for (uint32_t i = 0; i < func->body->arg_count && hlo_status_is_ok(status); ++i) {
+    const hlo_type_t* type = func->body->args[i]->type;
+    status = hlo_tensor_create(type->dtype, type->rank, type->dims, &inputs[i]);
+    if (hlo_status_is_ok(status)) memset(inputs[i]->data, 0, inputs[i]->size_bytes);
+  }
+  for (int round = 0; round < ROUNDS && hlo_status_is_ok(status); ++round) {
+    uint64_t begin = hlo_os_now_ns();
+    status = hlo_program_execute(executable->program, func->type, NULL, inputs, &output);
+    double ns = (double)(hlo_os_now_ns() - begin);
+    if (ns < least) least = ns;
+    hlo_tensor_release(output);
+    output = NULL;
+  }
+  for (uint32_t i = 0; i < MAX_ARGUMENTS; ++i) hlo_tensor_release(inputs[i]);
+  *out_ns = least;
+  return status;
+}
+
+static hlo_status_t measure(const hlo_cli_t* cli, const hlo_strbuf_t* text, double* out_ns) {
+  hlo_compile_config_t config;
+  hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  hlo_executable_t* executable = NULL;
+  HLO_TRY(hlo_strbuf_status(text));
+  HLO_TRY(hlo_compile(hlo_strbuf_text(text), text->length, "tune", &config, NULL, 0, NULL,
+                      &executable));
+  hlo_status_t status = time_program(executable, out_ns);
+  hlo_executable_release(executable);
+  return status;
+}
+
+// A loop of so many turns around `body`, which makes %next of %a, both of `type`.
+static void print_loop(hlo_strbuf_t* text, const char* arguments, const char* first,
+                       const char* type, int64_t turns, const char* body) {
+  hlo_strbuf_printf(
+      text,
+      "func.func @main(%s) -> %s {\n  %%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %%one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "  %%turns = stablehlo.constant dense<%lld> : tensor<i32>\n%s"
+      "  %%0:2 = stablehlo.while(%%i = %%zero, %%a = %%first) : tensor<i32>, %s\n  cond {\n"
+      "    %%p = stablehlo.compare LT, %%i, %%turns : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "    stablehlo.return %%p : tensor<i1>\n  } do {\n%s"
+      "    %%j = stablehlo.add %%i, %%one : tensor<i32>\n"
+      "    stablehlo.return %%j, %%next : tensor<i32>, %s\n  }\n  return %%0#1 : %s\n}\n",
+      arguments, type, (long long)turns, first, type, body, type, type);
+}
+
+// Bytes a nanosecond of sums over an array again and again.
+static hlo_status_t measure_memory(const hlo_cli_t* cli, int64_t bytes, double* out_rate) {
+  char arguments[64], body[256];
+  int64_t count = bytes / 4, turns = TURN_BYTES / bytes + 1;
+  hlo_strbuf_t text = {0};
+  snprintf(arguments, sizeof arguments, "%%x: tensor<%lldxf32>", (long long)count);
+  snprintf(body, sizeof body,
+           "    %%next = stablehlo.reduce(%%x init: %%a) applies stablehlo.add across dimensions = "
+           "[0] : (tensor<%lldxf32>, tensor<f32>) -> tensor<f32>\n",
+           (long long)count);
+  print_loop(&text, arguments, "  %first = stablehlo.constant dense<0.0> : tensor<f32>\n",
+             "tensor<f32>", turns, body);
+  double ns = 1;
+  hlo_status_t status = measure(cli, &text, &ns);
+  *out_rate = (double)(count * 4 * turns) / ns;
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// Vector operations a nanosecond, on an array that stays in the first cache.
+static hlo_status_t measure_operations(const hlo_cli_t* cli, int64_t lanes, double* out_rate) {
+  enum { COUNT = 2048, TURNS = 4000 };
+  hlo_strbuf_t text = {0}, body = {0};
+  hlo_strbuf_puts(&body, "    %c = stablehlo.constant dense<77> : tensor<2048xi32>\n");
+  for (int i = 0; i < OPERATIONS; ++i) {
+    char from[16];
+    snprintf(from, sizeof from, i ? "v%d" : "a", i - 1);
+    hlo_strbuf_printf(&body, "    %%v%d = stablehlo.%s %%%s, %%c : tensor<2048xi32>\n", i,
+                      i % 2 ? "xor" : "add", from);
+  }
+  hlo_strbuf_printf(&body, "    %%next = stablehlo.negate %%v%d : tensor<2048xi32>\n",
+                    OPERATIONS - 1);
+  print_loop(&text, "%first: tensor<2048xi32>", "", "tensor<2048xi32>", TURNS,
+             hlo_strbuf_text(&body));
+  double ns = 1;
+  hlo_status_t status = measure(cli, &text, &ns);
+  *out_rate = (double)COUNT / (double)lanes * (OPERATIONS + 1) * TURNS / ns;
+  hlo_strbuf_deinit(&body);
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// Products of whole registers a nanosecond.
+static hlo_status_t measure_products(const hlo_cli_t* cli, const hlo_tile_atom_t* atom,
+                                     double* out_rate) {
+  const char* from = hlo_dtype_info(atom->operand)->mlir_name;
+  const char* to = hlo_dtype_info(atom->result)->mlir_name;
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text,
+                    "func.func @main(%%a: tensor<%dx%dx%s>, %%b: tensor<%dx%dx%s>) -> "
+                    "tensor<%dx%dx%s> {\n  %%0 = stablehlo.dot_general %%a, %%b, contracting_dims "
+                    "= [1] x [0] : (tensor<%dx%dx%s>, tensor<%dx%dx%s>) -> tensor<%dx%dx%s>\n  "
+                    "return %%0 : tensor<%dx%dx%s>\n}\n",
+                    SIDE, SIDE, from, SIDE, SIDE, from, SIDE, SIDE, to, SIDE, SIDE, from, SIDE,
+                    SIDE, from, SIDE, SIDE, to, SIDE, SIDE, to);
+  double ns = 1;
+  hlo_status_t status = measure(cli, &text, &ns);
+  *out_rate = (double)SIDE * SIDE * SIDE / (double)(atom->rows * atom->columns * atom->depth) / ns;
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+static hlo_status_t calibrate(const hlo_cli_t* cli, hlo_tile_target_t* target) {
+  for (uint32_t i = 1; i < target->memory_count; ++i) {
+    hlo_tile_memory_t* memory = &target->memories[i];
+    // Half of it, so that nothing else has to leave; of the outermost more than any cache holds.
+    bool is_last = i + 1 == target->memory_count;
+    int64_t bytes = is_last ? LARGEST_BYTES : memory->capacity_bytes / 2;
+    HLO_TRY(
+        measure_memory(cli, bytes < LARGEST_BYTES ? bytes : LARGEST_BYTES, &memory->bytes_per_ns));
+  }
+  for (uint32_t i = 0; i < target->atom_count; ++i) {
+    hlo_tile_atom_t* atom = &target->atoms[i];
+    if (atom->op == HLO_TILE_ATOM_PRODUCT) HLO_TRY(measure_products(cli, atom, &atom->per_ns));
+    if (atom->op == HLO_TILE_ATOM_VECTOR) {
+      HLO_TRY(measure_operations(cli, target->vector_bytes / 4, &atom->per_ns));
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_cli_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (!cli->calibrate) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune wants --calibrate");
+  }
+  hlo_cpu_t cpu;
+  hlo_target_t target;
+  HLO_TRY(hlo_cpu_detect(cli->config.cpu, &cpu));
+  HLO_TRY(hlo_target_find(cli->config.cpu, false, &target));
+  HLO_TRY(calibrate(cli, &target.tile));
+  hlo_cli_print_machine(cli, &cpu, &target, out);
+  return hlo_ok();
+}
