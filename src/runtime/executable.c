@@ -284,10 +284,11 @@ static void abort_device(const hlo_launch_t* launch, uint32_t row, hlo_run_t* ru
 }
 
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
+  enum { FEW_DEVICES = 8 };  // whose launches need no memory for the list of runs
   HLO_TRY(check_launch(loaded, launch));
-  hlo_run_t* few[8] = {0};
+  hlo_run_t* few[FEW_DEVICES] = {0};
   hlo_run_t** runs = few;
-  if (launch->device_count > 8) {
+  if (launch->device_count > FEW_DEVICES) {
     runs = hlo_mem_alloc_zeroed(launch->device_count * sizeof *runs);
     if (!runs) return hlo_status_out_of_memory(launch->device_count * sizeof *runs);
   }
