@@ -270,7 +270,7 @@ hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target
   made->funcs.shared = shared;
   made->base = (hlo_entry_context_t){
       .plan = plan, .target = target, .table = table, .arena = arena, .funcs = &made->funcs};
-  made->base.shared_words = hlo_entry_most_addresses(&made->base);
+  made->base.shared_addresses = hlo_entry_most_addresses(&made->base);
   if (count_bases(plan) <= SHARED_PLACE_LIMIT) {
     made->base.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
   }

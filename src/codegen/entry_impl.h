@@ -41,8 +41,8 @@ typedef struct hlo_entry_context {
   hlo_arena_t* arena;
   hlo_entry_values_t* values;
   hlo_entry_func_list_t* funcs;
-  uint32_t load_flags;    // INVARIANT and FIXED when base addresses are kept all along
-  uint32_t shared_words;  // most addresses that one shared function takes
+  uint32_t load_flags;        // INVARIANT and FIXED when base addresses are kept all along
+  uint32_t shared_addresses;  // the most that one shared function takes
 } hlo_entry_context_t;
 
 // ---- entry_memory.c

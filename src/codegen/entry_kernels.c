@@ -164,8 +164,9 @@ static hlo_vir_value_t* emit_table(const hlo_entry_context_t* entry, hlo_vir_bui
                                    const hlo_fusion_t* fusion) {
   kernel_places_t places = find_kernel_places(entry, b, fusion);
   if (!places.addresses) return NULL;
-  hlo_vir_value_t* table = hlo_vir_emit(
-      b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->shared_words * HLO_ENTRY_WORD_BYTES, 0, NULL);
+  hlo_vir_value_t* table =
+      hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0,
+                   (int64_t)entry->shared_addresses * HLO_ENTRY_WORD_BYTES, 0, NULL);
   for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
     hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * HLO_ENTRY_WORD_BYTES, 0);
   }
