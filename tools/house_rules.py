@@ -21,6 +21,7 @@ CHECKED_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".cmake"}
 ALLOCATION = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|asprintf|"
                         r"aligned_alloc|posix_memalign)\s*\(")
 PROCESS_END = re.compile(r"(?<![\w.>])(abort|exit|_exit|_Exit|quick_exit)\s*\(")
+VARIANT = re.compile(r"\b\w+_avx(?:2|512)\b")
 PRINTING = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|vprintf)\s*\(|"
                       r"(?<![\w.>])v?fprintf\s*\(\s*(stderr|stdout)|"
                       r"(?<![\w.>])f?put[sc]\s*\([^;]*,\s*(stderr|stdout)\s*\)")
@@ -93,6 +94,20 @@ def bare_call_faults(path, code):
             yield code.count("\n", 0, match.start()) + 1, f"{match.group(0).strip()}: {advice}"
 
 
+def variant_faults(path, code):
+    """Uses of kernels for x86 where they would be missing on other processors."""
+    if path.parts[:2] != ("src", "kernels") or path.suffix != ".c" or "_avx" in path.name:
+        return
+    regions = []  # of #if: whether it is for x86
+    for number, line in enumerate(code.split("\n"), 1):
+        if line.startswith("#if"):
+            regions.append("__x86_64__" in line)
+        elif line.startswith("#endif") and regions:
+            regions.pop()
+        elif not any(regions) and VARIANT.search(line):
+            yield number, f"{VARIANT.search(line).group()}: only #if defined(__x86_64__)"
+
+
 def file_faults(path, text):
     """Yields (line, text) for each fault of one file."""
     lines = text.count("\n")
@@ -104,6 +119,7 @@ def file_faults(path, text):
     if path.suffix in C_SUFFIXES:
         code = bare_code(text)
         yield from bare_call_faults(path, code)
+        yield from variant_faults(path, code)
         if path.suffix != ".def":
             functions = c_functions(code)
     elif path.suffix == ".py":

@@ -5,8 +5,10 @@
 
 static const hlo_random_loops_t* loops(void) {
   switch (hlo_isa()) {
+#if defined(__x86_64__)
     case HLO_ISA_AVX512: return &hlo_random_loops_avx512;
     case HLO_ISA_AVX2: return &hlo_random_loops_avx2;
+#endif
     default: return &hlo_random_loops_generic;
   }
 }

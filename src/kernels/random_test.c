@@ -72,8 +72,10 @@ static void test_variants(void** state) {
   (void)state;
   check_all(&(hlo_random_loops_t){hlo_random_threefry, hlo_random_philox});
   check_all(&hlo_random_loops_generic);
+#if defined(__x86_64__)
   if (hlo_isa() >= HLO_ISA_AVX2) check_all(&hlo_random_loops_avx2);
   if (hlo_isa() >= HLO_ISA_AVX512) check_all(&hlo_random_loops_avx512);
+#endif
 }
 
 int main(void) {

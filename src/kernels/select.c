@@ -15,7 +15,10 @@ uint32_t hlo_select_range_generic(uint32_t count, const uint32_t* indices, uint3
 
 uint32_t hlo_select_range(uint32_t count, const uint32_t* indices, uint32_t first, uint32_t size,
                           uint32_t* numbers) {
-  hlo_select_range_t select =
-      hlo_isa() == HLO_ISA_AVX512 ? hlo_select_range_avx512 : hlo_select_range_generic;
-  return select(count, indices, first, size, numbers);
+#if defined(__x86_64__)
+  if (hlo_isa() == HLO_ISA_AVX512) {
+    return hlo_select_range_avx512(count, indices, first, size, numbers);
+  }
+#endif
+  return hlo_select_range_generic(count, indices, first, size, numbers);
 }
