@@ -274,6 +274,16 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
   return -1;
 }
 
+static double epilogue_ops(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
+  double ops = 0;
+  for (uint32_t i = 0; i < fusion->node_count; ++i) {
+    const hlo_node_t* node = fusion->nodes[i];
+    if (!hlo_elementwise_supports(node) || hlo_matmul_is_for_operand(m, fusion, node)) continue;
+    ops += hlo_elementwise_cost(node);
+  }
+  return ops;
+}
+
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                const hlo_matmul_form_t* form, hlo_arena_t* arena,
                                hlo_tiled_space_t* out_space, hlo_matmul_t** out_matmul) {
@@ -299,6 +309,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
+  m->epilogue_ops = epilogue_ops(m, kernel->fusion);
   m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
                  hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;

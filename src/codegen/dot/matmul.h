@@ -196,6 +196,7 @@ struct hlo_matmul {
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   double cost_ns;         // of all products on one thread
+  double epilogue_ops;    // on a vector of what follows the product
   bool is_narrow;         // B is smaller than a vector, which has
   int64_t rows_together;  // so many rows side by side
   size_t scratch_bytes;

@@ -5,6 +5,8 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
+enum { LIGHT_OPS = 6 };  // on a vector, which its sum leaves the registers for
+
 // ---- lanes along the contraction
 
 // A vector of elements along the contraction, of A's row or B's column with that number.
@@ -154,7 +156,7 @@ static void join_sums(const product_t* p, tile_t* tile) {
   hlo_vir_end(b);
 }
 
-static void store_tile(product_t* p, const tile_t* tile) {
+static void store_rows(product_t* p, const tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
   hlo_dtype_t dtype = m->contraction.node->results[0].type->dtype;
@@ -172,6 +174,38 @@ static void store_tile(product_t* p, const tile_t* tile) {
       hlo_point_emit(p->points, &point);
     }
   }
+}
+
+// The same row by row from memory, where what follows the product needs registers itself: sums that
+// it pushed out of them would be in memory all along.
+static void store_tile(product_t* p, const tile_t* tile) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  if (m->epilogue_ops <= LIGHT_OPS || tile->height == 1) {
+    store_rows(p, tile);
+    return;
+  }
+  uint32_t pieces = tile->panel->piece_count;
+  int64_t piece_bytes = (int64_t)m->lanes * m->element_bytes, row_bytes = pieces * piece_bytes;
+  // A line more, as parts of a function's stack of equal size are one.
+  int64_t bytes = tile->height * row_bytes + m->line_bytes;
+  hlo_vir_value_t* buffer =
+      hlo_vir_emit(b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0, bytes, 0, NULL);
+  for (uint32_t i = 0; i < sum_count(tile); ++i) {
+    hlo_element_address_t to = {.base = buffer, .offset_bytes = i * piece_bytes};
+    hlo_elementwise_store(b, m->dtype, tile->sums[i], &to);
+  }
+  hlo_vir_value_t* at = hlo_vir_begin_for(b, number(b, 0), number(b, tile->height), 1, 0);
+  hlo_vir_value_t* from = plus(b, buffer, times(b, at, row_bytes));
+  tile_t row = *tile;
+  row.row = plus(b, tile->row, at);
+  row.height = row.end_row = 1;
+  for (uint32_t i = 0; i < pieces; ++i) {
+    hlo_element_address_t address = {.base = from, .offset_bytes = i * piece_bytes};
+    row.sums[i] = hlo_elementwise_load(b, m->dtype, tile->panel->pieces[i].lanes, &address);
+  }
+  store_rows(p, &row);
+  hlo_vir_end(b);
 }
 
 static void store_partial_sums(const product_t* p, const tile_t* tile) {
