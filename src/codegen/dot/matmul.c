@@ -27,8 +27,7 @@ enum {
   CACHE_LINE = 64,
   // Blocks along the contraction.
   MAX_BLOCKS = 64,
-  STEP_MULTIPLE = 8,    // of their steps: whole turns of the innermost loop
-  TILE_MULTIPLE = 16,   // of products of tiles
+  STEP_MULTIPLE = 16,   // of their steps: whole turns of loops and squares that packing transposes
   SPLIT_STEPS = 256,    // at least, of parts that are summed apart,
   HELD_STEPS = 512,     // and of blocks whose lines of A stay in the second cache
   CONFLICT_STEPS = 64,  // of a panel in place whose rows share sets of the second cache
@@ -704,7 +703,7 @@ static void split_depth(hlo_matmul_t* m, const hlo_target_t* target) {
   m->split_blocks = m->packs_slices ? divide_up(steps, slice_steps(m, second_cache(target))) : 1;
   m->block_steps = divide_up(steps, m->split_blocks);
   if (m->depth_count == 1) {
-    m->block_steps = round_up(m->block_steps, m->tile ? TILE_MULTIPLE : STEP_MULTIPLE);
+    m->block_steps = round_up(m->block_steps, STEP_MULTIPLE);
   }
   m->depth_blocks = divide_up(m->depth[0].extent, m->block_steps);
   m->split_count = divide_up(m->depth_blocks, m->split_blocks);

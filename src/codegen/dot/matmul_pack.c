@@ -2,6 +2,9 @@
 // Vector IR that copies the operands of matrix products into scratch memory: A as lines a little
 // apart, B as panels whose rows are side by side (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
+
+#include <string.h>
+
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
@@ -369,10 +372,14 @@ static void copy_row(const packing_t* p, const hlo_matmul_panel_t* panel, uint32
   }
 }
 
-// Rows that are transposed together, in a register, where columns are contiguous in place; 1: none.
-static uint32_t block_rows(const packing_t* p) {
+// Rows that are transposed together where columns are contiguous in place, most first: a square in
+// registers, then as many as one holds of a few columns; 1: none.
+enum { TURN_KINDS = 2, PART_BYTES = 16, FETCH_SQUARES = 4 };
+static void turned_rows(const packing_t* p, uint32_t rows[TURN_KINDS]) {
   const hlo_matmul_t* m = p->m;
-  return hlo_matmul_turns_columns(m) ? m->lanes / HLO_MATMUL_TURNED : 1;
+  bool is_turned = hlo_matmul_turns_columns(m), has_groups = p->is_produced && m->group > 1;
+  rows[0] = is_turned && !has_groups ? m->lanes : 1;
+  rows[1] = is_turned ? m->lanes / HLO_MATMUL_TURNED : 1;
 }
 
 // The parts of a vector to rows from the present one on.
@@ -414,9 +421,63 @@ static void transpose_groups(const packing_t* p, const hlo_matmul_panel_t* panel
   }
 }
 
+// Asks for a column's line some squares later, each being on a page of its own.
+static void fetch_column(const packing_t* p, uint32_t column) {
+  const hlo_matmul_dim_t *columns = &p->m->columns, *inner = &p->m->depth[p->m->depth_count - 1];
+  if (p->is_produced) return;
+  int64_t at = column * columns->from[p->side] + FETCH_SQUARES * p->m->lanes * inner->from[p->side];
+  hlo_vir_value_t* base[] = {p->at.from.base};
+  hlo_vir_emit(p->b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0), 0,
+               at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);
+}
+
+// As many rows of as many columns. What a part of a register holds of a column is read at once, all
+// parts of a few columns before the next ones: columns a power of two apart share a set of the
+// first cache, which does not hold all of them. Parts are then turned side by side.
+static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
+  const hlo_matmul_t* m = p->m;
+  hlo_vir_builder_t* b = p->b;
+  const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
+  uint32_t lanes = m->lanes, count = PART_BYTES / m->element_bytes;
+  hlo_vir_value_t *rows[HLO_VIR_MAX_LANES], *next[HLO_VIR_MAX_LANES], *zero = NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t k = 0; k < lanes; k += count) {
+      hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
+      for (uint32_t q = 0; q < lanes / count; ++q) {
+        uint32_t column = first + i + q * count;
+        if (column < end && k == 0) fetch_column(p, column);
+        parts[q] = column < end ? load_neighbours(p, &m->columns, column, inner, k, count) : zero;
+        if (!zero) zero = hlo_vir_const_bits(b, parts[q]->type, 0);
+      }
+      rows[k + i] = hlo_matmul_join(b, parts, lanes / count);
+    }
+  }
+  // Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
+  for (uint32_t stage = 1; stage < count; stage *= 2) {
+    for (uint32_t i = 0; i < lanes; ++i) {
+      uint32_t half = i / count * count + i % count / 2;
+      hlo_vir_value_t* pair[] = {rows[half], rows[half + count / 2]};
+      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
+      next[i] = hlo_vir_emit(b, zip, pair[0]->type, 0, count, 2, pair);
+    }
+    memcpy(rows, next, lanes * sizeof *rows);
+  }
+  for (uint32_t k = 0; k < lanes; ++k) {
+    int64_t offset = k * inner->strides[p->side] + first;
+    hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset * m->element_bytes};
+    hlo_elementwise_store_raw(b, m->dtype, rows[k], &to);
+  }
+}
+
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
   if (p->is_produced && p->m->group > 1) {
     transpose_groups(p, panel, rows);
+    return;
+  }
+  if (rows == p->m->lanes) {
+    const hlo_matmul_piece_t* piece = &panel->pieces[panel->piece_count - 1];
+    uint32_t columns = piece->offset + piece->active;
+    for (uint32_t c = 0; c < columns; c += rows) transpose_square(p, c, columns);
     return;
   }
   const hlo_matmul_dim_t* inner = &p->m->depth[p->m->depth_count - 1];
@@ -457,10 +518,15 @@ static void copy_rows(packing_t* p, const hlo_matmul_panel_t* panel, uint32_t le
     return;
   }
   int64_t whole = extent - (m->last_group < m->group);
-  uint32_t rows = block_rows(p);
-  int64_t blocks_end = rows > 1 ? whole / rows * rows : 0;
-  copy_steps(p, panel, level, 0, blocks_end, rows);
-  copy_steps(p, panel, level, blocks_end, whole, 1);
+  uint32_t together[TURN_KINDS];
+  turned_rows(p, together);
+  int64_t done = 0;
+  for (uint32_t i = 0; i < TURN_KINDS; ++i) {
+    int64_t next = together[i] > 1 ? whole / together[i] * together[i] : done;
+    copy_steps(p, panel, level, done, next, together[i]);
+    done = next;
+  }
+  copy_steps(p, panel, level, done, whole, 1);
   fill_rows(p, panel);
   if (whole == extent) return;
   const place_t start = p->at;
@@ -557,11 +623,17 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
   hlo_vir_value_t* block_end = plus(b, low, number(b, m->block_steps));
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole));
   hlo_vir_value_t* row = low;  // a block begins at a multiple of what is transposed together
-  uint32_t rows = block_rows(&p);
-  if (rows > 1) {
-    row = hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole / rows * rows));
-    copy_block_rows(&p, panel, hlo_vir_begin_for(b, low, row, rows, 0), low, rows, m->group);
+  uint32_t together[TURN_KINDS];
+  turned_rows(&p, together);
+  for (uint32_t i = 0; i < TURN_KINDS; ++i) {
+    uint32_t rows = together[i];
+    if (rows == 1) continue;
+    hlo_vir_value_t* next =
+        hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole / rows * rows));
+    next = hlo_vir_index(b, HLO_VIR_imax, row, next);
+    copy_block_rows(&p, panel, hlo_vir_begin_for(b, row, next, rows, 0), low, rows, m->group);
     hlo_vir_end(b);
+    row = next;
   }
   copy_block_rows(&p, panel, hlo_vir_begin_for(b, row, end, 1, 0), low, 1, m->group);
   hlo_vir_end(b);
