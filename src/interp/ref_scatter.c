@@ -10,7 +10,7 @@
 #include "kernels/scatter.h"
 #include "kernels/select.h"
 
-enum { PART_BYTES = 1 << 17 };  // of updates, per part at least
+enum { PART_BYTES = 1 << 18 };  // of updates, per part at least
 
 // A scatter while running. Dims of a window are numbered as the operand's that are not inserted.
 typedef struct {
@@ -373,10 +373,10 @@ static void scatter_part(void* arg, uint64_t part) {
 }
 
 // A part looks at all positions, which is little beside moving these bytes: long rows are worth
-// many parts, elements one.
+// many parts, elements two.
 static int64_t scatter_parts(int64_t update_bytes, int64_t row_bytes) {
-  enum { LOOK_BYTES = 128, PARTS_MAX = 64 };
-  return least(update_bytes / PART_BYTES, least(1 + row_bytes / LOOK_BYTES, PARTS_MAX));
+  enum { LOOK_BYTES = 64, PARTS_MAX = 64 };
+  return least(update_bytes / PART_BYTES, least(2 + row_bytes / LOOK_BYTES, PARTS_MAX));
 }
 
 // False if there is no loop for them.

@@ -6,14 +6,16 @@
 #include "base/float_bits.h"
 #include "kernels/scatter_impl.h"
 
-// Rows further on are on their way while this one is put in its place.
-static inline void prefetch_ahead(const hlo_scatter_t* s, uint32_t i, int64_t row_bytes) {
+// Rows further on are on their way while this one is put in its place. Inlined always: a call that
+// does nothing else would be left out.
+static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatter_t* s, uint32_t i,
+                                                                 int64_t row_bytes) {
   enum { ROWS = 8, BYTES_MAX = 1024 };
   if (i + ROWS >= s->count) return;
   const uint32_t n = s->numbers ? s->numbers[i + ROWS] : i + ROWS, at = s->places[n] - s->first;
   if (at >= s->size) return;
   const int64_t bytes = row_bytes < BYTES_MAX ? row_bytes : BYTES_MAX;
-  for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((char*)s->out + at * row_bytes + b, 1);
+  for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((char*)s->out + at * row_bytes + b);
   for (int64_t b = 0; s->numbers && b < bytes; b += 64) {  // else they lie one after the other
     __builtin_prefetch((const char*)s->in + n * row_bytes + b);
   }
