@@ -13,6 +13,8 @@ enum {
   PREFETCHED_BYTES = 4096,
   SHORT_ROW_BYTES = 2 << 10,  // of which several are fetched ahead
   LONG_ROW_BYTES = 64 << 10,  // that leave no room for another
+  MAX_WRITTEN_OUT = 16,       // points of loops that are written out
+  MAX_WRITTEN_VALUES = 64,    // values at all of them
 };
 
 // ---- leaves
@@ -351,6 +353,35 @@ void hlo_emit_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
 
 // ---- loops
 
+// Whether the loops from `level` on go round so few times, around so little, that they are written
+// out: neighbours then share what they read. Not outermost, which runs once.
+static bool is_written_out(const hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
+  const hlo_kernel_t* kernel = e->kernel;
+  int64_t points = 1;
+  if (level == 0 || kernel->fusion->side_count || e->rows.level < kernel->loop_count) return false;
+  for (uint32_t i = level; i < kernel->loop_count && points <= MAX_WRITTEN_OUT; ++i) {
+    const hlo_vir_value_t *low = ranges[i].low, *end = ranges[i].end;
+    if (low->op != HLO_VIR_iconst || end->op != HLO_VIR_iconst) return false;
+    int64_t step = hlo_kernel_has_lanes(kernel) && i + 1 == kernel->loop_count ? kernel->lanes : 1;
+    points *= (end->imm - low->imm + step - 1) / step;
+  }
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    hlo_tiled_kind_t kind = e->tiling->instances[i]->kind;
+    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_GUARD) return false;
+  }
+  return points <= MAX_WRITTEN_OUT && points * e->tiling->instance_count <= MAX_WRITTEN_VALUES;
+}
+
+static void write_out(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
+  uint32_t digit = e->kernel->loops[level];
+  for (int64_t at = ranges[level].low->imm; at < ranges[level].end->imm; ++at) {
+    e->digits[digit] = hlo_vir_iconst(e->b, at);
+    e->bound |= (uint64_t)1 << digit;
+    hlo_emit_loops(e, level + 1, ranges);
+    hlo_emitter_forget_digit(e, digit);
+  }
+}
+
 void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
   const hlo_kernel_t* kernel = e->kernel;
   if (!kernel->is_sweep) emit_ready_reductions(e);
@@ -378,6 +409,10 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
     if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, digit, rest);
     hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
     e->aligned_offset = NULL;
+    return;
+  }
+  if (is_written_out(e, level, ranges)) {
+    write_out(e, level, ranges);
     return;
   }
   hlo_vir_value_t* low = ranges[level].low;

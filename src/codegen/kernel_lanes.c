@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of a kernel's digits runs over lanes, as a small system: a candidate for each digit, what
 // its loads and stores take by the machine's description, the least of all (see kernel_choose.h).
+#include <stdlib.h>
+
 #include "codegen/kernel_choose.h"
 #include "tile/system.h"
 
@@ -25,9 +27,14 @@ static size_t offset_bytes(const hlo_tiled_t* tiled) {
 
 // What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
 // 1 a plain vector, more for strides, -1 when it cannot be done.
-static double lane_cost(const choice_t* choice, const hlo_tiled_t* tiled, uint32_t digit) {
+static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                        const hlo_tiled_t* tiled, uint32_t digit) {
   int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, digit);
-  if (step) return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(step < 0 ? -step : step);
+  if (step) {
+    int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+    int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;
+    return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(last * llabs(step) / lanes + 1);
+  }
   uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, choice->kernel->lanes);
   switch (hlo_tiled_lane_access(tiled->offset, digit)) {
     case HLO_LANE_SAME: return 0;
@@ -69,7 +76,7 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   double best = 1;
   for (; digits; digits &= digits - 1) {
     uint32_t digit = (uint32_t)__builtin_ctzll(digits);
-    double cost = lane_cost(choice, tiled, digit);
+    double cost = lane_cost(choice, tiling, tiled, digit);
     if (cost < 0) continue;
     cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, digit);
     if (cost < best) best = cost;
@@ -92,8 +99,8 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
     if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
       bool is_crossing =
           layout.cross < HLO_TILED_MAX_DIGITS && hlo_is_crossing(tiled, digit, layout.cross);
-      double lane =
-          is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN) : lane_cost(choice, tiled, digit);
+      double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN)
+                                : lane_cost(choice, tiling, tiled, digit);
       if (lane < 0) return -1;
       cost += weight * (lane > 0 ? lane : 1) / lanes;
     } else {

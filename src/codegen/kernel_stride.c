@@ -95,6 +95,9 @@ hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tile
   stride_t stride = {.lanes = e->lanes, .pieces = (uint32_t)apart, .step = step};
   if (step == 0 || !active || apart > stride.lanes) return NULL;
   stride.first = first_place(tiled->offset, step, stride.lanes);
+  if (step > 0 && active->op == HLO_VIR_iconst && active->imm > 0) {
+    stride.pieces = (uint32_t)((stride.first + (active->imm - 1) * step) / stride.lanes) + 1;
+  }
   bool fetches = apart > 1 && is_prefetched(e, tiled);
   bool is_inside = apart == 1 || is_last_piece_inside(tiled, &stride);
   hlo_element_address_t address =

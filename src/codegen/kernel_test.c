@@ -617,6 +617,27 @@ static void test_strides(void** state) {
   }
 }
 
+// The last two dimensions change places where both are a few elements long: loops are written out,
+// and of lanes a few elements apart only those that there are are read.
+static void test_small_matrices_turn(void** state) {
+  (void)state;
+  static const int sizes[][2] = {{2, 3}, {4, 4}, {3, 3}, {2, 8}, {5, 2}};
+  static const char* const types[] = {"f32", "bf16", "i8", "f64"};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes * 4; ++i) {
+    const int m = sizes[i / 4][0], n = sizes[i / 4][1];
+    const char* t = types[i % 4];
+    char text[1024];
+    snprintf(text, sizeof text,
+             "func.func @main(%%a: tensor<7x%dx%dx%s>, %%b: tensor<%dx%s>) -> tensor<7x%dx%dx%s> {\n"
+             "%%0 = stablehlo.transpose %%a, dims = [0, 2, 1] : (tensor<7x%dx%dx%s>) -> tensor<7x%dx%dx%s>\n"
+             "%%1 = stablehlo.broadcast_in_dim %%b, dims = [1] : (tensor<%dx%s>) -> tensor<7x%dx%dx%s>\n"
+             "%%2 = stablehlo.add %%0, %%1 : tensor<7x%dx%dx%s>\n"
+             "return %%2 : tensor<7x%dx%dx%s>\n}",
+             m, n, t, n, t, n, m, t, m, n, t, n, m, t, n, t, n, m, t, n, m, t, n, m, t);
+    check(text, 1, 0);
+  }
+}
+
 // Long rows that begin anywhere in a line, in large outputs: stores past the caches from the first
 // aligned vector on, beside narrower outputs and segments.
 static void test_rows_begin_anywhere(void** state) {
@@ -1287,6 +1308,7 @@ int main(void) {
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven),
       cmocka_unit_test(test_woven_parts_share), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_small_matrices_turn),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_rows_change_places),
       cmocka_unit_test(test_parts_change_places),
