@@ -76,14 +76,28 @@ static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces
   if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
 }
 
+// Whether an instance's elements come one by one: gathered, or where nothing has lanes.
+static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                          const hlo_tiled_t* tiled) {
+  if (kernel->kind == HLO_KERNEL_POINTS) {
+    uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
+    return !(digits & ~hlo_tiled_space_mask(&tiling->spaces[0]));
+  }
+  if (kernel->kind != HLO_KERNEL_LANES || tiled->kind != HLO_TILED_LOAD) return false;
+  uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  return hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
+         !hlo_kernel_lane_step(kernel->target, tiled->offset, lane) &&
+         !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
+}
+
 // Adds what the loops of a piece do; loaded: bytes by input, as often as they are loaded.
-static void add_work(const hlo_tiling_t* tiling, uint32_t lanes, double* loaded,
+static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, double* loaded,
                      hlo_tile_work_t* work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double points = hlo_tiling_points(tiling, hlo_tiling_computed_digits(tiling, tiled));
     double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
-    work->vector_ops += points * cost / lanes;
+    work->vector_ops += points * cost / (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
     if (tiled->kind == HLO_TILED_LOAD) {
       loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
     }
@@ -107,7 +121,7 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
   HLO_TRY(hlo_arena_status(scratch));
   hlo_tile_work_t work = {0};
   for (uint32_t i = 0; i < pieces->count; ++i) {
-    add_work(pieces->tilings[i], kernel->lanes, loaded, &work);
+    add_work(kernel, pieces->tilings[i], loaded, &work);
   }
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
     double whole = (double)hlo_type_size_bytes(fusion->inputs[i]->type);
