@@ -235,6 +235,16 @@ static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t
   return value;
 }
 
+// What the block fetches already is not fetched again.
+static hlo_vir_value_t* make_prefetch(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
+  uint64_t hash = content_hash(draft);
+  hlo_vir_value_t* found = find_equal(b, hash, draft, b->block);
+  if (found) return found;
+  hlo_vir_value_t* value = make(b, draft, b->block);
+  if (value != b->module->poison) remember(b, hash, value);
+  return value;
+}
+
 // The draft of an instruction; false when an operand is poison.
 static bool draft_of(const hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
                      uint32_t flags, int64_t imm, uint32_t operand_count,
@@ -270,6 +280,7 @@ hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir
     has_var |= draft.operands[i] && draft.operands[i]->op == HLO_VIR_var;
   }
   if (is_memory) hlo_vir_fold_address(&draft);
+  if (op == HLO_VIR_prefetch && !has_var) return make_prefetch(b, &draft);
   if (has_var || !is_movable(&draft)) return make(b, &draft, b->block);
   hlo_vir_value_t* folded = hlo_vir_fold(b, &draft);
   return folded ? folded : make_movable(b, &draft);

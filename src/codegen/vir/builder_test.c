@@ -258,6 +258,24 @@ static void test_fence(void** state) {
   hlo_vir_end(b);
 }
 
+static hlo_vir_value_t* prefetch(hlo_vir_builder_t* b, hlo_vir_value_t* base, int64_t offset) {
+  return hlo_vir_emit(b, HLO_VIR_prefetch, hlo_vir_type(HLO_VIR_VOID, 0), 0, offset, 1, &base);
+}
+
+// Lines are fetched once where they are, in the block that says so, and there only.
+static void test_prefetches(void** state) {
+  hlo_vir_builder_t* b = &((fixture_t*)*state)->b;
+  hlo_vir_value_t* base = hlo_vir_param(b, 1);
+  hlo_vir_value_t* first = prefetch(b, iadd_const(b, base, 64), 64);
+  assert_ptr_equal(prefetch(b, base, 128), first);
+  assert_ptr_not_equal(prefetch(b, base, 192), first);
+  hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_param(b, 2), 1, 0);
+  assert_ptr_equal(prefetch(b, base, 128)->parent, b->block);
+  hlo_vir_end(b);
+  hlo_vir_value_t* var = hlo_vir_var(b, base);
+  assert_ptr_not_equal(prefetch(b, var, 128), prefetch(b, var, 128));
+}
+
 // A function with every kind of block; what is built is not looked at.
 static void build_some(hlo_vir_module_t* module) {
   hlo_vir_builder_t b;
@@ -307,6 +325,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_hoisting, setup, teardown),
       cmocka_unit_test_setup_teardown(test_fence, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_prefetches, setup, teardown),
       cmocka_unit_test_setup_teardown(test_closed_blocks, setup, teardown),
       cmocka_unit_test_setup_teardown(test_vars, setup, teardown),
       cmocka_unit_test_setup_teardown(test_index_folding, setup, teardown),
