@@ -122,6 +122,22 @@ static bool supports_reduce(const hlo_node_t* node) {
   return true;
 }
 
+// Many windows that reach back to the beginning of a dimension, or on to its end: the reference
+// goes along it once. Of few it takes the steps of each in order, which loops do sooner.
+static bool is_long_scan(const hlo_node_t* node, uint32_t rank, const int64_t* window) {
+  enum { SHORT = 8, STEPS = 1 << 18 };
+  const hlo_type_t* operand = hlo_node_operand_type(node, 0);
+  for (uint32_t i = 0; i < rank; ++i) {
+    const int64_t low = hlo_window_attr(node, HLO_ATTR_padding, 2 * i, 0);
+    const int64_t high = hlo_window_attr(node, HLO_ATTR_padding, 2 * i + 1, 0);
+    if (window[i] > SHORT && window[i] == operand->dims[i] && low + high == window[i] - 1 &&
+        (low == 0 || high == 0) && hlo_type_element_count(operand) > STEPS / window[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Small windows without dilation of the operand: each output element reduces its own window.
 static bool supports_reduce_window(const hlo_node_t* node) {
   uint32_t count;
@@ -133,7 +149,7 @@ static bool supports_reduce_window(const hlo_node_t* node) {
       return false;
     }
   }
-  return node->result_count == 1 && supports_reduce(node);
+  return node->result_count == 1 && !is_long_scan(node, count, window) && supports_reduce(node);
 }
 
 static bool supports_dot(const hlo_node_t* node) {
