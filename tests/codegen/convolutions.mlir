@@ -179,6 +179,7 @@ func.func @main(%x: tensor<2x9x11x13xf32>, %w: tensor<17x9x3x3xf32>, %v: tensor<
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<2x24x9x9xbf16>, tensor<16x24x3x3xbf16>) -> tensor<2x16x7x7xbf16>
   return %0, %1, %2 : tensor<2x17x6x4xf32>, tensor<2x24x11x13xf32>, tensor<2x16x7x7xbf16>
+}
 // -----
 func.func @main(%a: tensor<2x48x48x80xf32>, %b: tensor<2x48x48x80xf32>) -> tensor<3x3x1x80xf32> {
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 80 : i64} : (tensor<2x48x48x80xf32>, tensor<2x48x48x80xf32>) -> tensor<3x3x1x80xf32>
