@@ -467,9 +467,9 @@ class Maker:
             rest = lambda s: s[:dim] + s[dim + 1:]
             y = self.pick(lambda v: v.dtype == x.dtype and len(v.shape) == len(x.shape)
                           and rest(v.shape) == rest(x.shape))
-            if self.rng.random() < 0.4:
-                shape = list(x.shape)
-                shape[dim] = self.rng.choice(EXTENTS)
+            shape = list(x.shape)
+            shape[dim] = self.rng.choice(EXTENTS)
+            if self.rng.random() < 0.4 and product(shape) <= self.limit:
                 y = self.argument(x.dtype, shape, tame=x.size is not None)
             parts.append(y)
         self.rng.shuffle(parts)
