@@ -113,7 +113,7 @@ static void count_call(void* context, hlo_status_t status) {
 // Whoever of them is the last: the waiters hear of it.
 static void owners_that_leave_together_fail_the_waiters(void** state) {
   (void)state;
-  parting_t parting = {0};
+  parting_t parting = {.owners = 0};
   atomic_int calls = 0;
   pthread_t other;
   assert_int_equal(pthread_create(&other, NULL, part_always, &parting), 0);
