@@ -205,3 +205,8 @@ func.func @main(%a: tensor<1x4x4x512xi8>, %b: tensor<3x3x512x64xi8>) -> tensor<1
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x512xi8>, tensor<3x3x512x64xi8>) -> tensor<1x4x4x64xi32>
   return %0 : tensor<1x4x4x64xi32>
 }
+// -----
+func.func @main(%a: tensor<2x30x2xf32>, %b: tensor<3x2x3xf32>) -> tensor<2x10x3xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [3]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x30x2xf32>, tensor<3x2x3xf32>) -> tensor<2x10x3xf32>
+  return %0 : tensor<2x10x3xf32>
+}

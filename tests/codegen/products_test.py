@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products of many shapes: close to the interpreter's, and the same bits with 1, 2 and 5 threads.
---narrow: only those of bytes and of 16 bits, and convolutions.mlir's, in machine code with and without its
-memory checked, and the same bits as the vector IR interpreted.
+"""Matrix products of many shapes: close to the interpreter's, and the same bits with 1, 2 and 5 threads and
+with memory checked.
+--narrow: only those of bytes and of 16 bits, and convolutions.mlir's, and the same bits as the vector IR
+interpreted.
 
   products_test.py TOOL [--narrow]
 """
@@ -58,6 +59,10 @@ PRODUCTS = [
     ("3001x3", "3x3", [1], [0], "f32", "f32", "exponential"),
     ("300001x3", "3x3", [1], [0], "f32", "f32", ""),
     ("70001x4", "4x4", [1], [1], "f32", "f32", ""),
+    ("300001x6", "6x3", [1], [0], "f32", "f32", ""),
+    ("4096x5", "5x2", [1], [0], "f32", "f32", ""),
+    ("300001x2", "2x7", [1], [0], "f32", "f32", "exponential"),
+    ("70001x4", "4x2", [1], [0], "f64", "f64", "add"),
     ("70003x8", "8x8", [1], [0], "f32", "f32", ""),
     ("7000x8", "8x2", [1], [0], "f64", "f64", "add"),
     ("7001x3", "5x3", [1], [1], "f64", "f64", ""),
@@ -268,7 +273,7 @@ def faults_of(tool, path, is_narrow):
     faults += [f"other bits with {n} threads" for n in (2, 5) if run(tool, "native", n, path) != one]
     if is_narrow:
         faults += ["other bits as vector IR"] if run(tool, "vir", 1, path) != one else []
-        faults += ["other bits with checks"] if run(tool, "native", 1, path, 1) != one else []
+    faults += ["other bits with checks"] if run(tool, "native", 1, path, 1) != one else []
     return faults
 
 

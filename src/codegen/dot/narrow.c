@@ -2,7 +2,8 @@
 // Many rows times a matrix that is smaller than a vector: several rows side by side in one vector,
 // as they lie in memory one after the other (see matmul.h). Rows may not fill a vector. Storing a
 // part of one takes several times as long, so that all of it is stored, and the next one over what
-// is behind the rows; only the last one of a chunk stores no more than its rows.
+// is behind the rows; only the last ones of a chunk, where that would be behind the chunk, load and
+// store no more than their rows.
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -106,6 +107,14 @@ static void load_columns(narrow_t* n, hlo_vir_value_t* base) {
   }
 }
 
+// Of the last vectors of a chunk, those that would reach behind it.
+static int64_t masked_units(const hlo_matmul_t* m) {
+  const int64_t shorter =
+      m->columns.extent < m->depth_extent ? m->columns.extent : m->depth_extent;
+  const int64_t step = m->rows_together * shorter;  // elements from one vector to the next
+  return (m->lanes + step - 1) / step;
+}
+
 // `count` rows from `row` on, and what is behind them unless `is_last`.
 static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bool is_last) {
   const hlo_matmul_t* m = n->m;
@@ -145,13 +154,13 @@ void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_
                 .a = hlo_matmul_source(kernel, HLO_MATMUL_A, points, b, addresses)};
   load_columns(&n, hlo_matmul_source(kernel, HLO_MATMUL_B, points, b, addresses));
   int64_t left = m->rows.extent % m->rows_together, whole = m->unit_count - (left > 0);
-  hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count), *one = number(b, 1);
+  hlo_vir_value_t *low = number(b, 0), *limit = number(b, m->unit_count);
   if (chunk) {
     low = times(b, chunk, m->units_per_chunk);
     limit = plus(b, low, number(b, m->units_per_chunk));
   }
   hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_imin, limit, number(b, whole));
-  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, one);
+  hlo_vir_value_t* last = hlo_vir_index(b, HLO_VIR_isub, end, number(b, masked_units(m)));
   emit_rows(&n, times(b, hlo_vir_begin_for(b, low, last, 1, 0), m->rows_together), m->rows_together,
             false);
   hlo_vir_end(b);
