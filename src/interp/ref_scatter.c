@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scatter: each index vector places a window of the updates into the results, in place when nobody
-// else holds the inputs. Elements that fall outside are dropped. A body that keeps the update is a
+// else holds the inputs. A window that is not wholly inside is dropped, as XLA does and gradients
+// of JAX need it (StableHLO's specification drops elements). A body that keeps the update is a
 // copy, a recognised operation folds rows, any other body runs per element.
 #include <string.h>
 
@@ -111,38 +112,31 @@ static hlo_status_t scatter_init(scatter_t* scatter, hlo_eval_t* eval, const hlo
   return hlo_ok();
 }
 
-// The part of a window that lies inside the result.
+// Where the window at a position lies.
 typedef struct {
-  int64_t sizes[HLO_RANK_MAX];
   int64_t result_at, update_at;  // first elements
-} clipped_t;
+} window_place_t;
 
-// False if nothing of the window at `position` is inside.
-static bool clip_window(const scatter_t* scatter, const int64_t* position, clipped_t* out) {
+// False if the window at `position` is not wholly inside.
+static bool place_window(const scatter_t* scatter, const int64_t* position, window_place_t* out) {
   const int64_t* dims = scatter->results[0]->dims;
   int64_t start[HLO_RANK_MAX];
   hlo_index_vectors_start(&scatter->vectors, position, start);
-  *out = (clipped_t){.result_at = 0};
+  *out = (window_place_t){.result_at = 0};
   for (uint32_t b = 0; b < scatter->vectors.batch_rank; b++) {
     out->update_at += position[b] * scatter->update_batch[b];
   }
   uint32_t w = 0;
   for (uint32_t d = 0; d < scatter->results[0]->rank; d++) {
     const bool in_window = w < scatter->window_rank && scatter->window_dims[w] == d;
-    const int64_t size = in_window ? scatter->window_sizes[w] : 1;
-    if (start[d] >= dims[d] || start[d] <= -size) return false;
-    const int64_t first = start[d] < 0 ? -start[d] : 0;
-    const int64_t last = size < dims[d] - start[d] ? size : dims[d] - start[d];
-    out->result_at += (start[d] + first) * scatter->result_strides[d];
-    if (in_window) {
-      out->update_at += first * scatter->update_window[w];
-      out->sizes[w++] = last - first;
-    }
+    const int64_t size = in_window ? scatter->window_sizes[w++] : 1;
+    if (start[d] < 0 || start[d] > dims[d] - size) return false;
+    out->result_at += start[d] * scatter->result_strides[d];
   }
   return true;
 }
 
-static void overwrite_window(const scatter_t* scatter, const clipped_t* box) {
+static void overwrite_window(const scatter_t* scatter, const window_place_t* place) {
   int64_t out[HLO_RANK_MAX], in[HLO_RANK_MAX];
   for (uint32_t k = 0; k < scatter->count; k++) {
     const int64_t bytes = (int64_t)hlo_tensor_element_bytes(scatter->results[k]);
@@ -150,23 +144,23 @@ static void overwrite_window(const scatter_t* scatter, const clipped_t* box) {
       out[w] = scatter->result_window[w] * bytes;
       in[w] = scatter->update_window[w] * bytes;
     }
-    hlo_strided_copy((size_t)bytes, scatter->window_rank, box->sizes,
-                     (char*)scatter->results[k]->data + box->result_at * bytes, out,
-                     (const char*)scatter->updates[k]->data + box->update_at * bytes, in);
+    hlo_strided_copy((size_t)bytes, scatter->window_rank, scatter->window_sizes,
+                     (char*)scatter->results[k]->data + place->result_at * bytes, out,
+                     (const char*)scatter->updates[k]->data + place->update_at * bytes, in);
   }
 }
 
-// Runs over the elements of a clipped window; `inner` elements at a time along its last dim.
-static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* box,
+// Runs over the elements of a window; `inner` elements at a time along its last dim.
+static hlo_status_t combine_window(const scatter_t* scatter, const window_place_t* place,
                                    const hlo_fold_t* fold) {
   const uint32_t last = scatter->window_rank ? scatter->window_rank - 1 : 0;
   const bool rows = fold && scatter->window_rank > 0 && scatter->result_window[last] == 1 &&
                     scatter->update_window[last] == 1;
-  const int64_t inner = rows ? box->sizes[last] : 1;
+  const int64_t inner = rows ? scatter->window_sizes[last] : 1;
   const uint32_t rank = rows ? last : scatter->window_rank;
   int64_t index[HLO_RANK_MAX] = {0};
   do {
-    int64_t to = box->result_at, from = box->update_at;
+    int64_t to = place->result_at, from = place->update_at;
     for (uint32_t w = 0; w < rank; w++) {
       to += index[w] * scatter->result_window[w];
       from += index[w] * scatter->update_window[w];
@@ -183,17 +177,17 @@ static hlo_status_t combine_window(const scatter_t* scatter, const clipped_t* bo
     } else {
       HLO_TRY(hlo_region_fn_call(scatter->fn, scatter->args, (void* const*)scatter->args));
     }
-  } while (hlo_index_next(rank, box->sizes, index));
+  } while (hlo_index_next(rank, scatter->window_sizes, index));
   return hlo_ok();
 }
 
-// One position; its window may lie partly outside.
+// One position.
 static hlo_status_t scatter_window(const scatter_t* scatter, const int64_t* position,
                                    const hlo_fold_t* fold) {
-  clipped_t box;
-  if (!clip_window(scatter, position, &box)) return hlo_ok();
-  if (!scatter->is_overwrite) return combine_window(scatter, &box, fold);
-  overwrite_window(scatter, &box);
+  window_place_t place;
+  if (!place_window(scatter, position, &place)) return hlo_ok();
+  if (!scatter->is_overwrite) return combine_window(scatter, &place, fold);
+  overwrite_window(scatter, &place);
   return hlo_ok();
 }
 
@@ -237,13 +231,6 @@ static bool runs_of(const scatter_t* scatter, runs_t* out) {
                              scatter->update_batch);
 }
 
-static void position_of(const hlo_index_vectors_t* vectors, int64_t number, int64_t* out) {
-  for (uint32_t b = vectors->batch_rank; b > 0; b--) {
-    out[b - 1] = number % vectors->dims[b - 1];
-    number /= vectors->dims[b - 1];
-  }
-}
-
 // Overwrites or combines one run of every operand.
 static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int64_t row,
                            int64_t start, int64_t position) {
@@ -260,24 +247,17 @@ static void scatter_run_at(const scatter_t* scatter, const hlo_fold_t* fold, int
 }
 
 // In the order of the positions, on one thread: runs may overlap.
-static hlo_status_t scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t* rows,
-                                        const hlo_fold_t* fold) {
+static void scatter_overlapping(const scatter_t* scatter, const hlo_index_rows_t* rows,
+                                const hlo_fold_t* fold) {
   const int64_t step = hlo_index_rows_step(rows);
   for (int64_t first = 0; first < rows->count; first += step) {
     int64_t starts[HLO_INDEX_ROWS_BLOCK];
     const int64_t count = rows->count - first < step ? rows->count - first : step;
     hlo_index_rows_read(rows, first, count, true, starts);
     for (int64_t i = 0; i < count; i++) {
-      if (starts[i] >= 0) {
-        scatter_run_at(scatter, fold, rows->row, starts[i], first + i);
-        continue;
-      }
-      int64_t position[HLO_RANK_MAX];
-      position_of(&scatter->vectors, first + i, position);
-      HLO_TRY(scatter_window(scatter, position, fold));
+      if (starts[i] >= 0) scatter_run_at(scatter, fold, rows->row, starts[i], first + i);
     }
   }
-  return hlo_ok();
 }
 
 // Windows that are rows. Every part of the work has rows of its own, or places of the outer dims,
@@ -412,7 +392,10 @@ static hlo_status_t scatter_run(const scatter_t* scatter) {
   if (runs_of(scatter, &runs)) {
     if (hlo_index_rows_are_apart(&runs.rows) && scatter_rows(scatter, &runs)) return hlo_ok();
     const bool has_runs = fold ? fold->in == scatter->results[0]->dtype : scatter->is_overwrite;
-    if (has_runs && runs.outer_count == 1) return scatter_overlapping(scatter, &runs.rows, fold);
+    if (has_runs && runs.outer_count == 1) {
+      scatter_overlapping(scatter, &runs.rows, fold);
+      return hlo_ok();
+    }
   }
   int64_t position[HLO_RANK_MAX] = {0};
   do {
