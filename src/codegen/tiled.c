@@ -550,8 +550,9 @@ void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks) {
   for (uint32_t i = tiling->instance_count; i-- > 0;) {
     const hlo_tiled_t* user = tiling->instances[i];
     if (!marks[i]) continue;
-    uint32_t first = user->kind == HLO_TILED_GUARD ? 1 : 0;
-    for (uint32_t k = first; k < user->operand_count; ++k) marks[user->operands[k]->number] = true;
+    for (uint32_t k = 0; k < user->operand_count && user->kind != HLO_TILED_GUARD; ++k) {
+      marks[user->operands[k]->number] = true;
+    }
     if (user->offset) mark_atoms(user->offset, marks);
   }
 }

@@ -322,3 +322,13 @@ func.func @main(%a0: tensor<101xi1>, %a1: tensor<101xi32>, %a2: tensor<100xi32>,
   %35 = stablehlo.multiply %34, %33 : tensor<100xf32>
   return %35 : tensor<100xf32>
 }
+// -----
+// A sum is one operand of a concatenation and is not looked at where the other one is: it read before its rows.
+func.func @main(%a: tensor<4x3xf32>, %b: tensor<4x3xf32>, %c: tensor<1xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %first = stablehlo.minimum %i, %zero : tensor<i32>
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4xf32>
+  %1 = stablehlo.concatenate %c, %0, dim = 0 : (tensor<1xf32>, tensor<4xf32>) -> tensor<5xf32>
+  %2 = stablehlo.dynamic_slice %1, %first, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
