@@ -14,11 +14,15 @@ typedef struct fixture {
   hlo_schedule_t* schedule;
 } fixture_t;
 
-static void make(const char* text, fixture_t* f) {
+static void make_for(hlo_cpu_level_t level, const char* text, fixture_t* f) {
   *f = (fixture_t){.module = parse(text)};
   hlo_arena_init(&f->arena, 0);
-  hlo_target_init(&(hlo_cpu_t){.level = HLO_CPU_LEVEL_AVX2}, &f->target);
+  hlo_target_init(&(hlo_cpu_t){.level = level}, &f->target);
   check(hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
+}
+
+static void make(const char* text, fixture_t* f) {
+  make_for(HLO_CPU_LEVEL_AVX2, text, f);
 }
 
 static void drop(fixture_t* f) {
@@ -409,6 +413,26 @@ static void inner_sums_are_not_repeated(void** state) {
   drop(&f);
 }
 
+// A product that one vector holds, divided by the sum of its squares.
+static void small_products_are_not_repeated(void** state) {
+  (void)state;
+  fixture_t f;
+  make_for(HLO_CPU_LEVEL_AVX512,
+       "func.func @main(%a: tensor<3x3xf32>, %b: tensor<3x3xf32>) -> tensor<3x3xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+       "      : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  %q = stablehlo.multiply %p, %p : tensor<3x3xf32>\n"
+       "  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]\n"
+       "      : (tensor<3x3xf32>, tensor<f32>) -> tensor<f32>\n"
+       "  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3x3xf32>\n"
+       "  %d = stablehlo.divide %p, %t : tensor<3x3xf32>\n"
+       "  return %d : tensor<3x3xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+}
+
 // Sums over all others of a function of each pair times the vectors between them.
 static void costly_ops_are_not_spread(void** state) {
   (void)state;
@@ -632,6 +656,7 @@ int main(void) {
       cmocka_unit_test(not_all_siblings_are_one_fusion),
       cmocka_unit_test(chunks_do_not_repeat_what_all_need),
       cmocka_unit_test(inner_sums_are_not_repeated),
+      cmocka_unit_test(small_products_are_not_repeated),
       cmocka_unit_test(costly_ops_are_not_spread),
       cmocka_unit_test(long_chains_are_not_computed_for_each_part),
       cmocka_unit_test(orders_without_lanes_are_apart),

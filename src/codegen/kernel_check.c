@@ -48,9 +48,9 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
     if (digits >> digit & 1) needed = outer;
   }
-  const uint32_t woven = kernel->woven_digit;
-  const bool is_shared = woven < HLO_TILED_MAX_DIGITS && !(digits >> woven & 1);
-  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[woven] : 1);
+  const bool is_shared =
+      kernel->kind == HLO_KERNEL_WOVEN && !(digits >> kernel->woven_digit & 1);
+  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->woven_digit] : 1);
 }
 
 // How often an op may be computed for each element that is wanted of it.
