@@ -37,8 +37,7 @@ static const hlo_fusion_t* fusion_at(const fixture_t* f, uint32_t step) {
   return sequence->steps[step].fusion;
 }
 
-// Instructions of the whole program.
-static uint64_t count_instructions(fixture_t* f) {
+static hlo_plan_t* make_plan(fixture_t* f) {
   const hlo_sequence_t* body = &f->schedule->sequences[0];
   hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
   for (uint32_t i = 0; i < body->step_count; ++i) {
@@ -49,6 +48,12 @@ static uint64_t count_instructions(fixture_t* f) {
   hlo_plan_t* plan;
   check(
       hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
+  return plan;
+}
+
+// Instructions of the whole program.
+static uint64_t count_instructions(fixture_t* f) {
+  hlo_plan_t* plan = make_plan(f);
   hlo_site_table_t table = {0};
   check(hlo_site_table_init(plan, &f->arena, &table));
   hlo_vir_module_t* vir;
@@ -596,6 +601,31 @@ static void orders_without_lanes_are_apart(void** unused) {
   drop(&f);
 }
 
+// Products of complex numbers as pairs: both parts of each are read before one is overwritten.
+static void donated_pairs_are_overwritten(void** state) {
+  (void)state;
+  fixture_t f;
+  make_for(
+      HLO_CPU_LEVEL_AVX512,
+      "func.func @main(%x: tensor<1000x2xf32> {tf.aliasing_output = 0 : i32}) -> "
+      "tensor<1000x2xf32> {\n"
+      "  %re = stablehlo.slice %x [0:1000, 0:1] : (tensor<1000x2xf32>) -> tensor<1000x1xf32>\n"
+      "  %im = stablehlo.slice %x [0:1000, 1:2] : (tensor<1000x2xf32>) -> tensor<1000x1xf32>\n"
+      "  %0 = stablehlo.multiply %re, %re : tensor<1000x1xf32>\n"
+      "  %1 = stablehlo.multiply %im, %im : tensor<1000x1xf32>\n"
+      "  %2 = stablehlo.subtract %0, %1 : tensor<1000x1xf32>\n"
+      "  %3 = stablehlo.multiply %re, %im : tensor<1000x1xf32>\n"
+      "  %4 = stablehlo.concatenate %2, %3, dim = 1 : (tensor<1000x1xf32>, tensor<1000x1xf32>) -> "
+      "tensor<1000x2xf32>\n"
+      "  return %4 : tensor<1000x2xf32>\n}\n",
+      &f);
+  const hlo_plan_t* plan = make_plan(&f);
+  check(hlo_plan_check(plan));
+  assert_int_equal(f.schedule->fusion_count, 1);
+  assert_int_equal(plan->temporary_bytes, 0);
+  drop(&f);
+}
+
 // ---- what trials begin with
 
 #define ROLLED_COLUMNS                                                                     \
@@ -666,6 +696,7 @@ int main(void) {
       cmocka_unit_test(long_expressions_are_cut),
       cmocka_unit_test(cost_grows_with_the_program),
       cmocka_unit_test(repetition_costs_next_to_nothing),
+      cmocka_unit_test(donated_pairs_are_overwritten),
       cmocka_unit_test(a_start_changes_no_loops),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);

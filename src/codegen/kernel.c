@@ -133,19 +133,49 @@ static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pi
   return hlo_ok();
 }
 
+// Whether a load's elements are all among those that one turn of a woven kernel stores to an output,
+// having read what it needs.
+static bool is_read_where_woven(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                const hlo_expr_t* load, const hlo_expr_t* output) {
+  const uint32_t woven = kernel->woven_digit;
+  const hlo_tiled_digit_t* range = &tiling->digits[woven];
+  for (uint32_t i = 0; i < load->term_count; ++i) {
+    if (load->terms[i].atom->kind != HLO_EXPR_DIGIT) return false;
+  }
+  for (uint64_t rest = (load->digits | output->digits) & ~((uint64_t)1 << woven); rest;
+       rest &= rest - 1) {
+    const uint32_t digit = (uint32_t)__builtin_ctzll(rest);
+    if (hlo_expr_coefficient(load, digit) != hlo_expr_coefficient(output, digit)) return false;
+  }
+  const int64_t step = hlo_expr_coefficient(load, woven);
+  const int64_t begin = output->constant - (output->digits >> woven & 1 ? 0 : range->low);
+  const int64_t first = load->constant + step * range->low - begin;
+  const int64_t last = first + step * (range->end - 1 - range->low);
+  const int64_t count = kernel->spaces[0].extents[woven];
+  return first >= 0 && first < count && last >= 0 && last < count;
+}
+
+static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                             const hlo_expr_t* load, const hlo_expr_t* output) {
+  return load == output || (kernel->kind == HLO_KERNEL_WOVEN &&
+                            is_read_where_woven(kernel, tiling, load, output));
+}
+
 // Inputs that are read elsewhere than where an output is written cannot share its memory.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   // Side outputs are stored while the rest is still read.
   for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
     kernel->shareable[o] = 0;
   }
-  bool is_one_point = !kernel->matmul && kernel->loop_count == 0 && kernel->segment_count == 1;
-  if (is_one_point) return;  // everything is read before anything is written
+  bool is_one_turn = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
+  if (is_one_turn && !kernel->matmul && kernel->segment_count == 1) {
+    return;  // everything is read before anything is written
+  }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_LOAD || tiled->input >= HLO_KERNEL_SHARED_INPUTS) continue;
     for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
-      if (tiled->offset == tiling->output_offsets[o]) continue;
+      if (is_read_in_place(kernel, tiling, tiled->offset, tiling->output_offsets[o])) continue;
       kernel->shareable[o] &= ~((uint64_t)1 << tiled->input);
     }
   }

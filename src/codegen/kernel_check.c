@@ -48,8 +48,7 @@ static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* t
     outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
     if (digits >> digit & 1) needed = outer;
   }
-  const bool is_shared =
-      kernel->kind == HLO_KERNEL_WOVEN && !(digits >> kernel->woven_digit & 1);
+  const bool is_shared = kernel->kind == HLO_KERNEL_WOVEN && !(digits >> kernel->woven_digit & 1);
   return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->woven_digit] : 1);
 }
 

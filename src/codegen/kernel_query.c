@@ -78,8 +78,8 @@ bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
     return false;
   }
   if (kernel->loop_count == 0) return true;
-  return hlo_kernel_has_lanes(kernel) && kernel->loop_count == 1 &&
-         hlo_kernel_value_lanes(kernel) &&
+  return hlo_kernel_has_lanes(kernel) && kernel->kind != HLO_KERNEL_WOVEN &&
+         kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
          kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
 }
 

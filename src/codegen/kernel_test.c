@@ -100,6 +100,19 @@ static void expect_ok(hlo_status_t status, const char* text, const hlo_vir_modul
   fail();
 }
 
+// An input whose memory may be an output's where it is dead; -1: none.
+static int32_t find_shareable(const hlo_fusion_t* fusion, uint32_t output, const memory_t* memory,
+                              const bool* is_taken) {
+  size_t bytes = memory->sizes[fusion->outputs[output]->index];
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    if (!is_taken[i] && memory->sizes[fusion->inputs[i]->index] == bytes &&
+        hlo_kernel_may_share(fusion->kernel, output, i)) {
+      return (int32_t)i;
+    }
+  }
+  return -1;
+}
+
 static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_arena_t* arena,
                        memory_t* memory, const char* text) {
   hlo_kernel_t* kernel;
@@ -120,18 +133,25 @@ static void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_are
   size_t scratch_bytes = hlo_kernel_scratch_bytes(kernel);
   void* scratch = hlo_mem_alloc_zeroed(scratch_bytes);
   table[count] = scratch;
+  const bool is_in_place = below(2);
+  bool is_taken[128] = {false};
   for (uint32_t i = 0; i < count; ++i) {
     bool is_output = i >= fusion->input_count;
     const hlo_value_t* value =
         is_output ? fusion->outputs[i - fusion->input_count] : fusion->inputs[i];
     if (is_output) allocate(memory, value);
-    if (is_output && hlo_kernel_updates(kernel, i - fusion->input_count) >= 0) {
-      const hlo_value_t* old =
-          fusion->inputs[hlo_kernel_updates(kernel, i - fusion->input_count)];
-      memcpy(memory->of[value->index], memory->of[old->index], memory->sizes[old->index]);
-    }
     table[i] = memory->of[value->index];
     assert_non_null(table[i]);
+    const uint32_t output = i - fusion->input_count;
+    const int32_t updated = is_output ? hlo_kernel_updates(kernel, output) : -1;
+    const int32_t shared =
+        is_output && is_in_place ? find_shareable(fusion, output, memory, is_taken) : -1;
+    const int32_t old = shared >= 0 ? shared : updated;
+    if (old >= 0) memcpy(table[i], table[old], memory->sizes[fusion->inputs[old]->index]);
+    if (shared >= 0) {
+      table[shared] = table[i];
+      is_taken[shared] = true;
+    }
     ranges[i + 1] = (hlo_vir_range_t){table[i], memory->sizes[value->index], is_output};
   }
   ranges[count + 1] = (hlo_vir_range_t){scratch, scratch_bytes, true};
@@ -838,6 +858,31 @@ static void test_woven(void** state) {
   }
 }
 
+// Products of pairs, as complex numbers are, of many lengths: their results may lie where they did.
+static void test_woven_in_place(void** state) {
+  (void)state;
+  for (int rows = 1; rows <= 3; ++rows) {
+    for (int count = 3; count <= 77; count += 19) {
+      char a[32], b[32], text[2048];
+      snprintf(a, sizeof a, "tensor<%dx%dx2xf32>", rows, count);
+      snprintf(b, sizeof b, "tensor<%dx%dx1xf32>", rows, count);
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: %s, %%b: %s) -> (%s, %s) {\n"
+               "%%0 = stablehlo.slice %%a [0:%d, 0:%d, 0:1] : (%s) -> %s\n"
+               "%%1 = stablehlo.slice %%a [0:%d, 0:%d, 1:2] : (%s) -> %s\n"
+               "%%2 = stablehlo.slice %%b [0:%d, 0:%d, 0:1] : (%s) -> %s\n"
+               "%%3 = stablehlo.multiply %%0, %%2 : %s\n"
+               "%%4 = stablehlo.multiply %%1, %%2 : %s\n"
+               "%%5 = stablehlo.concatenate %%3, %%4, dim = 2 : (%s, %s) -> %s\n"
+               "%%6 = stablehlo.concatenate %%1, %%0, dim = 2 : (%s, %s) -> %s\n"
+               "return %%5, %%6 : %s, %s\n}",
+               a, a, a, a, rows, count, a, b, rows, count, a, b, rows, count, a, b, b, b, b, b, a, b,
+               b, a, a, a);
+      check(text, 0, 0);
+    }
+  }
+}
+
 // Both parts of pairs are made of the same: it is computed once, however much it is.
 static void test_woven_parts_share(void** state) {
   (void)state;
@@ -1307,7 +1352,7 @@ int main(void) {
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather), cmocka_unit_test(test_guarded_sums),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
       cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven),
-      cmocka_unit_test(test_woven_parts_share), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
+      cmocka_unit_test(test_woven_in_place), cmocka_unit_test(test_woven_parts_share), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_small_matrices_turn),
       cmocka_unit_test(test_rows_begin_anywhere),
       cmocka_unit_test(test_rows_change_places),

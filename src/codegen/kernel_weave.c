@@ -80,37 +80,35 @@ static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vec
   hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + output],
                                                    e->tiling->output_offsets[output], dtype);
   for (uint32_t i = 0; i < count; ++i) vectors[i] = hlo_vmath_to_memory(e->b, dtype, vectors[i]);
-  weave(e, vectors, count);
+  if (e->lane_digit != HLO_NO_DIGIT) weave(e, vectors, count);
+  const uint32_t lanes = hlo_emitter_point_lanes(e);
   hlo_vir_value_t* active = e->mask ? hlo_emit_active_lanes(e) : NULL;
   if (active) active = hlo_vir_index(e->b, HLO_VIR_imul, active, hlo_vir_iconst(e->b, count));
   for (uint32_t i = 0; i < count; ++i) {
     if (active) {
       hlo_vir_value_t* rest =
-          hlo_vir_index(e->b, HLO_VIR_isub, active, hlo_vir_iconst(e->b, (int64_t)i * e->lanes));
-      address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, e->lanes), 0,
+          hlo_vir_index(e->b, HLO_VIR_isub, active, hlo_vir_iconst(e->b, (int64_t)i * lanes));
+      address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
                                   0, 1, &rest);
     }
     hlo_elementwise_store_raw(e->b, dtype, vectors[i], &address);
-    address.offset_bytes += e->lanes * bytes;
+    address.offset_bytes += lanes * bytes;
   }
 }
 
-// All outputs of a segment at one value of the woven digit: stored where nothing has lanes.
+// All outputs of a segment at one value of the woven digit.
 static void emit_values(hlo_emitter_t* e, int64_t at,
                         hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_WOVEN]) {
   uint32_t digit = e->kernel->woven_digit;
   hlo_emitter_forget_digit(e, digit);
   e->digits[digit] = hlo_vir_iconst(e->b, at);
   e->bound |= (uint64_t)1 << digit;
-  if (e->lane_digit == HLO_NO_DIGIT) {
-    hlo_emit_point(e);
-    return;
-  }
   for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
-    out_values[i][at] = hlo_emit_wide(e, e->tiling->outputs[i], e->lanes);
+    out_values[i][at] = hlo_emit_wide(e, e->tiling->outputs[i], hlo_emitter_point_lanes(e));
   }
 }
 
+// Everything is read before anything is written, so that inputs may lie where outputs do.
 void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
   (void)copy;
   const hlo_tiling_t* const* tilings = context;
@@ -131,7 +129,6 @@ void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
     for (int64_t at = woven->low; at < woven->end; ++at) emit_values(&here, at, values);
     if (woven->low == 0) first = here;
   }
-  if (e->lane_digit == HLO_NO_DIGIT) return;
   first.digits[digit] = hlo_vir_iconst(e->b, 0);
   for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
     store_woven(&first, i, values[i], count);
