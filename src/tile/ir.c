@@ -7,7 +7,8 @@
 #include "tile/ir_impl.h"
 
 const hlo_tile_op_info_t hlo_tile_op_infos[HLO_TILE_OP_KIND_COUNT] = {
-#define HLO_TILE_OP(id, operands, has_result, has_body) {#id, operands, has_result, has_body},
+#define HLO_TILE_OP(id, operands, result, regions, since, layouts) \
+  {#id, operands, HLO_TILE_RESULT_##result, regions, since},
 #include "tile/ir.def"
 #undef HLO_TILE_OP
 };
@@ -17,7 +18,22 @@ const char* hlo_tile_op_name(hlo_tile_op_kind_t kind) {
 }
 
 bool hlo_tile_op_has_result(const hlo_tile_op_t* op) {
-  return hlo_tile_op_infos[op->kind].has_result;
+  hlo_tile_has_result_t has_result = hlo_tile_op_infos[op->kind].has_result;
+  return has_result == HLO_TILE_RESULT_TYPED ? op->dtype != HLO_DTYPE_INVALID
+                                             : has_result == HLO_TILE_RESULT_ALWAYS;
+}
+
+hlo_tile_op_t* hlo_tile_op_yield(const hlo_tile_op_t* op) {
+  const hlo_tile_block_t* last = &op->body;
+  while (last->next) last = last->next;
+  return hlo_tile_block_yield(last);
+}
+
+uint32_t hlo_tile_result_count(const hlo_tile_op_t* op) {
+  if (op->kind == HLO_TILE_OP_reduce) return op->is_arg ? 2 : op->reducer_count;
+  if (hlo_tile_op_carries(op->kind)) return op->operand_count;
+  const hlo_tile_op_t* yield = hlo_tile_op_yield(op);
+  return yield ? yield->operand_count : 0;
 }
 
 hlo_tile_kernel_t* hlo_tile_kernel_create(hlo_arena_t* arena, const char* name,
@@ -47,6 +63,14 @@ hlo_tile_op_t* hlo_tile_begin(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block
   return op;
 }
 
+hlo_tile_block_t* hlo_tile_add_region(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op) {
+  hlo_tile_block_t *region = hlo_arena_alloc(kernel->arena, sizeof *region), *last = &op->body;
+  if (!region) return NULL;
+  *region = (hlo_tile_block_t){.parent = op};
+  while (last->next) last = last->next;
+  return last->next = region;
+}
+
 void hlo_tile_end(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op) {
   hlo_tile_block_t* block = op->block;
   if (hlo_tile_op_has_result(op)) op->number = kernel->value_count++;
@@ -65,20 +89,41 @@ hlo_tile_op_t* hlo_tile_append(hlo_tile_kernel_t* kernel, hlo_tile_block_t* bloc
   return op;
 }
 
+// ---- going through
+
+// The first operation without others in it, in these regions; NULL: they are empty.
+static hlo_tile_op_t* first_in(const hlo_tile_block_t* region) {
+  hlo_tile_op_t* first = NULL;
+  while (region) {
+    if (region->first) {
+      first = region->first;
+      region = &first->body;
+    } else {
+      region = region->next;
+    }
+  }
+  return first;
+}
+
+hlo_tile_op_t* hlo_tile_first_op(const hlo_tile_kernel_t* kernel) {
+  return first_in(&kernel->body);
+}
+
+hlo_tile_op_t* hlo_tile_next_op(const hlo_tile_op_t* op) {
+  if (op->next) {
+    hlo_tile_op_t* inside = first_in(&op->next->body);
+    return inside ? inside : op->next;
+  }
+  hlo_tile_op_t* inside = first_in(op->block->next);
+  return inside ? inside : op->block->parent;
+}
+
 // ---- numbers
 
 typedef struct renumbering {
   hlo_tile_kernel_t* kernel;
-  uint32_t count;
   uint32_t* numbers;  // new by old
 } renumbering_t;
-
-static void number_block(renumbering_t* r, hlo_tile_block_t* block) {
-  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
-    number_block(r, &op->body);
-    if (hlo_tile_op_has_result(op)) r->numbers[op->number] = r->count++;
-  }
-}
 
 static const hlo_expr_t* renumbered(void* context, const hlo_expr_atom_t* atom) {
   const renumbering_t* r = context;
@@ -89,20 +134,19 @@ static const hlo_expr_t* renumbered(void* context, const hlo_expr_atom_t* atom) 
                         atom->digits);
 }
 
-static void rewrite_block(renumbering_t* r, hlo_tile_block_t* block) {
-  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
-    rewrite_block(r, &op->body);
-    if (hlo_tile_op_has_result(op)) op->number = r->numbers[op->number];
-    if (op->offset) op->offset = hlo_expr_rewrite(&r->kernel->exprs, op->offset, renumbered, r);
-  }
-}
-
 hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) {
   renumbering_t r = {.kernel = kernel};
   r.numbers = hlo_arena_array(kernel->arena, kernel->value_count + 1, sizeof *r.numbers);
   HLO_TRY(hlo_arena_status(kernel->arena));
-  number_block(&r, &kernel->body);
-  rewrite_block(&r, &kernel->body);
+  uint32_t count = 0;
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (!hlo_tile_op_has_result(op)) continue;
+    r.numbers[op->number] = count;
+    op->number = count++;
+  }
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    if (op->offset) op->offset = hlo_expr_rewrite(&kernel->exprs, op->offset, renumbered, &r);
+  }
   if (kernel->exprs.is_exceeded) {
     return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "its index expressions are too long");
   }
@@ -125,14 +169,18 @@ uint32_t hlo_tile_block_loops(const hlo_tile_block_t* block,
   return count;
 }
 
-const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
-                                      int64_t low, int64_t high) {
+uint64_t hlo_tile_block_digits(const hlo_tile_block_t* block) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   uint64_t digits = 0;
-  for (uint32_t i = hlo_tile_block_loops(op->block, loops); i-- > 0;) {
+  for (uint32_t i = hlo_tile_block_loops(block, loops); i-- > 0;) {
     digits |= (uint64_t)1 << loops[i]->digit;
   }
-  return hlo_expr_value(&kernel->exprs, op->number, low, high, digits);
+  return digits;
+}
+
+const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
+                                      int64_t low, int64_t high) {
+  return hlo_expr_value(&kernel->exprs, op->number, low, high, hlo_tile_block_digits(op->block));
 }
 
 uint32_t hlo_tile_block_tile(const hlo_tile_block_t* block, int64_t out_dims[HLO_TILE_MAX_DEPTH],

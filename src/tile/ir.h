@@ -10,6 +10,16 @@
 //       %1 = map add %0, %0 : f32
 //       store 1 [128*d0 + d1] %1
 //
+// Sequential loops may hand values from step to step, `while` and `switch` have regions: every
+// element goes its own way through them (one whose condition is false keeps its values and stores
+// nothing), so that a tile only says how many go at a time.
+//
+//   %3 = for %0 over d1 = 0..8 by 1 : f32 {
+//     %1 = argument 0 : f32
+//     %2 = map add %1, %1 : f32
+//     yield %2
+//   }
+//
 // Knows no machine and no meaning of elementwise operations: the interpreter is given it.
 #ifndef HLO_TILE_IR_H_
 #define HLO_TILE_IR_H_
@@ -18,7 +28,13 @@
 #include "tile/expr.h"
 #include "tile/target.h"
 
-enum { HLO_TILE_MAX_OPERANDS = 16, HLO_TILE_MAX_REDUCE_DIGITS = 12, HLO_TILE_MAX_DEPTH = 64 };
+enum {
+  HLO_TILE_MAX_OPERANDS = 16,
+  HLO_TILE_MAX_REDUCE_DIGITS = 12,
+  HLO_TILE_MAX_DEPTH = 64,
+  HLO_TILE_MAX_ALIASES = 256,
+  HLO_TILE_VERSION = 2,  // of the text; all from 1 on are read
+};
 
 typedef enum hlo_tile_op_kind {
 #define HLO_TILE_OP(id, ...) HLO_TILE_OP_##id,
@@ -30,10 +46,12 @@ typedef enum hlo_tile_op_kind {
 typedef struct hlo_tile_op hlo_tile_op_t;
 
 /// Operations in order. The kernel's own has no parent.
-typedef struct hlo_tile_block {
+typedef struct hlo_tile_block hlo_tile_block_t;
+struct hlo_tile_block {
   hlo_tile_op_t *first, *last;
   hlo_tile_op_t* parent;
-} hlo_tile_block_t;
+  hlo_tile_block_t* next;  // region of the parent
+};
 
 /// low <= digit < end in steps of `step`, the last of which may be shorter.
 typedef struct hlo_tile_loop {
@@ -51,18 +69,21 @@ typedef struct hlo_tile_map {
 struct hlo_tile_op {
   hlo_tile_op_kind_t kind;
   uint32_t number;    // of the value; dense, in order of making
-  hlo_dtype_t dtype;  // of the value
+  hlo_dtype_t dtype;  // of the value; INVALID: there is none
   uint32_t operand_count;
-  hlo_tile_op_t* operands[HLO_TILE_MAX_OPERANDS];  // of a reduce: initial values; none: zeros
-  hlo_tile_block_t* block;                         // that it is in
+  // Of a reduce: initial values; none: zeros. Of loops: initial values of what goes from step to
+  // step.
+  hlo_tile_op_t* operands[HLO_TILE_MAX_OPERANDS];
+  hlo_tile_block_t* block;  // that it is in
   hlo_tile_op_t* next;
   const hlo_tile_layout_t* layout;  // NULL: not decided
   uint32_t buffer;                  // load, store
+  uint32_t alias;                   // load, store: those of one number lie alike; 0: none
   const hlo_expr_t* offset;         // load, store, index, guard
   int64_t low, end;                 // guard
   hlo_tile_map_t map;
   uint8_t element[16];  // constant
-  uint32_t result;      // number of it
+  uint32_t result;      // result, argument: number of it
   // Loops, reductions.
   uint32_t loop_count;
   hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_DIGITS];
@@ -71,7 +92,7 @@ struct hlo_tile_op {
   uint32_t reducer_count;
   bool is_arg;  // two values: the better by reducers[0] (maximum, minimum) with its index, the
                 // smaller one of equals
-  hlo_tile_block_t body;
+  hlo_tile_block_t body;  // the first region
 };
 
 typedef struct hlo_tile_buffer {
@@ -100,11 +121,17 @@ hlo_tile_kernel_t* hlo_tile_kernel_create(hlo_arena_t* arena, const char* name,
 /// A copy of `fields` for a block, its body empty; it is not yet there. NULL when memory is out.
 hlo_tile_op_t* hlo_tile_begin(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
                               const hlo_tile_op_t* fields);
+/// Another region, behind those that it has. NULL when memory is out.
+hlo_tile_block_t* hlo_tile_add_region(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op);
 /// Puts it at the end of its block, its body done, and numbers it if it has a result.
 void hlo_tile_end(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op);
 /// Both. NULL when memory is out.
 hlo_tile_op_t* hlo_tile_append(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
                                const hlo_tile_op_t* fields);
+/// All operations in the order of the text, each after those of its regions: first, next; NULL: no
+/// more.
+hlo_tile_op_t* hlo_tile_first_op(const hlo_tile_kernel_t* kernel);
+hlo_tile_op_t* hlo_tile_next_op(const hlo_tile_op_t* op);
 /// Numbers values in the order of the text. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) HLO_MUST_USE;
 /// The loops around a block, outermost first; at most HLO_TILE_MAX_DEPTH of them.
@@ -115,9 +142,13 @@ uint32_t hlo_tile_block_loops(const hlo_tile_block_t* block,
 const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
                                       int64_t low, int64_t high);
 
+/// The least version of the text that has all that the kernel needs: a reader that is not older can
+/// read it.
+uint32_t hlo_tile_kernel_version(const hlo_tile_kernel_t* kernel);
+/// In that version.
 void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out);
-/// Reads what print writes; verified too. errors: INVALID_ARGUMENT with the line,
-/// RESOURCE_EXHAUSTED
+/// Reads what print writes and wrote in earlier versions; verified too. What names no version is of
+/// the first. errors: INVALID_ARGUMENT with the line, RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_parse(hlo_arena_t* arena, const char* text,
                                    hlo_tile_kernel_t** out_kernel) HLO_MUST_USE;
 /// errors: INVALID_ARGUMENT naming the operation
@@ -125,7 +156,8 @@ hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) HLO_MUST_US
 
 /// Decides the layout of every value: lanes along one digit of each tile, so that loads, stores and
 /// changes of layout cost least on the target; where a value has to change its layout a relayout is
-/// put in. errors: as hlo_tile_system_solve()
+/// put in. Layouts that values have already stay as they are, for that a relayout may be asked for
+/// by hand. errors: as hlo_tile_system_solve(), naming operations
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) HLO_MUST_USE;
 

@@ -10,21 +10,54 @@
 // Farther apart than any two elements: an address that only running can tell.
 static const int64_t FAR = (int64_t)1 << 40;
 
+enum { MAX_CANDIDATES = 2 * HLO_TILE_LAYOUT_MAX_RANK };
+
 // A value that an operation needs in a layout of its own place.
 typedef struct use {
   hlo_tile_op_t* op;
   uint32_t operand;
+  hlo_tile_var_t var;
 } use_t;
+
+typedef struct alias {
+  bool is_used;
+  hlo_tile_var_t var;
+} alias_t;
 
 typedef struct inference {
   hlo_tile_kernel_t* kernel;
   const hlo_tile_target_t* target;
   hlo_tile_system_t* system;
-  int64_t lanes;         // of the widest element
-  hlo_tile_var_t* vars;  // by value
-  uint32_t use_count;
-  use_t* uses;  // that may need a relayout
+  int64_t lanes;             // of the widest element
+  hlo_tile_var_t* vars;      // by value
+  hlo_tile_var_t** results;  // by value, of what has regions
+  alias_t* aliases;
+  uint32_t given_count, use_count;
+  const hlo_tile_layout_t** given;  // by people
+  use_t* uses;                      // that may need a relayout
 } inference_t;
+
+// What constraints come from, as people find it in the text.
+static const char* origin_of(const inference_t* in, const hlo_tile_op_t* op) {
+  const char* name = hlo_tile_op_name(op->kind);
+  if (!hlo_tile_op_has_result(op)) return name;
+  const char* origin = hlo_arena_printf(in->kernel->arena, "%%%u = %s", op->number, name);
+  return origin ? origin : name;
+}
+
+// ---- the variables of what has several results
+
+static void set_result(inference_t* in, const hlo_tile_op_t* op, uint32_t number,
+                       hlo_tile_var_t var) {
+  hlo_tile_var_t** vars = &in->results[op->number];
+  if (!*vars) *vars = hlo_arena_array(in->kernel->arena, HLO_TILE_MAX_OPERANDS, sizeof **vars);
+  if (*vars) (*vars)[number] = var;
+}
+
+static hlo_tile_var_t result_var(const inference_t* in, const hlo_tile_op_t* op, uint32_t number) {
+  const hlo_tile_var_t* vars = in->results[op->number];
+  return vars ? vars[number] : 0;
+}
 
 // ---- candidates
 
@@ -51,17 +84,36 @@ static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, cons
 
 // A variable for the tile at a block; those of a sum have only what their operands give.
 static hlo_tile_var_t add_var(inference_t* in, const hlo_tile_block_t* block, bool is_sum) {
-  const hlo_tile_layout_t* candidates[HLO_TILE_LAYOUT_MAX_RANK + 1];
+  const hlo_tile_layout_t* candidates[MAX_CANDIDATES];
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
   if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
     in->kernel->arena->failed = true;
     return 0;
   }
-  // The innermost digit first.
+  // The innermost digit first, what people ask for somewhere last.
   for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i);
   if (rank == 0) candidates[count++] = along(in, rank, dims, 0);
+  for (uint32_t i = 0; i < in->given_count && count < MAX_CANDIDATES; ++i) {
+    const hlo_tile_layout_t* given = in->given[i];
+    bool is_shape =
+        given->rank == rank && (!rank || !memcmp(given->dims, dims, rank * sizeof *dims));
+    if (is_shape) candidates[count++] = given;
+  }
   return hlo_tile_system_layout(in->system, "value", is_sum ? 0 : count, candidates);
+}
+
+// The layouts that values have already, each once.
+static void find_given(inference_t* in) {
+  uint32_t known = in->kernel->layouts.count;
+  in->given = hlo_arena_array(in->kernel->arena, known + 1, sizeof *in->given);
+  bool* is_found = hlo_arena_array(in->kernel->arena, known + 1, sizeof *is_found);
+  if (!in->given || !is_found) return;
+  for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
+    if (!op->layout || is_found[op->layout->number]) continue;
+    is_found[op->layout->number] = true;
+    in->given[in->given_count++] = op->layout;
+  }
 }
 
 // ---- memory
@@ -103,8 +155,7 @@ static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t d
   }
   size_t bytes = hlo_dtype_size_bytes(dtype);
   // Bytes have no gathers, but one after another they still can be loaded.
-  hlo_tile_system_transfer(in->system, hlo_tile_op_name(op->kind),
-                           hlo_tile_term_layout(in->system, memory),
+  hlo_tile_system_transfer(in->system, origin_of(in, op), hlo_tile_term_layout(in->system, memory),
                            hlo_tile_term_var(in->system, var), bytes < 4 ? 4 : (int64_t)bytes,
                            register_count(in, op->block, bytes), 1e9);
 }
@@ -121,34 +172,95 @@ static uint64_t inner_dims(const hlo_tile_block_t* outer, const hlo_tile_block_t
   return mask;
 }
 
+// Whether a value may lie otherwise where it is used. What is summed up over lanes is there for all
+// of them, which others do not have to be; what goes into a loop changes once, not in each step.
+static bool may_change(const hlo_tile_op_t* value, const hlo_tile_op_t* op) {
+  return hlo_tile_op_has_regions(value->kind) || value->kind == HLO_TILE_OP_result ||
+         value->kind == HLO_TILE_OP_constant || hlo_tile_op_carries(op->kind);
+}
+
 // `value` is used where the tile lies as `var` says.
 static void add_operand(inference_t* in, hlo_tile_op_t* op, uint32_t operand, hlo_tile_var_t var) {
   const hlo_tile_op_t* value = op->operands[operand];
-  const char* origin = hlo_tile_op_name(op->kind);
   hlo_tile_system_t* s = in->system;
   const hlo_tile_term_t* from = hlo_tile_term_var(s, in->vars[value->number]);
   const hlo_tile_term_t* to = hlo_tile_term_var(s, var);
   uint64_t extra = inner_dims(value->block, op->block);
   if (extra) to = hlo_tile_term_reduce(s, to, extra);
-  // What is summed up over lanes is there for all of them, which others do not have to be.
-  bool may_change = extra || value->kind == HLO_TILE_OP_reduce ||
-                    value->kind == HLO_TILE_OP_result || value->kind == HLO_TILE_OP_constant;
-  if (!may_change) {
-    hlo_tile_system_equal(s, origin, from, to);
+  if (!extra && !may_change(value, op)) {
+    hlo_tile_system_equal(s, origin_of(in, op), from, to);
     return;
   }
   double vectors = register_count(in, op->block, hlo_dtype_size_bytes(value->dtype));
-  hlo_tile_system_relayout(s, origin, from, to, vectors, HLO_RELAYOUT_MEMORY);
-  if (!extra) in->uses[in->use_count++] = (use_t){op, operand};
+  hlo_tile_system_relayout(s, origin_of(in, op), from, to, vectors, HLO_RELAYOUT_MEMORY);
+  if (!extra) in->uses[in->use_count++] = (use_t){op, operand, var};
 }
+
+// ---- a rule for each operation
 
 static void add_block(inference_t* in, const hlo_tile_block_t* block);
 
-static void add_reduce(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
-  add_block(in, &op->body);
-  hlo_tile_op_t* yield = op->body.last;
+static void add_regions(inference_t* in, const hlo_tile_op_t* op) {
+  const hlo_tile_block_t* region = &op->body;
+  for (; region; region = region->next) add_block(in, region);
+}
+
+// A variable for a value, which the layout that it was given binds.
+static hlo_tile_var_t add_value(inference_t* in, const hlo_tile_op_t* op, bool is_sum) {
+  hlo_tile_var_t var = in->vars[op->number] = add_var(in, op->block, is_sum);
+  if (op->layout) {
+    hlo_tile_system_equal(in->system, origin_of(in, op), hlo_tile_term_var(in->system, var),
+                          hlo_tile_term_layout(in->system, op->layout));
+  }
+  return var;
+}
+
+// Accesses of one alias lie alike.
+static void add_alias(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
+  if (!op->alias) return;
+  alias_t* alias = &in->aliases[op->alias];
+  if (alias->is_used) {
+    hlo_tile_system_equal(in->system, origin_of(in, op), hlo_tile_term_var(in->system, var),
+                          hlo_tile_term_var(in->system, alias->var));
+  }
+  *alias = (alias_t){true, var};
+}
+
+static void load_rule(inference_t* in, hlo_tile_op_t* op) {
+  hlo_tile_var_t var = add_value(in, op, false);
+  add_transfer(in, op, op->dtype, var);
+  add_alias(in, op, var);
+}
+
+static void store_rule(inference_t* in, hlo_tile_op_t* op) {
+  hlo_tile_var_t var = add_var(in, op->block, false);
+  add_operand(in, op, 0, var);
+  add_transfer(in, op, op->operands[0]->dtype, var);
+  add_alias(in, op, var);
+}
+
+static void elementwise_rule(inference_t* in, hlo_tile_op_t* op) {
+  hlo_tile_var_t var = add_value(in, op, false);
+  for (uint32_t i = 0; i < op->operand_count; ++i) add_operand(in, op, i, var);
+}
+
+static void relayout_rule(inference_t* in, hlo_tile_op_t* op) {
+  const hlo_tile_op_t* value = op->operands[0];
+  hlo_tile_var_t var = add_value(in, op, false);
+  const hlo_tile_term_t* to = hlo_tile_term_var(in->system, var);
+  uint64_t extra = inner_dims(value->block, op->block);
+  if (extra) to = hlo_tile_term_reduce(in->system, to, extra);
+  hlo_tile_system_relayout(
+      in->system, origin_of(in, op), hlo_tile_term_var(in->system, in->vars[value->number]), to,
+      register_count(in, op->block, hlo_dtype_size_bytes(op->dtype)), HLO_RELAYOUT_MEMORY);
+}
+
+// The results lie as the first yield does without the dimensions of the loops.
+static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_regions(in, op);
+  hlo_tile_op_t* yield = hlo_tile_op_yield(op);
   const hlo_tile_op_t* value = yield->operands[0];
-  hlo_tile_var_t yielded = in->vars[value->number];
+  hlo_tile_var_t var = add_value(in, op, true), yielded = in->vars[value->number];
   if (value->block != yield->block) {  // it comes from outside, for all that the loops run over
     yielded = add_var(in, yield->block, false);
     add_operand(in, yield, 0, yielded);
@@ -156,62 +268,95 @@ static void add_reduce(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
   uint64_t extra = inner_dims(op->block, yield->block);
   const hlo_tile_term_t* from = hlo_tile_term_var(in->system, yielded);
   if (extra) from = hlo_tile_term_reduce(in->system, from, extra);
-  hlo_tile_system_equal(in->system, "reduce", hlo_tile_term_var(in->system, var), from);
+  hlo_tile_system_equal(in->system, origin_of(in, op), hlo_tile_term_var(in->system, var), from);
+  for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) set_result(in, op, i, var);
 }
 
-static void add_op(inference_t* in, hlo_tile_op_t* op) {
-  switch (op->kind) {
-    case HLO_TILE_OP_for:
-    case HLO_TILE_OP_parallel: add_block(in, &op->body); return;
-    case HLO_TILE_OP_yield: return;
-    case HLO_TILE_OP_store: {
-      hlo_tile_var_t var = add_var(in, op->block, false);
-      add_operand(in, op, 0, var);
-      add_transfer(in, op, op->operands[0]->dtype, var);
-      return;
-    }
-    default: break;
-  }
-  bool is_sum = op->kind == HLO_TILE_OP_reduce || op->kind == HLO_TILE_OP_result;
-  hlo_tile_var_t var = in->vars[op->number] = add_var(in, op->block, is_sum);
-  if (op->kind == HLO_TILE_OP_reduce) {
-    add_reduce(in, op, var);
-    return;
-  }
-  if (op->kind == HLO_TILE_OP_load) add_transfer(in, op, op->dtype, var);
-  for (uint32_t i = 0; i < op->operand_count; ++i) {
-    if (op->kind == HLO_TILE_OP_result) {
-      hlo_tile_system_equal(in->system, "result", hlo_tile_term_var(in->system, var),
-                            hlo_tile_term_var(in->system, in->vars[op->operands[i]->number]));
-    } else {
-      add_operand(in, op, i, var);
-    }
+// A variable for each value that an operation with regions gives.
+static void add_results(inference_t* in, const hlo_tile_op_t* op) {
+  for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) {
+    set_result(in, op, i, i == 0 ? add_value(in, op, false) : add_var(in, op->block, false));
   }
 }
+
+static void add_yields(inference_t* in, const hlo_tile_op_t* op, hlo_tile_op_t* yield) {
+  for (uint32_t i = 0; i < yield->operand_count; ++i) {
+    add_operand(in, yield, i, result_var(in, op, i));
+  }
+}
+
+// What goes from step to step lies alike in all of them, before and behind: the regions' arguments
+// are the same variables as the results.
+static void carry_rule(inference_t* in, hlo_tile_op_t* op) {
+  if (!hlo_tile_op_has_result(op)) {
+    add_regions(in, op);
+    return;
+  }
+  add_results(in, op);
+  for (uint32_t i = 0; i < op->operand_count; ++i) add_operand(in, op, i, result_var(in, op, i));
+  add_regions(in, op);
+  add_yields(in, op, hlo_tile_op_yield(op));
+}
+
+static void switch_rule(inference_t* in, hlo_tile_op_t* op) {
+  if (hlo_tile_op_has_result(op)) add_results(in, op);
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    add_block(in, region);
+    if (hlo_tile_op_has_result(op)) add_yields(in, op, hlo_tile_block_yield(region));
+  }
+}
+
+// A result or an argument is the variable that it was given with its operation.
+static void add_same(inference_t* in, hlo_tile_op_t* op, const hlo_tile_op_t* of) {
+  in->vars[op->number] = result_var(in, of, op->result);
+  if (!op->layout) return;
+  hlo_tile_system_equal(in->system, origin_of(in, op),
+                        hlo_tile_term_var(in->system, in->vars[op->number]),
+                        hlo_tile_term_layout(in->system, op->layout));
+}
+
+static void result_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_same(in, op, op->operands[0]);
+}
+
+static void argument_rule(inference_t* in, hlo_tile_op_t* op) {
+  add_same(in, op, op->block->parent);
+}
+
+// What a yield needs is said where its region is.
+static void yield_rule(inference_t* in, hlo_tile_op_t* op) {
+  (void)in, (void)op;
+}
+
+typedef void (*rule_fn_t)(inference_t* in, hlo_tile_op_t* op);
+
+static const rule_fn_t RULES[HLO_TILE_OP_KIND_COUNT] = {
+#define HLO_TILE_OP(id, operands, result, regions, since, layouts) \
+  [HLO_TILE_OP_##id] = layouts##_rule,
+#include "tile/ir.def"
+#undef HLO_TILE_OP
+};
 
 static void add_block(inference_t* in, const hlo_tile_block_t* block) {
   for (hlo_tile_op_t* op = block->first; op && !in->kernel->arena->failed; op = op->next) {
-    add_op(in, op);
+    RULES[op->kind](in, op);
   }
 }
 
 // ---- the answer
 
-static void put_layouts(const inference_t* in, hlo_tile_block_t* block,
-                        const hlo_tile_value_t* values) {
-  for (hlo_tile_op_t* op = block->first; op; op = op->next) {
-    put_layouts(in, &op->body, values);
+static void put_layouts(const inference_t* in, const hlo_tile_value_t* values) {
+  for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
     if (hlo_tile_op_has_result(op)) op->layout = values[in->vars[op->number]].layout;
   }
 }
 
 // Puts a relayout before a use whose operand lies otherwise.
-static void put_relayout(const inference_t* in, const use_t* use) {
+static void put_relayout(const inference_t* in, const use_t* use, const hlo_tile_value_t* values) {
   hlo_tile_op_t *op = use->op, *value = op->operands[use->operand];
   hlo_tile_block_t* block = op->block;
-  const hlo_tile_layout_t* wanted = op->layout;
-  if (!wanted || hlo_tile_layout_relayout(value->layout, wanted).kind <= HLO_RELAYOUT_RENAME)
-    return;
+  const hlo_tile_layout_t* wanted = values[use->var].layout;
+  if (hlo_tile_layout_relayout(value->layout, wanted).kind <= HLO_RELAYOUT_RENAME) return;
   hlo_tile_op_t* before = NULL;
   for (hlo_tile_op_t* at = block->first; at != op; at = at->next) before = at;
   const hlo_tile_op_t fields = {.kind = HLO_TILE_OP_relayout,
@@ -231,11 +376,9 @@ static void put_relayout(const inference_t* in, const use_t* use) {
   op->operands[use->operand] = relayout;
 }
 
-static int64_t widest_bytes(const hlo_tile_block_t* block) {
+static int64_t widest_bytes(const hlo_tile_kernel_t* kernel) {
   int64_t widest = 1;
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
-    int64_t inside = widest_bytes(&op->body);
-    if (inside > widest) widest = inside;
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     if (!hlo_tile_op_has_result(op)) continue;
     int64_t bytes = (int64_t)hlo_dtype_size_bytes(op->dtype);
     if (bytes > widest) widest = bytes;
@@ -243,10 +386,10 @@ static int64_t widest_bytes(const hlo_tile_block_t* block) {
   return widest;
 }
 
-static uint32_t count_operands(const hlo_tile_block_t* block) {
+static uint32_t count_operands(const hlo_tile_kernel_t* kernel) {
   uint32_t count = 0;
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
-    count += op->operand_count + count_operands(&op->body);
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    count += op->operand_count;
   }
   return count;
 }
@@ -254,19 +397,21 @@ static uint32_t count_operands(const hlo_tile_block_t* block) {
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) {
   hlo_arena_t* arena = kernel->arena;
-  inference_t in = {.kernel = kernel,
-                    .target = target,
-                    .lanes = target->vector_bytes / widest_bytes(&kernel->body)};
+  inference_t in = {
+      .kernel = kernel, .target = target, .lanes = target->vector_bytes / widest_bytes(kernel)};
   if (in.lanes < 1) in.lanes = 1;
   in.system = hlo_tile_system_create(arena, &kernel->layouts, target);
   in.vars = hlo_arena_array(arena, kernel->value_count + 1, sizeof *in.vars);
-  in.uses = hlo_arena_array(arena, count_operands(&kernel->body) + 1, sizeof *in.uses);
+  in.results = hlo_arena_array(arena, kernel->value_count + 1, sizeof *in.results);
+  in.aliases = hlo_arena_array(arena, HLO_TILE_MAX_ALIASES, sizeof *in.aliases);
+  find_given(&in);
+  in.uses = hlo_arena_array(arena, count_operands(kernel) + 1, sizeof *in.uses);
   HLO_TRY(hlo_arena_status(arena));
   add_block(&in, &kernel->body);
   hlo_tile_solution_t solution;
   HLO_TRY(hlo_tile_system_solve(in.system, fuel, &solution));
-  put_layouts(&in, &kernel->body, solution.values);
-  for (uint32_t i = 0; i < in.use_count; ++i) put_relayout(&in, &in.uses[i]);
+  put_layouts(&in, solution.values);
+  for (uint32_t i = 0; i < in.use_count; ++i) put_relayout(&in, &in.uses[i], solution.values);
   HLO_TRY(hlo_arena_status(arena));
   return hlo_tile_kernel_renumber(kernel);
 }

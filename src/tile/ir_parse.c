@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading Tile IR (see ir.h): one operation a line, as ir_text.c prints it.
+#include <inttypes.h>
 #include <string.h>
 
 #include "tile/ir_impl.h"
@@ -217,6 +218,9 @@ static hlo_status_t parse_details(parser_t* p, const hlo_tile_block_t* block, hl
     HLO_TRY(parse_expr(p, block, 0, &op->offset));
     EXPECT(p, hlo_tile_text_take(&p->text, "]"), "']'");
   }
+  if (hlo_tile_text_take(&p->text, "alias")) {
+    HLO_TRY(parse_number(p, &op->alias, "a number of an alias"));
+  }
   if (op->kind == HLO_TILE_OP_guard) {
     EXPECT(p, hlo_tile_text_take(&p->text, "in"), "'in'");
     HLO_TRY(parse_range(p, &op->low, &op->end));
@@ -224,6 +228,9 @@ static hlo_status_t parse_details(parser_t* p, const hlo_tile_block_t* block, hl
   if (op->kind == HLO_TILE_OP_constant) HLO_TRY(parse_element(p, op->element));
   if (op->kind == HLO_TILE_OP_map) HLO_TRY(parse_map(p, &op->map));
   if (op->kind == HLO_TILE_OP_reduce) HLO_TRY(parse_reducers(p, op));
+  if (op->kind == HLO_TILE_OP_argument) {
+    HLO_TRY(parse_number(p, &op->result, "an argument's number"));
+  }
   if (op->kind != HLO_TILE_OP_result) return hlo_ok();
   HLO_TRY(parse_number(p, &op->result, "a result's number"));
   EXPECT(p, hlo_tile_text_take(&p->text, "of"), "'of'");
@@ -249,12 +256,22 @@ static hlo_status_t parse_operands(parser_t* p, hlo_tile_op_t* op) {
 
 static hlo_status_t parse_block(parser_t* p, hlo_tile_block_t* block);
 
-static hlo_status_t parse_body(parser_t* p, hlo_tile_op_t* op) {
+static hlo_status_t parse_region(parser_t* p, hlo_tile_block_t* region) {
   EXPECT(p, hlo_tile_text_take(&p->text, "{"), "'{'");
   EXPECT(p, ++p->depth < HLO_TILE_MAX_DEPTH / 2, "fewer loops in each other");
-  HLO_TRY(parse_block(p, &op->body));
+  HLO_TRY(parse_block(p, region));
   --p->depth;
   EXPECT(p, hlo_tile_text_take(&p->text, "}"), "an operation or '}'");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_regions(parser_t* p, hlo_tile_op_t* op) {
+  HLO_TRY(parse_region(p, &op->body));
+  while (hlo_tile_text_is_next(&p->text, "{")) {
+    hlo_tile_block_t* region = hlo_tile_add_region(p->kernel, op);
+    HLO_TRY(hlo_arena_status(p->arena));
+    HLO_TRY(parse_region(p, region));
+  }
   return hlo_ok();
 }
 
@@ -274,15 +291,16 @@ static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
   }
   EXPECT(p, kind < HLO_TILE_OP_KIND_COUNT, "an operation");
   const hlo_tile_op_info_t* info = &hlo_tile_op_infos[kind];
-  EXPECT(p, info->has_result == is_named,
-         info->has_result ? "a name before it" : "no name before it");
+  EXPECT(p, is_named || info->has_result != HLO_TILE_RESULT_ALWAYS, "a name before it");
+  EXPECT(p, !is_named || info->has_result != HLO_TILE_RESULT_NEVER, "no name before it");
   fields.kind = (hlo_tile_op_kind_t)kind;
   HLO_TRY(parse_details(p, block, &fields));
   HLO_TRY(parse_operands(p, &fields));
-  bool is_loop = info->has_body;
-  if (kind == HLO_TILE_OP_reduce) EXPECT(p, hlo_tile_text_take(&p->text, "over"), "'over'");
-  if (is_loop) HLO_TRY(parse_loops(p, &fields));
-  if (info->has_result) {
+  if (hlo_tile_op_has_loops(fields.kind)) {
+    if (is_named) EXPECT(p, hlo_tile_text_take(&p->text, "over"), "'over'");
+    HLO_TRY(parse_loops(p, &fields));
+  }
+  if (is_named) {
     EXPECT(p, hlo_tile_text_take(&p->text, ":"), "':' and an element type");
     HLO_TRY(parse_dtype(p, &fields.dtype));
   }
@@ -291,7 +309,7 @@ static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
   }
   hlo_tile_op_t* op = hlo_tile_begin(p->kernel, block, &fields);
   HLO_TRY(hlo_arena_status(p->arena));
-  if (is_loop) HLO_TRY(parse_body(p, op));
+  if (info->region_count) HLO_TRY(parse_regions(p, op));
   hlo_tile_end(p->kernel, op);
   if (is_named) p->values[number] = op;
   return hlo_ok();
@@ -302,12 +320,36 @@ static hlo_status_t parse_block(parser_t* p, hlo_tile_block_t* block) {
   return hlo_ok();
 }
 
+// What names no version was written before there were any.
+static hlo_status_t parse_version(parser_t* p, uint32_t* out_version) {
+  int64_t version = 1;
+  if (hlo_tile_text_take(&p->text, "version")) {
+    EXPECT(p, hlo_tile_text_number(&p->text, &version), "a version");
+  }
+  if (version < 1 || version > HLO_TILE_VERSION) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "Tile IR of version %" PRId64 ": versions 1 to %d can be read",
+                             version, HLO_TILE_VERSION);
+  }
+  *out_version = (uint32_t)version;
+  return hlo_ok();
+}
+
+static hlo_status_t check_version(const hlo_tile_kernel_t* kernel, uint32_t version) {
+  uint32_t needed = hlo_tile_kernel_version(kernel);
+  if (needed <= version) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "Tile IR of version %u with what there is since version %u", version,
+                           needed);
+}
+
 static hlo_status_t parse_kernel(parser_t* p) {
   char name[WORD];
   hlo_tile_buffer_t buffers[MAX_BUFFERS];
-  uint32_t count = 0;
+  uint32_t count = 0, version = 1;
   EXPECT(p, hlo_tile_text_take(&p->text, "kernel"), "'kernel'");
   EXPECT(p, hlo_tile_text_word(&p->text, name, sizeof name), "a name");
+  HLO_TRY(parse_version(p, &version));
   EXPECT(p, hlo_tile_text_take(&p->text, "{"), "'{'");
   while (hlo_tile_text_take(&p->text, "buffer")) {
     EXPECT(p, count < MAX_BUFFERS, "fewer buffers");
@@ -329,6 +371,7 @@ static hlo_status_t parse_kernel(parser_t* p) {
   EXPECT(p, hlo_tile_text_take(&p->text, "}"), "'}'");
   hlo_tile_text_skip(&p->text);
   EXPECT(p, !*p->text.at, "the end");
+  HLO_TRY(check_version(p->kernel, version));
   return hlo_tile_kernel_verify(p->kernel);
 }
 

@@ -18,8 +18,15 @@ typedef struct value {
   void* data;
   const hlo_tile_op_t* op;
   int64_t count;   // of points
-  void** results;  // of a reduce: in the types that it adds up in
+  void** results;  // of what has regions; of a reduce in the types that it adds up in
 } value_t;
+
+// Which points go on, inside of what lets every element go its own way. Points of loops inside of
+// it follow theirs.
+typedef struct mask {
+  const uint8_t* is_on;  // NULL: all
+  int64_t count;
+} mask_t;
 
 typedef struct run {
   const hlo_tile_kernel_t* kernel;
@@ -28,6 +35,7 @@ typedef struct run {
   hlo_arena_t arena;    // values
   hlo_arena_t scratch;  // of one operation
   value_t* values;
+  mask_t mask;
   uint32_t depth;
   active_t active[HLO_TILE_MAX_DEPTH];
 } run_t;
@@ -53,29 +61,41 @@ static hlo_dtype_t sum_dtype(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32 ? HLO_DTYPE_F32 : dtype;
 }
 
-static hlo_status_t make_values(run_t* run, const hlo_tile_block_t* block) {
-  size_t points = (size_t)most_points(block);
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
+// What a result of an operation with regions is kept in.
+static hlo_dtype_t result_dtype(const hlo_tile_op_t* op, uint32_t number) {
+  hlo_dtype_t dtype = hlo_tile_op_yield(op)->operands[number]->dtype;
+  return op->kind == HLO_TILE_OP_reduce ? sum_dtype(dtype) : dtype;
+}
+
+static void make_value(run_t* run, const hlo_tile_op_t* op, size_t points) {
+  value_t* value = &run->values[op->number];
+  value->op = op;
+  value->data = hlo_arena_array(&run->arena, points, hlo_dtype_size_bytes(op->dtype));
+  if (!hlo_tile_op_has_regions(op->kind)) return;
+  uint32_t count = hlo_tile_result_count(op);
+  value->results = hlo_arena_array(&run->arena, count, sizeof(void*));
+  for (uint32_t i = 0; value->results && i < count; ++i) {
+    size_t bytes = hlo_dtype_size_bytes(result_dtype(op, i));
+    value->results[i] = hlo_arena_array(&run->arena, points, bytes);
+  }
+}
+
+static hlo_status_t make_values(run_t* run) {
+  const hlo_tile_op_t* op = hlo_tile_first_op(run->kernel);
+  for (; op; op = hlo_tile_next_op(op)) {
+    if (!hlo_tile_op_has_result(op)) continue;
+    size_t points = (size_t)most_points(op->block);
     if (run->arena.used_bytes + points * 16 > MAX_BYTES) {
       return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "tiles of %s are too large to be run",
                                run->kernel->name);
     }
-    if (hlo_tile_op_has_result(op)) {
-      value_t* value = &run->values[op->number];
-      value->op = op;
-      value->data = hlo_arena_array(&run->arena, points, hlo_dtype_size_bytes(op->dtype));
-      if (op->kind == HLO_TILE_OP_reduce) {
-        uint32_t count = hlo_tile_reduce_results(op);
-        value->results = hlo_arena_array(&run->arena, count, sizeof(void*));
-        for (uint32_t i = 0; value->results && i < count; ++i) {
-          size_t bytes = hlo_dtype_size_bytes(sum_dtype(op->body.last->operands[i]->dtype));
-          value->results[i] = hlo_arena_array(&run->arena, points, bytes);
-        }
-      }
-    }
-    HLO_TRY(make_values(run, &op->body));
+    make_value(run, op, points);
   }
   return hlo_arena_status(&run->arena);
+}
+
+static bool is_on(const run_t* run, int64_t point, int64_t count) {
+  return !run->mask.is_on || run->mask.is_on[point / (count / run->mask.count)];
 }
 
 // ---- indices
@@ -183,6 +203,7 @@ static hlo_status_t store(run_t* run, const hlo_tile_op_t* op, const int64_t* of
   size_t bytes = hlo_dtype_size_bytes(buffer->dtype);
   uint8_t* to = run->buffers[op->buffer];
   for (int64_t p = 0; p < count; ++p) {
+    if (!is_on(run, p, count)) continue;
     if (offsets[p] < 0 || offsets[p] >= buffer->element_count) {
       return hlo_status_create(HLO_STATUS_OUT_OF_RANGE,
                                "%s: element %" PRId64 " of buffer %u, which has %" PRId64,
@@ -298,9 +319,9 @@ static hlo_status_t run_block(run_t* run, const hlo_tile_block_t* block);
 
 // Adds what the body yields at the points here to the sums of `outer` points.
 static hlo_status_t combine(run_t* run, const hlo_tile_op_t* op, int64_t outer) {
-  const hlo_tile_op_t* yield = op->body.last;
+  const hlo_tile_op_t* yield = hlo_tile_op_yield(op);
   int64_t here = point_count(run), length = here / outer;
-  uint32_t results = hlo_tile_reduce_results(op);
+  uint32_t results = hlo_tile_result_count(op);
   const void* elements[HLO_TILE_MAX_OPERANDS];
   hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
   for (uint32_t i = 0; i < results; ++i) elements[i] = spread(run, yield->operands[i], here);
@@ -328,11 +349,29 @@ static hlo_status_t combine(run_t* run, const hlo_tile_op_t* op, int64_t outer) 
   return hlo_ok();
 }
 
+// What a region yields as the operation's results, at the points that go on.
+static hlo_status_t keep_yields(run_t* run, const hlo_tile_op_t* op, const hlo_tile_op_t* yield) {
+  int64_t count = point_count(run);
+  hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
+  for (uint32_t i = 0; i < yield->operand_count; ++i) {
+    size_t bytes = hlo_dtype_size_bytes(yield->operands[i]->dtype);
+    const uint8_t* from = spread(run, yield->operands[i], count);
+    HLO_TRY(hlo_arena_status(&run->scratch));
+    uint8_t* to = run->values[op->number].results[i];
+    for (int64_t p = 0; p < count; ++p) {
+      if (is_on(run, p, count)) memcpy(to + (size_t)p * bytes, from + (size_t)p * bytes, bytes);
+    }
+  }
+  hlo_arena_reset(&run->scratch, mark);
+  return hlo_ok();
+}
+
 // Runs loops from number `at` of the operation, then its body.
 static hlo_status_t run_loops(run_t* run, const hlo_tile_op_t* op, uint32_t at, int64_t outer) {
   if (at == op->loop_count) {
     HLO_TRY(run_block(run, &op->body));
-    return op->kind == HLO_TILE_OP_reduce ? combine(run, op, outer) : hlo_ok();
+    if (op->kind == HLO_TILE_OP_reduce) return combine(run, op, outer);
+    return op->operand_count ? keep_yields(run, op, hlo_tile_op_yield(op)) : hlo_ok();
   }
   const hlo_tile_loop_t* loop = &op->loops[at];
   uint32_t depth = run->depth;
@@ -346,38 +385,111 @@ static hlo_status_t run_loops(run_t* run, const hlo_tile_op_t* op, uint32_t at, 
   return hlo_ok();
 }
 
-// A result of a reduce, rounded to its own type, as the value of `op`.
-static void take_result(run_t* run, const hlo_tile_op_t* of, uint32_t number,
-                        const hlo_tile_op_t* op) {
-  value_t *from = &run->values[of->number], *to = &run->values[op->number];
-  int64_t count = point_count(run);
-  hlo_dtype_t sums = sum_dtype(op->dtype);
-  to->count = count;
-  if (sums == op->dtype) {
-    memcpy(to->data, from->results[number], (size_t)count * hlo_dtype_size_bytes(sums));
+static void copy_or_convert(hlo_dtype_t from, const void* source, hlo_dtype_t to, void* result,
+                            int64_t count) {
+  if (from == to) {
+    memcpy(result, source, (size_t)count * hlo_dtype_size_bytes(to));
   } else {
-    hlo_dtype_convert(sums, from->results[number], op->dtype, to->data, (size_t)count);
+    hlo_dtype_convert(from, source, to, result, (size_t)count);
   }
 }
 
-static hlo_status_t reduce(run_t* run, const hlo_tile_op_t* op) {
-  int64_t outer = point_count(run);
+// A result of something with regions, rounded to its own type, as the value of `op`.
+static void take_result(run_t* run, const hlo_tile_op_t* of, uint32_t number,
+                        const hlo_tile_op_t* op) {
+  const value_t* from = &run->values[of->number];
+  value_t* to = &run->values[op->number];
+  to->count = point_count(run);
+  copy_or_convert(result_dtype(of, number), from->results[number], op->dtype, to->data, to->count);
+}
+
+// The results as they are before the first step.
+static hlo_status_t put_initial(run_t* run, const hlo_tile_op_t* op) {
+  int64_t count = point_count(run);
   value_t* value = &run->values[op->number];
-  uint32_t results = hlo_tile_reduce_results(op);
-  for (uint32_t i = 0; i < results; ++i) {
-    hlo_dtype_t dtype = op->body.last->operands[i]->dtype, sums = sum_dtype(dtype);
-    memset(value->results[i], 0, (size_t)outer * hlo_dtype_size_bytes(sums));
+  for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) {
+    hlo_dtype_t dtype = result_dtype(op, i);
+    memset(value->results[i], 0, (size_t)count * hlo_dtype_size_bytes(dtype));
     if (!op->operand_count) continue;
-    const void* first = spread(run, op->operands[i], outer);
+    const void* first = spread(run, op->operands[i], count);
     HLO_TRY(hlo_arena_status(&run->scratch));
-    if (sums == dtype) {
-      memcpy(value->results[i], first, (size_t)outer * hlo_dtype_size_bytes(dtype));
-    } else {
-      hlo_dtype_convert(dtype, first, sums, value->results[i], (size_t)outer);
-    }
+    copy_or_convert(op->operands[i]->dtype, first, dtype, value->results[i], count);
   }
-  HLO_TRY(run_loops(run, op, 0, outer));
+  return hlo_ok();
+}
+
+static hlo_status_t run_loop(run_t* run, const hlo_tile_op_t* op) {
+  if (!hlo_tile_op_has_result(op)) return run_loops(run, op, 0, 1);
+  HLO_TRY(put_initial(run, op));
+  HLO_TRY(run_loops(run, op, 0, point_count(run)));
   take_result(run, op, 0, op);
+  return hlo_ok();
+}
+
+// ---- every element its own way
+
+// The points that go on, to be changed. NULL when memory is out.
+static uint8_t* copy_mask(run_t* run, int64_t count) {
+  uint8_t* copy = hlo_arena_array(&run->scratch, (size_t)count, 1);
+  for (int64_t p = 0; copy && p < count; ++p) copy[p] = is_on(run, p, count);
+  return copy;
+}
+
+static bool is_any_on(const uint8_t* mask, int64_t count) {
+  return memchr(mask, 1, (size_t)count) != NULL;
+}
+
+static hlo_status_t run_while(run_t* run, const hlo_tile_op_t* op) {
+  int64_t count = point_count(run);
+  const hlo_tile_op_t* condition = hlo_tile_block_yield(&op->body);
+  mask_t outer = run->mask;
+  uint8_t* goes_on = copy_mask(run, count);
+  HLO_TRY(hlo_arena_status(&run->scratch));
+  HLO_TRY(put_initial(run, op));
+  run->mask = (mask_t){goes_on, count};
+  for (;;) {
+    hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
+    HLO_TRY(run_block(run, &op->body));
+    const uint8_t* holds = spread(run, condition->operands[0], count);
+    HLO_TRY(hlo_arena_status(&run->scratch));
+    for (int64_t p = 0; p < count; ++p) goes_on[p] &= holds[p] != 0;
+    hlo_arena_reset(&run->scratch, mark);
+    if (!is_any_on(goes_on, count)) break;
+    HLO_TRY(run_block(run, op->body.next));
+    HLO_TRY(keep_yields(run, op, hlo_tile_op_yield(op)));
+  }
+  run->mask = outer;
+  take_result(run, op, 0, op);
+  return hlo_ok();
+}
+
+// Whether a number is that of a region; the last one's are those of no other.
+static bool is_chosen(hlo_dtype_t dtype, const void* number, int64_t region, bool is_last) {
+  int64_t chosen = hlo_dtype_load_int64(dtype, number);
+  return chosen == region || (is_last && (chosen < 0 || chosen > region));
+}
+
+static hlo_status_t run_switch(run_t* run, const hlo_tile_op_t* op) {
+  int64_t count = point_count(run), number = 0;
+  hlo_dtype_t dtype = op->operands[0]->dtype;
+  mask_t outer = run->mask;
+  uint8_t* here = hlo_arena_array(&run->scratch, (size_t)count, 1);
+  const uint8_t* chosen = spread(run, op->operands[0], count);
+  HLO_TRY(hlo_arena_status(&run->scratch));
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next, ++number) {
+    run->mask = outer;
+    for (int64_t p = 0; p < count; ++p) {
+      here[p] =
+          is_on(run, p, count) &&
+          is_chosen(dtype, chosen + (size_t)p * hlo_dtype_size_bytes(dtype), number, !region->next);
+    }
+    if (!is_any_on(here, count)) continue;
+    run->mask = (mask_t){here, count};
+    HLO_TRY(run_block(run, region));
+    if (hlo_tile_op_has_result(op)) HLO_TRY(keep_yields(run, op, hlo_tile_block_yield(region)));
+  }
+  run->mask = outer;
+  if (hlo_tile_op_has_result(op)) take_result(run, op, 0, op);
   return hlo_ok();
 }
 
@@ -418,9 +530,12 @@ static hlo_status_t run_value(run_t* run, const hlo_tile_op_t* op, int64_t count
 static hlo_status_t run_op(run_t* run, const hlo_tile_op_t* op) {
   switch (op->kind) {
     case HLO_TILE_OP_for:
-    case HLO_TILE_OP_parallel: return run_loops(run, op, 0, 1);
-    case HLO_TILE_OP_reduce: return reduce(run, op);
+    case HLO_TILE_OP_parallel:
+    case HLO_TILE_OP_reduce: return run_loop(run, op);
+    case HLO_TILE_OP_while: return run_while(run, op);
+    case HLO_TILE_OP_switch: return run_switch(run, op);
     case HLO_TILE_OP_result: take_result(run, op->operands[0], op->result, op); return hlo_ok();
+    case HLO_TILE_OP_argument: take_result(run, op->block->parent, op->result, op); return hlo_ok();
     case HLO_TILE_OP_yield: return hlo_ok();
     default: return run_value(run, op, point_count(run));
   }
@@ -442,7 +557,7 @@ hlo_status_t hlo_tile_kernel_run(const hlo_tile_kernel_t* kernel, const hlo_tile
   hlo_arena_init(&run.scratch, 0);
   run.values = hlo_arena_array(&run.arena, kernel->value_count + 1, sizeof *run.values);
   hlo_status_t status = hlo_arena_status(&run.arena);
-  if (hlo_status_is_ok(status)) status = make_values(&run, &kernel->body);
+  if (hlo_status_is_ok(status)) status = make_values(&run);
   if (hlo_status_is_ok(status)) status = run_block(&run, &kernel->body);
   hlo_arena_deinit(&run.arena);
   hlo_arena_deinit(&run.scratch);

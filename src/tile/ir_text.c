@@ -113,11 +113,13 @@ static void print_details(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
     print_expr(op->offset, out);
     hlo_strbuf_putc(out, ']');
   }
+  if (op->alias) hlo_strbuf_printf(out, " alias %u", op->alias);
   if (op->kind == HLO_TILE_OP_guard) {
     hlo_strbuf_printf(out, " in %" PRId64 "..%" PRId64, op->low, op->end);
   }
   if (op->kind == HLO_TILE_OP_constant) print_element(op, out);
   if (op->kind == HLO_TILE_OP_result) hlo_strbuf_printf(out, " %u of", op->result);
+  if (op->kind == HLO_TILE_OP_argument) hlo_strbuf_printf(out, " %u", op->result);
   if (op->kind == HLO_TILE_OP_map) {
     hlo_strbuf_printf(out, " %s", map_name(op->map.op));
     if (op->map.op == HLO_OP_compare) {
@@ -138,24 +140,36 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
     hlo_strbuf_puts(out, hlo_tile_op_name(op->kind));
     print_details(op, out);
     print_operands(op, out);
-    if (op->kind == HLO_TILE_OP_reduce) hlo_strbuf_puts(out, " over");
+    if (has_result && op->loop_count) hlo_strbuf_puts(out, " over");
     print_loops(op, out);
     if (has_result) hlo_strbuf_printf(out, " : %s", hlo_dtype_info(op->dtype)->hlo_name);
     if (op->layout) {
       hlo_strbuf_putc(out, ' ');
       hlo_tile_layout_print(op->layout, out);
     }
-    if (hlo_tile_op_infos[op->kind].has_body) {
+    const hlo_tile_block_t* region = hlo_tile_op_has_regions(op->kind) ? &op->body : NULL;
+    for (; region; region = region->next) {
       hlo_strbuf_puts(out, " {\n");
-      print_block(&op->body, indent + 1, out);
+      print_block(region, indent + 1, out);
       hlo_strbuf_printf(out, "%*s}", (int)(2 * indent), "");
     }
     hlo_strbuf_putc(out, '\n');
   }
 }
 
+uint32_t hlo_tile_kernel_version(const hlo_tile_kernel_t* kernel) {
+  uint32_t version = 1;
+  for (const hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    uint32_t since = hlo_tile_op_infos[op->kind].since;
+    bool carries = op->kind == HLO_TILE_OP_for && op->operand_count > 0;
+    if (since < 2 && (op->alias || carries)) since = 2;
+    if (since > version) version = since;
+  }
+  return version;
+}
+
 void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out) {
-  hlo_strbuf_printf(out, "kernel %s {\n", kernel->name);
+  hlo_strbuf_printf(out, "kernel %s version %u {\n", kernel->name, hlo_tile_kernel_version(kernel));
   for (uint32_t i = 0; i < kernel->buffer_count; ++i) {
     const hlo_tile_buffer_t* buffer = &kernel->buffers[i];
     hlo_strbuf_printf(out, "  buffer %s[%" PRId64 "]%s\n", hlo_dtype_info(buffer->dtype)->hlo_name,

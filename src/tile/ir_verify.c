@@ -9,16 +9,22 @@ typedef struct verifier {
   const hlo_tile_op_t** values;  // by number
 } verifier_t;
 
-static hlo_status_t wrong(const hlo_tile_op_t* op, const char* what) {
-  if (hlo_tile_op_has_result(op)) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%%%u = %s: %s", op->number,
-                             hlo_tile_op_name(op->kind), what);
-  }
-  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: %s", hlo_tile_op_name(op->kind), what);
+static const char* const RULES[HLO_TILE_RULE_COUNT] = {
+#define HLO_TILE_RULE(id, text) [HLO_TILE_RULE_##id] = text,
+#include "tile/ir_rules.def"
+#undef HLO_TILE_RULE
+};
+
+static hlo_status_t wrong(const hlo_tile_op_t* op, hlo_tile_rule_t rule) {
+  const char *name = hlo_tile_op_name(op->kind), *what = RULES[rule];
+  return hlo_tile_op_has_result(op)
+             ? hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%%%u = %s: %s", op->number, name,
+                                 what)
+             : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s: %s", name, what);
 }
 
-#define CHECK(op, condition, what) \
-  if (!(condition)) return wrong(op, what)
+#define CHECK(op, condition, rule) \
+  if (!(condition)) return wrong(op, HLO_TILE_RULE_##rule)
 
 // Whether a value is computed where `block` can see it.
 static bool is_visible(const hlo_tile_op_t* value, const hlo_tile_block_t* block) {
@@ -33,12 +39,12 @@ static hlo_status_t check_expr(const verifier_t* v, const hlo_tile_op_t* op, con
   for (uint32_t i = 0; i < expr->term_count; ++i) {
     const hlo_expr_atom_t* atom = expr->terms[i].atom;
     if (atom->kind == HLO_EXPR_DIGIT) {
-      CHECK(op, digits >> atom->number & 1, "a digit of no loop around it");
+      CHECK(op, digits >> atom->number & 1, INDEX_DIGIT);
     } else if (atom->kind == HLO_EXPR_VALUE) {
       const hlo_tile_op_t* value =
           atom->number < v->kernel->value_count ? v->values[atom->number] : NULL;
-      CHECK(op, value && is_visible(value, op->block), "an index that is not computed there");
-      CHECK(op, hlo_dtype_is_integer(value->dtype), "an index that is no integer");
+      CHECK(op, value && is_visible(value, op->block), INDEX_VISIBLE);
+      CHECK(op, hlo_dtype_is_integer(value->dtype), INDEX_TYPE);
     } else {
       HLO_TRY(check_expr(v, op, atom->argument, digits));
     }
@@ -46,124 +52,202 @@ static hlo_status_t check_expr(const verifier_t* v, const hlo_tile_op_t* op, con
   return hlo_ok();
 }
 
-static hlo_status_t check_memory(const verifier_t* v, const hlo_tile_op_t* op) {
-  CHECK(op, op->buffer < v->kernel->buffer_count, "no such buffer");
-  const hlo_tile_buffer_t* buffer = &v->kernel->buffers[op->buffer];
-  hlo_dtype_t dtype = op->kind == HLO_TILE_OP_load ? op->dtype : op->operands[0]->dtype;
-  CHECK(op, dtype == buffer->dtype, "another element type than the buffer's");
-  CHECK(op, op->kind == HLO_TILE_OP_load || buffer->is_output, "to a buffer that is no output");
-  return hlo_ok();
-}
-
-static hlo_status_t check_reduce(const hlo_tile_op_t* op) {
-  CHECK(op, op->reducer_count > 0, "nothing is said about how");
-  CHECK(op, op->is_arg ? op->reducer_count == 1 : true, "one comparison finds both results");
-  uint32_t results = hlo_tile_reduce_results(op);
-  CHECK(op, op->operand_count == 0 || op->operand_count == results,
-        "as many initial values as results, or none");
-  const hlo_tile_op_t* yield = op->body.last;
-  CHECK(op, yield && yield->kind == HLO_TILE_OP_yield, "its body ends without a yield");
-  CHECK(op, yield->operand_count == results, "its body yields another number of values");
-  CHECK(op, yield->operands[0]->dtype == op->dtype, "its body yields another element type");
-  for (uint32_t i = 0; i < op->operand_count; ++i) {
-    CHECK(op, op->operands[i]->dtype == yield->operands[i]->dtype,
-          "an initial value of another element type");
-  }
-  return hlo_ok();
-}
-
 static hlo_status_t check_loops(const hlo_tile_op_t* op) {
   const hlo_tile_loop_t* around[HLO_TILE_MAX_DEPTH];
   uint32_t count = hlo_tile_block_loops(op->block, around);
-  CHECK(op, op->kind == HLO_TILE_OP_reduce ? op->loop_count > 0 : op->loop_count == 1,
-        "loops over one digit, reductions over one or more");
-  CHECK(op, count + op->loop_count < HLO_TILE_MAX_DEPTH, "too many loops in each other");
+  CHECK(op, op->kind == HLO_TILE_OP_reduce ? op->loop_count > 0 : op->loop_count == 1, LOOP_COUNT);
+  CHECK(op, count + op->loop_count < HLO_TILE_MAX_DEPTH, LOOP_DEPTH);
   for (uint32_t i = 0; i < op->loop_count; ++i) {
     const hlo_tile_loop_t* loop = &op->loops[i];
     CHECK(op, loop->digit < HLO_EXPR_MAX_DIGITS && loop->step > 0 && loop->low < loop->end,
-          "a loop without steps");
-    for (uint32_t k = 0; k < count; ++k) {
-      CHECK(op, around[k]->digit != loop->digit, "a digit of a loop around it");
-    }
-    for (uint32_t k = 0; k < i; ++k) {
-      CHECK(op, op->loops[k].digit != loop->digit, "a digit twice");
-    }
+          LOOP_STEPS);
+    for (uint32_t k = 0; k < count; ++k) CHECK(op, around[k]->digit != loop->digit, LOOP_AROUND);
+    for (uint32_t k = 0; k < i; ++k) CHECK(op, op->loops[k].digit != loop->digit, LOOP_TWICE);
   }
   return hlo_ok();
 }
+
+// ---- the rules of each operation
+
+static hlo_status_t check_memory(const verifier_t* v, const hlo_tile_op_t* op) {
+  CHECK(op, op->buffer < v->kernel->buffer_count, BUFFER);
+  const hlo_tile_buffer_t* buffer = &v->kernel->buffers[op->buffer];
+  bool is_load = op->kind == HLO_TILE_OP_load;
+  CHECK(op, (is_load ? op->dtype : op->operands[0]->dtype) == buffer->dtype, BUFFER_TYPE);
+  CHECK(op, is_load || buffer->is_output, BUFFER_OUTPUT);
+  CHECK(op, op->alias < HLO_TILE_MAX_ALIASES, ALIAS);
+  return hlo_ok();
+}
+
+static hlo_status_t check_map(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, op->operand_count > 0, MAP_OPERANDS);
+  return hlo_ok();
+}
+
+static hlo_status_t check_guard(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, op->operands[0]->dtype == op->dtype && op->operands[1]->dtype == op->dtype, GUARD_TYPE);
+  return hlo_ok();
+}
+
+static hlo_status_t check_relayout(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, op->operands[0]->dtype == op->dtype, RELAYOUT_TYPE);
+  return hlo_ok();
+}
+
+// That a region ends with the values that the operation gives, in the types of `like` if there is
+// one.
+static hlo_status_t check_yield_of(const hlo_tile_op_t* op, const hlo_tile_block_t* region,
+                                   hlo_tile_op_t* const* like) {
+  const hlo_tile_op_t* yield = hlo_tile_block_yield(region);
+  CHECK(op, yield, YIELD_MISSING);
+  uint32_t count = hlo_tile_result_count(op);
+  CHECK(op, yield->operand_count == count && count > 0, YIELD_COUNT);
+  CHECK(op, yield->operands[0]->dtype == op->dtype, YIELD_TYPE);
+  for (uint32_t i = 0; like && i < count; ++i) {
+    CHECK(op, yield->operands[i]->dtype == like[i]->dtype, YIELD_TYPE);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_reduce(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, op->reducer_count > 0, REDUCE_HOW);
+  CHECK(op, !op->is_arg || op->reducer_count == 1, REDUCE_ARG);
+  HLO_TRY(check_yield_of(op, &op->body, NULL));
+  uint32_t results = hlo_tile_result_count(op);
+  CHECK(op, op->operand_count == 0 || op->operand_count == results, INITIAL_COUNT);
+  for (uint32_t i = 0; i < op->operand_count; ++i) {
+    CHECK(op, op->operands[i]->dtype == hlo_tile_op_yield(op)->operands[i]->dtype, INITIAL_TYPE);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_for(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, hlo_tile_op_has_result(op) == (op->operand_count > 0), CARRY_VALUES);
+  if (!op->operand_count) return hlo_ok();
+  const hlo_tile_loop_t* loop = &op->loops[0];
+  CHECK(op, loop->step == 1 || loop->end - loop->low == 1, CARRY_STEP);
+  return check_yield_of(op, &op->body, op->operands);
+}
+
+static hlo_status_t check_while(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, op->operand_count > 0, CARRY_VALUES);
+  const hlo_tile_op_t* condition = hlo_tile_block_yield(&op->body);
+  CHECK(op, condition, YIELD_MISSING);
+  CHECK(op, condition->operand_count == 1 && condition->operands[0]->dtype == HLO_DTYPE_PRED,
+        CONDITION);
+  return check_yield_of(op, op->body.next, op->operands);
+}
+
+static hlo_status_t check_switch(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  CHECK(op, hlo_dtype_is_integer(op->operands[0]->dtype), SWITCH_INDEX);
+  if (!hlo_tile_op_has_result(op)) return hlo_ok();
+  const hlo_tile_op_t* last = hlo_tile_op_yield(op);
+  CHECK(op, last, YIELD_MISSING);
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    HLO_TRY(check_yield_of(op, region, last->operands));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t check_result(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  const hlo_tile_op_t* of = op->operands[0];
+  CHECK(op, hlo_tile_op_has_regions(of->kind), RESULT_OF);
+  CHECK(op, op->result < hlo_tile_result_count(of), RESULT_NUMBER);
+  CHECK(op, hlo_tile_op_yield(of)->operands[op->result]->dtype == op->dtype, RESULT_TYPE);
+  return hlo_ok();
+}
+
+static hlo_status_t check_argument(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  const hlo_tile_op_t* of = op->block->parent;
+  CHECK(op, of && hlo_tile_op_carries(of->kind) && of->operand_count, ARGUMENT_OF);
+  CHECK(op, op->result < of->operand_count, ARGUMENT_NUMBER);
+  CHECK(op, of->operands[op->result]->dtype == op->dtype, ARGUMENT_TYPE);
+  return hlo_ok();
+}
+
+static hlo_status_t check_yield(const verifier_t* v, const hlo_tile_op_t* op) {
+  (void)v;
+  const hlo_tile_op_t* of = op->block->parent;
+  CHECK(op, of && hlo_tile_op_has_result(of) && !op->next, YIELD_PLACE);
+  return hlo_ok();
+}
+
+typedef hlo_status_t (*check_fn_t)(const verifier_t* v, const hlo_tile_op_t* op);
+
+// What has no rules of its own is missing.
+static const check_fn_t CHECKS[HLO_TILE_OP_KIND_COUNT] = {
+    [HLO_TILE_OP_load] = check_memory,       [HLO_TILE_OP_store] = check_memory,
+    [HLO_TILE_OP_map] = check_map,           [HLO_TILE_OP_guard] = check_guard,
+    [HLO_TILE_OP_relayout] = check_relayout, [HLO_TILE_OP_reduce] = check_reduce,
+    [HLO_TILE_OP_for] = check_for,           [HLO_TILE_OP_while] = check_while,
+    [HLO_TILE_OP_switch] = check_switch,     [HLO_TILE_OP_result] = check_result,
+    [HLO_TILE_OP_argument] = check_argument, [HLO_TILE_OP_yield] = check_yield,
+};
+
+// ---- all of them
 
 static hlo_status_t check_layout(const hlo_tile_op_t* op) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t rank = hlo_tile_block_tile(op->block, dims, NULL);
-  CHECK(op, op->layout->rank == rank, "a layout of other dimensions than the tile's");
+  CHECK(op, op->layout->rank == rank, LAYOUT_RANK);
   for (uint32_t i = 0; i < rank; ++i) {
-    CHECK(op, op->layout->dims[i] == dims[i], "a layout of another shape than the tile's");
+    if (op->layout->dims[i] == dims[i]) continue;
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "%%%u = %s: %s: dimension %u has %" PRId64
+                             " elements, the tile %" PRId64,
+                             op->number, hlo_tile_op_name(op->kind),
+                             RULES[HLO_TILE_RULE_LAYOUT_SHAPE], i, op->layout->dims[i], dims[i]);
   }
   return hlo_ok();
 }
 
-static hlo_status_t check_kind(const verifier_t* v, const hlo_tile_op_t* op) {
-  switch (op->kind) {
-    case HLO_TILE_OP_load:
-    case HLO_TILE_OP_store: return check_memory(v, op);
-    case HLO_TILE_OP_map: CHECK(op, op->operand_count > 0, "no operands"); return hlo_ok();
-    case HLO_TILE_OP_guard:
-      CHECK(op, op->operands[0]->dtype == op->dtype && op->operands[1]->dtype == op->dtype,
-            "values of different element types");
-      return hlo_ok();
-    case HLO_TILE_OP_relayout:
-      CHECK(op, op->operands[0]->dtype == op->dtype, "another element type");
-      return hlo_ok();
-    case HLO_TILE_OP_reduce: HLO_TRY(check_loops(op)); return check_reduce(op);
-    case HLO_TILE_OP_for:
-    case HLO_TILE_OP_parallel: return check_loops(op);
-    case HLO_TILE_OP_result:
-      CHECK(op, op->operands[0]->kind == HLO_TILE_OP_reduce, "of something else than a reduce");
-      CHECK(op, op->result < hlo_tile_reduce_results(op->operands[0]), "no such result");
-      CHECK(op, op->operands[0]->body.last->operands[op->result]->dtype == op->dtype,
-            "another element type");
-      return hlo_ok();
-    case HLO_TILE_OP_yield:
-      CHECK(op, op->block->parent && op->block->parent->kind == HLO_TILE_OP_reduce && !op->next,
-            "anywhere but at the end of a reduce");
-      return hlo_ok();
-    default: return hlo_ok();
-  }
-}
-
-static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op);
-
-static hlo_status_t check_block(verifier_t* v, const hlo_tile_block_t* block) {
-  for (const hlo_tile_op_t* op = block->first; op; op = op->next) HLO_TRY(check_op(v, op));
-  return hlo_ok();
-}
-
-static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op) {
-  const hlo_tile_op_info_t* info = &hlo_tile_op_infos[op->kind];
-  CHECK(op, info->operand_count < 0 || op->operand_count == (uint32_t)info->operand_count,
-        "another number of operands");
+static hlo_status_t check_operands(const verifier_t* v, const hlo_tile_op_t* op) {
+  int32_t count = hlo_tile_op_infos[op->kind].operand_count;
+  CHECK(op, count < 0 || op->operand_count == (uint32_t)count, OPERAND_COUNT);
   for (uint32_t i = 0; i < op->operand_count; ++i) {
     const hlo_tile_op_t* operand = op->operands[i];
     CHECK(op,
           hlo_tile_op_has_result(operand) && v->values[operand->number] == operand &&
               is_visible(operand, op->block),
-          "an operand that is not computed there");
+          OPERAND_VISIBLE);
   }
-  if (hlo_tile_op_has_offset(op->kind)) {
-    const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
-    uint64_t digits = 0;
-    for (uint32_t i = hlo_tile_block_loops(op->block, loops); i-- > 0;) {
-      digits |= (uint64_t)1 << loops[i]->digit;
+  return hlo_ok();
+}
+
+static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op);
+
+static hlo_status_t check_regions(verifier_t* v, const hlo_tile_op_t* op) {
+  int32_t expected = hlo_tile_op_infos[op->kind].region_count, count = 0;
+  if (expected == 0) return hlo_ok();
+  for (const hlo_tile_block_t* region = &op->body; region; region = region->next) {
+    for (const hlo_tile_op_t* inner = region->first; inner; inner = inner->next) {
+      HLO_TRY(check_op(v, inner));
     }
-    HLO_TRY(check_expr(v, op, op->offset, digits));
+    ++count;
   }
-  if (info->has_body) {
-    HLO_TRY(check_loops(op));
-    HLO_TRY(check_block(v, &op->body));
+  CHECK(op, expected < 0 || count == expected, REGION_COUNT);
+  return hlo_ok();
+}
+
+static hlo_status_t check_op(verifier_t* v, const hlo_tile_op_t* op) {
+  HLO_TRY(check_operands(v, op));
+  if (hlo_tile_op_has_offset(op->kind)) {
+    HLO_TRY(check_expr(v, op, op->offset, hlo_tile_block_digits(op->block)));
   }
-  HLO_TRY(check_kind(v, op));
+  if (hlo_tile_op_has_loops(op->kind)) HLO_TRY(check_loops(op));
+  HLO_TRY(check_regions(v, op));
+  if (CHECKS[op->kind]) HLO_TRY(CHECKS[op->kind](v, op));
   if (op->layout) HLO_TRY(check_layout(op));
-  if (info->has_result) v->values[op->number] = op;
+  if (hlo_tile_op_has_result(op)) v->values[op->number] = op;
   return hlo_ok();
 }
 
@@ -173,7 +257,10 @@ hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) {
   verifier_t verifier = {.kernel = kernel};
   verifier.values = hlo_arena_array(&scratch, kernel->value_count + 1, sizeof *verifier.values);
   hlo_status_t status = hlo_arena_status(&scratch);
-  if (hlo_status_is_ok(status)) status = check_block(&verifier, &kernel->body);
+  for (const hlo_tile_op_t* op = kernel->body.first; op && hlo_status_is_ok(status);
+       op = op->next) {
+    status = check_op(&verifier, op);
+  }
   hlo_arena_deinit(&scratch);
   return status;
 }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verifier and the parser of Tile IR refuse, and what they say: a kernel for each rule.
+#include "tile/ir_test_util.h"
+
+// ---- what is refused
+
+typedef struct refusal {
+  const char *body, *message;
+} refusal_t;
+
+// Of the parser.
+static const refusal_t TEXTS[] = {
+    {"store 0 [0] %0\n", "a value that exists"},
+    {"%0 = load 7 [0] : f32\n", "a buffer that exists"},
+    {"%0 = load 0 [d0] : f32\n", "a digit of a loop"},
+    {"%0 = load 0 [99999999999999999*1] : f32\n", "smaller number"},
+    {"for d0 = 0..4 by 0 {\n}\n", "a step"},
+    {"for d0 = 4..4 by 1 {\n}\n", "a step"},
+    {"%0 = load 0 [0] : f32\n%0 = load 0 [0] : f32\n", "a new value"},
+    {"%0 = load 0 [0] : f32\n%1 = map moon %0 : f32\n", "an elementwise operation"},
+    {"for d0 = 0..8 by 4 {\n", "an operation"},
+    {"load 0 [0] : f32\n", "a name before"},
+    {"%0 = store 0 [0]\n", "no name before"},
+    {"%0 = for d0 = 0..4 by 1 {\n}\n", "'over'"},
+    {"%0 = argument x : f32\n", "an argument's number"},
+    {"%0 = load 0 [0] alias x : f32\n", "number of an alias"},
+    {"nothing\n", "an operation"},
+};
+
+#define ONE "%0 = load 0 [0] : f32\n"
+#define WHOLE "%1 = constant 0x00000000 : s32\n"
+#define TRUE "%2 = constant 0x01 : pred\n"
+#define FOLD "over d0 = 0..4 by 1 : f32 {\n%5 = load 0 [d0] : f32\nyield %5\n}\n"
+#define TEN(a)                                                                                   \
+  "%" a "0 = reduce add over d" a "0 = 0..2 by 1, d" a "1 = 0..2 by 1, d" a "2 = 0..2 by 1, d" a \
+  "3 = 0..2 by 1, d" a "4 = 0..2 by 1, d" a "5 = 0..2 by 1, d" a "6 = 0..2 by 1, d" a            \
+  "7 = 0..2 by 1, d" a "8 = 0..2 by 1, d" a "9 = 0..2 by 1 : f32 {\n"
+
+// Of the verifier, one for each of its rules at least.
+static const refusal_t RULES[] = {
+    {ONE "%3 = product %0 : f32\n", "another number of operands"},
+    {"for d0 = 0..4 by 2 {\n" ONE "}\nstore 1 [0] %0\n", "an operand that is not computed there"},
+    {ONE "%3 = while %0 : f32 {\n" TRUE "yield %2\n}\n", "another number of regions"},
+    {"for d0 = 0..4 by 1, d1 = 0..4 by 1 {\n}\n", "loops over one digit"},
+    {TEN("") TEN("1") TEN("2") TEN("3") TEN("4")
+         TEN("5") "for d60 = 0..2 by 1 {\nfor d61 = 0..2 by 1 {\nfor d62 = 0..2 by 1 {\n"
+                  "for d63 = 0..2 by 1 {\n}\n}\n}\n}\n}\n}\n}\n}\n}\n}\n",
+     "too many loops in each other"},
+    {"for d0 = 0..4 by 1 {\nfor d0 = 0..4 by 1 {\n}\n}\n", "a digit of a loop around it"},
+    {"%0 = reduce add over d0 = 0..4 by 1, d0 = 0..4 by 1 : f32 {\n}\n", "a digit twice"},
+    {"for d0 = 0..4 by 1 {\n" WHOLE "}\n%3 = load 0 [clamp(%1, 0, 1)] : f32\n",
+     "an index that is not computed there"},
+    {ONE "%3 = load 0 [clamp(%0, 0, 1)] : f32\n", "an index that is no integer"},
+    {"%0 = load 0 [0] : s32\n", "another element type than the buffer's"},
+    {ONE "store 0 [0] %0\n", "to a buffer that is no output"},
+    {"%0 = load 0 [0] alias 256 : f32\n", "an alias with too large a number"},
+    {"%0 = map add : f32\n", "no operands"},
+    {ONE WHOLE "%3 = guard [0] in 0..4 %0, %1 : f32\n", "values of different element types"},
+    {ONE "%3 = relayout %0 : s32\n", "of another element type"},
+    {"%0 = reduce add over d0 = 0..4 by 1 : f32 {\n}\n", "a region that ends without a yield"},
+    {ONE "%3 = for %0 over d0 = 0..4 by 1 : f32 {\n}\n", "a region that ends without a yield"},
+    {ONE "%3 = while %0 : f32 {\n} {\n}\n", "a region that ends without a yield"},
+    {WHOLE "%3 = switch %1 : f32 {\n}\n", "a region that ends without a yield"},
+    {ONE WHOLE "%3 = switch %1 : f32 {\nyield %0, %0\n} {\nyield %0\n}\n",
+     "yields another number of values"},
+    {ONE WHOLE "%3 = for %0 over d0 = 0..4 by 1 : f32 {\nyield %1\n}\n",
+     "yields another element type"},
+    {ONE WHOLE "%3 = switch %1 : f32 {\nyield %0, %0\n} {\nyield %0, %1\n}\n",
+     "yields another element type"},
+    {ONE "yield %0\n", "anywhere but at the end of a region"},
+    {WHOLE "switch %1 {\nyield %1\n}\n", "anywhere but at the end of a region"},
+    {ONE "%3 = reduce add %0, %0 " FOLD, "as many initial values as results"},
+    {WHOLE "%3 = reduce add %1 " FOLD, "an initial value of another element type"},
+    {"%3 = reduce " FOLD, "nothing is said about how"},
+    {"%3 = reduce arg maximum arg add " FOLD, "one comparison finds both results"},
+    {ONE "%3 = for %0 over d0 = 0..4 by 2 : f32 {\nyield %0\n}\n", "only in steps of one"},
+    {ONE "for %0 d0 = 0..4 by 1 {\n}\n", "initial values and a result, or neither"},
+    {ONE TRUE "%3 = while : f32 {\nyield %2\n} {\nyield %0\n}\n",
+     "initial values and a result, or neither"},
+    {ONE "%3 = while %0 : f32 {\nyield %0\n} {\nyield %0\n}\n", "a condition that is not one pred"},
+    {ONE "switch %0 {\n}\n", "a region's number that is no integer"},
+    {ONE "%3 = result 0 of %0 : f32\n", "of something without results"},
+    {"%3 = reduce add " FOLD "%4 = result 1 of %3 : f32\n", "no such result"},
+    {"%3 = reduce add " FOLD "%4 = result 0 of %3 : s32\n", "than the result's"},
+    {"%3 = argument 0 : f32\n", "in no region of a loop with values"},
+    {WHOLE "switch %1 {\n%3 = argument 0 : f32\n}\n", "in no region of a loop with values"},
+    {ONE "%3 = for %0 over d0 = 0..4 by 1 : f32 {\n%4 = argument 1 : f32\nyield %4\n}\n",
+     "no such argument"},
+    {ONE "%3 = for %0 over d0 = 0..4 by 1 : f32 {\n%4 = argument 0 : s32\nyield %0\n}\n",
+     "than the argument's"},
+    {"%0 = load 0 [0] : f32 <8 | 0:8/1 lane 1>\n", "a layout of other dimensions"},
+    {"for d0 = 0..8 by 4 {\n%0 = load 0 [d0] : f32 <8 | 0:8/1 lane 1>\n}\n",
+     "a layout of another shape than the tile's: dimension 0 has 8 elements, the tile 4"},
+};
+
+static void check_refusal(const refusal_t* refusal) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  const char* text = hlo_arena_printf(
+      &arena, "kernel wrong version 2 {\nbuffer f32[9]\nbuffer f32[9] out\n%s}\n", refusal->body);
+  hlo_tile_kernel_t* kernel = NULL;
+  hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+  if (!strstr(hlo_status_message(status), refusal->message)) {
+    fail_msg("%s: %s", refusal->body, hlo_status_message(status));
+  }
+  hlo_status_release(status);
+  hlo_arena_deinit(&arena);
+}
+
+static void test_texts(void** unused) {
+  (void)unused;
+  for (uint32_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; ++i) check_refusal(&TEXTS[i]);
+}
+
+static void test_rules(void** unused) {
+  (void)unused;
+  for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) check_refusal(&RULES[i]);
+}
+
+// What only a builder can do wrong, for the parser sees it first.
+typedef struct built {
+  const char* message;
+  hlo_tile_op_t op;
+} built_t;
+
+static const built_t BUILT[] = {
+    {"a loop without steps", {.kind = HLO_TILE_OP_for, .loop_count = 1, .loops = {{0, 4, 4, 1}}}},
+    {"no such buffer", {.kind = HLO_TILE_OP_load, .dtype = HLO_DTYPE_F32, .buffer = 7}},
+    {"a digit of no loop around it", {.kind = HLO_TILE_OP_index, .dtype = HLO_DTYPE_F32}},
+};
+
+static void test_built(void** unused) {
+  (void)unused;
+  for (uint32_t i = 0; i < sizeof BUILT / sizeof *BUILT; ++i) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_tile_kernel_t* kernel = hlo_tile_kernel_create(&arena, "built", 0, NULL);
+    hlo_tile_op_t fields = BUILT[i].op;
+    bool is_index = fields.kind == HLO_TILE_OP_index;
+    fields.offset =
+        is_index ? hlo_expr_digit(&kernel->exprs, 3, 0, 4) : hlo_expr_const(&kernel->exprs, 0);
+    hlo_tile_append(kernel, &kernel->body, &fields);
+    hlo_status_t status = hlo_tile_kernel_verify(kernel);
+    assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(hlo_status_message(status), BUILT[i].message));
+    hlo_status_release(status);
+    hlo_arena_deinit(&arena);
+  }
+}
+
+static bool is_said(const char* rule, const char* message) {
+  const char* end = strchr(message, ':');  // details follow
+  size_t length = end ? (size_t)(end - message) : strlen(message);
+  for (const char* at = rule; *at; ++at) {
+    if (strncmp(at, message, length) == 0) return true;
+  }
+  return false;
+}
+
+static void test_every_rule_is_broken(void** unused) {
+  (void)unused;
+  static const char* const rules[] = {
+#define HLO_TILE_RULE(id, text) text,
+#include "tile/ir_rules.def"
+#undef HLO_TILE_RULE
+  };
+  for (uint32_t r = 0; r < sizeof rules / sizeof *rules; ++r) {
+    bool is_broken = false;
+    for (uint32_t i = 0; i < sizeof RULES / sizeof *RULES; ++i) {
+      is_broken |= is_said(rules[r], RULES[i].message);
+    }
+    for (uint32_t i = 0; i < sizeof BUILT / sizeof *BUILT; ++i) {
+      is_broken |= is_said(rules[r], BUILT[i].message);
+    }
+    if (!is_broken) fail_msg("no kernel breaks: %s", rules[r]);
+  }
+}
+
+// ---- versions
+
+typedef struct versioned {
+  const char *text, *message;  // NULL: it is read
+} versioned_t;
+
+static void test_versions(void** unused) {
+  (void)unused;
+  static const versioned_t cases[] = {
+      {"kernel old { buffer f32[9] out\n%0 = constant 0x00000000 : f32\nstore 0 [0] %0 }", NULL},
+      {"kernel old version 1 { for d0 = 0..4 by 1 { } }", NULL},
+      {"kernel now version 2 { for d0 = 0..4 by 1 { } }", NULL},
+      {"kernel new version 3 { }", "version 3: versions 1 to 2 can be read"},
+      {"kernel none version 0 { }", "version 0: versions 1 to 2 can be read"},
+      {"kernel far version 99999999999999999999 { }", "a version"},
+      {"kernel old version 1 { %0 = constant 0x00000000 : s32\nswitch %0 { } }",
+       "of version 1 with what there is since version 2"},
+      {"kernel old { buffer f32[9]\n%0 = load 0 [0] alias 1 : f32 }",
+       "of version 1 with what there is since version 2"},
+      {"kernel old { %0 = constant 0x00000000 : f32\n%1 = for %0 over d0 = 0..4 by 1 : f32 { "
+       "yield %0 } }",
+       "of version 1 with what there is since version 2"},
+  };
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_tile_kernel_t* kernel = NULL;
+    hlo_status_t status = hlo_tile_kernel_parse(&arena, cases[i].text, &kernel);
+    assert_int_equal(hlo_status_is_ok(status), cases[i].message == NULL);
+    if (cases[i].message) assert_non_null(strstr(hlo_status_message(status), cases[i].message));
+    hlo_status_release(status);
+    hlo_arena_deinit(&arena);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_texts),    cmocka_unit_test(test_rules),
+      cmocka_unit_test(test_built),    cmocka_unit_test(test_every_rule_is_broken),
+      cmocka_unit_test(test_versions),
+  };
+  return cmocka_run_group_tests_name("tile/ir_verify", tests, NULL, NULL);
+}
