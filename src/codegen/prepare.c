@@ -5,6 +5,7 @@
 #include "codegen/split.h"
 #include "interp/custom_call.h"
 #include "ir/clone.h"
+#include "passes/build.h"
 #include "passes/runner.h"
 #include "passes/splice.h"
 
@@ -82,20 +83,8 @@ static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t*
 
 // ---- arguments of elements smaller than a byte
 
-static hlo_value_t* convert(hlo_module_t* module, hlo_node_t* place, hlo_value_t* value,
-                            const hlo_type_t* type) {
-  hlo_node_t* node = hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_convert,
-                                                                .operand_count = 1,
-                                                                .operands = &value,
-                                                                .result_count = 1,
-                                                                .result_types = &type});
-  if (hlo_node_is_poison(node)) return NULL;
-  hlo_node_insert_before(place, node);
-  return &node->results[0];
-}
-
 // Hosts may leave anything in the unused high bits; through a whole byte and back they are right.
-static void extend_arguments(hlo_module_t* module, const hlo_func_t* func) {
+static void extend_arguments(const hlo_func_t* func) {
   for (uint32_t i = 0; i < func->body->arg_count; ++i) {
     hlo_value_t* argument = func->body->args[i];
     const hlo_type_t* type = argument->type;
@@ -103,12 +92,10 @@ static void extend_arguments(hlo_module_t* module, const hlo_func_t* func) {
         hlo_dtype_info(type->dtype)->bits >= 8 || hlo_value_is_unused(argument)) {
       continue;
     }
-    hlo_type_t plain = *type;
-    plain.dtype = hlo_dtype_is_signed(type->dtype) ? HLO_DTYPE_S8 : HLO_DTYPE_U8;
-    const hlo_type_t* wide_type = hlo_type_intern(module, &plain);
+    const hlo_dtype_t byte = hlo_dtype_is_signed(type->dtype) ? HLO_DTYPE_S8 : HLO_DTYPE_U8;
     hlo_node_t* first = func->body->first;
-    hlo_value_t* wide = wide_type ? convert(module, first, argument, wide_type) : NULL;
-    hlo_value_t* narrow = wide ? convert(module, first, wide, type) : NULL;
+    hlo_value_t* wide = hlo_build_convert(first, byte, argument);
+    hlo_value_t* narrow = hlo_build_node(first, HLO_OP_convert, type, 1, &wide, 0, NULL);
     if (!narrow) return;  // the module says so
     hlo_value_replace_uses(argument, narrow);
     hlo_node_set_operand(wide->def, 0, argument);
@@ -242,7 +229,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     if (refusal.cause) describe(copy, &refusal, out_refusal);
   }
   if (hlo_status_is_ok(status) && !refusal.cause) {
-    extend_arguments(copy, func);
+    extend_arguments(func);
     status = hlo_module_status(copy);
   }
   if (hlo_status_is_ok(status) && !refusal.cause) {

@@ -63,21 +63,14 @@ hlo_value_t* hlo_build_binary(hlo_node_t* place, hlo_op_t op, hlo_value_t* x, hl
   return x && y ? hlo_build_node(place, op, x->type, 2, (hlo_value_t*[]){x, y}, 0, NULL) : NULL;
 }
 
-static const hlo_type_t* with_dtype(const hlo_node_t* place, const hlo_type_t* type,
-                                    hlo_dtype_t dtype) {
-  hlo_type_t other = *type;
-  other.dtype = dtype;
-  return hlo_type_intern(place->parent->module, &other);
-}
-
 hlo_value_t* hlo_build_compare(hlo_node_t* place, int64_t direction, hlo_value_t* x,
                                hlo_value_t* y) {
-  const hlo_named_attr_t how = {
-      HLO_ATTR_comparison_direction,
-      hlo_attr_enum(place->parent->module, HLO_ENUM_COMPARISON_DIRECTION, direction)};
-  const hlo_type_t* type = x && y ? with_dtype(place, x->type, HLO_DTYPE_PRED) : NULL;
-  hlo_value_t* operands[] = {x, y};
-  return type ? hlo_build_node(place, HLO_OP_compare, type, 2, operands, 1, &how) : NULL;
+  if (!x) return NULL;
+  hlo_module_t* module = place->parent->module;
+  const hlo_named_attr_t how = {HLO_ATTR_comparison_direction,
+                                hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, direction)};
+  return hlo_build_node(place, HLO_OP_compare, hlo_type_with_dtype(module, x->type, HLO_DTYPE_PRED),
+                        2, (hlo_value_t*[]){x, y}, 1, &how);
 }
 
 hlo_value_t* hlo_build_select(hlo_node_t* place, hlo_value_t* which, hlo_value_t* yes,
@@ -89,8 +82,8 @@ hlo_value_t* hlo_build_select(hlo_node_t* place, hlo_value_t* which, hlo_value_t
 
 hlo_value_t* hlo_build_convert(hlo_node_t* place, hlo_dtype_t dtype, hlo_value_t* x) {
   if (!x || x->type->dtype == dtype) return x;
-  const hlo_type_t* type = with_dtype(place, x->type, dtype);
-  return type ? hlo_build_node(place, HLO_OP_convert, type, 1, &x, 0, NULL) : NULL;
+  const hlo_type_t* type = hlo_type_with_dtype(place->parent->module, x->type, dtype);
+  return hlo_build_node(place, HLO_OP_convert, type, 1, &x, 0, NULL);
 }
 
 hlo_value_t* hlo_build_splat(hlo_node_t* place, const hlo_type_t* type, double value) {

@@ -5,7 +5,8 @@
 
 #include "passes/passes.h"
 
-/// The result of a new node before `place`; NULL when memory is out, which the module says.
+/// The result of a new node before `place`; NULL when memory is out, which the module says, and
+/// where an operand or `type` is NULL: what is made of nothing needs no test of its own.
 hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* type,
                             uint32_t operand_count, hlo_value_t* const* operands,
                             uint32_t attr_count, const hlo_named_attr_t* attrs);

@@ -98,9 +98,7 @@ static inline value_t* rany_infinite(const math_t* m, parts_t z) {
 }
 /// By its sign bit: -0, too.
 static inline value_t* ris_negative(const math_t* m, value_t* x) {
-  hlo_type_t bits = *m->type;
-  bits.dtype = HLO_DTYPE_S64;
-  const hlo_type_t* type = hlo_type_intern(m->place->parent->module, &bits);
+  const hlo_type_t* type = hlo_type_with_dtype(m->place->parent->module, m->type, HLO_DTYPE_S64);
   if (!x || !type) return NULL;
   value_t* integer = hlo_build_node(m->place, HLO_OP_bitcast_convert, type, 1, &x, 0, NULL);
   return hlo_build_compare(m->place, HLO_COMPARISON_DIRECTION_LT, integer,

@@ -10,9 +10,7 @@ static const hlo_parts_t NONE = {NULL, NULL};
 
 const hlo_type_t* hlo_part_type(hlo_module_t* module, const hlo_type_t* type) {
   if (!hlo_dtype_is_complex(type->dtype)) return type;
-  hlo_type_t part = *type;
-  part.dtype = hlo_dtype_info(type->dtype)->part;
-  return hlo_type_intern(module, &part);
+  return hlo_type_with_dtype(module, type, hlo_dtype_info(type->dtype)->part);
 }
 
 const hlo_type_t* hlo_stacked_type(hlo_module_t* module, const hlo_type_t* part, int64_t count) {

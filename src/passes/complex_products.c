@@ -99,9 +99,7 @@ static hlo_value_t* spread_term(hlo_node_t* node, const side_t* side, hlo_value_
   }
   const hlo_type_t* slice = hlo_type_tensor(module, type->dtype, type->rank, sizes);
   const hlo_type_t* line = hlo_type_tensor(module, type->dtype, rank, kept);
-  hlo_type_t full = *node->results[0].type;
-  full.dtype = type->dtype;
-  const hlo_type_t* whole = hlo_type_intern(module, &full);
+  const hlo_type_t* whole = hlo_type_with_dtype(module, node->results[0].type, type->dtype);
   const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, rank, to)};
   if (!slice || !line || !whole) return NULL;
   hlo_value_t* part = hlo_build_slice(node, value, slice, first, steps);

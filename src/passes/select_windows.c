@@ -131,10 +131,6 @@ static hlo_value_t* make(const windows_t* w, hlo_op_t op, const hlo_type_t* type
   return hlo_build_node(w->node, op, type, count, operands, attr_count, attrs);
 }
 
-static const hlo_type_t* of_dtype(const windows_t* w, hlo_dtype_t dtype, const hlo_type_t* shape) {
-  return hlo_type_tensor(w->module, dtype, shape->rank, shape->dims);
-}
-
 static hlo_value_t* splat(const windows_t* w, const hlo_type_t* type, hlo_value_t* value) {
   const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(w->module, 0, NULL)};
   return make(w, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &attr);
@@ -159,7 +155,7 @@ static hlo_value_t* slice_at(const windows_t* w, const int64_t* place) {
 static hlo_value_t* select_places(const windows_t* w) {
   int64_t place[MAX_RANK] = {0}, count = 0;
   hlo_value_t *kept = slice_at(w, place), *selected = splat(w, w->number, number(w, 0));
-  const hlo_type_t* pred = of_dtype(w, HLO_DTYPE_PRED, w->source->type);
+  const hlo_type_t* pred = hlo_type_with_dtype(w->module, w->source->type, HLO_DTYPE_PRED);
   const hlo_attr_t* type = hlo_node_attr(w->compare, HLO_ATTR_compare_type);
   const hlo_named_attr_t attrs[] = {
       {HLO_ATTR_comparison_direction, hlo_node_attr(w->compare, HLO_ATTR_comparison_direction)},
