@@ -48,23 +48,4 @@ hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_
 hlo_tiled_t* hlo_tiling_reduce(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                                uint32_t depth);
 
-/// Whether a list of dimensions has `item`, and where; out_at may be NULL.
-static inline bool hlo_dims_contain(const int64_t* list, uint32_t count, int64_t item,
-                                    uint32_t* out_at) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (list[i] != item) continue;
-    if (out_at) *out_at = i;
-    return true;
-  }
-  return false;
-}
-
-/// Item `i` of an attribute of a window; `fallback` when absent.
-static inline int64_t hlo_window_attr(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i,
-                                      int64_t fallback) {
-  uint32_t count;
-  const int64_t* list = hlo_node_attr_ints(node, id, &count);
-  return list && i < count ? list[i] : fallback;
-}
-
 #endif  // HLO_CODEGEN_TILED_IMPL_H_

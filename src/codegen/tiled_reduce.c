@@ -68,10 +68,10 @@ static hlo_tiled_t* reduce_window(hlo_tiling_t* t, const hlo_node_t* node, hlo_i
   hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, rank, window, place);
   for (uint32_t i = 0; i < from->rank; ++i) {
     const hlo_expr_t* start =
-        hlo_expr_mul(&t->exprs, index[i], hlo_window_attr(node, HLO_ATTR_window_strides, i, 1));
-    const hlo_expr_t* step =
-        hlo_expr_mul(&t->exprs, place[i], hlo_window_attr(node, HLO_ATTR_window_dilations, i, 1));
-    int64_t padding = hlo_window_attr(node, HLO_ATTR_padding, 2 * i, 0);
+        hlo_expr_mul(&t->exprs, index[i], hlo_node_attr_item(node, HLO_ATTR_window_strides, i, 1));
+    const hlo_expr_t* step = hlo_expr_mul(
+        &t->exprs, place[i], hlo_node_attr_item(node, HLO_ATTR_window_dilations, i, 1));
+    int64_t padding = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i, 0);
     inner[i] = hlo_expr_add(&t->exprs, hlo_expr_add(&t->exprs, start, step),
                             hlo_tiling_number(t, -padding));
   }
@@ -173,22 +173,22 @@ static hlo_tiled_t* under_window(hlo_tiling_t* t, const hlo_node_t* node, hlo_in
       hlo_expr_add(e, hlo_expr_mul(e, group, from->dims[feature_dim] / groups), window[space]);
   inner[batch_dim] = hlo_expr_add(e, hlo_expr_mul(e, part, to->dims[out_batch]), index[out_batch]);
   for (uint32_t i = 0; i < space; ++i) {
-    int64_t out = hlo_window_attr(node, HLO_ATTR_output_spatial_dimensions, i, 0);
-    int64_t dilation = hlo_window_attr(node, HLO_ATTR_lhs_dilation, i, 1);
+    int64_t out = hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, i, 0);
+    int64_t dilation = hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, i, 1);
     const hlo_expr_t* start =
-        hlo_expr_mul(e, index[out], hlo_window_attr(node, HLO_ATTR_window_strides, i, 1));
+        hlo_expr_mul(e, index[out], hlo_node_attr_item(node, HLO_ATTR_window_strides, i, 1));
     const hlo_expr_t* step =
-        hlo_expr_mul(e, window[i], hlo_window_attr(node, HLO_ATTR_rhs_dilation, i, 1));
+        hlo_expr_mul(e, window[i], hlo_node_attr_item(node, HLO_ATTR_rhs_dilation, i, 1));
     const hlo_expr_t* place =
         hlo_expr_add(e, hlo_expr_add(e, start, step),
-                     hlo_tiling_number(t, -hlo_window_attr(node, HLO_ATTR_padding, 2 * i, 0)));
+                     hlo_tiling_number(t, -hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i, 0)));
     gaps[i] = hlo_expr_mod(e, place, dilation);
-    places[i] = inner[hlo_window_attr(node, HLO_ATTR_input_spatial_dimensions, i, 0)] =
+    places[i] = inner[hlo_node_attr_item(node, HLO_ATTR_input_spatial_dimensions, i, 0)] =
         hlo_expr_div(e, place, dilation);
   }
   hlo_tiled_t *zero = zero_like(t, lhs), *found = hlo_tiling_get(t, lhs, inner, depth);
   for (uint32_t i = 0; i < space && found; ++i) {
-    int64_t end = from->dims[hlo_window_attr(node, HLO_ATTR_input_spatial_dimensions, i, 0)];
+    int64_t end = from->dims[hlo_node_attr_item(node, HLO_ATTR_input_spatial_dimensions, i, 0)];
     if (places[i]->low < 0 || places[i]->high >= end) {
       found = hlo_tiling_guard(t, lhs, inner, from->rank, places[i], 0, end, found, zero);
     }
@@ -208,7 +208,7 @@ static hlo_tiled_t* convolution(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   int64_t out_dim = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, 0);
   int64_t dims[HLO_TILED_MAX_RANK], count = rhs->dims[in_dim];
   for (uint32_t i = 0; i < space; ++i) {
-    dims[i] = rhs->dims[hlo_window_attr(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)];
+    dims[i] = rhs->dims[hlo_node_attr_item(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)];
     count *= dims[i];
   }
   dims[space] = rhs->dims[in_dim];
@@ -220,11 +220,11 @@ static hlo_tiled_t* convolution(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   inner[out_dim] = index[hlo_node_attr_int(node, HLO_ATTR_output_feature_dimension, 0)];
   for (uint32_t i = 0; i < space; ++i) {
     const hlo_expr_t* place = window[i];
-    if (hlo_window_attr(node, HLO_ATTR_window_reversal, i, 0)) {
+    if (hlo_node_attr_item(node, HLO_ATTR_window_reversal, i, 0)) {
       place = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, place, -1),
                            hlo_tiling_number(t, dims[i] - 1));
     }
-    inner[hlo_window_attr(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)] = place;
+    inner[hlo_node_attr_item(node, HLO_ATTR_kernel_spatial_dimensions, i, 0)] = place;
   }
   hlo_tiled_t* a = under_window(t, node, index, window, depth + 1);
   hlo_tiled_t* b = hlo_tiling_get(t, hlo_node_operand(node, 1), inner, depth + 1);

@@ -128,8 +128,8 @@ static bool is_long_scan(const hlo_node_t* node, uint32_t rank, const int64_t* w
   enum { SHORT = 8, STEPS = 1 << 18 };
   const hlo_type_t* operand = hlo_node_operand_type(node, 0);
   for (uint32_t i = 0; i < rank; ++i) {
-    const int64_t low = hlo_window_attr(node, HLO_ATTR_padding, 2 * i, 0);
-    const int64_t high = hlo_window_attr(node, HLO_ATTR_padding, 2 * i + 1, 0);
+    const int64_t low = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i, 0);
+    const int64_t high = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * i + 1, 0);
     if (window[i] > SHORT && window[i] == operand->dims[i] && low + high == window[i] - 1 &&
         (low == 0 || high == 0) && hlo_type_element_count(operand) > STEPS / window[i]) {
       return true;
@@ -145,7 +145,7 @@ static bool supports_reduce_window(const hlo_node_t* node) {
   int64_t elements = 1;
   for (uint32_t i = 0; i < count; ++i) {
     elements *= window[i];
-    if (elements > MAX_WINDOW || hlo_window_attr(node, HLO_ATTR_base_dilations, i, 1) != 1) {
+    if (elements > MAX_WINDOW || hlo_node_attr_item(node, HLO_ATTR_base_dilations, i, 1) != 1) {
       return false;
     }
   }

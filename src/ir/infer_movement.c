@@ -272,13 +272,6 @@ static hlo_status_t check_batching(const hlo_node_t* node, hlo_attr_id_t operand
   return hlo_ok();
 }
 
-static bool contains(uint32_t count, const int64_t* dims, int64_t dim) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (dims[i] == dim) return true;
-  }
-  return false;
-}
-
 typedef struct index_form {
   int64_t vector_dim;
   uint32_t dropped_count, batching_count, window_count;
@@ -315,8 +308,8 @@ static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* o
                            (long long)vector, map_count);
   }
   for (uint32_t i = 0; i < f->batching_count; ++i) {
-    if (contains(map_count, map, f->batching[i]) ||
-        contains(f->dropped_count, f->dropped, f->batching[i])) {
+    if (hlo_dims_contain(map, map_count, f->batching[i], NULL) ||
+        hlo_dims_contain(f->dropped, f->dropped_count, f->batching[i], NULL)) {
       return hlo_infer_error("dimension %lld is both batching and indexed or dropped",
                              (long long)f->batching[i]);
     }
@@ -325,8 +318,8 @@ static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* o
 }
 
 static bool is_window_dim(const index_form_t* f, int64_t dim) {
-  return !contains(f->dropped_count, f->dropped, dim) &&
-         !contains(f->batching_count, f->batching, dim);
+  return !hlo_dims_contain(f->dropped, f->dropped_count, dim, NULL) &&
+         !hlo_dims_contain(f->batching, f->batching_count, dim, NULL);
 }
 
 // The result or update shape: window dims at `window` places, the indices' batch dims elsewhere.
@@ -338,7 +331,7 @@ static hlo_status_t compose_dims(const hlo_type_t* operand, const hlo_type_t* in
   uint32_t rank = batch_rank + f->window_count, window = 0, batch = 0;
   if (rank > HLO_RANK_MAX) return hlo_infer_error("has a result of rank %u", rank);
   for (uint32_t i = 0; i < rank; ++i) {
-    if (contains(f->window_count, f->window, i)) {
+    if (hlo_dims_contain(f->window, f->window_count, i, NULL)) {
       while (window < operand->rank && !is_window_dim(f, window)) ++window;
       if (window == operand->rank) return hlo_infer_error("has more window dims than the operand");
       dims[i] = sizes[window++];
@@ -399,7 +392,7 @@ static hlo_status_t check_update(const hlo_node_t* node, const hlo_type_t* opera
     return hlo_infer_error("updates have rank %u, %u expected", update->rank, rank);
   }
   for (uint32_t i = 0; i < rank; ++i) {
-    bool window = contains(f->window_count, f->window, i);
+    bool window = hlo_dims_contain(f->window, f->window_count, i, NULL);
     bool fits = window ? !hlo_dim_is_known(dims[i]) || update->dims[i] <= dims[i]
                        : hlo_dims_agree(update->dims[i], dims[i]);
     if (!fits) {

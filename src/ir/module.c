@@ -146,6 +146,17 @@ hlo_node_t* hlo_region_terminator(const hlo_region_t* region) {
   return last && (hlo_op_info(last->op)->traits & HLO_TRAIT_TERMINATOR) ? last : NULL;
 }
 
+const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_swapped) {
+  const hlo_node_t* end = hlo_region_terminator(region);
+  if (!end || end->operand_count != 1 || region->arg_count != 2) return NULL;
+  const hlo_node_t* op = hlo_node_operand(end, 0)->def;
+  if (!op || op->parent != region || op->operand_count != 2 || op->result_count != 1) return NULL;
+  *out_is_swapped = hlo_node_operand(op, 0) == region->args[1];
+  const bool is_of_both = hlo_node_operand(op, *out_is_swapped) == region->args[0] &&
+                          hlo_node_operand(op, !*out_is_swapped) == region->args[1];
+  return is_of_both ? op : NULL;
+}
+
 // Makes a function the one of its name, unless there is one. False when memory is out.
 static bool name_func(hlo_func_t* func) {
   hlo_module_t* module = func->module;
@@ -412,6 +423,17 @@ const int64_t* hlo_node_attr_ints(const hlo_node_t* node, hlo_attr_id_t id, uint
   bool found = attr && attr->kind == HLO_ATTR_KIND_INTS;
   if (out_count) *out_count = found ? attr->count : 0;
   return found ? attr->values : NULL;
+}
+
+int64_t hlo_node_attr_item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
+  uint32_t count;
+  const int64_t* values = hlo_node_attr_ints(node, id, &count);
+  return i < count ? values[i] : fallback;
+}
+
+void hlo_node_copy_attrs(hlo_node_t* to, const hlo_node_t* from) {
+  const uint32_t count = hlo_node_is_poison(to) ? 0 : hlo_op_info(from->op)->attr_count;
+  if (count) memcpy(to->attrs, from->attrs, count * sizeof *to->attrs);
 }
 
 bool hlo_node_operand_segment(const hlo_node_t* node, uint32_t port, uint32_t* out_first,

@@ -151,6 +151,10 @@ hlo_node_t* hlo_region_terminator(const hlo_region_t* region);
 /// The node of the region that `node` is, or is somewhere inside of; NULL: none.
 const hlo_node_t* hlo_region_ancestor(const hlo_region_t* region, const hlo_node_t* node);
 
+/// The op of both arguments that a region returns, as reducers do, and whether it takes the second
+/// one first; NULL: the region is none of that kind.
+const hlo_node_t* hlo_region_binary_op(const hlo_region_t* region, bool* out_is_swapped);
+
 /// An attribute for hlo_node_create().
 typedef struct hlo_named_attr {
   hlo_attr_id_t id;
@@ -203,6 +207,10 @@ bool hlo_node_attr_bool(const hlo_node_t* node, hlo_attr_id_t id, bool fallback)
 const char* hlo_node_attr_text(const hlo_node_t* node, hlo_attr_id_t id);
 /// INTS values and their count; NULL and 0 when absent.
 const int64_t* hlo_node_attr_ints(const hlo_node_t* node, hlo_attr_id_t id, uint32_t* out_count);
+/// Value `i` of them.
+int64_t hlo_node_attr_item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback);
+/// All but discardable ones, between nodes of one op; the poison node takes none.
+void hlo_node_copy_attrs(hlo_node_t* to, const hlo_node_t* from);
 
 /// First operand and number of operands of port `port` of the op's row (variadic ports of one op
 /// share what is left equally, or follow operand_segment_sizes). False if the count does not fit.

@@ -77,6 +77,17 @@ const hlo_type_t* hlo_type_with_dtype(hlo_module_t* module, const hlo_type_t* ty
 const hlo_type_t* hlo_type_with_dims(hlo_module_t* module, const hlo_type_t* type, uint32_t rank,
                                      const int64_t* dims);
 
+/// Whether a list of dimensions has `item`, and where; out_at may be NULL.
+static inline bool hlo_dims_contain(const int64_t* list, uint32_t count, int64_t item,
+                                    uint32_t* out_at) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (list[i] != item) continue;
+    if (out_at) *out_at = i;
+    return true;
+  }
+  return false;
+}
+
 /// Whether both have the same dims, of whatever elements.
 static inline bool hlo_type_same_dims(const hlo_type_t* a, const hlo_type_t* b) {
   bool is_same = a->rank == b->rank;

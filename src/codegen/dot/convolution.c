@@ -37,12 +37,6 @@ typedef struct convolution {
   bool is_in_tiles;    // tile registers may multiply it: nothing is left out, but zeros are copied
 } convolution_t;
 
-static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
-  uint32_t count;
-  const int64_t* list = hlo_node_attr_ints(node, id, &count);
-  return list && i < count ? list[i] : fallback;
-}
-
 static uint32_t dim_number(const hlo_node_t* node, hlo_attr_id_t id) {
   return (uint32_t)hlo_node_attr_int(node, id, 0);
 }
@@ -55,15 +49,15 @@ static bool has_code(const hlo_type_t* type) {
 
 static void read_space(convolution_t* c, uint32_t s) {
   const hlo_node_t* node = c->node;
-  c->lhs_space[s] = (uint32_t)item(node, HLO_ATTR_input_spatial_dimensions, s, 0);
-  c->rhs_space[s] = (uint32_t)item(node, HLO_ATTR_kernel_spatial_dimensions, s, 0);
-  c->out_space[s] = (uint32_t)item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
-  c->strides[s] = item(node, HLO_ATTR_window_strides, s, 1);
-  c->low[s] = item(node, HLO_ATTR_padding, 2 * s, 0);
-  c->high[s] = item(node, HLO_ATTR_padding, 2 * s + 1, 0);
-  c->lhs_dilation[s] = item(node, HLO_ATTR_lhs_dilation, s, 1);
-  c->rhs_dilation[s] = item(node, HLO_ATTR_rhs_dilation, s, 1);
-  c->is_reversed[s] = item(node, HLO_ATTR_window_reversal, s, 0) != 0;
+  c->lhs_space[s] = (uint32_t)hlo_node_attr_item(node, HLO_ATTR_input_spatial_dimensions, s, 0);
+  c->rhs_space[s] = (uint32_t)hlo_node_attr_item(node, HLO_ATTR_kernel_spatial_dimensions, s, 0);
+  c->out_space[s] = (uint32_t)hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
+  c->strides[s] = hlo_node_attr_item(node, HLO_ATTR_window_strides, s, 1);
+  c->low[s] = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s, 0);
+  c->high[s] = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s + 1, 0);
+  c->lhs_dilation[s] = hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, s, 1);
+  c->rhs_dilation[s] = hlo_node_attr_item(node, HLO_ATTR_rhs_dilation, s, 1);
+  c->is_reversed[s] = hlo_node_attr_item(node, HLO_ATTR_window_reversal, s, 0) != 0;
 }
 
 // Whether places can be counted without a thought of overflow.
