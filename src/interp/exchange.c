@@ -54,14 +54,10 @@ struct hlo_exchange {
 
 // The one op of a computation on its two arguments.
 static const hlo_node_t* find_operation(const hlo_node_t* node) {
-  if (node->region_count != 1 || node->regions[0]->arg_count != 2) return NULL;
-  const hlo_region_t* body = node->regions[0];
-  const hlo_node_t *op = body->first, *end = hlo_region_terminator(body);
-  bool is_one = op && end && op->next == end && op->result_count == 1 && end->operand_count == 1 &&
-                hlo_node_operand(end, 0) == &op->results[0];
-  bool is_plain = is_one && op->operand_count == 2 && hlo_node_operand(op, 0) == body->args[0] &&
-                  hlo_node_operand(op, 1) == body->args[1];
-  return is_plain ? op : NULL;
+  bool is_swapped;
+  const hlo_node_t* op =
+      node->region_count == 1 ? hlo_region_binary_op(node->regions[0], &is_swapped) : NULL;
+  return op && !is_swapped ? op : NULL;
 }
 
 static bool prepare_step(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* tensor) {

@@ -340,11 +340,9 @@ typedef struct {
 
 // The direction of a body that only compares its two arguments, or -1.
 static int64_t compare_direction(const hlo_region_t* body) {
-  const hlo_node_t* compare = body->first;
-  if (!compare || compare->op != HLO_OP_compare || !compare->next || compare->next->next ||
-      body->arg_count != 2 || hlo_node_operand(compare, 0) != body->args[0] ||
-      hlo_node_operand(compare, 1) != body->args[1] ||
-      hlo_node_operand(compare->next, 0) != &compare->results[0] ||
+  bool is_swapped;
+  const hlo_node_t* compare = hlo_region_binary_op(body, &is_swapped);
+  if (!compare || compare->op != HLO_OP_compare || is_swapped ||
       !hlo_dtype_is_float(body->args[0]->type->dtype)) {
     return -1;
   }

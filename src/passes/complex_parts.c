@@ -28,61 +28,30 @@ static hlo_parts_t only(hlo_value_t* real) {
   return (hlo_parts_t){real, NULL};
 }
 
-static hlo_value_t* times(hlo_node_t* place, hlo_value_t* x, hlo_value_t* y) {
-  return hlo_build_binary(place, HLO_OP_multiply, x, y);
-}
-
 // Here and below, what is built has a name: arguments of calls come in any order.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y) {
-  hlo_value_t *ac = times(place, x.re, y.re), *bd = times(place, x.im, y.im);
-  hlo_value_t *ad = times(place, x.re, y.im), *bc = times(place, x.im, y.re);
+  hlo_value_t *ac = hlo_build_multiply(place, x.re, y.re),
+              *bd = hlo_build_multiply(place, x.im, y.im);
+  hlo_value_t *ad = hlo_build_multiply(place, x.re, y.im),
+              *bc = hlo_build_multiply(place, x.im, y.re);
   hlo_value_t* re = hlo_build_binary(place, HLO_OP_subtract, ac, bd);
   return both(re, hlo_build_binary(place, HLO_OP_add, ad, bc));
 }
 
 // ---- the same op for each part
 
-static hlo_node_t* create_like(hlo_node_t* node, const hlo_type_t* type,
-                               hlo_value_t* const* operands) {
-  hlo_module_t* module = node->parent->module;
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    if (!operands[i]) return NULL;
-  }
-  if (!type) return NULL;
-  hlo_node_t* like =
-      hlo_node_create(module, &(hlo_node_spec_t){.op = node->op,
-                                                 .loc = node->loc,
-                                                 .operand_count = node->operand_count,
-                                                 .operands = operands,
-                                                 .region_count = node->region_count,
-                                                 .result_count = 1,
-                                                 .result_types = &type});
-  if (hlo_node_is_poison(like)) return NULL;
-  const uint32_t count = hlo_op_info(node->op)->attr_count;
-  if (count) memcpy(like->attrs, node->attrs, count * sizeof *like->attrs);
-  hlo_node_insert_before(node, like);
-  return like;
-}
-
-hlo_value_t* hlo_build_part(hlo_node_t* node, const hlo_type_t* type,
-                            hlo_value_t* const* operands) {
-  hlo_node_t* like = create_like(node, type, operands);
-  return like ? &like->results[0] : NULL;
-}
-
-static hlo_node_t* part_of(hlo_node_t* node, const hlo_parts_t* operands, bool is_im) {
+static hlo_value_t* part_of(hlo_node_t* node, const hlo_parts_t* operands, bool is_im) {
   hlo_module_t* module = node->parent->module;
   hlo_value_t** values = hlo_arena_array(&module->arena, node->operand_count + 1, sizeof *values);
   for (uint32_t i = 0; values && i < node->operand_count; ++i) {
     values[i] = is_im && operands[i].im ? operands[i].im : operands[i].re;
   }
-  return values ? create_like(node, hlo_part_type(module, node->results[0].type), values) : NULL;
+  return values ? hlo_build_like(node, hlo_part_type(module, node->results[0].type), values) : NULL;
 }
 
 static hlo_parts_t parts_alike(hlo_node_t* node, const hlo_parts_t* operands) {
-  hlo_node_t* re = part_of(node, operands, false);
-  hlo_node_t* im = re ? part_of(node, operands, true) : NULL;
-  return im ? both(&re->results[0], &im->results[0]) : NONE;
+  hlo_value_t* re = part_of(node, operands, false);
+  return both(re, part_of(node, operands, true));
 }
 
 // ---- sums over regions
@@ -90,14 +59,11 @@ static hlo_parts_t parts_alike(hlo_node_t* node, const hlo_parts_t* operands) {
 // The body adds its two arguments, or returns the second one.
 static bool is_sum(const hlo_region_t* body, bool* out_replaces) {
   const hlo_node_t* end = hlo_region_terminator(body);
-  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
-  const hlo_value_t* value = hlo_node_operand(end, 0);
-  *out_replaces = value == body->args[1];
-  if (*out_replaces) return true;
-  const hlo_node_t* add = value->def;
-  if (!add || add->op != HLO_OP_add || add->parent != body) return false;
-  const hlo_value_t *x = hlo_node_operand(add, 0), *y = hlo_node_operand(add, 1);
-  return (x == body->args[0] && y == body->args[1]) || (x == body->args[1] && y == body->args[0]);
+  *out_replaces = end && end->operand_count == 1 && body->arg_count == 2 &&
+                  hlo_node_operand(end, 0) == body->args[1];
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
+  return *out_replaces || (op && op->op == HLO_OP_add);
 }
 
 static bool fill_body(hlo_region_t* body, const hlo_region_t* like, bool replaces) {
@@ -119,12 +85,12 @@ static bool fill_body(hlo_region_t* body, const hlo_region_t* like, bool replace
 static hlo_parts_t sums(hlo_node_t* node, const hlo_parts_t* operands) {
   bool replaces;
   if (!is_sum(node->regions[0], &replaces)) return NONE;
-  hlo_node_t* parts[2];
+  hlo_value_t* parts[2];
   for (uint32_t i = 0; i < 2; ++i) {
     parts[i] = part_of(node, operands, i == 1);
-    if (!parts[i] || !fill_body(parts[i]->regions[0], node->regions[0], replaces)) return NONE;
+    if (!parts[i] || !fill_body(parts[i]->def->regions[0], node->regions[0], replaces)) return NONE;
   }
-  return both(&parts[0]->results[0], &parts[1]->results[0]);
+  return both(parts[0], parts[1]);
 }
 
 // ---- elementwise
@@ -135,25 +101,16 @@ static hlo_parts_t constant(hlo_node_t* node, const hlo_parts_t* operands) {
   const hlo_literal_t* literal = hlo_constant_literal(&node->results[0]);
   const hlo_type_t* part = hlo_part_type(node->parent->module, type);
   if (!literal || !part) return NONE;
-  hlo_value_t* values[2] = {NULL};
+  hlo_value_t* values[2];
   const size_t width = hlo_dtype_size_bytes(part->dtype);
   for (uint32_t i = 0; i < 2; ++i) {
-    hlo_literal_t* half = NULL;
-    hlo_status_t status =
-        hlo_literal_create(part->dtype, part->rank, part->dims, literal->is_splat, &half);
-    if (!hlo_status_is_ok(status)) {
-      hlo_status_release(status);
-      return NONE;
-    }
+    hlo_literal_t* half = hlo_build_literal(node->parent->module, part, literal->is_splat);
+    if (!half) return NONE;
     char* to = hlo_literal_mutable_data(half);
     const char* from = (const char*)literal->data + i * width;
     const int64_t count = literal->is_splat ? 1 : literal->element_count;
     for (int64_t k = 0; k < count; ++k, to += width, from += 2 * width) memcpy(to, from, width);
-    hlo_node_t* made = hlo_constant_create(node->parent->module, part, half, node->loc);
-    hlo_literal_release(half);
-    if (hlo_node_is_poison(made)) return NONE;
-    hlo_node_insert_before(node, made);
-    values[i] = &made->results[0];
+    values[i] = hlo_build_constant(node, part, half);
   }
   return both(values[0], values[1]);
 }
@@ -191,7 +148,7 @@ static hlo_parts_t conjugate(hlo_node_t* node, const hlo_parts_t* operands) {
 static hlo_parts_t iota(hlo_node_t* node, const hlo_parts_t* operands) {
   (void)operands;
   const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
-  hlo_value_t* re = type ? hlo_build_part(node, type, NULL) : NULL;
+  hlo_value_t* re = hlo_build_like(node, type, NULL);
   return re ? both(re, hlo_build_splat(node, re->type, 0)) : NONE;
 }
 
@@ -200,18 +157,18 @@ static hlo_parts_t square(hlo_node_t* node, const hlo_parts_t* operands) {
   const hlo_dtype_t part = operands[0].re->type->dtype;
   hlo_value_t* x = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].re);
   hlo_value_t* y = hlo_build_convert(node, HLO_DTYPE_F64, operands[0].im);
-  hlo_value_t* product = times(node, x, y);
+  hlo_value_t* product = hlo_build_multiply(node, x, y);
   hlo_value_t* im = hlo_build_binary(node, HLO_OP_add, product, product);
   const bool is_halved = part == HLO_DTYPE_F64;
   if (is_halved && x) {
     hlo_value_t* half = hlo_build_splat(node, x->type, 0.5);
-    x = times(node, x, half);
-    y = times(node, y, half);
+    x = hlo_build_multiply(node, x, half);
+    y = hlo_build_multiply(node, y, half);
   }
   hlo_value_t* difference = hlo_build_binary(node, HLO_OP_subtract, x, y);
   hlo_value_t* sum = hlo_build_binary(node, HLO_OP_add, x, y);
-  hlo_value_t* re = times(node, difference, sum);
-  if (is_halved && re) re = times(node, re, hlo_build_splat(node, re->type, 4));
+  hlo_value_t* re = hlo_build_multiply(node, difference, sum);
+  if (is_halved && re) re = hlo_build_multiply(node, re, hlo_build_splat(node, re->type, 4));
   re = hlo_build_convert(node, part, re);
   return both(re, hlo_build_convert(node, part, im));
 }
@@ -241,14 +198,10 @@ static hlo_parts_t minimum(hlo_node_t* node, const hlo_parts_t* operands) {
 static hlo_parts_t clamp(hlo_node_t* node, const hlo_parts_t* operands) {
   hlo_parts_t bounds[2] = {operands[0], operands[2]};
   const hlo_type_t* type = operands[1].re->type;
-  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(node->parent->module, 0, NULL)};
   for (uint32_t i = 0; i < 2; ++i) {
     if (bounds[i].re->type == type) continue;
-    hlo_value_t **re = &bounds[i].re, **im = &bounds[i].im;
-    *re = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, re, 1, &dims);
-    *im = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, im, 1, &dims);
-    if (!*re || !*im) return NONE;
+    bounds[i].re = hlo_build_broadcast(node, type, bounds[i].re, NULL);
+    bounds[i].im = hlo_build_broadcast(node, type, bounds[i].im, NULL);
   }
   const hlo_parts_t raised = maximum(node, (hlo_parts_t[]){operands[1], bounds[0]});
   return minimum(node, (hlo_parts_t[]){raised, bounds[1]});

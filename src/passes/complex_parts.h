@@ -19,9 +19,6 @@ const hlo_type_t* hlo_stacked_type(hlo_module_t* module, const hlo_type_t* part,
 /// x y by the plain formula, without recovery of infinities.
 hlo_parts_t hlo_parts_multiply(hlo_node_t* place, hlo_parts_t x, hlo_parts_t y);
 
-/// The result of type `type` of an op like `node` before it, of other operands.
-hlo_value_t* hlo_build_part(hlo_node_t* node, const hlo_type_t* type, hlo_value_t* const* operands);
-
 /// The only result of `node`, which has complex operands or a complex result, by ops of reals that
 /// are made before it; `operands` are the parts of its operands, one each.
 hlo_parts_t hlo_parts_of_op(hlo_node_t* node, const hlo_parts_t* operands);

@@ -26,8 +26,8 @@ static hlo_parts_t or_zero(hlo_node_t* node, hlo_parts_t sum) {
 
 static hlo_value_t* product_of(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
   const hlo_type_t* type = hlo_part_type(node->parent->module, node->results[0].type);
-  if (!type || is_zero(x) || is_zero(y)) return NULL;
-  return hlo_build_part(node, type, (hlo_value_t*[]){x, y});
+  if (is_zero(x) || is_zero(y)) return NULL;
+  return hlo_build_like(node, type, (hlo_value_t*[]){x, y});
 }
 
 static hlo_parts_t four_products(hlo_node_t* node, hlo_parts_t x, hlo_parts_t y) {
@@ -49,13 +49,6 @@ typedef struct side {
   const int64_t *dims, *batch_dims;  // contracted; shared with the result
   uint32_t first_free;               // dimension of the result
 } side_t;
-
-static bool contains(const int64_t* list, uint32_t count, int64_t value, uint32_t* out_at) {
-  for (*out_at = 0; *out_at < count; ++*out_at) {
-    if (list[*out_at] == value) return true;
-  }
-  return false;
-}
 
 // How many elements are contracted.
 static int64_t read_sides(const hlo_node_t* node, side_t sides[2]) {
@@ -81,8 +74,7 @@ static hlo_value_t* spread_term(hlo_node_t* node, const side_t* side, hlo_value_
   if (is_zero(value)) return NULL;
   hlo_module_t* module = node->parent->module;
   const hlo_type_t* type = value->type;
-  int64_t first[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX], sizes[HLO_RANK_MAX];
-  int64_t kept[HLO_RANK_MAX], to[HLO_RANK_MAX];
+  int64_t first[HLO_RANK_MAX] = {0}, sizes[HLO_RANK_MAX], kept[HLO_RANK_MAX], to[HLO_RANK_MAX];
   for (uint32_t i = side->count; i-- > 0;) {
     const int64_t size = type->dims[side->dims[i]];
     first[side->dims[i]] = term % size;
@@ -90,25 +82,17 @@ static hlo_value_t* spread_term(hlo_node_t* node, const side_t* side, hlo_value_
   }
   uint32_t rank = 0, free = side->first_free, at;
   for (uint32_t d = 0; d < type->rank; ++d) {
-    const bool is_contracted = contains(side->dims, side->count, d, &at);
-    steps[d] = 1;
+    const bool is_contracted = hlo_dims_contain(side->dims, side->count, d, NULL);
     sizes[d] = is_contracted ? 1 : type->dims[d];
     if (is_contracted) continue;
     kept[rank] = sizes[d];
-    to[rank++] = contains(side->batch_dims, side->batch_count, d, &at) ? at : free++;
+    to[rank++] = hlo_dims_contain(side->batch_dims, side->batch_count, d, &at) ? at : free++;
   }
   const hlo_type_t* slice = hlo_type_tensor(module, type->dtype, type->rank, sizes);
   const hlo_type_t* line = hlo_type_tensor(module, type->dtype, rank, kept);
   const hlo_type_t* whole = hlo_type_with_dtype(module, node->results[0].type, type->dtype);
-  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, rank, to)};
-  if (!slice || !line || !whole) return NULL;
-  hlo_value_t* part = hlo_build_slice(node, value, slice, first, steps);
-  part = part ? hlo_build_node(node, HLO_OP_reshape, line, 1, &part, 0, NULL) : NULL;
-  return part ? hlo_build_node(node, HLO_OP_broadcast_in_dim, whole, 1, &part, 1, &dims) : NULL;
-}
-
-static hlo_value_t* times(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y) {
-  return hlo_build_binary(node, HLO_OP_multiply, x, y);
+  hlo_value_t* part = hlo_build_slice(node, slice, value, first, NULL);
+  return hlo_build_broadcast(node, whole, hlo_build_reshape(node, line, part), to);
 }
 
 static hlo_parts_t sum_of_terms(hlo_node_t* node, const side_t sides[2], int64_t terms,
@@ -119,8 +103,8 @@ static hlo_parts_t sum_of_terms(hlo_node_t* node, const side_t sides[2], int64_t
                 *b = spread_term(node, &sides[0], x.im, i);
     hlo_value_t *c = spread_term(node, &sides[1], y.re, i),
                 *d = spread_term(node, &sides[1], y.im, i);
-    hlo_value_t *ac = times(node, a, c), *bd = times(node, b, d);
-    hlo_value_t *ad = times(node, a, d), *bc = times(node, b, c);
+    hlo_value_t *ac = hlo_build_multiply(node, a, c), *bd = hlo_build_multiply(node, b, d);
+    hlo_value_t *ad = hlo_build_multiply(node, a, d), *bc = hlo_build_multiply(node, b, c);
     hlo_value_t* re = combine(node, HLO_OP_subtract, ac, bd);
     hlo_value_t* im = combine(node, HLO_OP_add, ad, bc);
     sum.re = combine(node, HLO_OP_add, sum.re, re);
@@ -163,12 +147,12 @@ static hlo_value_t* arrange(hlo_node_t* node, const side_t* side, hlo_value_t* p
   const hlo_type_t* type = part->type;
   int64_t order[HLO_RANK_MAX], dims[HLO_RANK_MAX], wide[HLO_RANK_MAX];
   const uint32_t inner = side->batch_count + side->count;
-  uint32_t rank = 0, at;
+  uint32_t rank = 0;
   for (uint32_t i = 0; i < side->batch_count; ++i) order[rank++] = side->batch_dims[i];
   for (uint32_t i = 0; i < side->count; ++i) order[rank++] = side->dims[i];
   for (uint32_t d = 0; d < type->rank; ++d) {
-    if (!contains(side->batch_dims, side->batch_count, d, &at) &&
-        !contains(side->dims, side->count, d, &at)) {
+    if (!hlo_dims_contain(side->batch_dims, side->batch_count, d, NULL) &&
+        !hlo_dims_contain(side->dims, side->count, d, NULL)) {
       order[rank++] = d;
     }
   }
@@ -180,20 +164,8 @@ static hlo_value_t* arrange(hlo_node_t* node, const side_t* side, hlo_value_t* p
   const hlo_named_attr_t permutation = {HLO_ATTR_permutation, hlo_attr_ints(module, rank, order)};
   const hlo_type_t* turned = hlo_type_tensor(module, type->dtype, rank, dims);
   const hlo_type_t* widened = hlo_type_tensor(module, type->dtype, rank + 2, wide);
-  if (!turned || !widened) return NULL;
   part = hlo_build_node(node, HLO_OP_transpose, turned, 1, &part, 1, &permutation);
-  return part ? hlo_build_node(node, HLO_OP_reshape, widened, 1, &part, 0, NULL) : NULL;
-}
-
-static hlo_value_t* join_pair(hlo_node_t* node, hlo_value_t* x, hlo_value_t* y, uint32_t dim) {
-  if (!x || !y) return NULL;
-  hlo_module_t* module = node->parent->module;
-  int64_t dims[HLO_RANK_MAX];
-  for (uint32_t d = 0; d < x->type->rank; ++d) dims[d] = x->type->dims[d] * (d == dim ? 2 : 1);
-  const hlo_type_t* type = hlo_type_tensor(module, x->type->dtype, x->type->rank, dims);
-  const hlo_named_attr_t attr = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, dim)};
-  hlo_value_t* parts[] = {x, y};
-  return type ? hlo_build_node(node, HLO_OP_concatenate, type, 2, parts, 1, &attr) : NULL;
+  return hlo_build_reshape(node, widened, part);
 }
 
 hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo_parts_t rhs) {
@@ -205,17 +177,16 @@ hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo
   const uint32_t rank = rhs.re->type->rank, inner = y->batch_count + y->count;
   hlo_value_t *c = arrange(node, y, rhs.re), *d = arrange(node, y, rhs.im);
   hlo_value_t* minus_d = hlo_build_unary(node, HLO_OP_negate, d);
-  hlo_value_t* upper = join_pair(node, c, d, rank + 1);
-  hlo_value_t* lower = join_pair(node, minus_d, c, rank + 1);
-  hlo_value_t* matrix = join_pair(node, upper, lower, inner);
+  hlo_value_t* upper = hlo_build_pair(node, c, d, rank + 1);
+  hlo_value_t* lower = hlo_build_pair(node, minus_d, c, rank + 1);
+  hlo_value_t* matrix = hlo_build_pair(node, upper, lower, inner);
   int64_t counted[HLO_RANK_MAX], contracted[HLO_RANK_MAX];
   for (uint32_t i = 0; i < HLO_RANK_MAX; ++i) counted[i] = i;
   for (uint32_t i = 0; i < x->count; ++i) contracted[i] = x->dims[i];
   contracted[x->count] = lhs->type->rank - 1;
   const hlo_type_t* part = hlo_part_type(module, node->results[0].type);
   const hlo_type_t* type = part ? hlo_stacked_type(module, part, 2) : NULL;
-  hlo_value_t* product =
-      type && matrix ? hlo_build_part(node, type, (hlo_value_t*[]){lhs, matrix}) : NULL;
+  hlo_value_t* product = hlo_build_like(node, type, (hlo_value_t*[]){lhs, matrix});
   if (!product) return NULL;
   hlo_node_set_attr(product->def, HLO_ATTR_lhs_contracting_dimensions,
                     hlo_attr_ints(module, x->count + 1, contracted));

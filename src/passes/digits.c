@@ -35,11 +35,9 @@ bool hlo_digits_next(uint32_t rank, const int64_t* extents, int64_t* at) {
 
 static hlo_value_t* broadcast(const hlo_digits_t* d, hlo_value_t* value, const int64_t* along) {
   if (!value) return NULL;
-  hlo_module_t* module = d->place->parent->module;
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions,
-                                 hlo_attr_ints(module, value->type->rank, along)};
-  const hlo_type_t* type = hlo_type_tensor(module, value->type->dtype, d->rank, d->extents);
-  return hlo_build_node(d->place, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &attr);
+  const hlo_type_t* type =
+      hlo_type_tensor(d->place->parent->module, value->type->dtype, d->rank, d->extents);
+  return hlo_build_broadcast(d->place, type, value, along);
 }
 
 hlo_value_t* hlo_digits_spread(const hlo_digits_t* d, hlo_value_t* value, hlo_value_t* outside,
@@ -82,32 +80,17 @@ hlo_value_t* hlo_digits_table(const hlo_digits_t* d, hlo_dtype_t dtype, const in
   return broadcast(d, hlo_build_integers(d->place, type, values), along);
 }
 
-hlo_value_t* hlo_digits_equal(const hlo_digits_t* d, hlo_value_t* x, hlo_value_t* y) {
-  if (!x || !y) return NULL;
-  hlo_module_t* module = d->place->parent->module;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_comparison_direction,
-       hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, HLO_COMPARISON_DIRECTION_EQ)},
-      {HLO_ATTR_compare_type,
-       hlo_attr_enum(module, HLO_ENUM_COMPARISON_TYPE, HLO_COMPARISON_TYPE_SIGNED)},
-  };
-  const hlo_type_t* type = hlo_type_tensor(module, HLO_DTYPE_PRED, d->rank, d->extents);
-  return hlo_build_node(d->place, HLO_OP_compare, type, 2, (hlo_value_t*[]){x, y}, 2, attrs);
-}
-
 hlo_value_t* hlo_digits_join(const hlo_digits_t* d, hlo_value_t* value) {
   if (!value) return NULL;
   hlo_module_t* module = d->place->parent->module;
   uint32_t rank = d->type->rank;
-  int64_t extents[HLO_DIGITS_RANK_MAX] = {0}, zeros[HLO_DIGITS_RANK_MAX] = {0},
-          ones[HLO_DIGITS_RANK_MAX];
+  int64_t extents[HLO_DIGITS_RANK_MAX] = {0}, zeros[HLO_DIGITS_RANK_MAX] = {0};
   bool is_cut = false;
   for (uint32_t i = 0; i < rank; ++i) {
     extents[i] = d->quotients[i] * d->strides[i];
-    ones[i] = 1;
     is_cut |= extents[i] != d->type->dims[i];
   }
   const hlo_type_t* whole = hlo_type_tensor(module, value->type->dtype, rank, extents);
-  value = hlo_build_node(d->place, HLO_OP_reshape, whole, 1, &value, 0, NULL);
-  return value && is_cut ? hlo_build_slice(d->place, value, d->type, zeros, ones) : value;
+  value = hlo_build_reshape(d->place, whole, value);
+  return is_cut ? hlo_build_slice(d->place, d->type, value, zeros, NULL) : value;
 }

@@ -33,8 +33,6 @@ hlo_value_t* hlo_digits_spread(const hlo_digits_t* digits, hlo_value_t* value, h
 hlo_value_t* hlo_digits_splat(const hlo_digits_t* digits, hlo_value_t* value);
 /// An integer for each tuple of remainders, in order.
 hlo_value_t* hlo_digits_table(const hlo_digits_t* digits, hlo_dtype_t dtype, const int64_t* values);
-/// Whether two of them are equal.
-hlo_value_t* hlo_digits_equal(const hlo_digits_t* digits, hlo_value_t* x, hlo_value_t* y);
 /// As the whole tensor again, without what is behind its end.
 hlo_value_t* hlo_digits_join(const hlo_digits_t* digits, hlo_value_t* value);
 

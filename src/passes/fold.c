@@ -10,10 +10,10 @@
 #include "base/fpenv.h"
 #include "interp/program.h"
 #include "ir/clone.h"
+#include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/effects.h"
 #include "passes/fold.h"
-#include "passes/passes.h"
 
 enum { DEFAULT_ELEMENT_LIMIT = 4096, OPERAND_LIMIT = 16 };
 
@@ -56,35 +56,22 @@ static bool may_fold(const folder_t* folder, const hlo_node_t* node) {
   return node->result_count > 0;
 }
 
-// A node without its place in the module, whose constant has the tensor's elements.
-static hlo_status_t make_constant(hlo_node_t* node, uint32_t i, const hlo_tensor_t* tensor,
-                                  hlo_node_t** out_constant) {
-  const hlo_type_t* type = node->results[i].type;
-  hlo_literal_t* literal;
-  HLO_TRY(hlo_literal_create(type->dtype, type->rank, type->dims, false, &literal));
-  if (literal->data_bytes != tensor->size_bytes) {
-    hlo_literal_release(literal);
-    return hlo_pass_error(node, HLO_STATUS_INTERNAL, "the folded result has another size");
-  }
-  if (tensor->size_bytes > 0) {
-    memcpy(hlo_literal_mutable_data(literal), tensor->data, tensor->size_bytes);
-  }
-  hlo_module_t* module = node->parent->module;
-  *out_constant = hlo_constant_create(module, type, literal, node->loc);
-  hlo_literal_release(literal);
-  return hlo_module_status(module);
-}
-
-static void put(hlo_node_t* node, uint32_t i, hlo_node_t* constant) {
-  hlo_node_insert_before(node, constant);
-  hlo_value_replace_uses(&node->results[i], &constant->results[0]);
-}
-
 static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
+  hlo_module_t* module = node->parent->module;
   for (uint32_t i = 0; i < node->result_count; ++i) {
-    hlo_node_t* constant = NULL;
-    HLO_TRY(make_constant(node, i, tensors[i], &constant));
-    put(node, i, constant);
+    const hlo_tensor_t* tensor = tensors[i];
+    const hlo_type_t* type = node->results[i].type;
+    hlo_literal_t* literal = hlo_build_literal(module, type, false);
+    if (literal && literal->data_bytes != tensor->size_bytes) {
+      hlo_literal_release(literal);
+      return hlo_pass_error(node, HLO_STATUS_INTERNAL, "the folded result has another size");
+    }
+    if (literal && tensor->size_bytes > 0) {
+      memcpy(hlo_literal_mutable_data(literal), tensor->data, tensor->size_bytes);
+    }
+    hlo_value_t* constant = hlo_build_constant(node, type, literal);
+    if (!constant) return hlo_module_status(module);
+    hlo_value_replace_uses(&node->results[i], constant);
   }
   hlo_node_erase(node);
   return hlo_ok();
@@ -104,14 +91,14 @@ static bool moves_splat(const hlo_node_t* node) {
 
 static hlo_status_t replace_by_splat(hlo_node_t* node) {
   const hlo_type_t* type = node->results[0].type;
-  hlo_literal_t* literal;
-  HLO_TRY(hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal));
-  memcpy(hlo_literal_mutable_data(literal), hlo_constant_splat(hlo_node_operand(node, 0)),
-         hlo_dtype_size_bytes(type->dtype));
-  hlo_node_t* constant = hlo_constant_create(node->parent->module, type, literal, node->loc);
-  hlo_literal_release(literal);
-  HLO_TRY(hlo_module_status(node->parent->module));
-  put(node, 0, constant);
+  hlo_literal_t* literal = hlo_build_literal(node->parent->module, type, true);
+  if (literal) {
+    memcpy(hlo_literal_mutable_data(literal), hlo_constant_splat(hlo_node_operand(node, 0)),
+           hlo_dtype_size_bytes(type->dtype));
+  }
+  hlo_value_t* constant = hlo_build_constant(node, type, literal);
+  if (!constant) return hlo_module_status(node->parent->module);
+  hlo_value_replace_uses(&node->results[0], constant);
   hlo_node_erase(node);
   return hlo_ok();
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "passes/build.h"
 #include "passes/constants.h"
 
 // ---- guards
@@ -437,39 +438,28 @@ static hlo_value_t* build(const hlo_term_t* term, hlo_node_t* node, hlo_rule_mat
     hlo_value_t* value = m->values[term->variable];
     return value->type == type ? value : NULL;
   }
-  hlo_node_t* made;
+  hlo_value_t* made;
   if (term->kind == HLO_TERM_OP) {
     hlo_value_t* operands[3];
     for (uint32_t i = 0; i < term->operand_count; ++i) {
       operands[i] = m->values[term->operands[i]->variable];
     }
-    made = hlo_node_create(m->module, &(hlo_node_spec_t){.op = term->op,
-                                                         .loc = node->loc,
-                                                         .operand_count = term->operand_count,
-                                                         .operands = operands,
-                                                         .attr_count = m->attr_count,
-                                                         .attrs = m->attrs,
-                                                         .result_count = 1,
-                                                         .result_types = &type});
+    made = hlo_build_node(node, term->op, type, term->operand_count, operands, m->attr_count,
+                          m->attrs);
   } else {
     uint8_t element[16];
-    hlo_literal_t* literal;
     if (!hlo_type_is_plain(type) || hlo_type_element_count(type) == 0 ||
-        !hlo_term_element(term, type->dtype, element))
-      return NULL;
-    hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal);
-    if (!hlo_status_is_ok(status)) {
-      hlo_status_release(status);
+        !hlo_term_element(term, type->dtype, element)) {
       return NULL;
     }
-    memcpy(hlo_literal_mutable_data(literal), element, hlo_dtype_size_bytes(type->dtype));
-    made = hlo_constant_create(m->module, type, literal, node->loc);
-    hlo_literal_release(literal);
+    hlo_literal_t* literal = hlo_build_literal(m->module, type, true);
+    if (literal) {
+      memcpy(hlo_literal_mutable_data(literal), element, hlo_dtype_size_bytes(type->dtype));
+    }
+    made = hlo_build_constant(node, type, literal);
   }
-  if (hlo_node_is_poison(made)) return NULL;
-  hlo_node_insert_before(node, made);
-  *out_node = made;
-  return &made->results[0];
+  if (made) *out_node = made->def;
+  return made;
 }
 
 bool hlo_rules_apply(const hlo_rule_set_t* set, hlo_node_t* node, hlo_node_t** out_node) {

@@ -27,33 +27,13 @@ typedef struct windows {
 
 // ---- which ones
 
-// The only op of a body, whose operands are both arguments.
-static const hlo_node_t* only_op(const hlo_region_t* body) {
-  const hlo_node_t* op = body->first;
-  if (!op || !op->next || op->next->next || body->arg_count != 2 || op->operand_count != 2 ||
-      op->result_count != 1 || op->next->operand_count != 1 ||
-      hlo_node_operand(op->next, 0) != &op->results[0]) {
-    return NULL;
-  }
-  for (uint32_t i = 0; i < 2; ++i) {
-    if (hlo_node_operand(op, i) != body->args[0] && hlo_node_operand(op, i) != body->args[1]) {
-      return NULL;
-    }
-  }
-  return hlo_node_operand(op, 0) != hlo_node_operand(op, 1) ? op : NULL;
-}
-
 static bool read_bodies(windows_t* w) {
-  const hlo_region_t *select = w->node->regions[0], *scatter = w->node->regions[1];
-  w->compare = only_op(select);
-  const hlo_node_t* combine = only_op(scatter);
-  if (!w->compare || w->compare->op != HLO_OP_compare || !combine ||
-      hlo_node_operand(w->compare, 0) != select->args[0]) {
-    return false;
-  }
-  w->scatter = combine->op;
-  w->is_scatter_swapped = hlo_node_operand(combine, 0) != scatter->args[0];
-  switch (combine->op) {
+  bool is_swapped;
+  w->compare = hlo_region_binary_op(w->node->regions[0], &is_swapped);
+  if (!w->compare || w->compare->op != HLO_OP_compare || is_swapped) return false;
+  const hlo_node_t* combine = hlo_region_binary_op(w->node->regions[1], &w->is_scatter_swapped);
+  w->scatter = combine ? combine->op : HLO_OP_COUNT;
+  switch (w->scatter) {
     case HLO_OP_add:
     case HLO_OP_multiply:
     case HLO_OP_maximum:
@@ -72,14 +52,11 @@ static bool is_unpadded(const hlo_node_t* node) {
 }
 
 static bool read_sizes(windows_t* w) {
-  uint32_t size_count, stride_count;
-  const int64_t* sizes = hlo_node_attr_ints(w->node, HLO_ATTR_window_dimensions, &size_count);
-  const int64_t* steps = hlo_node_attr_ints(w->node, HLO_ATTR_window_strides, &stride_count);
   const int64_t* dims = w->operand->type->dims;
   int64_t places = 1, strides[MAX_RANK];
   for (uint32_t d = 0; d < w->rank; ++d) {
-    int64_t size = w->sizes[d] = sizes && d < size_count ? sizes[d] : 1;
-    int64_t stride = strides[d] = steps && d < stride_count ? steps[d] : 1;
+    int64_t size = w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
+    int64_t stride = strides[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1);
     if (size < 1 || size > PLACES_MAX || stride < 1 || size > dims[d] ||
         (dims[d] - size) / stride + 1 != w->source->type->dims[d]) {
       return false;
@@ -122,57 +99,37 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
 
 // ---- making it ----------------------------------------------------------------------------------
 
-static hlo_value_t* make(const windows_t* w, hlo_op_t op, const hlo_type_t* type, uint32_t count,
-                         hlo_value_t* const* operands, uint32_t attr_count,
-                         const hlo_named_attr_t* attrs) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!operands[i]) return NULL;
-  }
-  return hlo_build_node(w->node, op, type, count, operands, attr_count, attrs);
-}
-
-static hlo_value_t* splat(const windows_t* w, const hlo_type_t* type, hlo_value_t* value) {
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(w->module, 0, NULL)};
-  return make(w, HLO_OP_broadcast_in_dim, type, 1, &value, 1, &attr);
-}
-
 static hlo_value_t* number(const windows_t* w, int64_t value) {
   return hlo_build_integers(w->node, hlo_type_tensor(w->module, w->number->dtype, 0, NULL), &value);
 }
 
-static hlo_value_t* select_value(const windows_t* w, hlo_value_t* which, hlo_value_t* yes,
-                                 hlo_value_t* no) {
-  return yes ? make(w, HLO_OP_select, yes->type, 3, (hlo_value_t*[]){which, yes, no}, 0, NULL)
-             : NULL;
+static hlo_value_t* splat(const windows_t* w, int64_t value) {
+  return hlo_build_broadcast(w->node, w->number, number(w, value), NULL);
 }
 
 // The elements at one place of all windows.
 static hlo_value_t* slice_at(const windows_t* w, const int64_t* place) {
-  return hlo_build_slice(w->node, w->operand, w->source->type, place, w->digits.strides);
+  return hlo_build_slice(w->node, w->source->type, w->operand, place, w->digits.strides);
 }
 
 // Numbers of the places that are selected.
 static hlo_value_t* select_places(const windows_t* w) {
   int64_t place[MAX_RANK] = {0}, count = 0;
-  hlo_value_t *kept = slice_at(w, place), *selected = splat(w, w->number, number(w, 0));
   const hlo_type_t* pred = hlo_type_with_dtype(w->module, w->source->type, HLO_DTYPE_PRED);
-  const hlo_attr_t* type = hlo_node_attr(w->compare, HLO_ATTR_compare_type);
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_comparison_direction, hlo_node_attr(w->compare, HLO_ATTR_comparison_direction)},
-      {HLO_ATTR_compare_type, type},
-  };
+  hlo_value_t *kept = slice_at(w, place), *selected = splat(w, 0);
   while (hlo_digits_next(w->rank, w->sizes, place)) {
     hlo_value_t* other = slice_at(w, place);
     hlo_value_t* stays =
-        make(w, HLO_OP_compare, pred, 2, (hlo_value_t*[]){kept, other}, type ? 2 : 1, attrs);
-    kept = select_value(w, stays, kept, other);
-    selected = select_value(w, stays, selected, splat(w, w->number, number(w, ++count)));
+        hlo_build_node(w->node, HLO_OP_compare, pred, 2, (hlo_value_t*[]){kept, other}, 0, NULL);
+    if (stays) hlo_node_copy_attrs(stays->def, w->compare);
+    kept = hlo_build_select(w->node, stays, kept, other);
+    selected = hlo_build_select(w->node, stays, selected, splat(w, ++count));
   }
   // Where windows overlap, numbers are used several times: they are computed once.
   bool is_shared = false;
   for (uint32_t d = 0; d < w->rank; ++d) is_shared |= w->meets[d] > 1;
   if (!is_shared) return selected;
-  return make(w, HLO_OP_optimization_barrier, w->number, 1, &selected, 0, NULL);
+  return hlo_build_node(w->node, HLO_OP_optimization_barrier, w->number, 1, &selected, 0, NULL);
 }
 
 // The number of the place of such a window that an element with those remainders is; -1: none.
@@ -197,14 +154,15 @@ static hlo_value_t* scatter_from(const windows_t* w, hlo_value_t* elements, hlo_
                                  const int64_t* back) {
   if (!elements) return NULL;
   hlo_value_t* place = hlo_digits_spread(&w->digits, selected, number(w, PLACES_MAX), back);
-  hlo_value_t* is_here = hlo_digits_equal(&w->digits, place, places_of(w, back));
+  hlo_value_t* is_here =
+      hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, place, places_of(w, back));
   hlo_value_t* values[] = {hlo_digits_spread(&w->digits, w->source, w->init, back), elements};
   if (w->is_scatter_swapped) {
     values[1] = values[0];
     values[0] = elements;
   }
-  return select_value(w, is_here, make(w, w->scatter, elements->type, 2, values, 0, NULL),
-                      elements);
+  hlo_value_t* changed = hlo_build_binary(w->node, w->scatter, values[0], values[1]);
+  return hlo_build_select(w->node, is_here, changed, elements);
 }
 
 // NULL when memory is out, which the module says.

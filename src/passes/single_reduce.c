@@ -12,27 +12,18 @@ typedef struct single {
   bool is_turned;  // the element is the op's first operand
 } single_t;
 
-// The body as one op of both arguments.
 static bool read_body(single_t* s) {
-  const hlo_region_t* body = s->node->regions[0];
-  const hlo_node_t* end = hlo_region_terminator(body);
-  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
-  const hlo_node_t* node = hlo_node_operand(end, 0)->def;
-  if (!node || node->parent != body || node->operand_count != 2) return false;
-  s->is_turned = hlo_node_operand(node, 0) == body->args[1];
+  const hlo_node_t* node = hlo_region_binary_op(s->node->regions[0], &s->is_turned);
+  if (!node) return false;
   s->op = node->op;
-  if (hlo_node_operand(node, s->is_turned) != body->args[0] ||
-      hlo_node_operand(node, !s->is_turned) != body->args[1]) {
-    return false;
-  }
   switch (s->op) {
     case HLO_OP_add:
     case HLO_OP_multiply:
     case HLO_OP_maximum:
     case HLO_OP_minimum:
     case HLO_OP_and:
-    case HLO_OP_or: case HLO_OP_xor:
-      return true;
+    case HLO_OP_or:
+    case HLO_OP_xor: return true;
     default: return false;
   }
 }
@@ -50,18 +41,13 @@ static bool read_single(hlo_node_t* node, single_t* s) {
 }
 
 static hlo_value_t* replace(hlo_node_t* node) {
-  hlo_module_t* module = node->parent->module;
   single_t s;
   if (!read_single(node, &s)) return NULL;
-  hlo_value_t *element = hlo_node_operand(node, 0), *first = hlo_node_operand(node, 1);
-  const hlo_named_attr_t dims = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
   const hlo_type_t* type = node->results[0].type;
-  element = hlo_build_node(node, HLO_OP_reshape, type, 1, &element, 0, NULL);
-  if (element) {
-    first = hlo_build_node(node, HLO_OP_broadcast_in_dim, type, 1, &first, 1, &dims);
-  }
-  hlo_value_t* operands[] = {s.is_turned ? element : first, s.is_turned ? first : element};
-  return element && first ? hlo_build_node(node, s.op, type, 2, operands, 0, NULL) : NULL;
+  hlo_value_t* element = hlo_build_reshape(node, type, hlo_node_operand(node, 0));
+  hlo_value_t* first = hlo_build_broadcast(node, type, hlo_node_operand(node, 1), NULL);
+  return s.is_turned ? hlo_build_binary(node, s.op, element, first)
+                     : hlo_build_binary(node, s.op, first, element);
 }
 
 hlo_status_t hlo_pass_single_reduce(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {

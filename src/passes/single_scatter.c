@@ -13,7 +13,7 @@ enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16, FEW = 8 };
 
 // A scatter of one window: where it starts, and how large it is in each dimension.
 typedef struct window {
-  const hlo_node_t* node;
+  hlo_node_t* node;
   hlo_value_t *operand, *indices, *update;
   uint32_t rank, map_count;
   const int64_t* map;  // operand dimension of each index
@@ -22,28 +22,20 @@ typedef struct window {
   hlo_op_t combine;          // HLO_OP_COUNT: the update replaces
 } window_t;
 
-static bool contains(const int64_t* list, uint32_t count, int64_t value) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (list[i] == value) return true;
-  }
-  return false;
-}
-
 // The reducer: the second argument, or one op of both in order.
 static bool read_reducer(const hlo_node_t* node, hlo_op_t* out_combine) {
   const hlo_region_t* body = node->regions[0];
   const hlo_node_t* end = hlo_region_terminator(body);
-  if (!end || end->operand_count != 1 || body->arg_count != 2) return false;
-  const hlo_value_t* value = hlo_node_operand(end, 0);
   *out_combine = HLO_OP_COUNT;
-  if (value == body->args[1]) return true;
-  if (!value->def || value->def->parent != body || value->def->operand_count != 2 ||
-      hlo_node_operand(value->def, 0) != body->args[0] ||
-      hlo_node_operand(value->def, 1) != body->args[1]) {
-    return false;
+  if (end && end->operand_count == 1 && body->arg_count == 2 &&
+      hlo_node_operand(end, 0) == body->args[1]) {
+    return true;
   }
-  *out_combine = value->def->op;
-  switch (value->def->op) {
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
+  if (!op || is_swapped) return false;
+  *out_combine = op->op;
+  switch (op->op) {
     case HLO_OP_add:
     case HLO_OP_multiply:
     case HLO_OP_maximum:
@@ -61,7 +53,8 @@ static bool read_sizes(window_t* w) {
   if (window_count + inserted_count + batching != w->rank) return false;
   uint32_t from = 0;
   for (uint32_t d = 0; d < w->rank; ++d) {
-    bool is_one = contains(inserted, inserted_count, d) || contains(batch, batching, d);
+    bool is_one = hlo_dims_contain(inserted, inserted_count, d, NULL) ||
+                  hlo_dims_contain(batch, batching, d, NULL);
     if (!is_one && from == window_count) return false;
     w->sizes[d] = is_one ? 1 : w->update->type->dims[windows[from++]];
     int64_t extent = w->operand->type->dims[d];
@@ -71,7 +64,7 @@ static bool read_sizes(window_t* w) {
 }
 
 // What both forms ask of a scatter.
-static bool read_scatter(const hlo_node_t* node, window_t* w) {
+static bool read_scatter(hlo_node_t* node, window_t* w) {
   if (node->op != HLO_OP_scatter || node->operand_count != 3 || node->region_count != 1) {
     return false;
   }
@@ -107,7 +100,7 @@ static uint32_t list_positions(uint32_t rank, const int64_t* others, uint32_t ot
                                int64_t* out) {
   uint32_t count = 0;
   for (uint32_t d = 0; d < rank; ++d) {
-    if (!contains(others, other_count, d)) out[count++] = d;
+    if (!hlo_dims_contain(others, other_count, d, NULL)) out[count++] = d;
   }
   return count;
 }
@@ -155,8 +148,10 @@ static bool read_places(const window_t* w, line_t* line) {
   uint32_t position = 0;
   int64_t rest = 0;
   for (uint32_t d = 0; d < update->rank; ++d) {
-    if (contains(windows, window_count, d)) {
-      while (rest == w->map[0] || contains(line->positions, line->index_rank, rest)) ++rest;
+    if (hlo_dims_contain(windows, window_count, d, NULL)) {
+      while (rest == w->map[0] || hlo_dims_contain(line->positions, line->index_rank, rest, NULL)) {
+        ++rest;
+      }
       line->places[d] = rest++;
     } else {
       line->places[d] = line->positions[position++];
@@ -197,108 +192,71 @@ static bool is_line_each(const window_t* w, line_t* line) {
 
 // ---- making it ----------------------------------------------------------------------------------
 
-static hlo_node_t* place_of(const window_t* w) {
-  return (hlo_node_t*)(uintptr_t)w->node;
-}
-
-static hlo_value_t* make(const window_t* w, hlo_op_t op, const hlo_type_t* type,
-                         uint32_t operand_count, hlo_value_t* const* operands, uint32_t attr_count,
-                         const hlo_named_attr_t* attrs) {
-  return hlo_build_node(place_of(w), op, type, operand_count, operands, attr_count, attrs);
-}
-
 static hlo_value_t* integer(const window_t* w, const hlo_type_t* type, int64_t value) {
-  return hlo_build_integers(place_of(w), type, &value);
+  return hlo_build_integers(w->node, type, &value);
+}
+
+// What an element becomes where a window has `update`.
+static hlo_value_t* combine(const window_t* w, hlo_value_t* old, hlo_value_t* update) {
+  return w->combine == HLO_OP_COUNT ? update : hlo_build_binary(w->node, w->combine, old, update);
 }
 
 // Index number `at` as a tensor without dimensions.
 static hlo_value_t* index_of(const window_t* w, const hlo_type_t* type, int64_t at) {
-  hlo_module_t* module = w->node->parent->module;
   hlo_value_t* one = w->indices;
   if (w->map_count > 1) {
-    const int64_t first[] = {at}, end[] = {at + 1}, step[] = {1}, count[] = {1};
-    const hlo_named_attr_t attrs[] = {
-        {HLO_ATTR_start_indices, hlo_attr_ints(module, 1, first)},
-        {HLO_ATTR_limit_indices, hlo_attr_ints(module, 1, end)},
-        {HLO_ATTR_strides, hlo_attr_ints(module, 1, step)},
-    };
-    one = make(w, HLO_OP_slice, hlo_type_tensor(module, type->dtype, 1, count), 1, &one, 3, attrs);
+    const int64_t count = 1;
+    const hlo_type_t* single = hlo_type_tensor(w->node->parent->module, type->dtype, 1, &count);
+    one = hlo_build_slice(w->node, single, one, &at, NULL);
   }
-  return one ? make(w, HLO_OP_reshape, type, 1, &one, 0, NULL) : NULL;
-}
-
-static hlo_value_t* compare(const window_t* w, hlo_value_t* left, hlo_value_t* right,
-                            int64_t direction, bool is_signed) {
-  hlo_module_t* module = w->node->parent->module;
-  const hlo_type_t* type = left->type;
-  const hlo_named_attr_t attrs[] = {
-      {HLO_ATTR_comparison_direction,
-       hlo_attr_enum(module, HLO_ENUM_COMPARISON_DIRECTION, direction)},
-      {HLO_ATTR_compare_type,
-       hlo_attr_enum(module, HLO_ENUM_COMPARISON_TYPE,
-                     is_signed ? HLO_COMPARISON_TYPE_SIGNED : HLO_COMPARISON_TYPE_UNSIGNED)},
-  };
-  return make(w, HLO_OP_compare, hlo_type_tensor(module, HLO_DTYPE_PRED, type->rank, type->dims), 2,
-              (hlo_value_t*[]){left, right}, 2, attrs);
+  return hlo_build_reshape(w->node, type, one);
 }
 
 // Whether the window starts at a place where it fits, in one dimension.
 static hlo_value_t* is_inside(const window_t* w, hlo_value_t* index, int64_t last) {
-  const hlo_type_t* pred = hlo_type_tensor(w->node->parent->module, HLO_DTYPE_PRED, 0, NULL);
-  bool is_signed = hlo_dtype_is_signed(index->type->dtype);
-  const int64_t limits[] = {0, last};
-  const int64_t directions[] = {HLO_COMPARISON_DIRECTION_GE, HLO_COMPARISON_DIRECTION_LE};
-  hlo_value_t* all = NULL;
-  for (uint32_t i = is_signed ? 0 : 1; i < 2; ++i) {
-    hlo_value_t* limit = integer(w, index->type, limits[i]);
-    hlo_value_t* one = limit ? compare(w, index, limit, directions[i], is_signed) : NULL;
-    if (!one) return NULL;
-    all = all ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){all, one}, 0, NULL) : one;
+  hlo_value_t* end = integer(w, index->type, last);
+  if (!hlo_dtype_is_signed(index->type->dtype)) {
+    return hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_LE, index, end);
   }
-  return all;
+  hlo_value_t* zero = integer(w, index->type, 0);
+  hlo_value_t* above = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_GE, index, zero);
+  hlo_value_t* below = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_LE, index, end);
+  return hlo_build_binary(w->node, HLO_OP_and, above, below);
 }
 
 // NULL when memory is out, which the module says.
 static hlo_value_t* make_update(const window_t* w) {
   hlo_module_t* module = w->node->parent->module;
   const hlo_type_t* index = hlo_type_tensor(module, w->indices->type->dtype, 0, NULL);
-  const hlo_type_t* pred = hlo_type_tensor(module, HLO_DTYPE_PRED, 0, NULL);
   const hlo_type_t* type = hlo_type_tensor(module, w->operand->type->dtype, w->rank, w->sizes);
   hlo_value_t *operands[2 + MAX_RANK] = {w->operand}, *inside = NULL, *zero = integer(w, index, 0);
   for (uint32_t d = 0; d < w->rank; ++d) {
     operands[2 + d] = w->starts[d] ? integer(w, index, w->starts[d]) : zero;
-    if (!operands[2 + d]) return NULL;
   }
-  for (uint32_t i = 0; zero && i < w->map_count; ++i) {
+  for (uint32_t i = 0; i < w->map_count; ++i) {
     int64_t d = w->map[i];
     hlo_value_t* start = operands[2 + d] = index_of(w, index, i);
-    hlo_value_t* fits = start ? is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]) : NULL;
-    if (!fits) return NULL;
-    inside = inside ? make(w, HLO_OP_and, pred, 2, (hlo_value_t*[]){inside, fits}, 0, NULL) : fits;
+    if (!start) return NULL;
+    hlo_value_t* fits = is_inside(w, start, w->operand->type->dims[d] - w->sizes[d]);
+    inside = i == 0 ? fits : hlo_build_binary(w->node, HLO_OP_and, inside, fits);
   }
   hlo_value_t* reads[1 + MAX_RANK] = {w->operand};
   for (uint32_t d = 0; d < w->rank; ++d) reads[1 + d] = operands[2 + d];
   const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, w->rank, w->sizes)};
-  hlo_value_t* update = make(w, HLO_OP_reshape, type, 1, &w->update, 0, NULL);
+  hlo_value_t* update = hlo_build_reshape(w->node, type, w->update);
   hlo_value_t* old =
-      inside && update ? make(w, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes) : NULL;
-  if (old && w->combine != HLO_OP_COUNT) {
-    update = make(w, w->combine, type, 2, (hlo_value_t*[]){old, update}, 0, NULL);
-  }
-  if (!old || !update) return NULL;
-  operands[1] = make(w, HLO_OP_select, type, 3, (hlo_value_t*[]){inside, update, old}, 0, NULL);
-  if (!operands[1]) return NULL;
-  return make(w, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank, operands, 0, NULL);
+      hlo_build_node(w->node, HLO_OP_dynamic_slice, type, 1 + w->rank, reads, 1, &sizes);
+  operands[1] = hlo_build_select(w->node, inside, combine(w, old, update), old);
+  return hlo_build_node(w->node, HLO_OP_dynamic_update_slice, w->operand->type, 2 + w->rank,
+                        operands, 0, NULL);
 }
 
 // `value` along the dimensions of the operand, of which its own are `dims`, in any order.
 static hlo_value_t* spread(const window_t* w, hlo_value_t* value, const int64_t* dims) {
-  hlo_module_t* module = w->node->parent->module;
-  const uint32_t rank = value->type->rank;
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, rank, dims)};
-  return make(w, HLO_OP_broadcast_in_dim,
-              hlo_type_tensor(module, value->type->dtype, w->rank, w->operand->type->dims), 1,
-              &value, 1, &attr);
+  if (!value) return NULL;
+  const hlo_type_t* type =
+      hlo_type_with_dtype(w->node->parent->module, w->operand->type, value->type->dtype);
+  return hlo_build_broadcast(w->node, type, value, dims);
 }
 
 // Every element is chosen; an index outside of its line is no element's. NULL when memory is out.
@@ -308,40 +266,29 @@ static hlo_value_t* make_choice(const window_t* w, const line_t* line) {
   const hlo_dtype_t dtype = w->indices->type->dtype;
   int64_t dims[MAX_RANK];
   for (uint32_t d = 0; d < line->index_rank; ++d) dims[d] = operand->dims[line->positions[d]];
-  hlo_value_t* index =
-      make(w, HLO_OP_reshape, hlo_type_tensor(module, dtype, line->index_rank, dims), 1,
-           (hlo_value_t*[]){w->indices}, 0, NULL);
-  index = index ? spread(w, index, line->positions) : NULL;
+  const hlo_type_t* lines = hlo_type_tensor(module, dtype, line->index_rank, dims);
+  hlo_value_t* index = spread(w, hlo_build_reshape(w->node, lines, w->indices), line->positions);
   const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
                                   hlo_attr_int(module, HLO_DTYPE_S64, w->map[0])};
-  hlo_value_t* number = make(w, HLO_OP_iota, hlo_type_tensor(module, dtype, w->rank, operand->dims),
-                             0, NULL, 1, &along);
-  hlo_value_t* update = spread(w, w->update, line->places);
-  if (update && w->combine != HLO_OP_COUNT) {
-    update = make(w, w->combine, operand, 2, (hlo_value_t*[]){w->operand, update}, 0, NULL);
-  }
-  if (!index || !number || !update) return NULL;
-  hlo_value_t* is_here =
-      compare(w, number, index, HLO_COMPARISON_DIRECTION_EQ, hlo_dtype_is_signed(dtype));
-  if (!is_here) return NULL;
-  return make(w, HLO_OP_select, operand, 3, (hlo_value_t*[]){is_here, update, w->operand}, 0, NULL);
+  hlo_value_t* number = hlo_build_node(
+      w->node, HLO_OP_iota, hlo_type_with_dtype(module, operand, dtype), 0, NULL, 1, &along);
+  hlo_value_t* update = combine(w, w->operand, spread(w, w->update, line->places));
+  hlo_value_t* is_here = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, number, index);
+  return hlo_build_select(w->node, is_here, update, w->operand);
 }
 
 // What belongs to a window, by its place in the dimensions that count them.
 static hlo_value_t* part_of(const window_t* w, hlo_value_t* value, uint32_t rank,
                             const int64_t* dims, const int64_t* place) {
-  int64_t first[MAX_RANK] = {0}, steps[MAX_RANK], sizes[MAX_RANK];
-  for (uint32_t d = 0; d < value->type->rank; ++d) {
-    steps[d] = 1;
-    sizes[d] = value->type->dims[d];
-  }
+  const hlo_type_t* type = value->type;
+  int64_t first[MAX_RANK] = {0}, sizes[MAX_RANK];
+  for (uint32_t d = 0; d < type->rank; ++d) sizes[d] = type->dims[d];
   for (uint32_t p = 0; p < rank; ++p) {
     first[dims[p]] = place[p];
     sizes[dims[p]] = 1;
   }
-  const hlo_type_t* type =
-      hlo_type_tensor(w->node->parent->module, value->type->dtype, value->type->rank, sizes);
-  return hlo_build_slice(place_of(w), value, type, first, steps);
+  type = hlo_type_with_dims(w->node->parent->module, type, type->rank, sizes);
+  return hlo_build_slice(w->node, type, value, first, NULL);
 }
 
 // The windows one after the other, in the order of their places.
@@ -364,8 +311,8 @@ static hlo_value_t* make_updates(const window_t* all, const few_t* few) {
         if (from[b] == few->indices[p]) w.starts[batch[b]] = place[p];
       }
     }
-    w.indices = part_of(all, all->indices, few->rank, few->indices, place);
-    if (w.indices) w.indices = make(&w, HLO_OP_reshape, vector, 1, &w.indices, 0, NULL);
+    hlo_value_t* indices = part_of(all, all->indices, few->rank, few->indices, place);
+    w.indices = hlo_build_reshape(w.node, vector, indices);
     w.update = part_of(all, all->update, few->rank, few->update, place);
     if (!w.indices || !w.update) return NULL;
     w.operand = make_update(&w);

@@ -7,14 +7,8 @@
 #include "passes/constants.h"
 #include "passes/passes.h"
 
-enum { MAX_RANK = 16, PLACES_MAX = 16, ATTRS_MAX = 24 };
+enum { MAX_RANK = 16, PLACES_MAX = 16 };
 static const int64_t ELEMENTS_MAX = INT64_MAX / 64, DISTANCE_MAX = 1 << 28;
-
-static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
-  uint32_t count;
-  const int64_t* list = hlo_node_attr_ints(node, id, &count);
-  return list && i < count ? list[i] : fallback;
-}
 
 static bool is_near(int64_t distance) {
   return distance >= -DISTANCE_MAX && distance <= DISTANCE_MAX;
@@ -30,15 +24,10 @@ typedef struct windows {
   int64_t sizes[MAX_RANK], strides[MAX_RANK], dilations[MAX_RANK], low[MAX_RANK], high[MAX_RANK];
 } windows_t;
 
-// The body: one op of both arguments, in order.
 static bool read_body(windows_t* w) {
-  const hlo_region_t* body = w->node->regions[0];
-  const hlo_node_t* op = body->first;
-  if (!op || !op->next || op->next->next || body->arg_count != 2 || op->operand_count != 2 ||
-      hlo_node_operand(op, 0) != body->args[0] || hlo_node_operand(op, 1) != body->args[1] ||
-      op->next->operand_count != 1 || hlo_node_operand(op->next, 0) != &op->results[0]) {
-    return false;
-  }
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(w->node->regions[0], &is_swapped);
+  if (!op || is_swapped) return false;
   w->op = op->op;
   switch (op->op) {
     case HLO_OP_maximum:
@@ -58,13 +47,13 @@ static bool read_sizes(windows_t* w) {
   uint32_t last = w->rank - 1;
   int64_t outer = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
-    w->sizes[d] = item(w->node, HLO_ATTR_window_dimensions, d, 1);
-    w->strides[d] = item(w->node, HLO_ATTR_window_strides, d, 1);
-    w->dilations[d] = item(w->node, HLO_ATTR_window_dilations, d, 1);
-    w->low[d] = item(w->node, HLO_ATTR_padding, 2 * d, 0);
-    w->high[d] = item(w->node, HLO_ATTR_padding, 2 * d + 1, 0);
+    w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
+    w->strides[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1);
+    w->dilations[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dilations, d, 1);
+    w->low[d] = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d, 0);
+    w->high[d] = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d + 1, 0);
     if (w->sizes[d] < 1 || w->sizes[d] > PLACES_MAX || w->sizes[d] > type->dims[d] ||
-        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1 ||
+        hlo_node_attr_item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 || result->dims[d] < 1 ||
         !is_near(w->strides[d]) || !is_near(w->dilations[d]) || !is_near(w->low[d]) ||
         !is_near(w->high[d])) {
       return false;
@@ -124,17 +113,14 @@ static hlo_value_t* reduce_along(const windows_t* w, hlo_value_t* value, uint32_
     if (is_here) places *= w->sizes[d];
   }
   const hlo_type_t* type = hlo_type_tensor(module, value->type->dtype, w->rank, dims);
-  const hlo_named_attr_t attr = {HLO_ATTR_broadcast_dimensions, hlo_attr_ints(module, 0, NULL)};
-  hlo_value_t* sum = hlo_build_node(w->node, HLO_OP_broadcast_in_dim, type, 1,
-                                    (hlo_value_t*[]){w->init}, 1, &attr);
+  hlo_value_t* sum = hlo_build_broadcast(w->node, type, w->init, NULL);
   for (int64_t n = 0; n < places && sum; ++n) {
     int64_t rest = n;
     for (uint32_t d = end; d-- > from;) {
       at[d] = rest % w->sizes[d] * w->dilations[d];
       rest /= w->sizes[d];
     }
-    hlo_value_t* terms[] = {sum, hlo_build_slice(w->node, padded, type, at, steps)};
-    sum = terms[1] ? hlo_build_node(w->node, w->op, type, 2, terms, 0, NULL) : NULL;
+    sum = hlo_build_binary(w->node, w->op, sum, hlo_build_slice(w->node, type, padded, at, steps));
   }
   return sum;
 }
@@ -160,11 +146,11 @@ static hlo_value_t* make_slices(const windows_t* w) {
 // How many places an output lacks to whole phases in a spatial dimension.
 static int64_t lacking(const hlo_node_t* node, uint32_t s) {
   const hlo_type_t* type = node->results[0].type;
-  int64_t dilation = item(node, HLO_ATTR_lhs_dilation, s, 1);
-  int64_t dim = item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
-  if (dilation <= 1 || !is_near(item(node, HLO_ATTR_padding, 2 * s + 1, 0)) ||
-      item(node, HLO_ATTR_window_strides, s, 1) != 1 ||
-      item(node, HLO_ATTR_rhs_dilation, s, 1) != 1 || dim + 1 >= type->rank ||
+  int64_t dilation = hlo_node_attr_item(node, HLO_ATTR_lhs_dilation, s, 1);
+  int64_t dim = hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, s, 0);
+  if (dilation <= 1 || !is_near(hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s + 1, 0)) ||
+      hlo_node_attr_item(node, HLO_ATTR_window_strides, s, 1) != 1 ||
+      hlo_node_attr_item(node, HLO_ATTR_rhs_dilation, s, 1) != 1 || dim + 1 >= type->rank ||
       type->dims[dim] < dilation) {
     return 0;
   }
@@ -173,33 +159,23 @@ static int64_t lacking(const hlo_node_t* node, uint32_t s) {
 
 static hlo_value_t* make_phases(hlo_node_t* node) {
   hlo_module_t* module = node->parent->module;
-  const hlo_op_info_t* info = hlo_op_info(node->op);
   const hlo_type_t* type = node->results[0].type;
-  int64_t padding[2 * MAX_RANK], dims[MAX_RANK], zeros[MAX_RANK] = {0}, ones[MAX_RANK];
-  for (uint32_t d = 0; d < type->rank; ++d) {
-    dims[d] = type->dims[d];
-    ones[d] = 1;
-  }
+  int64_t padding[2 * MAX_RANK], dims[MAX_RANK], zeros[MAX_RANK] = {0};
+  for (uint32_t d = 0; d < type->rank; ++d) dims[d] = type->dims[d];
   for (uint32_t s = 0; s + 2 < type->rank; ++s) {
     int64_t more = lacking(node, s);
-    padding[2 * s] = item(node, HLO_ATTR_padding, 2 * s, 0);
+    padding[2 * s] = hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s, 0);
     padding[2 * s + 1] =
-        item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;  // is near, or none more
-    dims[item(node, HLO_ATTR_output_spatial_dimensions, s, 0)] += more;
-  }
-  hlo_named_attr_t attrs[ATTRS_MAX];
-  uint32_t count = 0;
-  attrs[count++] =
-      (hlo_named_attr_t){HLO_ATTR_padding, hlo_attr_matrix(module, type->rank - 2, 2, padding)};
-  for (uint32_t i = 0; i < info->attr_count && count < ATTRS_MAX; ++i) {
-    if (!node->attrs[i] || info->attrs[i].id == HLO_ATTR_padding) continue;
-    attrs[count++] = (hlo_named_attr_t){info->attrs[i].id, node->attrs[i]};
+        hlo_node_attr_item(node, HLO_ATTR_padding, 2 * s + 1, 0) + more;  // is near, or none more
+    dims[hlo_node_attr_item(node, HLO_ATTR_output_spatial_dimensions, s, 0)] += more;
   }
   hlo_value_t* operands[] = {hlo_node_operand(node, 0), hlo_node_operand(node, 1)};
-  hlo_value_t* whole = hlo_build_node(node, HLO_OP_convolution,
-                                      hlo_type_tensor(module, type->dtype, type->rank, dims), 2,
-                                      operands, count, attrs);
-  return hlo_build_slice(node, whole, type, zeros, ones);
+  hlo_value_t* whole =
+      hlo_build_like(node, hlo_type_with_dims(module, type, type->rank, dims), operands);
+  if (!whole) return NULL;
+  hlo_node_set_attr(whole->def, HLO_ATTR_padding,
+                    hlo_attr_matrix(module, type->rank - 2, 2, padding));
+  return hlo_build_slice(node, type, whole, zeros, NULL);
 }
 
 static bool is_cut_convolution(const hlo_node_t* node) {

@@ -68,30 +68,22 @@ static bool is_splittable(const hlo_type_t* type) {
 
 static hlo_value_t* take_part(hlo_node_t* place, hlo_value_t* both, const hlo_type_t* type,
                               int64_t number) {
-  int64_t first[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX];
-  for (uint32_t d = 0; d <= type->rank; ++d) steps[d] = 1;
+  int64_t first[HLO_RANK_MAX] = {0};
   first[type->rank] = number;
   const hlo_type_t* one = hlo_stacked_type(place->parent->module, type, 1);
-  hlo_value_t* part = one ? hlo_build_slice(place, both, one, first, steps) : NULL;
-  return part ? hlo_build_node(place, HLO_OP_reshape, type, 1, &part, 0, NULL) : NULL;
+  return hlo_build_reshape(place, type, hlo_build_slice(place, one, both, first, NULL));
 }
 
 static hlo_value_t* bitcast(hlo_node_t* place, const hlo_type_t* type, hlo_value_t* value) {
-  return type && value ? hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL) : NULL;
+  return hlo_build_node(place, HLO_OP_hlo_bitcast, type, 1, &value, 0, NULL);
 }
 
 // Both parts next to each other.
 static hlo_value_t* stack(hlo_node_t* place, hlo_parts_t parts) {
-  hlo_module_t* module = place->parent->module;
-  const uint32_t rank = parts.re->type->rank;
-  const hlo_type_t* one = hlo_stacked_type(module, parts.re->type, 1);
-  const hlo_type_t* two = hlo_stacked_type(module, parts.re->type, 2);
-  if (!one || !two) return NULL;
-  hlo_value_t* halves[] = {hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.re, 0, NULL),
-                           hlo_build_node(place, HLO_OP_reshape, one, 1, &parts.im, 0, NULL)};
-  const hlo_named_attr_t dim = {HLO_ATTR_dimension, hlo_attr_int(module, HLO_DTYPE_S64, rank)};
-  if (!halves[0] || !halves[1]) return NULL;
-  return hlo_build_node(place, HLO_OP_concatenate, two, 2, halves, 1, &dim);
+  const hlo_type_t* one = hlo_stacked_type(place->parent->module, parts.re->type, 1);
+  hlo_value_t* re = hlo_build_reshape(place, one, parts.re);
+  hlo_value_t* im = hlo_build_reshape(place, one, parts.im);
+  return hlo_build_pair(place, re, im, parts.re->type->rank);
 }
 
 static hlo_value_t* see_stacked(hlo_node_t* place, hlo_value_t* whole) {
@@ -201,9 +193,9 @@ static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
   operands[1] = stack(node, rows);
   const hlo_type_t* start =
       count > 2 ? operands[2]->type : hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL);
-  operands[count] = start ? hlo_build_integers(node, start, (int64_t[]){0}) : NULL;
+  operands[count] = hlo_build_integers(node, start, (int64_t[]){0});
   hlo_value_t* both = NULL;
-  if (operands[0] && operands[1] && operands[count]) {
+  if (operands[0]) {
     both = hlo_build_node(node, node->op, operands[0]->type, count + 1, operands, 0, NULL);
   }
   return become_whole(s, node, both);
@@ -370,8 +362,7 @@ static hlo_status_t split_control(splitter_t* s, hlo_node_t* node) {
                                                                  .result_count = results.count,
                                                                  .result_types = results.types});
   HLO_TRY(hlo_module_status(module));
-  const uint32_t attr_count = hlo_op_info(node->op)->attr_count;
-  if (attr_count) memcpy(pairs->attrs, node->attrs, attr_count * sizeof *pairs->attrs);
+  hlo_node_copy_attrs(pairs, node);
   hlo_node_insert_before(node, pairs);
   for (uint32_t i = 0; i < node->region_count; ++i) {
     HLO_TRY(split_body(s, stays, node->regions[i], pairs->regions[i]));

@@ -19,12 +19,6 @@ typedef struct windows {
   int64_t first[MAX_RANK], counts[MAX_RANK];  // elements that windows at one quotient have
 } windows_t;
 
-static int64_t item(const hlo_node_t* node, hlo_attr_id_t id, uint32_t i, int64_t fallback) {
-  uint32_t count;
-  const int64_t* list = hlo_node_attr_ints(node, id, &count);
-  return list && i < count ? list[i] : fallback;
-}
-
 static bool is_zero(const hlo_value_t* value) {
   const uint8_t* element = hlo_constant_splat(value);
   for (size_t i = 0; element && i < hlo_dtype_size_bytes(value->type->dtype); ++i) {
@@ -34,10 +28,9 @@ static bool is_zero(const hlo_value_t* value) {
 }
 
 static bool is_sum(const hlo_region_t* body) {
-  const hlo_node_t* op = body->first;
-  return op && op->op == HLO_OP_add && op->next && !op->next->next && body->arg_count == 2 &&
-         hlo_node_operand(op, 0) == body->args[0] && hlo_node_operand(op, 1) == body->args[1] &&
-         op->next->operand_count == 1 && hlo_node_operand(op->next, 0) == &op->results[0];
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
+  return op && op->op == HLO_OP_add && !is_swapped;
 }
 
 static int64_t floor_divide(int64_t x, int64_t by) {
@@ -48,23 +41,23 @@ static int64_t floor_divide(int64_t x, int64_t by) {
 static bool read_sizes(windows_t* w, const hlo_node_t* pad) {
   int64_t strides[MAX_RANK], terms = 1, distances = 1;
   for (uint32_t d = 0; d < w->rank; ++d) {
-    int64_t between = item(pad, HLO_ATTR_interior_padding, d, 0);
+    int64_t between = hlo_node_attr_item(pad, HLO_ATTR_interior_padding, d, 0);
     if (between >= HLO_DIGITS_REMAINDERS_MAX) return false;
     int64_t stride = strides[d] = between + 1;
-    int64_t size = w->sizes[d] = item(w->node, HLO_ATTR_window_dimensions, d, 1);
-    int64_t padded = item(pad, HLO_ATTR_edge_padding_low, d, 0);
-    int64_t low = item(w->node, HLO_ATTR_padding, 2 * d, 0);
+    int64_t size = w->sizes[d] = hlo_node_attr_item(w->node, HLO_ATTR_window_dimensions, d, 1);
+    int64_t padded = hlo_node_attr_item(pad, HLO_ATTR_edge_padding_low, d, 0);
+    int64_t low = hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d, 0);
     if (padded < 0 || padded > HLO_DIGITS_REMAINDERS_MAX || low < 0 ||
         low > HLO_DIGITS_REMAINDERS_MAX) {
       return false;
     }
     low = w->low[d] = padded + low;
     if (size < 1 || size > HLO_DIGITS_REMAINDERS_MAX ||
-        item(w->node, HLO_ATTR_window_strides, d, 1) != 1 ||
-        item(w->node, HLO_ATTR_window_dilations, d, 1) != 1 ||
-        item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 ||
-        item(pad, HLO_ATTR_edge_padding_high, d, 0) < 0 ||
-        item(w->node, HLO_ATTR_padding, 2 * d + 1, 0) < 0) {
+        hlo_node_attr_item(w->node, HLO_ATTR_window_strides, d, 1) != 1 ||
+        hlo_node_attr_item(w->node, HLO_ATTR_window_dilations, d, 1) != 1 ||
+        hlo_node_attr_item(w->node, HLO_ATTR_base_dilations, d, 1) != 1 ||
+        hlo_node_attr_item(pad, HLO_ATTR_edge_padding_high, d, 0) < 0 ||
+        hlo_node_attr_item(w->node, HLO_ATTR_padding, 2 * d + 1, 0) < 0) {
       return false;
     }
     w->first[d] = -floor_divide(low, stride);
@@ -113,19 +106,15 @@ static bool find_remainders(const windows_t* w, const int64_t* number, int64_t* 
 static hlo_value_t* add_element(const windows_t* w, hlo_value_t* sum, const int64_t* number) {
   int64_t shift[MAX_RANK], values[HLO_DIGITS_REMAINDERS_MAX];
   for (uint32_t d = 0; d < w->rank; ++d) shift[d] = -(w->first[d] + number[d]);
-  hlo_value_t* terms[] = {sum, hlo_digits_spread(&w->digits, w->input, w->zero, shift)};
-  if (!sum || !terms[1]) return NULL;
-  hlo_value_t* more = hlo_build_node(w->node, HLO_OP_add, sum->type, 2, terms, 0, NULL);
+  hlo_value_t* element = hlo_digits_spread(&w->digits, w->input, w->zero, shift);
+  hlo_value_t* more = hlo_build_binary(w->node, HLO_OP_add, sum, element);
   if (!find_remainders(w, number, values)) return more;
   hlo_value_t* table = hlo_digits_table(&w->digits, HLO_DTYPE_S32, values);
-  const int64_t one = 1;
-  hlo_module_t* module = w->node->parent->module;
-  hlo_value_t* ones = hlo_digits_splat(
-      &w->digits,
-      hlo_build_integers(w->node, hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL), &one));
-  hlo_value_t* choice[] = {hlo_digits_equal(&w->digits, table, ones), more, sum};
-  if (!choice[0] || !more) return NULL;
-  return hlo_build_node(w->node, HLO_OP_select, sum->type, 3, choice, 0, NULL);
+  const hlo_type_t* scalar = hlo_type_tensor(w->node->parent->module, HLO_DTYPE_S32, 0, NULL);
+  hlo_value_t* one = hlo_build_integers(w->node, scalar, (int64_t[]){1});
+  hlo_value_t* has_it = hlo_build_compare(w->node, HLO_COMPARISON_DIRECTION_EQ, table,
+                                          hlo_digits_splat(&w->digits, one));
+  return hlo_build_select(w->node, has_it, more, sum);
 }
 
 static hlo_value_t* replace(hlo_node_t* node) {

@@ -132,13 +132,12 @@ static hlo_value_t* resized(hlo_node_t* node) {
     return NULL;
   }
   if (size.values[0] == type->dims[d]) return operand;
-  int64_t dims[HLO_RANK_MAX], first[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX];
+  int64_t dims[HLO_RANK_MAX], first[HLO_RANK_MAX] = {0};
   memcpy(dims, type->dims, type->rank * sizeof *dims);
-  for (uint32_t i = 0; i < type->rank; ++i) steps[i] = 1;
   dims[d] = size.values[0];
   const hlo_type_t* small = hlo_type_with_dims(node->parent->module, type, type->rank, dims);
   return small && hlo_type_element_count(small) > 0
-             ? hlo_build_slice(node, operand, small, first, steps)
+             ? hlo_build_slice(node, small, operand, first, NULL)
              : NULL;
 }
 

@@ -10,7 +10,7 @@
 
 enum {
   MAX_RANK = 16,
-  ATTRS_MAX = 24,
+  ATTRS_MAX = 9,            // three of each operand and of the result
   WORTHWHILE = 64,          // products for each element moved
   WORTHWHILE_STRIDED = 16,  // the same where loads are of elements apart
   LEAST_FEATURES = 8,       // that are lanes
@@ -139,23 +139,14 @@ static hlo_value_t* turn_operand(turned_t* t, uint32_t k, const side_t* side) {
   return transpose(t, value, order);
 }
 
-static bool is_changed(const turned_t* t, hlo_attr_id_t id) {
-  for (uint32_t i = 0; i < t->attr_count; ++i) {
-    if (t->attrs[i].id == id) return true;
-  }
-  return false;
-}
-
 static hlo_value_t* replace(hlo_node_t* node) {
   if (!is_plain_product(node)) return NULL;
   bool is_long = has_long_sums(node);
   if (!is_long && !has_inner_places(node)) return NULL;
-  const hlo_op_info_t* info = hlo_op_info(node->op);
   const hlo_type_t* type = node->results[0].type;
   turned_t t = {.node = node, .rank = type->rank};
   hlo_value_t* operands[] = {turn_operand(&t, 0, is_long ? &INPUT : &FEATURES),
                              turn_operand(&t, 1, &KERNEL)};
-  if (!operands[0] || !operands[1]) return NULL;
   int64_t places[MAX_RANK], back[MAX_RANK];
   uint32_t count;
   const int64_t* spatial = hlo_node_attr_ints(node, OUTPUT.spatial, &count);
@@ -167,15 +158,12 @@ static hlo_value_t* replace(hlo_node_t* node) {
   set_dims(&t, OUTPUT.spatial, first);
   set_dim(&t, OUTPUT.outer, outer);
   set_dim(&t, OUTPUT.inner, count + 1);
-  for (uint32_t i = 0; i < info->attr_count && t.attr_count < ATTRS_MAX; ++i) {
-    hlo_attr_id_t id = info->attrs[i].id;
-    if (node->attrs[i] && !is_changed(&t, id)) {
-      t.attrs[t.attr_count++] = (hlo_named_attr_t){id, node->attrs[i]};
-    }
+  hlo_value_t* product = hlo_build_like(node, permuted(&t, type, places), operands);
+  if (!product) return NULL;
+  for (uint32_t i = 0; i < t.attr_count; ++i) {
+    hlo_node_set_attr(product->def, t.attrs[i].id, t.attrs[i].value);
   }
-  hlo_value_t* product = hlo_build_node(node, node->op, permuted(&t, type, places), 2, operands,
-                                        t.attr_count, t.attrs);
-  return product ? transpose(&t, product, back) : NULL;
+  return transpose(&t, product, back);
 }
 
 hlo_status_t hlo_pass_transpose_windows(hlo_pass_ctx_t* ctx, hlo_module_t* module,
