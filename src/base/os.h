@@ -13,6 +13,8 @@
 
 /// Monotonic time.
 uint64_t hlo_os_now_ns(void);
+/// Time that the calling thread has been running, without what others had of its core.
+uint64_t hlo_os_thread_ns(void);
 
 /// Cores that this process may use: the affinity mask, cut by the cgroup's CPU quota (rounded up);
 /// at least 1. Reads a few files of /sys and /proc.

@@ -66,10 +66,18 @@ static bool injected_failure(void) {
 
 // ---- time, cores, memory -----------------------------------------------------------------------
 
-uint64_t hlo_os_now_ns(void) {
+static uint64_t read_clock(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t hlo_os_now_ns(void) {
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t hlo_os_thread_ns(void) {
+  return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t hlo_os_process_id(void) {

@@ -224,6 +224,8 @@ static void test_machine(void** state) {
   hlo_os_futex_wait(&word, 0, UINT64_MAX);  // differs: returns at once
   hlo_os_futex_wait(&word, 1, 1000000);
   assert_true(hlo_os_now_ns() - start >= 900000);
+  uint64_t own = hlo_os_thread_ns();
+  assert_true(hlo_os_thread_ns() >= own);
 }
 
 static int core_count(int64_t thread_id) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // hlocc tune --calibrate: the description of this machine (hlocc info) with rates that were
-// measured by small programs, one thread each, for --cpu=@FILE.
+// measured by small programs, one thread each, for --cpu=@FILE. --tiles is in tune_tiles.c.
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/cli.h"
-#include "compiler/compiler.h"
+#include "cli/tune.h"
 #include "compiler/execute.h"
 
 enum {
@@ -18,28 +17,41 @@ enum {
   LARGEST_BYTES = 128 << 20  // of an array
 };
 
-// The least time of a program without arguments that matter: they are zeros.
-static hlo_status_t time_program(const hlo_executable_t* executable, double* out_ns) {
-  enum { MAX_ARGUMENTS = 2 };
+// Runs it until the runs took so long together, once at least.
+static hlo_status_t time_runs(const hlo_executable_t* executable, const hlo_type_t* type,
+                              hlo_tensor_t* const* inputs, hlo_tensor_t** outputs,
+                              uint64_t least_ns, double* out_ns) {
+  uint64_t all = 0;
+  *out_ns = DBL_MAX;
+  do {
+    uint64_t begin = hlo_os_thread_ns();
+    HLO_TRY(hlo_program_execute(executable->program, type, NULL, inputs, outputs));
+    uint64_t ns = hlo_os_thread_ns() - begin;
+    for (uint32_t i = type->input_count; i < type->element_count; ++i) {
+      hlo_tensor_release(outputs[i - type->input_count]);
+    }
+    if ((double)ns < *out_ns) *out_ns = (double)ns;
+    all += ns;
+  } while (all < least_ns);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_tune_time(const hlo_executable_t* executable, uint64_t least_ns, double* out_ns) {
   const hlo_func_t* func = hlo_module_entry(executable->module);
-  hlo_tensor_t *inputs[MAX_ARGUMENTS] = {NULL}, *output = NULL;
+  uint32_t inputs = func->type->input_count, values = func->type->element_count;
+  hlo_tensor_t** tensors = hlo_mem_alloc_zeroed((values + 1) * sizeof *tensors);
+  if (!tensors) return hlo_status_out_of_memory(values);
   hlo_status_t status = hlo_ok();
-  double least = DBL_MAX;
-  for (uint32_t i = 0; i < func->body->arg_count && hlo_status_is_ok(status); ++i) {
-    const hlo_type_t* type = func->body->args[i]->type;
-    status = hlo_tensor_create(type->dtype, type->rank, type->dims, &inputs[i]);
-    if (hlo_status_is_ok(status)) memset(inputs[i]->data, 0, inputs[i]->size_bytes);
+  for (uint32_t i = 0; i < inputs && hlo_status_is_ok(status); ++i) {
+    const hlo_type_t* type = func->type->elements[i];
+    status = hlo_tensor_create(type->dtype, type->rank, type->dims, &tensors[i]);
+    if (hlo_status_is_ok(status)) memset(tensors[i]->data, 0, tensors[i]->size_bytes);
   }
-  for (int round = 0; round < ROUNDS && hlo_status_is_ok(status); ++round) {
-    uint64_t begin = hlo_os_now_ns();
-    status = hlo_program_execute(executable->program, func->type, NULL, inputs, &output);
-    double ns = (double)(hlo_os_now_ns() - begin);
-    if (ns < least) least = ns;
-    hlo_tensor_release(output);
-    output = NULL;
+  if (hlo_status_is_ok(status)) {
+    status = time_runs(executable, func->type, tensors, tensors + inputs, least_ns, out_ns);
   }
-  for (uint32_t i = 0; i < MAX_ARGUMENTS; ++i) hlo_tensor_release(inputs[i]);
-  *out_ns = least;
+  for (uint32_t i = 0; i < inputs; ++i) hlo_tensor_release(tensors[i]);
+  hlo_mem_free(tensors);
   return status;
 }
 
@@ -50,7 +62,13 @@ static hlo_status_t measure(const hlo_cli_t* cli, const hlo_strbuf_t* text, doub
   HLO_TRY(hlo_strbuf_status(text));
   HLO_TRY(hlo_compile(hlo_strbuf_text(text), text->length, "tune", &config, NULL, 0, NULL,
                       &executable));
-  hlo_status_t status = time_program(executable, out_ns);
+  hlo_status_t status = hlo_ok();
+  *out_ns = DBL_MAX;
+  for (int round = 0; round < ROUNDS && hlo_status_is_ok(status); ++round) {
+    double ns;
+    status = hlo_tune_time(executable, 0, &ns);
+    if (hlo_status_is_ok(status) && ns < *out_ns) *out_ns = ns;
+  }
   hlo_executable_release(executable);
   return status;
 }
@@ -153,13 +171,14 @@ static hlo_status_t calibrate(const hlo_cli_t* cli, hlo_tile_target_t* target) {
 }
 
 hlo_status_t hlo_cli_cmd_tune(hlo_cli_t* cli, hlo_strbuf_t* out) {
-  if (!cli->calibrate) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune wants --calibrate");
+  if (cli->calibrate == !!cli->tiles) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "tune wants --calibrate or --tiles=FILE");
   }
   hlo_cpu_t cpu;
   hlo_target_t target;
   HLO_TRY(hlo_cpu_detect(cli->config.cpu, &cpu));
   HLO_TRY(hlo_target_find(cli->config.cpu, false, &target));
+  if (cli->tiles) return hlo_tune_tiles(cli, &target, out);
   HLO_TRY(calibrate(cli, &target.tile));
   hlo_cli_print_machine(cli, &cpu, &target, out);
   return hlo_ok();

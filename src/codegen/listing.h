@@ -15,6 +15,7 @@ typedef enum hlo_listing_form {
   HLO_LISTING_VIR,     // vector IR
   HLO_LISTING_C,       // C source that stands on its own (codegen/c/emit.h)
   HLO_LISTING_ASM,     // machine code, disassembled if objdump is there
+  HLO_LISTING_TILINGS,  // how each fusion could be cut; of products all tiles
   HLO_LISTING_OBJECT,  // no text but an object file (object.h)
 } hlo_listing_form_t;
 
@@ -27,7 +28,7 @@ typedef struct hlo_listing {
   const char* name;      // what the function of those is called by
 } hlo_listing_t;
 
-/// The text called tile, plan, vir, c or asm; false: there is none of that name.
+/// The text called tile, plan, vir, c, asm or tilings; false: there is none of that name.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// C source or machine code of a verified module made from `func`; nothing for the other forms.

@@ -189,11 +189,17 @@ static void warn_of_limit(const hlo_compile_config_t* config, const hlo_code_opt
           (unsigned long long)bytes, (unsigned long long)options->temporary_limit);
 }
 
+static hlo_status_t find_target(const hlo_compile_config_t* config, hlo_target_t* out_target) {
+  if (!config->target) return hlo_target_find(config->cpu, config->listing != NULL, out_target);
+  *out_target = *config->target;
+  return hlo_ok();
+}
+
 static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
                          hlo_module_t* prepared, const hlo_compile_config_t* config,
                          hlo_program_t** out_program) {
   hlo_target_t target;
-  hlo_status_t status = hlo_target_find(config->cpu, config->listing != NULL, &target);
+  hlo_status_t status = find_target(config, &target);
   if (!hlo_status_is_ok(status)) {
     hlo_module_release(prepared);
     return status;

@@ -71,6 +71,12 @@ static uint64_t hash_target(uint64_t h, const hlo_target_t* target) {
     const double numbers[] = {atom->per_ns, atom->latency_ns};
     h = hlo_hash_bytes(numbers, sizeof numbers, h);
   }
+  for (uint32_t i = 0; i < target->tile.tuned_count; ++i) {
+    const hlo_tile_tuned_t* tuned = &target->tile.tuned[i];
+    const int64_t numbers[] = {tuned->rows, tuned->columns, tuned->steps, tuned->height,
+                               tuned->width};
+    h = hlo_hash_bytes(numbers, sizeof numbers, hash_text(h, tuned->kind));
+  }
   return h;
 }
 

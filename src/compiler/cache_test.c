@@ -162,6 +162,18 @@ static void structure_counts(void** state) {
     assert_false(other->program->is_reused);
     hlo_executable_release(other);
   }
+  // And one that is described to have a tile for some product.
+  config.cpu = NULL;
+  hlo_target_t target;
+  hlo_target_init(&all, &target);
+  config.target = &target;
+  other = compile_with(kProgram, &config);
+  assert_int_equal(other->program->is_reused, has_code());
+  hlo_executable_release(other);
+  hlo_tile_target_read("tile f32.nn 2x3x4: 1 rows of 1 vectors", &target.tile);
+  other = compile_with(kProgram, &config);
+  assert_false(other->program->is_reused);
+  hlo_executable_release(other);
   hlo_compile_cache_release(cache);
 }
 

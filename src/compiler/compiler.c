@@ -174,6 +174,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_end(trace, begin, "compile", "compile", executable->name);
   hlo_trace_flush(trace);
   executable->config.observer = NULL;
+  executable->config.target = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
   executable->config.parallel = (hlo_parallel_t){0};

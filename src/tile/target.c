@@ -143,6 +143,25 @@ double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t rela
   }
 }
 
+static bool is_same_product(const hlo_tile_tuned_t* a, const hlo_tile_tuned_t* b) {
+  return strcmp(a->kind, b->kind) == 0 && a->rows == b->rows && a->columns == b->columns &&
+         a->steps == b->steps;
+}
+
+const hlo_tile_tuned_t* hlo_tile_tuned_find(const hlo_tile_target_t* target,
+                                            const hlo_tile_tuned_t* product) {
+  for (uint32_t i = 0; i < target->tuned_count; ++i) {
+    if (is_same_product(&target->tuned[i], product)) return &target->tuned[i];
+  }
+  return NULL;
+}
+
+void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(
+      out, "tile %s %" PRId64 "x%" PRId64 "x%" PRId64 ": %" PRId64 " rows of %" PRId64 " vectors",
+      tuned->kind, tuned->rows, tuned->columns, tuned->steps, tuned->height, tuned->width);
+}
+
 static const char* const ATOM_NAMES[] = {"vector", "load",  "splat",   "gather", "step",
                                          "turn",   "weave", "shuffle", "product"};
 
@@ -175,6 +194,10 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
                     target->moving.serial_ns / 1000, target->moving.chunk_ns / 1000,
                     target->multiplying.serial_ns / 1000, target->multiplying.chunk_ns / 1000,
                     target->max_chunks);
+  for (uint32_t i = 0; i < target->tuned_count; ++i) {
+    hlo_tile_tuned_print(&target->tuned[i], out);
+    hlo_strbuf_putc(out, '\n');
+  }
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -214,10 +237,28 @@ static void read_atom(const char* line, hlo_tile_target_t* target) {
   }
 }
 
+static void read_tuned(const char* line, hlo_tile_target_t* target) {
+  hlo_tile_tuned_t read;
+  _Static_assert(HLO_TILE_KIND_BYTES == 16, "what the format says");
+  if (sscanf(line,
+             "tile %15[^ \n] %" SCNd64 "x%" SCNd64 "x%" SCNd64 ": %" SCNd64 " rows of %" SCNd64
+             " vectors",
+             read.kind, &read.rows, &read.columns, &read.steps, &read.height, &read.width) != 6) {
+    return;
+  }
+  if (read.height <= 0 || read.width <= 0) return;
+  uint32_t i = 0;
+  while (i < target->tuned_count && !is_same_product(&target->tuned[i], &read)) ++i;
+  if (i == HLO_TILE_MAX_TUNED) return;
+  target->tuned[i] = read;
+  if (i == target->tuned_count) ++target->tuned_count;
+}
+
 void hlo_tile_target_read(const char* text, hlo_tile_target_t* target) {
   for (const char* line = text; line; line = strchr(line, '\n')) {
     if (*line == '\n') ++line;
     read_memory(line, target);
     read_atom(line, target);
+    read_tuned(line, target);
   }
 }

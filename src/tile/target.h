@@ -9,7 +9,12 @@
 #include "base/dtype.h"
 #include "tile/layout.h"
 
-enum { HLO_TILE_MAX_MEMORIES = 6, HLO_TILE_MAX_ATOMS = 16 };
+enum {
+  HLO_TILE_MAX_MEMORIES = 6,
+  HLO_TILE_MAX_ATOMS = 16,
+  HLO_TILE_MAX_TUNED = 16,
+  HLO_TILE_KIND_BYTES = 16
+};
 
 /// threads: immutable
 typedef struct hlo_tile_memory {
@@ -48,6 +53,13 @@ typedef struct hlo_tile_grain {
   double chunk_ns;   // how long a chunk should be, for its start to cost nothing
 } hlo_tile_grain_t;
 
+/// A product of matrices and the tile it is to be computed in, which measuring found to be best.
+typedef struct hlo_tile_tuned {
+  char kind[HLO_TILE_KIND_BYTES];  // type and form of the operands, by whoever makes products
+  int64_t rows, columns, steps;    // of all of it
+  int64_t height, width;           // rows and registers of a tile
+} hlo_tile_tuned_t;
+
 /// threads: immutable
 typedef struct hlo_tile_target {
   int64_t vector_bytes, vector_count;  // of registers
@@ -58,6 +70,8 @@ typedef struct hlo_tile_target {
   double exposed;  // of what is not the longest part of some work, the share that takes time
   hlo_tile_grain_t moving, multiplying;
   int64_t max_chunks;
+  uint32_t tuned_count;
+  hlo_tile_tuned_t tuned[HLO_TILE_MAX_TUNED];
 } hlo_tile_target_t;
 
 /// The first atom of that kind; of products that of those types. NULL: there is none.
@@ -108,10 +122,17 @@ double hlo_tile_transfer_ops(const hlo_tile_target_t* target, const hlo_tile_lay
 double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t relayout,
                             double vectors);
 
+/// The tile that was found for a product of that kind and size; NULL: none.
+const hlo_tile_tuned_t* hlo_tile_tuned_find(const hlo_tile_target_t* target,
+                                            const hlo_tile_tuned_t* product);
+/// "tile f32.nn 512x1000x64: 6 rows of 4 vectors", without an end of line.
+void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out);
+
 /// The description, a line for each part.
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
 /// Takes sizes and rates of memories and atoms that the target has from such lines, wherever they
-/// stand in the text; what is not above 0 is left alone.
+/// stand in the text, and tiles of products, of which the later of two counts; what is not above 0
+/// is left alone.
 void hlo_tile_target_read(const char* text, hlo_tile_target_t* target);
 
 #endif  // HLO_TILE_TARGET_H_

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -155,6 +156,8 @@ static void test_description(void** unused) {
   hlo_strbuf_t text = {0}, again = {0};
   hlo_tile_target_t faster = copy_of(&MACHINE, 2), read = MACHINE;
   faster.memories[1].capacity_bytes = 48 << 10;
+  faster.tuned[faster.tuned_count++] = (hlo_tile_tuned_t){"f32.nn", 96, 400, 5000, 8, 3};
+  faster.tuned[faster.tuned_count++] = (hlo_tile_tuned_t){"bf16.conv", 96, 400, 5000, 6, 4};
   hlo_strbuf_puts(&text, "memory: 24105 MiB\natom of nothing\nmemory none: 1 bytes/ns\n");
   size_t start = text.length;
   hlo_tile_target_print(&faster, &text);
@@ -162,7 +165,8 @@ static void test_description(void** unused) {
   hlo_tile_target_print(&read, &again);
   assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
   hlo_tile_target_read("memory near: -4 KiB, 0 bytes/ns\natom op (vector): nan/ns, -1 ns", &read);
-  hlo_tile_target_read("memory near: 1e300 KiB, inf bytes/ns\nmemory main: 5 KiB, 16 bytes/ns", &read);
+  hlo_tile_target_read("memory near: 1e300 KiB, inf bytes/ns\nmemory main: 5 KiB, 16 bytes/ns",
+                       &read);
   hlo_strbuf_deinit(&again);
   hlo_tile_target_print(&read, &again);
   assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
@@ -170,12 +174,38 @@ static void test_description(void** unused) {
   hlo_strbuf_deinit(&again);
 }
 
+// Of two tiles for one product the later one counts; there is an end to how many are kept.
+static void test_tuned(void** unused) {
+  (void)unused;
+  hlo_tile_target_t target = MACHINE;
+  const hlo_tile_tuned_t product = {.kind = "f32.nn", .rows = 96, .columns = 400, .steps = 500};
+  hlo_tile_target_read(
+      "tile f32.nn 96x400x500: 6 rows of 4 vectors, 300 ns\n"
+      "tile f32.nn 96x400x500: 8 rows of 3 vectors\n"
+      "tile f32.nn 96x400x501: 8 rows of 2 vectors\n"
+      "tile f32.nn 96x400x500: 0 rows of 2 vectors\n"
+      "tile f32.nn 96x400x500: 2 rows\ntile f32.nn\n",
+      &target);
+  assert_int_equal(target.tuned_count, 2);
+  const hlo_tile_tuned_t* tuned = hlo_tile_tuned_find(&target, &product);
+  assert_non_null(tuned);
+  assert_int_equal(tuned->height, 8);
+  assert_int_equal(tuned->width, 3);
+  assert_null(hlo_tile_tuned_find(&MACHINE, &product));
+  for (int i = 0; i < 2 * HLO_TILE_MAX_TUNED; ++i) {
+    char line[64];
+    snprintf(line, sizeof line, "tile f32.nn %dx1x1: 1 rows of 1 vectors", i + 1);
+    hlo_tile_target_read(line, &target);
+  }
+  assert_int_equal(target.tuned_count, HLO_TILE_MAX_TUNED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),     cmocka_unit_test(test_kept),
-      cmocka_unit_test(test_roofline),  cmocka_unit_test(test_chunks),
-      cmocka_unit_test(test_transfers), cmocka_unit_test(test_relayouts),
-      cmocka_unit_test(test_description),
+      cmocka_unit_test(test_lines),       cmocka_unit_test(test_kept),
+      cmocka_unit_test(test_roofline),    cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_transfers),   cmocka_unit_test(test_relayouts),
+      cmocka_unit_test(test_description), cmocka_unit_test(test_tuned),
   };
   return cmocka_run_group_tests_name("tile/target", tests, NULL, NULL);
 }

@@ -317,6 +317,25 @@ class CliTest(unittest.TestCase):
         again = self.good("info", f"--cpu=@{machine}")
         self.assertEqual(again[again.index("features"):], measured[measured.index("features"):])
 
+    def test_tiles(self):
+        if " sse2" not in self.good("info"):
+            return
+        shape = "tensor<48x48xf32>"
+        product = self.write("product.mlir", f"""func.func @main(%a: {shape}, %b: {shape}) -> {shape} {{
+            %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({shape}, {shape}) -> {shape}
+            return %0 : {shape}
+            }}""")
+        tiles = re.findall(r"tile .* vectors", self.good("compile", "--emit=tilings", str(product)))
+        self.assertGreater(len(tiles), 10)
+        timed = self.good("tune", f"--tiles={product}")
+        self.assertEqual(re.findall(r"\d+\. (tile .* vectors), expected", timed), tiles)
+        self.assertIn("the first takes", timed)
+        machine = self.write("tiles.txt", self.good("info") + tiles[-1] + "\n")
+        self.assertIn("as the machine's description has it",
+                      self.good("compile", "--emit=tile", f"--cpu=@{machine}", str(product)))
+        self.assertIn("--tiles", self.bad(1, "tune", "--calibrate", f"--tiles={product}"))
+        self.bad(1, "tune", "--tiles=/nowhere.mlir")
+
     def test_updates_from_the_same_array(self):
         if " sse2" not in self.good("info"):
             return

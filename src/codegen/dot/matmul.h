@@ -273,7 +273,8 @@ typedef struct hlo_matmul_sums {
   int64_t width, height;
 } hlo_matmul_sums_t;
 
-/// The tile with which all of the product takes least time. width: 0, or the one it has to have.
+/// The tile with which all of the product takes least time, unless the target's description has
+/// one for it. width: 0, or the one it has to have.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                     hlo_tile_memo_t* memo, int64_t width,
@@ -281,6 +282,10 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* matmul, const hlo_target
 /// The system that it comes from, and its solution.
 hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                      hlo_strbuf_t* out) HLO_MUST_USE;
+/// All tiles that registers hold, those that should take least time first: a line each, as machines'
+/// descriptions have them (hlo_tile_tuned_print()), and the time.
+void hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
+                            hlo_strbuf_t* out);
 /// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.
 bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
 /// Whether it may be packed block by block, because all of it would leave the caches before it is

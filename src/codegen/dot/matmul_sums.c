@@ -2,6 +2,8 @@
 // How many rows and vectors of columns a tile in registers has: a system of constraints over the
 // machine's description, whose cost is the time of all tiles (see matmul.h). No number of a machine
 // is written here.
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
@@ -11,7 +13,7 @@
 enum { MAX_HEIGHTS = 24, FUEL = 1000 };
 
 // Of equal tiles, or nearly so, the first: so many vectors divide most matrices.
-enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2 };
+enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2, MAX_WIDTH = 16, MAX_TILES = 128 };
 static const int64_t WIDTHS[WIDTH_COUNT] = {4, 2, 8, 1, 16, 3, 6, 5, 7, 10, 12};
 // Those of channels share nothing.
 static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 10, 12};
@@ -251,6 +253,96 @@ static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_tar
   return hlo_tile_system_solve(s, FUEL, &choice->solution);
 }
 
+// ---- all tiles there are
+
+/// A tile that may be, and what all of the product takes in it.
+typedef struct ranked {
+  hlo_matmul_sums_t tile;
+  double ns;
+} ranked_t;
+
+static int compare_ranked(const void* a, const void* b) {
+  const ranked_t *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+  if (x->tile.width != y->tile.width) return x->tile.width < y->tile.width ? -1 : 1;
+  return x->tile.height < y->tile.height ? -1 : x->tile.height > y->tile.height;
+}
+
+// Whether registers hold it, and its height is the least that makes so many tiles of the rows.
+static bool may_be(const model_t* model, const hlo_matmul_sums_t* tile) {
+  const hlo_matmul_t* m = model->m;
+  int64_t rows = m->rows.extent, width = tile->width, height = tile->height;
+  int64_t most = min(m->is_by_depth ? MAX_DEPTH_WIDTHS : MAX_WIDTH, model->vectors);
+  int64_t whole = m->is_by_channel ? divide_up(m->repeat, m->lanes) : 1;
+  if (width < 1 || width > most || width % whole || height < 1 || height > MAX_SUMS) return false;
+  int64_t aside = m->is_by_channel ? m->slide + 2 : 1 + (rows > 1 ? width : 0);
+  return height == divide_up(rows, divide_up(rows, height)) &&
+         width * height + aside <= model->machine->vector_count;
+}
+
+static uint32_t rank_tiles(const hlo_matmul_t* m, const hlo_tile_target_t* machine,
+                           ranked_t* tiles) {
+  model_t model;
+  uint32_t count = 0;
+  init_model(&model, m, machine);
+  for (int64_t width = 1; width <= MAX_WIDTH; ++width) {
+    for (int64_t height = 1; height <= MAX_SUMS && count < MAX_TILES; ++height) {
+      const hlo_matmul_sums_t tile = {width, height};
+      if (!may_be(&model, &tile)) continue;
+      tiles[count++] = (ranked_t){tile, tiles_ns(&model, (const int64_t[]){width, height})};
+    }
+  }
+  qsort(tiles, count, sizeof *tiles, compare_ranked);
+  return count;
+}
+
+// What the machine's description calls it.
+static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
+  hlo_tile_tuned_t name = {
+      .rows = m->rows.extent, .columns = m->columns.extent, .steps = m->depth_extent};
+  const char* type = hlo_dtype_info(m->operands[HLO_MATMUL_B].dtype)->hlo_name;
+  bool is_a_turned = m->rows.from[HLO_MATMUL_A] == 1 && m->depth_extent > 1;
+  bool is_b_turned = m->columns.from[HLO_MATMUL_B] != 1;
+  const char forms[2][2][3] = {{"nn", "nt"}, {"tn", "tt"}};
+  snprintf(name.kind, sizeof name.kind, "%s.%s", type,
+           m->is_convolution ? "conv" : forms[is_a_turned][is_b_turned]);
+  return name;
+}
+
+// The tile that the description has for it, if it is one that may be.
+static bool find_tuned(const hlo_matmul_t* m, const hlo_tile_target_t* machine,
+                       hlo_matmul_sums_t* out_tile) {
+  if (!machine->tuned_count) return false;
+  const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(machine, &name);
+  if (!tuned) return false;
+  model_t model;
+  init_model(&model, m, machine);
+  *out_tile = (hlo_matmul_sums_t){tuned->width, tuned->height};
+  return may_be(&model, out_tile);
+}
+
+// As it was when the tile was chosen, before packing was decided.
+static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
+  hlo_matmul_t before = *m;
+  before.turns_rows = false;
+  before.packs_blocks &= !m->packs_slices;
+  return before;
+}
+
+void hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target, hlo_strbuf_t* out) {
+  ranked_t tiles[MAX_TILES];
+  const hlo_matmul_t before = before_packing(m);
+  hlo_tile_tuned_t line = name_of(&before);
+  uint32_t count = rank_tiles(&before, &target->tile, tiles);
+  for (uint32_t i = 0; i < count; ++i) {
+    line.width = tiles[i].tile.width, line.height = tiles[i].tile.height;
+    hlo_tile_tuned_print(&line, out);
+    hlo_strbuf_printf(out, ", %.0f ns\n", tiles[i].ns * (double)m->outer_extent);
+  }
+}
+
+// ---- the one that is taken
+
 // What fits no registers has one row, of as few vectors as belong together.
 static hlo_status_t choose(const hlo_matmul_t* m, const hlo_target_t* target, int64_t width,
                            hlo_matmul_sums_t* out_tile, hlo_strbuf_t* text) {
@@ -318,6 +410,7 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* t
     *out_tile = (hlo_matmul_sums_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
   }
+  if (!width && find_tuned(m, &target->tile, out_tile)) return hlo_ok();
   int64_t keys[HLO_TILE_MEMO_KEYS];
   uint32_t count = list_keys(m, width, keys);
   const int64_t* known = hlo_tile_memo_find(memo, count, keys);
@@ -334,8 +427,11 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* t
 hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* m, const hlo_target_t* target,
                                      hlo_strbuf_t* out) {
   hlo_matmul_sums_t tile;
-  hlo_matmul_t before = *m;  // as it was when the tile was chosen, before packing was decided
-  before.turns_rows = false;
-  before.packs_blocks &= !m->packs_slices;
+  const hlo_matmul_t before = before_packing(m);
+  if (find_tuned(&before, &target->tile, &tile)) {
+    hlo_strbuf_printf(out, "vectors = %d, rows = %d, as the machine's description has it\n",
+                      (int)tile.width, (int)tile.height);
+    return hlo_ok();
+  }
   return choose(&before, target, 0, &tile, out);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -131,10 +132,55 @@ static void test_explain(void** unused) {
   hlo_strbuf_deinit(&text);
 }
 
+// The machine's description has the last word, unless no registers hold what it says.
+static void test_tuned(void** unused) {
+  (void)unused;
+  hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX512);
+  hlo_matmul_t m = product_of(&target, HLO_DTYPE_F32, 512, 256, 128);
+  hlo_tile_target_read("tile f32.nn 512x256x128: 8 rows of 3 vectors", &target.tile);
+  hlo_matmul_sums_t tile = tile_of(&m, &target);
+  assert_int_equal(tile.width, 3);
+  assert_int_equal(tile.height, 8);
+  static const char* const wrong[] = {"16 rows of 4", "7 rows of 17", "600 rows of 1",
+                                      "9223372036854775807 rows of 9223372036854775807"};
+  for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    char line[128];
+    snprintf(line, sizeof line, "tile f32.nn 512x256x128: %s vectors", wrong[i]);
+    hlo_tile_target_read(line, &target.tile);
+    tile = tile_of(&m, &target);
+    assert_int_equal(tile.width, 4);
+    assert_int_equal(tile.height, 6);
+  }
+}
+
+// Every tile once, the cheapest first, as descriptions have them.
+static void test_ranking(void** unused) {
+  (void)unused;
+  hlo_target_t target = target_of(HLO_CPU_LEVEL_AVX2);
+  hlo_matmul_t m = product_of(&target, HLO_DTYPE_F32, 40, 24, 64);
+  hlo_strbuf_t text = {0};
+  hlo_matmul_print_tiles(&m, &target, &text);
+  double before = 0;
+  uint32_t count = 0;
+  for (const char* line = hlo_strbuf_text(&text); *line; line = strchr(line, '\n') + 1) {
+    int height, width;
+    double ns;
+    assert_int_equal(sscanf(line, "tile f32.nn 40x24x64: %d rows of %d vectors, %lf ns", &height,
+                            &width, &ns), 3);
+    assert_true(ns >= before && width <= 3 && width * height + width + 1 <= 16);
+    before = ns;
+    ++count;
+  }
+  // Heights of a column of vectors: 14, 10, 8, 7, 6 ... 1; of two 6 ... 1; of three 4 ... 1.
+  assert_int_equal(count, 10 + 6 + 4);
+  hlo_strbuf_deinit(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_large), cmocka_unit_test(test_groups),  cmocka_unit_test(test_few_rows),
       cmocka_unit_test(test_fits),  cmocka_unit_test(test_explain),
+      cmocka_unit_test(test_tuned), cmocka_unit_test(test_ranking),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

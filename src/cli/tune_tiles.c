@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// hlocc tune --tiles=FILE: the program is compiled with each tile that one of its products could
+// have (hlocc compile --emit=tilings) and timed, one round after the other so that all of them meet
+// the same machine. What the compiler expected stands beside it.
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/tune.h"
+#include "codegen/listing.h"
+
+enum {
+  ROUNDS = 15,
+  FIRST_ROUNDS = 3,
+  BEST = 8,
+  MAX_CANDIDATES = 128,
+  ROUND_NS = 1000000,
+  LINE_BYTES = 160
+};
+// A tile is worth a line in a description when it is better by so much than the compiler's.
+static const double WORTH = 0.02;
+static const double FAR = 0.25;  // too slow to be timed often
+
+typedef struct candidate {
+  const char* line;  // as the description has it
+  int length;
+  double expected_ns;
+  hlo_executable_t* executable;
+  double ns;
+} candidate_t;
+
+// The candidates of one product, in the order of what the compiler expects.
+typedef struct product {
+  uint32_t count;
+  candidate_t candidates[MAX_CANDIDATES];
+} product_t;
+
+static hlo_status_t compile(const hlo_cli_t* cli, const hlo_cli_source_t* source,
+                            const hlo_target_t* target, const hlo_listing_t* listing,
+                            hlo_executable_t** out_executable) {
+  hlo_compile_config_t config;
+  hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  config.target = target;
+  config.listing = listing;
+  return hlo_compile(source->bytes, source->size_bytes, source->name, &config, NULL, 0, NULL,
+                     out_executable);
+}
+
+static hlo_status_t compile_candidates(const hlo_cli_t* cli, const hlo_cli_source_t* source,
+                                       const hlo_target_t* target, product_t* product) {
+  for (uint32_t i = 0; i < product->count; ++i) {
+    candidate_t* c = &product->candidates[i];
+    hlo_target_t forced = *target;
+    char line[LINE_BYTES];
+    snprintf(line, sizeof line, "%.*s", c->length, c->line);
+    hlo_tile_target_read(line, &forced.tile);
+    HLO_TRY(compile(cli, source, &forced, NULL, &c->executable));
+  }
+  return hlo_ok();
+}
+
+// After the first rounds only those that may be the best.
+static hlo_status_t time_candidates(product_t* product) {
+  double best = DBL_MAX;
+  for (int round = 0; round < ROUNDS; ++round) {
+    double far = round < FIRST_ROUNDS ? DBL_MAX : (1 + FAR) * best;
+    for (uint32_t i = 0; i < product->count; ++i) {
+      candidate_t* c = &product->candidates[i];
+      double ns;
+      if (c->ns > far) continue;
+      HLO_TRY(hlo_tune_time(c->executable, ROUND_NS, &ns));
+      if (ns < c->ns) c->ns = ns;
+      if (ns < best) best = ns;
+    }
+  }
+  return hlo_ok();
+}
+
+static void print_product(const product_t* product, hlo_strbuf_t* out) {
+  const candidate_t *first = product->candidates, *best = first;
+  double best_of_first = DBL_MAX;
+  for (uint32_t i = 0; i < product->count; ++i) {
+    const candidate_t* c = &product->candidates[i];
+    if (c->ns < best->ns) best = c;
+    if (i < BEST && c->ns < best_of_first) best_of_first = c->ns;
+    hlo_strbuf_printf(out, "%3u. %.*s, expected %.1f us, took %.1f us\n", i + 1, c->length, c->line,
+                      c->expected_ns / 1000, c->ns / 1000);
+  }
+  hlo_strbuf_printf(out, "the first takes %.1f %% more than the best, the best of %d %.1f %%\n",
+                    100 * (first->ns / best->ns - 1), BEST, 100 * (best_of_first / best->ns - 1));
+  if (first->ns / best->ns - 1 > WORTH) {
+    hlo_strbuf_printf(out, "%.*s\n", best->length, best->line);
+  }
+}
+
+// Takes lines of one product, those behind each other that are equal up to the tile; where they
+// end, or NULL where there are none.
+static const char* read_product(const char* text, product_t* product) {
+  product->count = 0;
+  while (text && strncmp(text, "tile ", 5) != 0) {
+    text = strchr(text, '\n');
+    if (text) ++text;
+  }
+  if (!text) return NULL;
+  const char* line = text;
+  const size_t name = strcspn(text, ":");
+  while (strncmp(line, text, name) == 0) {
+    candidate_t c = {.line = line, .length = (int)strcspn(line, ","), .ns = DBL_MAX};
+    sscanf(line + c.length, ", %lf", &c.expected_ns);
+    if (product->count < MAX_CANDIDATES) product->candidates[product->count++] = c;
+    line += strcspn(line, "\n") + 1;
+  }
+  return line;
+}
+
+static hlo_status_t tune(const hlo_cli_t* cli, const hlo_cli_source_t* source,
+                         const hlo_target_t* target, const char* text, hlo_strbuf_t* out) {
+  product_t* product = hlo_mem_alloc(sizeof *product);
+  if (!product) return hlo_status_out_of_memory(sizeof *product);
+  hlo_status_t status = hlo_ok();
+  while (hlo_status_is_ok(status) && (text = read_product(text, product))) {
+    status = compile_candidates(cli, source, target, product);
+    if (hlo_status_is_ok(status)) status = time_candidates(product);
+    if (hlo_status_is_ok(status)) print_product(product, out);
+    for (uint32_t i = 0; i < product->count; ++i) {
+      hlo_executable_release(product->candidates[i].executable);
+    }
+  }
+  hlo_mem_free(product);
+  return status;
+}
+
+hlo_status_t hlo_tune_tiles(hlo_cli_t* cli, const hlo_target_t* target, hlo_strbuf_t* out) {
+  hlo_cli_source_t source;
+  hlo_executable_t* executable = NULL;
+  hlo_strbuf_t text = {0};
+  const hlo_listing_t listing = {.form = HLO_LISTING_TILINGS, .out = &text};
+  cli->file = cli->tiles;
+  hlo_status_t status = hlo_cli_open(cli, &source);
+  if (hlo_status_is_ok(status)) status = compile(cli, &source, target, &listing, &executable);
+  hlo_executable_release(executable);
+  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&text);
+  if (hlo_status_is_ok(status)) status = tune(cli, &source, target, hlo_strbuf_text(&text), out);
+  hlo_strbuf_deinit(&text);
+  hlo_cli_close(&source);
+  return status;
+}
