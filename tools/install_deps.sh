@@ -7,6 +7,7 @@
 #   tools/install_deps.sh clang    clang and its sanitizer run time
 #   tools/install_deps.sh valgrind the tool and the symbols of the C library that it needs
 #   tools/install_deps.sh emulator QEMU, which runs programs as older processors
+#   tools/install_deps.sh aarch64  a cross compiler, QEMU, and cmocka in build-aarch64/packages
 #   tools/install_deps.sh python   build/venv with JAX and what the demo and the tests use
 #
 # System packages come from apt, as root or through `sudo -n`; without either, one line says what
@@ -65,6 +66,26 @@ need_emulator() {
   has qemu-x86_64 || missing+=(qemu-user)
 }
 
+need_aarch64() {
+  has aarch64-linux-gnu-gcc || missing+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+  has qemu-aarch64 || missing+=(qemu-user)
+}
+
+# cmocka for the other architecture, unpacked and not installed: the system's packages stay of one. Beside
+# it the compiler as `cc`, as what is emulated looks for it.
+unpack_aarch64_packages() {
+  local folder=$PWD/build-aarch64/packages
+  mkdir -p "$folder/bin"
+  ln -sf "$(command -v aarch64-linux-gnu-gcc)" "$folder/bin/cc"
+  [ ! -e "$folder/usr/include/cmocka.h" ] || return 0
+  local apt="apt-get -qq -o APT::Architectures::=arm64 -o APT::Sandbox::User="
+  apt+=" -o Dir::State::lists=$scratch -o Dir::Cache=$scratch"
+  mkdir -p "$scratch/partial"
+  (cd "$scratch" && $apt update && $apt download libcmocka-dev:arm64 libcmocka0:arm64 2>/dev/null) ||
+    { echo "hlocc needs libcmocka-dev for arm64 in $folder" >&2; exit 1; }
+  for package in "$scratch"/*_arm64.deb; do dpkg -x "$package" "$folder"; done
+}
+
 install_missing() {
   [ ${#missing[@]} -gt 0 ] || return 0
   local packages as_root=""
@@ -115,11 +136,15 @@ for group in "$@"; do
     clang) need_clang ;;
     valgrind) need_valgrind ;;
     emulator) need_emulator ;;
+    aarch64) need_aarch64 ;;
     python) ;;
-    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [python]" >&2; exit 2 ;;
+    *) echo "usage: $0 [build] [check] [clang] [valgrind] [emulator] [aarch64] [python]" >&2; exit 2 ;;
   esac
 done
 install_missing
 for group in "$@"; do
-  [ "$group" != python ] || make_venv
+  case $group in
+    aarch64) unpack_aarch64_packages ;;
+    python) make_venv ;;
+  esac
 done

@@ -714,6 +714,7 @@ hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_n
     return error_of(error, "run", arguments[0]);
   }
   uint64_t now = hlo_os_now_ns();
+  const size_t length = output->length;
   bool in_time =
       read_output(ends[0], timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns, output);
   close(ends[0]);
@@ -723,6 +724,8 @@ hlo_status_t hlo_os_process_run(const char* const* arguments, uint64_t timeout_n
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "%s took longer than %.1f s",
                              arguments[0], (double)timeout_ns / NS_PER_S);
   }
+  // What posix_spawn() makes of a program that is not there where it cannot say so itself.
+  if (exit_code == 127 && output->length == length) return error_of(ENOENT, "run", arguments[0]);
   *out_exit_code = exit_code;
   return hlo_ok();
 }

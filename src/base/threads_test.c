@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit, fork.
+// Tests of locks, gates and the pool: loops, nested loops, jobs that resubmit.
 #define _GNU_SOURCE
 #include "base/threads.h"
 
@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -347,22 +346,6 @@ static void test_create_fails_cleanly(void** state) {
   assert_null(pool);
 }
 
-static void test_fork(void** state) {
-  (void)state;
-  hlo_pool_t* pool = create_pool(2);
-  pid_t child = fork();
-  if (child == 0) {
-    bool orphaned = hlo_pool_is_orphaned(pool);
-    hlo_pool_release(pool);  // must not wait for threads that are not there
-    _exit(orphaned ? 0 : 1);
-  }
-  int result = -1;
-  assert_int_equal(waitpid(child, &result, 0), child);
-  assert_int_equal(result, 0);
-  assert_false(hlo_pool_is_orphaned(pool));
-  hlo_pool_release(pool);
-}
-
 static void test_locks(void** state) {
   (void)state;
   hlo_mutex_t outer, inner;
@@ -423,7 +406,6 @@ int main(void) {
       cmocka_unit_test(test_release_runs_what_is_queued),
       cmocka_unit_test(test_gate_times_out),
       cmocka_unit_test(test_create_fails_cleanly),
-      cmocka_unit_test(test_fork),
       cmocka_unit_test(test_locks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
