@@ -4,6 +4,7 @@
 #ifndef HLO_BASE_HASH_H_
 #define HLO_BASE_HASH_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,5 +22,14 @@ static inline uint64_t hlo_hash_word(uint64_t hash, uint64_t word) {
 
 /// Hash of `size` bytes.
 uint64_t hlo_hash_bytes(const void* data, size_t size, uint64_t seed);
+
+/// Two hashes of other seeds: names what is told apart by nothing else.
+typedef struct hlo_digest {
+  uint64_t words[2];
+} hlo_digest_t;
+
+static inline bool hlo_digest_equal(const hlo_digest_t* a, const hlo_digest_t* b) {
+  return a->words[0] == b->words[0] && a->words[1] == b->words[1];
+}
 
 #endif  // HLO_BASE_HASH_H_

@@ -265,12 +265,12 @@ hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target
                               hlo_site_table_t* table, hlo_arena_t* arena, hlo_vir_module_t* module,
                               hlo_entry_t** out_entry) {
   hlo_entry_t* made = hlo_arena_alloc_zeroed(arena, sizeof *made);
-  uint32_t* shared = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof *shared);
+  uint32_t* kernels = hlo_arena_array(arena, plan->schedule->fusion_count + 1, sizeof *kernels);
   HLO_TRY(hlo_arena_status(arena));
-  made->funcs.shared = shared;
+  made->funcs.kernels = kernels;
   made->base = (hlo_entry_context_t){
       .plan = plan, .target = target, .table = table, .arena = arena, .funcs = &made->funcs};
-  made->base.shared_addresses = hlo_entry_most_addresses(&made->base);
+  made->base.most_addresses = hlo_entry_most_addresses(&made->base);
   if (count_bases(plan) <= SHARED_PLACE_LIMIT) {
     made->base.load_flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
   }
@@ -287,6 +287,22 @@ uint32_t hlo_entry_func_count(const hlo_entry_t* entry) {
 uint64_t hlo_entry_func_size(const hlo_entry_t* entry, uint32_t number) {
   const hlo_entry_func_t* func = &entry->funcs.items[number - 1];
   return hlo_entry_size_of(&entry->base, func);
+}
+
+const hlo_fusion_t* hlo_entry_func_kernel(const hlo_entry_t* entry, uint32_t number,
+                                          uint32_t* out_phase) {
+  const hlo_entry_func_t* func = number ? &entry->funcs.items[number - 1] : NULL;
+  if (!func || func->kind != HLO_ENTRY_KERNEL || entry->base.plan->is_checked) return NULL;
+  *out_phase = func->phase;
+  return func->fusion;
+}
+
+const hlo_module_t* hlo_entry_module(const hlo_entry_t* entry) {
+  return entry->base.plan->func->module;
+}
+
+const char* hlo_entry_func_name(const hlo_entry_t* entry, uint32_t number) {
+  return entry->funcs.items[number - 1].name;
 }
 
 hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,

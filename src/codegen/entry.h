@@ -22,6 +22,11 @@ hlo_status_t hlo_entry_create(const hlo_plan_t* plan, const hlo_target_t* target
 uint32_t hlo_entry_func_count(const hlo_entry_t* entry);
 /// About what building and compiling a function takes, in instructions; not of function 0.
 uint64_t hlo_entry_func_size(const hlo_entry_t* entry, uint32_t number);
+/// The kernel and the phase of it that are all that a function's code depends on; NULL: it is not so.
+const hlo_fusion_t* hlo_entry_func_kernel(const hlo_entry_t* entry, uint32_t number,
+                                          uint32_t* out_phase);
+const hlo_module_t* hlo_entry_module(const hlo_entry_t* entry);
+const char* hlo_entry_func_name(const hlo_entry_t* entry, uint32_t number);
 /// Builds a function but function 0, in a module that may hold nothing else; it calls others by
 /// their numbers. threads: safe, with modules of their own. errors: as above
 hlo_status_t hlo_entry_build_func(const hlo_entry_t* entry, uint32_t number,

@@ -10,8 +10,7 @@
 enum { HLO_ENTRY_WORD_BYTES = 8 };
 
 typedef enum hlo_entry_func_kind {
-  HLO_ENTRY_KERNEL,  // a phase of a kernel
-  HLO_ENTRY_SHARED,  // of all equal kernels: their addresses are in the table that is its context
+  HLO_ENTRY_KERNEL,  // a phase of equal kernels: addresses are in the table that is its context
   HLO_ENTRY_TEAM,    // of all members of a team, by functions of theirs
 } hlo_entry_func_kind_t;
 
@@ -20,7 +19,7 @@ typedef struct hlo_entry_func {
   const char* name;
   hlo_entry_func_kind_t kind;
   uint32_t phase, site;
-  const hlo_fusion_t* fusion;  // of a kernel, or the first of equal ones
+  const hlo_fusion_t* fusion;  // of the kernel: the first of equal ones
   const hlo_team_t* team;
   uint32_t part_count;  // the team's
   const hlo_team_part_t* parts;
@@ -30,7 +29,7 @@ typedef struct hlo_entry_func {
 typedef struct hlo_entry_func_list {
   uint32_t count, capacity;
   hlo_entry_func_t* items;  // number 1 and on
-  uint32_t* shared;         // by index of the model of equal fusions: its function; 0: none yet
+  uint32_t* kernels;        // by index of the fusion, the first of equal ones: its function; 0: none yet
 } hlo_entry_func_list_t;
 
 /// What a function is built with. Lists and values are the entry's alone: NULL in others.
@@ -41,8 +40,8 @@ typedef struct hlo_entry_context {
   hlo_arena_t* arena;
   hlo_entry_values_t* values;
   hlo_entry_func_list_t* funcs;
-  uint32_t load_flags;        // INVARIANT and FIXED when base addresses are kept all along
-  uint32_t shared_addresses;  // the most that one shared function takes
+  uint32_t load_flags;     // INVARIANT and FIXED when base addresses are kept all along
+  uint32_t most_addresses;  // that a kernel's function takes
 } hlo_entry_context_t;
 
 // ---- entry_memory.c
@@ -81,7 +80,7 @@ void hlo_entry_emit_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                          const hlo_entry_func_t* func);
 /// About how many instructions that is.
 uint64_t hlo_entry_size_of(const hlo_entry_context_t* entry, const hlo_entry_func_t* func);
-/// The most addresses that shared code takes.
+/// The most addresses that the function of a kernel takes.
 uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry);
 
 #endif  // HLO_CODEGEN_ENTRY_IMPL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How entry functions run kernels: in line, or as functions, of one kernel's chunks, of all equal
-// kernels, or of a team.
+// How entry functions run kernels: in line, or as functions, of all equal kernels or of a team.
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
@@ -120,17 +119,10 @@ static uint32_t add_func(const hlo_entry_context_t* entry, const hlo_entry_func_
   return list->count;
 }
 
-static uint32_t add_chunk_func(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion,
-                               uint32_t phase, hlo_entry_func_kind_t kind, uint32_t site) {
-  hlo_entry_func_t func = {.kind = kind, .fusion = fusion, .phase = phase, .site = site};
-  return add_func(entry, &func);
-}
-
 static void emit_chunk_func(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                             const hlo_entry_func_t* func) {
   const hlo_fusion_t* fusion = func->fusion;
-  kernel_places_t places = func->kind == HLO_ENTRY_SHARED ? given_places(entry, b, fusion)
-                                                          : find_kernel_places(entry, b, fusion);
+  kernel_places_t places = given_places(entry, b, fusion);
   bool is_cut = hlo_kernel_chunk_count(entry->plan->kernels[fusion->index], func->phase) > 1;
   emit_phase(entry, b, fusion, func->phase, &places, is_cut ? hlo_vir_param(b, 2) : NULL);
 }
@@ -147,14 +139,19 @@ typedef struct phase_range {
   uint32_t first, end;
 } phase_range_t;
 
-// The function of the first phase; the others' follow.
-static uint32_t shared_func(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion,
-                            uint32_t site) {
+// The function of the first phase; the others' follow. Site numbers begin with one that all equal
+// kernels have.
+static uint32_t kernel_func(const hlo_entry_context_t* entry, const hlo_fusion_t* fusion) {
+  if (fusion->model) fusion = fusion->model;
   uint32_t phases = hlo_kernel_phase_count(entry->plan->kernels[fusion->index]);
-  uint32_t* func = &entry->funcs->shared[fusion->model->index];
+  uint32_t* func = &entry->funcs->kernels[fusion->index];
   for (uint32_t phase = 0; phase < phases && !*func; ++phase) {
-    uint32_t made = add_chunk_func(entry, fusion, phase, HLO_ENTRY_SHARED, site);
-    if (phase + 1 == phases) *func = made + 1 - phases;
+    const hlo_entry_func_t made = {.kind = HLO_ENTRY_KERNEL,
+                                   .fusion = fusion,
+                                   .phase = phase,
+                                   .site = hlo_site_number(fusion->nodes[0])};
+    uint32_t number = add_func(entry, &made);
+    if (phase + 1 == phases) *func = number + 1 - phases;
   }
   return *func;
 }
@@ -164,9 +161,8 @@ static hlo_vir_value_t* emit_table(const hlo_entry_context_t* entry, hlo_vir_bui
                                    const hlo_fusion_t* fusion) {
   kernel_places_t places = find_kernel_places(entry, b, fusion);
   if (!places.addresses) return NULL;
-  hlo_vir_value_t* table =
-      hlo_vir_emit(b, HLO_VIR_stack, kIndex, 0,
-                   (int64_t)entry->shared_addresses * HLO_ENTRY_WORD_BYTES, 0, NULL);
+  hlo_vir_value_t* table = hlo_vir_emit(
+      b, HLO_VIR_stack, kIndex, 0, (int64_t)entry->most_addresses * HLO_ENTRY_WORD_BYTES, 0, NULL);
   for (uint32_t i = 0; i < address_count(entry, fusion); ++i) {
     hlo_vir_istore(b, places.addresses[i], table, (int64_t)i * HLO_ENTRY_WORD_BYTES, 0);
   }
@@ -179,9 +175,9 @@ static void emit_chunk_call(const hlo_entry_context_t* entry, hlo_vir_builder_t*
   if (entry->plan->is_checked) hlo_entry_return_error(b, answer);  // else there is none
 }
 
-static void emit_shared_fusion(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
-                               const hlo_fusion_t* fusion, phase_range_t range) {
-  uint32_t func = shared_func(entry, fusion, b->site);
+static void emit_calls(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
+                       const hlo_fusion_t* fusion, phase_range_t range) {
+  uint32_t func = kernel_func(entry, fusion);
   hlo_vir_value_t* table = emit_table(entry, b, fusion);
   if (!table) return;
   for (uint32_t phase = range.first; phase < range.end; ++phase) {
@@ -196,20 +192,13 @@ static void emit_shared_fusion(const hlo_entry_context_t* entry, hlo_vir_builder
 
 static void emit_phases(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                         const hlo_fusion_t* fusion, phase_range_t range) {
-  const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-  if (hlo_kernel_is_shared(kernel)) {
-    emit_shared_fusion(entry, b, fusion, range);
+  if (hlo_kernel_is_called(entry->plan->kernels[fusion->index])) {
+    emit_calls(entry, b, fusion, range);
     return;
   }
   for (uint32_t phase = range.first; phase < range.end; ++phase) {
-    uint64_t chunks = hlo_kernel_chunk_count(kernel, phase);
-    if (chunks > 1) {
-      emit_chunks(b, chunks, add_chunk_func(entry, fusion, phase, HLO_ENTRY_KERNEL, b->site),
-                  hlo_vir_iconst(b, 0));
-    } else {
-      kernel_places_t places = find_kernel_places(entry, b, fusion);
-      emit_phase(entry, b, fusion, phase, &places, NULL);
-    }
+    kernel_places_t places = find_kernel_places(entry, b, fusion);
+    emit_phase(entry, b, fusion, phase, &places, NULL);
   }
 }
 
@@ -250,17 +239,15 @@ static void emit_member(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                         const hlo_entry_func_t* func, const hlo_team_part_t* part,
                         uint32_t member) {
   const hlo_fusion_t* fusion = func->team->members[member];
-  const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
   if (!has_phase(entry, fusion, func->phase)) return;
-  hlo_vir_value_t* context =
-      hlo_kernel_is_shared(kernel) ? emit_table(entry, b, fusion) : hlo_vir_iconst(b, 0);
-  if (!context) return;
+  hlo_vir_value_t* table = emit_table(entry, b, fusion);
+  if (!table) return;
   hlo_vir_value_t* chunk = hlo_vir_iconst(b, 0);
   if (part->count > 1) {
     hlo_vir_value_t* first = hlo_vir_iconst(b, (int64_t)part->first);
     chunk = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_param(b, 2), first);
   }
-  emit_chunk_call(entry, b, func->member_funcs[member], context, chunk);
+  emit_chunk_call(entry, b, func->member_funcs[member], table, chunk);
 }
 
 // Finds the part that a chunk is of by bisection.
@@ -289,12 +276,7 @@ static const uint32_t* add_member_funcs(const hlo_entry_context_t* entry, const 
   uint32_t* funcs = hlo_arena_array(entry->arena, team->member_count, sizeof *funcs);
   for (uint32_t m = 0; funcs && m < team->member_count; ++m) {
     const hlo_fusion_t* fusion = team->members[m];
-    const hlo_kernel_t* kernel = entry->plan->kernels[fusion->index];
-    if (!has_phase(entry, fusion, phase)) continue;
-    uint32_t site = hlo_site_number(fusion->nodes[0]);
-    funcs[m] = hlo_kernel_is_shared(kernel)
-                   ? shared_func(entry, fusion, site) + phase
-                   : add_chunk_func(entry, fusion, phase, HLO_ENTRY_KERNEL, site);
+    if (has_phase(entry, fusion, phase)) funcs[m] = kernel_func(entry, fusion) + phase;
   }
   return funcs;
 }
@@ -363,7 +345,8 @@ uint32_t hlo_entry_most_addresses(const hlo_entry_context_t* entry) {
     const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       const hlo_fusion_t* fusion = sequence->steps[i].fusion;
-      if (!fusion || !hlo_kernel_is_shared(plan->kernels[fusion->index])) continue;
+      if (!fusion || !(fusion->team || hlo_kernel_is_called(plan->kernels[fusion->index])))
+        continue;
       uint32_t words = address_count(entry, fusion);
       if (words > most) most = words;
     }

@@ -114,15 +114,15 @@ hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) H
 void hlo_kernel_print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 /// A kernel is one or more phases, each finished before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
-/// 1: to be emitted in line; more: one chunk function run by parallel_for.
+/// More than 1: a function run by parallel_for.
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase);
 /// What one run takes on one thread, by the description of the machine; 0: not known.
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel);
 /// About how many instructions of vector IR it becomes.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel);
-/// Whether the code is made once for all equal fusions: there are several, and a call is nothing
-/// beside what the loops take.
-bool hlo_kernel_is_shared(const hlo_kernel_t* kernel);
+/// Whether the code is a function, made once for all equal fusions: it runs in chunks, or a call is
+/// nothing beside what the loops take and there are several, or much code.
+bool hlo_kernel_is_called(const hlo_kernel_t* kernel);
 /// Whether the first phase reads this input, and does nothing but bring such inputs into another
 /// form in the scratch memory: as long as they do not change, it need not run again.
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input);

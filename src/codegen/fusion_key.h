@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_FUSION_KEY_H_
 #define HLO_CODEGEN_FUSION_KEY_H_
 
+#include "base/hash.h"
 #include "codegen/fusion.h"
 
 /// The fusion as words: operations, attributes, types, which operand is what, what is written.
@@ -18,6 +19,19 @@ typedef struct hlo_fusion_key {
 hlo_status_t hlo_fusion_key(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
                             hlo_fusion_key_t* out_key) HLO_MUST_USE;
 
+/// The same for equal fusions of any modules. False: it uses something from outside that has no
+/// name there. numbers: as above. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_fusion_digest(const hlo_fusion_t* fusion, uint32_t* numbers, hlo_arena_t* arena,
+                               bool* out_has_one, hlo_digest_t* out_digest) HLO_MUST_USE;
+/// All nodes of a fusion, those of regions too; equal fusions have the same ones in the same order.
+/// errors: RESOURCE_EXHAUSTED
+typedef struct hlo_fusion_nodes {
+  uint32_t count;
+  const hlo_node_t* const* items;
+} hlo_fusion_nodes_t;
+hlo_status_t hlo_fusion_list_nodes(const hlo_fusion_t* fusion, hlo_arena_t* arena,
+                                   hlo_fusion_nodes_t* out_nodes) HLO_MUST_USE;
+
 /// Fusions by key. Zero is an empty table. owner: the arena. threads: confined
 typedef struct hlo_fusion_table {
   struct hlo_fusion_known* buckets[256];
@@ -25,8 +39,8 @@ typedef struct hlo_fusion_table {
 
 typedef struct hlo_fusion_known {
   hlo_fusion_key_t key;
-  bool is_refused;       // loops cannot compute it
-  hlo_fusion_t* fusion;  // the first one of the schedule; NULL: it was only tried
+  bool is_refused;                // loops cannot compute it
+  hlo_fusion_t* fusion;           // the first one of the schedule; NULL: it was only tried
   bool is_merged, is_not_merged;  // as two fusions that might be one, if that has been asked
   struct hlo_fusion_known* next;
 } hlo_fusion_known_t;

@@ -5,6 +5,8 @@
 
 static const double CALL_NS = 8.0;           // loops that take less are no function of their own
 static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
+static const double LONG_NS = 1000.0;        // of a kernel like no other, which later programs may
+enum { LONG_SIZE = 300 };                    // have again: worth keeping, of so many instructions
 
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
   *out_does = false;
@@ -44,8 +46,15 @@ uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
   return kernel->matmul ? PRODUCT + size : size;
 }
 
-bool hlo_kernel_is_shared(const hlo_kernel_t* kernel) {
-  if (!kernel->fusion->model || kernel->tile) return false;
+bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
+  uint32_t phases = hlo_kernel_phase_count(kernel);
+  for (uint32_t phase = 0; phase < phases; ++phase) {
+    if (hlo_kernel_chunk_count(kernel, phase) > 1) return true;
+  }
+  if (kernel->tile) return false;
+  if (!kernel->fusion->model) {
+    return hlo_kernel_code_size(kernel) >= LONG_SIZE && hlo_kernel_cost_ns(kernel) >= LONG_NS;
+  }
   return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
 }
 
@@ -61,7 +70,7 @@ size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_shared(kernel) && !kernel->matmul && !kernel->tile &&
+  return !hlo_kernel_is_called(kernel) && !kernel->matmul && !kernel->tile &&
          kernel->cut != HLO_KERNEL_CUT_REDUCTION && !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 

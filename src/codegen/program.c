@@ -365,8 +365,8 @@ static hlo_status_t make_machine(hlo_code_program_t* program, const hlo_plan_t* 
   hlo_status_t status =
       hlo_entry_create(plan, &options->target, &program->table, &program->arena, first, &entry);
   if (hlo_status_is_ok(status)) {
-    status = hlo_machine_code_make(entry, first, &options->target, options->parallel,
-                                   options->helper_store, &code);
+    status = hlo_machine_code_make(entry, first, &options->target, options->kernels,
+                                   options->parallel, options->helper_store, &code);
   }
   if (hlo_status_is_ok(status)) status = load_code(program, &code, options);
   hlo_code_deinit(&code);

@@ -4,6 +4,7 @@
 #ifndef HLO_CODEGEN_PROGRAM_H_
 #define HLO_CODEGEN_PROGRAM_H_
 
+#include "base/lru.h"
 #include "base/parallel.h"
 #include "codegen/jit/jit.h"
 #include "codegen/listing.h"
@@ -32,6 +33,7 @@ typedef struct hlo_code_options {
   const char* name;              // for profilers; lent for the call
   const hlo_parallel_t* parallel;  // how code is made side by side; NULL: on the caller
   hlo_arena_store_t* helper_store;  // memory of the other threads; NULL: none
+  hlo_lru_t* kernels;            // machine code of kernels (machine_code.h); NULL: none is kept
   hlo_jit_options_t jit;         // who is told of machine code
   hlo_jit_pool_t* pool;          // where it goes, then `jit` does not count; may be NULL
   const char* compiler;          // of C: path or name; NULL or "": the first that is found

@@ -2,6 +2,9 @@
 // Targets from CPUs (see target.h): one table of what their levels can do.
 #include "codegen/target.h"
 
+#include <string.h>
+
+#include "base/hash.h"
 #include "base/mem.h"
 
 // At three cycles a nanosecond. Rates are those of one core when nothing else is in the way; what a
@@ -207,4 +210,30 @@ bool hlo_target_passes_caches(const hlo_target_t* target, size_t stored_bytes,
                               double moved_bytes) {
   double most = cached_bytes(target), stored = (double)stored_bytes;
   return most > 0 && (stored > most || (stored > most / 2 && moved_bytes > 1.25 * most));
+}
+
+uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash) {
+  const uint64_t words[] = {target->cpu.features,     (uint64_t)target->cpu.level,
+                            target->cpu.l1_bytes,     target->cpu.l2_bytes,
+                            target->cpu.l3_bytes,     target->vector_bytes,
+                            target->vector_registers, target->has_masks};
+  hash = hlo_hash_bytes(words, sizeof words, hash);
+  for (uint32_t i = 0; i < target->tile.memory_count; ++i) {
+    const hlo_tile_memory_t* memory = &target->tile.memories[i];
+    const double numbers[] = {(double)memory->capacity_bytes, memory->bytes_per_ns};
+    hash = hlo_hash_bytes(numbers, sizeof numbers, hash);
+  }
+  for (uint32_t i = 0; i < target->tile.atom_count; ++i) {
+    const hlo_tile_atom_t* atom = &target->tile.atoms[i];
+    const double numbers[] = {atom->per_ns, atom->latency_ns};
+    hash = hlo_hash_bytes(numbers, sizeof numbers, hash);
+  }
+  for (uint32_t i = 0; i < target->tile.tuned_count; ++i) {
+    const hlo_tile_tuned_t* tuned = &target->tile.tuned[i];
+    const int64_t numbers[] = {tuned->rows, tuned->columns, tuned->steps, tuned->height,
+                               tuned->width};
+    hash = hlo_hash_bytes(tuned->kind, strlen(tuned->kind), hash);
+    hash = hlo_hash_bytes(numbers, sizeof numbers, hash);
+  }
+  return hash;
 }

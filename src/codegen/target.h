@@ -31,6 +31,9 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent,
                              hlo_target_t* out_target) HLO_MUST_USE;
 
+/// Adds to a hash all that code depends on.
+uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash);
+
 /// What comes from memory at once.
 static inline uint32_t hlo_target_line_bytes(const hlo_target_t* target) {
   return (uint32_t)target->tile.memories[target->tile.memory_count - 1].line_bytes;

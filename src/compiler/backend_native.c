@@ -78,7 +78,7 @@ static hlo_status_t leave_to_interpreter(hlo_module_t* module, const hlo_compile
 // Serialized programs: the key, then the image.
 static hlo_status_t native_save(const hlo_program_t* program, hlo_strbuf_t* out) {
   const native_data_t* data = (const native_data_t*)program;
-  hlo_cache_key_t key;
+  hlo_digest_t key;
   if (!hlo_cache_key_make(hlo_code_program_module(data->program), data->entry,
                           program->backend->name, &data->target, data->temporary_limit, &key)) {
     return hlo_ok();
@@ -106,12 +106,12 @@ static bool load_image(const hlo_code_options_t* options, hlo_module_t* prepared
 
 // Takes over the module if it answers true. The serialized program first, then the cache.
 static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepared,
-                         const hlo_compile_config_t* config, const hlo_cache_key_t* key,
+                         const hlo_compile_config_t* config, const hlo_digest_t* key,
                          hlo_code_program_t** out_program) {
-  hlo_cache_key_t given;
+  hlo_digest_t given;
   if (config->code_bytes > sizeof given) {
     memcpy(&given, config->code, sizeof given);
-    if (hlo_cache_key_equal(&given, key) &&
+    if (hlo_digest_equal(&given, key) &&
         load_image(options, prepared, config, (const uint8_t*)config->code + sizeof given,
                    config->code_bytes - sizeof given, out_program)) {
       return true;
@@ -119,12 +119,12 @@ static bool load_earlier(const hlo_code_options_t* options, hlo_module_t* prepar
   }
   hlo_cache_image_t* image = config->cache ? hlo_compile_cache_find(config->cache, key) : NULL;
   bool is_loaded =
-      image && load_image(options, prepared, config, image->bytes, image->size_bytes, out_program);
+      image && load_image(options, prepared, config, image->bytes, image->item.size_bytes, out_program);
   hlo_cache_image_release(image);
   return is_loaded;
 }
 
-static void keep(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
+static void keep(hlo_compile_cache_t* cache, const hlo_digest_t* key,
                  const hlo_code_program_t* program) {
   hlo_strbuf_t image = {0};
   hlo_status_t status = hlo_code_program_save(program, &image);
@@ -151,7 +151,7 @@ static hlo_status_t make_program(const hlo_backend_t* backend, hlo_module_t* pre
                                  const hlo_compile_config_t* config,
                                  const hlo_code_options_t* options, bool* out_is_reused,
                                  hlo_code_program_t** out_program) {
-  hlo_cache_key_t key;
+  hlo_digest_t key;
   bool is_kept = config->cache && hlo_compile_cache_keeps(config->cache);
   bool has_key = options->executor == HLO_EXECUTOR_MACHINE && (is_kept || config->code_bytes) &&
                  !wants_making(config) &&
@@ -217,6 +217,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
       .parallel = &config->parallel,
       .helper_store = hlo_compile_cache_helper_store(config->cache),
       .jit = {.perf = config->perf, .gdb = config->gdb},
+      .kernels = wants_making(config) ? NULL : hlo_compile_cache_kernels(config->cache),
       .pool = config->cache ? hlo_compile_cache_pool(config->cache) : NULL,
       .compiler = config->cc,
       .dumper = config->dumper,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of machine code (see cache.h). In memory a list, the image used last in front. A file
-// is a header with the key and a hash of the image, then the image, named by the key; files appear
-// by renaming, so that nobody sees half of one, and whoever adds much sweeps out the oldest.
+// The cache of machine code (see cache.h). A file is a header with the key and a hash of the image,
+// then the image, named by the key; files appear by renaming, so that nobody sees half of one, and
+// whoever adds much sweeps out the oldest.
 #include "compiler/cache.h"
 
 #include <inttypes.h>
@@ -17,24 +17,18 @@
 #include "ir/clone.h"
 
 enum { FILE_VERSION = 1, PATH_BYTES = 1024, BUILD_ID_BYTES = 64, SWEEP_INTERVAL = 64 };
+enum { KERNEL_PART = 4 };  // of the memory, one in so many is for single kernels
 #define MIB (UINT64_C(1) << 20)
 #define STALE_NS INT64_C(3600000000000)  // of a file that somebody did not finish
 
 static const char kSuffix[] = ".hloccode";
 
-typedef struct entry {
-  hlo_cache_key_t key;
-  hlo_cache_image_t* image;
-  struct entry* next;
-} entry_t;
-
 struct hlo_compile_cache {
   hlo_jit_pool_t* pool;
   hlo_arena_store_t store, helper_store;
-  uint64_t memory_limit, folder_limit;  // bytes
+  hlo_lru_t images, kernels;
+  uint64_t folder_limit;  // bytes
   hlo_mutex_t mutex;
-  entry_t* first;           // mutex; used last
-  uint64_t memory_bytes;    // mutex
   uint64_t added_bytes;     // mutex; to the folder since the last sweep
   uint32_t added_count;     // mutex
   char folder[PATH_BYTES];  // "": none
@@ -43,7 +37,7 @@ struct hlo_compile_cache {
 typedef struct file_header {
   char magic[8];
   uint32_t version, reserved;
-  hlo_cache_key_t key;
+  hlo_digest_t key;
   uint64_t size_bytes, checksum;
 } file_header_t;
 
@@ -53,31 +47,6 @@ static const char kMagic[8] = {'h', 'l', 'o', 'c', 'c', 'o', 'd', 'e'};
 
 static uint64_t hash_text(uint64_t h, const char* text) {
   return hlo_hash_bytes(text, strlen(text), h);
-}
-
-static uint64_t hash_target(uint64_t h, const hlo_target_t* target) {
-  const uint64_t words[] = {target->cpu.features,     (uint64_t)target->cpu.level,
-                            target->cpu.l1_bytes,     target->cpu.l2_bytes,
-                            target->cpu.l3_bytes,     target->vector_bytes,
-                            target->vector_registers, target->has_masks};
-  h = hlo_hash_bytes(words, sizeof words, h);
-  for (uint32_t i = 0; i < target->tile.memory_count; ++i) {
-    const hlo_tile_memory_t* memory = &target->tile.memories[i];
-    const double numbers[] = {(double)memory->capacity_bytes, memory->bytes_per_ns};
-    h = hlo_hash_bytes(numbers, sizeof numbers, h);
-  }
-  for (uint32_t i = 0; i < target->tile.atom_count; ++i) {
-    const hlo_tile_atom_t* atom = &target->tile.atoms[i];
-    const double numbers[] = {atom->per_ns, atom->latency_ns};
-    h = hlo_hash_bytes(numbers, sizeof numbers, h);
-  }
-  for (uint32_t i = 0; i < target->tile.tuned_count; ++i) {
-    const hlo_tile_tuned_t* tuned = &target->tile.tuned[i];
-    const int64_t numbers[] = {tuned->rows, tuned->columns, tuned->steps, tuned->height,
-                               tuned->width};
-    h = hlo_hash_bytes(numbers, sizeof numbers, hash_text(h, tuned->kind));
-  }
-  return h;
 }
 
 // Of this build of the library; found once.
@@ -90,7 +59,7 @@ static void find_build(void) {
 
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
                         const hlo_target_t* target, uint64_t temporary_limit,
-                        hlo_cache_key_t* out_key) {
+                        hlo_digest_t* out_key) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_build);
   if (!build_bytes) return false;
@@ -102,7 +71,7 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
   for (int i = 0; i < 2; ++i) {
     uint64_t h = hash_text(hash_text(out_key->words[i], entry), backend);
     h = hlo_hash_word(h, temporary_limit);
-    out_key->words[i] = hlo_hash_bytes(build, build_bytes, hash_target(h, target));
+    out_key->words[i] = hlo_hash_bytes(build, build_bytes, hlo_target_hash(target, h));
   }
   return true;
 }
@@ -110,16 +79,11 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
 // ---- images ------------------------------------------------------------------------------------
 
 void hlo_cache_image_release(hlo_cache_image_t* image) {
-  // release: what this owner read comes before the last one's end
-  if (image && atomic_fetch_sub_explicit(&image->count, 1, memory_order_acq_rel) == 1) {
-    hlo_mem_free(image);
-  }
+  if (image) hlo_lru_item_release(&image->item);
 }
 
-static hlo_cache_image_t* retain(hlo_cache_image_t* image) {
-  // relaxed: the caller holds a reference or the mutex
-  atomic_fetch_add_explicit(&image->count, 1, memory_order_relaxed);
-  return image;
+static void destroy_image(hlo_lru_item_t* item) {
+  hlo_mem_free(item);
 }
 
 static hlo_cache_image_t* create_image(const void* bytes, size_t size_bytes) {
@@ -127,85 +91,31 @@ static hlo_cache_image_t* create_image(const void* bytes, size_t size_bytes) {
   if (!hlo_size_add(size_bytes, sizeof(hlo_cache_image_t), &total)) return NULL;
   hlo_cache_image_t* image = hlo_mem_alloc(total);
   if (!image) return NULL;
-  atomic_init(&image->count, 1);
-  image->size_bytes = size_bytes;
+  hlo_lru_item_init(&image->item, size_bytes, destroy_image);
   memcpy(image->bytes, bytes, size_bytes);
   return image;
 }
 
-// ---- memory ------------------------------------------------------------------------------------
-
-static void drop_entry(hlo_compile_cache_t* cache, entry_t** link) {
-  entry_t* entry = *link;
-  *link = entry->next;
-  cache->memory_bytes -= entry->image->size_bytes;
-  hlo_cache_image_release(entry->image);
-  hlo_mem_free(entry);
-}
-
-static entry_t** find_locked(hlo_compile_cache_t* cache, const hlo_cache_key_t* key) {
-  entry_t** link = &cache->first;
-  while (*link && !hlo_cache_key_equal(&(*link)->key, key)) link = &(*link)->next;
-  return link;
-}
-
-static hlo_cache_image_t* find_in_memory(hlo_compile_cache_t* cache, const hlo_cache_key_t* key) {
-  hlo_mutex_lock(&cache->mutex);
-  entry_t** link = find_locked(cache, key);
-  entry_t* entry = *link;
-  if (entry) {
-    *link = entry->next;
-    entry->next = cache->first;
-    cache->first = entry;
-  }
-  hlo_cache_image_t* image = entry ? retain(entry->image) : NULL;
-  hlo_mutex_unlock(&cache->mutex);
-  return image;
-}
-
-static void make_room(hlo_compile_cache_t* cache) {
-  while (cache->first && cache->memory_bytes > cache->memory_limit) {
-    entry_t** link = &cache->first;
-    while ((*link)->next) link = &(*link)->next;
-    drop_entry(cache, link);
-  }
-}
-
-static void add_to_memory(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
-                          hlo_cache_image_t* image) {
-  if (image->size_bytes > cache->memory_limit) return;
-  entry_t* entry = hlo_mem_alloc(sizeof *entry);
-  if (!entry) return;
-  hlo_mutex_lock(&cache->mutex);
-  entry_t** old = find_locked(cache, key);
-  if (*old) drop_entry(cache, old);
-  *entry = (entry_t){*key, retain(image), cache->first};
-  cache->first = entry;
-  cache->memory_bytes += image->size_bytes;
-  make_room(cache);
-  hlo_mutex_unlock(&cache->mutex);
-}
-
 // ---- the folder --------------------------------------------------------------------------------
 
-static bool file_path(const hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
+static bool file_path(const hlo_compile_cache_t* cache, const hlo_digest_t* key,
                       char out[PATH_BYTES]) {
   int length = snprintf(out, PATH_BYTES, "%s/%016" PRIx64 "%016" PRIx64 "%s", cache->folder,
                         key->words[0], key->words[1], kSuffix);
   return *cache->folder && length >= 0 && length < PATH_BYTES;
 }
 
-static bool is_whole(const uint8_t* data, size_t size_bytes, const hlo_cache_key_t* key) {
+static bool is_whole(const uint8_t* data, size_t size_bytes, const hlo_digest_t* key) {
   file_header_t header;
   if (size_bytes <= sizeof header) return false;
   memcpy(&header, data, sizeof header);
   size_t image_bytes = size_bytes - sizeof header;
   return memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.version == FILE_VERSION &&
-         hlo_cache_key_equal(&header.key, key) && header.size_bytes == image_bytes &&
+         hlo_digest_equal(&header.key, key) && header.size_bytes == image_bytes &&
          header.checksum == hlo_hash_bytes(data + sizeof header, image_bytes, FILE_VERSION);
 }
 
-static hlo_cache_image_t* find_in_folder(hlo_compile_cache_t* cache, const hlo_cache_key_t* key) {
+static hlo_cache_image_t* find_in_folder(hlo_compile_cache_t* cache, const hlo_digest_t* key) {
   char path[PATH_BYTES];
   uint8_t* data = NULL;
   size_t size_bytes = 0;
@@ -277,12 +187,12 @@ static bool is_sweep_due(hlo_compile_cache_t* cache, size_t size_bytes) {
   return is_due;
 }
 
-static void add_to_folder(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
+static void add_to_folder(hlo_compile_cache_t* cache, const hlo_digest_t* key,
                           const hlo_cache_image_t* image) {
   char path[PATH_BYTES];
   size_t total;
   if (!file_path(cache, key, path) ||
-      !hlo_size_add(image->size_bytes, sizeof(file_header_t), &total) ||
+      !hlo_size_add(image->item.size_bytes, sizeof(file_header_t), &total) ||
       total > cache->folder_limit) {
     return;
   }
@@ -291,11 +201,11 @@ static void add_to_folder(hlo_compile_cache_t* cache, const hlo_cache_key_t* key
   file_header_t header = {
       .version = FILE_VERSION,
       .key = *key,
-      .size_bytes = image->size_bytes,
-      .checksum = hlo_hash_bytes(image->bytes, image->size_bytes, FILE_VERSION)};
+      .size_bytes = image->item.size_bytes,
+      .checksum = hlo_hash_bytes(image->bytes, image->item.size_bytes, FILE_VERSION)};
   memcpy(header.magic, kMagic, sizeof kMagic);
   memcpy(data, &header, sizeof header);
-  memcpy(data + sizeof header, image->bytes, image->size_bytes);
+  memcpy(data + sizeof header, image->bytes, image->item.size_bytes);
   hlo_status_release(hlo_os_file_write(path, data, total));
   hlo_mem_free(data);
   if (is_sweep_due(cache, total)) sweep(cache);
@@ -329,7 +239,9 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
     return status;
   }
   hlo_mutex_init(&cache->mutex, HLO_LOCK_LEVEL_MEMORY + 2);
-  cache->memory_limit = (uint64_t)options->cache_memory * MIB;
+  const uint64_t memory_limit = (uint64_t)options->cache_memory * MIB;
+  hlo_lru_init(&cache->kernels, memory_limit / KERNEL_PART);
+  hlo_lru_init(&cache->images, memory_limit - memory_limit / KERNEL_PART);
   cache->folder_limit = (uint64_t)options->cache_size * MIB;
   if (*options->cache_dir) choose_folder(cache, options->cache_dir, log);
   *out_cache = cache;
@@ -338,7 +250,8 @@ hlo_status_t hlo_compile_cache_create(const hlo_config_t* options, const hlo_log
 
 void hlo_compile_cache_release(hlo_compile_cache_t* cache) {
   if (!cache) return;
-  while (cache->first) drop_entry(cache, &cache->first);
+  hlo_lru_deinit(&cache->images);
+  hlo_lru_deinit(&cache->kernels);
   hlo_jit_pool_release(cache->pool);
   hlo_arena_store_deinit(&cache->store);
   hlo_arena_store_deinit(&cache->helper_store);
@@ -358,23 +271,27 @@ hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache) {
 }
 
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache) {
-  return cache->memory_limit || *cache->folder;
+  return cache->images.limit_bytes || *cache->folder;
 }
 
-hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_cache_key_t* key) {
-  hlo_cache_image_t* image = find_in_memory(cache, key);
+hlo_lru_t* hlo_compile_cache_kernels(hlo_compile_cache_t* cache) {
+  return cache && cache->kernels.limit_bytes ? &cache->kernels : NULL;
+}
+
+hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_digest_t* key) {
+  hlo_cache_image_t* image = (hlo_cache_image_t*)hlo_lru_find(&cache->images, key);
   if (image) return image;
   image = find_in_folder(cache, key);
-  if (image) add_to_memory(cache, key, image);
+  if (image) hlo_lru_add(&cache->images, key, &image->item);
   return image;
 }
 
-void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
-                           const void* bytes, size_t size_bytes) {
-  if (!*cache->folder && size_bytes > cache->memory_limit) return;
+void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_digest_t* key, const void* bytes,
+                           size_t size_bytes) {
+  if (!*cache->folder && size_bytes > cache->images.limit_bytes) return;
   hlo_cache_image_t* image = create_image(bytes, size_bytes);
   if (!image) return;
-  add_to_memory(cache, key, image);
+  hlo_lru_add(&cache->images, key, &image->item);
   add_to_folder(cache, key, image);
   hlo_cache_image_release(image);
 }

@@ -5,6 +5,7 @@
 #define HLO_COMPILER_CACHE_H_
 
 #include "base/config.h"
+#include "base/lru.h"
 #include "base/mem.h"
 #include "base/observer.h"
 #include "codegen/jit/jit.h"
@@ -12,22 +13,15 @@
 #include "ir/module.h"
 
 /// Names the code of one module (its structure: locations do not count), entry, back end, target
-/// and build of this library.
-typedef struct hlo_cache_key {
-  uint64_t words[2];
-} hlo_cache_key_t;
-
-/// False where builds of the library cannot be told apart, or memory is out: nothing may be kept.
+/// and build of this library. False where builds cannot be told apart, or memory is out: nothing
+/// may be kept.
 bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const char* backend,
-                        const hlo_target_t* target, uint64_t temporary_limit, hlo_cache_key_t* out_key);
-static inline bool hlo_cache_key_equal(const hlo_cache_key_t* a, const hlo_cache_key_t* b) {
-  return a->words[0] == b->words[0] && a->words[1] == b->words[1];
-}
+                        const hlo_target_t* target, uint64_t temporary_limit,
+                        hlo_digest_t* out_key);
 
 /// Bytes of an image (codegen/image.h), counted. threads: immutable
 typedef struct hlo_cache_image {
-  atomic_int count;
-  size_t size_bytes;
+  hlo_lru_item_t item;  // with the size
   uint8_t bytes[];
 } hlo_cache_image_t;
 
@@ -47,14 +41,16 @@ hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache);
 /// Likewise for other threads that take part in a compilation.
 hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache);
+/// Code of single kernels (codegen/machine_code.h); NULL: none is kept.
+hlo_lru_t* hlo_compile_cache_kernels(hlo_compile_cache_t* cache);
 
 /// Whether it keeps anything.
 bool hlo_compile_cache_keeps(const hlo_compile_cache_t* cache);
 /// NULL when it is not there, or its file is damaged. owner: caller, hlo_cache_image_release()
-hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_cache_key_t* key);
+hlo_cache_image_t* hlo_compile_cache_find(hlo_compile_cache_t* cache, const hlo_digest_t* key);
 /// Adds an image, in the place of one of this key. What does not fit, and failures of files, are no
 /// fault: it is not kept then.
-void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_cache_key_t* key,
-                           const void* bytes, size_t size_bytes);
+void hlo_compile_cache_add(hlo_compile_cache_t* cache, const hlo_digest_t* key, const void* bytes,
+                           size_t size_bytes);
 
 #endif  // HLO_COMPILER_CACHE_H_

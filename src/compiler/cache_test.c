@@ -188,6 +188,32 @@ static void programs_outlive_the_cache(void** state) {
   hlo_executable_release(second);
 }
 
+// A kernel in chunks, in modules each of which adds another constant to one element.
+static void print_one_of_many(hlo_strbuf_t* out, int number) {
+  hlo_strbuf_printf(out,
+                    "func.func @main(%%a: tensor<1000x100xf32>, %%s: tensor<f32>)"
+                    " -> (tensor<1000x100xf32>, tensor<f32>) {\n"
+                    "  %%b = stablehlo.tanh %%a : tensor<1000x100xf32>\n"
+                    "  %%c = stablehlo.exponential %%b : tensor<1000x100xf32>\n"
+                    "  %%k = stablehlo.constant dense<%d.0> : tensor<f32>\n"
+                    "  %%t = stablehlo.add %%s, %%k : tensor<f32>\n"
+                    "  return %%c, %%t : tensor<1000x100xf32>, tensor<f32>\n}\n",
+                    number);
+}
+
+static void a_kernel_of_many_modules_is_made_once(void** state) {
+  enum { MODULES = 50 };
+  hlo_compile_cache_t* cache = open_cache(*state, false);
+  for (int i = 0; i < MODULES; ++i) {
+    hlo_strbuf_t text = {0};
+    print_one_of_many(&text, i);
+    assert_false(is_reused(hlo_strbuf_text(&text), cache));
+    hlo_strbuf_deinit(&text);
+  }
+  assert_int_equal(hlo_compile_cache_kernels(cache)->added_count, has_code());
+  hlo_compile_cache_release(cache);
+}
+
 static char* only_file(const fixture_t* fixture) {
   static char path[512];
   hlo_os_file_t* files = NULL;
@@ -237,7 +263,7 @@ static void folders_are_bounded(void** state) {
   enum { FILES = 40, FILE_BYTES = 100000 };
   static uint8_t bytes[FILE_BYTES];
   for (uint64_t i = 0; i < FILES; ++i) {
-    const hlo_cache_key_t key = {{i, ~i}};
+    const hlo_digest_t key = {{i, ~i}};
     hlo_compile_cache_add(cache, &key, bytes, sizeof bytes);
   }
   hlo_os_file_t* files = NULL;
@@ -251,11 +277,11 @@ static void folders_are_bounded(void** state) {
   // What was added last is still there, the first is not.
   cache = open_cache(fixture, true);
   hlo_cache_image_t* last =
-      hlo_compile_cache_find(cache, &(hlo_cache_key_t){{FILES - 1, ~(FILES - 1ull)}});
+      hlo_compile_cache_find(cache, &(hlo_digest_t){{FILES - 1, ~(FILES - 1ull)}});
   assert_non_null(last);
-  assert_int_equal(last->size_bytes, sizeof bytes);
+  assert_int_equal(last->item.size_bytes, sizeof bytes);
   hlo_cache_image_release(last);
-  assert_null(hlo_compile_cache_find(cache, &(hlo_cache_key_t){{0, ~0ull}}));
+  assert_null(hlo_compile_cache_find(cache, &(hlo_digest_t){{0, ~0ull}}));
   hlo_compile_cache_release(cache);
 }
 
@@ -265,13 +291,13 @@ static void memory_is_bounded(void** state) {
   hlo_compile_cache_t* cache = open_cache(fixture, false);
   static uint8_t bytes[300000];
   for (uint64_t i = 0; i < 5; ++i) {
-    hlo_compile_cache_add(cache, &(hlo_cache_key_t){{i, i}}, bytes, sizeof bytes);
-    hlo_cache_image_t* zero = hlo_compile_cache_find(cache, &(hlo_cache_key_t){{0, 0}});
+    hlo_compile_cache_add(cache, &(hlo_digest_t){{i, i}}, bytes, sizeof bytes);
+    hlo_cache_image_t* zero = hlo_compile_cache_find(cache, &(hlo_digest_t){{0, 0}});
     assert_non_null(zero);  // used all the time
     hlo_cache_image_release(zero);
   }
-  assert_null(hlo_compile_cache_find(cache, &(hlo_cache_key_t){{1, 1}}));
-  hlo_compile_cache_add(cache, &(hlo_cache_key_t){{9, 9}}, bytes, sizeof bytes);
+  assert_null(hlo_compile_cache_find(cache, &(hlo_digest_t){{1, 1}}));
+  hlo_compile_cache_add(cache, &(hlo_digest_t){{9, 9}}, bytes, sizeof bytes);
   hlo_compile_cache_release(cache);
 }
 
@@ -279,7 +305,7 @@ static void folders_of_others_are_not_used(void** state) {
   const fixture_t* fixture = *state;
   assert_int_equal(chmod(fixture->folder, 0777), 0);
   hlo_compile_cache_t* cache = open_cache(fixture, true);
-  hlo_compile_cache_add(cache, &(hlo_cache_key_t){{1, 2}}, "code", 4);
+  hlo_compile_cache_add(cache, &(hlo_digest_t){{1, 2}}, "code", 4);
   hlo_compile_cache_release(cache);
   hlo_os_file_t* files = NULL;
   uint32_t count = 0;
@@ -398,8 +424,7 @@ static void hostile_code_is_checked(void** state) {
   for (int i = 0; i < ROUNDS && code.length; ++i) {
     char* bytes = hlo_mem_strndup(code.data, code.length);
     size_t limit = code.length < TABLES ? code.length : TABLES;
-    size_t at =
-        sizeof(hlo_cache_key_t) + hlo_fuzz_random(&random) % (limit - sizeof(hlo_cache_key_t));
+    size_t at = sizeof(hlo_digest_t) + hlo_fuzz_random(&random) % (limit - sizeof(hlo_digest_t));
     bytes[at] = (char)hlo_fuzz_random(&random);
     config.code = bytes;
     config.code_bytes = i % 8 ? code.length : at;
@@ -415,12 +440,19 @@ static void hostile_code_is_checked(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(structure_counts),           TEST(programs_outlive_the_cache),
-      TEST(damaged_files_are_replaced), TEST(folders_are_bounded),
-      TEST(memory_is_bounded),          TEST(folders_of_others_are_not_used),
-      TEST(threads_share_a_cache),      TEST(serialized_programs_hold_code),
-      TEST(tokens_have_no_place),       TEST(every_constant_counts),
-      TEST(checked_code_is_not_saved),  TEST(hostile_code_is_checked),
+      TEST(structure_counts),
+      TEST(programs_outlive_the_cache),
+      TEST(damaged_files_are_replaced),
+      TEST(folders_are_bounded),
+      TEST(memory_is_bounded),
+      TEST(folders_of_others_are_not_used),
+      TEST(threads_share_a_cache),
+      TEST(serialized_programs_hold_code),
+      TEST(tokens_have_no_place),
+      TEST(every_constant_counts),
+      TEST(checked_code_is_not_saved),
+      TEST(hostile_code_is_checked),
+      TEST(a_kernel_of_many_modules_is_made_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,8 @@ bool hlo_module_equal(const hlo_module_t* a, const hlo_module_t* b);
 uint64_t hlo_module_hash(const hlo_module_t* module);
 /// Two hashes of other seeds, for keys that outlive the process. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_module_digest(const hlo_module_t* module, uint64_t out_digest[2]) HLO_MUST_USE;
+/// Adds an attribute to a hash, with every byte of large constants. NULL: there is none.
+uint64_t hlo_attr_hash_whole(const hlo_attr_t* attr, uint64_t hash);
 
 /// Calls `visit` for every node of a region and its nested regions, in order; stops at the first
 /// failure. Nested nodes come after (post_order false) or before their parent.

@@ -122,9 +122,14 @@ static uint64_t hash_literals(uint64_t h, const hlo_attr_t* attr) {
   return h;
 }
 
+uint64_t hlo_attr_hash_whole(const hlo_attr_t* attr, uint64_t hash) {
+  hash = hlo_hash_word(hash, attr ? attr->hash : 0);
+  return attr ? hash_literals(hash, attr) : hash;
+}
+
 static uint64_t hash_node_attr(uint64_t h, const hlo_attr_t* attr, const numbering_t* n) {
-  h = hlo_hash_word(h, attr ? attr->hash : 0);
-  return attr && n && n->is_whole ? hash_literals(h, attr) : h;
+  if (n && n->is_whole) return hlo_attr_hash_whole(attr, h);
+  return hlo_hash_word(h, attr ? attr->hash : 0);
 }
 
 // n NULL: operands count by type and place only.

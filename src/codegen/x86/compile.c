@@ -108,9 +108,10 @@ hlo_status_t hlo_x86_unit_add(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) 
   return hlo_x86_asm_status(&unit->as);
 }
 
-// Which labels of `next` mean what in `unit`.
-static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next, hlo_x86_label_t* map) {
-  for (uint32_t i = 0; i < unit->func_count; ++i) map[i] = i;
+// Which labels of `next` mean what in `unit`; the function of a sealed unit is that of `placing`.
+static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
+                       const hlo_x86_placing_t* placing, hlo_x86_label_t* map) {
+  for (uint32_t i = 0; i < next->func_count; ++i) map[i] = placing ? placing->index : i;
   for (uint32_t wide = 0; wide < 2; ++wide) {
     if (next->fma_labels[wide] == HLO_X86_NO_LABEL) continue;
     hlo_x86_label_t* label = &unit->fma_labels[wide];
@@ -120,34 +121,65 @@ static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next, hlo_x86
   hlo_x86_pool_join(unit, &next->pool, map);
 }
 
-static bool append_tables(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next, uint32_t start) {
+static bool append_tables(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
+                          const hlo_x86_placing_t* placing, uint32_t start) {
   for (size_t i = 0; i < next->funcs.count; ++i) {
     hlo_code_func_t func = next->funcs.items[i];
     func.offset_bytes += start;
+    if (placing) func.name = placing->name;
     if (!hlo_vec_push(&unit->funcs, func)) return false;
   }
   for (size_t i = 0; i < next->sites.count; ++i) {
     hlo_code_site_t site = next->sites.items[i];
     site.offset_bytes += start;
+    if (placing) site.site = placing->sites[site.site];
     if (!hlo_vec_push(&unit->sites, site)) return false;
   }
   return true;
 }
 
-hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, hlo_x86_unit_t* next) {
+static hlo_status_t append_unit(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
+                                const hlo_x86_placing_t* placing) {
   hlo_x86_asm_t* as = &unit->as;
   hlo_x86_align(as, FUNC_ALIGN, true);
   size_t start = as->size_bytes;
+  hlo_arena_mark_t mark = hlo_arena_mark(&unit->arena);
   hlo_x86_label_t* map = hlo_arena_array(&unit->arena, next->as.labels.count, sizeof *map);
   HLO_TRY(hlo_arena_status(&unit->arena));
-  map_labels(unit, next, map);
-  for (uint32_t i = 0; i < unit->func_count && hlo_status_is_ok(as->status); ++i) {
+  map_labels(unit, next, placing, map);
+  for (uint32_t i = 0; i < next->func_count && hlo_status_is_ok(as->status); ++i) {
     int64_t at = next->as.labels.items[i];
-    if (at >= 0) as->labels.items[i] = at + (int64_t)start;
+    if (at >= 0) as->labels.items[map[i]] = at + (int64_t)start;
   }
   hlo_x86_asm_append(as, &next->as, map);
-  if (!append_tables(unit, next, (uint32_t)start)) return hlo_status_out_of_memory(start);
-  return hlo_ok();
+  hlo_arena_reset(&unit->arena, mark);
+  if (!append_tables(unit, next, placing, (uint32_t)start)) return hlo_status_out_of_memory(start);
+  return hlo_x86_asm_status(as);
+}
+
+hlo_status_t hlo_x86_unit_join(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next) {
+  return append_unit(unit, next, NULL);
+}
+
+size_t hlo_x86_unit_seal(hlo_x86_unit_t* unit, uint32_t site_count, const uint32_t* sites) {
+  for (size_t i = 0; i < unit->sites.count; ++i) {
+    uint32_t at = 0;
+    while (at < site_count && sites[at] != unit->sites.items[i].site) ++at;
+    unit->sites.items[i].site = at < site_count ? at : 0;
+  }
+  hlo_arena_deinit(&unit->arena);
+  const hlo_x86_asm_t* as = &unit->as;
+  size_t size_bytes = sizeof *unit + as->capacity_bytes +
+                      as->labels.capacity * sizeof *as->labels.items +
+                      as->fixups.capacity * sizeof *as->fixups.items +
+                      unit->funcs.capacity * sizeof *unit->funcs.items +
+                      unit->sites.capacity * sizeof *unit->sites.items;
+  return size_bytes + hlo_x86_pool_size_bytes(&unit->pool);
+}
+
+hlo_status_t hlo_x86_unit_place(hlo_x86_unit_t* unit, const hlo_x86_unit_t* sealed,
+                                const hlo_x86_placing_t* placing) {
+  return append_unit(unit, sealed, placing);
 }
 
 hlo_status_t hlo_x86_unit_finish(hlo_x86_unit_t* unit, hlo_code_t* out_code) {

@@ -135,6 +135,14 @@ void hlo_x86_pool_emit(hlo_x86_unit_t* unit) {
   }
 }
 
+size_t hlo_x86_pool_size_bytes(const hlo_x86_pool_t* pool) {
+  size_t size_bytes = pool->entries.capacity * sizeof *pool->entries.items +
+                      pool->blobs.capacity * sizeof *pool->blobs.items +
+                      pool->slot_count * sizeof *pool->slots;
+  for (size_t i = 0; i < pool->blobs.count; ++i) size_bytes += pool->blobs.items[i].size_bytes;
+  return size_bytes;
+}
+
 void hlo_x86_pool_deinit(hlo_x86_pool_t* pool) {
   for (size_t i = 0; i < pool->blobs.count; ++i) {
     hlo_mem_free(pool->blobs.items[i].bytes);

@@ -275,6 +275,7 @@ hlo_x86_rm_t hlo_x86_pool_iota(hlo_x86_fn_t* f, unsigned elem_bits, unsigned wid
 /// one now. errors: sticky in the assembler
 void hlo_x86_pool_join(hlo_x86_unit_t* unit, const hlo_x86_pool_t* other, hlo_x86_label_t* map);
 void hlo_x86_pool_emit(hlo_x86_unit_t* unit);
+size_t hlo_x86_pool_size_bytes(const hlo_x86_pool_t* pool);
 void hlo_x86_pool_deinit(hlo_x86_pool_t* pool);
 
 // ---- lanes.c: lane-wise operations

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Things that are kept as long as they fit: which go first, who owns them, many threads.
+#include "base/lru.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "base/test_util.h"
+
+typedef struct thing {
+  hlo_lru_item_t item;
+  uint64_t number;
+} thing_t;
+
+static atomic_int living;
+
+static void destroy(hlo_lru_item_t* item) {
+  atomic_fetch_sub(&living, 1);
+  hlo_mem_free(item);
+}
+
+static hlo_digest_t key_of(uint64_t number) {
+  return (hlo_digest_t){{number, ~number}};
+}
+
+static void add(hlo_lru_t* lru, uint64_t number, size_t size_bytes) {
+  thing_t* thing = hlo_mem_alloc(sizeof *thing);
+  assert_non_null(thing);
+  hlo_lru_item_init(&thing->item, size_bytes, destroy);
+  thing->number = number;
+  atomic_fetch_add(&living, 1);
+  const hlo_digest_t key = key_of(number);
+  hlo_lru_add(lru, &key, &thing->item);
+  hlo_lru_item_release(&thing->item);
+}
+
+static thing_t* find(hlo_lru_t* lru, uint64_t number) {
+  const hlo_digest_t key = key_of(number);
+  return (thing_t*)hlo_lru_find(lru, &key);
+}
+
+static bool has(hlo_lru_t* lru, uint64_t number) {
+  thing_t* thing = find(lru, number);
+  if (thing) assert_int_equal(thing->number, number);
+  if (thing) hlo_lru_item_release(&thing->item);
+  return thing;
+}
+
+static void what_was_not_used_goes_first(void** state) {
+  (void)state;
+  hlo_lru_t lru;
+  hlo_lru_init(&lru, 100);
+  for (uint64_t i = 0; i < 4; ++i) add(&lru, i, 25);
+  assert_true(has(&lru, 0));
+  add(&lru, 4, 30);  // makes room for itself: two go
+  assert_true(has(&lru, 0));
+  assert_false(has(&lru, 1));
+  assert_false(has(&lru, 2));
+  assert_true(has(&lru, 3));
+  assert_true(has(&lru, 4));
+  assert_int_equal(lru.size_bytes, 80);
+  add(&lru, 5, 101);  // never fits
+  assert_false(has(&lru, 5));
+  add(&lru, 3, 40);  // in the place of another one
+  assert_int_equal(lru.size_bytes, 95);
+  assert_int_equal(living, 3);
+  thing_t* thing = find(&lru, 3);
+  hlo_lru_deinit(&lru);
+  assert_int_equal(living, 1);
+  assert_int_equal(thing->number, 3);
+  hlo_lru_item_release(&thing->item);
+  assert_int_equal(living, 0);
+}
+
+static void use(void* context, uint64_t index) {
+  enum { KEYS = 40, ROUNDS = 200 };
+  for (uint64_t i = 0; i < ROUNDS; ++i) {
+    uint64_t number = (index * 7 + i * 3) % KEYS;
+    if (!has(context, number)) add(context, number, 1 + number % 3);
+  }
+}
+
+static void threads_share_one(void** state) {
+  (void)state;
+  hlo_lru_t lru;
+  hlo_pool_t* pool;
+  hlo_lru_init(&lru, 50);
+  check(hlo_pool_create(4, &pool));
+  const hlo_parallel_t parallel = hlo_parallel_on_pool(pool);
+  hlo_parallel_for(&parallel, 32, use, &lru);
+  hlo_pool_release(pool);
+  assert_true(lru.size_bytes <= 50);
+  hlo_lru_deinit(&lru);
+  assert_int_equal(living, 0);
+}
+
+static void allocations_may_fail(void** state) {
+  (void)state;
+  hlo_lru_t lru;
+  hlo_lru_init(&lru, 100);
+  for (uint64_t n = 2; n < 6; ++n) {  // the first one is the thing's own
+    hlo_mem_fail_nth(n);
+    add(&lru, n, 10);
+    hlo_mem_fail_nth(0);
+  }
+  assert_true(lru.size_bytes <= 40);
+  hlo_lru_deinit(&lru);
+  assert_int_equal(living, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_not_used_goes_first),
+      cmocka_unit_test(threads_share_one),
+      cmocka_unit_test(allocations_may_fail),
+  };
+  return cmocka_run_group_tests_name("base/lru", tests, NULL, NULL);
+}
