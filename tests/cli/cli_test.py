@@ -403,6 +403,22 @@ class CliTest(unittest.TestCase):
         for name in re.findall(r"^HLOCC_API [^;(]*?\b(hlocc_\w+)\(", header, re.M):
             self.assertIn(name + "(", page(3))
 
+    # ---- reduce
+
+    def test_reduce(self):
+        log = self.folder / "log"
+        sorts = 'f() { echo wrong; ! grep -q stablehlo.sort "$1"; }; f'
+        found = self.good("reduce", f"--command={sorts}", "--message=wrong", stdin=SORT)
+        self.assertRegex(found, r"\A// 4 of 4 operations of -; the command was run \d+ times\nmodule")
+        self.assertIn("tensor<1xf32>", found)
+        # One that hangs, or ends otherwise, is another fault.
+        other = f'f() {{ grep -q 8xf32 "$1" && exit 3; echo >> {log}; exit 1; }}; f'
+        self.assertIn("tensor<8xf32>", self.good("reduce", f"--command={other}", stdin=SORT))
+        self.assertGreater(len(log.read_text()), 1)
+        for options, message in [((), "--command"), (("--command=true",), "does not fail"),
+                                 ((f"--command={sorts}", "--message=right"), "does not say 'right': wrong")]:
+            self.assertIn(message, self.bad(1, "reduce", *options, stdin=SORT))
+
     # ---- trace and dumps
 
     def test_trace(self):

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// hlocc reduce: the smallest program found on which a command still fails as on the given one.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/cli.h"
+#include "cli/shrink.h"
+#include "ir/print.h"
+#include "passes/splice.h"
+
+enum { PATH_BYTES = 4096 };
+// A smaller program that takes much longer does not fail in the same way.
+#define LEAST_TIMEOUT_NS UINT64_C(5000000000)
+enum { TIMEOUT_FACTOR = 10 };
+
+typedef struct reducer {
+  const hlo_cli_t* cli;
+  char folder[PATH_BYTES], file[PATH_BYTES + 16];
+  const char* script;  // for sh: the command, and the file behind it
+  uint64_t timeout_ns;
+  uint32_t run_count;
+  int exit_code;  // of the given program
+} reducer_t;
+
+// Prints the module and runs the command on it.
+static hlo_status_t run_command(reducer_t* r, const hlo_module_t* module, hlo_strbuf_t* output,
+                                int* out_exit_code) {
+  hlo_strbuf_t text = {0};
+  hlo_print_module(module, &(hlo_print_options_t){0}, &text);
+  hlo_status_t status = hlo_strbuf_status(&text);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_os_file_write(r->file, hlo_strbuf_text(&text), text.length);
+  }
+  hlo_strbuf_deinit(&text);
+  HLO_TRY(status);
+  const char* const arguments[] = {"sh", "-c", r->script, "sh", r->file, NULL};
+  ++r->run_count;
+  return hlo_os_process_run(arguments, r->timeout_ns, output, out_exit_code);
+}
+
+static bool says(const hlo_cli_t* cli, const hlo_strbuf_t* output) {
+  return !cli->message || strstr(hlo_strbuf_text(output), cli->message);
+}
+
+// Another exit status, other words and a program that hangs are other faults.
+static hlo_status_t still_fails(void* context, const hlo_module_t* module, bool* out_fails) {
+  reducer_t* r = context;
+  hlo_strbuf_t output = {0};
+  int exit_code = 0;
+  hlo_status_t status = run_command(r, module, &output, &exit_code);
+  *out_fails = hlo_status_is_ok(status) && exit_code == r->exit_code && says(r->cli, &output);
+  if (hlo_status_code(status) == HLO_STATUS_DEADLINE_EXCEEDED) {
+    hlo_status_release(status);
+    status = hlo_ok();
+  }
+  hlo_strbuf_deinit(&output);
+  return status;
+}
+
+// What the command says of the given program is what is looked for.
+static hlo_status_t run_first(reducer_t* r, const hlo_module_t* module) {
+  const hlo_cli_t* cli = r->cli;
+  hlo_strbuf_t output = {0};
+  uint64_t begin = hlo_os_now_ns();
+  r->timeout_ns = UINT64_MAX;
+  hlo_status_t status = run_command(r, module, &output, &r->exit_code);
+  uint64_t taken = hlo_os_now_ns() - begin;
+  r->timeout_ns =
+      taken < LEAST_TIMEOUT_NS / TIMEOUT_FACTOR ? LEAST_TIMEOUT_NS : taken * TIMEOUT_FACTOR;
+  if (hlo_status_is_ok(status) && r->exit_code == 0) {
+    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "%s: error: the command does not fail on it, as hlocc prints it",
+                               cli->file);
+  } else if (hlo_status_is_ok(status) && !says(cli, &output)) {
+    status = hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "%s: error: the command fails on it, but does not say '%s': %.1000s",
+                               cli->file, cli->message, hlo_strbuf_text(&output));
+  }
+  hlo_strbuf_deinit(&output);
+  return status;
+}
+
+static uint32_t count_operations(const hlo_module_t* module) {
+  uint32_t count = 0;
+  for (const hlo_func_t* f = module->first_func; f; f = f->next) {
+    if (f->body) count += hlo_splice_size(f->body);
+  }
+  return count;
+}
+
+static hlo_status_t reduce(reducer_t* r, hlo_module_t** module, hlo_strbuf_t* out) {
+  uint32_t before = count_operations(*module);
+  HLO_TRY(run_first(r, *module));
+  HLO_TRY(hlo_shrink(module, still_fails, r));
+  hlo_strbuf_printf(out, "// %u of %u operations of %s; the command was run %u times\n",
+                    count_operations(*module), before, r->cli->file, r->run_count);
+  return hlo_cli_print(r->cli, *module, out);
+}
+
+hlo_status_t hlo_cli_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (!cli->command) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "reduce wants --command=COMMAND, which fails on the program");
+  }
+  reducer_t* r = hlo_arena_alloc(&cli->arena, sizeof *r);
+  char* script = hlo_arena_alloc(&cli->arena, strlen(cli->command) + sizeof " \"$1\"");
+  if (!r || !script) return hlo_arena_status(&cli->arena);
+  r->cli = cli;
+  r->script = strcat(strcpy(script, cli->command), " \"$1\"");
+  hlo_module_t* module = NULL;
+  HLO_TRY(hlo_cli_load(cli, &module));
+  hlo_status_t status = hlo_os_directory_create_temporary(NULL, r->folder, sizeof r->folder);
+  if (hlo_status_is_ok(status)) {
+    snprintf(r->file, sizeof r->file, "%s/module.mlir", r->folder);
+    status = reduce(r, &module, out);
+    hlo_os_file_remove(r->file);
+    hlo_os_file_remove(r->folder);
+  }
+  hlo_module_release(module);
+  return status;
+}
