@@ -221,11 +221,7 @@ def measure(layer, jax, devices, options):
         runs[column] = lambda code=code, arguments=arguments: code(*arguments).block_until_ready()
     if "torch" in options.columns and layer.dtype != "int8":
         runs["torch"] = torch_function(layer, host)
-    times = {column: [] for column in runs}
-    for _ in range(options.rounds):
-        for column, run in runs.items():
-            times[column] += suite.time_calls(run, options.seconds)
-    row = {column: min(found) for column, found in times.items()}
+    row = suite.best_times(runs, options)
     if len(results) == 2:
         got, wanted = results["hlocc"], results["xla"]
         row["difference"] = float(np.max(np.abs(got - wanted)) / (np.max(np.abs(wanted)) + 1e-30))
@@ -235,10 +231,8 @@ def measure(layer, jax, devices, options):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX", help="layers whose names match")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of every column (3)")
-    parser.add_argument("--seconds", type=float, default=0.1, help="of calls in a round (0.1)")
     parser.add_argument("--columns", default="hlocc,xla,torch", help="what to run")
-    suite.add_library_argument(parser)
+    suite.add_timing_arguments(parser, rounds=3, seconds=0.1)
     parser.add_argument("--table", action="store_true", help="a table to read, in microseconds")
     return parser.parse_args()
 

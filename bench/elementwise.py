@@ -69,11 +69,7 @@ def measure(jax, devices, function, arguments, options):
         placed = [jax.device_put(a, device) for a in arguments]
         compiled = jax.jit(function).lower(*placed).compile()
         runs[column] = lambda compiled=compiled, placed=placed: compiled(*placed).block_until_ready()
-    times = {column: [] for column in runs}
-    for _ in range(options.rounds):
-        for column, run in runs.items():
-            times[column] += suite.time_calls(run, options.seconds)
-    return {column: min(found) for column, found in times.items()}
+    return suite.best_times(runs, options)
 
 
 def main():
@@ -81,9 +77,7 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX", help="lines such as `f32 tanh` that match")
     parser.add_argument("--dtypes", default="f32,f64,bf16,s32,s64,u32,s8", help="element types")
     parser.add_argument("--count", type=int, default=1_000_000, help="elements (1000000)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of both (3)")
-    parser.add_argument("--seconds", type=float, default=0.03, help="of calls in a round (0.03)")
-    suite.add_library_argument(parser)
+    suite.add_timing_arguments(parser, rounds=3, seconds=0.03)
     options = parser.parse_args()
     jax, devices = suite.load_jax(options.library)
     np = jax.numpy

@@ -49,11 +49,7 @@ def measure(jax, device, epilogue, size, options):
         "few": prepare(epilogue, (FEW_ROWS, size), (size,)),
         "more": prepare(epilogue, (MORE_ROWS, size), (size,)),
     }
-    times = {name: [] for name in runs}
-    for _ in range(options.rounds):
-        for name, run in runs.items():
-            times[name] += suite.time_calls(run, options.seconds)
-    best = {name: min(found) for name, found in times.items()}
+    best = suite.best_times(runs, options)
     arithmetic = (best["more"] - best["few"]) / (MORE_ROWS - FEW_ROWS) * size
     beyond = (best["both"] - best["product"] - arithmetic) / best["product"]
     return {"product_s": best["product"], "both_s": best["both"], "arithmetic_s": arithmetic,
@@ -64,9 +60,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX", help="epilogues whose names match")
     parser.add_argument("--sizes", default="256,1024", help="of square matrices (256,1024)")
-    parser.add_argument("--rounds", type=int, default=10, help="turns of every program (10)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="of calls in a round (0.05)")
-    suite.add_library_argument(parser)
+    suite.add_timing_arguments(parser, rounds=10, seconds=0.05)
     return parser.parse_args()
 
 

@@ -26,14 +26,18 @@ def add_library_argument(parser):
         help="the plugin (build/lib)")
 
 
+def add_timing_arguments(parser, rounds, seconds):
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"turns of every column ({rounds})")
+    parser.add_argument("--seconds", type=float, default=seconds, help=f"of calls in a round ({seconds})")
+    add_library_argument(parser)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX", help="programs whose names match")
     parser.add_argument("--out", help="file for the JSON lines (appended to)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of every column (3)")
-    parser.add_argument("--seconds", type=float, default=0.3, help="of calls in a round (0.3)")
     parser.add_argument("--columns", default="hlocc,xla,numpy,torch,iree,ort", help="what to run")
-    add_library_argument(parser)
+    add_timing_arguments(parser, rounds=3, seconds=0.3)
     parser.add_argument("--compile-only", action="store_true")
     return parser.parse_args()
 
@@ -97,6 +101,15 @@ def time_calls(run, seconds, before=lambda: None):
         if now > end and times:
             return times
     return times
+
+
+def best_times(runs, options):
+    """The least seconds of a call of each of the named runs, which take turns."""
+    times = {name: [] for name in runs}
+    for _ in range(options.rounds):
+        for name, run in runs.items():
+            times[name] += time_calls(run, options.seconds)
+    return {name: min(found) for name, found in times.items()}
 
 
 def measure(path, jax, devices, others, options):

@@ -256,24 +256,19 @@ def cases(jax, jnp, np):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose names match")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of every column (5)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="of calls in a round (0.05)")
-    suite.add_library_argument(parser)
+    suite.add_timing_arguments(parser, rounds=5, seconds=0.05)
     parser.add_argument("--before", metavar="LIBRARY", help="the plugin of an earlier build")
     return parser.parse_args()
 
 
 def measure(jax, function, arguments, devices, options):
     """The least seconds of a call by column."""
-    runs, times = {}, {name: [] for name in devices}
+    runs = {}
     compiled = jax.jit(function)
     for name, device in devices.items():
         placed = jax.block_until_ready(jax.device_put(arguments, device))
         runs[name] = lambda placed=placed: jax.block_until_ready(compiled(*placed))
-    for _ in range(options.rounds):
-        for name, run in runs.items():
-            times[name] += suite.time_calls(run, options.seconds)
-    return {name: min(of_column) for name, of_column in times.items()}
+    return suite.best_times(runs, options)
 
 
 def main():
