@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) uint32_t encode_f32(float value, in
 #define TABLE_256(row) \
   TABLE_64(row, 0u), TABLE_64(row, 64u), TABLE_64(row, 128u), TABLE_64(row, 192u)
 
-static inline float decode_f16(uint16_t code) {
+float hlo_f16_to_f32(uint16_t code) {
   uint32_t magnitude = (uint32_t)(code & 0x7fffu) << 13;
   // Read with the wrong bias, then scaled by 2^112: exact, subnormals included.
   uint32_t finite = hlo_f32_to_bits(hlo_f32_from_bits(magnitude) * 0x1p112f);
@@ -154,33 +154,9 @@ static inline float decode_f16(uint16_t code) {
                            (uint32_t)(code & 0x8000u) << 16);
 }
 
-static inline uint32_t encode_f16(float value) {
-  return encode_f32(value, BITS_F16, EXPONENT_BITS_F16, MANTISSA_BITS_F16, BIAS_F16,
-                    HLO_FLOAT_IEEE);
-}
-
-static inline float decode_bf16(uint16_t code) {
-  return hlo_f32_from_bits((uint32_t)code << 16);
-}
-
-static inline uint32_t encode_bf16(float value) {
-  uint32_t bits = hlo_f32_to_bits(value);
-  uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  uint32_t quiet = (bits >> 31) << 15 | 0x7fc0u;
-  return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
-}
-
-float hlo_bf16_to_f32(uint16_t bits) {
-  return decode_bf16(bits);
-}
-uint16_t hlo_f32_to_bf16(float value) {
-  return (uint16_t)encode_bf16(value);
-}
-float hlo_f16_to_f32(uint16_t bits) {
-  return decode_f16(bits);
-}
 uint16_t hlo_f32_to_f16(float value) {
-  return (uint16_t)encode_f16(value);
+  return (uint16_t)encode_f32(value, BITS_F16, EXPONENT_BITS_F16, MANTISSA_BITS_F16, BIAS_F16,
+                              HLO_FLOAT_IEEE);
 }
 
 // ---- codecs ------------------------------------------------------------------------------------
@@ -247,13 +223,13 @@ uint16_t hlo_f32_to_f16(float value) {
 
 #define FLOAT_ID F16
 #define FLOAT_T uint16_t
-#define FLOAT_DECODE decode_f16
-#define FLOAT_ENCODE encode_f16
+#define FLOAT_DECODE hlo_f16_to_f32
+#define FLOAT_ENCODE hlo_f32_to_f16
 #include "base/dtype_float.inl"
 #define FLOAT_ID BF16
 #define FLOAT_T uint16_t
-#define FLOAT_DECODE decode_bf16
-#define FLOAT_ENCODE encode_bf16
+#define FLOAT_DECODE hlo_bf16_to_f32
+#define FLOAT_ENCODE hlo_f32_to_bf16
 #include "base/dtype_float.inl"
 
 static void copy_4(const void* in, void* out, size_t count) {

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/float_bits.h"
+
 typedef enum hlo_dtype {
 #define HLO_DTYPE(id, hlo_name, mlir_name, ml_dtypes_name, pjrt, klass, bits, ...) HLO_DTYPE_##id,
 #include "base/dtype.def"
@@ -95,9 +97,7 @@ void hlo_dtype_store_double(hlo_dtype_t dtype, void* element, double value);
 int64_t hlo_dtype_load_int64(hlo_dtype_t dtype, const void* element);  // integers and PRED
 void hlo_dtype_store_int64(hlo_dtype_t dtype, void* element, int64_t value);
 
-/// Bit-level float conversions, round to nearest even.
-float hlo_bf16_to_f32(uint16_t bits);
-uint16_t hlo_f32_to_bf16(float value);
+/// Bit-level float conversions, round to nearest even; those of bf16 are in base/float_bits.h.
 float hlo_f16_to_f32(uint16_t bits);
 uint16_t hlo_f32_to_f16(float value);
 /// Any float format of at most 8 bits <-> f32, by table; bit-equal with ml_dtypes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of floats, and floats of bits.
+// The bits of floats, and floats of bits; bf16 as what it is, the upper half of an f32.
 #ifndef HLO_BASE_FLOAT_BITS_H_
 #define HLO_BASE_FLOAT_BITS_H_
 
@@ -28,6 +28,18 @@ static inline double hlo_f64_from_bits(uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);
   return value;
+}
+
+static inline float hlo_bf16_to_f32(uint16_t bits) {
+  return hlo_f32_from_bits((uint32_t)bits << 16);
+}
+
+/// Rounds to nearest even.
+static inline uint16_t hlo_f32_to_bf16(float value) {
+  const uint32_t bits = hlo_f32_to_bits(value);
+  const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const uint32_t quiet = (bits >> 31) << 15 | 0x7fc0u;
+  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
 #endif  // HLO_BASE_FLOAT_BITS_H_

@@ -21,16 +21,6 @@ static inline __attribute__((always_inline)) void prefetch_ahead(const hlo_scatt
   }
 }
 
-static inline float bf16_value(uint16_t bits) {
-  return hlo_f32_from_bits((uint32_t)bits << 16);
-}
-static inline uint16_t bf16_of(float value) {
-  const uint32_t bits = hlo_f32_to_bits(value);
-  const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const uint32_t quiet = (bits >> 31) << 15 | 0x7fc0u;
-  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-}
-
 #define ROW_OF(name) name##_row
 #define ROW(name) ROW_OF(name)
 #define ADD(a, b) ((a) + (b))
@@ -84,17 +74,17 @@ static inline double min_f64_of(double a, double b) {
 // Floats of 16 bits: f32 holds their sums and products well enough to be rounded again.
 #undef T
 #define T uint16_t
-#define BF16(x) bf16_value(x)
-#define OP(a, b) bf16_of(BF16(a) + BF16(b))
+#define BF16(x) hlo_bf16_to_f32(x)
+#define OP(a, b) hlo_f32_to_bf16(BF16(a) + BF16(b))
 #define NAME add_bf16
 #include "kernels/scatter_loop.inl"
-#define OP(a, b) bf16_of(BF16(a) * BF16(b))
+#define OP(a, b) hlo_f32_to_bf16(BF16(a) * BF16(b))
 #define NAME mul_bf16
 #include "kernels/scatter_loop.inl"
-#define OP(a, b) bf16_of(max_f32_of(BF16(a), BF16(b)))
+#define OP(a, b) hlo_f32_to_bf16(max_f32_of(BF16(a), BF16(b)))
 #define NAME max_bf16
 #include "kernels/scatter_loop.inl"
-#define OP(a, b) bf16_of(min_f32_of(BF16(a), BF16(b)))
+#define OP(a, b) hlo_f32_to_bf16(min_f32_of(BF16(a), BF16(b)))
 #define NAME min_bf16
 #include "kernels/scatter_loop.inl"
 #define F16(x) hlo_f16_to_f32(x)
