@@ -57,7 +57,9 @@ static hlo_tile_var_t var_of(const hlo_tile_term_t* term) {
 bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c,
                       hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
                       bool* out_is_forced) {
-  if (c->kind != HLO_TILE_EQUAL && c->kind != HLO_TILE_RELAYOUT) return false;
+  if (c->term_count != 2 || (c->kind != HLO_TILE_EQUAL && c->kind != HLO_TILE_RELAYOUT)) {
+    return false;
+  }
   for (uint32_t side = 0; side < 2; ++side) {
     bool is_known, is_other_known;
     evaluate(s, c->terms[side], &is_known);
@@ -67,10 +69,29 @@ bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c
     if (!layout) continue;
     *out_var = hlo_tile_leader(s, var_of(c->terms[side]));
     *out_layout = layout;
-    *out_is_forced = c->kind == HLO_TILE_EQUAL || c->worst == HLO_RELAYOUT_NONE;
+    *out_is_forced = c->kind == HLO_TILE_EQUAL;
     return true;
   }
   return false;
+}
+
+// Whether every element is at one place, where no other one is.
+static bool has_one_place_each(const hlo_tile_layout_t* a) {
+  for (uint32_t i = 0; i < a->digit_count; ++i) {
+    if (a->digits[i].dim == HLO_DIGIT_REPLICATED || !a->digits[i].position) return false;
+  }
+  return true;
+}
+
+const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* s,
+                                              const hlo_tile_constraint_t* c,
+                                              hlo_tile_var_t leader) {
+  if (c->kind != HLO_TILE_RELAYOUT || c->worst != HLO_RELAYOUT_NONE) return NULL;
+  bool is_known, is_to_known;
+  evaluate(s, c->terms[1], &is_to_known);
+  if (is_to_known || hlo_tile_leader(s, var_of(c->terms[1])) != leader) return NULL;
+  const hlo_tile_layout_t* from = evaluate(s, c->terms[0], &is_known);
+  return from && has_one_place_each(from) ? invert(s, c->terms[1], from) : NULL;
 }
 
 // ---- verdicts
@@ -209,6 +230,7 @@ static hlo_tile_verdict_t decide_sizes(const hlo_tile_system_t* s, const hlo_til
     sizes[i] = var->value.size;
   }
   switch (c->kind) {
+    case HLO_TILE_EQUAL: return verdict(sizes[0] == sizes[1]);
     case HLO_TILE_DIVIDES: return verdict(sizes[0] && sizes[1] % sizes[0] == 0);
     case HLO_TILE_MULTIPLE: return verdict(sizes[0] % c->number == 0);
     default: break;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Solving systems of constraints: what is known spreads through a work-list until nothing new
-// follows, then candidates are tried depth first with a trail to go back along, and where nothing
-// holds the smallest contradiction is looked for by leaving constraints out (see system.h).
+// follows, then candidates are tried depth first with a trail to go back along, in each part that
+// hangs together for itself, and where nothing holds the smallest contradiction is looked for by
+// leaving constraints out (see system.h).
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct trail_entry {
 typedef struct level {
   hlo_tile_var_t var;
   uint32_t next, count;  // candidates
+  bool is_stuck;         // none of them can be
   const hlo_tile_value_t* candidates;
   uint32_t trail;  // where to go back to
   double cost;
@@ -37,6 +39,8 @@ typedef struct search {
   uint32_t* queue;  // constraints to look at again
   bool *is_queued, *is_decided;
   level_t* levels;
+  hlo_tile_var_t* parts;  // by variable: the first of those that it hangs together with
+  hlo_tile_var_t part;    // that is searched
 } search_t;
 
 // ---- equal variables are one
@@ -64,6 +68,13 @@ static bool meet(hlo_arena_t* arena, hlo_tile_variable_t* a, const hlo_tile_vari
   return true;
 }
 
+// Whether it says that two variables are equal as they are.
+static bool joins(const hlo_tile_constraint_t* c) {
+  if (c->kind != HLO_TILE_EQUAL) return false;
+  return c->term_count == 0 ||
+         (c->terms[0]->kind == HLO_TILE_TERM_VAR && c->terms[1]->kind == HLO_TILE_TERM_VAR);
+}
+
 static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
   for (uint32_t i = 0; i < s->var_count; ++i) {
     hlo_tile_variable_t* var = &s->vars[i];
@@ -74,12 +85,8 @@ static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
   }
   for (uint32_t i = 0; i < s->constraint_count; ++i) {
     const hlo_tile_constraint_t* c = &s->constraints[i];
-    if (c->is_left_out || c->kind != HLO_TILE_EQUAL || c->terms[0]->kind != HLO_TILE_TERM_VAR ||
-        c->terms[1]->kind != HLO_TILE_TERM_VAR) {
-      continue;
-    }
-    hlo_tile_var_t a = hlo_tile_leader(s, c->terms[0]->var);
-    hlo_tile_var_t b = hlo_tile_leader(s, c->terms[1]->var);
+    if (c->is_left_out || !joins(c)) continue;
+    hlo_tile_var_t a = hlo_tile_leader(s, c->vars[0]), b = hlo_tile_leader(s, c->vars[1]);
     if (a > b) {
       hlo_tile_var_t kept = a;
       a = b, b = kept;
@@ -123,6 +130,11 @@ static void clear_queue(search_t* search) {
   while (search->queue_count) search->is_queued[search->queue[--search->queue_count]] = false;
 }
 
+// Whether nothing that follows is better than what was found.
+static bool is_beaten(const search_t* search) {
+  return search->is_found && search->cost >= search->best_cost * (1 - search->s->tolerance);
+}
+
 // Until nothing new follows; false: a contradiction, or not better than the best.
 static bool spread(search_t* search) {
   hlo_tile_system_t* s = search->s;
@@ -137,7 +149,7 @@ static bool spread(search_t* search) {
       search->is_decided[number] = true;
       search->trail[search->trail_count++] = (trail_entry_t){number, true};
       search->cost += cost;
-      fails = search->is_found && search->cost >= search->best_cost * (1 - s->tolerance);
+      fails = is_beaten(search);
     } else if (verdict == HLO_TILE_OPEN) {
       hlo_tile_var_t var;
       hlo_tile_value_t value = {0};
@@ -152,7 +164,7 @@ static bool spread(search_t* search) {
       return false;
     }
   }
-  return true;
+  return !is_beaten(search);
 }
 
 static void go_back(search_t* search, const level_t* level) {
@@ -169,77 +181,71 @@ static void go_back(search_t* search, const level_t* level) {
 
 // ---- search
 
-// Sizes that still fit, as far as that is known.
-static bool keep_fitting(search_t* search, level_t* level) {
-  hlo_tile_system_t* s = search->s;
-  int64_t most = INT64_MAX;
-  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
-    if (s->vars[v].leader != level->var) continue;
-    for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
-      int64_t fit = hlo_tile_largest_fit(s, &s->constraints[s->vars[v].uses[i]], level->var);
-      if (fit < most) most = fit;
-    }
-  }
-  if (most == INT64_MAX) return true;
-  hlo_tile_value_t* kept = hlo_arena_array(search->scratch, level->count + 1, sizeof *kept);
-  if (!kept) return false;
+// Adds what neighbours would like for the variable.
+static uint32_t add_suggestions(const hlo_tile_system_t* s, hlo_tile_var_t leader,
+                                hlo_tile_value_t* values) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < level->count; ++i) {
-    if (level->candidates[i].size <= most) kept[count++] = level->candidates[i];
-  }
-  level->candidates = kept;
-  level->count = count;
-  return true;
-}
-
-// Layouts that neighbours suggest come first: they need no change of layout.
-static bool make_candidates(search_t* search, level_t* level) {
-  hlo_tile_system_t* s = search->s;
-  const hlo_tile_variable_t* var = &s->vars[level->var];
-  level->candidates = var->candidates;
-  level->count = var->candidate_count;
-  if (!var->is_layout) return keep_fitting(search, level);
-  uint32_t uses = 0;
-  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
-    if (s->vars[v].leader == level->var) uses += s->vars[v].use_count;
-  }
-  hlo_tile_value_t* all =
-      hlo_arena_array(search->scratch, uses + var->candidate_count + 1, sizeof *all);
-  if (!all) return false;
-  uint32_t count = 0;
-  for (hlo_tile_var_t v = level->var; v < s->var_count; ++v) {
-    if (s->vars[v].leader != level->var) continue;
+  for (hlo_tile_var_t v = leader; v < s->var_count; ++v) {
+    if (s->vars[v].leader != leader) continue;
     for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
       hlo_tile_var_t wanted;
       bool is_forced;
       hlo_tile_value_t value = {0};
       const hlo_tile_constraint_t* c = &s->constraints[s->vars[v].uses[i]];
       if (c->is_left_out || !hlo_tile_suggest(s, c, &wanted, &value.layout, &is_forced)) continue;
-      if (wanted == level->var && is_candidate(var, value)) all[count++] = value;
+      if (wanted == leader && is_candidate(&s->vars[leader], value)) values[count++] = value;
     }
   }
+  return count;
+}
+
+// The first of each.
+static uint32_t drop_doubles(hlo_tile_value_t* values, uint32_t count) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t k = 0;
+    while (k < kept && memcmp(&values[k], &values[i], sizeof *values) != 0) ++k;
+    if (k == kept) values[kept++] = values[i];
+  }
+  return kept;
+}
+
+// Layouts that neighbours suggest come first: they need no change of layout.
+static bool make_candidates(search_t* search, level_t* level) {
+  const hlo_tile_system_t* s = search->s;
+  const hlo_tile_variable_t* var = &s->vars[level->var];
+  uint32_t room = var->candidate_count + 1;
+  for (hlo_tile_var_t v = level->var; v < s->var_count && var->is_layout; ++v) {
+    if (s->vars[v].leader == level->var) room += s->vars[v].use_count;
+  }
+  hlo_tile_value_t* all = hlo_arena_array(search->scratch, room, sizeof *all);
+  if (!all) return false;
+  uint32_t count = var->is_layout ? add_suggestions(s, level->var, all) : 0;
   if (var->candidate_count) {
     memcpy(all + count, var->candidates, var->candidate_count * sizeof *all);
     count += var->candidate_count;
   }
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t k = 0;
-    while (k < kept && memcmp(&all[k], &all[i], sizeof *all) != 0) ++k;
-    if (k == kept) all[kept++] = all[i];
-  }
+  if (var->is_layout) count = drop_doubles(all, count);
   level->candidates = all;
-  level->count = kept;
+  level->count = hlo_tile_narrow(s, level->var, count, all);
+  level->is_stuck = count > 0 && level->count == 0;
   return true;
 }
 
-// The next variable to try: the first that has candidates, else the first that is suggested some.
+// Whether it is a variable of the part that is still to be found.
+static bool is_open_in_part(const search_t* search, hlo_tile_var_t v) {
+  return search->s->vars[v].leader == v && !search->s->vars[v].is_known &&
+         search->parts[v] == search->part;
+}
+
+// The next variable of the part to try: the first that has candidates, else the first that is
+// suggested some.
 static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
   hlo_tile_system_t* s = search->s;
   *out_is_done = true;
   for (uint32_t pass = 0; pass < 2; ++pass) {
-    for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
-      if (s->vars[v].leader != v || s->vars[v].is_known) continue;
+    for (hlo_tile_var_t v = search->part; v < s->var_count; ++v) {
+      if (!is_open_in_part(search, v)) continue;
       *out_is_done = false;
       if (pass == 0 && !s->vars[v].candidate_count) continue;
       *level = (level_t){.var = v,
@@ -247,8 +253,7 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
                          .cost = search->cost,
                          .mark = hlo_arena_mark(search->scratch)};
       if (!make_candidates(search, level)) return false;
-      bool is_stuck = !s->vars[v].is_layout && s->vars[v].candidate_count;  // none fits any more
-      if (level->count || is_stuck) return true;
+      if (level->count || level->is_stuck) return true;
     }
     if (*out_is_done) return true;
   }
@@ -267,14 +272,10 @@ static void keep_best(search_t* search) {
   search->is_found = true;
 }
 
-static void run(search_t* search) {
+// Depth first through the variables of a part.
+static void search_part(search_t* search) {
   uint32_t depth = 0;
-  bool is_done;
-  for (uint32_t i = search->s->constraint_count; i-- > 0;) {
-    search->is_queued[i] = true;
-    search->queue[search->queue_count++] = i;
-  }
-  bool goes_on = spread(search);
+  bool goes_on = true, is_done;
   for (;;) {
     if (goes_on) {
       if (!next_level(search, &search->levels[depth], &is_done)) break;
@@ -302,6 +303,62 @@ static void run(search_t* search) {
   }
 }
 
+static hlo_tile_var_t part_of(search_t* search, hlo_tile_var_t v) {
+  hlo_tile_var_t* parts = search->parts;
+  while (parts[v] != v) v = parts[v] = parts[parts[v]];
+  return v;
+}
+
+// Variables hang together that are unknown in one constraint; the first stands for all.
+static void find_parts(search_t* search) {
+  const hlo_tile_system_t* s = search->s;
+  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) search->parts[v] = v;
+  for (uint32_t i = 0; i < s->constraint_count; ++i) {
+    const hlo_tile_constraint_t* c = &s->constraints[i];
+    hlo_tile_var_t first = s->var_count;
+    for (uint32_t k = 0; k < c->var_count && !search->is_decided[i]; ++k) {
+      hlo_tile_var_t leader = hlo_tile_leader(s, c->vars[k]);
+      if (s->vars[leader].is_known) continue;
+      hlo_tile_var_t other = part_of(search, leader);
+      if (first == s->var_count) first = other;
+      search->parts[other > first ? other : first] = other < first ? other : first;
+      first = part_of(search, first);
+    }
+  }
+  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) search->parts[v] = part_of(search, v);
+}
+
+// The best that was found for a part stays while others are searched.
+static void settle_part(search_t* search, const level_t* start) {
+  go_back(search, start);
+  for (hlo_tile_var_t v = search->part; v < search->s->var_count; ++v) {
+    if (is_open_in_part(search, v)) assign(search, v, search->best[v]);
+  }
+  clear_queue(search);
+  search->cost = search->best_cost;
+}
+
+static void run(search_t* search) {
+  const hlo_tile_system_t* s = search->s;
+  for (uint32_t i = s->constraint_count; i-- > 0;) {
+    search->is_queued[i] = true;
+    search->queue[search->queue_count++] = i;
+  }
+  if (!spread(search)) return;
+  find_parts(search);
+  keep_best(search);
+  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
+    if (search->parts[v] != v || s->vars[v].leader != v || s->vars[v].is_known) continue;
+    level_t start = {.trail = search->trail_count, .cost = search->cost};
+    search->part = v;
+    search->is_found = false;
+    search_part(search);
+    if (!search->is_found || search->is_out_of_fuel) return;
+    settle_part(search, &start);
+  }
+  keep_best(search);
+}
+
 // owner of the scratch memory: the caller, also after failure.
 static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_enough,
                           search_t* search) {
@@ -309,6 +366,7 @@ static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_eno
   hlo_arena_init(&search->own, 0);
   hlo_arena_t* scratch = search->scratch = s->space ? &search->own : s->arena;
   join_equal(s, scratch);
+  hlo_tile_find_no_splats(s);
   uint32_t vars = s->var_count, constraints = s->constraint_count;
   search->best = hlo_arena_array(scratch, vars + 1, sizeof *search->best);
   search->trail = hlo_arena_array(scratch, vars + constraints + 1, sizeof *search->trail);
@@ -316,14 +374,15 @@ static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_eno
   search->is_queued = hlo_arena_array(scratch, constraints + 1, sizeof *search->is_queued);
   search->is_decided = hlo_arena_array(scratch, constraints + 1, sizeof *search->is_decided);
   search->levels = hlo_arena_array(scratch, vars + 1, sizeof *search->levels);
+  search->parts = hlo_arena_array(scratch, vars + 1, sizeof *search->parts);
   HLO_TRY(hlo_arena_status(scratch));
   run(search);
   HLO_TRY(hlo_arena_status(scratch));
   return hlo_arena_status(s->arena);
 }
 
-double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars,
-                         hlo_tile_cost_fn_t cost, const void* context, int64_t* out_sizes) {
+double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_tile_cost_fn_t cost,
+                         const void* context, int64_t* out_sizes) {
   uint32_t at[HLO_TILE_MAX_COST_SIZES] = {0};
   int64_t sizes[HLO_TILE_MAX_COST_SIZES] = {0};
   double best = -1;

@@ -34,6 +34,10 @@ void hlo_tile_system_tolerance(hlo_tile_system_t* s, double share) {
   s->tolerance = share;
 }
 
+void hlo_tile_system_turn_off(hlo_tile_system_t* s, hlo_tile_shortcut_t shortcut) {
+  s->shortcuts_off |= 1u << shortcut;
+}
+
 // ---- variables
 
 static hlo_tile_var_t add_var(hlo_tile_system_t* s, const char* name, bool is_layout,
@@ -272,6 +276,12 @@ void hlo_tile_system_atom(hlo_tile_system_t* s, const char* origin, hlo_dtype_t 
                                           .item_count = count,
                                           .layouts = layouts},
                  0, NULL);
+}
+
+void hlo_tile_system_same(hlo_tile_system_t* s, const char* origin, hlo_tile_var_t a,
+                          hlo_tile_var_t b) {
+  const hlo_tile_var_t vars[2] = {a, b};
+  add_constraint(s, &(hlo_tile_constraint_t){.kind = HLO_TILE_EQUAL, .origin = origin}, 2, vars);
 }
 
 void hlo_tile_system_divides(hlo_tile_system_t* s, const char* origin, hlo_tile_var_t divisor,

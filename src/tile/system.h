@@ -87,6 +87,9 @@ void hlo_tile_system_one_of(hlo_tile_system_t* system, const char* origin,
 void hlo_tile_system_atom(hlo_tile_system_t* system, const char* origin, hlo_dtype_t operand,
                           hlo_dtype_t result, const hlo_tile_term_t* a, const hlo_tile_term_t* b,
                           const hlo_tile_term_t* sum);
+/// Two sizes that are equal.
+void hlo_tile_system_same(hlo_tile_system_t* system, const char* origin, hlo_tile_var_t a,
+                          hlo_tile_var_t b);
 /// size `divisor` divides size `dividend`.
 void hlo_tile_system_divides(hlo_tile_system_t* system, const char* origin, hlo_tile_var_t divisor,
                              hlo_tile_var_t dividend);
@@ -112,8 +115,8 @@ typedef struct hlo_tile_candidates {
 
 /// What solving a system of nothing but a cost finds, without building one. out_sizes: by variable,
 /// of which there are at most HLO_TILE_MAX_COST_SIZES. The cost; negative: nothing can be.
-double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars,
-                         hlo_tile_cost_fn_t cost, const void* context, int64_t* out_sizes);
+double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_tile_cost_fn_t cost,
+                         const void* context, int64_t* out_sizes);
 
 typedef struct hlo_tile_solution {
   const hlo_tile_value_t* values;  // by variable; in the arena
@@ -132,6 +135,17 @@ hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* system, uint64_t fuel,
 /// so that of those that are as good as equal the first in the order of candidates stays. 0 without
 /// it.
 void hlo_tile_system_tolerance(hlo_tile_system_t* system, double share);
+
+/// Constraints that follow from others, by which candidates are left out before they are tried.
+/// None changes what is found, only how many tries that takes.
+typedef enum hlo_tile_shortcut {
+  HLO_TILE_SHORTCUT_FIT,        // sizes that fit with the least that others can be
+  HLO_TILE_SHORTCUT_DIVIDE,     // sizes that divide what is known, also of those equal to them
+  HLO_TILE_SHORTCUT_STRICT,     // a layout to which nothing may be moved is the same
+  HLO_TILE_SHORTCUT_NOT_SPLAT,  // what comes from no splat is none
+  HLO_TILE_SHORTCUT_COUNT
+} hlo_tile_shortcut_t;
+void hlo_tile_system_turn_off(hlo_tile_system_t* system, hlo_tile_shortcut_t shortcut);
 
 /// The constraints, what was found, its cost and the tries it took.
 void hlo_tile_solution_print(const hlo_tile_system_t* system, const hlo_tile_solution_t* solution,

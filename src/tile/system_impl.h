@@ -60,7 +60,7 @@ typedef struct hlo_tile_constraint {
 
 typedef struct hlo_tile_variable {
   const char* name;
-  bool is_layout, is_known;
+  bool is_layout, is_known, is_no_splat;
   hlo_tile_value_t value;
   hlo_tile_var_t leader;  // of equal variables; itself
   uint32_t own_count, candidate_count;
@@ -74,6 +74,7 @@ struct hlo_tile_system {
   hlo_tile_layout_space_t* space;
   const hlo_tile_target_t* target;
   double tolerance;
+  uint32_t shortcuts_off;  // a bit each
   uint32_t var_count, var_capacity, constraint_count, constraint_capacity;
   hlo_tile_variable_t* vars;
   hlo_tile_constraint_t* constraints;
@@ -95,6 +96,17 @@ hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
 bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
                       hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
                       bool* out_is_forced);
+/// The layout that the constraint leaves for a variable of which nothing else is known; NULL:
+/// several, or it says nothing about that.
+const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* system,
+                                              const hlo_tile_constraint_t* constraint,
+                                              hlo_tile_var_t leader);
+/// Takes out candidates of an unknown variable that can be in no solution, as the shortcuts find
+/// them; the others keep their order. Returns how many are left.
+uint32_t hlo_tile_narrow(const hlo_tile_system_t* system, hlo_tile_var_t leader, uint32_t count,
+                         hlo_tile_value_t* values);
+/// Before a search, for hlo_tile_narrow().
+void hlo_tile_find_no_splats(hlo_tile_system_t* system);
 /// The largest value of an unknown size with which the constraint can still hold.
 int64_t hlo_tile_largest_fit(const hlo_tile_system_t* system,
                              const hlo_tile_constraint_t* constraint, hlo_tile_var_t leader);
