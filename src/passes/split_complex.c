@@ -19,10 +19,16 @@ typedef struct split {
   hlo_node_t* node;
 } split_t;
 
+// The parts of a value: made instead of it, or taken from what is there as a whole.
+typedef struct known {
+  hlo_parts_t parts;  // NULL: not asked for yet
+  bool is_pair;
+} known_t;
+
 typedef struct splitter {
   hlo_pass_ctx_t* ctx;
-  hlo_parts_t* parts;  // by index of the whole value
-  uint32_t part_capacity;
+  known_t* known;  // by index of the whole value
+  uint32_t known_capacity;
   split_t* splits;  // in order of definition
   uint32_t split_count, split_capacity;
   bool has_changed;
@@ -41,10 +47,10 @@ static hlo_status_t grow(splitter_t* s, void** array, uint32_t* capacity, uint32
   return hlo_ok();
 }
 
-static hlo_status_t remember(splitter_t* s, const hlo_value_t* whole, hlo_parts_t parts) {
-  HLO_TRY(grow(s, (void**)&s->parts, &s->part_capacity, s->part_capacity, whole->index + 1,
-               sizeof *s->parts));
-  s->parts[whole->index] = parts;
+static hlo_status_t remember(splitter_t* s, const hlo_value_t* whole, known_t known) {
+  HLO_TRY(grow(s, (void**)&s->known, &s->known_capacity, s->known_capacity, whole->index + 1,
+               sizeof *s->known));
+  s->known[whole->index] = known;
   return hlo_ok();
 }
 
@@ -52,7 +58,7 @@ static hlo_status_t record(splitter_t* s, split_t split) {
   HLO_TRY(grow(s, (void**)&s->splits, &s->split_capacity, s->split_count, s->split_count + 1,
                sizeof *s->splits));
   s->splits[s->split_count++] = split;
-  return split.whole ? remember(s, split.whole, split.parts) : hlo_ok();
+  return split.whole ? remember(s, split.whole, (known_t){split.parts, true}) : hlo_ok();
 }
 
 static bool is_complex(const hlo_type_t* type) {
@@ -95,16 +101,21 @@ static hlo_value_t* see_stacked(hlo_node_t* place, hlo_value_t* whole) {
   return is_made_so ? hlo_node_operand(whole->def, 0) : bitcast(place, type, whole);
 }
 
+static const known_t* known_of(const splitter_t* s, const hlo_value_t* value) {
+  static const known_t NOTHING = {{NULL, NULL}, false};
+  return value->index < s->known_capacity ? &s->known[value->index] : &NOTHING;
+}
+
 static bool is_whole(const splitter_t* s, const hlo_value_t* value) {
-  return value->index >= s->part_capacity || !s->parts[value->index].re;
+  return !known_of(s, value)->is_pair;
 }
 
 // What is whole is taken apart once, where it is defined.
 static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out_parts) {
   *out_parts = (hlo_parts_t){value, NULL};
   if (!is_complex(value->type)) return hlo_ok();
-  if (!is_whole(s, value)) {
-    *out_parts = s->parts[value->index];
+  if (known_of(s, value)->parts.re) {
+    *out_parts = known_of(s, value)->parts;
     return hlo_ok();
   }
   hlo_node_t* place = value->def ? value->def->next : value->region->first;
@@ -115,7 +126,7 @@ static hlo_status_t parts_of(splitter_t* s, hlo_value_t* value, hlo_parts_t* out
   }
   HLO_TRY(hlo_module_status(place->parent->module));
   s->has_changed = true;
-  return remember(s, value, *out_parts);
+  return remember(s, value, (known_t){*out_parts, false});
 }
 
 // ---- nodes
@@ -180,25 +191,55 @@ static hlo_status_t split_product(splitter_t* s, hlo_node_t* node) {
   return become_whole(s, node, hlo_complex_stacked_product(node, lhs, y));
 }
 
-// Rows of a whole buffer, as loops collect them, are overwritten where they lie.
-static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
+// The operands of a dynamic slice or its update, of which `offset` is the first that says where it
+// begins, and zero for where a whole number does.
+static hlo_status_t stacked_operands(splitter_t* s, hlo_node_t* node, uint32_t offset,
+                                     hlo_value_t*** out_operands) {
   hlo_module_t* module = node->parent->module;
   const uint32_t count = node->operand_count;
   hlo_value_t** operands = hlo_arena_array(&s->ctx->scratch, count + 1, sizeof *operands);
-  hlo_parts_t rows;
   if (!operands) return hlo_arena_status(&s->ctx->scratch);
   for (uint32_t i = 0; i < count; ++i) operands[i] = hlo_node_operand(node, i);
-  HLO_TRY(parts_of(s, operands[1], &rows));
-  operands[0] = see_stacked(node, operands[0]);
-  operands[1] = stack(node, rows);
   const hlo_type_t* start =
-      count > 2 ? operands[2]->type : hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL);
+      count > offset ? operands[offset]->type : hlo_type_tensor(module, HLO_DTYPE_S32, 0, NULL);
+  operands[0] = see_stacked(node, operands[0]);
   operands[count] = hlo_build_integers(node, start, (int64_t[]){0});
-  hlo_value_t* both = NULL;
-  if (operands[0]) {
-    both = hlo_build_node(node, node->op, operands[0]->type, count + 1, operands, 0, NULL);
-  }
-  return become_whole(s, node, both);
+  *out_operands = operands;
+  return hlo_module_status(module);
+}
+
+// Rows of a whole buffer, as loops collect them, are overwritten where they lie.
+static hlo_status_t update_whole(splitter_t* s, hlo_node_t* node) {
+  hlo_value_t** operands;
+  hlo_parts_t rows;
+  HLO_TRY(parts_of(s, hlo_node_operand(node, 1), &rows));
+  HLO_TRY(stacked_operands(s, node, 2, &operands));
+  operands[1] = stack(node, rows);
+  HLO_TRY(hlo_module_status(node->parent->module));
+  return become_whole(s, node,
+                      hlo_build_node(node, node->op, operands[0]->type, node->operand_count + 1,
+                                     operands, 0, NULL));
+}
+
+// Rows of a whole buffer are looked up there and taken apart then: the parts of all of it, which
+// may be overwritten next, are no values.
+static hlo_status_t slice_whole(splitter_t* s, hlo_node_t* node) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_type_t* part = hlo_part_type(module, node->results[0].type);
+  const hlo_type_t* type = part ? hlo_stacked_type(module, part, 2) : NULL;
+  hlo_value_t** operands;
+  HLO_TRY(stacked_operands(s, node, 1, &operands));
+  const hlo_named_attr_t sizes = {HLO_ATTR_slice_sizes,
+                                  hlo_attr_ints(module, type->rank, type->dims)};
+  hlo_value_t* both =
+      hlo_build_node(node, node->op, type, node->operand_count + 1, operands, 1, &sizes);
+  hlo_value_t* re = take_part(node, both, part, 0);
+  const hlo_parts_t parts = {re, take_part(node, both, part, 1)};
+  HLO_TRY(hlo_module_status(module));
+  s->has_changed = true;
+  ++s->ctx->step_count;
+  HLO_TRY(record(s, (split_t){.node = node}));
+  return record(s, (split_t){.whole = &node->results[0], .parts = parts});
 }
 
 // ---- control: a pair is carried wherever a complex value is, but where that comes from and goes
@@ -397,6 +438,8 @@ static hlo_status_t split_node(splitter_t* s, hlo_node_t* node) {
       if (has_plain_bodies(node)) return split_control(s, node);
     } else if (node->op == HLO_OP_dynamic_update_slice && is_whole(s, hlo_node_operand(node, 0))) {
       return update_whole(s, node);
+    } else if (node->op == HLO_OP_dynamic_slice && is_whole(s, hlo_node_operand(node, 0))) {
+      return slice_whole(s, node);
     } else if (node->op == HLO_OP_dot_general) {
       return split_product(s, node);
     } else if (node->result_count == 1 && hlo_parts_has_rule(node)) {

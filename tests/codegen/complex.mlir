@@ -133,3 +133,25 @@ func.func @main(%x: tensor<40xcomplex<f32>>, %u: tensor<5xcomplex<f32>>, %k: ten
   }) {dimension = 0 : i64, is_stable = true} : (tensor<40xcomplex<f32>>) -> tensor<40xcomplex<f32>>
   return %0, %1, %2, %3, %5, %6 : tensor<40xcomplex<f32>>, tensor<40xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<38xcomplex<f32>>, tensor<1x1x40xcomplex<f32>>, tensor<40xcomplex<f32>>
 }
+// -----
+// A loop reads elements of a buffer and overwrites others.
+func.func @main(%xs: tensor<9x4xcomplex<f32>>) -> tensor<9x4xcomplex<f32>> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %one, %x = %xs) : tensor<i32>, tensor<9x4xcomplex<f32>>
+  cond {
+    %c = stablehlo.constant dense<9> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %c = stablehlo.constant dense<1> : tensor<i32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %h = stablehlo.subtract %i, %c : tensor<i32>
+    %j = stablehlo.add %i, %c : tensor<i32>
+    %row = stablehlo.dynamic_slice %x, %h, %none, sizes = [1, 4] : (tensor<9x4xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<1x4xcomplex<f32>>
+    %old = stablehlo.dynamic_slice %x, %i, %none, sizes = [1, 4] : (tensor<9x4xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<1x4xcomplex<f32>>
+    %new = stablehlo.multiply %row, %old : tensor<1x4xcomplex<f32>>
+    %all = stablehlo.dynamic_update_slice %x, %new, %i, %none : (tensor<9x4xcomplex<f32>>, tensor<1x4xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<9x4xcomplex<f32>>
+    stablehlo.return %j, %all : tensor<i32>, tensor<9x4xcomplex<f32>>
+  }
+  return %0#1 : tensor<9x4xcomplex<f32>>
+}
