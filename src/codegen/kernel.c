@@ -43,14 +43,6 @@ uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pie
   return most;
 }
 
-// Squares that are turned have as many rows as half of the registers hold, or a little more: a
-// power of two.
-static uint32_t square_edge(const hlo_kernel_t* kernel) {
-  uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
-  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
-  return edge < kernel->lanes ? edge : kernel->lanes;
-}
-
 static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = hlo_kernel_piece_lanes(kernel, pieces);
@@ -58,8 +50,8 @@ static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces
     kernel->loops[kernel->loop_count++] = 0;
     return;
   }
-  uint32_t none = HLO_TILED_MAX_DIGITS, edge = square_edge(kernel);
-  hlo_kernel_lanes_t best = hlo_kernel_choose_lanes(kernel, pieces, edge);
+  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  hlo_kernel_lanes_t best = hlo_kernel_choose_lanes(kernel, pieces);
   kernel->kind = best.woven < none   ? HLO_KERNEL_WOVEN
                  : best.cross < none ? HLO_KERNEL_SQUARES
                  : best.lane < none  ? HLO_KERNEL_LANES
@@ -71,7 +63,7 @@ static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces
   }
   if (kernel->kind == HLO_KERNEL_SQUARES) {
     kernel->loops[kernel->loop_count++] = best.cross;
-    kernel->lanes = edge;
+    kernel->lanes = hlo_kernel_square_edge(kernel, best.lane);
   }
   if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
 }
@@ -272,7 +264,7 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
   }
   hlo_kernel_t before = *kernel;
   before.lanes = hlo_kernel_piece_lanes(kernel, pieces);
-  return hlo_kernel_explain_lanes(&before, pieces, square_edge(&before), scratch, out);
+  return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
 }
 
 // Whether it is a product whose tiles are in vector registers.

@@ -18,14 +18,15 @@ typedef struct hlo_kernel_lanes {
   uint32_t lane, cross, woven;
 } hlo_kernel_lanes_t;
 
-/// The lanes with which all loads and stores take least time. edge: of squares that are turned.
+/// Lanes of the squares that are turned where they run over digit `lane`.
+uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane);
+/// The lanes with which all loads and stores take least time.
 hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
-                                           const hlo_kernel_pieces_t* pieces, uint32_t edge);
+                                           const hlo_kernel_pieces_t* pieces);
 /// The system that they come from, and its solution; appended.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                      uint32_t edge, hlo_arena_t* scratch,
-                                      hlo_strbuf_t* out) HLO_MUST_USE;
+                                      hlo_arena_t* scratch, hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// Puts the loops around rows that are stored past the caches into the order of what is read.
 void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);

@@ -12,7 +12,7 @@ enum { FUEL = 4 * HLO_TILED_MAX_DIGITS };
 typedef struct choice {
   const hlo_kernel_t* kernel;
   const hlo_kernel_pieces_t* pieces;
-  uint32_t edge, woven;  // lanes of a square that is turned; HLO_TILED_MAX_DIGITS: none
+  uint32_t woven;  // HLO_TILED_MAX_DIGITS: none
   double load_ns;
 } choice_t;
 
@@ -144,21 +144,36 @@ static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layou
   return total;
 }
 
-// A digit that some load runs over with stride 1 while the lanes jump, where squares of so many
-// lanes can be turned; HLO_TILED_MAX_DIGITS: none.
-static uint32_t crossing_digit(const hlo_kernel_pieces_t* pieces, uint32_t lane, uint32_t lanes) {
+// As many rows as half of the registers hold, or a little more, a power of two; no more than there
+// are lanes.
+uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane) {
+  uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
+  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
+  if (edge > kernel->lanes) edge = kernel->lanes;
+  while (edge > kernel->spaces[0].extents[lane]) edge /= 2;
+  return edge;
+}
+
+// A digit that some load runs over with stride 1 while the lanes jump, where squares can be turned,
+// whole ones or of SHORT lanes and rows at least; HLO_TILED_MAX_DIGITS: none.
+static uint32_t crossing_digit(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                               uint32_t lane) {
+  enum { SHORT = 8 };
   uint32_t found = HLO_TILED_MAX_DIGITS;
   if (pieces->count != 1) return found;
   const hlo_tiling_t* tiling = pieces->tilings[0];
   const hlo_tiled_space_t* space = &tiling->spaces[0];
-  if (space->extents[lane] < lanes) return found;
+  const uint32_t edge = hlo_kernel_square_edge(kernel, lane);
+  const uint32_t whole = kernel->lanes < SHORT ? kernel->lanes : SHORT;
+  const uint32_t rows = kernel->target->has_masks ? whole : edge;
+  if (edge < whole) return found;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) {
       return HLO_TILED_MAX_DIGITS;
     }
     for (uint32_t k = 0; k < space->digit_count && found == HLO_TILED_MAX_DIGITS; ++k) {
-      if (space->extents[k] >= lanes && hlo_is_crossing(tiled, lane, k)) found = k;
+      if (space->extents[k] >= rows && hlo_is_crossing(tiled, lane, k)) found = k;
     }
   }
   return found;
@@ -194,7 +209,7 @@ static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes)
   uint32_t lane = (uint32_t)sizes[0];
   if (lane == none) return (hlo_kernel_lanes_t){none, none, none};
   if (sizes[1] == WOVEN) return (hlo_kernel_lanes_t){lane, none, choice->woven};
-  return (hlo_kernel_lanes_t){lane, crossing_digit(choice->pieces, lane, choice->edge), none};
+  return (hlo_kernel_lanes_t){lane, crossing_digit(choice->kernel, choice->pieces, lane), none};
 }
 
 // The time of all loads and stores.
@@ -223,13 +238,11 @@ static uint32_t list_digits(const hlo_tiled_space_t* space, int64_t* digits) {
 
 // A choice and its variables. digits: room for all of them, and for none
 static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                        uint32_t edge, int64_t* digits, choice_t* choice,
-                        hlo_tile_candidates_t* vars) {
+                        int64_t* digits, choice_t* choice, hlo_tile_candidates_t* vars) {
   static const int64_t ways[WAYS] = {PLAIN, WOVEN};
   const hlo_tile_target_t* tile = &kernel->target->tile;
   *choice = (choice_t){.kernel = kernel,
                        .pieces = pieces,
-                       .edge = edge,
                        .woven = weaving_digit(kernel, pieces),
                        .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
   uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
@@ -238,22 +251,22 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
 }
 
 hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
-                                           const hlo_kernel_pieces_t* pieces, uint32_t edge) {
+                                           const hlo_kernel_pieces_t* pieces) {
   int64_t digits[HLO_TILED_MAX_DIGITS + 1], sizes[2] = {HLO_TILED_MAX_DIGITS, PLAIN};
   choice_t choice;
   hlo_tile_candidates_t vars[2];
-  init_choice(kernel, pieces, edge, digits, &choice, vars);
+  init_choice(kernel, pieces, digits, &choice, vars);
   // One point has no choice; where nothing can be nothing has lanes.
   if (vars[0].count > 1) (void)hlo_tile_cheapest(2, vars, accesses_ns, &choice, sizes);
   return lanes_of(&choice, sizes);
 }
 
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                      uint32_t edge, hlo_arena_t* scratch, hlo_strbuf_t* out) {
+                                      hlo_arena_t* scratch, hlo_strbuf_t* out) {
   int64_t digits[HLO_TILED_MAX_DIGITS + 1];
   choice_t choice;
   hlo_tile_candidates_t vars[2];
-  init_choice(kernel, pieces, edge, digits, &choice, vars);
+  init_choice(kernel, pieces, digits, &choice, vars);
   if (vars[0].count == 1) return hlo_ok();
   hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
   if (!s) return hlo_arena_status(scratch);

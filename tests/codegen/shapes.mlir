@@ -37,3 +37,27 @@ func.func private @table(%x: tensor<?xf32>) -> tensor<?x?xf32> {
   %4 = stablehlo.dot_general %2, %3, contracting_dims = [1] x [0] : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
   return %4 : tensor<?x?xf32>
 }
+// -----
+// Transpositions of a few rows or columns: smaller squares, and their edges.
+func.func @main(%x0: tensor<60x8x8xf32>, %x1: tensor<7x9x13xf32>, %x2: tensor<8x100xf32>, %x3: tensor<100x9xf64>, %x4: tensor<12x14x8xi8>, %x5: tensor<50x8x12xf16>, %x6: tensor<9x3x11xi16>, %x7: tensor<10x8x8xf64>, %x8: tensor<5x15x30xi8>)
+    -> (tensor<60x8x8xf32>, tensor<7x13x9xf32>, tensor<100x8xf32>, tensor<9x100xf64>, tensor<12x8x14xi8>, tensor<50x12x8xf16>, tensor<9x11x3xi16>, tensor<10x8x8xf64>, tensor<5x30x15xi8>) {
+  %t0 = stablehlo.transpose %x0, dims = [0, 2, 1] : (tensor<60x8x8xf32>) -> tensor<60x8x8xf32>
+  %y0 = stablehlo.add %t0, %t0 : tensor<60x8x8xf32>
+  %t1 = stablehlo.transpose %x1, dims = [0, 2, 1] : (tensor<7x9x13xf32>) -> tensor<7x13x9xf32>
+  %y1 = stablehlo.add %t1, %t1 : tensor<7x13x9xf32>
+  %t2 = stablehlo.transpose %x2, dims = [1, 0] : (tensor<8x100xf32>) -> tensor<100x8xf32>
+  %y2 = stablehlo.add %t2, %t2 : tensor<100x8xf32>
+  %t3 = stablehlo.transpose %x3, dims = [1, 0] : (tensor<100x9xf64>) -> tensor<9x100xf64>
+  %y3 = stablehlo.add %t3, %t3 : tensor<9x100xf64>
+  %t4 = stablehlo.transpose %x4, dims = [0, 2, 1] : (tensor<12x14x8xi8>) -> tensor<12x8x14xi8>
+  %y4 = stablehlo.add %t4, %t4 : tensor<12x8x14xi8>
+  %t5 = stablehlo.transpose %x5, dims = [0, 2, 1] : (tensor<50x8x12xf16>) -> tensor<50x12x8xf16>
+  %y5 = stablehlo.add %t5, %t5 : tensor<50x12x8xf16>
+  %t6 = stablehlo.transpose %x6, dims = [0, 2, 1] : (tensor<9x3x11xi16>) -> tensor<9x11x3xi16>
+  %y6 = stablehlo.add %t6, %t6 : tensor<9x11x3xi16>
+  %t7 = stablehlo.transpose %x7, dims = [0, 2, 1] : (tensor<10x8x8xf64>) -> tensor<10x8x8xf64>
+  %y7 = stablehlo.add %t7, %t7 : tensor<10x8x8xf64>
+  %t8 = stablehlo.transpose %x8, dims = [0, 2, 1] : (tensor<5x15x30xi8>) -> tensor<5x30x15xi8>
+  %y8 = stablehlo.add %t8, %t8 : tensor<5x30x15xi8>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8 : tensor<60x8x8xf32>, tensor<7x13x9xf32>, tensor<100x8xf32>, tensor<9x100xf64>, tensor<12x8x14xi8>, tensor<50x12x8xf16>, tensor<9x11x3xi16>, tensor<10x8x8xf64>, tensor<5x30x15xi8>
+}
