@@ -35,7 +35,7 @@ typedef struct hlo_cli_list {
 typedef struct hlo_cli {
   hlo_cli_verb_t verb;
   bool help;
-  const char* file;  // operand of the verbs that need one
+  const char* file;  // operand; NULL: none
 #define HLO_CLI_OPTION(member, name, kind, ...) HLO_CLI_TYPE_##kind member;
 #include "cli/options.def"
 #undef HLO_CLI_OPTION
@@ -66,6 +66,9 @@ void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out);
 /// What hlocc info prints.
 void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo_target_t* target,
                            hlo_strbuf_t* out);
+
+/// What hlocc info --pc prints.
+hlo_status_t hlo_cli_print_place(hlo_cli_t* cli, hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// The bytes of cli->file, and what is found wrong with them.
 /// owner: caller, hlo_cli_close() (also after a failure)

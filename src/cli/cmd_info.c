@@ -109,6 +109,11 @@ void hlo_cli_print_machine(const hlo_cli_t* cli, const hlo_cpu_t* cpu, const hlo
 }
 
 hlo_status_t hlo_cli_cmd_info(hlo_cli_t* cli, hlo_strbuf_t* out) {
+  if (!cli->pc != !cli->file) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "info wants --pc=PLACE and FILE together");
+  }
+  if (cli->pc) return hlo_cli_print_place(cli, out);
   hlo_cpu_t cpu;
   hlo_target_t target;
   HLO_TRY(hlo_cpu_find(cli->config.cpu, &cpu));

@@ -27,14 +27,16 @@ static const option_t kOptions[] = {
 };
 enum { OPTION_COUNT = sizeof kOptions / sizeof kOptions[0], DEFAULT_COUNT = 10 };
 
+typedef enum operand { OPERAND_NO_FILE, OPERAND_FILE, OPERAND_MAY_HAVE_FILE } operand_t;
+
 typedef struct verb {
   const char* name;
-  bool takes_file;
+  operand_t operand;
   const char* summary;
 } verb_t;
 
 static const verb_t kVerbs[] = {
-#define HLO_CLI_VERB(verb, operand, summary) {#verb, operand, summary},
+#define HLO_CLI_VERB(verb, operand, summary) {#verb, OPERAND_##operand, summary},
 #include "cli/verbs.def"
 #undef HLO_CLI_VERB
 };
@@ -199,13 +201,13 @@ hlo_status_t hlo_cli_parse(hlo_cli_t* cli, int argc, char** argv) {
   for (; i < argc; ++i) {
     if (is_option(argv[i])) {
       HLO_TRY(parse_option(cli, argc, argv, &i));
-    } else if (cli->file || !kVerbs[cli->verb].takes_file) {
+    } else if (cli->file || kVerbs[cli->verb].operand == OPERAND_NO_FILE) {
       return usage_error(cli, "unexpected word", argv[i], NULL);
     } else {
       cli->file = argv[i];
     }
   }
-  if (kVerbs[cli->verb].takes_file && !cli->file) cli->file = "-";
+  if (kVerbs[cli->verb].operand == OPERAND_FILE && !cli->file) cli->file = "-";
   return hlo_ok();
 }
 
@@ -237,7 +239,7 @@ void hlo_cli_help(hlo_cli_verb_t verb, hlo_strbuf_t* out) {
     return;
   }
   hlo_strbuf_printf(out, "usage: hlocc %s [OPTION]...%s\n%s\n\n", kVerbs[verb].name,
-                    kVerbs[verb].takes_file ? " [FILE]" : "", kVerbs[verb].summary);
+                    kVerbs[verb].operand != OPERAND_NO_FILE ? " [FILE]" : "", kVerbs[verb].summary);
   for (size_t i = 0; i < OPTION_COUNT; ++i) {
     if (is_taken(&kOptions[i], verb)) print_option(&kOptions[i], out);
   }

@@ -42,13 +42,13 @@ static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
 }
 
 // Site numbers are node->index + 1 (sites.h).
-static void print_site(printer_t* printer, uint32_t site) {
+static void print_site(const printer_t* printer, uint32_t site) {
   const hlo_node_t* node = site && site <= printer->node_count ? printer->nodes[site - 1] : NULL;
   if (!node) {
-    hlo_strbuf_puts(printer->out, "  // no operation\n");
+    hlo_strbuf_puts(printer->out, "no operation\n");
     return;
   }
-  hlo_strbuf_printf(printer->out, "  // %s ", hlo_op_info(node->op)->name);
+  hlo_strbuf_printf(printer->out, "%s ", hlo_op_info(node->op)->name);
   hlo_loc_format(printer->module, node->loc, printer->out);
   hlo_strbuf_putc(printer->out, '\n');
 }
@@ -61,7 +61,9 @@ static void print_site_at(printer_t* printer, uint32_t offset) {
          code->sites[printer->next_site].offset_bytes <= offset) {
     ++printer->next_site;
   }
-  if (printer->next_site > begin) print_site(printer, code->sites[printer->next_site - 1].site);
+  if (printer->next_site == begin) return;
+  hlo_strbuf_puts(printer->out, "  // ");
+  print_site(printer, code->sites[printer->next_site - 1].site);
 }
 
 // ---- bytes -------------------------------------------------------------------------------------
@@ -207,43 +209,91 @@ static bool disassemble(printer_t* printer) {
 
 // Machine code, function by function: offset, bytes, instruction; in lines of their own the
 // operations that it came from. Without objdump bytes only, as the first line says then.
-// errors: RESOURCE_EXHAUSTED
-static hlo_status_t print_machine_code(const hlo_code_t* code, const hlo_func_t* func,
+static hlo_status_t print_machine_code(printer_t* printer, const hlo_func_t* func,
                                        hlo_strbuf_t* out) {
-  hlo_arena_t arena;
-  hlo_arena_init(&arena, 0);
+  const hlo_code_t* code = printer->code;
   hlo_strbuf_t body = {0};
-  printer_t printer = {
-      .code = code, .module = func->module, .node_count = func->module->node_count, .out = &body};
-  printer.nodes = hlo_arena_array(&arena, printer.node_count, sizeof(*printer.nodes));
-  hlo_status_t status = hlo_arena_status(&arena);
-  if (hlo_status_is_ok(status)) {
-    collect_nodes(&printer, func->body);
-    bool has_objdump = disassemble(&printer);
-    if (!has_objdump) {
-      hlo_strbuf_deinit(&body);
-      print_funcs(&printer, false);
-    }
-    hlo_strbuf_printf(out, "// machine code of @%s: %" PRIu32 " function%s, %zu bytes%s\n",
-                      func->name, code->func_count, code->func_count == 1 ? "" : "s",
-                      code->size_bytes, has_objdump ? "" : "; bytes only, there is no objdump");
-    hlo_strbuf_append(out, hlo_strbuf_text(&body), body.length);
-    status = hlo_strbuf_status(&body);
+  printer->out = &body;
+  bool has_objdump = disassemble(printer);
+  if (!has_objdump) {
+    hlo_strbuf_deinit(&body);
+    print_funcs(printer, false);
   }
+  hlo_strbuf_printf(out, "// machine code of @%s: %" PRIu32 " function%s, %zu bytes%s\n",
+                    func->name, code->func_count, code->func_count == 1 ? "" : "s",
+                    code->size_bytes, has_objdump ? "" : "; bytes only, there is no objdump");
+  hlo_strbuf_append(out, hlo_strbuf_text(&body), body.length);
+  hlo_status_t status = hlo_strbuf_status(&body);
   hlo_strbuf_deinit(&body);
-  hlo_arena_deinit(&arena);
   return status;
+}
+
+// ---- one place in it ---------------------------------------------------------------------------
+
+static const hlo_code_func_t* func_around(const hlo_code_t* code, uint64_t offset) {
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const hlo_code_func_t* func = &code->funcs[i];
+    if (offset >= func->offset_bytes && offset - func->offset_bytes < func->size_bytes) return func;
+  }
+  return NULL;
+}
+
+static const hlo_code_func_t* func_named(const hlo_code_t* code, const char* name, size_t length) {
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const char* known = code->funcs[i].name;
+    if (strlen(known) == length && memcmp(known, name, length) == 0) return &code->funcs[i];
+  }
+  return NULL;
+}
+
+// What the place says: a function, NULL for all of the code, and an offset in it.
+static hlo_status_t parse_place(const hlo_code_t* code, const char* place,
+                                const hlo_code_func_t** out_func, uint64_t* out_offset) {
+  const char* colons = strstr(place, "::");
+  const char* name = colons ? colons + 2 : place;
+  const char* plus = strchr(name, '+');
+  const char* digits = plus ? plus + 1 : name;
+  char* end = NULL;
+  *out_func = NULL;
+  *out_offset = strtoull(digits, &end, 0);
+  if (end == digits || *end) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "'%s' is no place in code: 0x1f3 and main::chunk5+0x42 are", place);
+  }
+  if (!plus) return hlo_ok();
+  *out_func = func_named(code, name, (size_t)(plus - name));
+  if (*out_func) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_NOT_FOUND, "the code has no function '%.*s'",
+                           (int)(plus - name), name);
+}
+
+// "chunk5+0x42: stablehlo.add model.py:3:7", or just the place if it came from no operation.
+static hlo_status_t print_place(printer_t* printer, const char* place) {
+  const hlo_code_t* code = printer->code;
+  const hlo_code_func_t* func;
+  uint64_t offset;
+  uint32_t site = 0;
+  HLO_TRY(parse_place(code, place, &func, &offset));
+  if (func) offset = offset < func->size_bytes ? offset + func->offset_bytes : UINT64_MAX;
+  func = func_around(code, offset);
+  if (!func) {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s is behind the code, which has %zu bytes",
+                             place, code->size_bytes);
+  }
+  for (uint32_t i = 0; i < code->site_count && code->sites[i].offset_bytes <= offset; ++i) {
+    if (code->sites[i].offset_bytes >= func->offset_bytes) site = code->sites[i].site;
+  }
+  hlo_strbuf_printf(printer->out, "%s+0x%" PRIx64 ": ", func->name, offset - func->offset_bytes);
+  print_site(printer, site);
+  return hlo_strbuf_status(printer->out);
 }
 
 // ---- forms -------------------------------------------------------------------------------------
 
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
-  static const char* const names[] = {[HLO_LISTING_TILE] = "tile",
-                                      [HLO_LISTING_PLAN] = "plan",
-                                      [HLO_LISTING_VIR] = "vir",
-                                      [HLO_LISTING_C] = "c",
-                                      [HLO_LISTING_ASM] = "asm",
-                                      [HLO_LISTING_TILINGS] = "tilings"};
+  static const char* const names[] = {
+      [HLO_LISTING_TILE] = "tile", [HLO_LISTING_PLAN] = "plan", [HLO_LISTING_VIR] = "vir",
+      [HLO_LISTING_C] = "c",       [HLO_LISTING_ASM] = "asm",   [HLO_LISTING_TILINGS] = "tilings"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(names[i], name) != 0) continue;
     *out_form = (hlo_listing_form_t)i;
@@ -255,10 +305,23 @@ bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
 hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_module_t* vir,
                                     const hlo_func_t* func, const hlo_target_t* target) {
   if (listing->form == HLO_LISTING_C) return hlo_c_emit(vir, HLO_C_BLOBS_EMBEDDED, listing->out);
-  if (listing->form != HLO_LISTING_ASM) return hlo_ok();
+  if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_PLACE) return hlo_ok();
   hlo_code_t code = {0};
   HLO_TRY(hlo_x86_compile(vir, target, &code));
-  hlo_status_t status = print_machine_code(&code, func, listing->out);
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  printer_t printer = {.code = &code,
+                       .module = func->module,
+                       .node_count = func->module->node_count,
+                       .out = listing->out};
+  printer.nodes = hlo_arena_array(&arena, printer.node_count, sizeof(*printer.nodes));
+  hlo_status_t status = hlo_arena_status(&arena);
+  if (hlo_status_is_ok(status)) {
+    collect_nodes(&printer, func->body);
+    status = listing->form == HLO_LISTING_PLACE ? print_place(&printer, listing->place)
+                                                : print_machine_code(&printer, func, listing->out);
+  }
+  hlo_arena_deinit(&arena);
   hlo_code_deinit(&code);
   return status;
 }

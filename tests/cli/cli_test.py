@@ -403,6 +403,26 @@ class CliTest(unittest.TestCase):
         for name in re.findall(r"^HLOCC_API [^;(]*?\b(hlocc_\w+)\(", header, re.M):
             self.assertIn(name + "(", page(3))
 
+    # ---- places in code
+
+    def test_pc(self):
+        path = self.write("add.mlir", ADD)
+        if " sse2" not in self.good("info"):
+            self.assertIn("this processor", self.bad(1, "info", "--pc=0", path))
+            return
+        listing = self.good("compile", "--emit=asm", path)
+        offset = re.search(r"// stablehlo.add \S+\n *([0-9a-f]+):", listing)[1]
+        said = self.good("info", f"--pc=0x{offset}", path)
+        self.assertRegex(said, rf"^entry\+0x{offset}: stablehlo.add \S*add.mlir:2:8\n$")
+        self.assertEqual(self.good("info", f"--pc=main::entry+{int(offset, 16)}", path), said)
+        for place, message in [("0x99999", "behind the code"), ("entry+0x9999", "behind the code"),
+                               ("chunk7+1", "no function 'chunk7'"), ("entry", "is no place"),
+                               ("1x", "is no place")]:
+            self.assertIn(message, self.bad(1, "info", f"--pc={place}", path))
+        self.assertIn("makes no code", self.bad(1, "info", "--backend=interp", "--pc=0", path))
+        for words in [("--pc=0",), (path,)]:
+            self.assertIn("together", self.bad(1, "info", *words))
+
     # ---- reduce
 
     def test_reduce(self):
