@@ -41,8 +41,10 @@ hlo_vir_value_t* hlo_entry_place_address(const hlo_entry_context_t* entry, hlo_v
     case HLO_PLACE_RESULT: {
       uint64_t slot =
           place.index + (place.kind == HLO_PLACE_RESULT ? entry->plan->argument_count : 0);
-      return hlo_vir_iload(b, frame_pointer(entry, b, offsetof(hlo_frame_t, buffers)),
-                           (int64_t)(slot * HLO_ENTRY_WORD_BYTES), entry->load_flags);
+      hlo_vir_value_t* base =
+          hlo_vir_iload(b, frame_pointer(entry, b, offsetof(hlo_frame_t, buffers)),
+                        (int64_t)(slot * HLO_ENTRY_WORD_BYTES), entry->load_flags);
+      return add_offset(b, base, place.offset_bytes);
     }
     case HLO_PLACE_CONSTANT: {
       hlo_vir_value_t* program = frame_pointer(entry, b, offsetof(hlo_frame_t, program));

@@ -238,9 +238,11 @@ static uint64_t bytes_of(const hlo_type_t* type) {
   return type->kind == HLO_TYPE_TENSOR ? hlo_type_size_bytes(type) : 0;
 }
 
-static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end, uint32_t index,
-                        uint64_t size_bytes) {
-  return index < end - first && size_bytes <= bytes_of(type->elements[first + index]);
+static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end,
+                        const place_record_t* place, uint64_t size_bytes) {
+  if (place->index >= end - first) return false;
+  const uint64_t room = bytes_of(type->elements[first + place->index]);
+  return place->offset_bytes <= room && size_bytes <= room - place->offset_bytes;
 }
 
 // Whether a place is there and has room for so many bytes.
@@ -250,9 +252,9 @@ static bool fits(const reader_t* r, const place_record_t* place, uint64_t size_b
   uint32_t inputs = type->input_count;
   switch ((hlo_place_kind_t)place->kind) {
     case HLO_PLACE_NONE: return size_bytes == 0;
-    case HLO_PLACE_ARGUMENT: return fits_buffer(type, 0, inputs, place->index, size_bytes);
+    case HLO_PLACE_ARGUMENT: return fits_buffer(type, 0, inputs, place, size_bytes);
     case HLO_PLACE_RESULT:
-      return fits_buffer(type, inputs, type->element_count, place->index, size_bytes);
+      return fits_buffer(type, inputs, type->element_count, place, size_bytes);
     case HLO_PLACE_CONSTANT:
       return place->index < table->constant_count &&
              size_bytes <= hlo_type_size_bytes(table->constant_values[place->index].value->type);

@@ -107,7 +107,8 @@ static hlo_rt_place_t place_of(const writer_t* w, const hlo_place_t* place) {
     case HLO_PLACE_REGISTER: break;
     case HLO_PLACE_ARGUMENT: return (hlo_rt_place_t){HLO_RT_BUFFER, place->index, 0};
     case HLO_PLACE_RESULT:
-      return (hlo_rt_place_t){HLO_RT_BUFFER, w->plan->argument_count + place->index, 0};
+      return (hlo_rt_place_t){HLO_RT_BUFFER, w->plan->argument_count + place->index,
+                              place->offset_bytes};
     case HLO_PLACE_CONSTANT: return (hlo_rt_place_t){HLO_RT_CONSTANT, place->index, 0};
     case HLO_PLACE_TEMPORARY: return (hlo_rt_place_t){HLO_RT_TEMPORARY, 0, place->offset_bytes};
   }

@@ -5,7 +5,8 @@
 // same bytes (views, loop values that never change) share a place; so do values whose intervals do
 // not meet and where that saves a copy: a loop's slot, what the body makes of it and what comes out
 // of the loop; an update of a slice and what it updates; a result and what is returned. What is
-// left lies in one arena, intervals that meet at different offsets.
+// left lies in results whose values are not there yet, or in one arena, intervals that meet at
+// different offsets.
 //
 // A donated argument and the result that may take its memory are the same bytes in one run and
 // different ones in another: the plan is right in both.
@@ -18,7 +19,7 @@
 typedef enum hlo_place_kind {
   HLO_PLACE_NONE,       // tokens, and values that never reach memory
   HLO_PLACE_ARGUMENT,   // frame->buffers[index]
-  HLO_PLACE_RESULT,     // frame->buffers[argument_count + index]
+  HLO_PLACE_RESULT,     // frame->buffers[argument_count + index] + offset_bytes
   HLO_PLACE_CONSTANT,   // number `index` of the program's constants
   HLO_PLACE_TEMPORARY,  // frame->temporaries + offset_bytes
   HLO_PLACE_REGISTER,   // no memory: a single element that the entry keeps as value `index`

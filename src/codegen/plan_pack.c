@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Last part of planning: the arena, in which temporaries lie, and the place of every value.
+// Last part of planning: where temporaries lie, in results' memory that is not written yet or in
+// the arena, and the place of every value.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 enum {
   ALIGNMENT = 64,        // of blocks
   FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
+  MAX_HOSTS = 16,        // results in whose memory gaps are looked for, the largest ones,
+  HOSTED_BYTES = 4096,   // for blocks that are not smaller
 };
 
 // ---- the arena
@@ -19,10 +22,28 @@ typedef struct block {
   uint64_t size_bytes, offset_bytes;
 } block_t;
 
+/// Memory that blocks share: the arena, or a result before its value is there.
+typedef struct space {
+  uint64_t capacity_bytes, total_bytes;
+  uint32_t count;
+  block_t** placed;  // by offset
+} space_t;
+
 static int compare_blocks(const void* a, const void* b) {
   const block_t *x = a, *y = b;
   if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// From the beginning of a buffer's first stay to the end of its last one.
+static hlo_plan_range_t range_of(const hlo_plan_buffer_t* buffer) {
+  hlo_plan_range_t all = {UINT32_MAX, 0};
+  for (uint32_t i = 0; i < buffer->stay_count; ++i) {
+    const hlo_plan_range_t* range = &buffer->stays[i].range;
+    if (range->begin < all.begin) all.begin = range->begin;
+    if (range->end > all.end) all.end = range->end;
+  }
+  return all;
 }
 
 static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_count,
@@ -33,32 +54,41 @@ static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_c
   for (uint32_t b = 0; b < planner->buffer_count; ++b) {
     const hlo_plan_buffer_t* buffer = &planner->buffers[b];
     if (buffer->joined != b || buffer->kind != HLO_PLACE_TEMPORARY || !buffer->size_bytes) continue;
-    block_t block = {.buffer = b, .range = {UINT32_MAX, 0}};
     size_t padded;
     if (!hlo_size_add(buffer->size_bytes, ALIGNMENT - 1, &padded)) {
       return hlo_status_out_of_memory(buffer->size_bytes);
     }
-    block.size_bytes = padded & ~(size_t)(ALIGNMENT - 1);
-    if (planner->plan->is_checked) block.size_bytes += HLO_WATCH_ZONE_BYTES;
-    for (uint32_t i = 0; i < buffer->stay_count; ++i) {
-      const hlo_plan_range_t* range = &buffer->stays[i].range;
-      if (range->begin < block.range.begin) block.range.begin = range->begin;
-      if (range->end > block.range.end) block.range.end = range->end;
-    }
-    blocks[count++] = block;
+    blocks[count++] = (block_t){.buffer = b,
+                                .range = range_of(buffer),
+                                .size_bytes = padded & ~(size_t)(ALIGNMENT - 1)};
   }
   *out_count = count;
   *out_blocks = blocks;
   return hlo_ok();
 }
 
-// Largest first, each into the smallest gap between those that it meets. `placed` stays sorted by
-// offset.
-static hlo_status_t place_block(block_t* block, block_t** placed, uint32_t count,
-                                uint64_t* total_bytes) {
+// Puts a block where it is. There is room for it.
+static void insert_block(space_t* space, block_t* block) {
+  uint32_t low = 0, high = space->count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (space->placed[middle]->offset_bytes <= block->offset_bytes) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  memmove(&space->placed[low + 1], &space->placed[low],
+          (space->count - low) * sizeof *space->placed);
+  space->placed[low] = block;
+  ++space->count;
+}
+
+// Into the smallest gap between those that it meets, or behind them; false: it is too large.
+static bool place_block(space_t* space, block_t* block) {
   uint64_t top = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
-  for (uint32_t i = 0; i < count; ++i) {
-    const block_t* other = placed[i];
+  for (uint32_t i = 0; i < space->count; ++i) {
+    const block_t* other = space->placed[i];
     if (other->range.end < block->range.begin || block->range.end < other->range.begin) continue;
     if (other->offset_bytes > top) {
       uint64_t gap = other->offset_bytes - top;
@@ -70,25 +100,106 @@ static hlo_status_t place_block(block_t* block, block_t** placed, uint32_t count
     uint64_t end = other->offset_bytes + other->size_bytes;
     if (end > top) top = end;
   }
-  block->offset_bytes = best != UINT64_MAX ? best : top;
+  const uint64_t offset = best != UINT64_MAX ? best : top;
   size_t end;
-  if (!hlo_size_add(block->offset_bytes, block->size_bytes, &end)) {
-    return hlo_status_out_of_memory(block->size_bytes);
-  }
-  if (end > *total_bytes) *total_bytes = end;
-  uint32_t low = 0, high = count;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (placed[middle]->offset_bytes <= block->offset_bytes) {
-      low = middle + 1;
-    } else {
-      high = middle;
+  if (!hlo_size_add(offset, block->size_bytes, &end) || end > space->capacity_bytes) return false;
+  block->offset_bytes = offset;
+  if (end > space->total_bytes) space->total_bytes = end;
+  insert_block(space, block);
+  return true;
+}
+
+// ---- results' memory
+
+static bool is_host(const hlo_plan_buffer_t* buffer, uint32_t number) {
+  return buffer->kind == HLO_PLACE_RESULT && buffer->joined == number && buffer->stay_count &&
+         buffer->size_bytes >= HOSTED_BYTES;
+}
+
+// The largest results that steps write, in order of size.
+static uint32_t find_hosts(const hlo_planner_t* planner, uint32_t* hosts) {
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
+    const hlo_plan_buffer_t* buffers = planner->buffers;
+    if (!is_host(&buffers[b], b)) continue;
+    uint32_t at = count < MAX_HOSTS ? count++ : MAX_HOSTS;
+    for (; at > 0 && buffers[hosts[at - 1]].size_bytes < buffers[b].size_bytes; --at) {
+      if (at < MAX_HOSTS) hosts[at] = hosts[at - 1];
     }
+    if (at < MAX_HOSTS) hosts[at] = b;
   }
-  memmove(&placed[low + 1], &placed[low], (count - low) * sizeof *placed);
-  placed[low] = block;
+  return count;
+}
+
+// When a result's memory has something of its own: its value, or a donated argument that it may be
+// the memory of.
+static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t* space) {
+  const hlo_plan_t* plan = planner->plan;
+  const hlo_plan_buffer_t* buffer = &planner->buffers[host];
+  const uint32_t r = buffer->index;
+  uint32_t count = 1;
+  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
+    ++count;
+  }
+  block_t* own = hlo_arena_array(planner->arena, count, sizeof *own);
+  space->placed = hlo_arena_array(planner->arena, count + FITTED_BLOCKS, sizeof(*space->placed));
+  HLO_TRY(hlo_arena_status(planner->arena));
+  space->capacity_bytes = buffer->size_bytes & ~(uint64_t)(ALIGNMENT - 1);
+  *own = (block_t){.range = range_of(buffer), .size_bytes = buffer->size_bytes};
+  insert_block(space, own++);
+  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
+    if (!hlo_plan_may_donate(plan, a, r)) continue;
+    uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
+    *own = (block_t){.range = planner->ranges[root], .size_bytes = buffer->size_bytes};
+    insert_block(space, own++);
+  }
   return hlo_ok();
 }
+
+// Of equal blocks those that are there longest, then latest: next to the result's value, without a
+// gap that nothing fills.
+static int compare_lengths(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  const uint32_t x_length = x->range.end - x->range.begin, y_length = y->range.end - y->range.begin;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x_length != y_length) return x_length > y_length ? -1 : 1;
+  if (x->range.begin != y->range.begin) return x->range.begin > y->range.begin ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// What fits into results before they are written goes there, and is no block of the arena any more.
+static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, uint32_t* count) {
+  uint32_t hosts[MAX_HOSTS];
+  space_t spaces[MAX_HOSTS] = {0};
+  const uint32_t host_count = find_hosts(planner, hosts);
+  uint32_t tried = 0, left = 0;
+  while (tried < *count && tried < FITTED_BLOCKS && blocks[tried].size_bytes >= HOSTED_BYTES) {
+    ++tried;
+  }
+  block_t** order = hlo_arena_array(planner->arena, (size_t)tried + 1, sizeof(*order));
+  block_t* copies = hlo_arena_array(planner->arena, (size_t)tried + 1, sizeof *copies);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t h = 0; h < host_count; ++h) HLO_TRY(occupy(planner, hosts[h], &spaces[h]));
+  memcpy(copies, blocks, tried * sizeof *copies);
+  for (uint32_t i = 0; i < tried; ++i) order[i] = &copies[i];
+  qsort(order, tried, sizeof(*order), compare_lengths);
+  for (uint32_t i = 0; i < tried; ++i) {
+    uint32_t h = 0;
+    while (h < host_count && !place_block(&spaces[h], order[i])) ++h;
+    if (h == host_count) continue;
+    hlo_plan_buffer_t* buffer = &planner->buffers[order[i]->buffer];
+    buffer->kind = HLO_PLACE_RESULT;
+    buffer->index = planner->buffers[hosts[h]].index;
+    buffer->offset_bytes = order[i]->offset_bytes;
+  }
+  for (uint32_t i = 0; i < *count; ++i) {
+    if (planner->buffers[blocks[i].buffer].kind == HLO_PLACE_TEMPORARY) blocks[left++] = blocks[i];
+  }
+  *count = left;
+  return hlo_ok();
+}
+
+// ---- the arena again
 
 // What a checked program has to know of the arena.
 static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
@@ -170,10 +281,14 @@ static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint3
 static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
   uint64_t* total = &planner->plan->temporary_bytes;
   uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
-  block_t** placed = hlo_arena_array(planner->arena, (size_t)fitted + 1, sizeof(*placed));
+  space_t arena = {.capacity_bytes = SIZE_MAX};
+  arena.placed = hlo_arena_array(planner->arena, (size_t)fitted + 1, sizeof(*arena.placed));
   uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
   HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t i = 0; i < fitted; ++i) HLO_TRY(place_block(&blocks[i], placed, i, total));
+  for (uint32_t i = 0; i < fitted; ++i) {
+    if (!place_block(&arena, &blocks[i])) return hlo_status_out_of_memory(blocks[i].size_bytes);
+  }
+  *total = arena.total_bytes;
   if (fitted == count) return hlo_ok();
   HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
   for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
@@ -192,6 +307,10 @@ static hlo_status_t lay_out(hlo_planner_t* planner) {
   block_t* blocks = NULL;
   HLO_TRY(collect_blocks(planner, &count, &blocks));
   if (count > 1) qsort(blocks, count, sizeof *blocks, compare_blocks);
+  HLO_TRY(place_in_results(planner, blocks, &count));
+  for (uint32_t i = 0; i < count && planner->plan->is_checked; ++i) {
+    blocks[i].size_bytes += HLO_WATCH_ZONE_BYTES;
+  }
   HLO_TRY(place_blocks(planner, blocks, count));
   for (uint32_t i = 0; i < count; ++i) {
     planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;

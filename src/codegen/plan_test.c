@@ -230,6 +230,45 @@ static void donated_arguments_are_read_before_results_are_written(void** state) 
       "  return result0\n");
 }
 
+// Results are memory like any other until their values are there, or what a donated argument has in
+// them is read for the last time.
+static void temporaries_lie_in_results(void** state) {
+  (void)state;
+  expect_plan(
+      "func.func @main(%x: tensor<1024xf32>) -> (tensor<2048xf32>, tensor<64xf32>) {\n"
+      "  %0 = stablehlo.negate %x : tensor<1024xf32>\n"
+      "  %1 = stablehlo.abs %0 : tensor<1024xf32>\n"
+      "  %2 = stablehlo.add %0, %1 : tensor<1024xf32>\n"
+      "  %3 = stablehlo.concatenate %2, %2, dim = 0\n"
+      "      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<2048xf32>\n"
+      "  %4 = stablehlo.slice %3 [0:64] : (tensor<2048xf32>) -> tensor<64xf32>\n"
+      "  return %3, %4 : tensor<2048xf32>, tensor<64xf32>\n"
+      "}\n",
+      "plan of @main: 4096 bytes of temporaries, 0 constants\n"
+      "  stablehlo.negate arg0 -> result0\n"
+      "  stablehlo.abs result0 -> result0+4096\n"
+      "  stablehlo.add result0 result0+4096 -> temp+0\n"
+      "  stablehlo.concatenate temp+0 temp+0 -> result0\n"
+      "  stablehlo.slice result0 -> result1\n"
+      "  return result0 result1\n");
+  expect_plan(
+      "func.func @main(%x: tensor<1024xf32> {tf.aliasing_output = 0 : i32}) -> tensor<1024xf32> {\n"
+      "  %0 = stablehlo.negate %x : tensor<1024xf32>\n"
+      "  %1 = stablehlo.add %x, %0 : tensor<1024xf32>\n"
+      "  %2 = stablehlo.negate %1 : tensor<1024xf32>\n"
+      "  %3 = stablehlo.abs %2 : tensor<1024xf32>\n"
+      "  %4 = stablehlo.abs %3 : tensor<1024xf32>\n"
+      "  return %4 : tensor<1024xf32>\n"
+      "}\n",
+      "plan of @main: 8192 bytes of temporaries, 0 constants\n"
+      "  stablehlo.negate arg0 -> temp+0\n"
+      "  stablehlo.add arg0 temp+0 -> temp+4096\n"
+      "  stablehlo.negate temp+4096 -> result0\n"
+      "  stablehlo.abs result0 -> temp+0\n"
+      "  stablehlo.abs temp+0 -> result0\n"
+      "  return result0\n");
+}
+
 static void donated_arguments_may_change_places(void** state) {
   (void)state;
   expect_plan(
@@ -422,6 +461,7 @@ int main(void) {
       cmocka_unit_test(loop_values_may_change_places),
       cmocka_unit_test(branches_write_where_the_result_is),
       cmocka_unit_test(donated_arguments_are_read_before_results_are_written),
+      cmocka_unit_test(temporaries_lie_in_results),
       cmocka_unit_test(donated_arguments_may_change_places),
       cmocka_unit_test(captured_values_outlive_every_round),
       cmocka_unit_test(the_proof_finds_wrong_places),

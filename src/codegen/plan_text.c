@@ -9,7 +9,10 @@ static void print_place(const hlo_place_t* place, hlo_strbuf_t* out) {
   switch (place->kind) {
     case HLO_PLACE_NONE: hlo_strbuf_puts(out, "-"); return;
     case HLO_PLACE_ARGUMENT: hlo_strbuf_printf(out, "arg%u", place->index); return;
-    case HLO_PLACE_RESULT: hlo_strbuf_printf(out, "result%u", place->index); return;
+    case HLO_PLACE_RESULT:
+      hlo_strbuf_printf(out, "result%u", place->index);
+      if (place->offset_bytes) hlo_strbuf_printf(out, "+%" PRIu64, place->offset_bytes);
+      return;
     case HLO_PLACE_CONSTANT: hlo_strbuf_printf(out, "const%u", place->index); return;
     case HLO_PLACE_REGISTER: hlo_strbuf_printf(out, "reg%u", place->index); return;
     case HLO_PLACE_TEMPORARY: hlo_strbuf_printf(out, "temp+%" PRIu64, place->offset_bytes); return;

@@ -241,7 +241,8 @@ static void* address_of(const hlo_frame_t* frame, const hlo_site_table_t* table,
     case HLO_PLACE_NONE:
     case HLO_PLACE_REGISTER: break;
     case HLO_PLACE_ARGUMENT: return frame->buffers[place->index];
-    case HLO_PLACE_RESULT: return frame->buffers[table->argument_count + place->index];
+    case HLO_PLACE_RESULT:
+      return (uint8_t*)frame->buffers[table->argument_count + place->index] + place->offset_bytes;
     case HLO_PLACE_CONSTANT: return table->constants[place->index];
     case HLO_PLACE_TEMPORARY: return frame->temporaries + place->offset_bytes;
   }

@@ -86,7 +86,8 @@ static void print_place(printer_t* printer, const hlo_place_t* place) {
     case HLO_PLACE_REGISTER: hlo_strbuf_puts(out, "0"); return;
     case HLO_PLACE_ARGUMENT: hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", place->index); return;
     case HLO_PLACE_RESULT:
-      hlo_strbuf_printf(out, "buffers[%" PRIu32 "]", printer->plan->argument_count + place->index);
+      hlo_strbuf_printf(out, "buffers[%" PRIu32 "] + %" PRIu64,
+                        printer->plan->argument_count + place->index, place->offset_bytes);
       return;
     case HLO_PLACE_CONSTANT:
       hlo_strbuf_printf(out, "(void*)hlo_blobs[%" PRIu32 "]", printer->blobs[place->index]);

@@ -6,11 +6,11 @@
 
 #include "base/kernel_abi.h"
 
-enum { HLO_RT_ABI_VERSION = 2, HLO_RT_ELEMENT_BYTES = 16 };
+enum { HLO_RT_ABI_VERSION = 3, HLO_RT_ELEMENT_BYTES = 16 };
 
 /// Where a copy or a call reads or writes; a token is nowhere.
 typedef enum hlo_rt_place_kind {
-  HLO_RT_BUFFER,     // argument or result `index`, results behind the arguments
+  HLO_RT_BUFFER,     // at offset_bytes of argument or result `index`, results behind the arguments
   HLO_RT_CONSTANT,   // constant `index`
   HLO_RT_TEMPORARY,  // at offset_bytes of the temporaries
   HLO_RT_NOWHERE,
@@ -81,7 +81,7 @@ int32_t hlo_rt_call(hlo_frame_t* frame, uint32_t site, void* const* buffers);
 static inline void* hlo_rt_address(const hlo_frame_t* frame, const hlo_rt_place_t* place) {
   const hlo_rt_program_t* program = (const hlo_rt_program_t*)frame->program;
   switch ((hlo_rt_place_kind_t)place->kind) {
-    case HLO_RT_BUFFER: return frame->buffers[place->index];
+    case HLO_RT_BUFFER: return (uint8_t*)frame->buffers[place->index] + place->offset_bytes;
     case HLO_RT_CONSTANT: return (void*)(uintptr_t)program->constants[place->index];
     case HLO_RT_TEMPORARY: return frame->temporaries + place->offset_bytes;
     case HLO_RT_NOWHERE: break;
