@@ -87,10 +87,6 @@ static hlo_tile_var_t add_var(inference_t* in, const hlo_tile_block_t* block, bo
   const hlo_tile_layout_t* candidates[MAX_CANDIDATES];
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
-    in->kernel->arena->failed = true;
-    return 0;
-  }
   // The innermost digit first, what people ask for somewhere last.
   for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i);
   if (rank == 0) candidates[count++] = along(in, rank, dims, 0);
@@ -123,7 +119,6 @@ static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
   hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_RANK];
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t step = hlo_expr_coefficient(op->offset, numbers[i]);
     for (uint32_t k = 0; k < op->offset->term_count; ++k) {
@@ -376,6 +371,19 @@ static void put_relayout(const inference_t* in, const use_t* use, const hlo_tile
   op->operands[use->operand] = relayout;
 }
 
+// Whether layouts can have as many dimensions as the tiles.
+static hlo_status_t check_ranks(const hlo_tile_kernel_t* kernel) {
+  int64_t dims[HLO_TILE_MAX_DEPTH];
+  for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+    uint32_t rank = hlo_tile_block_tile(op->block, dims, NULL);
+    if (rank <= HLO_TILE_LAYOUT_MAX_RANK) continue;
+    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                             "%s in tiles of %u dimensions: layouts have at most %d",
+                             hlo_tile_op_name(op->kind), rank, HLO_TILE_LAYOUT_MAX_RANK);
+  }
+  return hlo_ok();
+}
+
 static int64_t widest_bytes(const hlo_tile_kernel_t* kernel) {
   int64_t widest = 1;
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
@@ -397,6 +405,7 @@ static uint32_t count_operands(const hlo_tile_kernel_t* kernel) {
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) {
   hlo_arena_t* arena = kernel->arena;
+  HLO_TRY(check_ranks(kernel));
   inference_t in = {
       .kernel = kernel, .target = target, .lanes = target->vector_bytes / widest_bytes(kernel)};
   if (in.lanes < 1) in.lanes = 1;

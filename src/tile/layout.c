@@ -2,6 +2,7 @@
 // Layouts: canonical lists of digits, found again by hash, and what is where (see layout.h).
 #include "tile/layout.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -216,18 +217,12 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
   return space->table[at] = made;
 }
 
-const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
-                                                   const int64_t* dims) {
-  return hlo_tile_layout_packed(space, rank, dims, dims);
-}
-
-const hlo_tile_layout_t* hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
-                                                const int64_t* dims, const int64_t* tile) {
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
+// Of tiles that divide the dimensions.
+static const hlo_tile_layout_t* packed(hlo_tile_layout_space_t* space, uint32_t rank,
+                                       const int64_t* dims, const int64_t* tile) {
   hlo_digit_list_t list = {0};
   int64_t position = 1;
   for (uint32_t i = rank; i-- > 0; position *= tile[i]) {
-    if (tile[i] < 1 || dims[i] % tile[i]) return NULL;
     hlo_digits_add(&list, (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, tile[i], 1, position});
   }
   for (uint32_t i = rank; i-- > 0;) {
@@ -237,6 +232,38 @@ const hlo_tile_layout_t* hlo_tile_layout_packed(hlo_tile_layout_space_t* space, 
   }
   if (list.failed) return NULL;
   return hlo_tile_layout_make(space, rank, dims, list.count, list.digits, (hlo_swizzle_t){0});
+}
+
+const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
+                                                   const int64_t* dims) {
+  return rank > HLO_TILE_LAYOUT_MAX_RANK ? NULL : packed(space, rank, dims, dims);
+}
+
+hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
+                                    const int64_t* dims, const int64_t* tile, hlo_tile_edge_t edge,
+                                    const hlo_tile_layout_t** out_layout) {
+  int64_t padded[HLO_TILE_LAYOUT_MAX_RANK], count = 1;
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a layout of %u dimensions, at most %d",
+                             rank, HLO_TILE_LAYOUT_MAX_RANK);
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    int64_t rest = tile[i] > 0 ? dims[i] % tile[i] : 1;
+    bool is_padded = rest && edge == HLO_TILE_EDGE_PAD;
+    bool is_tiled = tile[i] > 0 && dims[i] > 0 && (rest == 0 || is_padded);
+    if (!is_tiled || __builtin_add_overflow(dims[i], is_padded ? tile[i] - rest : 0, &padded[i]) ||
+        __builtin_mul_overflow(count, padded[i], &count) || count > MAX_POSITION) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "dimension %u: %" PRId64
+                               " elements cannot be cut in tiles of %" PRId64,
+                               i, dims[i], tile[i]);
+    }
+  }
+  *out_layout = packed(space, rank, padded, tile);
+  HLO_TRY(hlo_arena_status(space->arena));
+  return *out_layout ? hlo_ok()
+                     : hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                                         "tiles of %u dimensions have too many digits", rank);
 }
 
 const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,

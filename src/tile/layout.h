@@ -72,9 +72,16 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
 /// Addresses in row-major order.
 const hlo_tile_layout_t* hlo_tile_layout_row_major(hlo_tile_layout_space_t* space, uint32_t rank,
                                                    const int64_t* dims);
+/// What becomes of a dimension that is no multiple of its tile's.
+typedef enum hlo_tile_edge {
+  HLO_TILE_EDGE_REFUSE,
+  HLO_TILE_EDGE_PAD,  // it is made as large as the next multiple
+} hlo_tile_edge_t;
 /// Tiles one after another, row-major inside and among them ("packed panels").
-const hlo_tile_layout_t* hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
-                                                const int64_t* dims, const int64_t* tile);
+/// errors: INVALID_ARGUMENT naming dimension, size and tile; RESOURCE_EXHAUSTED
+hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t rank,
+                                    const int64_t* dims, const int64_t* tile, hlo_tile_edge_t edge,
+                                    const hlo_tile_layout_t** out_layout) HLO_MUST_USE;
 /// One element for all indices, in one place.
 const hlo_tile_layout_t* hlo_tile_layout_splat(hlo_tile_layout_space_t* space, uint32_t rank,
                                                const int64_t* dims);
@@ -96,12 +103,13 @@ const hlo_tile_layout_t* hlo_tile_layout_transpose(hlo_tile_layout_space_t* spac
 const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
                                                  const hlo_tile_layout_t* a, uint32_t rank,
                                                  const int64_t* dims);
-/// A box; out_base: the position of its first element on every axis. NULL where the box does not
-/// consist of whole digits, or of a range of one.
-const hlo_tile_layout_t* hlo_tile_layout_slice(hlo_tile_layout_space_t* space,
-                                               const hlo_tile_layout_t* a, const int64_t* starts,
-                                               const int64_t* sizes,
-                                               int64_t out_base[HLO_AXIS_COUNT]);
+/// A box; out_base: the position of its first element on every axis.
+/// errors: INVALID_ARGUMENT naming dimension, size and tile where the box does not consist of whole
+/// digits, or of a range of one; RESOURCE_EXHAUSTED
+hlo_status_t hlo_tile_layout_slice(hlo_tile_layout_space_t* space, const hlo_tile_layout_t* a,
+                                   const int64_t* starts, const int64_t* sizes,
+                                   int64_t out_base[HLO_AXIS_COUNT],
+                                   const hlo_tile_layout_t** out_layout) HLO_MUST_USE;
 /// The same bits as elements of another width, as bitcast_convert has it: a last dimension of the
 /// ratio comes (narrower) or goes (wider). In memory, else in lanes.
 const hlo_tile_layout_t* hlo_tile_layout_bitcast(hlo_tile_layout_space_t* space,

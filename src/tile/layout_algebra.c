@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts of results from layouts of operands, and the cost of changing one (see layout.h): every
 // rule is about digits, so one rule serves registers, memory and devices.
+#include <inttypes.h>
 #include <string.h>
 
 #include "tile/layout_impl.h"
@@ -122,8 +123,9 @@ const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
 }
 
 // Leaves of dimension `dim` the range [start, start + size), if that is a range of one digit and
-// all of those inside of it.
-static bool slice_dim(hlo_digit_list_t* list, int32_t dim, int64_t start, int64_t size) {
+// all of those inside of it; else the digit that it would cut.
+static const hlo_digit_t* slice_dim(hlo_digit_list_t* list, int32_t dim, int64_t start,
+                                    int64_t size) {
   for (uint32_t i = 0; i < list->count; ++i) {
     hlo_digit_t* digit = &list->digits[i];
     if (digit->dim != dim) continue;
@@ -131,32 +133,48 @@ static bool slice_dim(hlo_digit_list_t* list, int32_t dim, int64_t start, int64_
     if (digit->stride >= size) {
       digit->extent = 1;  // one step of it; the rest is in the base
     } else if (end > size) {
-      if (size % digit->stride || start % digit->stride || start % end + size > end) return false;
+      if (size % digit->stride || start % digit->stride || start % end + size > end) return digit;
       digit->extent = size / digit->stride;
     } else if (start % end) {
-      return false;
+      return digit;
     }
   }
-  return true;
+  return NULL;
 }
 
-const hlo_tile_layout_t* hlo_tile_layout_slice(hlo_tile_layout_space_t* space,
-                                               const hlo_tile_layout_t* a, const int64_t* starts,
-                                               const int64_t* sizes,
-                                               int64_t out_base[HLO_AXIS_COUNT]) {
-  if (a->swizzle.bits) return NULL;  // positions would not be sums any more
+static hlo_status_t refuse_slice(uint32_t dim, int64_t start, int64_t size, const char* what,
+                                 int64_t number) {
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "dimension %u: %" PRId64 " elements from %" PRId64
+                           " on are not %s %" PRId64,
+                           dim, size, start, what, number);
+}
+
+hlo_status_t hlo_tile_layout_slice(hlo_tile_layout_space_t* space, const hlo_tile_layout_t* a,
+                                   const int64_t* starts, const int64_t* sizes,
+                                   int64_t out_base[HLO_AXIS_COUNT],
+                                   const hlo_tile_layout_t** out_layout) {
+  if (a->swizzle.bits) {  // positions would not be sums any more
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a slice of swizzled addresses");
+  }
   hlo_digit_list_t list, kept = {0};
   hlo_digits_of(a, &list);
   for (uint32_t i = 0; i < a->rank; ++i) {
-    if (starts[i] < 0 || sizes[i] < 1 || sizes[i] > a->dims[i] - starts[i] ||
-        !slice_dim(&list, (int32_t)i, starts[i], sizes[i])) {
-      return NULL;
+    if (starts[i] < 0 || sizes[i] < 1 || sizes[i] > a->dims[i] - starts[i]) {
+      return refuse_slice(i, starts[i], sizes[i], "within its size of", a->dims[i]);
     }
+    const hlo_digit_t* cut = slice_dim(&list, (int32_t)i, starts[i], sizes[i]);
+    if (!cut) continue;
+    bool is_torn = starts[i] % cut->stride || sizes[i] % cut->stride;
+    return refuse_slice(i, starts[i], sizes[i], "whole tiles of",
+                        is_torn ? cut->stride : cut->stride * cut->extent);
   }
   for (uint32_t i = 0; i < list.count; ++i) hlo_digits_add(&kept, list.digits[i]);
-  const hlo_tile_layout_t* sliced = make(space, a->rank, sizes, &kept, a->swizzle);
-  if (sliced) hlo_tile_layout_locate(a, starts, out_base);
-  return sliced;
+  *out_layout = make(space, a->rank, sizes, &kept, a->swizzle);
+  HLO_TRY(hlo_arena_status(space->arena));
+  if (!*out_layout) return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a slice without digits");
+  hlo_tile_layout_locate(a, starts, out_base);
+  return hlo_ok();
 }
 
 static hlo_axis_t unit_axis(const hlo_tile_layout_t* a) {

@@ -232,7 +232,10 @@ static void test_slice(void** unused) {
       starts[i] = below((uint32_t)a->dims[i]);
       sizes[i] = 1 + below((uint32_t)(a->dims[i] - starts[i]));
     }
-    const hlo_tile_layout_t* box = hlo_tile_layout_slice(&f.space, a, starts, sizes, base);
+    const hlo_tile_layout_t* box = NULL;
+    hlo_status_t status = hlo_tile_layout_slice(&f.space, a, starts, sizes, base, &box);
+    assert_int_equal(hlo_status_is_ok(status), box != NULL);
+    hlo_status_release(status);
     sliced += box != NULL;
     for (int64_t at = 0; box && at < count_of(a->rank, sizes); ++at) {
       int64_t index[3], expected[HLO_AXIS_COUNT], found[HLO_AXIS_COUNT];
@@ -339,14 +342,15 @@ static void test_kinds(void** unused) {
   (void)unused;
   fixture_t f;
   begin(&f);
-  const int64_t dims[2] = {8, 32}, tile[2] = {2, 16}, wrong[2] = {3, 16};
+  const int64_t dims[2] = {8, 32}, tile[2] = {2, 16};
   const hlo_tile_layout_t* splat = hlo_tile_layout_splat(&f.space, 2, dims);
   const hlo_tile_layout_t* plain = hlo_tile_layout_row_major(&f.space, 2, dims);
-  const hlo_tile_layout_t* packed = hlo_tile_layout_packed(&f.space, 2, dims, tile);
+  const hlo_tile_layout_t* packed = NULL;
+  assert_true(hlo_status_is_ok(
+      hlo_tile_layout_packed(&f.space, 2, dims, tile, HLO_TILE_EDGE_REFUSE, &packed)));
   assert_int_equal(hlo_tile_layout_kind(splat), HLO_TILE_LAYOUT_SPLAT);
   assert_int_equal(hlo_tile_layout_kind(plain), HLO_TILE_LAYOUT_STRIDED);
   assert_int_equal(hlo_tile_layout_kind(packed), HLO_TILE_LAYOUT_TILED);
-  assert_null(hlo_tile_layout_packed(&f.space, 2, dims, wrong));
   const int64_t index[2] = {3, 17};
   int64_t position[HLO_AXIS_COUNT];
   hlo_tile_layout_locate(packed, index, position);
@@ -354,6 +358,173 @@ static void test_kinds(void** unused) {
   assert_int_equal(hlo_tile_layout_extent(packed, HLO_AXIS_ADDRESS), 256);
   assert_int_equal(hlo_tile_layout_extent(splat, HLO_AXIS_LANE), 1);
   end(&f);
+}
+
+static void expect_error(hlo_status_t status, const char* message) {
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+  assert_string_equal(hlo_status_message(status), message);
+  hlo_status_release(status);
+}
+
+// What does not divide is refused by name, or padded where that is asked for.
+static void test_edges(void** unused) {
+  (void)unused;
+  fixture_t f;
+  begin(&f);
+  const int64_t dims[2] = {8, 30}, tile[2] = {2, 16}, none[2] = {2, 0}, padded[2] = {8, 32};
+  const hlo_tile_layout_t *layout = NULL, *expected = NULL;
+  expect_error(hlo_tile_layout_packed(&f.space, 2, dims, tile, HLO_TILE_EDGE_REFUSE, &layout),
+               "dimension 1: 30 elements cannot be cut in tiles of 16");
+  expect_error(hlo_tile_layout_packed(&f.space, 2, dims, none, HLO_TILE_EDGE_PAD, &layout),
+               "dimension 1: 30 elements cannot be cut in tiles of 0");
+  const int64_t huge[2] = {INT64_MAX, 30};
+  expect_error(hlo_tile_layout_packed(&f.space, 2, huge, tile, HLO_TILE_EDGE_PAD, &layout),
+               "dimension 0: 9223372036854775807 elements cannot be cut in tiles of 2");
+  assert_true(hlo_status_is_ok(
+      hlo_tile_layout_packed(&f.space, 2, dims, tile, HLO_TILE_EDGE_PAD, &layout)));
+  assert_true(hlo_status_is_ok(
+      hlo_tile_layout_packed(&f.space, 2, padded, tile, HLO_TILE_EDGE_REFUSE, &expected)));
+  assert_ptr_equal(layout, expected);
+
+  int64_t base[HLO_AXIS_COUNT];
+  const int64_t outside[2] = {4, 0}, rows[2] = {6, 16}, torn[2] = {0, 8}, whole[2] = {2, 16};
+  expect_error(hlo_tile_layout_slice(&f.space, layout, outside, rows, base, &layout),
+               "dimension 0: 6 elements from 4 on are not within its size of 8");
+  expect_error(hlo_tile_layout_slice(&f.space, layout, torn, whole, base, &layout),
+               "dimension 1: 16 elements from 8 on are not whole tiles of 16");
+  const hlo_tile_layout_t* swizzled =
+      parsed(&f, "<64x8 | 0:64/1 address 8, 1:8/1 address 1 | xor 3 0 3>");
+  expect_error(hlo_tile_layout_slice(&f.space, swizzled, outside, whole, base, &layout),
+               "a slice of swizzled addresses");
+  end(&f);
+}
+
+// ---- chains of changes
+
+enum { CHAIN_ELEMENTS = 8 * 12 * 4 };
+
+// What a chain of changes makes of an array: the address of each element, row-major.
+typedef struct view {
+  uint32_t rank;
+  int64_t dims[4], addresses[CHAIN_ELEMENTS];
+} view_t;
+
+// Element `at` of `to` is the one of `from` at `origin` plus the index of `at`, dimension i of
+// which is dimension `permutation[i]` of `from`.
+static void pick(const view_t* from, const int64_t* permutation, const int64_t* origin,
+                 view_t* to) {
+  for (int64_t at = 0; at < count_of(to->rank, to->dims); ++at) {
+    int64_t index[4], source[4], flat = 0;
+    index_at(to->rank, to->dims, at, index);
+    for (uint32_t i = 0; i < to->rank; ++i) {
+      source[permutation[i]] = index[i] + origin[permutation[i]];
+    }
+    for (uint32_t i = 0; i < from->rank; ++i) flat = flat * from->dims[i] + source[i];
+    to->addresses[at] = from->addresses[flat];
+  }
+}
+
+// A chain's next step on the layout; the layout where there is none, the same on the view.
+static const hlo_tile_layout_t* step_transpose(fixture_t* f, const hlo_tile_layout_t* a,
+                                               view_t* view) {
+  int64_t permutation[4] = {0, 1, 2, 3}, origin[4] = {0};
+  view_t to = {.rank = view->rank};
+  for (uint32_t i = view->rank; i-- > 1;) {
+    uint32_t other = below(i + 1);
+    int64_t kept = permutation[i];
+    permutation[i] = permutation[other], permutation[other] = kept;
+  }
+  for (uint32_t i = 0; i < view->rank; ++i) to.dims[i] = view->dims[permutation[i]];
+  pick(view, permutation, origin, &to);
+  *view = to;
+  return hlo_tile_layout_transpose(&f->space, a, permutation);
+}
+
+// Splits a dimension, joins two, or puts in or takes out one of size 1 (expand, collapse, squeeze).
+static const hlo_tile_layout_t* step_reshape(fixture_t* f, const hlo_tile_layout_t* a,
+                                             view_t* view) {
+  int64_t dims[4] = {1, 1, 1, 1};
+  uint32_t rank = 1 + below(4);
+  int64_t count = count_of(view->rank, view->dims);
+  for (uint32_t i = 0; i + 1 < rank; ++i) {
+    int64_t size = 1 + below(6);
+    dims[i] = count % size ? 1 : size;
+    count /= dims[i];
+  }
+  dims[rank - 1] = count;
+  const hlo_tile_layout_t* reshaped = hlo_tile_layout_reshape(&f->space, a, rank, dims);
+  if (!reshaped) return a;
+  view->rank = rank;
+  memcpy(view->dims, dims, sizeof dims);
+  return reshaped;
+}
+
+static const hlo_tile_layout_t* step_slice(fixture_t* f, const hlo_tile_layout_t* a, view_t* view) {
+  static const int64_t same[4] = {0, 1, 2, 3};
+  int64_t starts[4] = {0}, base[HLO_AXIS_COUNT];
+  view_t to = {.rank = view->rank};
+  for (uint32_t i = 0; i < view->rank; ++i) {
+    to.dims[i] = below(3) ? view->dims[i] : 1 + below((uint32_t)view->dims[i]);
+    starts[i] = below((uint32_t)(view->dims[i] - to.dims[i]) + 1);
+  }
+  const hlo_tile_layout_t* sliced = NULL;
+  hlo_status_t status = hlo_tile_layout_slice(&f->space, a, starts, to.dims, base, &sliced);
+  hlo_status_release(status);
+  if (!sliced) return a;
+  pick(view, same, starts, &to);
+  // The layout of a slice begins at 0.
+  int64_t first = base[HLO_AXIS_ADDRESS];
+  for (int64_t at = 0; at < count_of(to.rank, to.dims); ++at) to.addresses[at] -= first;
+  *view = to;
+  return sliced;
+}
+
+static void check_view(const hlo_tile_layout_t* a, const view_t* view) {
+  assert_int_equal(a->rank, view->rank);
+  for (int64_t at = 0; at < count_of(view->rank, view->dims); ++at) {
+    int64_t index[4], position[HLO_AXIS_COUNT];
+    index_at(view->rank, view->dims, at, index);
+    hlo_tile_layout_locate(a, index, position);
+    assert_int_equal(position[HLO_AXIS_ADDRESS], view->addresses[at]);
+  }
+}
+
+// Tiles, perhaps swizzled, then transposed, reshaped and sliced in random order: an element is
+// where going through it step by step says.
+static void test_chains(void** unused) {
+  (void)unused;
+  static const int64_t dims[3] = {8, 12, 4}, tiles[][3] = {{8, 12, 4}, {2, 3, 4}, {4, 4, 1}};
+  uint32_t refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    fixture_t f;
+    begin(&f);
+    const int64_t* tile = tiles[below(3)];
+    hlo_swizzle_t swizzle = below(3) ? (hlo_swizzle_t){0} : (hlo_swizzle_t){2, 0, 3};
+    const hlo_tile_layout_t* a = NULL;
+    assert_true(hlo_status_is_ok(
+        hlo_tile_layout_packed(&f.space, 3, dims, tile, HLO_TILE_EDGE_REFUSE, &a)));
+    a = hlo_tile_layout_make(&f.space, 3, dims, a->digit_count, a->digits, swizzle);
+    view_t view = {.rank = 3, .dims = {8, 12, 4}};
+    for (int64_t at = 0; at < CHAIN_ELEMENTS; ++at) {
+      int64_t index[3], address = 0;
+      index_at(3, dims, at, index);
+      for (uint32_t i = 0; i < 3; ++i) address = address * (dims[i] / tile[i]) + index[i] / tile[i];
+      for (uint32_t i = 0; i < 3; ++i) address = address * tile[i] + index[i] % tile[i];
+      view.addresses[at] = swizzle.bits ? address ^ (address >> 3 & 3) : address;
+    }
+    check_view(a, &view);
+    for (uint32_t step = 0; step < 6; ++step) {
+      const hlo_tile_layout_t* before = a;
+      uint32_t what = below(3);
+      a = what == 0   ? step_transpose(&f, a, &view)
+          : what == 1 ? step_reshape(&f, a, &view)
+                      : step_slice(&f, a, &view);
+      refused += a == before;
+      check_view(a, &view);
+    }
+    end(&f);
+  }
+  assert_in_range(refused, 100, 1600);
 }
 
 static void test_text(void** unused) {
@@ -402,6 +573,8 @@ int main(void) {
       cmocka_unit_test(test_swizzle),
       cmocka_unit_test(test_relayout),
       cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_edges),
+      cmocka_unit_test(test_chains),
       cmocka_unit_test(test_text),
   };
   return cmocka_run_group_tests_name("tile/layout", tests, NULL, NULL);
