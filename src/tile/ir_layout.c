@@ -125,6 +125,7 @@ static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_
       const hlo_expr_atom_t* atom = op->offset->terms[k].atom;
       if (atom->kind != HLO_EXPR_DIGIT && (atom->digits >> numbers[i] & 1)) step = FAR;
     }
+    if (step < -FAR || step > FAR) step = FAR;
     digits[i] = (hlo_digit_t){(int32_t)i, HLO_AXIS_ADDRESS, dims[i], 1, step};
   }
   return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, digits, (hlo_swizzle_t){0});
@@ -144,10 +145,7 @@ static double register_count(const inference_t* in, const hlo_tile_block_t* bloc
 static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t dtype,
                          hlo_tile_var_t var) {
   const hlo_tile_layout_t* memory = memory_of(in, op);
-  if (!memory) {
-    in->kernel->arena->failed = true;
-    return;
-  }
+  if (!memory) return;  // no memory
   size_t bytes = hlo_dtype_size_bytes(dtype);
   // Bytes have no gathers, but one after another they still can be loaded.
   hlo_tile_system_transfer(in->system, origin_of(in, op), hlo_tile_term_layout(in->system, memory),

@@ -300,6 +300,27 @@ static void test_conflicts(void** unused) {
   }
 }
 
+#define ELEVEN(d)                                                                           \
+  "d" d "0 = 0..4 by 2, d" d "1 = 0..4 by 2, d" d "2 = 0..4 by 2, d" d "3 = 0..4 by 2, d" d \
+  "4 = 0..4 by 2, d" d "5 = 0..4 by 2, d" d "6 = 0..4 by 2, d" d "7 = 0..4 by 2, d" d       \
+  "8 = 0..4 by 2, d" d "9 = 0..4 by 2, d4" d " = 0..4 by 2 : f32 {\n"
+
+static void test_too_many_dimensions(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_tile_kernel_t* kernel = parsed(
+      &arena,
+      "kernel wide {\n%1 = reduce add over " ELEVEN("1") "%2 = reduce add over " ELEVEN(
+          "2") "%3 = reduce add over " ELEVEN("3") "%0 = index [0] : f32\nyield %0 }\nyield %3 "
+                                                   "}\nyield %2 } }");
+  hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, 1000);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(hlo_status_message(status), "index in tiles of 33 dimensions"));
+  hlo_status_release(status);
+  hlo_arena_deinit(&arena);
+}
+
 // Two loads that were given nothing follow one of the same alias, those of others do not.
 static void test_alias(void** unused) {
   (void)unused;
@@ -327,6 +348,7 @@ int main(void) {
       cmocka_unit_test(test_reduction_of_splat),  cmocka_unit_test(test_relayout_is_put_in),
       cmocka_unit_test(test_through_regions),     cmocka_unit_test(test_relayout_before_loop),
       cmocka_unit_test(test_conflicts),           cmocka_unit_test(test_alias),
+      cmocka_unit_test(test_too_many_dimensions),
   };
   return cmocka_run_group_tests_name("tile/ir_layout", tests, NULL, NULL);
 }
