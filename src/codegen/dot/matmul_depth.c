@@ -8,7 +8,7 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { STRAIGHT_STEPS = 16, FETCH_LINES = 16 };
+enum { STRAIGHT_STEPS = 8, FETCH_LINES = 16 };
 
 // ---- one step
 

@@ -7,7 +7,7 @@
 
 enum {
   MAX_SUMS = 64,
-  UNROLL = 4,  // steps of a turn of the innermost loop
+  UNROLL = 2,  // steps of a turn of the innermost loop
 };
 
 typedef struct product {

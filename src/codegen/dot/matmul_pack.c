@@ -431,9 +431,10 @@ static void fetch_column(const packing_t* p, uint32_t column) {
                at * (int64_t)hlo_dtype_size_bytes(p->from_dtype), 1, base);
 }
 
-// As many rows of as many columns. What a part of a register holds of a column is read at once, all
-// parts of a few columns before the next ones: columns a power of two apart share a set of the
-// first cache, which does not hold all of them. Parts are then turned side by side.
+// Columns first <= number < end of as many rows as a register has lanes. What a part of a register
+// holds of a column is read at once, all parts of a few columns before the next ones: columns a
+// power of two apart share a set of the first cache, which does not hold all of them. Parts are
+// then turned side by side.
 static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
@@ -469,20 +470,34 @@ static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
   }
 }
 
+// All of them of a panel with so many columns.
+static void transpose_squares(const packing_t* p, uint32_t columns) {
+  const hlo_matmul_t* m = p->m;
+  uint32_t lanes = m->lanes, whole = columns / lanes * lanes;
+  packing_t here = *p;
+  if (whole) {
+    hlo_vir_value_t* first =
+        hlo_vir_begin_for(p->b, number(p->b, 0), number(p->b, whole), lanes, 0);
+    hlo_matmul_move(m, p->side, p->b, &m->columns, first, &here.at.from);
+    here.at.to = plus(p->b, p->at.to, times(p->b, first, m->element_bytes));
+    transpose_square(&here, 0, lanes);
+    hlo_vir_end(p->b);
+  }
+  if (whole < columns) transpose_square(p, whole, columns);
+}
+
 static void transpose_rows(const packing_t* p, const hlo_matmul_panel_t* panel, uint32_t rows) {
   if (p->is_produced && p->m->group > 1) {
     transpose_groups(p, panel, rows);
     return;
   }
-  if (rows == p->m->lanes) {
-    const hlo_matmul_piece_t* piece = &panel->pieces[panel->piece_count - 1];
-    uint32_t columns = piece->offset + piece->active;
-    for (uint32_t c = 0; c < columns; c += rows) transpose_square(p, c, columns);
-    return;
-  }
   const hlo_matmul_dim_t* inner = &p->m->depth[p->m->depth_count - 1];
   const hlo_matmul_piece_t* last = &panel->pieces[panel->piece_count - 1];
   uint32_t end = last->offset + last->active;
+  if (rows == p->m->lanes) {
+    transpose_squares(p, end);
+    return;
+  }
   for (uint32_t c = 0; c < end; c += HLO_MATMUL_TURNED) {
     hlo_vir_value_t* columns[HLO_MATMUL_TURNED];
     for (uint32_t k = 0; k < HLO_MATMUL_TURNED; ++k) {
@@ -589,10 +604,13 @@ static void copy_panel(packing_t* p, const hlo_matmul_panel_t* panel) {
   if (p->m->is_flipped) store_corrections(p, panel, number(p->b, p->m->depth_extent));
 }
 
-// `rows` rows of a block that begins at `low`, from number `row` on.
+// Rows row <= number < end of a block that begins at `low`, `rows` together.
 static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_vir_value_t* row,
-                            hlo_vir_value_t* low, uint32_t rows, uint32_t parts) {
+                            hlo_vir_value_t* end, hlo_vir_value_t* low, uint32_t rows,
+                            uint32_t parts) {
   const hlo_matmul_dim_t* dim = &p->m->depth[0];
+  if (row->op == HLO_VIR_iconst && end->op == HLO_VIR_iconst && row->imm >= end->imm) return;
+  row = hlo_vir_begin_for(p->b, row, end, rows, 0);
   const place_t start = p->at;
   hlo_matmul_move(p->m, p->side, p->b, dim, row, &p->at.from);
   p->at.to = plus(p->b, p->at.to,
@@ -603,6 +621,7 @@ static void copy_block_rows(packing_t* p, const hlo_matmul_panel_t* panel, hlo_v
   } else {
     copy_row(p, panel, parts);
   }
+  hlo_vir_end(p->b);
   p->at = start;
 }
 
@@ -631,15 +650,13 @@ void hlo_matmul_pack_block(const hlo_matmul_t* m, const hlo_point_emitter_t* poi
     hlo_vir_value_t* next =
         hlo_vir_index(b, HLO_VIR_imin, block_end, number(b, whole / rows * rows));
     next = hlo_vir_index(b, HLO_VIR_imax, row, next);
-    copy_block_rows(&p, panel, hlo_vir_begin_for(b, row, next, rows, 0), low, rows, m->group);
-    hlo_vir_end(b);
+    copy_block_rows(&p, panel, row, next, low, rows, m->group);
     row = next;
   }
-  copy_block_rows(&p, panel, hlo_vir_begin_for(b, row, end, 1, 0), low, 1, m->group);
-  hlo_vir_end(b);
+  copy_block_rows(&p, panel, row, end, low, 1, m->group);
   if (whole < extent) {
     hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GE, block_end, number(b, extent)));
-    copy_block_rows(&p, panel, number(b, whole), low, 1, m->last_group);
+    copy_block_rows(&p, panel, number(b, whole), number(b, extent), low, 1, m->last_group);
     hlo_vir_end(b);
   }
   if (!m->is_flipped) return;
