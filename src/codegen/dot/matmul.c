@@ -749,8 +749,8 @@ static hlo_status_t make_blocks(hlo_matmul_t* m, const hlo_target_t* target) {
 static int64_t count_stripes(const hlo_matmul_t* m, const hlo_tile_target_t* target) {
   if (m->tile) return hlo_matmul_tile_blocks(m, target->memories[2].capacity_bytes);
   if (m->panel_count == 1 || m->is_convolution) return 1;
-  double bytes = bytes_of_a(m) / (double)max(m->split_count, 1);
-  return (int64_t)(bytes / (double)(target->memories[3].capacity_bytes / HELD_SHARE)) + 1;
+  int64_t bytes = m->rows.extent * m->depth_extent * m->element_bytes / max(m->split_count, 1);
+  return max(divide_up(bytes, target->memories[3].capacity_bytes / HELD_SHARE), 1);
 }
 
 // Parts of a panel in a stripe: so many that chunks of whole parts are about equal. Narrow panels,
