@@ -25,6 +25,9 @@ enum {
   CONFLICT_BYTES = 2048,  // rows so far apart share sets of the first cache
   CONFLICT_WAYS = 4,      // of these sets, which hold no more lines than that for certain
   CACHE_LINE = 64,
+  // Registers.
+  LIGHT_SHARE = 5,   // of all: as many operations on a vector find room beside a tile's sums
+  ROUNDING_OPS = 6,  // of a bf16
   // Blocks along the contraction.
   MAX_BLOCKS = 64,
   STEP_MULTIPLE = 16,   // of their steps: whole turns of loops and squares that packing transposes
@@ -273,14 +276,31 @@ static int32_t find_sums_output(const hlo_matmul_t* m, const hlo_fusion_t* fusio
   return -1;
 }
 
+// Operations that round a vector to a narrow float, and put what is in registers together.
+static double rounding_ops(hlo_dtype_t dtype) {
+  if (dtype == HLO_DTYPE_BF16) return ROUNDING_OPS;
+  return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits <= 8 ? 2 * ROUNDING_OPS : 0;
+}
+
+// On a vector of what follows the product.
 static double epilogue_ops(const hlo_matmul_t* m, const hlo_fusion_t* fusion) {
-  double ops = 0;
+  double ops = rounding_ops(m->contraction.node->results[0].type->dtype);
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     const hlo_node_t* node = fusion->nodes[i];
     if (!hlo_elementwise_supports(node) || hlo_matmul_is_for_operand(m, fusion, node)) continue;
     ops += hlo_elementwise_cost(node);
   }
   return ops;
+}
+
+// On a vector of B, where it is read.
+static double source_ops(const hlo_matmul_t* m) {
+  const hlo_matmul_operand_t* operand = &m->operands[HLO_MATMUL_B];
+  bool is_bytes = hlo_dtype_info(operand->dtype)->bits <= 8;
+  if (hlo_matmul_is_produced(operand)) {
+    return operand->producer.vector_ops + rounding_ops(operand->dtype);
+  }
+  return is_bytes ? rounding_ops(operand->dtype) : 0;
 }
 
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
@@ -308,7 +328,9 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   for (uint32_t i = 0; i < m->outer_count; ++i) m->outer_extent *= m->outer[i].extent;
   for (uint32_t i = 0; i < m->depth_count; ++i) m->depth_extent *= m->depth[i].extent;
   m->sums_output = find_sums_output(m, kernel->fusion);
-  m->epilogue_ops = epilogue_ops(m, kernel->fusion);
+  double light_ops = (double)(kernel->target->tile.vector_count / LIGHT_SHARE);
+  m->stores_rows = epilogue_ops(m, kernel->fusion) > light_ops;
+  m->packs_apart = source_ops(m) > light_ops;
   m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
                  hlo_matmul_choose_narrow(m, kernel->fusion);
   *out_matmul = m;

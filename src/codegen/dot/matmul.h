@@ -161,6 +161,8 @@ struct hlo_matmul {
   bool is_flipped;              // signs of A's bytes
   bool packs_blocks;            // B, each block where it is used, on the stack
   bool packs_slices;            // or in a slice of scratch memory for each chunk
+  bool packs_apart;             // before the tiles, as computing it takes many registers
+  bool stores_rows;             // one by one from memory, as what follows takes many registers
   bool fetches_rows;            // A's next tile is fetched ahead
   bool fetches_lines;           // or the lines that its rows, side by side, have some steps later
   bool turns_rows;      // A's columns are packed as rows, as many together as there are lanes
@@ -196,7 +198,6 @@ struct hlo_matmul {
   int64_t pack_counts[2], pack_per_chunk[2];  // lines of A, panels of B
   uint64_t chunk_count, pack_chunks[2];
   double cost_ns;         // of all products on one thread
-  double epilogue_ops;    // on a vector of what follows the product
   bool is_narrow;         // B is smaller than a vector, which has
   int64_t rows_together;  // so many rows side by side
   size_t scratch_bytes;

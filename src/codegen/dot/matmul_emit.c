@@ -5,8 +5,6 @@
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
-enum { LIGHT_OPS = 6 };  // on a vector, which its sum leaves the registers for
-
 // ---- lanes along the contraction
 
 // A vector of elements along the contraction, of A's row or B's column with that number.
@@ -181,7 +179,7 @@ static void store_rows(product_t* p, const tile_t* tile) {
 static void store_tile(product_t* p, const tile_t* tile) {
   const hlo_matmul_t* m = p->m;
   hlo_vir_builder_t* b = p->b;
-  if (m->epilogue_ops <= LIGHT_OPS || tile->height == 1) {
+  if (!m->stores_rows || tile->height == 1) {
     store_rows(p, tile);
     return;
   }
@@ -426,7 +424,7 @@ static void pack_block(const product_t* p, tile_t* tile) {
   }
   hlo_vir_value_t* low = p->block ? times(b, p->block, m->block_steps) : number(b, 0);
   bool is_contiguous = m->packs_slices && m->columns.from[HLO_MATMUL_B] == 1;
-  tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped;
+  tile->packs_first = is_contiguous && m->group == 1 && !m->is_flipped && !m->packs_apart;
   bool is_fetched = is_contiguous && !hlo_matmul_is_produced(&m->operands[HLO_MATMUL_B]);
   tile->next_source = is_fetched ? find_next_source(p, tile, low) : NULL;
   if (!tile->packs_first) {
