@@ -70,7 +70,7 @@ static hlo_status_t fill_client(const hlocc_client_options_t* given, hlocc_clien
           options.device_count ? options.device_count : (uint32_t)client->config.num_devices,
       .thread_count =
           options.thread_count ? options.thread_count : (uint32_t)client->config.num_threads,
-      .trace = client->observer.trace,
+      .observer = &client->observer,
       .kept_mib = client->config.memory_retain};
   HLO_TRY(hlo_client_create(&client_options, &client->client));
   return hlo_compile_cache_create(&client->config, &client->observer.log, &client->cache);

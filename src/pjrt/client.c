@@ -21,7 +21,7 @@ static hlo_status_t fill_client(PJRT_Client* client) {
   hlo_observer_start(config, &client->settings.observer);
   const hlo_client_options_t options = {.device_count = (uint32_t)config->num_devices,
                                         .thread_count = (uint32_t)config->num_threads,
-                                        .trace = client->settings.observer.trace,
+                                        .observer = &client->settings.observer,
                                         .kept_mib = config->memory_retain};
   HLO_TRY(hlo_client_create(&options, &client->client));
   client->settings.client = client->client;

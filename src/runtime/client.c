@@ -14,6 +14,7 @@ struct hlo_client {
   hlo_pool_t* pool;
   hlo_heap_t* heap;
   uint64_t memory_bytes;  // of the machine; 0: unknown
+  const hlo_observer_t* observer;
   hlo_trace_t* trace;
   atomic_ullong run_id;
   atomic_ullong work_count;  // launches and copies in flight, and one until the release begins
@@ -79,7 +80,8 @@ hlo_status_t hlo_client_create(const hlo_client_options_t* options, hlo_client_t
     hlo_mem_free(client);
     return status;
   }
-  client->trace = options->trace;
+  client->observer = options->observer;
+  client->trace = hlo_observer_trace(options->observer);
   client->device_count = device_count;
   atomic_init(&client->work_count, 1);
   hlo_mutex_init(&client->flight.lock, HLO_LOCK_LEVEL_FLIGHT);
@@ -123,6 +125,10 @@ hlo_heap_t* hlo_client_heap(const hlo_client_t* client) {
 hlo_flight_t* hlo_client_flight(hlo_client_t* client) {
   return &client->flight;
 }
+const hlo_observer_t* hlo_client_observer(const hlo_client_t* client) {
+  return client->observer;
+}
+
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client) {
   return client->trace;
 }

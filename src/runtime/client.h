@@ -4,10 +4,10 @@
 #define HLO_RUNTIME_CLIENT_H_
 
 #include "base/heap.h"
+#include "base/observer.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "base/trace.h"
 
 typedef struct hlo_client hlo_client_t;
 typedef struct hlo_device hlo_device_t;
@@ -49,7 +49,7 @@ struct hlo_device {
 typedef struct hlo_client_options {
   uint32_t device_count;  // 0: one
   uint32_t thread_count;  // 0: the cores that the process may use
-  hlo_trace_t* trace;     // lent, outlives the client; NULL: off
+  const hlo_observer_t* observer;  // lent, outlives the client; NULL: nobody
   int64_t kept_mib;       // most freed device memory that is kept for reuse, in MiB; 0: a quarter
                           // of the machine's memory, negative: none
 } hlo_client_options_t;
@@ -71,7 +71,9 @@ hlo_pool_t* hlo_client_pool(const hlo_client_t* client);
 hlo_parallel_t hlo_client_parallel(const hlo_client_t* client);
 /// Device memory of all devices, and what else is as large: at most the machine's memory.
 hlo_heap_t* hlo_client_heap(const hlo_client_t* client);
-/// Gets a span for every run and copy; NULL when off.
+/// Is told of launches; may be NULL.
+const hlo_observer_t* hlo_client_observer(const hlo_client_t* client);
+/// Its trace, which gets a span for every run and copy; NULL when off.
 hlo_trace_t* hlo_client_trace(const hlo_client_t* client);
 /// FAILED_PRECONDITION in a process forked after the client was made.
 hlo_status_t hlo_client_check_usable(const hlo_client_t* client) HLO_MUST_USE;

@@ -177,7 +177,7 @@ static void runs_and_copies_leave_spans(void** state) {
   snprintf(path, sizeof path, "%s/trace", g_directory);
   hlo_observer_t observer = observer_into("", 0);
   check(hlo_trace_create(path, &observer.trace));
-  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .trace = observer.trace};
+  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = &observer};
   hlo_client_t* client = NULL;
   check(hlo_client_create(&options, &client));
   hlo_executable_t* executable = compile(&observer, 1);
@@ -204,11 +204,49 @@ static void runs_and_copies_leave_spans(void** state) {
   unlink(path);
 }
 
+static void expect_file(const char* directory, const char* name, const void* bytes, size_t size) {
+  char path[400];
+  uint8_t* data = NULL;
+  size_t found = 0;
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  check(hlo_os_file_read(path, 0, &data, &found));
+  assert_int_equal(found, size);
+  assert_memory_equal(data, bytes, size);
+  hlo_mem_free(data);
+  unlink(path);
+}
+
+static void launches_are_captured(void** state) {
+  (void)state;
+  hlo_observer_t observer = observer_into(g_directory, 1u << HLO_DUMP_STAGE_launches);
+  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = &observer};
+  hlo_client_t* client = NULL;
+  check(hlo_client_create(&options, &client));
+  hlo_executable_t* executable = compile(&observer, 1);
+  hlo_loaded_t* loaded = NULL;
+  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  run_once(client, loaded);
+  char folder[256];
+  snprintf(folder, sizeof folder, "%s/jit_a_b.%016llx.launch1", g_directory,
+           (unsigned long long)executable->fingerprint);
+  expect_file(folder, "program", executable->source, executable->source_bytes);
+  expect_file(folder, "device0.argument0", (float[COUNT]){0}, COUNT * sizeof(float));
+  assert_int_equal(rmdir(folder), 0);
+  assert_int_equal(g_warning_count, 0);
+  observer.dump_directory = "/dev/null/x";  // costs a warning, and the launch nothing
+  run_once(client, loaded);
+  assert_int_equal(g_warning_count, 1);
+  hlo_executable_release(executable);
+  hlo_loaded_release(loaded);
+  hlo_client_release(client);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(dumps_have_stable_names),
       cmocka_unit_test(compiling_survives_failed_dumps),
       cmocka_unit_test(runs_and_copies_leave_spans),
+      cmocka_unit_test(launches_are_captured),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -7,6 +7,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "runtime/capture.h"
 #include "runtime/flight.h"
 #include "runtime/group.h"
 
@@ -141,6 +142,7 @@ static hlo_status_t first_entry(hlo_run_t* run) {
     HLO_TRY(hlo_block_acquire(heap, temporary_bytes, &run->temporaries));
     run->frame.temporaries = run->temporaries.data;
   }
+  hlo_capture_run(run);
   return hlo_ok();
 }
 

@@ -31,6 +31,16 @@ SORT = """func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 }
 """
 
+ALL_SUM = """func.func @main(%a: tensor<ui32>) -> tensor<ui32> {
+  %0 = "stablehlo.all_reduce"(%a) ({
+  ^bb0(%x: tensor<ui32>, %y: tensor<ui32>):
+    %1 = stablehlo.add %x, %y : tensor<ui32>
+    stablehlo.return %1 : tensor<ui32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<ui32>) -> tensor<ui32>
+  return %0 : tensor<ui32>
+}
+"""
+
 # (name, text, exact place, part of the message)
 BAD_PROGRAMS = [
     ("wrong arity", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
@@ -422,6 +432,36 @@ class CliTest(unittest.TestCase):
         self.assertIn("makes no code", self.bad(1, "info", "--backend=interp", "--pc=0", path))
         for words in [("--pc=0",), (path,)]:
             self.assertIn("together", self.bad(1, "info", *words))
+
+    # ---- replay
+
+    def test_replay(self):
+        folder = self.folder / "launch"
+        folder.mkdir()
+        (folder / "program").write_text(ADD)
+        for i in range(2):
+            (folder / f"device0.argument{i}").write_bytes(struct.pack("<6f", *range(i, i + 6)))
+        self.assertEqual(self.good("replay", folder), "")
+        self.assertEqual(self.good("replay", "--print", folder),
+                         "result 0 = dense<[[1.000000e+00, 3.000000e+00, 5.000000e+00], "
+                         "[7.000000e+00, 9.000000e+00, 1.100000e+01]]> : tensor<2x3xf32>\n")
+        (folder / "options").write_bytes(b"\x1a\x02\x20\x02")  # two replicas
+        (folder / "program").write_text(ALL_SUM)
+        for d in range(2):
+            (folder / f"device{d}.argument0").write_bytes(struct.pack("<I", 10 + d))
+        self.assertEqual(self.good("replay", "--print", folder),
+                         "".join(f"process {d}: result 0 = dense<21> : tensor<ui32>\n" for d in range(2)))
+        (folder / "program").write_text(ADD)
+        (folder / "options").write_bytes(b"\xff")
+        self.bad(1, "replay", folder)
+        (folder / "options").write_bytes(b"")
+        (folder / "device0.argument0").write_bytes(bytes(24))
+        (folder / "device0.argument1").write_bytes(b"1234")
+        self.assertIn("device0.argument1: error: 4 bytes, the program takes 24", self.bad(1, "replay", folder))
+        (folder / "device0.argument1").unlink()
+        self.assertIn("device0.argument1", self.bad(1, "replay", folder))
+        (folder / "program").unlink()
+        self.assertIn("program", self.bad(1, "replay", folder))
 
     # ---- reduce
 

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """hlocc beside XLA's client, in its place, with several devices, and as a package."""
 import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import is_ours
+
+TOOL = pathlib.Path(os.environ.get("TOOL_OF_TESTS", pathlib.Path(__file__).parents[2] / "build" / "bin" / "hlocc"))
 
 REPORT = """
 import jax, jax.numpy as jnp
@@ -138,3 +144,15 @@ def test_versions_agree(python):
     assert len(info["stablehlo_current_version"]) == 3
     status, out, errors = python("", "-m", "hlocc")
     assert status == 0 and f"library {hlocc.library_path()}" in out, errors
+
+
+def test_launches_can_be_replayed(python, tmp_path):
+    status, out, errors = python("""import jax, jax.numpy as jnp
+step = jax.jit(lambda x, n: (x.at[n].add(0.5), n + 1), donate_argnums=0)
+print(step(jnp.arange(3.0), 2))
+""", HLOCC_DUMP=f"launches:{tmp_path}")
+    assert status == 0, errors
+    folder, = tmp_path.glob("*lambda*.launch*")
+    text = subprocess.run([TOOL, "replay", "--print", folder], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"dense<(.*)>", text) == ["[0.000000e+00, 1.000000e+00, 2.500000e+00]> : tensor<3xf32",
+                                                "3> : tensor<i32"]

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches as files (see capture.h).
+#include "runtime/capture.h"
+
+#include <stdio.h>
+
+#include "ir/dump.h"
+
+static bool write_inputs(const hlo_run_t* run, const hlo_observer_t* folder) {
+  const hlo_executable_t* executable = run->loaded->executable;
+  for (uint32_t i = 0; i < executable->argument_count; ++i) {
+    char name[sizeof HLO_CAPTURE_ARGUMENT + 20];
+    snprintf(name, sizeof name, HLO_CAPTURE_ARGUMENT, run->row, i);
+    if (!hlo_observer_write_dump(folder, name, run->addresses[i],
+                                 executable->arguments[i].size_bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void hlo_capture_run(const hlo_run_t* run) {
+  const hlo_observer_t* observer = hlo_client_observer(run->loaded->client);
+  if (HLO_LIKELY(!hlo_observer_dumps(observer, HLO_DUMP_STAGE_launches))) return;
+  const hlo_executable_t* executable = run->loaded->executable;
+  hlo_dumper_t dumper;
+  hlo_dumper_init(&dumper, observer, executable->name, executable->fingerprint);
+  hlo_strbuf_t path = {0};
+  hlo_strbuf_printf(&path, "%s/%s.launch%llu", observer->dump_directory, dumper.prefix,
+                    (unsigned long long)run->frame.run_id);
+  hlo_observer_t folder = *observer;
+  folder.dump_directory = hlo_strbuf_text(&path);
+  // What is whole has a program: it comes last, with the first device.
+  if (!path.failed && write_inputs(run, &folder) && run->row == 0 &&
+      (!executable->options_bytes ||
+       hlo_observer_write_dump(&folder, HLO_CAPTURE_OPTIONS, (const char*)executable->options,
+                               executable->options_bytes))) {
+    hlo_observer_write_dump(&folder, HLO_CAPTURE_PROGRAM, (const char*)executable->source,
+                            executable->source_bytes);
+  }
+  hlo_strbuf_deinit(&path);
+}
