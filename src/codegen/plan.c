@@ -162,10 +162,12 @@ static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
 
 // A result over an operand that ends here.
 static void join_covered(hlo_planner_t* planner, const hlo_node_t* node) {
-  for (uint32_t r = 0; r < node->result_count && r < node->operand_count; ++r) {
-    if (!hlo_node_call_may_cover(node, r, r)) continue;
-    join(planner, hlo_planner_buffer(planner, &node->results[r]),
-         hlo_planner_buffer(planner, hlo_node_operand(node, r)));
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      if (!hlo_node_call_may_cover(node, r, i)) continue;
+      join(planner, hlo_planner_buffer(planner, &node->results[r]),
+           hlo_planner_buffer(planner, hlo_node_operand(node, i)));
+    }
   }
 }
 

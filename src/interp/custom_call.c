@@ -134,67 +134,68 @@ static hlo_status_t custom_nothing(REF_ARGUMENTS) {
 typedef struct target {
   const char* name;
   hlo_ref_fn_t run;
+  uint32_t begun_from;  // the operand that result 0 begins as a copy of, + 1; 0: none
 } target_t;
 
 // LAPACK's names: a letter for the type, two for the matrix (others if it is complex), the rest.
-#define LAPACK_NAMED(real, complex, rest, function)                     \
-  {"lapack_s" real rest "_ffi", hlo_custom_lapack_##function},          \
-      {"lapack_d" real rest "_ffi", hlo_custom_lapack_##function},      \
-      {"lapack_c" complex rest "_ffi", hlo_custom_lapack_##function}, { \
-    "lapack_z" complex rest "_ffi", hlo_custom_lapack_##function        \
+#define LAPACK_NAMED(real, complex, rest, function, from)                     \
+  {"lapack_s" real rest "_ffi", hlo_custom_lapack_##function, from},          \
+      {"lapack_d" real rest "_ffi", hlo_custom_lapack_##function, from},      \
+      {"lapack_c" complex rest "_ffi", hlo_custom_lapack_##function, from}, { \
+    "lapack_z" complex rest "_ffi", hlo_custom_lapack_##function, from        \
   }
-#define LAPACK(matrix, rest, function) LAPACK_NAMED(matrix, matrix, rest, function)
+#define LAPACK(matrix, rest, function, from) LAPACK_NAMED(matrix, matrix, rest, function, from)
 
 static const target_t targets[] = {
-    {"check.eq", custom_check_eq},
-    {"check.expect_eq", custom_check_expect_eq},
-    {"check.expect_close", custom_check_expect_close},
-    {"check.expect_almost_eq", custom_check_expect_almost_eq},
-    {"shape_assertion", custom_shape_assertion},
-    {"Sharding", custom_identity},
-    {"SPMDFullToShardShape", custom_identity},
-    {"SPMDShardToFullShape", custom_identity},
-    {"LayoutConstraint", custom_identity},
-    {"annotate_device_placement", custom_identity},
-    {"MoveToHost", custom_identity},
-    {"MoveToDevice", custom_identity},
-    {"PinToHost", custom_identity},
-    {"PinToDevice", custom_identity},
-    {"xla.sdy.FuncResultSharding", custom_identity},
-    {"xla.sdy.PropagationBarrier", custom_identity},
-    {"xla.sdy.ShardingGroup", custom_nothing},
-    {"xla.sdy.GlobalToLocalShape", custom_identity},
-    {"xla.sdy.LocalToGlobalShape", custom_identity},
-    {"dce_sink", custom_nothing},
-    {"InspectSharding", custom_nothing},
-    {"TopK", hlo_custom_topk},
-    {"mhlo.topk", hlo_custom_topk},
-    {"ApproxTopK", hlo_custom_approx_topk},
-    {"mhlo.acos", hlo_ref_chlo_acos},
-    {"mhlo.acosh", hlo_ref_chlo_acosh},
-    {"mhlo.asin", hlo_ref_chlo_asin},
-    {"mhlo.asinh", hlo_ref_chlo_asinh},
-    {"mhlo.atanh", hlo_ref_chlo_atanh},
-    {"mhlo.cosh", hlo_ref_chlo_cosh},
-    {"mhlo.erf", hlo_ref_chlo_erf},
-    {"mhlo.sinh", hlo_ref_chlo_sinh},
-    {"mhlo.tan", hlo_ref_chlo_tan},
-    LAPACK("po", "trf", potrf),
-    LAPACK("tr", "sm", trsm),
-    LAPACK("ge", "trf", getrf),
-    LAPACK("ge", "qrf", geqrf),
-    LAPACK_NAMED("or", "un", "gqr", orgqr),
-    LAPACK_NAMED("or", "un", "mqr", ormqr),
-    LAPACK("ge", "qp3", geqp3),
-    LAPACK_NAMED("sy", "he", "evd", syevd),
-    LAPACK_NAMED("sy", "he", "trd", sytrd),
-    LAPACK("ge", "sdd", gesdd),
-    LAPACK("ge", "svd", gesdd),
-    LAPACK("ge", "hrd", gehrd),
-    LAPACK("ge", "ev", geev),
-    LAPACK("ge", "es", gees),
-    LAPACK("gt", "sv", gtsv),
-    {"tridiagonal_solve_perturbed_ffi", hlo_custom_tridiagonal_solve_perturbed},
+    {"check.eq", custom_check_eq, 0},
+    {"check.expect_eq", custom_check_expect_eq, 0},
+    {"check.expect_close", custom_check_expect_close, 0},
+    {"check.expect_almost_eq", custom_check_expect_almost_eq, 0},
+    {"shape_assertion", custom_shape_assertion, 0},
+    {"Sharding", custom_identity, 0},
+    {"SPMDFullToShardShape", custom_identity, 0},
+    {"SPMDShardToFullShape", custom_identity, 0},
+    {"LayoutConstraint", custom_identity, 0},
+    {"annotate_device_placement", custom_identity, 0},
+    {"MoveToHost", custom_identity, 0},
+    {"MoveToDevice", custom_identity, 0},
+    {"PinToHost", custom_identity, 0},
+    {"PinToDevice", custom_identity, 0},
+    {"xla.sdy.FuncResultSharding", custom_identity, 0},
+    {"xla.sdy.PropagationBarrier", custom_identity, 0},
+    {"xla.sdy.ShardingGroup", custom_nothing, 0},
+    {"xla.sdy.GlobalToLocalShape", custom_identity, 0},
+    {"xla.sdy.LocalToGlobalShape", custom_identity, 0},
+    {"dce_sink", custom_nothing, 0},
+    {"InspectSharding", custom_nothing, 0},
+    {"TopK", hlo_custom_topk, 0},
+    {"mhlo.topk", hlo_custom_topk, 0},
+    {"ApproxTopK", hlo_custom_approx_topk, 0},
+    {"mhlo.acos", hlo_ref_chlo_acos, 0},
+    {"mhlo.acosh", hlo_ref_chlo_acosh, 0},
+    {"mhlo.asin", hlo_ref_chlo_asin, 0},
+    {"mhlo.asinh", hlo_ref_chlo_asinh, 0},
+    {"mhlo.atanh", hlo_ref_chlo_atanh, 0},
+    {"mhlo.cosh", hlo_ref_chlo_cosh, 0},
+    {"mhlo.erf", hlo_ref_chlo_erf, 0},
+    {"mhlo.sinh", hlo_ref_chlo_sinh, 0},
+    {"mhlo.tan", hlo_ref_chlo_tan, 0},
+    LAPACK("po", "trf", potrf, 1),
+    LAPACK("tr", "sm", trsm, 2),
+    LAPACK("ge", "trf", getrf, 1),
+    LAPACK("ge", "qrf", geqrf, 1),
+    LAPACK_NAMED("or", "un", "gqr", orgqr, 1),
+    LAPACK_NAMED("or", "un", "mqr", ormqr, 0),
+    LAPACK("ge", "qp3", geqp3, 0),
+    LAPACK_NAMED("sy", "he", "evd", syevd, 1),
+    LAPACK_NAMED("sy", "he", "trd", sytrd, 1),
+    LAPACK("ge", "sdd", gesdd, 0),
+    LAPACK("ge", "svd", gesdd, 0),
+    LAPACK("ge", "hrd", gehrd, 1),
+    LAPACK("ge", "ev", geev, 0),
+    LAPACK("ge", "es", gees, 0),
+    LAPACK("gt", "sv", gtsv, 0),
+    {"tridiagonal_solve_perturbed_ffi", hlo_custom_tridiagonal_solve_perturbed, 0},
 };
 
 uint32_t hlo_custom_call_count(void) {
@@ -205,11 +206,21 @@ const char* hlo_custom_call_name(uint32_t index) {
   return targets[index].name;
 }
 
-hlo_ref_fn_t hlo_custom_call_find(const char* target) {
+static const target_t* find_target(const char* name) {
   for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
-    if (strcmp(targets[i].name, target) == 0) return targets[i].run;
+    if (strcmp(targets[i].name, name) == 0) return &targets[i];
   }
   return NULL;
+}
+
+hlo_ref_fn_t hlo_custom_call_find(const char* target) {
+  const target_t* found = find_target(target);
+  return found ? found->run : NULL;
+}
+
+bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
+  const target_t* found = find_target(target_of(node));
+  return found && result == 0 && operand + 1 == found->begun_from;
 }
 
 // What JAX's debug.print, pure_callback and io_callback become, in several spellings.

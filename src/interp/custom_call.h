@@ -7,6 +7,8 @@
 
 /// The function behind a target name; NULL if there is none.
 hlo_ref_fn_t hlo_custom_call_find(const char* target);
+/// Whether a result may be written over an operand, as it begins as a copy of it.
+bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
 /// The names of all targets, for lists.
 uint32_t hlo_custom_call_count(void);
 const char* hlo_custom_call_name(uint32_t index);

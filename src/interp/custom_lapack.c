@@ -101,6 +101,11 @@ static void run_matrix(const void* arg, int64_t index, void* scratch) {
   call->run(call, call->is_small ? index * HLO_LAPACK_SMALL_COUNT : index, &work);
 }
 
+// A result may lie over the operand that it begins as a copy of.
+static void bring(void* to, const void* from, size_t size_bytes) {
+  if (to != from) memcpy(to, from, size_bytes);
+}
+
 // Makes the results, copies operand i to result i for i < copied, and runs. scratch_m, scratch_n:
 // what hlo_lapack_scratch_bytes() wants.
 static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wanted, uint32_t copied,
@@ -125,7 +130,7 @@ static hlo_status_t call_run(call_t* call, uint32_t count, const result_t* wante
     if (result->dtype != wanted[i].dtype || result->element_count != call->count * wanted[i].each) {
       status = bad_call(node);
     } else if (i < copied) {
-      memcpy(result->data, call->operands[i]->data, result->size_bytes);
+      bring(result->data, call->operands[i]->data, result->size_bytes);
     } else if (call->has_unused) {
       memset(result->data, 0, result->size_bytes);
     }
@@ -178,8 +183,8 @@ static void trsm_some(const call_t* call, int64_t b, const hlo_lapack_work_t* wo
   const int64_t columns = triangle.is_left ? call->k : call->m, count = group(call, b);
   triangle.a = part(call->operands[0], b * call->m * call->n);
   char* x = part(call->results[0], b * rows * columns);
-  memcpy(x, part(call->operands[1], b * rows * columns),
-         (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
+  bring(x, part(call->operands[1], b * rows * columns),
+        (size_t)(count * rows * columns) * hlo_dtype_size_bytes(call->dtype));
   hlo_lapack_trsm_small(call->dtype, &triangle, count, rows, columns, x, work);
 }
 
@@ -189,8 +194,8 @@ static void trsm_one(const call_t* call, int64_t b, const hlo_lapack_work_t* wor
   const int64_t columns = triangle.is_left ? call->k : call->m;
   triangle.a = part(call->operands[0], b * call->m * call->n);
   char* x = part(call->results[0], b * rows * columns);
-  memcpy(x, part(call->operands[1], b * rows * columns),
-         (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
+  bring(x, part(call->operands[1], b * rows * columns),
+        (size_t)(rows * columns) * hlo_dtype_size_bytes(call->dtype));
   hlo_lapack_trsm(call->dtype, &triangle, rows, columns, x, columns, work);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "interp/custom_call.h"
 #include "interp/eval_impl.h"
 
 // ---- evaluations
@@ -74,8 +75,13 @@ bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t o
 }
 
 bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  if (node->op != HLO_OP_all_reduce && node->op != HLO_OP_cross_replica_sum) return false;
-  return result == operand && node->results[result].type == hlo_node_operand_type(node, operand);
+  if (node->results[result].type != hlo_node_operand_type(node, operand)) return false;
+  switch (node->op) {
+    case HLO_OP_all_reduce:
+    case HLO_OP_cross_replica_sum: return result == operand;
+    case HLO_OP_custom_call: return hlo_custom_call_may_cover(node, result, operand);
+    default: return false;
+  }
 }
 
 static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,

@@ -48,7 +48,7 @@ bool hlo_node_call_may_wait(const hlo_node_t* node);
 /// given the same address for both it touches only what changes.
 bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand);
 /// Whether the result may, but need not, be written over the operand, of which everything is read
-/// before (sums over processes).
+/// before (sums over processes), or that it begins as a copy of (factorisations).
 bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
 
 #endif  // HLO_INTERP_NODE_CALL_H_

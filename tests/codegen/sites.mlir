@@ -102,3 +102,22 @@ func.func @main(%x: tensor<4x9xf32>) -> (tensor<4x9xf32>, tensor<4x3xf32>, tenso
   %5 = stablehlo.custom_call @Sharding(%3) : (tensor<4x9xf32>) -> tensor<4x9xf32>
   return %5, %4#0, %4#1 : tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>
 }
+// -----
+// Factorisations over what they begin as a copy of, and where that is still needed.
+func.func @main(%x: tensor<40x40xf32>, %y: tensor<3x5x5xf64>) -> (tensor<40x40xf32>, tensor<40x40xf32>, tensor<3x5x5xf64>) {
+  %0 = stablehlo.multiply %x, %x : tensor<40x40xf32>
+  %a:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%0) {mhlo.backend_config = {}} : (tensor<40x40xf32>) -> (tensor<40x40xf32>, tensor<40xf32>)
+  %q = stablehlo.custom_call @lapack_sorgqr_ffi(%a#0, %a#1) {mhlo.backend_config = {}} : (tensor<40x40xf32>, tensor<40xf32>) -> tensor<40x40xf32>
+  %i = stablehlo.iota dim = 0 : tensor<40x40xi32>
+  %j = stablehlo.iota dim = 1 : tensor<40x40xi32>
+  %e = stablehlo.compare EQ, %i, %j : (tensor<40x40xi32>, tensor<40x40xi32>) -> tensor<40x40xi1>
+  %f = stablehlo.constant dense<20.0> : tensor<40x40xf32>
+  %b = stablehlo.add %q, %x : tensor<40x40xf32>
+  %t = stablehlo.select %e, %f, %a#0 : tensor<40x40xi1>, tensor<40x40xf32>
+  %s = stablehlo.custom_call @lapack_strsm_ffi(%t, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}} : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %r = stablehlo.custom_call @lapack_strsm_ffi(%t, %s) {mhlo.backend_config = {diag = 78 : ui8, side = 82 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}} : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %g = stablehlo.add %y, %y : tensor<3x5x5xf64>
+  %l:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%g) {mhlo.backend_config = {}} : (tensor<3x5x5xf64>) -> (tensor<3x5x5xf64>, tensor<3x5xi32>, tensor<3xi32>)
+  %m = stablehlo.add %l#0, %g : tensor<3x5x5xf64>
+  return %r, %q, %m : tensor<40x40xf32>, tensor<40x40xf32>, tensor<3x5x5xf64>
+}
