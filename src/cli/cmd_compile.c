@@ -20,9 +20,7 @@ static void print_entry(const char* what, uint32_t number, const hlo_signature_e
     hlo_strbuf_printf(out, "%s%lld", d ? "," : "", (long long)entry->dims[d]);
   }
   hlo_strbuf_printf(out, "], %zu bytes, %s", entry->size_bytes, entry->memory_kind);
-  if (entry->alias >= 0) {
-    hlo_strbuf_printf(out, ", %s alias %d", entry->must_alias ? "must" : "may", entry->alias);
-  }
+  if (entry->alias >= 0) hlo_strbuf_printf(out, ", may alias %d", entry->alias);
   if (entry->is_donor) hlo_strbuf_puts(out, ", donor");
   hlo_strbuf_puts(out, "\n");
 }

@@ -50,13 +50,11 @@ static void append_buffer(hlo_planner_t* planner, uint32_t to, uint32_t from) {
 // Result `r` may be the memory of a donated argument: that must be dead before the first write.
 static bool fits_result(const hlo_planner_t* planner, uint32_t buffer, uint32_t r) {
   const hlo_plan_t* plan = planner->plan;
-  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
-    if (!hlo_plan_may_donate(plan, a, r)) continue;
-    uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
-    hlo_plan_stay_t argument = {planner->ranges[root], root};
-    if (hlo_planner_stay_conflicts(planner, buffer, &argument)) return false;
-  }
-  return true;
+  const uint32_t donor = plan->donor_of[r];
+  if (donor == HLO_DONATED_NOWHERE) return true;
+  uint32_t root = hlo_planner_root(planner, plan->func->body->args[donor]);
+  hlo_plan_stay_t argument = {planner->ranges[root], root};
+  return !hlo_planner_stay_conflicts(planner, buffer, &argument);
 }
 
 static bool is_writable(hlo_place_kind_t kind) {

@@ -15,6 +15,7 @@
 
 #include "codegen/fusion.h"
 #include "codegen/watch.h"
+#include "ir/donation.h"
 
 typedef enum hlo_place_kind {
   HLO_PLACE_NONE,       // tokens, and values that never reach memory
@@ -56,8 +57,6 @@ typedef struct hlo_plan_register {
 } hlo_plan_register_t;
 
 // Instead of a result's number.
-#define HLO_DONATED_NOWHERE UINT32_MAX
-#define HLO_DONATED_ANYWHERE (UINT32_MAX - 1)  // to some result of its size that no argument names
 
 /// owner: the arena given to hlo_plan_create(). threads: immutable.
 typedef struct hlo_plan {
@@ -75,10 +74,9 @@ typedef struct hlo_plan {
   hlo_plan_constant_t* constants;
   uint32_t register_count;
   hlo_plan_register_t* registers;
-  uint32_t* donated_to;  // by argument: the result that may be its memory when running
-  // By result, an argument that may be donated to it, and by argument the next one: all that can be
-  // asked hlo_plan_may_donate() about. HLO_DONATED_NOWHERE: no more.
-  uint32_t *first_donor, *next_donor;
+  // By argument the result that may be its memory when running, and by result that argument; or
+  // HLO_DONATED_NOWHERE.
+  uint32_t *donated_to, *donor_of;
   uint64_t temporary_bytes;
   bool is_checked;  // code is to check its memory while it runs
   // Of a checked plan:
@@ -101,8 +99,6 @@ static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
 static inline hlo_place_t hlo_plan_place(const hlo_plan_t* plan, const hlo_value_t* value) {
   return plan->places[value->index];
 }
-/// Whether an argument and a result may be the same memory when running.
-bool hlo_plan_may_donate(const hlo_plan_t* plan, uint32_t argument, uint32_t result);
 /// Where a node's own call finds operand `i`: for those that it changes, the place of the result.
 hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
 

@@ -25,8 +25,7 @@ typedef HLO_VEC(cell_t) cells_t;
 typedef struct check {
   const hlo_plan_t* plan;
   hlo_arena_t arena;
-  bool is_donated;   // results are the memory of arguments where they may be
-  uint32_t* donors;  // by result: argument + 1, 0: none
+  bool is_donated;  // results are the memory of arguments where they may be
   cells_t cells;
   uint64_t* tokens;  // by value index
   uint64_t next_token;
@@ -43,8 +42,8 @@ static uint32_t space_of(const check_t* check, hlo_place_t place) {
   switch (place.kind) {
     case HLO_PLACE_ARGUMENT: return argument_space(place.index);
     case HLO_PLACE_RESULT:
-      if (check->is_donated && check->donors[place.index]) {
-        return argument_space(check->donors[place.index] - 1);
+      if (check->is_donated && plan->donor_of[place.index] != HLO_DONATED_NOWHERE) {
+        return argument_space(plan->donor_of[place.index]);
       }
       return 1 + plan->argument_count + place.index;
     case HLO_PLACE_CONSTANT: return 1 + plan->argument_count + plan->result_count + place.index;
@@ -444,18 +443,6 @@ static hlo_status_t define_outside(check_t* check) {
   return hlo_ok();
 }
 
-// Each argument gives its memory to one result at most, and each result takes one.
-static void pair_donors(check_t* check) {
-  const hlo_plan_t* plan = check->plan;
-  for (uint32_t a = 0; a < plan->argument_count; ++a) {
-    for (uint32_t r = 0; r < plan->result_count; ++r) {
-      if (!hlo_plan_may_donate(plan, a, r) || check->donors[r]) continue;
-      check->donors[r] = a + 1;
-      break;
-    }
-  }
-}
-
 static hlo_status_t run_once(check_t* check) {
   const hlo_plan_t* plan = check->plan;
   check->cells.count = 0;
@@ -476,9 +463,7 @@ hlo_status_t hlo_plan_check(const hlo_plan_t* plan) {
   hlo_arena_init(&check.arena, 0);
   check.tokens =
       hlo_arena_array(&check.arena, plan->func->module->value_count, sizeof *check.tokens);
-  check.donors = hlo_arena_array(&check.arena, plan->result_count, sizeof *check.donors);
   hlo_status_t status = hlo_arena_status(&check.arena);
-  if (hlo_status_is_ok(status)) pair_donors(&check);
   for (int i = 0; i < 2 && hlo_status_is_ok(status); ++i) {
     check.is_donated = i == 1;
     status = run_once(&check);

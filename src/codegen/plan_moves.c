@@ -46,9 +46,8 @@ typedef struct ordering {
   const hlo_plan_moves_t* pending;
   hlo_plan_moves_t* ordered;
   uint32_t ready_count;
-  uint32_t* ready;     // moves that overwrite nothing that is still to be read
-  bool* is_ready;      // by move: it is one of those
-  bool has_freed_any;  // an argument that may be donated to several results is read no more
+  uint32_t* ready;  // moves that overwrite nothing that is still to be read
+  bool* is_ready;   // by move: it is one of those
 } ordering_t;
 
 static bool is_read_by_others(const ordering_t* o, uint32_t move, uint32_t buffer) {
@@ -64,14 +63,10 @@ static uint32_t find_obstacle(const ordering_t* o, uint32_t move) {
   uint32_t to = o->pending->moves[move].to;
   if (is_read_by_others(o, move, to)) return to;
   if (planner->buffers[to].kind != HLO_PLACE_RESULT) return HLO_PLAN_NONE;
-  const hlo_plan_t* plan = planner->plan;
-  uint32_t result = planner->buffers[to].index, argument = plan->first_donor[result];
-  for (; argument != HLO_DONATED_NOWHERE; argument = plan->next_donor[argument]) {
-    uint32_t buffer = o->mover->argument_buffers[argument];
-    if (buffer == HLO_PLAN_NONE || !is_read_by_others(o, move, buffer)) continue;
-    if (hlo_plan_may_donate(plan, argument, result)) return buffer;
-  }
-  return HLO_PLAN_NONE;
+  const uint32_t donor = planner->plan->donor_of[planner->buffers[to].index];
+  if (donor == HLO_DONATED_NOWHERE) return HLO_PLAN_NONE;
+  const uint32_t buffer = o->mover->argument_buffers[donor];
+  return buffer != HLO_PLAN_NONE && is_read_by_others(o, move, buffer) ? buffer : HLO_PLAN_NONE;
 }
 
 static void try_move(ordering_t* o, uint32_t move) {
@@ -91,11 +86,7 @@ static void tell_writers(ordering_t* o, uint32_t buffer) {
   try_writer(o, buffer);
   if (planner->buffers[buffer].kind != HLO_PLACE_ARGUMENT) return;
   uint32_t result = planner->plan->donated_to[planner->buffers[buffer].index];
-  if (result == HLO_DONATED_ANYWHERE) {
-    o->has_freed_any = true;
-  } else if (result != HLO_DONATED_NOWHERE) {
-    try_writer(o, o->mover->result_buffers[result]);
-  }
+  if (result != HLO_DONATED_NOWHERE) try_writer(o, o->mover->result_buffers[result]);
 }
 
 static hlo_status_t emit_move(ordering_t* o, uint32_t move) {
@@ -143,9 +134,6 @@ static hlo_status_t emit_all(ordering_t* o) {
   for (uint32_t done = 0; done < count;) {
     if (done < o->ready_count) {
       HLO_TRY(emit_move(o, o->ready[done++]));
-    } else if (o->has_freed_any) {
-      o->has_freed_any = false;
-      for (uint32_t i = 0; i < count; ++i) try_move(o, i);
     } else {
       while (o->is_ready[first]) ++first;
       HLO_TRY(clear_way(o, first));

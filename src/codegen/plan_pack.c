@@ -134,24 +134,20 @@ static uint32_t find_hosts(const hlo_planner_t* planner, uint32_t* hosts) {
 // When a result's memory has something of its own: its value, or a donated argument that it may be
 // the memory of.
 static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t* space) {
+  enum { OWN = 2 };
   const hlo_plan_t* plan = planner->plan;
   const hlo_plan_buffer_t* buffer = &planner->buffers[host];
-  const uint32_t r = buffer->index;
-  uint32_t count = 1;
-  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
-    ++count;
-  }
-  block_t* own = hlo_arena_array(planner->arena, count, sizeof *own);
-  space->placed = hlo_arena_array(planner->arena, count + FITTED_BLOCKS, sizeof(*space->placed));
+  const uint32_t donor = plan->donor_of[buffer->index];
+  block_t* own = hlo_arena_array(planner->arena, OWN, sizeof *own);
+  space->placed = hlo_arena_array(planner->arena, OWN + FITTED_BLOCKS, sizeof(*space->placed));
   HLO_TRY(hlo_arena_status(planner->arena));
   space->capacity_bytes = buffer->size_bytes & ~(uint64_t)(ALIGNMENT - 1);
-  *own = (block_t){.range = range_of(buffer), .size_bytes = buffer->size_bytes};
-  insert_block(space, own++);
-  for (uint32_t a = plan->first_donor[r]; a != HLO_DONATED_NOWHERE; a = plan->next_donor[a]) {
-    if (!hlo_plan_may_donate(plan, a, r)) continue;
-    uint32_t root = hlo_planner_root(planner, plan->func->body->args[a]);
-    *own = (block_t){.range = planner->ranges[root], .size_bytes = buffer->size_bytes};
-    insert_block(space, own++);
+  own[0] = (block_t){.range = range_of(buffer), .size_bytes = buffer->size_bytes};
+  insert_block(space, &own[0]);
+  if (donor != HLO_DONATED_NOWHERE) {
+    uint32_t root = hlo_planner_root(planner, plan->func->body->args[donor]);
+    own[1] = (block_t){.range = planner->ranges[root], .size_bytes = buffer->size_bytes};
+    insert_block(space, &own[1]);
   }
   return hlo_ok();
 }

@@ -4,7 +4,6 @@
 
 #include "codegen/plan_impl.h"
 #include "codegen/split.h"
-#include "ir/donation.h"
 
 // ---- positions
 
@@ -312,71 +311,14 @@ static hlo_status_t make_scratch(hlo_planner_t* planner) {
 
 // ---- donation
 
-static void name_results(hlo_plan_t* plan) {
-  for (uint32_t a = plan->argument_count; a-- > 0;) {
-    const hlo_attr_t* alias = hlo_func_argument_alias(plan->func, a);
-    if (!alias || alias->kind != HLO_ATTR_KIND_INT || alias->i < 0 ||
-        alias->i >= plan->result_count) {
-      continue;
-    }
-    uint32_t result = (uint32_t)alias->i;
-    plan->donated_to[a] = result;
-    plan->next_donor[a] = plan->first_donor[result];
-    plan->first_donor[result] = a;
-  }
-}
-
-static bool has_size_of(const hlo_plan_t* plan, uint32_t result, uint32_t argument) {
-  const hlo_type_t* const* types = plan->func->type->elements;
-  return hlo_type_size_bytes(types[argument]) ==
-         hlo_type_size_bytes(types[plan->argument_count + result]);
-}
-
-static bool is_wanted(const hlo_plan_t* plan, uint32_t argument) {
-  for (uint32_t r = 0; r < plan->result_count; ++r) {
-    if (plan->first_donor[r] == HLO_DONATED_NOWHERE && has_size_of(plan, r, argument)) return true;
-  }
-  return false;
-}
-
-// Arguments that name no result may be donated to any of their size that none names: those are one
-// list, which all such results begin with.
-static void offer_arguments(hlo_plan_t* plan) {
-  uint32_t first = HLO_DONATED_NOWHERE;
-  for (uint32_t a = plan->argument_count; a-- > 0;) {
-    bool is_offered = !hlo_func_argument_alias(plan->func, a) &&
-                      hlo_func_argument_is_donor(plan->func, a) && is_wanted(plan, a);
-    if (!is_offered) continue;
-    plan->donated_to[a] = HLO_DONATED_ANYWHERE;
-    plan->next_donor[a] = first;
-    first = a;
-  }
-  for (uint32_t r = 0; r < plan->result_count; ++r) {
-    if (plan->first_donor[r] == HLO_DONATED_NOWHERE) plan->first_donor[r] = first;
-  }
-}
-
 static hlo_status_t read_donation(hlo_planner_t* planner) {
   hlo_plan_t* plan = planner->plan;
   plan->donated_to =
       hlo_arena_array(planner->arena, plan->argument_count, sizeof *plan->donated_to);
-  plan->next_donor =
-      hlo_arena_array(planner->arena, plan->argument_count, sizeof *plan->next_donor);
-  plan->first_donor =
-      hlo_arena_array(planner->arena, plan->result_count, sizeof *plan->first_donor);
+  plan->donor_of = hlo_arena_array(planner->arena, plan->result_count, sizeof *plan->donor_of);
   HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t a = 0; a < plan->argument_count; ++a) plan->donated_to[a] = HLO_DONATED_NOWHERE;
-  for (uint32_t r = 0; r < plan->result_count; ++r) plan->first_donor[r] = HLO_DONATED_NOWHERE;
-  name_results(plan);
-  offer_arguments(plan);
+  hlo_func_pair_donations(plan->func, plan->donated_to, plan->donor_of);
   return hlo_ok();
-}
-
-bool hlo_plan_may_donate(const hlo_plan_t* plan, uint32_t argument, uint32_t result) {
-  uint32_t to = plan->donated_to[argument], first = plan->first_donor[result];
-  if (to != HLO_DONATED_ANYWHERE) return to == result;
-  bool is_named = first != HLO_DONATED_NOWHERE && plan->donated_to[first] == result;
-  return !is_named && has_size_of(plan, result, argument);
 }
 
 hlo_status_t hlo_planner_scan(hlo_planner_t* planner) {

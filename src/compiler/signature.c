@@ -43,10 +43,9 @@ static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, 
   return hlo_ok();
 }
 
-static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t* entry,
-                                  uint32_t number) {
-  hlo_signature_entry_t* argument = &executable->arguments[number];
-  argument->is_donor = hlo_func_argument_is_donor(entry, number);
+// An argument that names its result does so rightly.
+static hlo_status_t check_alias(const hlo_executable_t* executable, const hlo_func_t* entry,
+                                const uint32_t* arguments, uint32_t number) {
   const hlo_attr_t* alias = hlo_func_argument_alias(entry, number);
   if (!alias || alias->kind != HLO_ATTR_KIND_INT) return hlo_ok();
   if (alias->i < 0 || alias->i >= executable->result_count) {
@@ -54,21 +53,37 @@ static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t
                              "argument %u aliases result %lld, the program has %u results", number,
                              (long long)alias->i, executable->result_count);
   }
-  hlo_signature_entry_t* result = &executable->results[alias->i];
-  if (result->alias >= 0) {
+  if (arguments[alias->i] != number) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "arguments %d and %u both alias result %lld", result->alias, number,
-                             (long long)alias->i);
+                             "arguments %u and %u both alias result %lld", arguments[alias->i],
+                             number, (long long)alias->i);
   }
-  if (result->size_bytes != argument->size_bytes) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "argument %u of %zu bytes cannot alias result %lld of %zu bytes",
-                             number, argument->size_bytes, (long long)alias->i, result->size_bytes);
+  const size_t size_bytes = executable->arguments[number].size_bytes;
+  const size_t result_bytes = executable->results[alias->i].size_bytes;
+  if (result_bytes == size_bytes) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "argument %u of %zu bytes cannot alias result %lld of %zu bytes", number,
+                           size_bytes, (long long)alias->i, result_bytes);
+}
+
+static hlo_status_t read_donation(hlo_executable_t* executable, const hlo_func_t* entry) {
+  const size_t count = (size_t)executable->argument_count + executable->result_count;
+  uint32_t* results = hlo_mem_alloc((count + 1) * sizeof *results);
+  if (!results) return hlo_status_out_of_memory(count * sizeof *results);
+  uint32_t* arguments = results + executable->argument_count;
+  hlo_func_pair_donations(entry, results, arguments);
+  hlo_status_t status = hlo_ok();
+  for (uint32_t a = 0; a < executable->argument_count && hlo_status_is_ok(status); ++a) {
+    hlo_signature_entry_t* argument = &executable->arguments[a];
+    argument->is_donor = hlo_func_argument_is_donor(entry, a);
+    status = check_alias(executable, entry, arguments, a);
+    if (results[a] == HLO_DONATED_NOWHERE) continue;
+    argument->alias = (int32_t)results[a];
+    executable->results[results[a]].alias = (int32_t)a;
+    executable->alias_bytes += argument->size_bytes;
   }
-  argument->alias = (int32_t)alias->i;
-  result->alias = (int32_t)number;
-  executable->alias_bytes += result->size_bytes;
-  return hlo_ok();
+  hlo_mem_free(results);
+  return status;
 }
 
 hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) {
@@ -92,8 +107,7 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
                        &executable->results[i]));
     executable->result_bytes += executable->results[i].size_bytes;
   }
-  for (uint32_t i = 0; i < inputs; ++i) HLO_TRY(read_donation(executable, entry, i));
-  return hlo_ok();
+  return read_donation(executable, entry);
 }
 
 static bool is_transcendental(hlo_op_t op) {

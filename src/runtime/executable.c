@@ -108,8 +108,9 @@ static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer
   }
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
   if (want->is_token) return hlo_ok();  // any buffer orders as a token
-  bool same = shape->dtype == want->dtype && shape->rank == want->rank &&
-              (want->rank == 0 || memcmp(shape->dims, want->dims, want->rank * 8) == 0);
+  bool same =
+      shape->dtype == want->dtype && shape->rank == want->rank &&
+      (want->rank == 0 || memcmp(shape->dims, want->dims, want->rank * sizeof *want->dims) == 0);
   if (!same) return type_error(want, shape, argument);
   const hlo_device_t* place = hlo_buffer_memory(buffer)->device;
   if (place != device) {
@@ -178,7 +179,6 @@ static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run
       return clash;
     }
     HLO_TRY_MSG(status, "argument %u", i);
-    if (use->is_donated) ++*(entry->alias >= 0 ? &run->alias_count : &run->donor_count);
   }
   return hlo_ok();
 }
@@ -194,32 +194,15 @@ static void abort_arguments(hlo_run_t* run, hlo_buffer_t* const* arguments) {
   run->use_count = 0;
 }
 
-// Makes argument `i` result `r` if it was donated, and has the result's size and place.
-static hlo_storage_t* reuse_argument(hlo_run_t* run, uint32_t i, uint32_t r,
-                                     const hlo_memory_t* memory) {
-  const hlo_executable_t* executable = run->loaded->executable;
-  const size_t size_bytes = executable->results[r].size_bytes;
-  if (!run->uses[i].is_donated || run->reused[i] || size_bytes == 0 ||
-      executable->arguments[i].size_bytes != size_bytes || run->uses[i].storage->memory != memory) {
-    return NULL;
-  }
-  hlo_storage_t* heir = hlo_storage_create_heir(run->uses[i].storage);
-  run->reused[i] = heir != NULL;
-  return heir;
-}
-
-// A donated argument's storage for result `r`: of the aliased argument, else any donor that fits.
-static hlo_storage_t* reusable_storage(hlo_run_t* run, uint32_t r, const hlo_memory_t* memory) {
-  const hlo_executable_t* executable = run->loaded->executable;
-  const int32_t alias = executable->results[r].alias;
-  if (alias >= 0) return run->alias_count ? reuse_argument(run, (uint32_t)alias, r, memory) : NULL;
-  if (run->donor_count == 0) return NULL;
-  for (uint32_t i = 0; i < run->use_count; ++i) {
-    if (!executable->arguments[i].is_donor || executable->arguments[i].alias >= 0) continue;
-    hlo_storage_t* storage = reuse_argument(run, i, r, memory);
-    if (storage) return storage;
-  }
-  return NULL;
+// The storage of the argument that may become result `r`, if it was donated and lies where the
+// result belongs.
+static hlo_storage_t* reusable_storage(const hlo_run_t* run, uint32_t r,
+                                       const hlo_memory_t* memory) {
+  const hlo_signature_entry_t* result = &run->loaded->executable->results[r];
+  if (result->alias < 0 || result->size_bytes == 0) return NULL;
+  const hlo_buffer_use_t* use = &run->uses[result->alias];
+  return use->is_donated && use->storage->memory == memory ? hlo_storage_create_heir(use->storage)
+                                                           : NULL;
 }
 
 static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
@@ -238,9 +221,9 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
   return hlo_ok();
 }
 
-static hlo_status_t check_launch(const hlo_loaded_t* loaded, const hlo_launch_t* launch) {
+static hlo_status_t check_launch(hlo_loaded_t* loaded, const hlo_launch_t* launch) {
   HLO_TRY(hlo_client_check_usable(loaded->client));
-  if (atomic_load(&((hlo_loaded_t*)loaded)->is_deleted)) {
+  if (hlo_loaded_is_deleted(loaded)) {
     return hlo_status_create(HLO_STATUS_FAILED_PRECONDITION, "executable %s has been deleted",
                              loaded->executable->name);
   }

@@ -19,7 +19,7 @@ static void run_job(hlo_job_t* job);
 
 // Where the lists begin that lie behind a run, in its allocation.
 typedef struct run_layout {
-  size_t uses, outputs, addresses, waiters, saved, flags, size_bytes;
+  size_t uses, outputs, addresses, waiters, saved, taken, size_bytes;
 } run_layout_t;
 
 static run_layout_t layout_of(const hlo_executable_t* executable) {
@@ -29,8 +29,8 @@ static run_layout_t layout_of(const hlo_executable_t* executable) {
   at.addresses = at.outputs + results * sizeof(hlo_storage_t*);
   at.waiters = at.addresses + (arguments + results) * sizeof(void*);
   at.saved = at.waiters + arguments * sizeof(hlo_event_waiter_t);
-  at.flags = at.saved + executable->program->saved_bytes;
-  at.size_bytes = at.flags + 2 * arguments * sizeof(bool);
+  at.taken = at.saved + executable->program->saved_bytes;
+  at.size_bytes = at.taken + arguments * sizeof(bool);
   return at;
 }
 
@@ -50,8 +50,7 @@ hlo_status_t hlo_run_create(hlo_loaded_t* loaded, hlo_device_t* device, uint32_t
   run->outputs = (hlo_storage_t**)(base + at.outputs);
   run->addresses = (void**)(base + at.addresses);
   run->waiters = (hlo_event_waiter_t*)(base + at.waiters);
-  run->taken = (bool*)(base + at.flags);
-  run->reused = run->taken + executable->argument_count;
+  run->taken = (bool*)(base + at.taken);
   run->job.run = run_job;
   run->loaded = hlo_loaded_retain(loaded);
   run->device = device;

@@ -35,10 +35,7 @@ typedef struct hlo_run {
   uint32_t use_count;
   hlo_buffer_use_t* uses;     // per argument
   hlo_event_waiter_t* waiters;  // for them
-  bool* taken;                // argument's handle was invalidated
-  bool* reused;               // its storage became a result
-  uint32_t alias_count;       // donated arguments that name their result
-  uint32_t donor_count;       // donated arguments that any result may have
+  bool* taken;                  // argument's handle was invalidated
   uint32_t output_count;
   hlo_storage_t** outputs;    // retained, per result
   uint32_t result_count;      // handles made so far
