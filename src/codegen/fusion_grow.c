@@ -297,8 +297,12 @@ static bool reaches(const hlo_node_t* node, const hlo_node_t* target, uint32_t* 
   return false;
 }
 
-// Whether a dynamic_slice is what the update overwrites.
+// Whether a dynamic_slice is what the update overwrites, and each of its elements is made into the
+// one that takes its place.
 static bool is_same_slice(const hlo_node_t* node, const hlo_node_t* update) {
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    if (use->user != update && !hlo_elementwise_supports(use->user)) return false;
+  }
   if (node->op != HLO_OP_dynamic_slice || node->operand_count + 1 != update->operand_count ||
       node->results[0].type != hlo_node_operand_type(update, 1)) {
     return false;

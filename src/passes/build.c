@@ -26,7 +26,7 @@ hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* ty
   return place_node(place, hlo_node_create(place->parent->module, &spec));
 }
 
-hlo_value_t* hlo_build_like(hlo_node_t* node, const hlo_type_t* type,
+hlo_value_t* hlo_build_copy(hlo_node_t* place, const hlo_node_t* node, const hlo_type_t* type,
                             hlo_value_t* const* operands) {
   const hlo_node_spec_t spec = {.op = node->op,
                                 .loc = node->loc,
@@ -35,9 +35,14 @@ hlo_value_t* hlo_build_like(hlo_node_t* node, const hlo_type_t* type,
                                 .region_count = node->region_count,
                                 .result_count = 1,
                                 .result_types = &type};
-  hlo_node_t* like = hlo_node_create(node->parent->module, &spec);
-  hlo_node_copy_attrs(like, node);
-  return place_node(node, like);
+  hlo_node_t* copy = hlo_node_create(node->parent->module, &spec);
+  hlo_node_copy_attrs(copy, node);
+  return place_node(place, copy);
+}
+
+hlo_value_t* hlo_build_like(hlo_node_t* node, const hlo_type_t* type,
+                            hlo_value_t* const* operands) {
+  return hlo_build_copy(node, node, type, operands);
 }
 
 hlo_literal_t* hlo_build_literal(hlo_module_t* module, const hlo_type_t* type, bool is_splat) {

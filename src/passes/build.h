@@ -12,6 +12,9 @@ hlo_value_t* hlo_build_node(hlo_node_t* place, hlo_op_t op, const hlo_type_t* ty
                             uint32_t operand_count, hlo_value_t* const* operands,
                             uint32_t attr_count, const hlo_named_attr_t* attrs);
 /// The same for an op like `node`, with its attributes; its regions are left empty.
+hlo_value_t* hlo_build_copy(hlo_node_t* place, const hlo_node_t* node, const hlo_type_t* type,
+                            hlo_value_t* const* operands);
+/// The same before `node` itself.
 hlo_value_t* hlo_build_like(hlo_node_t* node, const hlo_type_t* type, hlo_value_t* const* operands);
 
 // Constants before `place`; NULL as above.

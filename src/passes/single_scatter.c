@@ -7,6 +7,7 @@
 // after the other.
 #include "passes/build.h"
 #include "passes/constants.h"
+#include "passes/lift.h"
 #include "passes/passes.h"
 
 enum { MAX_RANK = 16, LINE_BYTES_MAX = 128, LINES_MIN = 16, FEW = 8 };
@@ -19,30 +20,7 @@ typedef struct window {
   const int64_t* map;  // operand dimension of each index
   int64_t sizes[MAX_RANK];
   int64_t starts[MAX_RANK];  // where no index tells
-  hlo_op_t combine;          // HLO_OP_COUNT: the update replaces
 } window_t;
-
-// The reducer: the second argument, or one op of both in order.
-static bool read_reducer(const hlo_node_t* node, hlo_op_t* out_combine) {
-  const hlo_region_t* body = node->regions[0];
-  const hlo_node_t* end = hlo_region_terminator(body);
-  *out_combine = HLO_OP_COUNT;
-  if (end && end->operand_count == 1 && body->arg_count == 2 &&
-      hlo_node_operand(end, 0) == body->args[1]) {
-    return true;
-  }
-  bool is_swapped;
-  const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
-  if (!op || is_swapped) return false;
-  *out_combine = op->op;
-  switch (op->op) {
-    case HLO_OP_add:
-    case HLO_OP_multiply:
-    case HLO_OP_maximum:
-    case HLO_OP_minimum: return true;
-    default: return false;
-  }
-}
 
 static bool read_sizes(window_t* w) {
   uint32_t window_count, inserted_count, batching;
@@ -78,7 +56,7 @@ static bool read_scatter(hlo_node_t* node, window_t* w) {
   return w->map_count > 0 && w->rank >= 1 && w->rank <= MAX_RANK && hlo_dtype_is_integer(index) &&
          hlo_dtype_info(index)->bits >= 32 && hlo_type_is_plain(w->operand->type) &&
          hlo_type_is_plain(w->indices->type) && hlo_type_is_plain(w->update->type) &&
-         w->update->type->dtype == w->operand->type->dtype && read_reducer(node, &w->combine);
+         w->update->type->dtype == w->operand->type->dtype && hlo_lift_can(node->regions[0]);
 }
 
 static bool is_one_window(window_t* w) {
@@ -198,7 +176,9 @@ static hlo_value_t* integer(const window_t* w, const hlo_type_t* type, int64_t v
 
 // What an element becomes where a window has `update`.
 static hlo_value_t* combine(const window_t* w, hlo_value_t* old, hlo_value_t* update) {
-  return w->combine == HLO_OP_COUNT ? update : hlo_build_binary(w->node, w->combine, old, update);
+  hlo_value_t *args[] = {old, update}, *result = NULL;
+  if (old && update) (void)hlo_lift(w->node, w->node->regions[0], args, &result);
+  return result;
 }
 
 // Index number `at` as a tensor without dimensions.

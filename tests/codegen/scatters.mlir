@@ -140,3 +140,44 @@ func.func @main(%n: tensor<i32>, %a: tensor<9xf32>, %i: tensor<4x1xi32>, %u: ten
   }
   return %r#1 : tensor<9xf32>
 }
+// -----
+// Bodies that compute: loops over the windows. Several dimensions of positions, some windows outside, a captured scalar.
+func.func @main(%a: tensor<5x7x6xf32>, %i: tensor<2x3x4xi32>, %u: tensor<3x2x4x3xf32>, %s: tensor<f32>) -> tensor<5x7x6xf32> {
+  %one = stablehlo.constant dense<1> : tensor<2x3x4xi32>
+  %at = stablehlo.subtract %i, %one : tensor<2x3x4xi32>
+  %0 = "stablehlo.scatter"(%a, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 3], inserted_window_dims = [0], scatter_dims_to_operand_dims = [2, 0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %half = stablehlo.constant dense<0.5> : tensor<f32>
+    %1 = stablehlo.multiply %x, %half : tensor<f32>
+    %2 = stablehlo.multiply %y, %s : tensor<f32>
+    %3 = stablehlo.subtract %1, %2 : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<5x7x6xf32>, tensor<2x3x4xi32>, tensor<3x2x4x3xf32>) -> tensor<5x7x6xf32>
+  return %0 : tensor<5x7x6xf32>
+}
+// -----
+// The same with a batch.
+func.func @main(%a: tensor<3x9x4xi16>, %i: tensor<5x3xi64>, %u: tensor<5x3x4xi16>) -> tensor<3x9x4xi16> {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%x: tensor<i16>, %y: tensor<i16>):
+    %1 = stablehlo.subtract %y, %x : tensor<i16>
+    stablehlo.return %1 : tensor<i16>
+  }) : (tensor<3x9x4xi16>, tensor<5x3xi64>, tensor<5x3x4xi16>) -> tensor<3x9x4xi16>
+  return %0 : tensor<3x9x4xi16>
+}
+// -----
+// Products of complex numbers, where the array lies.
+func.func @main(%a: tensor<11xcomplex<f32>>, %i: tensor<40x1xi32>, %u: tensor<40xcomplex<f32>>, %b: tensor<6x5xcomplex<f64>>, %v: tensor<40x5xcomplex<f64>>) -> (tensor<11xcomplex<f32>>, tensor<6x5xcomplex<f64>>) {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>):
+    %1 = stablehlo.multiply %x, %y : tensor<complex<f32>>
+    stablehlo.return %1 : tensor<complex<f32>>
+  }) : (tensor<11xcomplex<f32>>, tensor<40x1xi32>, tensor<40xcomplex<f32>>) -> tensor<11xcomplex<f32>>
+  %2 = "stablehlo.scatter"(%b, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<complex<f64>>, %y: tensor<complex<f64>>):
+    %3 = stablehlo.add %x, %y : tensor<complex<f64>>
+    %4 = stablehlo.subtract %3, %x : tensor<complex<f64>>
+    stablehlo.return %4 : tensor<complex<f64>>
+  }) : (tensor<6x5xcomplex<f64>>, tensor<40x1xi32>, tensor<40x5xcomplex<f64>>) -> tensor<6x5xcomplex<f64>>
+  return %0, %2 : tensor<11xcomplex<f32>>, tensor<6x5xcomplex<f64>>
+}

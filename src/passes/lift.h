@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies that say what happens to single elements, computed for all elements of tensors.
+#ifndef HLO_PASSES_LIFT_H_
+#define HLO_PASSES_LIFT_H_
+
+#include "ir/module.h"
+
+/// Whether a body is made of elementwise ops of scalars and of constants, and not of many.
+bool hlo_lift_can(const hlo_region_t* body);
+/// The ops of such a body before `place`, its arguments being tensors of one shape; results[i] is
+/// what it returns as number i. False when memory is out, which the module says.
+bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* args,
+              hlo_value_t** results);
+
+#endif  // HLO_PASSES_LIFT_H_

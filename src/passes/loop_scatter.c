@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass loop_scatter: a scatter whose body is no operation that the library has loops for, as
+// x.at[i].apply(f) has, becomes a loop over its windows, each a scatter of one (see
+// single_scatter.c). What says where they are is a table, a row for each window.
+#include <string.h>
+
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/lift.h"
+#include "passes/passes.h"
+
+typedef struct windows {
+  hlo_node_t* node;
+  hlo_module_t* module;
+  hlo_value_t *operand, *indices, *updates;
+  const int64_t *windows, *inserted, *map, *batching, *indices_batching;  // dimensions
+  uint32_t window_count, inserted_count, map_count, batching_count;
+  uint32_t rank;               // of the positions
+  int64_t dims[HLO_RANK_MAX];  // of the positions
+  int64_t count;               // of windows
+  const hlo_type_t* number;    // of a window, and of what says where it is
+} windows_t;
+
+// The library has loops for this: the update itself, or one operation.
+static bool is_known(const hlo_node_t* node, hlo_dtype_t dtype) {
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (end && hlo_node_operand(end, 0) == body->args[1]) return true;
+  bool is_swapped;
+  const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
+  switch (op ? op->op : HLO_OP_COUNT) {
+    case HLO_OP_add: return true;
+    case HLO_OP_multiply:
+    case HLO_OP_maximum:
+    case HLO_OP_minimum:
+    case HLO_OP_and:
+    case HLO_OP_or:
+    case HLO_OP_xor: return !hlo_dtype_is_complex(dtype);
+    default: return false;
+  }
+}
+
+static void read_dims(windows_t* w) {
+  uint32_t count;
+  const hlo_node_t* node = w->node;
+  w->windows = hlo_node_attr_ints(node, HLO_ATTR_update_window_dims, &w->window_count);
+  w->inserted = hlo_node_attr_ints(node, HLO_ATTR_inserted_window_dims, &w->inserted_count);
+  w->map = hlo_node_attr_ints(node, HLO_ATTR_scatter_dims_to_operand_dims, &w->map_count);
+  w->batching = hlo_node_attr_ints(node, HLO_ATTR_input_batching_dims, &w->batching_count);
+  w->indices_batching = hlo_node_attr_ints(node, HLO_ATTR_scatter_indices_batching_dims, &count);
+}
+
+static int64_t vector_dim(const windows_t* w) {
+  return hlo_node_attr_int(w->node, HLO_ATTR_index_vector_dim, -1);
+}
+
+static bool read_positions(windows_t* w) {
+  const hlo_type_t* type = w->indices->type;
+  w->count = 1;
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    if (d == vector_dim(w)) continue;
+    w->dims[w->rank++] = type->dims[d];
+    w->count *= type->dims[d];
+  }
+  return w->rank > 0 && w->count > 0 && w->count <= INT32_MAX &&
+         w->map_count + w->batching_count > 0 &&
+         w->rank + w->window_count == w->updates->type->rank;
+}
+
+static bool read_windows(hlo_node_t* node, windows_t* w) {
+  if (node->op != HLO_OP_scatter || node->extra || node->operand_count != 3) return false;
+  *w = (windows_t){.node = node,
+                   .module = node->parent->module,
+                   .operand = hlo_node_operand(node, 0),
+                   .indices = hlo_node_operand(node, 1),
+                   .updates = hlo_node_operand(node, 2)};
+  const hlo_type_t *type = w->operand->type, *updates = w->updates->type;
+  const hlo_dtype_t index = w->indices->type->dtype;
+  if (!hlo_type_is_plain(type) || !hlo_type_is_plain(updates) ||
+      !hlo_type_is_plain(w->indices->type) || node->results[0].type != type ||
+      (index != HLO_DTYPE_S32 && index != HLO_DTYPE_S64) || type->dtype != updates->dtype ||
+      hlo_type_element_count(updates) == 0 || updates->rank >= HLO_RANK_MAX ||
+      !hlo_lift_can(node->regions[0]) || is_known(node, type->dtype)) {
+    return false;
+  }
+  read_dims(w);
+  w->number = hlo_type_tensor(w->module, index, 0, NULL);
+  return read_positions(w);
+}
+
+// ---- making it ----------------------------------------------------------------------------------
+
+// Dimensions in another order: `first` (in order) before all others.
+static hlo_value_t* put_first(const windows_t* w, hlo_value_t* value, const bool* is_first) {
+  const hlo_type_t* type = value->type;
+  int64_t order[HLO_RANK_MAX], dims[HLO_RANK_MAX];
+  uint32_t count = 0;
+  bool is_same = true;
+  for (uint32_t pass = 0; pass < 2; ++pass) {
+    for (uint32_t d = 0; d < type->rank; ++d) {
+      if (is_first[d] == (pass == 1)) continue;
+      is_same &= count == d;
+      dims[count] = type->dims[d];
+      order[count++] = d;
+    }
+  }
+  if (is_same) return value;
+  const hlo_named_attr_t attr = {HLO_ATTR_permutation, hlo_attr_ints(w->module, count, order)};
+  return hlo_build_node(w->node, HLO_OP_transpose, hlo_type_with_dims(w->module, type, count, dims),
+                        1, &value, 1, &attr);
+}
+
+// The numbers of positions along one of their dimensions, a column.
+static hlo_value_t* column(const windows_t* w, int64_t dim) {
+  const int64_t dims[] = {w->count, 1};
+  const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
+                                  hlo_attr_int(w->module, HLO_DTYPE_S64, dim)};
+  const hlo_type_t* all = hlo_type_tensor(w->module, w->number->dtype, w->rank, w->dims);
+  hlo_value_t* numbers = hlo_build_node(w->node, HLO_OP_iota, all, 0, NULL, 1, &along);
+  return hlo_build_reshape(w->node, hlo_type_with_dims(w->module, all, 2, dims), numbers);
+}
+
+// A row for each window: its indices, then where it is in each dimension that is a batch.
+static hlo_value_t* table(const windows_t* w) {
+  const int64_t dims[] = {w->count, w->map_count};
+  const int64_t all_dims[] = {w->count, w->map_count + w->batching_count};
+  const hlo_named_attr_t along = {HLO_ATTR_dimension, hlo_attr_int(w->module, HLO_DTYPE_S64, 1)};
+  hlo_value_t* columns[HLO_RANK_MAX + 1];
+  bool is_position[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < HLO_RANK_MAX; ++d) is_position[d] = d != vector_dim(w);
+  columns[0] = hlo_build_reshape(w->node, hlo_type_with_dims(w->module, w->indices->type, 2, dims),
+                                 put_first(w, w->indices, is_position));
+  for (uint32_t b = 0; b < w->batching_count; ++b) {
+    const int64_t dim = w->indices_batching[b];
+    columns[1 + b] = column(w, dim - (dim > vector_dim(w)));
+  }
+  if (w->batching_count == 0) return columns[0];
+  return hlo_build_node(w->node, HLO_OP_concatenate,
+                        hlo_type_with_dims(w->module, w->indices->type, 2, all_dims),
+                        1 + w->batching_count, columns, 1, &along);
+}
+
+// The updates, window by window.
+static hlo_value_t* stack(const windows_t* w) {
+  const hlo_type_t* type = w->updates->type;
+  int64_t dims[HLO_RANK_MAX] = {w->count};
+  bool is_position[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    is_position[d] = !hlo_dims_contain(w->windows, w->window_count, d, NULL);
+  }
+  for (uint32_t i = 0; i < w->window_count; ++i) dims[1 + i] = type->dims[w->windows[i]];
+  return hlo_build_reshape(w->node, hlo_type_with_dims(w->module, type, 1 + w->window_count, dims),
+                           put_first(w, w->updates, is_position));
+}
+
+// Row `at` without the dimension of rows.
+static hlo_value_t* row_of(hlo_node_t* place, hlo_value_t* rows, hlo_value_t* at) {
+  if (!rows) return NULL;
+  hlo_module_t* module = place->parent->module;
+  const hlo_type_t* type = rows->type;
+  int64_t sizes[HLO_RANK_MAX];
+  hlo_value_t* operands[1 + HLO_RANK_MAX] = {rows, at};
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    sizes[d] = d ? type->dims[d] : 1;
+    if (d) operands[1 + d] = hlo_build_integers(place, at->type, (int64_t[]){0});
+  }
+  const hlo_named_attr_t attr = {HLO_ATTR_slice_sizes, hlo_attr_ints(module, type->rank, sizes)};
+  hlo_value_t* row = hlo_build_node(place, HLO_OP_dynamic_slice,
+                                    hlo_type_with_dims(module, type, type->rank, sizes),
+                                    1 + type->rank, operands, 1, &attr);
+  return hlo_build_reshape(place, hlo_type_with_dims(module, type, type->rank - 1, sizes + 1), row);
+}
+
+static void move_body(hlo_region_t* from, hlo_region_t* to) {
+  for (uint32_t i = 0; i < from->arg_count; ++i) {
+    hlo_value_t* arg = hlo_region_add_arg(to, from->args[i]->type);
+    if (arg) hlo_value_replace_uses(from->args[i], arg);
+  }
+  for (hlo_node_t* node = from->first; node; node = from->first) {
+    hlo_node_unlink(node);
+    hlo_region_append(to, node);
+  }
+}
+
+// The scatter of one window before `place`.
+static hlo_value_t* scatter_one(const windows_t* w, hlo_node_t* place, hlo_value_t* operand,
+                                hlo_value_t* index, hlo_value_t* update) {
+  int64_t windows[HLO_RANK_MAX], inserted[HLO_RANK_MAX], map[HLO_RANK_MAX];
+  const int64_t rank = operand->type->rank;
+  uint32_t inserted_count = 0, map_count = 0;
+  for (uint32_t i = 0; i < w->window_count; ++i) windows[i] = i;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (hlo_dims_contain(w->inserted, w->inserted_count, d, NULL) ||
+        hlo_dims_contain(w->batching, w->batching_count, d, NULL)) {
+      inserted[inserted_count++] = d;
+    }
+  }
+  for (uint32_t i = 0; i < w->map_count; ++i) map[map_count++] = w->map[i];
+  for (uint32_t i = 0; i < w->batching_count; ++i) map[map_count++] = w->batching[i];
+  const hlo_named_attr_t attrs[] = {
+      {HLO_ATTR_update_window_dims, hlo_attr_ints(w->module, w->window_count, windows)},
+      {HLO_ATTR_inserted_window_dims, hlo_attr_ints(w->module, inserted_count, inserted)},
+      {HLO_ATTR_scatter_dims_to_operand_dims, hlo_attr_ints(w->module, map_count, map)},
+      {HLO_ATTR_index_vector_dim, hlo_attr_int(w->module, HLO_DTYPE_S64, 0)},
+  };
+  hlo_value_t* operands[] = {operand, index, update};
+  const hlo_node_spec_t spec = {.op = HLO_OP_scatter,
+                                .loc = w->node->loc,
+                                .operand_count = 3,
+                                .operands = operands,
+                                .attr_count = sizeof attrs / sizeof *attrs,
+                                .attrs = attrs,
+                                .region_count = 1,
+                                .result_count = 1,
+                                .result_types = &operand->type};
+  hlo_node_t* node = index && update ? hlo_node_create(w->module, &spec) : NULL;
+  if (!node || hlo_node_is_poison(node)) return NULL;
+  hlo_node_insert_before(place, node);
+  move_body(w->node->regions[0], node->regions[0]);
+  return &node->results[0];
+}
+
+// A region of the loop that takes the number of a window and the operand; NULL when memory is out.
+static hlo_node_t* open_region(const windows_t* w, hlo_region_t* region, uint32_t result_count) {
+  hlo_value_t* args[] = {hlo_region_add_arg(region, w->number),
+                         hlo_region_add_arg(region, w->operand->type)};
+  if (!args[0] || !args[1]) return NULL;
+  const hlo_node_spec_t spec = {
+      .op = HLO_OP_return, .loc = w->node->loc, .operand_count = result_count, .operands = args};
+  hlo_node_t* end = hlo_node_create(w->module, &spec);
+  if (hlo_node_is_poison(end)) return NULL;
+  hlo_region_append(region, end);
+  return end;
+}
+
+static bool fill_loop(const windows_t* w, hlo_node_t* loop, hlo_value_t* indices,
+                      hlo_value_t* updates) {
+  hlo_node_t* test = open_region(w, loop->regions[0], 1);
+  hlo_node_t* end = open_region(w, loop->regions[1], 2);
+  if (!test || !end) return false;
+  hlo_value_t* at = loop->regions[0]->args[0];
+  hlo_value_t* all = hlo_build_integers(test, w->number, &w->count);
+  hlo_value_t* goes_on = hlo_build_compare(test, HLO_COMPARISON_DIRECTION_LT, at, all);
+  at = loop->regions[1]->args[0];
+  hlo_value_t* one = hlo_build_integers(end, w->number, (int64_t[]){1});
+  hlo_value_t* next = hlo_build_binary(end, HLO_OP_add, at, one);
+  hlo_value_t* index = row_of(end, indices, at);
+  hlo_value_t* update = row_of(end, updates, at);
+  hlo_value_t* result = scatter_one(w, end, loop->regions[1]->args[1], index, update);
+  if (!goes_on || !next || !result) return false;
+  hlo_node_set_operand(test, 0, goes_on);
+  hlo_node_set_operand(end, 0, next);
+  hlo_node_set_operand(end, 1, result);
+  return true;
+}
+
+static hlo_value_t* replace(hlo_node_t* node) {
+  windows_t w;
+  if (!read_windows(node, &w)) return NULL;
+  hlo_value_t *indices = table(&w), *updates = stack(&w);
+  hlo_value_t* first[] = {hlo_build_integers(node, w.number, (int64_t[]){0}), w.operand};
+  const hlo_type_t* types[] = {w.number, w.operand->type};
+  const hlo_node_spec_t spec = {.op = HLO_OP_while,
+                                .loc = node->loc,
+                                .operand_count = 2,
+                                .operands = first,
+                                .region_count = 2,
+                                .result_count = 2,
+                                .result_types = types};
+  hlo_node_t* loop = first[0] ? hlo_node_create(w.module, &spec) : NULL;
+  if (!loop || hlo_node_is_poison(loop)) return NULL;
+  hlo_node_insert_before(node, loop);
+  return fill_loop(&w, loop, indices, updates) ? &loop->results[1] : NULL;
+}
+
+hlo_status_t hlo_pass_loop_scatter(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  return hlo_replace_nodes(ctx, module, replace, out_changed);
+}
