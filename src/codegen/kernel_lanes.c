@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a kernel's digits runs over lanes, as a small system: a candidate for each digit, what
-// its loads and stores take by the machine's description, the least of all (see kernel_choose.h).
+// Which of a kernel's digits runs over lanes, and which one squares are turned along, as a small
+// system: a candidate for each digit, what its loads and stores take by the machine's description,
+// the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
 #include "codegen/kernel_choose.h"
 #include "tile/system.h"
 
-enum { FUEL = 4 * HLO_TILED_MAX_DIGITS };
+enum {
+  FUEL = 4 * HLO_TILED_MAX_DIGITS * HLO_TILED_MAX_DIGITS,
+  SHORT = 8,  // squares of so many rows and lanes are worth turning, where a register holds more
+};
 
 /// What there is to choose from.
 typedef struct choice {
   const hlo_kernel_t* kernel;
   const hlo_kernel_pieces_t* pieces;
-  uint32_t woven;  // HLO_TILED_MAX_DIGITS: none
+  uint32_t woven;  // HLO_TILED_MAX_DIGITS: nothing
   double load_ns;
 } choice_t;
 
@@ -84,14 +88,29 @@ static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return best;
 }
 
+// The cost of all stores. Negative when impossible.
+static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                          hlo_kernel_lanes_t layout) {
+  bool has_lanes = layout.lane < HLO_TILED_MAX_DIGITS;
+  double cost = 0, lanes = used_lanes(choice->kernel, tiling, layout.lane);
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    bool is_side = i >= hlo_kernel_main_count(choice->kernel);
+    bool is_over =
+        has_lanes && (!is_side || (tiling->output_offsets[i]->digits >> layout.lane & 1));
+    double store = is_over ? store_cost(choice, tiling, i, layout) : is_side ? 0 : 1;
+    if (store < 0) return -1;
+    cost += is_over ? store / lanes : store;
+  }
+  return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
+}
+
 // The cost of all loads and stores. Negative when impossible.
 static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
-  const hlo_kernel_t* kernel = choice->kernel;
   uint32_t digit = layout.lane;
-  double cost = 0, lanes = used_lanes(kernel, tiling, digit);
-  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+  double cost = stores_cost(choice, tiling, layout);
+  double lanes = used_lanes(choice->kernel, tiling, digit);
+  for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     double weight = hlo_tiling_points(tiling, tiled->digits);
     if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
@@ -105,19 +124,6 @@ static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
       cost += weight * (lane > 0 ? lane : 1) / lanes;
     } else {
       cost += weight * inner_cost(choice, tiling, tiled);
-    }
-  }
-  double stores = hlo_tiling_points(tiling, output_digits);
-  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
-    const hlo_expr_t* offset = tiling->output_offsets[i];
-    bool is_side = i >= hlo_kernel_main_count(kernel);
-    if (is_side && (digit == HLO_TILED_MAX_DIGITS || !(offset->digits >> digit & 1))) continue;
-    if (digit == HLO_TILED_MAX_DIGITS) {
-      cost += stores;
-    } else {
-      double store = store_cost(choice, tiling, i, layout);
-      if (store < 0) return -1;
-      cost += stores * store / lanes;
     }
   }
   return cost;
@@ -154,29 +160,33 @@ uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane) {
   return edge;
 }
 
-// A digit that some load runs over with stride 1 while the lanes jump, where squares can be turned,
-// whole ones or of SHORT lanes and rows at least; HLO_TILED_MAX_DIGITS: none.
-static uint32_t crossing_digit(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                               uint32_t lane) {
-  enum { SHORT = 8 };
-  uint32_t found = HLO_TILED_MAX_DIGITS;
-  if (pieces->count != 1) return found;
+// Whether squares can be turned: of what is computed as it is loaded, in one piece.
+static bool can_turn(const hlo_kernel_pieces_t* pieces) {
+  if (pieces->count != 1) return false;
   const hlo_tiling_t* tiling = pieces->tilings[0];
-  const hlo_tiled_space_t* space = &tiling->spaces[0];
-  const uint32_t edge = hlo_kernel_square_edge(kernel, lane);
-  const uint32_t whole = kernel->lanes < SHORT ? kernel->lanes : SHORT;
-  const uint32_t rows = kernel->target->has_masks ? whole : edge;
-  if (edge < whole) return found;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    const hlo_tiled_t* tiled = tiling->instances[i];
-    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) {
-      return HLO_TILED_MAX_DIGITS;
-    }
-    for (uint32_t k = 0; k < space->digit_count && found == HLO_TILED_MAX_DIGITS; ++k) {
-      if (space->extents[k] >= rows && hlo_is_crossing(tiled, lane, k)) found = k;
-    }
+    hlo_tiled_kind_t kind = tiling->instances[i]->kind;
+    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_GUARD) return false;
   }
-  return found;
+  return true;
+}
+
+static uint32_t least_edge(const hlo_kernel_t* kernel) {
+  return kernel->lanes < SHORT ? kernel->lanes : SHORT;
+}
+
+// Whether some load jumps from lane to lane and is plain along `cross`, in squares that are whole
+// or, with masks, of so many rows at least.
+static bool is_turned(const choice_t* choice, uint32_t lane, uint32_t cross) {
+  const hlo_kernel_t* kernel = choice->kernel;
+  const hlo_tiling_t* tiling = choice->pieces->tilings[0];
+  const uint32_t edge = hlo_kernel_square_edge(kernel, lane), least = least_edge(kernel);
+  const uint32_t rows = kernel->target->has_masks ? least : edge;
+  if (edge < least || tiling->spaces[0].extents[cross] < rows) return false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (hlo_is_crossing(tiling->instances[i], lane, cross)) return true;
+  }
+  return false;
 }
 
 // The innermost digit if its few values may be woven into each other: the pieces differ
@@ -201,28 +211,28 @@ static uint32_t weaving_digit(const hlo_kernel_t* kernel, const hlo_kernel_piece
 
 // ---- the system
 
-// What the values of its second variable stand for.
+// Its variables, and what the values of the second one stand for.
+enum { LANES, WAY, ACROSS, VARS };
 enum { PLAIN, WOVEN, WAYS };
 
 static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
-  const uint32_t none = HLO_TILED_MAX_DIGITS;
-  uint32_t lane = (uint32_t)sizes[0];
-  if (lane == none) return (hlo_kernel_lanes_t){none, none, none};
-  if (sizes[1] == WOVEN) return (hlo_kernel_lanes_t){lane, none, choice->woven};
-  return (hlo_kernel_lanes_t){lane, crossing_digit(choice->kernel, choice->pieces, lane), none};
+  uint32_t woven = sizes[WAY] == WOVEN ? choice->woven : HLO_TILED_MAX_DIGITS;
+  return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], woven};
 }
 
 // The time of all loads and stores.
 static double accesses_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
-  const hlo_tiled_space_t* space = &choice->kernel->spaces[0];
-  uint32_t lane = (uint32_t)sizes[0];
-  bool is_none = lane == HLO_TILED_MAX_DIGITS;
-  if (sizes[1] == WOVEN &&
-      (is_none || lane == choice->woven || space->extents[lane] < choice->kernel->lanes)) {
+  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
+  bool is_woven = layout.woven < none, is_across = layout.cross < none;
+  if (layout.lane == none && (is_woven || is_across)) return -1;
+  if (is_woven && (is_across || layout.lane == layout.woven ||
+                   choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
     return -1;
   }
-  double loads = total_layout_cost(choice, lanes_of(choice, sizes));
+  if (is_across && !is_turned(choice, layout.lane, layout.cross)) return -1;
+  double loads = total_layout_cost(choice, layout);
   return loads < 0 ? -1 : loads * choice->load_ns;
 }
 
@@ -236,9 +246,38 @@ static uint32_t list_digits(const hlo_tiled_space_t* space, int64_t* digits) {
   return count;
 }
 
-// A choice and its variables. digits: room for all of them, and for none
+static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t digit) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_LOAD &&
+        hlo_tiled_lane_access(tiled->offset, digit) == HLO_LANE_PLAIN) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Digits that squares may be turned along, none first.
+static uint32_t list_crossing(const choice_t* choice, int64_t* digits) {
+  const hlo_tiled_space_t* space = &choice->kernel->spaces[0];
+  uint32_t count = 0;
+  digits[count++] = HLO_TILED_MAX_DIGITS;
+  if (!can_turn(choice->pieces)) return count;
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    bool is_long = space->extents[i] >= least_edge(choice->kernel);
+    if (is_long && is_plain_somewhere(choice->pieces->tilings[0], i)) digits[count++] = i;
+  }
+  return count;
+}
+
+// What the variables may be.
+typedef struct candidates {
+  int64_t digits[HLO_TILED_MAX_DIGITS + 1], crossing[HLO_TILED_MAX_DIGITS + 1];
+  hlo_tile_candidates_t vars[VARS];
+} candidates_t;
+
 static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                        int64_t* digits, choice_t* choice, hlo_tile_candidates_t* vars) {
+                        choice_t* choice, candidates_t* may) {
   static const int64_t ways[WAYS] = {PLAIN, WOVEN};
   const hlo_tile_target_t* tile = &kernel->target->tile;
   *choice = (choice_t){.kernel = kernel,
@@ -246,35 +285,41 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
                        .woven = weaving_digit(kernel, pieces),
                        .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
   uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
-  vars[0] = (hlo_tile_candidates_t){"lanes", list_digits(&kernel->spaces[0], digits), digits};
-  vars[1] = (hlo_tile_candidates_t){"woven", way_count, ways};
+  may->vars[LANES] =
+      (hlo_tile_candidates_t){"lanes", list_digits(&kernel->spaces[0], may->digits), may->digits};
+  may->vars[WAY] = (hlo_tile_candidates_t){"woven", way_count, ways};
+  may->vars[ACROSS] =
+      (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
 }
 
 hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
                                            const hlo_kernel_pieces_t* pieces) {
-  int64_t digits[HLO_TILED_MAX_DIGITS + 1], sizes[2] = {HLO_TILED_MAX_DIGITS, PLAIN};
+  const int64_t none = HLO_TILED_MAX_DIGITS;
+  int64_t sizes[VARS] = {[LANES] = none, [WAY] = PLAIN, [ACROSS] = none};
   choice_t choice;
-  hlo_tile_candidates_t vars[2];
-  init_choice(kernel, pieces, digits, &choice, vars);
+  candidates_t may;
+  init_choice(kernel, pieces, &choice, &may);
   // One point has no choice; where nothing can be nothing has lanes.
-  if (vars[0].count > 1) (void)hlo_tile_cheapest(2, vars, accesses_ns, &choice, sizes);
+  if (may.vars[LANES].count > 1) {
+    (void)hlo_tile_cheapest(VARS, may.vars, accesses_ns, &choice, sizes);
+  }
   return lanes_of(&choice, sizes);
 }
 
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                                       hlo_arena_t* scratch, hlo_strbuf_t* out) {
-  int64_t digits[HLO_TILED_MAX_DIGITS + 1];
   choice_t choice;
-  hlo_tile_candidates_t vars[2];
-  init_choice(kernel, pieces, digits, &choice, vars);
-  if (vars[0].count == 1) return hlo_ok();
+  candidates_t may;
+  init_choice(kernel, pieces, &choice, &may);
+  if (may.vars[LANES].count == 1) return hlo_ok();
   hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
   if (!s) return hlo_arena_status(scratch);
-  hlo_tile_var_t numbers[2];
-  for (uint32_t i = 0; i < 2; ++i) {
-    numbers[i] = hlo_tile_system_size(s, vars[i].name, vars[i].count, vars[i].sizes);
+  hlo_tile_var_t numbers[VARS];
+  for (uint32_t i = 0; i < VARS; ++i) {
+    const hlo_tile_candidates_t* var = &may.vars[i];
+    numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
   }
-  hlo_tile_system_cost(s, "loads and stores", 2, numbers, accesses_ns, &choice);
+  hlo_tile_system_cost(s, "loads and stores", VARS, numbers, accesses_ns, &choice);
   hlo_tile_solution_t solution;
   hlo_status_t status = hlo_tile_system_solve(s, FUEL, &solution);
   if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {

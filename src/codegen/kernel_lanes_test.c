@@ -44,6 +44,21 @@ static const char TURNED[] =
     "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<128x256xf32>) -> tensor<256x128xf32>\n"
     "return %0 : tensor<256x128xf32>\n}";
 
+// Stores say that lanes go along the last digit; one load is plain along the first, two along the
+// middle one.
+static const char TURNED_TWICE[] =
+    "func.func @main(%y: tensor<32x48x64xf32>, %x: tensor<32x64x48xf32>, %z: tensor<32x64x48xf32>) "
+    "-> tensor<64x48x32xf32> {\n"
+    "%0 = stablehlo.transpose %y, dims = [2, 1, 0] : (tensor<32x48x64xf32>) -> "
+    "tensor<64x48x32xf32>\n"
+    "%1 = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<32x64x48xf32>) -> "
+    "tensor<64x48x32xf32>\n"
+    "%2 = stablehlo.transpose %z, dims = [1, 2, 0] : (tensor<32x64x48xf32>) -> "
+    "tensor<64x48x32xf32>\n"
+    "%3 = stablehlo.multiply %1, %2 : tensor<64x48x32xf32>\n"
+    "%4 = stablehlo.add %0, %3 : tensor<64x48x32xf32>\n"
+    "return %4 : tensor<64x48x32xf32>\n}";
+
 static const char ROWS[] =
     "func.func @main(%a: tensor<100x2000xf32>, %i: tensor<f32>) -> tensor<100xf32> {\n"
     "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [1] : "
@@ -62,7 +77,8 @@ static void test_known(void** unused) {
   hlo_target_t target;
   target_of(&target);
   expect(PLAIN, &target, "lanes = 1, ");
-  expect(TURNED, &target, "lanes = 1, ");
+  expect(TURNED, &target, "lanes = 1, woven = 0, across = 0");
+  expect(TURNED_TWICE, &target, "lanes = 2, woven = 0, across = 1");
   expect(ROWS, &target, "lanes = 40, ");
   expect(COLUMNS, &target, "lanes = 0, ");
 }

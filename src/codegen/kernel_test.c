@@ -583,6 +583,14 @@ static void test_transpositions(void** state) {
         "%5 = stablehlo.broadcast_in_dim %4, dims = [1] : (tensor<48xf32>) -> tensor<32x48xf32>\n"
         "%6 = stablehlo.subtract %3, %5 : tensor<32x48xf32>\n"
         "return %6 : tensor<32x48xf32>\n}", 1, 0);
+  // One load is plain along the first digit, two along the second: those are turned.
+  check("func.func @main(%a: tensor<17x20x18xf32>, %b: tensor<17x18x20xf32>, %c: tensor<17x18x20xf32>) -> tensor<18x20x17xf32> {\n"
+        "%0 = stablehlo.transpose %a, dims = [2, 1, 0] : (tensor<17x20x18xf32>) -> tensor<18x20x17xf32>\n"
+        "%1 = stablehlo.transpose %b, dims = [1, 2, 0] : (tensor<17x18x20xf32>) -> tensor<18x20x17xf32>\n"
+        "%2 = stablehlo.transpose %c, dims = [1, 2, 0] : (tensor<17x18x20xf32>) -> tensor<18x20x17xf32>\n"
+        "%3 = stablehlo.multiply %1, %2 : tensor<18x20x17xf32>\n"
+        "%4 = stablehlo.subtract %0, %3 : tensor<18x20x17xf32>\n"
+        "return %4 : tensor<18x20x17xf32>\n}", 1, 0);
   check("func.func @main(%a: tensor<5x18x4x23xi16>) -> tensor<23x4x18x5xi16> {\n"
         "%0 = stablehlo.transpose %a, dims = [3, 2, 1, 0] : (tensor<5x18x4x23xi16>) -> tensor<23x4x18x5xi16>\n"
         "return %0 : tensor<23x4x18x5xi16>\n}", 1, 0);
