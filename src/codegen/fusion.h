@@ -109,9 +109,11 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
 /// Which systems of constraints decided how it is computed, and their solutions; appended.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
-/// The tiles that a product in vector registers could be computed in, those that should take least
-/// time first, as lines of machines' descriptions; nothing of other kernels. Appended.
-void hlo_kernel_print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
+/// How it could be cut into tiles: parallel and sequential dimensions, values that only running
+/// tells, how many tilings there are; of products in vector registers the tiles, those that should
+/// take least time first, as lines of machines' descriptions. Appended.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
 /// A kernel is one or more phases, each finished before the next begins.
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel);
 /// More than 1: a function run by parallel_for.

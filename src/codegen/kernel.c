@@ -267,18 +267,10 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
   return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
 }
 
-// Whether it is a product whose tiles are in vector registers.
-static bool has_tiles(const hlo_kernel_t* kernel) {
-  return kernel->matmul && !kernel->matmul->is_narrow && !kernel->matmul->tile;
-}
-
-void hlo_kernel_print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  if (has_tiles(kernel)) hlo_matmul_print_tiles(kernel->matmul, kernel->target, out);
-}
-
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  if (has_tiles(kernel)) return hlo_matmul_explain_sums(kernel->matmul, kernel->target, out);
-  if (kernel->matmul || kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
+  const hlo_matmul_t* m = kernel->matmul;
+  if (m && !m->is_narrow && !m->tile) return hlo_matmul_explain_sums(m, kernel->target, out);
+  if (m || kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = explain_lanes(kernel, &scratch, out);

@@ -237,12 +237,13 @@ static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t
   return status;
 }
 
-static void list_tilings(const hlo_plan_t* plan, hlo_strbuf_t* out) {
+static hlo_status_t list_tilings(const hlo_plan_t* plan, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < plan->schedule->fusion_count; ++i) {
     if (!plan->kernels[i]) continue;
     hlo_strbuf_printf(out, "fusion%u\n", i);
-    hlo_kernel_print_tiles(plan->kernels[i], out);
+    HLO_TRY(hlo_kernel_print_tilings(plan->kernels[i], out));
   }
+  return hlo_ok();
 }
 
 // `scratch` is for what is not needed any more once the program is made.
@@ -296,7 +297,9 @@ static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
   HLO_TRY(print_tiles(*out_plan, options, scratch));
   dump_plan(*out_plan, options->dumper);
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
-  if (is_listed(options, HLO_LISTING_TILINGS)) list_tilings(*out_plan, options->listing->out);
+  if (is_listed(options, HLO_LISTING_TILINGS)) {
+    HLO_TRY(list_tilings(*out_plan, options->listing->out));
+  }
   return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
 }
 

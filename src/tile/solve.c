@@ -30,6 +30,8 @@ typedef struct search {
   hlo_arena_t* scratch;  // the system's where that makes no layouts meanwhile, else `own`
   uint64_t fuel, fuel_used;
   bool is_first_enough;  // any solution will do
+  hlo_tile_visit_fn_t visit;  // who is told of all of them; NULL: the best is wanted
+  void* context;
   double cost, best_cost;
   bool is_found, is_out_of_fuel;
   const char* undetermined;  // a variable that nothing was said about
@@ -272,6 +274,15 @@ static void keep_best(search_t* search) {
   search->is_found = true;
 }
 
+// Whoever wants all of them is told; what is found later need not be cheaper then.
+static void keep_solution(search_t* search) {
+  keep_best(search);
+  if (!search->visit) return;
+  const hlo_tile_solution_t solution = {search->best, search->cost, search->fuel_used};
+  search->visit(search->context, &solution);
+  search->is_found = false;
+}
+
 // Depth first through the variables of a part.
 static void search_part(search_t* search) {
   uint32_t depth = 0;
@@ -280,7 +291,7 @@ static void search_part(search_t* search) {
     if (goes_on) {
       if (!next_level(search, &search->levels[depth], &is_done)) break;
       if (is_done) {
-        keep_best(search);
+        keep_solution(search);
         if (search->is_first_enough) break;
       } else {
         ++depth;
@@ -345,6 +356,10 @@ static void run(search_t* search) {
     search->queue[search->queue_count++] = i;
   }
   if (!spread(search)) return;
+  if (search->visit) {  // all variables are one part
+    search_part(search);
+    return;
+  }
   find_parts(search);
   keep_best(search);
   for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
@@ -359,10 +374,10 @@ static void run(search_t* search) {
   keep_best(search);
 }
 
-// owner of the scratch memory: the caller, also after failure.
-static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_enough,
-                          search_t* search) {
-  *search = (search_t){.s = s, .fuel = fuel, .is_first_enough = is_first_enough};
+// Goes through what `search` has been told to. owner of the scratch memory: the caller, also after
+// failure.
+static hlo_status_t go_through(search_t* search) {
+  hlo_tile_system_t* s = search->s;
   hlo_arena_init(&search->own, 0);
   hlo_arena_t* scratch = search->scratch = s->space ? &search->own : s->arena;
   join_equal(s, scratch);
@@ -379,6 +394,12 @@ static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_eno
   run(search);
   HLO_TRY(hlo_arena_status(scratch));
   return hlo_arena_status(s->arena);
+}
+
+static hlo_status_t solve(hlo_tile_system_t* s, uint64_t fuel, bool is_first_enough,
+                          search_t* search) {
+  *search = (search_t){.s = s, .fuel = fuel, .is_first_enough = is_first_enough};
+  return go_through(search);
 }
 
 double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_tile_cost_fn_t cost,
@@ -450,17 +471,52 @@ static hlo_status_t copy_solution(hlo_tile_system_t* s, const search_t* search,
   return hlo_ok();
 }
 
+static hlo_status_t out_of_fuel(const search_t* search) {
+  return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                           "no end after %" PRIu64
+                           " tries for tile sizes and layouts of %u variables: fix some of them",
+                           search->fuel_used, search->s->var_count);
+}
+
+hlo_status_t hlo_tile_system_each(hlo_tile_system_t* s, uint64_t fuel, hlo_tile_visit_fn_t visit,
+                                  void* context) {
+  HLO_TRY(hlo_arena_status(s->arena));
+  search_t search = {.s = s, .fuel = fuel, .visit = visit, .context = context};
+  hlo_status_t status = go_through(&search);
+  if (hlo_status_is_ok(status) && search.is_out_of_fuel) status = out_of_fuel(&search);
+  hlo_arena_deinit(&search.own);
+  return status;
+}
+
+// Whether a tile is part of a digit and whole of those inside of it; of the outermost one the last
+// tile may have less.
+static bool is_whole(uint32_t digit_count, const int64_t* extents, int64_t size) {
+  for (uint32_t i = digit_count; --i > 0; size /= extents[i]) {
+    if (extents[i] % size == 0) return true;
+    if (size % extents[i] != 0) return false;
+  }
+  return true;
+}
+
+uint32_t hlo_tile_list_sizes(uint32_t digit_count, const int64_t* extents, int64_t* out_sizes) {
+  int64_t extent = 1;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < digit_count; ++i) extent *= extents[i];
+  for (int64_t size = 1; size < extent; size *= 2) {
+    if (is_whole(digit_count, extents, size)) out_sizes[count++] = size;
+    if (size > extent / 2) break;
+  }
+  if (extent > 0) out_sizes[count++] = extent;
+  return count;
+}
+
 hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* s, uint64_t fuel,
                                    hlo_tile_solution_t* out_solution) {
   HLO_TRY(hlo_arena_status(s->arena));
   search_t search;
   hlo_status_t status = solve(s, fuel, false, &search);
   if (hlo_status_is_ok(status) && search.is_out_of_fuel) {
-    status =
-        hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                          "no end after %" PRIu64
-                          " tries for tile sizes and layouts of %u variables: fix some of them",
-                          search.fuel_used, s->var_count);
+    status = out_of_fuel(&search);
   } else if (hlo_status_is_ok(status) && search.is_found) {
     status = copy_solution(s, &search, out_solution);
   } else if (hlo_status_is_ok(status)) {

@@ -31,7 +31,7 @@ typedef struct hlo_tile_monomial {
   hlo_tile_var_t vars[3];
 } hlo_tile_monomial_t;
 
-enum { HLO_TILE_MAX_COST_SIZES = 8 };
+enum { HLO_TILE_MAX_COST_SIZES = 8, HLO_TILE_MAX_SIZES = 64 };
 
 /// A cost in nanoseconds of some size variables, called once all are known. Negative: they cannot
 /// be these together.
@@ -130,6 +130,19 @@ typedef struct hlo_tile_solution {
 /// contradict each other of which none can be left out. RESOURCE_EXHAUSTED: fuel or memory ran out.
 hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* system, uint64_t fuel,
                                    hlo_tile_solution_t* out_solution) HLO_MUST_USE;
+
+/// Told of a solution, which is lent for the call.
+typedef void (*hlo_tile_visit_fn_t)(void* context, const hlo_tile_solution_t* solution);
+
+/// Every assignment that the constraints allow, with its cost, in the order of candidates. None is
+/// no error. errors: RESOURCE_EXHAUSTED: as above
+hlo_status_t hlo_tile_system_each(hlo_tile_system_t* system, uint64_t fuel,
+                                  hlo_tile_visit_fn_t visit, void* context) HLO_MUST_USE;
+
+/// The sizes that a tile of one dimension is tried with: powers of two below its extent, and all of
+/// it. Where an index has made digits of the dimension, outermost first, tiles are parts of one of
+/// them and whole of those inside. out_sizes: HLO_TILE_MAX_SIZES. How many; 0: of an empty one.
+uint32_t hlo_tile_list_sizes(uint32_t digit_count, const int64_t* extents, int64_t* out_sizes);
 
 /// A solution only takes the place of one found before it if it is cheaper by more than this share,
 /// so that of those that are as good as equal the first in the order of candidates stays. 0 without

@@ -550,6 +550,131 @@ static void test_memory_failure(void** unused) {
   }
 }
 
+// ---- all solutions
+
+enum { MAX_SEEN = 64, MAX_RANK = 3 };
+
+typedef struct seen {
+  uint32_t rank, count;
+  hlo_tile_var_t vars[MAX_RANK];
+  int64_t sizes[MAX_SEEN][MAX_RANK];
+  double costs[MAX_SEEN];
+} seen_t;
+
+static void see(void* context, const hlo_tile_solution_t* solution) {
+  seen_t* seen = context;
+  assert_true(seen->count < MAX_SEEN);
+  for (uint32_t i = 0; i < seen->rank; ++i) {
+    seen->sizes[seen->count][i] = solution->values[seen->vars[i]].size;
+  }
+  seen->costs[seen->count++] = solution->cost_ns;
+}
+
+// A variable for each dimension, with the sizes of its tiles.
+static void add_dims(hlo_tile_system_t* s, uint32_t rank, const int64_t* extents, seen_t* seen) {
+  *seen = (seen_t){.rank = rank};
+  for (uint32_t i = 0; i < rank; ++i) {
+    int64_t sizes[HLO_TILE_MAX_SIZES];
+    uint32_t count = hlo_tile_list_sizes(1, &extents[i], sizes);
+    seen->vars[i] = hlo_tile_system_size(s, i ? "inner" : "outer", count, sizes);
+  }
+}
+
+static void list_all(hlo_tile_system_t* s, seen_t* seen) {
+  assert_true(hlo_status_is_ok(hlo_tile_system_each(s, 1000, see, seen)));
+}
+
+// A space without dimensions has one tile; of several each size meets each of the others, the last
+// one changing first.
+static void test_all_tiles(void** unused) {
+  (void)unused;
+  static const struct {
+    uint32_t rank;
+    int64_t extents[MAX_RANK];
+    uint32_t count;
+  } cases[] = {{0, {0}, 1},  {1, {1}, 1},  {1, {2}, 2},     {1, {3}, 3},       {1, {4}, 3},
+               {1, {5}, 4},  {1, {11}, 5}, {2, {3, 4}, 9},  {3, {3, 4, 2}, 18}};
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    fixture_t f;
+    seen_t seen;
+    hlo_tile_system_t* s = begin(&f);
+    add_dims(s, cases[i].rank, cases[i].extents, &seen);
+    list_all(s, &seen);
+    assert_int_equal(seen.count, cases[i].count);
+    for (uint32_t k = 1; k < seen.count; ++k) {
+      uint32_t dim = 0;
+      while (seen.sizes[k][dim] == seen.sizes[k - 1][dim]) ++dim;
+      assert_true(dim < seen.rank && seen.sizes[k][dim] > seen.sizes[k - 1][dim]);
+    }
+    for (uint32_t dim = 0; dim < seen.rank; ++dim) {
+      assert_int_equal(seen.sizes[seen.count - 1][dim], cases[i].extents[dim]);
+    }
+    end(&f);
+  }
+}
+
+static double cost_of_tiles(const void* context, const int64_t* sizes) {
+  (void)context;
+  return sizes[0] == 2 ? -1 : (double)(100 * sizes[0] + sizes[1]);
+}
+
+// What does not fit, is no multiple or cannot be is left out; the others have their costs, and no
+// cheaper one before them hides them.
+static void test_all_that_hold(void** unused) {
+  (void)unused;
+  fixture_t f;
+  seen_t seen;
+  hlo_tile_system_t* s = begin(&f);
+  static const int64_t extents[2] = {8, 96};
+  add_dims(s, 2, extents, &seen);
+  const hlo_tile_monomial_t held = {64, 2, {seen.vars[0], seen.vars[1]}};
+  hlo_tile_system_fits(s, "tile", 0, 0, 1, &held);  // 32 registers
+  hlo_tile_system_multiple(s, "lanes", seen.vars[1], 4);
+  hlo_tile_system_cost(s, "time", 2, seen.vars, cost_of_tiles, NULL);
+  list_all(s, &seen);
+  static const int64_t expected[][2] = {{1, 4}, {1, 8}, {1, 16}, {1, 32}, {4, 4}, {4, 8}, {8, 4}};
+  assert_int_equal(seen.count, sizeof expected / sizeof *expected);
+  for (uint32_t i = 0; i < seen.count; ++i) {
+    assert_int_equal(seen.sizes[i][0], expected[i][0]);
+    assert_int_equal(seen.sizes[i][1], expected[i][1]);
+    assert_float_equal(seen.costs[i], (double)(100 * expected[i][0] + expected[i][1]), 0);
+  }
+  hlo_tile_system_multiple(s, "more", seen.vars[0], 16);
+  seen.count = 0;
+  list_all(s, &seen);
+  assert_int_equal(seen.count, 0);
+  hlo_status_t status = hlo_tile_system_each(s, 1, see, &seen);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  hlo_status_release(status);
+  end(&f);
+}
+
+// A dimension that an index makes digits of: tiles are whole in those inside.
+static void test_sizes_of_digits(void** unused) {
+  (void)unused;
+  static const struct {
+    uint32_t digit_count;
+    int64_t digits[3];
+    uint32_t count;
+    int64_t sizes[8];
+  } cases[] = {{2, {8, 6}, 3, {1, 2, 48}},
+               {2, {6, 8}, 6, {1, 2, 4, 8, 16, 32}},  // and 48, below
+               {3, {4, 2, 8}, 7, {1, 2, 4, 8, 16, 32, 64}},
+               {3, {2, 3, 4}, 4, {1, 2, 4, 24}},
+               {2, {4, 3}, 2, {1, 12}}};
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    int64_t sizes[HLO_TILE_MAX_SIZES];
+    uint32_t count = hlo_tile_list_sizes(cases[i].digit_count, cases[i].digits, sizes);
+    assert_true(count >= cases[i].count);
+    assert_memory_equal(sizes, cases[i].sizes, cases[i].count * sizeof *sizes);
+    if (count > cases[i].count) assert_int_equal(sizes[count - 1], 48);
+  }
+  const int64_t most = INT64_MAX, none = 0;
+  int64_t sizes[HLO_TILE_MAX_SIZES];
+  assert_int_equal(hlo_tile_list_sizes(1, &most, sizes), HLO_TILE_MAX_SIZES);
+  assert_int_equal(hlo_tile_list_sizes(1, &none, sizes), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_register_tile),
@@ -566,6 +691,9 @@ int main(void) {
       cmocka_unit_test(test_deterministic),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_memory_failure),
+      cmocka_unit_test(test_all_tiles),
+      cmocka_unit_test(test_all_that_hold),
+      cmocka_unit_test(test_sizes_of_digits),
   };
   return cmocka_run_group_tests_name("tile/system", tests, NULL, NULL);
 }

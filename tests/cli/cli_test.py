@@ -346,6 +346,56 @@ class CliTest(unittest.TestCase):
         self.assertIn("--tiles", self.bad(1, "tune", "--calibrate", f"--tiles={product}"))
         self.bad(1, "tune", "--tiles=/nowhere.mlir")
 
+    def tilings(self, arguments, result, body):
+        module = f"func.func @main({arguments}) -> {result} {{\n{body}\nreturn %r : {result}\n}}"
+        text = self.good("compile", "--emit=tilings", "--cpu=avx2", stdin=module)
+        return [line.strip() for line in text.splitlines() if not line.startswith("tile ")]
+
+    def test_tilings(self):
+        if " avx2" not in self.good("info"):
+            return
+        zero = "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        # Rows and columns that nothing tells apart are one dimension.
+        exponential = self.tilings("%x: tensor<1000x10xf32>", "tensor<1000x10xf32>",
+                                   "%r = stablehlo.exponential %x : tensor<1000x10xf32>")
+        self.assertEqual(exponential[1].split(":")[0], "parallel 10000")
+        a, b = "tensor<2304x16x768xf32>", "tensor<16x16x768xf32>"
+        dot = self.tilings(f"%a: {a}, %b: {b}", "tensor<16x2304x16xf32>",
+                           "%r = stablehlo.dot_general %a, %b, batching_dims = [1] x [1], contracting_dims = [2] x [2] "
+                           f": ({a}, {b}) -> tensor<16x2304x16xf32>")
+        self.assertEqual([line.split(":")[0] for line in dot],
+                         ["fusion0", "parallel 16", "parallel 2304", "parallel 16", "sequential 768"])
+        reduce = self.tilings("%x: tensor<150x20x10x50xf32>", "tensor<150x10xf32>",
+                              zero + "%r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across "
+                              "dimensions = [3, 1] : (tensor<150x20x10x50xf32>, tensor<f32>) -> tensor<150x10xf32>")
+        self.assertEqual([line.split(":")[0] for line in reduce[:4]],
+                         ["fusion0", "parallel 150", "parallel 10", "sequential 1000 = 50 x 20"])
+        self.assertEqual(reduce[4], f"{9 * 5} tilings whose results stay in the first cache")
+        index = "tensor<i32>"
+        part = self.tilings(f"%x: tensor<2x2x258xf32>, %i: {index}, %j: {index}, %k: {index}", "tensor<1x2x32xf32>",
+                            "%s = stablehlo.dynamic_slice %x, %i, %j, %k, sizes = [1, 2, 32] : "
+                            f"(tensor<2x2x258xf32>, {index}, {index}, {index}) -> tensor<1x2x32xf32>\n"
+                            "%r = stablehlo.negate %s : tensor<1x2x32xf32>")
+        self.assertEqual(part[:5], ["fusion0", "parallel 2: tiles of 1, 2", "parallel 32: tiles of 1, 2, 4, 8, 16, 32",
+                                    "value 0 to 1: input 1", "value 0 to 226: input 3"])
+        # Tiles of what an index makes digits of are whole in them: 4, 8, 16 and 32 are not.
+        turned = self.tilings("%x: tensor<6x8xf32>", "tensor<48xf32>",
+                              "%t = stablehlo.transpose %x, dims = [1, 0] : (tensor<6x8xf32>) -> tensor<8x6xf32>\n"
+                              "%n = stablehlo.negate %t : tensor<8x6xf32>\n"
+                              "%r = stablehlo.reshape %n : (tensor<8x6xf32>) -> tensor<48xf32>")
+        self.assertEqual(turned[1:], ["parallel 48 = 8 x 6: tiles of 1, 2, 48",
+                                      "3 tilings whose results stay in the first cache"])
+        joined = self.tilings("%x: tensor<8x6xf32>, %y: tensor<48xf32>", "tensor<48xf32>",
+                              "%t = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>\n"
+                              "%f = stablehlo.reshape %t : (tensor<6x8xf32>) -> tensor<48xf32>\n"
+                              "%r = stablehlo.add %f, %y : tensor<48xf32>")
+        self.assertEqual(joined[1], "parallel 48 = 6 x 8: tiles of 1, 2, 4, 8, 16, 32, 48")
+        rows = "(tensor<7x9xf32>, tensor<4x9xf32>) -> tensor<11x9xf32>"
+        pieces = self.tilings("%x: tensor<7x9xf32>, %y: tensor<4x9xf32>", "tensor<11x9xf32>",
+                              f"%c = stablehlo.concatenate %x, %y, dim = 0 : {rows}\n"
+                              "%r = stablehlo.negate %c : tensor<11x9xf32>")
+        self.assertEqual(pieces[3:5], ["piece 0: 0..7 0..9", "piece 1: 7..11 0..9"])
+
     def test_updates_from_the_same_array(self):
         if " sse2" not in self.good("info"):
             return

@@ -285,8 +285,8 @@ hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_targe
                                      hlo_strbuf_t* out) HLO_MUST_USE;
 /// All tiles that registers hold, those that should take least time first: a line each, as machines'
 /// descriptions have them (hlo_tile_tuned_print()), and the time.
-void hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
-                            hlo_strbuf_t* out);
+hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
+                                    hlo_strbuf_t* out) HLO_MUST_USE;
 /// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.
 bool hlo_matmul_packs_b(const hlo_matmul_t* matmul, int64_t cache, int64_t tiles);
 /// Whether it may be packed block by block, because all of it would leave the caches before it is

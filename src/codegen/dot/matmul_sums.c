@@ -10,7 +10,7 @@
 #include "tile/memo.h"
 #include "tile/system.h"
 
-enum { MAX_HEIGHTS = 24, FUEL = 1000 };
+enum { FUEL = 1000, MAX_FUEL = 4000 };
 
 // Of equal tiles, or nearly so, the first: so many vectors divide most matrices.
 enum { WIDTH_COUNT = 11, MAX_DEPTH_WIDTHS = 2, MAX_WIDTH = 16, MAX_TILES = 128 };
@@ -32,7 +32,8 @@ typedef struct model {
   int64_t steps;                   // along the contraction
   int64_t piece_bytes, row_bytes;  // that a step takes of B for each vector, of A for each row
   double product_ns, load_ns, splat_ns, latency_ns;
-  double b_bytes, b_ns, a_ns, sums_ns;  // of all of B; for each byte of it, of A and of the sums
+  double a_bytes, b_bytes;              // of all of it
+  double a_ns, b_ns, sums_ns;           // for each byte
   int64_t a_lines, b_lines;             // of their rows where they are, that the first cache holds
 } model_t;
 
@@ -65,9 +66,10 @@ static void init_model(model_t* model, const hlo_matmul_t* m, const hlo_tile_tar
                 .load_ns = 1 / load->per_ns,
                 .splat_ns = 1 / (splat && !is_vector ? splat : load)->per_ns,
                 .latency_ns = (atom ? atom : vector)->latency_ns,
+                .a_bytes = rows * depth * bytes,
                 .b_bytes = columns * depth * bytes};
+  model->a_ns = byte_ns(machine, model->a_bytes);
   model->b_ns = byte_ns(machine, model->b_bytes);
-  model->a_ns = byte_ns(machine, rows * depth * bytes);
   model->sums_ns = byte_ns(machine, rows * columns * bytes);
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   int64_t element = m->element_bytes;
@@ -178,6 +180,9 @@ static double tiles_ns(const void* context, const int64_t* sizes) {
     double high = panel_ns(model, tallest(model, edge), edge, is_packed);
     ns += low < high ? low : high;
   }
+  if (hlo_matmul_packs_a(m, divide_up(model->vectors, width), height)) {
+    ns += 2 * model->a_bytes * model->a_ns;
+  }
   if (!is_packed) return ns;
   // All of B is read and written, or what a panel's first tile reads goes to the second cache.
   const hlo_tile_memory_t* far = &model->machine->memories[2];
@@ -212,6 +217,13 @@ static uint32_t list_widths(const model_t* model, int64_t* widths) {
   return count;
 }
 
+/// What is tried.
+typedef struct candidates {
+  bool is_given;  // the width
+  uint32_t width_count, height_count;
+  int64_t widths[MAX_WIDTH + 1], heights[MAX_SUMS];
+} candidates_t;
+
 /// A system and its variables.
 typedef struct choice {
   model_t model;
@@ -220,28 +232,21 @@ typedef struct choice {
   hlo_tile_solution_t solution;
 } choice_t;
 
-// width: of the tile; 0: to be found.
-static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
-                          int64_t width, hlo_arena_t* scratch) {
-  model_t* model = &choice->model;
-  int64_t widths[WIDTH_COUNT + 1], heights[MAX_HEIGHTS], vector = target->tile.vector_bytes;
-  init_model(model, m, &target->tile);
-  uint32_t width_count = list_widths(model, widths);
-  if (width) widths[width_count++] = width;
-  uint32_t height_count = list_heights(model, width_count, widths, heights);
-  if (width) {
-    model->vectors = widths[0] = width;
-    width_count = 1;
-  }
+// The constraints on a tile, and what it costs.
+static hlo_status_t make_system(choice_t* choice, const candidates_t* all,
+                                const hlo_target_t* target, hlo_arena_t* scratch) {
+  const model_t* model = &choice->model;
+  const hlo_matmul_t* m = model->m;
+  int64_t vector = target->tile.vector_bytes;
   hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &target->tile);
   if (!s) return hlo_arena_status(scratch);
   hlo_tile_system_tolerance(s, TOLERANCE);
-  hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", width_count, widths);
-  hlo_tile_var_t y = hlo_tile_system_size(s, "rows", height_count, heights);
+  hlo_tile_var_t x = hlo_tile_system_size(s, "vectors", all->width_count, all->widths);
+  hlo_tile_var_t y = hlo_tile_system_size(s, "rows", all->height_count, all->heights);
   const hlo_tile_monomial_t held[2] = {{vector, 2, {x, y}}, {vector, 1, {x}}};
   if (m->is_by_channel) {
     int64_t whole = divide_up(m->repeat, m->lanes);
-    if (whole > 1 && !width) hlo_tile_system_multiple(s, "channels", x, whole);
+    if (whole > 1 && !all->is_given) hlo_tile_system_multiple(s, "channels", x, whole);
     hlo_tile_system_fits(s, "sums, and steps that slide", 0, (m->slide + 2) * vector, 1, held);
   } else {
     // A single row meets each of B's vectors but once, where it is in memory.
@@ -250,7 +255,24 @@ static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_tar
   choice->system = s;
   choice->sizes[0] = x, choice->sizes[1] = y;
   hlo_tile_system_cost(s, "all tiles", 2, choice->sizes, tiles_ns, model);
-  return hlo_tile_system_solve(s, FUEL, &choice->solution);
+  return hlo_ok();
+}
+
+// width: of the tile; 0: to be found.
+static hlo_status_t solve(choice_t* choice, const hlo_matmul_t* m, const hlo_target_t* target,
+                          int64_t width, hlo_arena_t* scratch) {
+  model_t* model = &choice->model;
+  candidates_t all = {.is_given = width > 0};
+  init_model(model, m, &target->tile);
+  all.width_count = list_widths(model, all.widths);
+  if (width) all.widths[all.width_count++] = width;
+  all.height_count = list_heights(model, all.width_count, all.widths, all.heights);
+  if (width) {
+    model->vectors = all.widths[0] = width;
+    all.width_count = 1;
+  }
+  HLO_TRY(make_system(choice, &all, target, scratch));
+  return hlo_tile_system_solve(choice->system, FUEL, &choice->solution);
 }
 
 // ---- all tiles there are
@@ -268,32 +290,46 @@ static int compare_ranked(const void* a, const void* b) {
   return x->tile.height < y->tile.height ? -1 : x->tile.height > y->tile.height;
 }
 
-// Whether registers hold it, and its height is the least that makes so many tiles of the rows.
-static bool may_be(const model_t* model, const hlo_matmul_sums_t* tile) {
-  const hlo_matmul_t* m = model->m;
-  int64_t rows = m->rows.extent, width = tile->width, height = tile->height;
-  int64_t most = min(m->is_by_depth ? MAX_DEPTH_WIDTHS : MAX_WIDTH, model->vectors);
-  int64_t whole = m->is_by_channel ? divide_up(m->repeat, m->lanes) : 1;
-  if (width < 1 || width > most || width % whole || height < 1 || height > MAX_SUMS) return false;
-  int64_t aside = m->is_by_channel ? m->slide + 2 : 1 + (rows > 1 ? width : 0);
-  return height == divide_up(rows, divide_up(rows, height)) &&
-         width * height + aside <= model->machine->vector_count;
+typedef struct ranking {
+  choice_t choice;
+  uint32_t count;
+  ranked_t tiles[MAX_TILES];
+} ranking_t;
+
+static void rank_tile(void* context, const hlo_tile_solution_t* solution) {
+  ranking_t* ranking = context;
+  if (ranking->count == MAX_TILES) return;
+  const hlo_tile_var_t* sizes = ranking->choice.sizes;
+  const hlo_matmul_sums_t tile = {solution->values[sizes[0]].size, solution->values[sizes[1]].size};
+  ranking->tiles[ranking->count++] = (ranked_t){tile, solution->cost_ns};
 }
 
-static uint32_t rank_tiles(const hlo_matmul_t* m, const hlo_tile_target_t* machine,
-                           ranked_t* tiles) {
-  model_t model;
-  uint32_t count = 0;
-  init_model(&model, m, machine);
-  for (int64_t width = 1; width <= MAX_WIDTH; ++width) {
-    for (int64_t height = 1; height <= MAX_SUMS && count < MAX_TILES; ++height) {
-      const hlo_matmul_sums_t tile = {width, height};
-      if (!may_be(&model, &tile)) continue;
-      tiles[count++] = (ranked_t){tile, tiles_ns(&model, (const int64_t[]){width, height})};
-    }
+// All that registers hold, the cheapest first. Of heights that make equally many tiles of the rows
+// the least is one. only: this one, if it may be; NULL: all
+static hlo_status_t rank_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
+                               const hlo_matmul_sums_t* only, ranking_t* out_ranking) {
+  candidates_t all = {0};
+  choice_t* choice = &out_ranking->choice;
+  out_ranking->count = 0;
+  init_model(&choice->model, m, &target->tile);
+  int64_t rows = m->rows.extent, most = m->is_by_depth ? MAX_DEPTH_WIDTHS : MAX_WIDTH;
+  for (int64_t width = 1; width <= min(most, choice->model.vectors); ++width) {
+    if (!only || width == only->width) all.widths[all.width_count++] = width;
   }
-  qsort(tiles, count, sizeof *tiles, compare_ranked);
-  return count;
+  for (int64_t height = 1; height <= min(rows, MAX_SUMS); ++height) {
+    bool is_least = height == divide_up(rows, divide_up(rows, height));
+    if (only ? height == only->height : is_least) all.heights[all.height_count++] = height;
+  }
+  if (!all.width_count || !all.height_count) return hlo_ok();
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = make_system(choice, &all, target, &scratch);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_tile_system_each(choice->system, MAX_FUEL, rank_tile, out_ranking);
+  }
+  hlo_arena_deinit(&scratch);
+  qsort(out_ranking->tiles, out_ranking->count, sizeof *out_ranking->tiles, compare_ranked);
+  return status;
 }
 
 // What the machine's description calls it.
@@ -310,15 +346,17 @@ static hlo_tile_tuned_t name_of(const hlo_matmul_t* m) {
 }
 
 // The tile that the description has for it, if it is one that may be.
-static bool find_tuned(const hlo_matmul_t* m, const hlo_tile_target_t* machine,
-                       hlo_matmul_sums_t* out_tile) {
-  if (!machine->tuned_count) return false;
-  const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(machine, &name);
-  if (!tuned) return false;
-  model_t model;
-  init_model(&model, m, machine);
+static hlo_status_t find_tuned(const hlo_matmul_t* m, const hlo_target_t* target,
+                               hlo_matmul_sums_t* out_tile, bool* out_is_found) {
+  *out_is_found = false;
+  if (!target->tile.tuned_count) return hlo_ok();
+  const hlo_tile_tuned_t name = name_of(m), *tuned = hlo_tile_tuned_find(&target->tile, &name);
+  if (!tuned) return hlo_ok();
+  ranking_t ranking;
   *out_tile = (hlo_matmul_sums_t){tuned->width, tuned->height};
-  return may_be(&model, out_tile);
+  HLO_TRY(rank_tiles(m, target, out_tile, &ranking));
+  *out_is_found = ranking.count > 0;
+  return hlo_ok();
 }
 
 // As it was when the tile was chosen, before packing was decided.
@@ -329,16 +367,18 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   return before;
 }
 
-void hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target, hlo_strbuf_t* out) {
-  ranked_t tiles[MAX_TILES];
+hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
+                                    hlo_strbuf_t* out) {
+  ranking_t ranking;
   const hlo_matmul_t before = before_packing(m);
   hlo_tile_tuned_t line = name_of(&before);
-  uint32_t count = rank_tiles(&before, &target->tile, tiles);
-  for (uint32_t i = 0; i < count; ++i) {
-    line.width = tiles[i].tile.width, line.height = tiles[i].tile.height;
+  HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
+  for (uint32_t i = 0; i < ranking.count; ++i) {
+    line.width = ranking.tiles[i].tile.width, line.height = ranking.tiles[i].tile.height;
     hlo_tile_tuned_print(&line, out);
-    hlo_strbuf_printf(out, ", %.0f ns\n", tiles[i].ns * (double)m->outer_extent);
+    hlo_strbuf_printf(out, ", %.0f ns\n", ranking.tiles[i].ns * (double)m->outer_extent);
   }
+  return hlo_ok();
 }
 
 // ---- the one that is taken
@@ -410,7 +450,9 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* t
     *out_tile = (hlo_matmul_sums_t){width ? width : wanted, hlo_matmul_tile_height()};
     return hlo_ok();
   }
-  if (!width && find_tuned(m, &target->tile, out_tile)) return hlo_ok();
+  bool is_tuned = false;
+  if (!width) HLO_TRY(find_tuned(m, target, out_tile, &is_tuned));
+  if (is_tuned) return hlo_ok();
   int64_t keys[HLO_TILE_MEMO_KEYS];
   uint32_t count = list_keys(m, width, keys);
   const int64_t* known = hlo_tile_memo_find(memo, count, keys);
@@ -428,7 +470,9 @@ hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* m, const hlo_target_t* 
                                      hlo_strbuf_t* out) {
   hlo_matmul_sums_t tile;
   const hlo_matmul_t before = before_packing(m);
-  if (find_tuned(&before, &target->tile, &tile)) {
+  bool is_tuned;
+  HLO_TRY(find_tuned(&before, target, &tile, &is_tuned));
+  if (is_tuned) {
     hlo_strbuf_printf(out, "vectors = %d, rows = %d, as the machine's description has it\n",
                       (int)tile.width, (int)tile.height);
     return hlo_ok();
