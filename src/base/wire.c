@@ -22,7 +22,7 @@ static hlo_status_t malformed(const hlo_wire_reader_t* reader, size_t position, 
                            reader->origin + position, what);
 }
 
-static hlo_status_t read_varint(hlo_wire_reader_t* reader, uint64_t* out_value) {
+static hlo_status_t read_long_varint(hlo_wire_reader_t* reader, uint64_t* out_value) {
   uint64_t value = 0;
   size_t start = reader->position;
   for (size_t i = 0; i < VARINT_LIMIT_BYTES; ++i) {
@@ -40,6 +40,23 @@ static hlo_status_t read_varint(hlo_wire_reader_t* reader, uint64_t* out_value) 
   return malformed(reader, start, "a varint of more than 64 bits");
 }
 
+// Most have one byte or two.
+static inline hlo_status_t read_varint(hlo_wire_reader_t* reader, uint64_t* out_value) {
+  const uint8_t* at = reader->data + reader->position;
+  size_t left = reader->size - reader->position;
+  if (left > 0 && at[0] < 0x80) {
+    *out_value = at[0];
+    ++reader->position;
+    return hlo_ok();
+  }
+  if (left > 1 && at[1] < 0x80) {
+    *out_value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+    reader->position += 2;
+    return hlo_ok();
+  }
+  return read_long_varint(reader, out_value);
+}
+
 static hlo_status_t read_fixed(hlo_wire_reader_t* reader, size_t size, uint64_t* out_value) {
   if (reader->size - reader->position < size) {
     return malformed(reader, reader->position, "the input ends inside a fixed-width number");
@@ -50,48 +67,55 @@ static hlo_status_t read_fixed(hlo_wire_reader_t* reader, size_t size, uint64_t*
   return hlo_ok();
 }
 
-hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field, bool* out_done) {
-  *out_done = reader->position >= reader->size;
-  if (*out_done) return hlo_ok();
-  hlo_wire_reader_t at = *reader;  // the reader stays on the field that is wrong
+static hlo_status_t read_bytes(hlo_wire_reader_t* reader, hlo_wire_field_t* field) {
+  uint64_t size;
+  HLO_TRY(read_varint(reader, &size));
+  if (size > reader->size - reader->position) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "malformed protobuf at byte %zu: field %u claims %llu bytes, %zu "
+                             "are left",
+                             field->offset, field->number, (unsigned long long)size,
+                             reader->size - reader->position);
+  }
+  field->bytes = (hlo_wire_bytes_t){reader->data + reader->position, (size_t)size};
+  reader->position += (size_t)size;
+  return hlo_ok();
+}
+
+static hlo_status_t read_field(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field) {
+  size_t start = reader->position;
   uint64_t tag;
-  HLO_TRY(read_varint(&at, &tag));
-  hlo_wire_field_t field = {.offset = reader->origin + reader->position};
+  HLO_TRY(read_varint(reader, &tag));
+  out_field->offset = reader->origin + start;
   uint64_t number = tag >> TAG_TYPE_BITS;
   if (number == 0 || number > FIELD_NUMBER_LIMIT) {
-    return malformed(reader, reader->position, "a field number out of range");
+    return malformed(reader, start, "a field number out of range");
   }
-  field.number = (uint32_t)number;
-  field.type = (hlo_wire_type_t)(tag & 7u);
-  switch (field.type) {
-    case HLO_WIRE_TYPE_VARINT: HLO_TRY(read_varint(&at, &field.value)); break;
-    case HLO_WIRE_TYPE_FIXED64: HLO_TRY(read_fixed(&at, 8, &field.value)); break;
-    case HLO_WIRE_TYPE_FIXED32: HLO_TRY(read_fixed(&at, 4, &field.value)); break;
-    case HLO_WIRE_TYPE_BYTES: {
-      uint64_t size;
-      HLO_TRY(read_varint(&at, &size));
-      if (size > at.size - at.position) {
-        return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                                 "malformed protobuf at byte %zu: field %u claims %llu bytes, %zu "
-                                 "are left",
-                                 field.offset, field.number, (unsigned long long)size,
-                                 at.size - at.position);
-      }
-      field.bytes = (hlo_wire_bytes_t){at.data + at.position, (size_t)size};
-      at.position += (size_t)size;
-      break;
-    }
-    default:
-      return malformed(reader, reader->position, "a wire type that is not in use (group or 6, 7)");
+  out_field->number = (uint32_t)number;
+  out_field->type = (hlo_wire_type_t)(tag & 7u);
+  out_field->value = 0;
+  out_field->bytes = (hlo_wire_bytes_t){0};
+  switch (out_field->type) {
+    case HLO_WIRE_TYPE_VARINT: return read_varint(reader, &out_field->value);
+    case HLO_WIRE_TYPE_FIXED64: return read_fixed(reader, 8, &out_field->value);
+    case HLO_WIRE_TYPE_FIXED32: return read_fixed(reader, 4, &out_field->value);
+    case HLO_WIRE_TYPE_BYTES: return read_bytes(reader, out_field);
+    default: return malformed(reader, start, "a wire type that is not in use (group or 6, 7)");
   }
-  *reader = at;
-  *out_field = field;
-  return hlo_ok();
+}
+
+hlo_status_t hlo_wire_next(hlo_wire_reader_t* reader, hlo_wire_field_t* out_field, bool* out_done) {
+  size_t start = reader->position;
+  *out_done = start >= reader->size;
+  if (*out_done) return hlo_ok();
+  hlo_status_t status = read_field(reader, out_field);
+  if (!hlo_status_is_ok(status)) reader->position = start;  // it stays on the field that is wrong
+  return status;
 }
 
 // A reader of a nested message. errors: INVALID_ARGUMENT if not BYTES or nested too deep.
 static hlo_status_t enter(const hlo_wire_reader_t* reader, const hlo_wire_field_t* field,
-                            hlo_wire_reader_t* out_nested) {
+                          hlo_wire_reader_t* out_nested) {
   if (field->type != HLO_WIRE_TYPE_BYTES) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "malformed protobuf at byte %zu: field %u is not a message",

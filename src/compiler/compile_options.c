@@ -303,24 +303,19 @@ static hlo_status_t apply_override(const option_override_t* override, hlo_arena_
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "No such compile option: '%s'", key);
 }
 
-static bool is_known_debug_option(uint32_t number) {
-  size_t low = 0, high = sizeof debug_options / sizeof debug_options[0];
-  while (low < high) {  // the table ascends by number
-    const size_t middle = low + (high - low) / 2;
-    if (debug_options[middle].number == number) return true;
-    if (debug_options[middle].number < number) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return false;
+// The table ascends by number, and so do most messages: looking goes on where it ended.
+static bool is_known_debug_option(uint32_t number, size_t* at) {
+  const size_t count = sizeof debug_options / sizeof debug_options[0];
+  if (*at && debug_options[*at - 1].number >= number) *at = 0;
+  while (*at < count && debug_options[*at].number < number) ++*at;
+  return *at < count && debug_options[*at].number == number;
 }
 
 /// Takes what has a meaning from a serialized DebugOptions; the rest is XLA's own business.
 static hlo_status_t apply_debug_options(hlo_wire_bytes_t bytes, hlo_compile_options_t* out) {
   hlo_wire_reader_t reader;
   hlo_wire_reader_init(&reader, bytes.data, bytes.size);
+  size_t at = 0;
   for (;;) {
     hlo_wire_field_t field;
     bool done;
@@ -329,7 +324,7 @@ static hlo_status_t apply_debug_options(hlo_wire_bytes_t bytes, hlo_compile_opti
     if (field.number == BACKEND_OPTIMIZATION_LEVEL && field.type == HLO_WIRE_TYPE_VARINT) {
       out->optimization_level = field.value > 3 ? 3 : (int32_t)field.value;
     }
-    if (!is_known_debug_option(field.number)) ++out->unknown_debug_option_count;
+    if (!is_known_debug_option(field.number, &at)) ++out->unknown_debug_option_count;
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/os.h"
 #include "base/suggest.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
@@ -133,9 +132,8 @@ static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_modu
   ctx->argument = entry->argument;
   ctx->step_count = 0;
   bool changed = false;
-  uint64_t start_ns = hlo_os_now_ns();
+  uint64_t start_ns = hlo_trace_begin(ctx->options->trace);
   hlo_status_t status = entry->pass->function(ctx, module, &changed);
-  stats->duration_ns = hlo_os_now_ns() - start_ns;
   hlo_trace_end(ctx->options->trace, start_ns, "pass", entry->pass->name,
                 changed ? "changed" : NULL);
   stats->step_count = ctx->step_count;

@@ -37,8 +37,7 @@ typedef struct hlo_pass_stats {
   const hlo_pass_info_t* pass;
   uint32_t position;  // in the list, from 0
   bool changed;
-  uint32_t step_count;   // rewrites
-  uint64_t duration_ns;  // of the pass alone, without the checks
+  uint32_t step_count;  // rewrites
 } hlo_pass_stats_t;
 
 /// Zero-initialised: no checks, the whole list.
@@ -49,7 +48,7 @@ typedef struct hlo_pass_options {
   uint32_t stop_after;         // run only the first so many passes (bisection); 0: all
   int64_t fold_element_limit;  // largest constant that folding makes; 0: 4096
   hlo_diag_t* diag;            // faults found by verify_each; may be NULL
-  /// Called after every pass (printing, timing); may be NULL. The module is lent.
+  /// Called after every pass (printing); may be NULL. The module is lent.
   void (*after)(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module);
   void* after_context;
   hlo_dumper_t* dumper;  // writes the module after every pass; may be NULL

@@ -27,10 +27,7 @@ struct hlo_vir_equal_table {
 };
 
 static uint64_t content_hash(const hlo_vir_value_t* value) {
-  uint64_t head = (uint64_t)value->op | (uint64_t)value->type.elem << 16 |
-                  (uint64_t)value->type.lanes << 24 | (uint64_t)value->flags << 32 |
-                  (uint64_t)value->operand_count << 40;
-  uint64_t hash = hlo_hash_word(head, (uint64_t)value->imm);
+  uint64_t hash = hlo_hash_word(value->head, (uint64_t)value->imm);
   for (uint32_t i = 0; i < value->operand_count; ++i) {
     hash = hlo_hash_word(hash, (uint64_t)(uintptr_t)value->operands[i]);
   }
@@ -42,9 +39,11 @@ static uint64_t hash_in(uint64_t hash, const hlo_vir_block_t* block) {
 }
 
 static bool equal_content(const hlo_vir_value_t* a, const hlo_vir_value_t* b) {
-  return a->op == b->op && hlo_vir_type_equal(a->type, b->type) && a->flags == b->flags &&
-         a->imm == b->imm && a->operand_count == b->operand_count &&
-         memcmp(a->operands, b->operands, a->operand_count * sizeof *a->operands) == 0;
+  if (a->head != b->head || a->imm != b->imm) return false;
+  for (uint32_t i = 0; i < a->operand_count; ++i) {
+    if (a->operands[i] != b->operands[i]) return false;
+  }
+  return true;
 }
 
 // Whether the instruction reads memory that is invariant up to the next fence only.
@@ -156,9 +155,12 @@ static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
   hlo_vir_value_t* value =
       b->module->arena.failed ? NULL : hlo_arena_alloc(&b->module->arena, sizeof *value);
   if (!value) return b->module->poison;
-  *value = *draft;
-  value->site = b->site;
+  value->head = draft->head;
   value->number = b->func->value_count++;
+  value->site = b->site;
+  value->imm = draft->imm;
+  memcpy(value->operands, draft->operands, sizeof value->operands);
+  value->body = value->other_body = NULL;
   link_value(b, value, block);
   return value;
 }
@@ -250,16 +252,16 @@ static bool draft_of(const hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_ty
                      uint32_t flags, int64_t imm, uint32_t operand_count,
                      hlo_vir_value_t* const* operands, hlo_vir_value_t* out) {
   while (operand_count && !operands[operand_count - 1]) --operand_count;
-  *out = (hlo_vir_value_t){.op = (uint16_t)op,
-                           .type = type,
-                           .flags = (uint8_t)flags,
-                           .operand_count = (uint8_t)operand_count,
-                           .imm = imm};
-  for (uint32_t i = 0; i < operand_count; ++i) {
-    out->operands[i] = operands[i];
-    if (operands[i] == b->module->poison) return false;
+  // In one store, as all of it is soon read together: what is stored in pieces comes late then.
+  out->head = op | (uint64_t)type.elem << 16 | (uint64_t)type.lanes << 24 | (uint64_t)flags << 32 |
+              (uint64_t)operand_count << 40;
+  out->imm = imm;
+  bool is_sound = true;
+  for (uint32_t i = 0; i < HLO_VIR_MAX_OPERANDS; ++i) {
+    out->operands[i] = i < operand_count ? operands[i] : NULL;
+    is_sound &= out->operands[i] != b->module->poison;
   }
-  return true;
+  return is_sound;
 }
 
 hlo_vir_value_t* hlo_vir_emit(hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,

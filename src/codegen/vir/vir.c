@@ -26,12 +26,7 @@ enum { BLOB_ALIGN = 64, FIRST_BLOBS = 8 };
 #define CLASS_COMPARE HLO_VIR_COMPARE
 #define CLASS_MASK HLO_VIR_MASK_OP
 
-static const struct {
-  const char* name;
-  uint8_t operand_count;
-  uint8_t klass;  // hlo_vir_class_t
-  bool is_pure;
-} table[HLO_VIR_OPCODE_COUNT] = {
+const hlo_vir_opcode_info_t hlo_vir_opcodes[HLO_VIR_OPCODE_COUNT] = {
 #define HLO_VIR_OP(id, operand_count, klass, traits) \
   [HLO_VIR_##id] = {#id, operand_count, CLASS_##klass, TRAIT_##traits},
 #define HLO_VIR_LANE(id, operand_count, klass, traits, ...) \
@@ -40,16 +35,10 @@ static const struct {
 };
 
 const char* hlo_vir_opcode_name(hlo_vir_opcode_t op) {
-  return op < HLO_VIR_OPCODE_COUNT ? table[op].name : "?";
+  return op < HLO_VIR_OPCODE_COUNT ? hlo_vir_opcodes[op].name : "?";
 }
 uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op) {
-  return table[op].operand_count;
-}
-bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op) {
-  return table[op].is_pure;
-}
-hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op) {
-  return (hlo_vir_class_t)table[op].klass;
+  return hlo_vir_opcodes[op].operand_count;
 }
 
 uint32_t hlo_vir_base_operand(hlo_vir_opcode_t op) {

@@ -109,10 +109,15 @@ enum { HLO_VIR_MAX_OPERANDS = 5, HLO_VIR_MAX_LANES = 64, HLO_VIR_MAX_PARAMS = 4 
 
 /// One instruction and the value it gives.
 struct hlo_vir_value {
-  uint16_t op;  // hlo_vir_opcode_t
-  hlo_vir_type_t type;
-  uint8_t flags;
-  uint8_t operand_count;  // trailing absent operands not counted; absent ones in between are NULL
+  union {
+    struct {
+      uint16_t op;  // hlo_vir_opcode_t
+      hlo_vir_type_t type;
+      uint8_t flags;
+      uint8_t operand_count;  // trailing absent operands not counted; absent ones in between are NULL
+    };
+    uint64_t head;  // all of these, the first one lowest, zeros above
+  };
   uint32_t number;        // dense in the function, in order of creation
   uint32_t site;          // the source: the caller's number (an op of the module); 0: none
   int64_t imm;
@@ -180,8 +185,19 @@ hlo_vir_func_t* hlo_vir_func_create(hlo_vir_module_t* module, const char* name,
 const char* hlo_vir_opcode_name(hlo_vir_opcode_t op);
 /// Most operands of an op; whether it has no effect and may be moved and merged.
 uint32_t hlo_vir_opcode_operand_count(hlo_vir_opcode_t op);
-bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op);
-hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op);
+typedef struct hlo_vir_opcode_info {
+  const char* name;
+  uint8_t operand_count;
+  uint8_t klass;  // hlo_vir_class_t
+  bool is_pure;
+} hlo_vir_opcode_info_t;
+extern const hlo_vir_opcode_info_t hlo_vir_opcodes[HLO_VIR_OPCODE_COUNT];
+static inline bool hlo_vir_opcode_is_pure(hlo_vir_opcode_t op) {
+  return hlo_vir_opcodes[op].is_pure;
+}
+static inline hlo_vir_class_t hlo_vir_opcode_class(hlo_vir_opcode_t op) {
+  return (hlo_vir_class_t)hlo_vir_opcodes[op].klass;
+}
 /// The element of a DOT op.
 static inline hlo_vir_elem_t hlo_vir_dot_elem(hlo_vir_opcode_t op) {
   return op == HLO_VIR_dot_bf16 ? HLO_VIR_F32 : HLO_VIR_I32;
