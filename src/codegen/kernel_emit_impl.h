@@ -116,6 +116,12 @@ typedef void (*hlo_lane_body_t)(hlo_emitter_t* e, uint32_t copy, void* context);
 void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
                         hlo_lane_body_t body, void* context);
 
+/// `body` for an even number of vectors in each iteration, those of the second half of a range
+/// beside those of the first: a core gets more from far memory at two places than at one. What is
+/// left of the range.
+hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                                 uint32_t unroll, hlo_lane_body_t body, void* context);
+
 /// Whether the rows of the only output are long enough for the next function.
 bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel);
 /// Computes the elements before the first that lies at a multiple of a vector's size in the first

@@ -172,6 +172,33 @@ void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uin
   e->mask = saved_mask;
 }
 
+hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                                 uint32_t unroll, hlo_lane_body_t body, void* context) {
+  hlo_vir_builder_t* b = e->b;
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes, each = unroll / 2;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  hlo_vir_value_t* end = hlo_range_whole_end(b, range, (int64_t)e->lanes * unroll);
+  hlo_vir_value_t* half = hlo_vir_index(b, HLO_VIR_isub, end, range.low);
+  half = hlo_vir_index(b, HLO_VIR_idiv, half, hlo_vir_iconst(b, 2));
+  hlo_vir_value_t* middle = hlo_vir_index(b, HLO_VIR_iadd, range.low, half);
+  hlo_vir_value_t* counter =
+      hlo_emitter_open_loop(e, digit, range.low, middle, (int64_t)e->lanes * each);
+  for (uint32_t copy = 0; copy < unroll; ++copy) {
+    hlo_vir_value_t* first =
+        copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
+    hlo_emitter_forget_digit(e, digit);
+    e->digits[digit] =
+        hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, copy % each * e->lanes));
+    e->bound |= (uint64_t)1 << digit;
+    body(e, copy, context);
+  }
+  hlo_emitter_close_loop(e, digit);
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  return (hlo_range_t){end, range.end};
+}
+
 // The address of an output's element where the digit is `at`.
 static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t digit,
                                    hlo_vir_value_t* at) {

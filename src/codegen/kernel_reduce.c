@@ -4,7 +4,10 @@
 #include "codegen/math/math.h"
 #include "codegen/sites.h"
 
-enum { UNROLLED_ELEMENTS = 16 };
+enum {
+  UNROLLED_ELEMENTS = 16,
+  FAR_BYTES = 1 << 20,  // of a line that comes from far memory; the same everywhere, as its sum is
+};
 
 static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
@@ -455,7 +458,13 @@ static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_
   hlo_reduce_open_loops(e, space_number, digit);
   hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
   lane_sums_t sums = {set, rest};
-  hlo_emit_lane_loop(e, digit, range, set->unroll, accumulate_lanes, &sums);
+  uint32_t unroll = set->unroll;
+  int64_t bytes = extent * (int64_t)(e->kernel->target->vector_bytes / lanes);
+  if (unroll > 1 && bytes >= FAR_BYTES && e->kernel->fusion->input_count == 1) {
+    range = hlo_emit_lane_halves(e, digit, range, unroll, accumulate_lanes, &sums);
+    unroll = 1;
+  }
+  hlo_emit_lane_loop(e, digit, range, unroll, accumulate_lanes, &sums);
   hlo_reduce_close_loops(e, space_number, digit);
 }
 

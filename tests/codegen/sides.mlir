@@ -152,3 +152,33 @@ func.func @main(%x: tensor<20000x20xf32>) -> (tensor<20xf32>, tensor<20xi32>) {
   }) {dimensions = array<i64: 0>} : (tensor<20000x20xf32>, tensor<20000x20xi32>, tensor<f32>, tensor<i32>) -> (tensor<20xf32>, tensor<20xi32>)
   return %0#0, %0#1 : tensor<20xf32>, tensor<20xi32>
 }
+// -----
+// Rows of a megabyte and more are reduced at two places at once, whatever is left over.
+func.func @main(%a: tensor<2x330001xf32>) -> (tensor<2xf32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<2x330001xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x330001xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<2xf32>, tensor<f32>
+}
+// -----
+func.func @main(%b: tensor<2x330001xi8>) -> tensor<2xi32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.convert %b : (tensor<2x330001xi8>) -> tensor<2x330001xf32>
+  %i = stablehlo.iota dim = 1 : tensor<2x330001xi32>
+  %3:2 = stablehlo.reduce(%a init: %low), (%i init: %none) across dimensions = [1] : (tensor<2x330001xf32>, tensor<2x330001xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+    reducer(%x: tensor<f32>, %y: tensor<f32>) (%n: tensor<i32>, %m: tensor<i32>) {
+      %g = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %u = stablehlo.compare NE, %x, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %o = stablehlo.or %g, %u : tensor<i1>
+      %e = stablehlo.compare EQ, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %l = stablehlo.compare LT, %n, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %t = stablehlo.and %e, %l : tensor<i1>
+      %s = stablehlo.or %o, %t : tensor<i1>
+      %v = stablehlo.select %o, %x, %y : tensor<i1>, tensor<f32>
+      %k = stablehlo.select %s, %n, %m : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %k : tensor<f32>, tensor<i32>
+    }
+  return %3#1 : tensor<2xi32>
+}
