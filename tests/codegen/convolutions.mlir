@@ -210,3 +210,34 @@ func.func @main(%a: tensor<2x30x2xf32>, %b: tensor<3x2x3xf32>) -> tensor<2x10x3x
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [3]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x30x2xf32>, tensor<3x2x3xf32>) -> tensor<2x10x3xf32>
   return %0 : tensor<2x10x3xf32>
 }
+// -----
+// Between elements of a dilated input that a window of one place does not reach is nothing to multiply.
+func.func @main(%a: tensor<2x7x5x24xf32>, %b: tensor<1x1x24x40xf32>) -> tensor<2x14x10x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x24xf32>, tensor<1x1x24x40xf32>) -> tensor<2x14x10x40xf32>
+  return %0 : tensor<2x14x10x40xf32>
+}
+// -----
+func.func @main(%a: tensor<2x7x5x24xbf16>, %b: tensor<1x1x24x40xbf16>) -> tensor<2x21x15x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [2, 0]], lhs_dilate = [3, 3]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x24xbf16>, tensor<1x1x24x40xbf16>) -> tensor<2x21x15x40xf32>
+  return %0 : tensor<2x21x15x40xf32>
+}
+// -----
+func.func @main(%a: tensor<2x7x5x24xf32>, %b: tensor<1x2x24x40xf32>) -> tensor<2x21x10x40xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 2], [1, 1]], lhs_dilate = [3, 2], reverse = [true, true]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x24xf32>, tensor<1x2x24x40xf32>) -> tensor<2x21x10x40xf32>
+  return %0 : tensor<2x21x10x40xf32>
+}
+// -----
+func.func @main(%a: tensor<2x24x7x5xf32>, %b: tensor<40x24x1x1xf32>) -> tensor<2x40x14x10xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 0], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x24x7x5xf32>, tensor<40x24x1x1xf32>) -> tensor<2x40x14x10xf32>
+  return %0 : tensor<2x40x14x10xf32>
+}
+// -----
+func.func @main(%a: tensor<2x7x5x24xf32>, %b: tensor<1x1x1x24xf32>) -> tensor<2x14x10x24xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 24 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x24xf32>, tensor<1x1x1x24xf32>) -> tensor<2x14x10x24xf32>
+  return %0 : tensor<2x14x10x24xf32>
+}
+// -----
+func.func @main(%a: tensor<2x7x5x32xi8>, %b: tensor<1x1x32x48xi8>) -> tensor<2x14x10x48xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x7x5x32xi8>, tensor<1x1x32x48xi8>) -> tensor<2x14x10x48xi32>
+  return %0 : tensor<2x14x10x48xi32>
+}

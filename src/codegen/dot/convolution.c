@@ -132,9 +132,9 @@ static int64_t phase_taps(const convolution_t* c, uint32_t s) {
   return (taps + c->lhs_dilation[s] - 1) / c->lhs_dilation[s];
 }
 
-// Whether some phases have fewer places than others, which loops leave out then.
+// Whether some phases have fewer places than others, perhaps none, which loops leave out then.
 static bool is_uneven(const convolution_t* c, uint32_t s) {
-  return phase_taps(c, s) > 1 && c->rhs->dims[c->rhs_space[s]] % c->lhs_dilation[s] != 0;
+  return c->rhs->dims[c->rhs_space[s]] % c->lhs_dilation[s] != 0;
 }
 
 static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
@@ -366,6 +366,11 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
   }
 }
 
+// How far a loop's steps are apart in the input; those of one step, which may be left out, farthest.
+static int64_t way_of(const hlo_matmul_dim_t* dim) {
+  return dim->extent == 1 ? INT64_MAX : dim->from[0];
+}
+
 // Loops along the window and the input features, those of large steps in the input outside.
 static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matmul_loops_t* list,
                       int64_t* first_of_rhs) {
@@ -411,7 +416,7 @@ static void add_depth(const convolution_t* c, const strides_t* strides, hlo_matm
   for (uint32_t n = count; n-- > 0;) {
     uint32_t largest = 0;
     for (uint32_t i = 1; i <= n; ++i) {
-      if (dims[i].from[0] > dims[largest].from[0]) largest = i;
+      if (way_of(&dims[i]) > way_of(&dims[largest])) largest = i;
     }
     hlo_matmul_add_loop(list, 0, dims[largest]);
     memmove(&dims[largest], &dims[largest + 1], (n - largest) * sizeof *dims);

@@ -78,7 +78,7 @@ static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
 }
 
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
-  if (dim.extent == 1) return;
+  if (dim.extent == 1 && !dim.limit.is_used) return;
   hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
   bool is_apart = dim.wrap_at || dim.window || (last && (last->wrap_at || last->window));
   if (last && !is_apart && last->from[0] == dim.from[0] * dim.extent &&
