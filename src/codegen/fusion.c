@@ -13,6 +13,29 @@
 #include "codegen/elementwise.h"
 #include "codegen/fusion_impl.h"
 
+// Whether all that a broadcast adds are dimensions of one element, between those that it has.
+static bool adds_ones(const hlo_node_t* node) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  if (hlo_type_element_count(from) != hlo_type_element_count(node->results[0].type)) return false;
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_broadcast_dimensions, &count);
+  int64_t last = -1;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (from->dims[i] == 1) continue;
+    if (dims[i] < last) return false;
+    last = dims[i];
+  }
+  return true;
+}
+
+bool hlo_node_is_view(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_reshape: case HLO_OP_optimization_barrier: case HLO_OP_hlo_bitcast: return true;
+    case HLO_OP_broadcast_in_dim: return adds_ones(node);
+    default: return false;
+  }
+}
+
 bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   switch (node->op) {
     case HLO_OP_constant: case HLO_OP_iota: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape:

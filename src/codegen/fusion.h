@@ -47,10 +47,7 @@ typedef struct hlo_step {
 } hlo_step_t;
 
 /// Ops that say the same bytes anew, under another type or none: steps of kind VIEW, if not fused.
-static inline bool hlo_node_is_view(const hlo_node_t* node) {
-  return node->op == HLO_OP_reshape || node->op == HLO_OP_optimization_barrier ||
-         node->op == HLO_OP_hlo_bitcast;
-}
+bool hlo_node_is_view(const hlo_node_t* node);
 
 typedef struct hlo_value_list {
   uint32_t count;

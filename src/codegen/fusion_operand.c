@@ -86,7 +86,7 @@ static bool find_chain(const hlo_fuser_t* f, hlo_node_t* node, hlo_fuser_chain_t
       if (!may_begin(f, chain, value, computes)) return false;
     }
   }
-  return chain->count > 1 || node->op != HLO_OP_reshape;  // a view of what is in memory
+  return chain->count > 1 || !hlo_node_is_view(node);  // of what is in memory
 }
 
 hlo_status_t hlo_fuser_take_operand(hlo_fuser_t* f, hlo_node_t* node, bool* out_taken) {

@@ -54,6 +54,25 @@ static void computes_results_where_they_are_wanted(void** state) {
       "  return result0 result1\n");
 }
 
+// A broadcast to dimensions of one element moves nothing; one that turns others does.
+static void broadcasts_of_all_elements_are_views(void** state) {
+  (void)state;
+  expect_plan(
+      "func.func @main(%x: tensor<1x3x4xf32>) -> (tensor<3x1x4x1xf32>, tensor<4x1x3xf32>) {\n"
+      "  %0 = stablehlo.negate %x : tensor<1x3x4xf32>\n"
+      "  %1 = stablehlo.broadcast_in_dim %0, dims = [1, 0, 2]\n"
+      "      : (tensor<1x3x4xf32>) -> tensor<3x1x4x1xf32>\n"
+      "  %2 = stablehlo.broadcast_in_dim %x, dims = [1, 2, 0]\n"
+      "      : (tensor<1x3x4xf32>) -> tensor<4x1x3xf32>\n"
+      "  return %1, %2 : tensor<3x1x4x1xf32>, tensor<4x1x3xf32>\n"
+      "}\n",
+      "plan of @main: 0 bytes of temporaries, 0 constants\n"
+      "  stablehlo.negate arg0 -> result0\n"
+      "  view stablehlo.broadcast_in_dim result0 -> result0\n"
+      "  stablehlo.broadcast_in_dim arg0 -> result1\n"
+      "  return result0 result1\n");
+}
+
 static void copies_what_is_returned_twice_or_passed_through(void** state) {
   (void)state;
   expect_plan(
@@ -453,6 +472,7 @@ static void many_donated_arguments_change_places(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(computes_results_where_they_are_wanted),
+      cmocka_unit_test(broadcasts_of_all_elements_are_views),
       cmocka_unit_test(copies_what_is_returned_twice_or_passed_through),
       cmocka_unit_test(temporaries_share_the_arena),
       cmocka_unit_test(loops_update_in_place),
