@@ -358,6 +358,9 @@ function(hlo_text_tests)
     add_test(NAME codegen/products COMMAND ${Python3_EXECUTABLE}
              ${CMAKE_SOURCE_DIR}/tests/codegen/products_test.py ${hlocc_cli_path})
     set_tests_properties(codegen/products PROPERTIES LABELS unit)
+    add_test(NAME codegen/orders COMMAND ${Python3_EXECUTABLE}
+             ${CMAKE_SOURCE_DIR}/tests/codegen/orders_test.py ${hlocc_cli_path})
+    set_tests_properties(codegen/orders PROPERTIES LABELS unit)
     set(hlocc_amx_path $<TARGET_FILE:hlocc_amx>)
     foreach(tool IN ITEMS hlocc_cli hlocc_amx)
       if(TARGET ${tool})
