@@ -284,7 +284,7 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* matmul, const hlo_target
 hlo_status_t hlo_matmul_explain_sums(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                      hlo_strbuf_t* out) HLO_MUST_USE;
 /// All tiles that registers hold, those that should take least time first: a line each, as machines'
-/// descriptions have them (hlo_tile_tuned_print()), and the time.
+/// descriptions have them (hlo_tile_tuned_print()), the time, and which one is taken.
 hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* matmul, const hlo_target_t* target,
                                     hlo_strbuf_t* out) HLO_MUST_USE;
 /// Whether B is packed when a panel has so many tiles; cache: the second one's bytes.

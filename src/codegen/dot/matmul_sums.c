@@ -367,20 +367,6 @@ static hlo_matmul_t before_packing(const hlo_matmul_t* m) {
   return before;
 }
 
-hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
-                                    hlo_strbuf_t* out) {
-  ranking_t ranking;
-  const hlo_matmul_t before = before_packing(m);
-  hlo_tile_tuned_t line = name_of(&before);
-  HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
-  for (uint32_t i = 0; i < ranking.count; ++i) {
-    line.width = ranking.tiles[i].tile.width, line.height = ranking.tiles[i].tile.height;
-    hlo_tile_tuned_print(&line, out);
-    hlo_strbuf_printf(out, ", %.0f ns\n", ranking.tiles[i].ns * (double)m->outer_extent);
-  }
-  return hlo_ok();
-}
-
 // ---- the one that is taken
 
 // What fits no registers has one row, of as few vectors as belong together.
@@ -463,6 +449,27 @@ hlo_status_t hlo_matmul_choose_sums(const hlo_matmul_t* m, const hlo_target_t* t
   HLO_TRY(choose(m, target, width, out_tile, NULL));
   const int64_t values[2] = {out_tile->width, out_tile->height};
   hlo_tile_memo_keep(memo, count, keys, 2, values);
+  return hlo_ok();
+}
+
+// ---- text
+
+hlo_status_t hlo_matmul_print_tiles(const hlo_matmul_t* m, const hlo_target_t* target,
+                                    hlo_strbuf_t* out) {
+  ranking_t ranking;
+  const hlo_matmul_t before = before_packing(m);
+  hlo_tile_tuned_t line = name_of(&before);
+  hlo_matmul_sums_t taken;
+  HLO_TRY(rank_tiles(&before, target, NULL, &ranking));
+  HLO_TRY(hlo_matmul_choose_sums(&before, target, NULL, 0, &taken));
+  for (uint32_t i = 0; i < ranking.count; ++i) {
+    const hlo_matmul_sums_t* tile = &ranking.tiles[i].tile;
+    bool is_taken = tile->width == taken.width && tile->height == taken.height;
+    line.width = tile->width, line.height = tile->height;
+    hlo_tile_tuned_print(&line, out);
+    hlo_strbuf_printf(out, ", %.0f ns%s\n", ranking.tiles[i].ns * (double)m->outer_extent,
+                      is_taken ? ", taken" : "");
+  }
   return hlo_ok();
 }
 
