@@ -145,7 +145,7 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
                    {"L3", share_of(cpu->l3_bytes), line, 16, 0},
                    {"memory", INT64_MAX, line, 12, 0}},
       .pass_ns = 100,
-      .exposed = 0.05,
+      .exposed = 0.06,
       .moving = {50000, 25000},
       .multiplying = {20000, 8000},
       .max_chunks = 64,

@@ -18,7 +18,7 @@ static const int64_t WIDTHS[WIDTH_COUNT] = {4, 2, 8, 1, 16, 3, 6, 5, 7, 10, 12};
 // Those of channels share nothing.
 static const int64_t CHANNEL_WIDTHS[WIDTH_COUNT] = {2, 1, 4, 8, 16, 3, 6, 5, 7, 10, 12};
 // Costs are not known any better.
-static const double TOLERANCE = 0.02;
+static const double TOLERANCE = 0.023;
 
 static double largest(double a, double b) {
   return a > b ? a : b;
