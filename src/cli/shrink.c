@@ -106,6 +106,12 @@ static bool clean(hlo_module_t* module) {
   return is_right;
 }
 
+// One of both modules stays, the other is released.
+static void replace(shrinker_t* s, hlo_module_t* module, bool is_taken) {
+  hlo_module_release(is_taken ? *s->module : module);
+  if (is_taken) *s->module = module;
+}
+
 // Takes the module over if it is smaller and fails.
 static hlo_status_t judge(shrinker_t* s, hlo_module_t* module, bool* out_taken) {
   *out_taken = false;
@@ -113,12 +119,7 @@ static hlo_status_t judge(shrinker_t* s, hlo_module_t* module, bool* out_taken) 
   if (clean(module) && hlo_shrink_weight(module) < hlo_shrink_weight(*s->module)) {
     status = s->test(s->context, module, out_taken);
   }
-  if (*out_taken) {
-    hlo_module_t* old = *s->module;
-    *s->module = module;
-    module = old;
-  }
-  hlo_module_release(module);
+  replace(s, module, *out_taken);
   return status;
 }
 
@@ -161,25 +162,23 @@ static hlo_status_t try_edit(shrinker_t* s, const edit_t* edit, bool* out_change
   return hlo_ok();
 }
 
-// Calls are in the way of everything else.
-static hlo_status_t inline_calls(shrinker_t* s) {
+// Makes what is called part of the caller: it is in the way of every edit. A module that a pass
+// refuses stays as it is.
+static hlo_status_t inline_with(shrinker_t* s, const char* passes, bool* out_taken) {
   hlo_module_t* copy = NULL;
   HLO_TRY(hlo_module_clone(*s->module, &copy));
-  hlo_status_t status = hlo_passes_run(copy, "inline,dce", NULL);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    hlo_module_release(copy);
-    return hlo_ok();
-  }
-  bool fails = false;
-  status = s->test(s->context, copy, &fails);
-  if (fails) {
-    hlo_module_t* old = *s->module;
-    *s->module = copy;
-    copy = old;
-  }
-  hlo_module_release(copy);
+  hlo_status_t refusal = hlo_passes_run(copy, passes, NULL);
+  *out_taken = false;
+  hlo_status_t status = hlo_status_is_ok(refusal) ? s->test(s->context, copy, out_taken) : hlo_ok();
+  hlo_status_release(refusal);
+  replace(s, copy, *out_taken);
   return status;
+}
+
+static hlo_status_t inline_calls(shrinker_t* s) {
+  bool is_taken = false;
+  HLO_TRY(inline_with(s, "lower_composite,inline,dce", &is_taken));
+  return is_taken ? hlo_ok() : inline_with(s, "inline,dce", &is_taken);
 }
 
 hlo_status_t hlo_shrink(hlo_module_t** module, hlo_shrink_test_t test, void* context) {

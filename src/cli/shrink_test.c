@@ -136,6 +136,36 @@ static void test_control_flow(void** state) {
          "}\n");
 }
 
+// What a composite stands for, or the composite.
+static void test_composites(void** state) {
+  (void)state;
+  static const char kText[] =
+      "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+      "  %0 = stablehlo.composite \"my.op\" %x {decomposition = @op} : (tensor<8xf32>) -> "
+      "tensor<8xf32>\n"
+      "  return %0 : tensor<8xf32>\n}\n"
+      "func.func private @op(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+      "  %0 = stablehlo.sine %x : tensor<8xf32>\n  return %0 : tensor<8xf32>\n}\n";
+  expect(kText, (words_t){.items = {"stablehlo.sine"}},
+         "module {\n"
+         "  func.func @main(%arg0: tensor<1xf32>) -> tensor<1xf32> {\n"
+         "    %0 = stablehlo.sine %arg0 : tensor<1xf32>\n"
+         "    return %0 : tensor<1xf32>\n"
+         "  }\n"
+         "}\n");
+  expect(kText, (words_t){.items = {"my.op"}},
+         "module {\n"
+         "  func.func @main(%arg0: tensor<1xf32>) -> tensor<1xf32> {\n"
+         "    %0 = stablehlo.composite \"my.op\" %arg0 {decomposition = @op} : (tensor<1xf32>) -> "
+         "tensor<1xf32>\n"
+         "    return %0 : tensor<1xf32>\n"
+         "  }\n"
+         "  func.func private @op(%arg0: tensor<1xf32>) -> tensor<1xf32> {\n"
+         "    return %arg0 : tensor<1xf32>\n"
+         "  }\n"
+         "}\n");
+}
+
 static void test_kept_control_flow(void** state) {
   (void)state;
   expect(kLoop, (words_t){.items = {"stablehlo.while"}},
@@ -232,9 +262,10 @@ static void test_errors(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_chain),           cmocka_unit_test(test_extents),
-      cmocka_unit_test(test_control_flow),    cmocka_unit_test(test_kept_control_flow),
-      cmocka_unit_test(test_what_is_carried), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_chain),        cmocka_unit_test(test_extents),
+      cmocka_unit_test(test_control_flow), cmocka_unit_test(test_kept_control_flow),
+      cmocka_unit_test(test_composites),   cmocka_unit_test(test_what_is_carried),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
