@@ -3,6 +3,7 @@
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 #include "codegen/sites.h"
+#include "ir/reducer.h"
 
 enum {
   UNROLLED_ELEMENTS = 16,
@@ -149,7 +150,7 @@ void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) 
   for (uint32_t m = 0; m < set->count; ++m) {
     const hlo_tiled_t* tiled = set->members[m];
     const hlo_node_t* node = tiled->value->def;
-    hlo_op_t arg = hlo_tiled_arg_reducer(node);
+    hlo_op_t arg = hlo_reduce_arg_op(node);
     for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r) {
       hlo_accumulator_t* a = &set->accumulators[set->accumulator_count++];
       *a = (hlo_accumulator_t){.tiled = tiled, .result = r, .dtype = node->results[r].type->dtype};

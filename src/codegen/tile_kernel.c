@@ -8,6 +8,7 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/kernel_impl.h"
 #include "interp/scalar.h"
+#include "ir/reducer.h"
 
 enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16, LAYOUT_FUEL = 2000 };
 
@@ -96,7 +97,7 @@ static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile
 
 static bool set_reducers(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
   const hlo_node_t* node = tiled->value->def;
-  hlo_op_t arg = hlo_tiled_arg_reducer(node);
+  hlo_op_t arg = hlo_reduce_arg_op(node);
   if (arg != HLO_OP_COUNT) {
     fields->is_arg = true;
     fields->reducers[fields->reducer_count++] = arg;

@@ -136,16 +136,14 @@ bool hlo_tiled_supports(const hlo_node_t* node);
 /// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose
 /// other elements are there already.
 const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);
-/// maximum or minimum for the body of argmax and argmin over (values, indices);
-/// HLO_OP_COUNT otherwise.
-hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node);
 /// How many values reduction `tiled` accumulates.
 static inline uint32_t hlo_tiled_result_count(const hlo_tiled_t* tiled) {
   return (tiled->operand_count + 1) / 2;
 }
 /// The type that the products of a dot_general are added up in.
 hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node);
-/// The binary op that reduces each result on its own; HLO_OP_COUNT when the body is something else.
+/// The binary op that reduces each result on its own, a product's included; HLO_OP_COUNT when the body
+/// is something else.
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
 
 #endif  // HLO_CODEGEN_TILED_H_

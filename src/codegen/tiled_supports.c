@@ -1,67 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes can be members of a fusion at all, and what the bodies of reductions are (see
-// tiled.h).
+// Which nodes can be members of a fusion at all (see tiled.h).
 #include "codegen/dot/matmul.h"
 #include "codegen/elementwise.h"
 #include "codegen/tiled_impl.h"
 #include "interp/ref_dot.h"
+#include "ir/reducer.h"
 
 enum { MAX_WINDOW = 64 };  // elements of a reduce_window that loops compute
-
-static bool is_compare(const hlo_value_t* value, int64_t direction, const hlo_value_t* x,
-                       const hlo_value_t* y) {
-  const hlo_node_t* node = value->def;
-  return node && node->op == HLO_OP_compare && hlo_node_operand(node, 0) == x &&
-         hlo_node_operand(node, 1) == y &&
-         hlo_node_attr_int(node, HLO_ATTR_comparison_direction, -1) == direction;
-}
-
-// `value` is a or b (in this order of operands).
-static bool is_binary(const hlo_value_t* value, hlo_op_t op, const hlo_value_t** a,
-                      const hlo_value_t** b) {
-  if (!value->def || value->def->op != op) return false;
-  *a = hlo_node_operand(value->def, 0);
-  *b = hlo_node_operand(value->def, 1);
-  return true;
-}
-
-static bool is_selection(const hlo_value_t* value, const hlo_value_t** condition,
-                         const hlo_value_t* x, const hlo_value_t* y) {
-  if (!value->def || value->def->op != HLO_OP_select) return false;
-  *condition = hlo_node_operand(value->def, 0);
-  return hlo_node_operand(value->def, 1) == x && hlo_node_operand(value->def, 2) == y;
-}
-
-// The body that frameworks emit for argmax and argmin: the better value (NaN is best), of equal
-// ones that with the smaller index; so the order of combination does not matter.
-hlo_op_t hlo_tiled_arg_reducer(const hlo_node_t* node) {
-  const hlo_region_t* body = node->op == HLO_OP_reduce ? node->regions[0] : NULL;
-  const hlo_node_t* end = body ? hlo_region_terminator(body) : NULL;
-  if (!end || node->result_count != 2 || body->arg_count != 4 || end->operand_count != 2 ||
-      !hlo_dtype_is_integer(node->results[1].type->dtype)) {
-    return HLO_OP_COUNT;
-  }
-  const hlo_value_t *x = body->args[0], *i = body->args[1], *y = body->args[2], *j = body->args[3];
-  const hlo_value_t *pick, *pick_index, *better, *again, *tie, *is_equal, *is_first;
-  if (!is_selection(hlo_node_operand(end, 0), &pick, x, y) ||
-      !is_selection(hlo_node_operand(end, 1), &pick_index, i, j) ||
-      !is_binary(pick_index, HLO_OP_or, &again, &tie) || again != pick ||
-      !is_binary(tie, HLO_OP_and, &is_equal, &is_first) ||
-      !is_compare(is_equal, HLO_COMPARISON_DIRECTION_EQ, x, y) ||
-      !is_compare(is_first, HLO_COMPARISON_DIRECTION_LT, i, j)) {
-    return HLO_OP_COUNT;
-  }
-  const hlo_value_t* is_nan;
-  better = pick;
-  if (is_binary(pick, HLO_OP_or, &better, &is_nan)) {
-    if (!is_compare(is_nan, HLO_COMPARISON_DIRECTION_NE, x, x)) return HLO_OP_COUNT;
-  } else if (hlo_dtype_is_float(node->results[0].type->dtype)) {
-    return HLO_OP_COUNT;  // what NaN does depends on the order
-  }
-  if (is_compare(better, HLO_COMPARISON_DIRECTION_GT, x, y)) return HLO_OP_maximum;
-  if (is_compare(better, HLO_COMPARISON_DIRECTION_LT, x, y)) return HLO_OP_minimum;
-  return HLO_OP_COUNT;
-}
 
 hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {
   if (node->op == HLO_OP_convolution) {
@@ -74,22 +19,7 @@ hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node) {
 }
 
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
-  if (node->region_count == 0) return HLO_OP_add;  // dot_general
-  const hlo_region_t* body = node->regions[0];
-  const hlo_node_t* end = hlo_region_terminator(body);
-  uint32_t count = node->result_count;
-  if (!end || end->operand_count != count || body->arg_count != 2 * count) return HLO_OP_COUNT;
-  const hlo_node_t* node_of = hlo_node_operand(end, result)->def;
-  if (!node_of || node_of->operand_count != 2 || node_of->parent != body) return HLO_OP_COUNT;
-  const hlo_value_t *a = hlo_node_operand(node_of, 0), *b = hlo_node_operand(node_of, 1);
-  const hlo_value_t *x = body->args[result], *y = body->args[count + result];
-  if (!((a == x && b == y) || (a == y && b == x))) return HLO_OP_COUNT;
-  switch (node_of->op) {
-    case HLO_OP_add: case HLO_OP_multiply: case HLO_OP_maximum: case HLO_OP_minimum:
-    case HLO_OP_and: case HLO_OP_or: case HLO_OP_xor:
-      return node_of->op;
-    default: return HLO_OP_COUNT;
-  }
+  return node->region_count == 0 ? HLO_OP_add : hlo_reduce_op(node, result);  // dot_general
 }
 
 static bool supports_types(const hlo_node_t* node) {
@@ -114,7 +44,7 @@ static bool is_zero(const int64_t* list, uint32_t count) {
 }
 
 static bool supports_reduce(const hlo_node_t* node) {
-  if (hlo_tiled_arg_reducer(node) != HLO_OP_COUNT) return true;
+  if (hlo_reduce_arg_op(node) != HLO_OP_COUNT) return true;
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (hlo_tiled_reducer(node, i) == HLO_OP_COUNT) return false;
     if (node->results[i].type->dtype != hlo_node_operand_type(node, i)->dtype) return false;

@@ -266,15 +266,15 @@ static void high_bits_of_narrow_arguments_do_not_matter(void** state) {
 
 // Sums, sorts with captured values: what keeps state between calls must not be shared.
 static const char kSums[] =
-    "func.func @main(%x: tensor<64xf32>, %k: tensor<f32>) -> tensor<f32> {\n"
+    "func.func @main(%x: tensor<64xf32>, %k: tensor<f32>) -> tensor<1xf32> {\n"
     "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "  %0 = \"stablehlo.reduce\"(%x, %zero) ({\n"
+    "  %0 = \"stablehlo.reduce_window\"(%x, %zero) ({\n"
     "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
     "    %m = stablehlo.multiply %b, %k : tensor<f32>\n"
     "    %s = stablehlo.add %a, %m : tensor<f32>\n"
     "    stablehlo.return %s : tensor<f32>\n"
-    "  }) {dimensions = array<i64: 0>} : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n"
-    "  return %0 : tensor<f32>\n"
+    "  }) {window_dimensions = array<i64: 64>} : (tensor<64xf32>, tensor<f32>) -> tensor<1xf32>\n"
+    "  return %0 : tensor<1xf32>\n"
     "}\n";
 
 typedef struct worker {

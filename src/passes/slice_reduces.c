@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass slice_reduces: a reduction whose body is not what loops know, as products of complex numbers
+// or pairs of numbers are, becomes ops of slices. Four neighbours become one, all fours at once,
+// until one element is left: elements are combined in their order, not from the first one on.
+#include <string.h>
+
+#include "ir/clone.h"
+#include "ir/reducer.h"
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/lift.h"
+#include "passes/passes.h"
+#include "passes/splice.h"
+
+enum { MAX_VALUES = 8, FOUR = 4, MAX_LEVELS = 32, MAX_OPS = 2000 };
+
+/// As many values as are reduced side by side.
+typedef struct group {
+  hlo_value_t* values[MAX_VALUES];
+} group_t;
+
+typedef struct reduction {
+  hlo_node_t* node;
+  uint32_t count;  // of values
+  // Dimensions, those next to each other that are reduced being one.
+  uint32_t rank;
+  int64_t dims[HLO_RANK_MAX];
+  bool is_reduced[HLO_RANK_MAX];
+} reduction_t;
+
+// Loops know this: each value by an op of its own, or a value and where it is.
+static bool is_known(const hlo_node_t* node) {
+  if (hlo_reduce_arg_op(node) != HLO_OP_COUNT) return true;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    const hlo_op_t op = hlo_reduce_op(node, i);
+    if (op == HLO_OP_COUNT) return false;
+    if (hlo_dtype_is_complex(node->results[i].type->dtype) && op != HLO_OP_add) return false;
+  }
+  return true;
+}
+
+static void read_dims(reduction_t* r) {
+  const hlo_type_t* type = hlo_node_operand_type(r->node, 0);
+  uint32_t count;
+  const int64_t* reduced = hlo_node_attr_ints(r->node, HLO_ATTR_dimensions, &count);
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    const bool is_reduced = hlo_dims_contain(reduced, count, d, NULL);
+    if (is_reduced && r->rank > 0 && r->is_reduced[r->rank - 1]) {
+      r->dims[r->rank - 1] *= type->dims[d];
+    } else {
+      r->dims[r->rank] = type->dims[d];
+      r->is_reduced[r->rank++] = is_reduced;
+    }
+  }
+}
+
+// Copies of the body: three for a level, as many for what is left over, one for the first value.
+static int64_t count_copies(const reduction_t* r) {
+  int64_t copies = 1;
+  for (uint32_t d = 0; d < r->rank; ++d) {
+    for (int64_t size = r->is_reduced[d] ? r->dims[d] : 1; size > 1; size /= FOUR) {
+      copies += 2 * (FOUR - 1);
+    }
+  }
+  return copies;
+}
+
+static bool read_reduction(hlo_node_t* node, reduction_t* r) {
+  if (node->op != HLO_OP_reduce || node->extra || node->result_count > MAX_VALUES ||
+      node->operand_count != 2 * node->result_count || !hlo_lift_can(node->regions[0])) {
+    return false;
+  }
+  *r = (reduction_t){.node = node, .count = node->result_count};
+  const hlo_region_t* body = node->regions[0];
+  const hlo_node_t* end = hlo_region_terminator(body);
+  if (body->arg_count != 2 * r->count || end->operand_count != r->count) return false;
+  for (uint32_t i = 0; i < r->count; ++i) {
+    const hlo_type_t* type = hlo_node_operand_type(node, i);
+    const hlo_dtype_t dtype = type->dtype;
+    if (!hlo_type_is_plain(type) || hlo_type_element_count(type) == 0 ||
+        node->results[i].type->dtype != dtype || body->args[i]->type->dtype != dtype ||
+        body->args[r->count + i]->type->dtype != dtype ||
+        hlo_node_operand_type(node, r->count + i)->dtype != dtype ||
+        hlo_node_operand_type(end, i)->dtype != dtype) {
+      return false;
+    }
+  }
+  if (is_known(node)) return false;
+  read_dims(r);
+  return count_copies(r) * hlo_splice_size(body) <= MAX_OPS;
+}
+
+// ---- making it: nothing but NULL is made of NULL, which stands for memory that is out -----------
+
+static group_t combine(const reduction_t* r, group_t x, group_t y) {
+  hlo_value_t* args[2 * MAX_VALUES];
+  group_t result = {{NULL}};
+  for (uint32_t i = 0; i < r->count; ++i) {
+    args[i] = x.values[i];
+    args[r->count + i] = y.values[i];
+    if (!args[i] || !args[r->count + i]) return result;
+  }
+  (void)hlo_lift(r->node, r->node->regions[0], args, result.values);
+  return result;
+}
+
+static group_t reshape(const reduction_t* r, group_t x, uint32_t rank, const int64_t* dims) {
+  for (uint32_t i = 0; i < r->count && x.values[i]; ++i) {
+    const hlo_type_t* type =
+        hlo_type_with_dims(r->node->parent->module, x.values[i]->type, rank, dims);
+    x.values[i] = hlo_build_reshape(r->node, type, x.values[i]);
+  }
+  return x;
+}
+
+// `size` elements along a dimension, `step` apart from `first` on.
+static group_t take(const reduction_t* r, group_t x, uint32_t dim, int64_t first, int64_t step,
+                    int64_t size) {
+  int64_t dims[HLO_RANK_MAX], firsts[HLO_RANK_MAX] = {0}, steps[HLO_RANK_MAX];
+  for (uint32_t i = 0; i < r->count && x.values[i]; ++i) {
+    const hlo_type_t* type = x.values[i]->type;
+    for (uint32_t d = 0; d < type->rank; ++d) {
+      dims[d] = d == dim ? size : type->dims[d];
+      steps[d] = d == dim ? step : 1;
+    }
+    firsts[dim] = first;
+    const hlo_type_t* part = hlo_type_with_dims(r->node->parent->module, type, type->rank, dims);
+    x.values[i] = hlo_build_slice(r->node, part, x.values[i], firsts, steps);
+  }
+  return x;
+}
+
+// Elements first ... first + count - 1 along a dimension, one after the other.
+static group_t fold(const reduction_t* r, group_t x, uint32_t dim, int64_t first, int64_t count) {
+  group_t sum = take(r, x, dim, first, 1, 1);
+  for (int64_t i = 1; i < count; ++i) sum = combine(r, sum, take(r, x, dim, first + i, 1, 1));
+  return sum;
+}
+
+static group_t reduce_dim(const reduction_t* r, group_t x, uint32_t dim) {
+  group_t left_over[MAX_LEVELS];
+  uint32_t levels = 0;
+  int64_t size = r->dims[dim];
+  for (; size >= FOUR; size /= FOUR) {
+    const int64_t fours = size / FOUR, behind = size % FOUR;
+    if (behind) left_over[levels++] = fold(r, x, dim, fours * FOUR, behind);
+    group_t parts[FOUR];
+    for (uint32_t i = 0; i < FOUR; ++i) parts[i] = take(r, x, dim, i, FOUR, fours);
+    const group_t front = combine(r, parts[0], parts[1]), back = combine(r, parts[2], parts[3]);
+    x = combine(r, front, back);
+  }
+  if (size > 1) x = fold(r, x, dim, 0, size);
+  while (levels > 0) x = combine(r, x, left_over[--levels]);
+  return x;
+}
+
+static group_t reduce(const reduction_t* r) {
+  const hlo_type_t* to = r->node->results[0].type;
+  group_t x, first;
+  for (uint32_t i = 0; i < r->count; ++i) {
+    const hlo_type_t* type = r->node->results[i].type;
+    x.values[i] = hlo_node_operand(r->node, i);
+    first.values[i] =
+        hlo_build_broadcast(r->node, type, hlo_node_operand(r->node, r->count + i), NULL);
+  }
+  x = reshape(r, x, r->rank, r->dims);
+  for (uint32_t d = r->rank; d-- > 0;) {
+    if (r->is_reduced[d]) x = reduce_dim(r, x, d);
+  }
+  return combine(r, first, reshape(r, x, to->rank, to->dims));
+}
+
+static hlo_status_t visit(void* context, hlo_node_t* node) {
+  hlo_pass_ctx_t* ctx = context;
+  reduction_t r;
+  if (!read_reduction(node, &r)) return hlo_ok();
+  const group_t result = reduce(&r);
+  HLO_TRY(hlo_module_status(node->parent->module));
+  for (uint32_t i = 0; i < r.count; ++i) {
+    hlo_value_replace_uses(&node->results[i], result.values[i]);
+  }
+  hlo_node_erase(node);
+  ++ctx->step_count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_pass_slice_reduces(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
+  hlo_status_t status = hlo_module_walk(module, false, visit, ctx);
+  *out_changed = ctx->step_count > 0;
+  return status;
+}

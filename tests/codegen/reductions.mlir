@@ -1,0 +1,50 @@
+// Reductions by bodies that no loop knows: the order of elements stays as it is, how they are grouped does not matter.
+// Linear functions after each other, along each dimension and all of them.
+func.func @main(%a: tensor<5x9x13xi32>, %b: tensor<5x9x13xi32>) -> (tensor<5x13xi32>, tensor<9xi32>, tensor<5x9xi32>, tensor<i32>, tensor<i32>) {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%a init: %one), (%b init: %zero) across dimensions = [1] : (tensor<5x9x13xi32>, tensor<5x9x13xi32>, tensor<i32>, tensor<i32>) -> (tensor<5x13xi32>, tensor<5x13xi32>)
+    reducer(%m: tensor<i32>, %n: tensor<i32>) (%s: tensor<i32>, %t: tensor<i32>) {
+      %1 = stablehlo.multiply %m, %n : tensor<i32>
+      %2 = stablehlo.multiply %s, %n : tensor<i32>
+      %3 = stablehlo.add %2, %t : tensor<i32>
+      stablehlo.return %1, %3 : tensor<i32>, tensor<i32>
+    }
+  %4:2 = stablehlo.reduce(%a init: %one), (%b init: %zero) across dimensions = [0, 2] : (tensor<5x9x13xi32>, tensor<5x9x13xi32>, tensor<i32>, tensor<i32>) -> (tensor<9xi32>, tensor<9xi32>)
+    reducer(%m: tensor<i32>, %n: tensor<i32>) (%s: tensor<i32>, %t: tensor<i32>) {
+      %1 = stablehlo.multiply %m, %n : tensor<i32>
+      %2 = stablehlo.multiply %s, %n : tensor<i32>
+      %3 = stablehlo.add %2, %t : tensor<i32>
+      stablehlo.return %1, %3 : tensor<i32>, tensor<i32>
+    }
+  %5:2 = stablehlo.reduce(%a init: %one), (%b init: %zero) across dimensions = [2] : (tensor<5x9x13xi32>, tensor<5x9x13xi32>, tensor<i32>, tensor<i32>) -> (tensor<5x9xi32>, tensor<5x9xi32>)
+    reducer(%m: tensor<i32>, %n: tensor<i32>) (%s: tensor<i32>, %t: tensor<i32>) {
+      %1 = stablehlo.multiply %m, %n : tensor<i32>
+      %2 = stablehlo.multiply %s, %n : tensor<i32>
+      %3 = stablehlo.add %2, %t : tensor<i32>
+      stablehlo.return %1, %3 : tensor<i32>, tensor<i32>
+    }
+  %6 = stablehlo.reduce(%a init: %zero) across dimensions = [0, 1, 2] : (tensor<5x9x13xi32>, tensor<i32>) -> tensor<i32>
+    reducer(%x: tensor<i32>, %y: tensor<i32>) {
+      %7 = stablehlo.compare GT, %y, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %8 = stablehlo.select %7, %y, %x : tensor<i1>, tensor<i32>
+      stablehlo.return %8 : tensor<i32>
+    }
+  %w = stablehlo.reshape %b : (tensor<5x9x13xi32>) -> tensor<585xi32>
+  %9 = stablehlo.reduce(%w init: %zero) across dimensions = [0] : (tensor<585xi32>, tensor<i32>) -> tensor<i32>
+    reducer(%x: tensor<i32>, %y: tensor<i32>) {
+      %10 = stablehlo.constant dense<0> : tensor<i32>
+      %11 = stablehlo.compare LT, %x, %10 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %12 = stablehlo.select %11, %x, %y : tensor<i1>, tensor<i32>
+      stablehlo.return %12 : tensor<i32>
+    }
+  return %0#1, %4#1, %5#1, %6, %9 : tensor<5x13xi32>, tensor<9xi32>, tensor<5x9xi32>, tensor<i32>, tensor<i32>
+}
+// -----
+// Products and maxima of complex numbers.
+func.func @main(%x: tensor<37x6xcomplex<f32>>, %i: tensor<complex<f32>>, %y: tensor<6x70xcomplex<f64>>, %j: tensor<complex<f64>>) -> (tensor<6xcomplex<f32>>, tensor<complex<f32>>, tensor<6xcomplex<f64>>) {
+  %0 = stablehlo.reduce(%x init: %i) applies stablehlo.multiply across dimensions = [0] : (tensor<37x6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6xcomplex<f32>>
+  %1 = stablehlo.reduce(%x init: %i) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<37x6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  %2 = stablehlo.reduce(%y init: %j) applies stablehlo.minimum across dimensions = [1] : (tensor<6x70xcomplex<f64>>, tensor<complex<f64>>) -> tensor<6xcomplex<f64>>
+  return %0, %1, %2 : tensor<6xcomplex<f32>>, tensor<complex<f32>>, tensor<6xcomplex<f64>>
+}
