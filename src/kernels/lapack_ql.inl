@@ -50,6 +50,23 @@ static int64_t sweep(hlo_ql_t* ql, int64_t l, int64_t m, double* cosines, double
   return count;
 }
 
+// The last block of two rows, l and the next one, at once: [a b; b d] has eigenvalues (sum +- root)
+// / 2, of which the one that would cancel is the determinant by the other, so that it is zero where
+// the rows are equal. The rotation's half angle comes from the part that does not cancel either.
+static void solve_pair(hlo_ql_t* ql, int64_t l, double* cosine, double* sine) {
+  const double a = ql->d[l], b = ql->e[l], d = ql->d[l + 1];
+  const double sum = a + d, apart = a - d, root = hypot(apart, 2 * b);
+  const double far = fabs(a) > fabs(d) ? a : d, near = fabs(a) > fabs(d) ? d : a;
+  const double large = (sum + copysign(root, sum)) / 2;
+  const double small = sum == 0 ? -large : far / large * near - b / large * b;
+  const double half = sqrt((1 + fabs(apart) / root) / 2), other = b / root / half;
+  ql->d[l] = signbit(sum) ? small : large;  // the greater one, and its vector
+  ql->d[l + 1] = signbit(sum) ? large : small;
+  ql->e[l] = 0;
+  *cosine = apart < 0 ? other : half;
+  *sine = apart < 0 ? -half : -other;
+}
+
 // Does sweeps until a batch is full. Returns whether there is more
 // to do; afterwards at < n says that n - at eigenvalues do not converge.
 // source : Bowdler, Martin, Reinsch, Wilkinson 1968, "The QR and QL algorithms for symmetric
@@ -71,7 +88,13 @@ static bool ql_run(hlo_ql_t* ql, hlo_rotations_t* rotations) {
       rotations->start[index] = m;
       rotations->step[index] = -1;
       rotations->offset[index] = used;
-      rotations->count[index] = sweep(ql, l, m, rotations->c + used, rotations->s + used);
+      double *c = rotations->c + used, *s = rotations->s + used;
+      if (m == l + 1) {
+        solve_pair(ql, l, c, s);
+        rotations->count[index] = 1;
+      } else {
+        rotations->count[index] = sweep(ql, l, m, c, s);
+      }
       used += rotations->count[index];
       ql->sweeps++;
     }

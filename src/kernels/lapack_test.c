@@ -932,6 +932,34 @@ static void test_balanced(void** state) {
   hlo_mem_free(k.work.scratch);
 }
 
+// Eigenvalues of two rows: to the last digits of the larger one, and those of equal rows are zero.
+static void test_pairs(void** state) {
+  (void)state;
+  const kernel_t k = plain_kernel();
+  double a[4], w[2];
+  for (int i = 0; i < 2000; i++) {
+    const double scale = pow(2, (int)(next_random() * 20));
+    const double x = next_random(), y = next_random() * scale, z = i % 4 ? next_random() / scale : x;
+    const long double half = ((long double)x + z) / 2, apart = ((long double)x - z) / 2;
+    const long double root = sqrtl(apart * apart + (long double)y * y);
+    memcpy(a, (double[]){x, y, y, z}, sizeof a);
+    assert_int_equal(k.run->syevd(true, true, 2, a, 2, w, &k.work), 0);
+    const double most = 4 * DBL_EPSILON * (double)(fabsl(half) + root);
+    assert_true(fabs(w[0] - (double)(half - root)) <= most);
+    assert_true(fabs(w[1] - (double)(half + root)) <= most);
+    for (int v = 0; v < 2; v++) {
+      const double length = a[v] * a[v] + a[2 + v] * a[2 + v] - 1;
+      assert_true(fabs(x * a[v] + y * a[2 + v] - w[v] * a[v]) <= 2 * most);
+      assert_true(fabs(y * a[v] + z * a[2 + v] - w[v] * a[2 + v]) <= 2 * most);
+      assert_true(fabs(length) <= 4 * DBL_EPSILON);
+    }
+    memcpy(a, (double[]){y, y, y, y}, sizeof a);
+    assert_int_equal(k.run->syevd(true, true, 2, a, 2, w, &k.work), 0);
+    assert_true(w[y < 0] == 0 && w[y > 0] == 2 * y);
+  }
+  hlo_mem_free(k.work.scratch);
+}
+
 // Squares of the entries overflow or vanish, the results do not.
 static void test_extreme_scales(void** state) {
   (void)state;
@@ -1015,6 +1043,7 @@ int main(void) {
       cmocka_unit_test(test_degenerate),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_balanced),
+      cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_extreme_scales),
       cmocka_unit_test(test_threads_change_nothing),
   };
