@@ -71,13 +71,6 @@ static void NAME(rotate_rows)(const hlo_rotations_t* rotations, R* rows, int64_t
   hlo_parallel_for(parallel, (uint64_t)chunks, NAME(rotate_chunk), &rotated);
 }
 
-// Row length that holds n elements and whole vectors, and that lets equal columns fall on different
-// cache sets.
-static inline int64_t NAME(padded)(int64_t n) {
-  const int64_t per_line = 64 / (int64_t)sizeof(T);
-  return ((n + per_line - 1) / per_line | 1) * per_line;
-}
-
 // ---- reduction to tridiagonal form --------------------------------------------------------------
 
 // A panel of the reduction: rows 0.. are the vectors v, then w, then v again, so that
@@ -155,7 +148,7 @@ static void NAME(tridiagonal_stripe)(const void* arg, int64_t first, int64_t col
 // LAPACK's sytrd leaves them.
 static void NAME(tridiagonalise)(int64_t n, T* a, int64_t lda, R* d, R* e, T* tau,
                                  const hlo_lapack_work_t* work, hlo_lapack_pieces_t pieces) {
-  NAME(hermitian_t) h = {.lda = lda, .ldp = NAME(padded)(n)};
+  NAME(hermitian_t) h = {.lda = lda, .ldp = hlo_lapack_padded(n, sizeof(T))};
   h.pairs = hlo_lapack_take(&pieces, (size_t)(3 * HLO_LAPACK_BLOCK * h.ldp) * sizeof(T));
   T* column = hlo_lapack_take(&pieces, (size_t)n * sizeof(T));
   for (int64_t j = 0; j < n; j += HLO_LAPACK_BLOCK) {
@@ -319,7 +312,7 @@ static int64_t NAME(syevd)(bool has_vectors, bool is_lower, int64_t n, void* dat
   ql.d = hlo_lapack_take(&pieces, (size_t)n * sizeof(double));
   ql.e = hlo_lapack_take(&pieces, (size_t)n * sizeof(double));
   int64_t* order = hlo_lapack_take(&pieces, (size_t)n * sizeof(*order));
-  const int64_t ld = NAME(padded)(n);
+  const int64_t ld = hlo_lapack_padded(n, sizeof(T));
   T* turned = has_vectors ? hlo_lapack_take(&pieces, (size_t)(n * ld) * sizeof(T)) : NULL;
   NAME(complete)(is_lower, n, a, lda);
   NAME(tridiagonalise)(n, a, lda, w, e, tau, work, pieces);

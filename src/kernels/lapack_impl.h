@@ -71,6 +71,13 @@ int64_t hlo_lapack_stripe(int64_t columns, int64_t each);
 /// Scratch of one stripe of `columns`: products of at most `rows` rows, and as deep.
 size_t hlo_lapack_stripe_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns);
 
+/// Row length that holds n elements of so many bytes and whole vectors, and that lets equal columns
+/// fall on different cache sets.
+static inline int64_t hlo_lapack_padded(int64_t n, size_t each) {
+  const int64_t per_line = 64 / (int64_t)each;
+  return ((n + per_line - 1) / per_line | 1) * per_line;
+}
+
 /// A factor of a product: element (i, j) is data[i * row + j * col], or its conjugate.
 typedef struct hlo_lapack_operand {
   const void* data;

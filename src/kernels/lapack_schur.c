@@ -20,7 +20,7 @@ bool hlo_lapack_schur_scratch_bytes(int64_t n, size_t* out_bytes) {
 // A matrix on its way to Schur form, in double or complex double.
 typedef struct form {
   hlo_dtype_t dtype;
-  int64_t n;
+  int64_t n, ld;  // ld: until it is one
   void *t, *z;
   number_t* w;
 } form_t;
@@ -33,10 +33,11 @@ static bool is_finite(int64_t count, const double* x) {
 }
 
 // Length of row i or column i of t (n x n, `parts` numbers in an entry) without its diagonal.
-static double length_of(int64_t n, int parts, const double* t, int64_t i, bool is_column) {
+static double length_of(int64_t n, int64_t ld, int parts, const double* t, int64_t i,
+                        bool is_column) {
   double sum = 0;
   for (int64_t j = 0; j < n; j++) {
-    const double* entry = t + (is_column ? j * n + i : i * n + j) * parts;
+    const double* entry = t + (is_column ? j * ld + i : i * ld + j) * parts;
     const double size = parts == 2 ? hypot(entry[0], entry[1]) : fabs(entry[0]);
     if (j != i) sum = hypot(sum, size);
   }
@@ -47,14 +48,15 @@ static double length_of(int64_t n, int parts, const double* t, int64_t i, bool i
 // eigenvalues of entries of very different sizes are exact to their own.
 // source: Parlett and Reinsch 1969; lengths in the Euclidean norm after James, Langou
 // and Lowery 2014
-static void balance(int64_t n, int parts, double* t, double* scales) {
+static void balance(int64_t n, int64_t ld, int parts, double* t, double* scales) {
   enum { ROUNDS_MAX = 64, EXPONENT_MAX = 200 };
   bool is_changed = true;
   for (int64_t i = 0; i < n; i++) scales[i] = 1;
   for (int round = 0; is_changed && round < ROUNDS_MAX; round++) {
     is_changed = false;
     for (int64_t i = 0; i < n; i++) {
-      const double column = length_of(n, parts, t, i, true), row = length_of(n, parts, t, i, false);
+      const double column = length_of(n, ld, parts, t, i, true);
+      const double row = length_of(n, ld, parts, t, i, false);
       if (!(column > 0) || !(row > 0) || !isfinite(column) || !isfinite(row)) continue;
       const int exponent = (int)lrint(log2(row / column) / 2);
       const double by = ldexp(1, exponent), scale = scales[i] * by;
@@ -62,11 +64,36 @@ static void balance(int64_t n, int parts, double* t, double* scales) {
           !(hypot(column * by, row / by) < 0.95 * hypot(column, row))) {
         continue;
       }
-      for (int64_t j = 0; j < n * parts; j++) t[i * n * parts + j] /= by;
-      for (int64_t j = 0; j < n * parts; j++) t[(j / parts * n + i) * parts + j % parts] *= by;
+      for (int64_t j = 0; j < n * parts; j++) t[i * ld * parts + j] /= by;
+      for (int64_t j = 0; j < n * parts; j++) t[(j / parts * ld + i) * parts + j % parts] *= by;
       scales[i] = scale;
       is_changed = true;
     }
+  }
+}
+
+// The orthogonal matrix of gehrd, which left it below the diagonal of t.
+static void form_basis(form_t* form, const void* tau, const hlo_lapack_work_t* work) {
+  const size_t each = hlo_dtype_size_bytes(form->dtype), row = (size_t)form->ld * each;
+  const int64_t n = form->n;
+  char *z = form->z, *t = form->t;
+  const number_t one = 1;
+  memset(z, 0, (size_t)n * row);
+  if (n > 0) memcpy(z, &one, each);
+  for (int64_t i = 2; i < n; i++) {  // each vector moves one column to the right
+    memcpy(z + (size_t)i * row + each, t + (size_t)i * row, (size_t)(i - 1) * each);
+  }
+  if (n > 1) {
+    hlo_lapack_orgqr(form->dtype, n - 1, n - 1, n - 1, z + row + each, form->ld, tau, work);
+  }
+}
+
+// Rows next to each other again.
+static void close_rows(const form_t* form, void* matrix) {
+  const size_t each = hlo_dtype_size_bytes(form->dtype), row = (size_t)form->n * each;
+  char* data = matrix;
+  for (int64_t i = 1; data && i < form->n; i++) {
+    memmove(data + (size_t)i * row, data + (size_t)(i * form->ld) * each, row);
   }
 }
 
@@ -75,36 +102,35 @@ static void balance(int64_t n, int parts, double* t, double* scales) {
 static int64_t reduce(hlo_dtype_t given, const void* a, bool has_vectors, double* scales,
                       form_t* form, const hlo_lapack_work_t* work, hlo_lapack_pieces_t* pieces) {
   const bool is_complex = hlo_dtype_is_complex(given);
+  const int parts = is_complex ? 2 : 1;
   const int64_t n = form->n;
   form->dtype = is_complex ? HLO_DTYPE_C128 : HLO_DTYPE_F64;
-  const size_t each = hlo_dtype_size_bytes(form->dtype), row = (size_t)n * each;
+  const size_t each = hlo_dtype_size_bytes(form->dtype), from = hlo_dtype_size_bytes(given);
+  const int64_t ld = form->ld = hlo_lapack_padded(n, each);
+  const size_t row = (size_t)ld * each;
   form->t = hlo_lapack_take(pieces, (size_t)n * row);
   form->z = has_vectors ? hlo_lapack_take(pieces, (size_t)n * row) : NULL;
   form->w = hlo_lapack_take(pieces, (size_t)n * sizeof(number_t));
   char* tau = hlo_lapack_take(pieces, row);
-  hlo_dtype_convert(given, a, form->dtype, form->t, (size_t)(n * n));
-  if (!is_finite(n * n * (is_complex ? 2 : 1), form->t)) return n;
-  if (scales) balance(n, is_complex ? 2 : 1, form->t, scales);
+  for (int64_t i = 0; i < n; i++) {
+    char* to = (char*)form->t + (size_t)i * row;
+    hlo_dtype_convert(given, (const char*)a + (size_t)(i * n) * from, form->dtype, to, (size_t)n);
+    if (!is_finite(n * parts, (const double*)to)) return n;
+  }
+  if (scales) balance(n, ld, parts, form->t, scales);
   const hlo_lapack_work_t rest = {pieces->next, (size_t)(pieces->end - pieces->next),
                                   work->parallel};
-  hlo_lapack_gehrd(form->dtype, n, 0, n, form->t, n, tau, &rest);
-  if (has_vectors) {
-    char *z = form->z, *t = form->t;
-    const number_t one = 1;
-    memset(z, 0, (size_t)n * row);
-    if (n > 0) memcpy(z, &one, each);
-    for (int64_t i = 2; i < n; i++) {  // each vector moves one column to the right
-      memcpy(z + (size_t)i * row + each, t + (size_t)i * row, (size_t)(i - 1) * each);
-    }
-    if (n > 1) {
-      hlo_lapack_orgqr(form->dtype, n - 1, n - 1, n - 1, z + row + each, n, tau, &rest);
-    }
-  }
+  hlo_lapack_gehrd(form->dtype, n, 0, n, form->t, ld, tau, &rest);
+  if (has_vectors) form_basis(form, tau, &rest);
   const bool is_single = given == HLO_DTYPE_F32 || given == HLO_DTYPE_C64;
   const double epsilon = is_single ? FLT_EPSILON : DBL_EPSILON,
                least = is_single ? FLT_MIN : DBL_MIN;
-  return is_complex ? hlo_schur_complex(n, epsilon, least, form->t, form->z, form->w)
-                    : hlo_schur_real(n, epsilon, least, form->t, form->z, form->w);
+  const int64_t failed = is_complex
+                             ? hlo_schur_complex(n, epsilon, least, ld, form->t, form->z, form->w)
+                             : hlo_schur_real(n, epsilon, least, ld, form->t, form->z, form->w);
+  close_rows(form, form->t);
+  close_rows(form, form->z);
+  return failed;
 }
 
 static void store_values(hlo_dtype_t dtype, const form_t* form, void* wr, void* wi) {

@@ -10,13 +10,13 @@
 typedef double complex number_t;
 
 typedef struct schur {
-  int64_t n;
+  int64_t n, ld;
   number_t *h, *z;
   double epsilon, least;  // of the type of the matrix
 } schur_t;
 
 static inline number_t* at(const schur_t* s, int64_t i, int64_t j) {
-  return s->h + i * s->n + j;
+  return s->h + i * s->ld + j;
 }
 
 static inline double size_of(number_t x) {
@@ -34,7 +34,7 @@ static void turn_basis(const schur_t* s, int64_t i, number_t by, int64_t from, i
   for (int64_t j = from; j < s->n; j++) *at(s, i, j) = times(by, *at(s, i, j));
   for (int64_t r = 0; r < to; r++) *at(s, r, i) = times(conj(by), *at(s, r, i));
   for (int64_t r = 0; s->z && r < s->n; r++) {
-    s->z[r * s->n + i] = times(conj(by), s->z[r * s->n + i]);
+    s->z[r * s->ld + i] = times(conj(by), s->z[r * s->ld + i]);
   }
 }
 
@@ -112,7 +112,7 @@ static void reflect(const schur_t* s, int64_t k, int64_t last, number_t tau, num
   const int64_t rows = k + 2 < last ? k + 3 : last + 1;
   for (int side = 0; side < (s->z ? 2 : 1); side++) {
     number_t* a = (side ? s->z : s->h) + k;
-    for (int64_t i = 0; i < (side ? s->n : rows); i++, a += s->n) {
+    for (int64_t i = 0; i < (side ? s->n : rows); i++, a += s->ld) {
       const number_t sum = times(tau, a[0]) + creal(second) * a[1];
       a[0] -= sum;
       a[1] -= times(sum, conj(v));
@@ -153,9 +153,9 @@ static void sweep(const schur_t* s, int64_t first, int64_t last, number_t shift)
   turn_basis(s, last, conj(below) / cabs(below), last + 1, last);
 }
 
-int64_t hlo_schur_complex(int64_t n, double epsilon, double least, number_t* h, number_t* z,
-                          number_t* w) {
-  const schur_t s = {n, h, z, epsilon, least};
+int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, number_t* h,
+                          number_t* z, number_t* w) {
+  const schur_t s = {n, ld, h, z, epsilon, least};
   for (int64_t i = 1; i < n; i++) {
     for (int64_t j = 0; j + 1 < i; j++) *at(&s, i, j) = 0;
     const number_t below = *at(&s, i, i - 1);

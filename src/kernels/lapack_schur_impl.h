@@ -6,14 +6,14 @@
 #include <complex.h>
 #include <stdint.h>
 
-/// Makes the upper Hessenberg matrix h (n x n) a Schur form, and z = z U for its vectors (NULL:
-/// none). Returns how many eigenvalues are not found: those of the leading rows. source: Francis
+/// Makes the upper Hessenberg matrix h (n x n, rows ld apart) a Schur form, and z = z U for its
+/// vectors (NULL: none). Returns how many eigenvalues are not found: those of the leading rows. source: Francis
 /// 1961, double shifts; deflation after Ahues and Tisseur 1997
-int64_t hlo_schur_real(int64_t n, double epsilon, double least, double* h, double* z,
+int64_t hlo_schur_real(int64_t n, double epsilon, double least, int64_t ld, double* h, double* z,
                        double complex* w);
 
 /// The same with single shifts.
-int64_t hlo_schur_complex(int64_t n, double epsilon, double least, double complex* h,
+int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, double complex* h,
                           double complex* z, double complex* w);
 
 enum {

@@ -7,13 +7,13 @@
 #include "kernels/lapack_schur_impl.h"
 
 typedef struct schur {
-  int64_t n;
+  int64_t n, ld;
   double *h, *z;
   double epsilon, least;  // of the type of the matrix
 } schur_t;
 
 static inline double* at(const schur_t* s, int64_t i, int64_t j) {
-  return s->h + i * s->n + j;
+  return s->h + i * s->ld + j;
 }
 
 // Whether h[k][k-1] is nothing beside its neighbours.
@@ -96,10 +96,10 @@ static double reflector(int count, double v[3], double* beta) {
 }
 
 // Columns k.. of rows first..last of a matrix: a = a H.
-static void reflect_columns(int count, int64_t first, int64_t last, double* a, int64_t n, int64_t k,
-                            const double v[3], double tau) {
+static void reflect_columns(int count, int64_t first, int64_t last, double* a, int64_t ld,
+                            int64_t k, const double v[3], double tau) {
   for (int64_t i = first; i <= last; i++) {
-    double* row = a + i * n + k;
+    double* row = a + i * ld + k;
     const double sum = tau * (row[0] + v[1] * row[1] + (count == 3 ? v[2] * row[2] : 0));
     row[0] -= sum;
     row[1] -= sum * v[1];
@@ -133,8 +133,8 @@ static void sweep(const schur_t* s, int64_t first, int64_t last, const shifts_t*
       *at(s, k, k - 1) *= 1 - tau;
     }
     reflect_rows(s, count, k, v, tau);
-    reflect_columns(count, 0, k + 3 < last ? k + 3 : last, s->h, s->n, k, v, tau);
-    if (s->z) reflect_columns(count, 0, s->n - 1, s->z, s->n, k, v, tau);
+    reflect_columns(count, 0, k + 3 < last ? k + 3 : last, s->h, s->ld, k, v, tau);
+    if (s->z) reflect_columns(count, 0, s->n - 1, s->z, s->ld, k, v, tau);
   }
 }
 
@@ -239,13 +239,13 @@ static void deflate_pair(const schur_t* s, int64_t i, double complex* w) {
   if (i + 1 < n) {
     rotate_pair(at(s, k, i + 1), 1, at(s, i, i + 1), 1, n - i - 1, t.cosine, t.sine);
   }
-  rotate_pair(at(s, 0, k), n, at(s, 0, i), n, k, t.cosine, t.sine);
-  if (s->z) rotate_pair(s->z + k, n, s->z + i, n, n, t.cosine, t.sine);
+  rotate_pair(at(s, 0, k), s->ld, at(s, 0, i), s->ld, k, t.cosine, t.sine);
+  if (s->z) rotate_pair(s->z + k, s->ld, s->z + i, s->ld, n, t.cosine, t.sine);
 }
 
-int64_t hlo_schur_real(int64_t n, double epsilon, double least, double* h, double* z,
+int64_t hlo_schur_real(int64_t n, double epsilon, double least, int64_t ld, double* h, double* z,
                        double complex* w) {
-  const schur_t s = {n, h, z, epsilon, least};
+  const schur_t s = {n, ld, h, z, epsilon, least};
   for (int64_t i = 2; i < n; i++) {
     for (int64_t j = 0; j + 1 < i; j++) *at(&s, i, j) = 0;
   }

@@ -161,7 +161,7 @@ static int64_t NAME(gesdd)(int64_t m, int64_t n, void* a, void* values, int64_t 
   NAME(svd_t) svd = {.m = is_turned ? n : m, .n = is_turned ? m : n};
   const int64_t tall = svd.m, order = svd.n, left_columns = is_turned ? vt_rows : u_columns;
   svd.q_columns = left_columns > order ? left_columns : order;
-  svd.ld = NAME(padded)(order);
+  svd.ld = hlo_lapack_padded(order, sizeof(T));
   svd.q = hlo_lapack_take(&pieces, (size_t)(tall * svd.q_columns) * sizeof(T));
   svd.square = hlo_lapack_take(&pieces, (size_t)(order * order) * sizeof(T));
   svd.u_rows = hlo_lapack_take(&pieces, (size_t)(order * svd.ld) * sizeof(T));
