@@ -52,8 +52,15 @@ static inline double min_f64_of(double a, double b) {
   const double least = a == b ? equal : MIN_INT(a, b);
   return a != a ? a : least;
 }
-// The same for numbers that mostly differ.
+// The same for numbers that mostly differ; what they are otherwise is apart, so that the compiler
+// does not move all of them through registers of integers.
 #define DIFFER(a, b) __builtin_expect(__builtin_islessgreater(a, b), 1)
+static __attribute__((noinline, cold)) float min_f32_alike(float a, float b) {
+  return min_f32_of(a, b);
+}
+static __attribute__((noinline, cold)) double min_f64_alike(double a, double b) {
+  return min_f64_of(a, b);
+}
 
 #define T float
 #define OP ADD
@@ -67,7 +74,7 @@ static inline double min_f64_of(double a, double b) {
 #define NAME max_f32
 #include "kernels/scatter_loop.inl"
 #define OP min_f32_of
-#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : OP(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : min_f32_alike(a, b))
 #define NAME min_f32
 #include "kernels/scatter_loop.inl"
 
@@ -113,7 +120,7 @@ static inline double min_f64_of(double a, double b) {
 #define NAME max_f64
 #include "kernels/scatter_loop.inl"
 #define OP min_f64_of
-#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : OP(a, b))
+#define ONE(a, b) (DIFFER(a, b) ? MIN_INT(a, b) : min_f64_alike(a, b))
 #define NAME min_f64
 #include "kernels/scatter_loop.inl"
 #undef T
