@@ -26,6 +26,19 @@ static void NAME(load_block)(const NAME(system_t)* s, int64_t i, int64_t count, 
   }
 }
 
+// x / by. Complex numbers are multiplied by the inverse, unless that is no normal number.
+static void NAME(divide)(int64_t n, T* x, T by) {
+#if IS_COMPLEX
+  const R size = NAME(size)(by);
+  if (size > 4 * REAL_LEAST && size < REAL_MAX / 4) {
+    const T inverse = 1 / by;
+    for (int64_t j = 0; j < n; j++) x[j] = NAME(mul)(x[j], inverse);
+    return;
+  }
+#endif
+  for (int64_t j = 0; j < n; j++) x[j] = x[j] / by;
+}
+
 // Solves with a dense block of at most HLO_LAPACK_BLOCK rows.
 static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, const T* block, T* b,
                              int64_t ldb) {
@@ -34,9 +47,7 @@ static void NAME(substitute)(bool is_lower, bool is_unit, int64_t m, int64_t n, 
     const T* row = block + i * HLO_LAPACK_BLOCK;
     T* x = b + i * ldb;
     NAME(subtract)(n, step, b + first * ldb, ldb, row + first, 1, x);
-    if (is_unit) continue;
-    const T pivot = row[i];
-    for (int64_t j = 0; j < n; j++) x[j] = x[j] / pivot;
+    if (!is_unit) NAME(divide)(n, x, row[i]);
   }
 }
 
@@ -236,8 +247,7 @@ static int64_t NAME(lu_panel)(int64_t m, int64_t count, T* panel, int64_t ldp, i
     if (pivot != c) {
       for (int64_t k = 0; k <= c; k++) NAME(swap)(&panel[k * ldp + c], &panel[k * ldp + pivot]);
     }
-    const T head = column[c];
-    for (int64_t i = c + 1; i < m; i++) column[i] = column[i] / head;
+    NAME(divide)(m - c - 1, column + c + 1, column[c]);
   }
   return info;
 }
