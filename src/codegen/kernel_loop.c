@@ -185,8 +185,7 @@ hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t digit, hlo_range_t r
   hlo_vir_value_t* counter =
       hlo_emitter_open_loop(e, digit, range.low, middle, (int64_t)e->lanes * each);
   for (uint32_t copy = 0; copy < unroll; ++copy) {
-    hlo_vir_value_t* first =
-        copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
+    hlo_vir_value_t* first = copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
     hlo_emitter_forget_digit(e, digit);
     e->digits[digit] =
         hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, copy % each * e->lanes));

@@ -366,7 +366,7 @@ static void add_output_dim(const convolution_t* c, const strides_t* strides, uin
   }
 }
 
-// How far a loop's steps are apart in the input; those of one step, which may be left out, farthest.
+// How far a loop's steps are apart in the input; a single one, which may be left out, is farthest.
 static int64_t way_of(const hlo_matmul_dim_t* dim) {
   return dim->extent == 1 ? INT64_MAX : dim->from[0];
 }

@@ -461,7 +461,8 @@ static bool shares_panels(const hlo_matmul_t* m) {
 
 bool hlo_matmul_may_slice(const hlo_matmul_t* m, int64_t bytes) {
   double elements = (double)m->outer_extent * (double)m->depth_extent * (double)m->columns.extent;
-  return !m->is_convolution && !m->tile && m->depth_count == 1 && m->rows.extent >= SLICED_ROWS &&
+  int64_t least = m->group > 1 ? 1 : SLICED_ROWS;  // groups are packed anyway
+  return !m->is_convolution && !m->tile && m->depth_count == 1 && m->rows.extent >= least &&
          elements * m->element_bytes >= (double)bytes;
 }
 

@@ -11,9 +11,8 @@ enum {
   GROUP_BYTES = 4,
   LEAST_GROUPS = 2,  // fewer are mostly zeros behind the last element
   LEAST_ROWS = 8,    // B is packed, which pays when it is used for so many rows
-  BLOCK_ROWS = 48,   // or fewer: in blocks, when it is large
+  BLOCK_ROWS = 15,   // or fewer: in blocks on the stack, when it is large
   LEAST_BLOCKED = 128,
-  LEAST_CONVERTED = 16,
   LARGE_ELEMENTS = 2 << 20,
   MOST_COLUMNS = 1 << 20,
   SIGN_BIT = 0x80,
@@ -99,10 +98,10 @@ static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   hlo_dtype_t narrow = narrow_operand(node, m->dtype, depth);
   if (!is_in_blocks && hlo_matmul_choose_tiles(m, target, narrow)) return;
   m->packs_blocks = m->group > 1 && is_in_blocks;
-  // bf16 is as well converted where it is as long as memory is what takes the time.
+  // bf16 is as well converted where it is, as memory is what takes the time for so few rows.
   bool is_converted = m->packs_blocks && m->dtype == HLO_DTYPE_F32 && !is_byte_product(node);
-  if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group &&
-      m->rows.extent >= (is_converted ? LEAST_CONVERTED : LEAST_ROWS)) {
+  if (!m->is_by_depth && inner->extent >= LEAST_GROUPS * m->group && m->rows.extent >= LEAST_ROWS &&
+      !is_converted) {
     return;
   }
   m->group = 1;
