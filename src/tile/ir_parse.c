@@ -124,7 +124,7 @@ static hlo_status_t parse_expr(parser_t* p, const hlo_tile_block_t* block, uint3
   return hlo_ok();
 }
 
-// ---- operations
+// ---- parts of operations
 
 static hlo_status_t parse_op_name(parser_t* p, hlo_op_t* out_op) {
   char word[WORD], name[WORD + 16];
@@ -135,28 +135,6 @@ static hlo_status_t parse_op_name(parser_t* p, hlo_op_t* out_op) {
   *out_op = hlo_op_from_name(name, length + 10);
   if (*out_op == HLO_OP_COUNT) *out_op = hlo_op_from_name(word, length);
   EXPECT(p, *out_op != HLO_OP_COUNT, "an elementwise operation before this");
-  return hlo_ok();
-}
-
-static hlo_status_t parse_map(parser_t* p, hlo_tile_map_t* map) {
-  HLO_TRY(parse_op_name(p, &map->op));
-  if (map->op != HLO_OP_compare) return hlo_ok();
-  map->direction = 0;
-  while (map->direction < 6 &&
-         !hlo_tile_text_take(&p->text, hlo_tile_direction_name(map->direction))) {
-    ++map->direction;
-  }
-  EXPECT(p, map->direction < 6, "a direction of comparison");
-  map->is_total_order = hlo_tile_text_take(&p->text, "total");
-  return hlo_ok();
-}
-
-static hlo_status_t parse_reducers(parser_t* p, hlo_tile_op_t* op) {
-  while (!hlo_tile_text_is_next(&p->text, "over") && !hlo_tile_text_is_next(&p->text, "%")) {
-    EXPECT(p, op->reducer_count < HLO_TILE_MAX_OPERANDS / 2, "fewer reducers");
-    op->is_arg |= hlo_tile_text_take(&p->text, "arg");
-    HLO_TRY(parse_op_name(p, &op->reducers[op->reducer_count++]));
-  }
   return hlo_ok();
 }
 
@@ -189,18 +167,6 @@ static hlo_status_t parse_loops(parser_t* p, hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-static hlo_status_t parse_element(parser_t* p, uint8_t element[16]) {
-  EXPECT(p, hlo_tile_text_take(&p->text, "0x"), "0x and the bytes of an element");
-  uint32_t digits = (uint32_t)strspn(p->text.at, "0123456789abcdef");
-  EXPECT(p, digits % 2 == 0 && digits <= 32, "the bytes of an element");
-  for (uint32_t i = 0; i < digits; ++i) {
-    char c = p->text.at[digits - 1 - i];
-    element[i / 2] |= (uint8_t)((c <= '9' ? c - '0' : c - 'a' + 10) << (i % 2 ? 4 : 0));
-  }
-  p->text.at += digits;
-  return hlo_ok();
-}
-
 static hlo_status_t parse_number(parser_t* p, uint32_t* out_number, const char* what) {
   int64_t number;
   EXPECT(p, hlo_tile_text_number(&p->text, &number) && number >= 0 && number < MAX_VALUES, what);
@@ -208,34 +174,90 @@ static hlo_status_t parse_number(parser_t* p, uint32_t* out_number, const char* 
   return hlo_ok();
 }
 
-static hlo_status_t parse_details(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
-  if (op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store) {
-    HLO_TRY(parse_number(p, &op->buffer, "a buffer's number"));
-    EXPECT(p, op->buffer < p->kernel->buffer_count, "a buffer that exists before this");
+// ---- what stands between an operation's name and its operands
+
+static hlo_status_t parse_offset(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
+  HLO_TRY(parse_expr(p, block, 0, &op->offset));
+  EXPECT(p, hlo_tile_text_take(&p->text, "]"), "']'");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_access(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  HLO_TRY(parse_number(p, &op->buffer, "a buffer's number"));
+  EXPECT(p, op->buffer < p->kernel->buffer_count, "a buffer that exists before this");
+  HLO_TRY(parse_offset(p, block, op));
+  bool has_alias = hlo_tile_text_take(&p->text, "alias");
+  return has_alias ? parse_number(p, &op->alias, "a number of an alias") : hlo_ok();
+}
+
+static hlo_status_t parse_guard(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  HLO_TRY(parse_offset(p, block, op));
+  EXPECT(p, hlo_tile_text_take(&p->text, "in"), "'in'");
+  return parse_range(p, &op->low, &op->end);
+}
+
+static hlo_status_t parse_element(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  EXPECT(p, hlo_tile_text_take(&p->text, "0x"), "0x and the bytes of an element");
+  uint32_t digits = (uint32_t)strspn(p->text.at, "0123456789abcdef");
+  EXPECT(p, digits % 2 == 0 && digits <= 2 * sizeof op->element, "the bytes of an element");
+  for (uint32_t i = 0; i < digits; ++i) {
+    char c = p->text.at[digits - 1 - i];
+    op->element[i / 2] |= (uint8_t)((c <= '9' ? c - '0' : c - 'a' + 10) << (i % 2 ? 4 : 0));
   }
-  if (hlo_tile_op_has_offset(op->kind)) {
-    EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
-    HLO_TRY(parse_expr(p, block, 0, &op->offset));
-    EXPECT(p, hlo_tile_text_take(&p->text, "]"), "']'");
+  p->text.at += digits;
+  return hlo_ok();
+}
+
+static hlo_status_t parse_map(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  hlo_tile_map_t* map = &op->map;
+  HLO_TRY(parse_op_name(p, &map->op));
+  if (map->op != HLO_OP_compare) return hlo_ok();
+  map->direction = 0;
+  while (map->direction < 6 &&
+         !hlo_tile_text_take(&p->text, hlo_tile_direction_name(map->direction))) {
+    ++map->direction;
   }
-  if (hlo_tile_text_take(&p->text, "alias")) {
-    HLO_TRY(parse_number(p, &op->alias, "a number of an alias"));
+  EXPECT(p, map->direction < 6, "a direction of comparison");
+  map->is_total_order = hlo_tile_text_take(&p->text, "total");
+  return hlo_ok();
+}
+
+static hlo_status_t parse_reducers(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  while (!hlo_tile_text_is_next(&p->text, "over") && !hlo_tile_text_is_next(&p->text, "%")) {
+    EXPECT(p, op->reducer_count < HLO_TILE_MAX_OPERANDS / 2, "fewer reducers");
+    op->is_arg |= hlo_tile_text_take(&p->text, "arg");
+    HLO_TRY(parse_op_name(p, &op->reducers[op->reducer_count++]));
   }
-  if (op->kind == HLO_TILE_OP_guard) {
-    EXPECT(p, hlo_tile_text_take(&p->text, "in"), "'in'");
-    HLO_TRY(parse_range(p, &op->low, &op->end));
-  }
-  if (op->kind == HLO_TILE_OP_constant) HLO_TRY(parse_element(p, op->element));
-  if (op->kind == HLO_TILE_OP_map) HLO_TRY(parse_map(p, &op->map));
-  if (op->kind == HLO_TILE_OP_reduce) HLO_TRY(parse_reducers(p, op));
-  if (op->kind == HLO_TILE_OP_argument) {
-    HLO_TRY(parse_number(p, &op->result, "an argument's number"));
-  }
-  if (op->kind != HLO_TILE_OP_result) return hlo_ok();
+  return hlo_ok();
+}
+
+static hlo_status_t parse_result(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
   HLO_TRY(parse_number(p, &op->result, "a result's number"));
   EXPECT(p, hlo_tile_text_take(&p->text, "of"), "'of'");
   return hlo_ok();
 }
+
+static hlo_status_t parse_argument(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
+  (void)block;
+  return parse_number(p, &op->result, "an argument's number");
+}
+
+typedef hlo_status_t (*details_fn_t)(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op);
+
+static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
+    [HLO_TILE_OP_load] = parse_access,       [HLO_TILE_OP_store] = parse_access,
+    [HLO_TILE_OP_index] = parse_offset,      [HLO_TILE_OP_guard] = parse_guard,
+    [HLO_TILE_OP_constant] = parse_element,  [HLO_TILE_OP_map] = parse_map,
+    [HLO_TILE_OP_reduce] = parse_reducers,   [HLO_TILE_OP_result] = parse_result,
+    [HLO_TILE_OP_argument] = parse_argument,
+};
+
+// ---- operations
 
 static hlo_status_t parse_operands(parser_t* p, hlo_tile_op_t* op) {
   if (!hlo_tile_text_is_next(&p->text, "%")) return hlo_ok();
@@ -294,7 +316,7 @@ static hlo_status_t parse_op(parser_t* p, hlo_tile_block_t* block) {
   EXPECT(p, is_named || info->has_result != HLO_TILE_RESULT_ALWAYS, "a name before it");
   EXPECT(p, !is_named || info->has_result != HLO_TILE_RESULT_NEVER, "no name before it");
   fields.kind = (hlo_tile_op_kind_t)kind;
-  HLO_TRY(parse_details(p, block, &fields));
+  if (DETAILS[kind]) HLO_TRY(DETAILS[kind](p, block, &fields));
   HLO_TRY(parse_operands(p, &fields));
   if (hlo_tile_op_has_loops(fields.kind)) {
     if (is_named) EXPECT(p, hlo_tile_text_take(&p->text, "over"), "'over'");

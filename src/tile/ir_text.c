@@ -97,6 +97,25 @@ static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   }
 }
 
+// ---- what stands between an operation's name and its operands
+
+static void print_offset(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, " [");
+  print_expr(op->offset, out);
+  hlo_strbuf_putc(out, ']');
+}
+
+static void print_access(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %u", op->buffer);
+  print_offset(op, out);
+  if (op->alias) hlo_strbuf_printf(out, " alias %u", op->alias);
+}
+
+static void print_guard(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  print_offset(op, out);
+  hlo_strbuf_printf(out, " in %" PRId64 "..%" PRId64, op->low, op->end);
+}
+
 static void print_element(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, " 0x");
   for (size_t i = hlo_dtype_size_bytes(op->dtype); i-- > 0;) {
@@ -104,33 +123,38 @@ static void print_element(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   }
 }
 
-static void print_details(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
-  if (op->kind == HLO_TILE_OP_load || op->kind == HLO_TILE_OP_store) {
-    hlo_strbuf_printf(out, " %u", op->buffer);
-  }
-  if (hlo_tile_op_has_offset(op->kind)) {
-    hlo_strbuf_puts(out, " [");
-    print_expr(op->offset, out);
-    hlo_strbuf_putc(out, ']');
-  }
-  if (op->alias) hlo_strbuf_printf(out, " alias %u", op->alias);
-  if (op->kind == HLO_TILE_OP_guard) {
-    hlo_strbuf_printf(out, " in %" PRId64 "..%" PRId64, op->low, op->end);
-  }
-  if (op->kind == HLO_TILE_OP_constant) print_element(op, out);
-  if (op->kind == HLO_TILE_OP_result) hlo_strbuf_printf(out, " %u of", op->result);
-  if (op->kind == HLO_TILE_OP_argument) hlo_strbuf_printf(out, " %u", op->result);
-  if (op->kind == HLO_TILE_OP_map) {
-    hlo_strbuf_printf(out, " %s", map_name(op->map.op));
-    if (op->map.op == HLO_OP_compare) {
-      hlo_strbuf_printf(out, " %s", hlo_tile_direction_name(op->map.direction));
-      if (op->map.is_total_order) hlo_strbuf_puts(out, " total");
-    }
-  }
+static void print_map(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %s", map_name(op->map.op));
+  if (op->map.op != HLO_OP_compare) return;
+  hlo_strbuf_printf(out, " %s", hlo_tile_direction_name(op->map.direction));
+  if (op->map.is_total_order) hlo_strbuf_puts(out, " total");
+}
+
+static void print_reducers(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   for (uint32_t i = 0; i < op->reducer_count; ++i) {
     hlo_strbuf_printf(out, " %s%s", op->is_arg ? "arg " : "", map_name(op->reducers[i]));
   }
 }
+
+static void print_result(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %u of", op->result);
+}
+
+static void print_argument(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, " %u", op->result);
+}
+
+typedef void (*details_fn_t)(const hlo_tile_op_t* op, hlo_strbuf_t* out);
+
+static const details_fn_t DETAILS[HLO_TILE_OP_KIND_COUNT] = {
+    [HLO_TILE_OP_load] = print_access,       [HLO_TILE_OP_store] = print_access,
+    [HLO_TILE_OP_index] = print_offset,      [HLO_TILE_OP_guard] = print_guard,
+    [HLO_TILE_OP_constant] = print_element,  [HLO_TILE_OP_map] = print_map,
+    [HLO_TILE_OP_reduce] = print_reducers,   [HLO_TILE_OP_result] = print_result,
+    [HLO_TILE_OP_argument] = print_argument,
+};
+
+// ---- operations
 
 static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strbuf_t* out) {
   for (const hlo_tile_op_t* op = block->first; op; op = op->next) {
@@ -138,7 +162,7 @@ static void print_block(const hlo_tile_block_t* block, uint32_t indent, hlo_strb
     bool has_result = hlo_tile_op_has_result(op);
     if (has_result) hlo_strbuf_printf(out, "%%%u = ", op->number);
     hlo_strbuf_puts(out, hlo_tile_op_name(op->kind));
-    print_details(op, out);
+    if (DETAILS[op->kind]) DETAILS[op->kind](op, out);
     print_operands(op, out);
     if (has_result && op->loop_count) hlo_strbuf_puts(out, " over");
     print_loops(op, out);

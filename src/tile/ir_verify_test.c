@@ -24,6 +24,7 @@ static const refusal_t TEXTS[] = {
     {"%0 = for d0 = 0..4 by 1 {\n}\n", "'over'"},
     {"%0 = argument x : f32\n", "an argument's number"},
     {"%0 = load 0 [0] alias x : f32\n", "number of an alias"},
+    {"%0 = index [0] alias 1 : f32\n", "':' and an element type"},
     {"nothing\n", "an operation"},
 };
 
