@@ -169,7 +169,8 @@ static uint64_t inner_dims(const hlo_tile_block_t* outer, const hlo_tile_block_t
 // of them, which others do not have to be; what goes into a loop changes once, not in each step.
 static bool may_change(const hlo_tile_op_t* value, const hlo_tile_op_t* op) {
   return hlo_tile_op_has_regions(value->kind) || value->kind == HLO_TILE_OP_result ||
-         value->kind == HLO_TILE_OP_constant || hlo_tile_op_carries(op->kind);
+         value->kind == HLO_TILE_OP_constant || hlo_tile_op_carries(op->kind) ||
+         op->kind == HLO_TILE_OP_relayout;
 }
 
 // `value` is used where the tile lies as `var` says.
@@ -186,7 +187,8 @@ static void add_operand(inference_t* in, hlo_tile_op_t* op, uint32_t operand, hl
   }
   double vectors = register_count(in, op->block, hlo_dtype_size_bytes(value->dtype));
   hlo_tile_system_relayout(s, origin_of(in, op), from, to, vectors, HLO_RELAYOUT_MEMORY);
-  if (!extra) in->uses[in->use_count++] = (use_t){op, operand, var};
+  bool needs_relayout = !extra && op->kind != HLO_TILE_OP_relayout;
+  if (needs_relayout) in->uses[in->use_count++] = (use_t){op, operand, var};
 }
 
 // ---- a rule for each operation
@@ -198,14 +200,18 @@ static void add_regions(inference_t* in, const hlo_tile_op_t* op) {
   for (; region; region = region->next) add_block(in, region);
 }
 
-// A variable for a value, which the layout that it was given binds.
-static hlo_tile_var_t add_value(inference_t* in, const hlo_tile_op_t* op, bool is_sum) {
-  hlo_tile_var_t var = in->vars[op->number] = add_var(in, op->block, is_sum);
+// The variable of a value, which the layout that it was given binds.
+static hlo_tile_var_t set_value(inference_t* in, const hlo_tile_op_t* op, hlo_tile_var_t var) {
+  in->vars[op->number] = var;
   if (op->layout) {
     hlo_tile_system_equal(in->system, origin_of(in, op), hlo_tile_term_var(in->system, var),
                           hlo_tile_term_layout(in->system, op->layout));
   }
   return var;
+}
+
+static hlo_tile_var_t add_value(inference_t* in, const hlo_tile_op_t* op, bool is_sum) {
+  return set_value(in, op, add_var(in, op->block, is_sum));
 }
 
 // Accesses of one alias lie alike.
@@ -237,18 +243,7 @@ static void elementwise_rule(inference_t* in, hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < op->operand_count; ++i) add_operand(in, op, i, var);
 }
 
-static void relayout_rule(inference_t* in, hlo_tile_op_t* op) {
-  const hlo_tile_op_t* value = op->operands[0];
-  hlo_tile_var_t var = add_value(in, op, false);
-  const hlo_tile_term_t* to = hlo_tile_term_var(in->system, var);
-  uint64_t extra = inner_dims(value->block, op->block);
-  if (extra) to = hlo_tile_term_reduce(in->system, to, extra);
-  hlo_tile_system_relayout(
-      in->system, origin_of(in, op), hlo_tile_term_var(in->system, in->vars[value->number]), to,
-      register_count(in, op->block, hlo_dtype_size_bytes(op->dtype)), HLO_RELAYOUT_MEMORY);
-}
-
-// The results lie as the first yield does without the dimensions of the loops.
+// The yields lie alike, and the results as they do without the dimensions of the loops.
 static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
   add_regions(in, op);
   hlo_tile_op_t* yield = hlo_tile_op_yield(op);
@@ -258,6 +253,7 @@ static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
     yielded = add_var(in, yield->block, false);
     add_operand(in, yield, 0, yielded);
   }
+  for (uint32_t i = 1; i < yield->operand_count; ++i) add_operand(in, yield, i, yielded);
   uint64_t extra = inner_dims(op->block, yield->block);
   const hlo_tile_term_t* from = hlo_tile_term_var(in->system, yielded);
   if (extra) from = hlo_tile_term_reduce(in->system, from, extra);
@@ -299,21 +295,12 @@ static void switch_rule(inference_t* in, hlo_tile_op_t* op) {
   }
 }
 
-// A result or an argument is the variable that it was given with its operation.
-static void add_same(inference_t* in, hlo_tile_op_t* op, const hlo_tile_op_t* of) {
-  in->vars[op->number] = result_var(in, of, op->result);
-  if (!op->layout) return;
-  hlo_tile_system_equal(in->system, origin_of(in, op),
-                        hlo_tile_term_var(in->system, in->vars[op->number]),
-                        hlo_tile_term_layout(in->system, op->layout));
-}
-
 static void result_rule(inference_t* in, hlo_tile_op_t* op) {
-  add_same(in, op, op->operands[0]);
+  set_value(in, op, result_var(in, op->operands[0], op->result));
 }
 
 static void argument_rule(inference_t* in, hlo_tile_op_t* op) {
-  add_same(in, op, op->block->parent);
+  set_value(in, op, result_var(in, op->block->parent, op->result));
 }
 
 // What a yield needs is said where its region is.

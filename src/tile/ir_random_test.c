@@ -318,6 +318,9 @@ static void test_random(void** unused) {
     check_computes(single, expected);
     if (infer(kernel)) {
       ++inferred;
+      for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
+        assert_true(op->layout || !hlo_tile_op_has_result(op));
+      }
       hlo_status_t status = hlo_tile_kernel_verify(kernel);
       if (!hlo_status_is_ok(status)) fail_msg("%u: %s", n, hlo_status_message(status));
       check_computes(read_back(&arena, kernel), expected);
