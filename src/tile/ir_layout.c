@@ -83,7 +83,8 @@ static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, cons
 }
 
 // A variable for the tile at a block; those of a sum have only what their operands give.
-static hlo_tile_var_t add_var(inference_t* in, const hlo_tile_block_t* block, bool is_sum) {
+static hlo_tile_var_t add_var(inference_t* in, const char* name, const hlo_tile_block_t* block,
+                              bool is_sum) {
   const hlo_tile_layout_t* candidates[MAX_CANDIDATES];
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
@@ -96,7 +97,7 @@ static hlo_tile_var_t add_var(inference_t* in, const hlo_tile_block_t* block, bo
         given->rank == rank && (!rank || !memcmp(given->dims, dims, rank * sizeof *dims));
     if (is_shape) candidates[count++] = given;
   }
-  return hlo_tile_system_layout(in->system, "value", is_sum ? 0 : count, candidates);
+  return hlo_tile_system_layout(in->system, name, is_sum ? 0 : count, candidates);
 }
 
 // The layouts that values have already, each once.
@@ -211,7 +212,8 @@ static hlo_tile_var_t set_value(inference_t* in, const hlo_tile_op_t* op, hlo_ti
 }
 
 static hlo_tile_var_t add_value(inference_t* in, const hlo_tile_op_t* op, bool is_sum) {
-  return set_value(in, op, add_var(in, op->block, is_sum));
+  const char* name = hlo_arena_printf(in->kernel->arena, "%%%u", op->number);
+  return set_value(in, op, add_var(in, name ? name : "value", op->block, is_sum));
 }
 
 // Accesses of one alias lie alike.
@@ -232,7 +234,7 @@ static void load_rule(inference_t* in, hlo_tile_op_t* op) {
 }
 
 static void store_rule(inference_t* in, hlo_tile_op_t* op) {
-  hlo_tile_var_t var = add_var(in, op->block, false);
+  hlo_tile_var_t var = add_var(in, "stored", op->block, false);
   add_operand(in, op, 0, var);
   add_transfer(in, op, op->operands[0]->dtype, var);
   add_alias(in, op, var);
@@ -250,7 +252,7 @@ static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
   const hlo_tile_op_t* value = yield->operands[0];
   hlo_tile_var_t var = add_value(in, op, true), yielded = in->vars[value->number];
   if (value->block != yield->block) {  // it comes from outside, for all that the loops run over
-    yielded = add_var(in, yield->block, false);
+    yielded = add_var(in, "yielded", yield->block, false);
     add_operand(in, yield, 0, yielded);
   }
   for (uint32_t i = 1; i < yield->operand_count; ++i) add_operand(in, yield, i, yielded);
@@ -264,7 +266,8 @@ static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
 // A variable for each value that an operation with regions gives.
 static void add_results(inference_t* in, const hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) {
-    set_result(in, op, i, i == 0 ? add_value(in, op, false) : add_var(in, op->block, false));
+    set_result(in, op, i,
+               i == 0 ? add_value(in, op, false) : add_var(in, "result", op->block, false));
   }
 }
 

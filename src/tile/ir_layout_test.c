@@ -275,7 +275,7 @@ static void test_conflicts(void** unused) {
 #define SPLAT "<4x4 | 0:4/1 slot 0, 1:4/1 slot 0>"
   static const conflict_t cases[] = {
       {"%0 = index [d0] : f32 " ROWS "\n%1 = map negate %0 : f32 " TURNED "\n",
-       {"%0 = index: equal", "%1 = map: equal"}},
+       {"%0 = index: equal(%0, <", "%1 = map: equal(%0, %1)"}},
       {"%0 = index [d0] : f32 " ROWS "\n%1 = relayout %0 : f32 " SPLAT "\n",
        {"%0 = index: equal", "%1 = relayout: equal", "%1 = relayout: relayout"}},
       {"%0 = index [d0] : f32\n%2 = for %0 over d2 = 0..3 by 1 : f32 {\n"

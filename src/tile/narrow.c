@@ -83,8 +83,7 @@ uint32_t hlo_tile_narrow(const hlo_tile_system_t* s, hlo_tile_var_t leader, uint
                          hlo_tile_value_t* values) {
   narrowing_t n = {.s = s, .leader = leader, .count = count, .values = values};
   if (s->vars[leader].is_no_splat) keep(&n, is_no_splat, 0);
-  for (hlo_tile_var_t v = leader; v < s->var_count; ++v) {  // followers are behind their leader
-    if (s->vars[v].leader != leader) continue;
+  for (hlo_tile_var_t v = leader; v != HLO_TILE_NO_VAR; v = s->vars[v].next_equal) {
     for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
       n.c = &s->constraints[s->vars[v].uses[i]];
       for (uint32_t k = 0; k < HLO_TILE_SHORTCUT_COUNT && !n.c->is_left_out; ++k) {

@@ -29,7 +29,7 @@ typedef struct search {
   hlo_arena_t own;
   hlo_arena_t* scratch;  // the system's where that makes no layouts meanwhile, else `own`
   uint64_t fuel, fuel_used;
-  bool is_first_enough;  // any solution will do
+  bool is_first_enough;       // any solution will do
   hlo_tile_visit_fn_t visit;  // who is told of all of them; NULL: the best is wanted
   void* context;
   double cost, best_cost;
@@ -41,8 +41,9 @@ typedef struct search {
   uint32_t* queue;  // constraints to look at again
   bool *is_queued, *is_decided;
   level_t* levels;
-  hlo_tile_var_t* parts;  // by variable: the first of those that it hangs together with
-  hlo_tile_var_t part;    // that is searched
+  hlo_tile_var_t* parts;  // by variable: towards the first of those that it hangs together with
+  hlo_tile_var_t* next_in_part;  // by variable: in order; HLO_TILE_NO_VAR: no more
+  hlo_tile_var_t part;           // that is searched
 } search_t;
 
 // ---- equal variables are one
@@ -82,6 +83,7 @@ static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
     hlo_tile_variable_t* var = &s->vars[i];
     var->is_known = false;
     var->leader = i;
+    var->next_equal = HLO_TILE_NO_VAR;
     var->candidate_count = var->own_count;
     var->candidates = var->own_candidates;
   }
@@ -96,14 +98,19 @@ static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
     if (a != b && meet(scratch, &s->vars[a], &s->vars[b])) s->vars[b].leader = a;
   }
   for (uint32_t i = 0; i < s->var_count; ++i) s->vars[i].leader = hlo_tile_leader(s, i);
+  for (uint32_t i = s->var_count; i-- > 0;) {
+    hlo_tile_variable_t* leader = &s->vars[s->vars[i].leader];
+    if (leader == &s->vars[i]) continue;
+    s->vars[i].next_equal = leader->next_equal;
+    leader->next_equal = i;
+  }
 }
 
 // ---- spreading what is known
 
 static void enqueue_uses(search_t* search, hlo_tile_var_t leader) {
   const hlo_tile_system_t* s = search->s;
-  for (hlo_tile_var_t v = leader; v < s->var_count; ++v) {  // followers are behind their leader
-    if (s->vars[v].leader != leader) continue;
+  for (hlo_tile_var_t v = leader; v != HLO_TILE_NO_VAR; v = s->vars[v].next_equal) {
     for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
       uint32_t c = s->vars[v].uses[i];
       if (search->is_queued[c] || search->is_decided[c]) continue;
@@ -187,8 +194,7 @@ static void go_back(search_t* search, const level_t* level) {
 static uint32_t add_suggestions(const hlo_tile_system_t* s, hlo_tile_var_t leader,
                                 hlo_tile_value_t* values) {
   uint32_t count = 0;
-  for (hlo_tile_var_t v = leader; v < s->var_count; ++v) {
-    if (s->vars[v].leader != leader) continue;
+  for (hlo_tile_var_t v = leader; v != HLO_TILE_NO_VAR; v = s->vars[v].next_equal) {
     for (uint32_t i = 0; i < s->vars[v].use_count; ++i) {
       hlo_tile_var_t wanted;
       bool is_forced;
@@ -217,9 +223,8 @@ static bool make_candidates(search_t* search, level_t* level) {
   const hlo_tile_system_t* s = search->s;
   const hlo_tile_variable_t* var = &s->vars[level->var];
   uint32_t room = var->candidate_count + 1;
-  for (hlo_tile_var_t v = level->var; v < s->var_count && var->is_layout; ++v) {
-    if (s->vars[v].leader == level->var) room += s->vars[v].use_count;
-  }
+  hlo_tile_var_t v = var->is_layout ? level->var : HLO_TILE_NO_VAR;
+  for (; v != HLO_TILE_NO_VAR; v = s->vars[v].next_equal) room += s->vars[v].use_count;
   hlo_tile_value_t* all = hlo_arena_array(search->scratch, room, sizeof *all);
   if (!all) return false;
   uint32_t count = var->is_layout ? add_suggestions(s, level->var, all) : 0;
@@ -234,20 +239,16 @@ static bool make_candidates(search_t* search, level_t* level) {
   return true;
 }
 
-// Whether it is a variable of the part that is still to be found.
-static bool is_open_in_part(const search_t* search, hlo_tile_var_t v) {
-  return search->s->vars[v].leader == v && !search->s->vars[v].is_known &&
-         search->parts[v] == search->part;
-}
-
 // The next variable of the part to try: the first that has candidates, else the first that is
-// suggested some.
+// suggested some. Those with candidates are tried in order, so that the one before says where to go
+// on.
 static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
   hlo_tile_system_t* s = search->s;
-  *out_is_done = true;
-  for (uint32_t pass = 0; pass < 2; ++pass) {
-    for (hlo_tile_var_t v = search->part; v < s->var_count; ++v) {
-      if (!is_open_in_part(search, v)) continue;
+  hlo_tile_var_t first = level == search->levels ? search->part : level[-1].var;
+  for (uint32_t pass = 0; pass < 2; ++pass, first = search->part) {
+    *out_is_done = true;
+    for (hlo_tile_var_t v = first; v != HLO_TILE_NO_VAR; v = search->next_in_part[v]) {
+      if (s->vars[v].is_known) continue;
       *out_is_done = false;
       if (pass == 0 && !s->vars[v].candidate_count) continue;
       *level = (level_t){.var = v,
@@ -257,8 +258,8 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
       if (!make_candidates(search, level)) return false;
       if (level->count || level->is_stuck) return true;
     }
-    if (*out_is_done) return true;
   }
+  if (*out_is_done) return true;
   // None has a candidate: where any solution will do they may be anything, else this branch fails.
   search->undetermined = s->vars[level->var].name;
   *out_is_done = search->is_first_enough;
@@ -266,18 +267,25 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
 }
 
 static void keep_best(search_t* search) {
-  hlo_tile_system_t* s = search->s;
-  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
-    search->best[v] = hlo_tile_variable(s, v)->value;
+  for (hlo_tile_var_t v = search->part; v != HLO_TILE_NO_VAR; v = search->next_in_part[v]) {
+    search->best[v] = search->s->vars[v].value;
   }
   search->best_cost = search->cost;
   search->is_found = true;
+}
+
+// The values that all variables have now as the best ones.
+static void copy_values(search_t* search) {
+  for (hlo_tile_var_t v = 0; v < search->s->var_count; ++v) {
+    search->best[v] = hlo_tile_variable(search->s, v)->value;
+  }
 }
 
 // Whoever wants all of them is told; what is found later need not be cheaper then.
 static void keep_solution(search_t* search) {
   keep_best(search);
   if (!search->visit) return;
+  copy_values(search);
   const hlo_tile_solution_t solution = {search->best, search->cost, search->fuel_used};
   search->visit(search->context, &solution);
   search->is_found = false;
@@ -323,7 +331,10 @@ static hlo_tile_var_t part_of(search_t* search, hlo_tile_var_t v) {
 // Variables hang together that are unknown in one constraint; the first stands for all.
 static void find_parts(search_t* search) {
   const hlo_tile_system_t* s = search->s;
-  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) search->parts[v] = v;
+  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
+    search->parts[v] = v;
+    search->next_in_part[v] = HLO_TILE_NO_VAR;
+  }
   for (uint32_t i = 0; i < s->constraint_count; ++i) {
     const hlo_tile_constraint_t* c = &s->constraints[i];
     hlo_tile_var_t first = s->var_count;
@@ -336,14 +347,29 @@ static void find_parts(search_t* search) {
       first = part_of(search, first);
     }
   }
-  for (hlo_tile_var_t v = 0; v < s->var_count; ++v) search->parts[v] = part_of(search, v);
+  for (hlo_tile_var_t v = s->var_count; v-- > 0;) {
+    hlo_tile_var_t part = part_of(search, v);
+    if (part == v) continue;
+    search->next_in_part[v] = search->next_in_part[part];
+    search->next_in_part[part] = v;
+  }
+}
+
+// For those who want all solutions: what meets what.
+static void make_one_part(search_t* search) {
+  search->part = HLO_TILE_NO_VAR;
+  for (hlo_tile_var_t v = search->s->var_count; v-- > 0;) {
+    if (search->s->vars[v].leader != v || search->s->vars[v].is_known) continue;
+    search->next_in_part[v] = search->part;
+    search->part = v;
+  }
 }
 
 // The best that was found for a part stays while others are searched.
 static void settle_part(search_t* search, const level_t* start) {
   go_back(search, start);
-  for (hlo_tile_var_t v = search->part; v < search->s->var_count; ++v) {
-    if (is_open_in_part(search, v)) assign(search, v, search->best[v]);
+  for (hlo_tile_var_t v = search->part; v != HLO_TILE_NO_VAR; v = search->next_in_part[v]) {
+    assign(search, v, search->best[v]);
   }
   clear_queue(search);
   search->cost = search->best_cost;
@@ -356,12 +382,14 @@ static void run(search_t* search) {
     search->queue[search->queue_count++] = i;
   }
   if (!spread(search)) return;
-  if (search->visit) {  // all variables are one part
+  if (search->visit) {
+    make_one_part(search);
     search_part(search);
     return;
   }
   find_parts(search);
-  keep_best(search);
+  search->is_found = true;  // where nothing is left to be searched
+  search->best_cost = search->cost;
   for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
     if (search->parts[v] != v || s->vars[v].leader != v || s->vars[v].is_known) continue;
     level_t start = {.trail = search->trail_count, .cost = search->cost};
@@ -371,7 +399,7 @@ static void run(search_t* search) {
     if (!search->is_found || search->is_out_of_fuel) return;
     settle_part(search, &start);
   }
-  keep_best(search);
+  copy_values(search);
 }
 
 // Goes through what `search` has been told to. owner of the scratch memory: the caller, also after
@@ -390,6 +418,7 @@ static hlo_status_t go_through(search_t* search) {
   search->is_decided = hlo_arena_array(scratch, constraints + 1, sizeof *search->is_decided);
   search->levels = hlo_arena_array(scratch, vars + 1, sizeof *search->levels);
   search->parts = hlo_arena_array(scratch, vars + 1, sizeof *search->parts);
+  search->next_in_part = hlo_arena_array(scratch, vars + 1, sizeof *search->next_in_part);
   HLO_TRY(hlo_arena_status(scratch));
   run(search);
   HLO_TRY(hlo_arena_status(scratch));
@@ -422,24 +451,30 @@ double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_
 
 // ---- explanations
 
-// Leaves out, one after another, every constraint without which there still is no solution.
-static hlo_status_t leave_out(hlo_tile_system_t* s, uint64_t fuel, bool* out_is_minimal) {
-  *out_is_minimal = true;
-  for (uint32_t i = 0; i < s->constraint_count; ++i) {
-    search_t search;
-    s->constraints[i].is_left_out = true;
-    hlo_status_t status = solve(s, fuel, true, &search);
-    if (search.is_found || search.is_out_of_fuel) s->constraints[i].is_left_out = false;
-    *out_is_minimal &= !search.is_out_of_fuel;
-    hlo_arena_deinit(&search.own);
-    HLO_TRY(status);
+// Leaves out the constraints of a range without which there still is no solution: all of them, or
+// what can be of each half. What is needed once stays needed, so that none is asked for twice.
+static hlo_status_t leave_out(hlo_tile_system_t* s, uint32_t begin, uint32_t end, uint64_t fuel,
+                              bool* is_minimal) {
+  if (begin == end) return hlo_ok();
+  search_t search;
+  for (uint32_t i = begin; i < end; ++i) s->constraints[i].is_left_out = true;
+  hlo_status_t status = solve(s, fuel, true, &search);
+  hlo_arena_deinit(&search.own);
+  HLO_TRY(status);
+  if (!search.is_found && !search.is_out_of_fuel) return hlo_ok();
+  for (uint32_t i = begin; i < end; ++i) s->constraints[i].is_left_out = false;
+  if (end - begin == 1) {
+    *is_minimal &= !search.is_out_of_fuel;
+    return hlo_ok();
   }
-  return hlo_ok();
+  uint32_t middle = begin + (end - begin) / 2;
+  HLO_TRY(leave_out(s, begin, middle, fuel, is_minimal));
+  return leave_out(s, middle, end, fuel, is_minimal);
 }
 
 static hlo_status_t explain(hlo_tile_system_t* s, uint64_t fuel, const char* undetermined) {
-  bool is_minimal;
-  HLO_TRY(leave_out(s, fuel, &is_minimal));
+  bool is_minimal = true;
+  HLO_TRY(leave_out(s, 0, s->constraint_count, fuel, &is_minimal));
   hlo_strbuf_t text = {0};
   const char* separator = "";
   for (uint32_t i = 0; i < s->constraint_count; ++i) {

@@ -5,7 +5,11 @@
 
 #include "tile/system.h"
 
-enum { HLO_TILE_MAX_VARS = 1 << 16, HLO_TILE_MAX_CONSTRAINTS = 1 << 18 };
+enum {
+  HLO_TILE_NO_VAR = UINT16_MAX + 1,
+  HLO_TILE_MAX_VARS = 1 << 16,
+  HLO_TILE_MAX_CONSTRAINTS = 1 << 18
+};
 
 typedef enum hlo_tile_term_kind {
   HLO_TILE_TERM_VAR,
@@ -62,7 +66,8 @@ typedef struct hlo_tile_variable {
   const char* name;
   bool is_layout, is_known, is_no_splat;
   hlo_tile_value_t value;
-  hlo_tile_var_t leader;  // of equal variables; itself
+  hlo_tile_var_t leader;      // of equal variables: the first; itself
+  hlo_tile_var_t next_equal;  // from the leader on, all in order; HLO_TILE_NO_VAR: no more
   uint32_t own_count, candidate_count;
   const hlo_tile_value_t *own_candidates, *candidates;  // the latter: met with those of equal ones
   uint32_t use_count, use_capacity;                     // constraints it occurs in
