@@ -140,6 +140,23 @@ static void test_relayout_is_put_in(void** unused) {
       "}\n");
 }
 
+// Also where it is the first of its loop.
+static void test_relayout_is_put_first(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_tile_kernel_t* kernel = inferred(
+      &arena,
+      "kernel turn { buffer f32[256] buffer f32[16] out\n"
+      "for d0 = 0..16 by 4 {\n"
+      "%1 = reduce add over d1 = 0..16 by 4 : f32 { %0 = load 0 [16*d0 + d1] : f32\nyield %0 }\n"
+      "for d2 = 0..1 by 1 { %2 = map negate %1 : f32\nstore 1 [d0] %2 } } }");
+  const hlo_tile_op_t* inner = kernel->body.first->body.last;
+  assert_int_equal(inner->kind, HLO_TILE_OP_for);
+  assert_int_equal(inner->body.first->kind, HLO_TILE_OP_relayout);
+  hlo_arena_deinit(&arena);
+}
+
 // ---- loops and branches
 
 // In both directions through each: what one value has to be, all others are, without a relayout.
@@ -344,10 +361,15 @@ static void test_alias(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lanes_follow_memory), cmocka_unit_test(test_reduction_over_lanes),
-      cmocka_unit_test(test_reduction_of_splat),  cmocka_unit_test(test_relayout_is_put_in),
-      cmocka_unit_test(test_through_regions),     cmocka_unit_test(test_relayout_before_loop),
-      cmocka_unit_test(test_conflicts),           cmocka_unit_test(test_alias),
+      cmocka_unit_test(test_lanes_follow_memory),
+      cmocka_unit_test(test_reduction_over_lanes),
+      cmocka_unit_test(test_reduction_of_splat),
+      cmocka_unit_test(test_relayout_is_put_in),
+      cmocka_unit_test(test_relayout_is_put_first),
+      cmocka_unit_test(test_through_regions),
+      cmocka_unit_test(test_relayout_before_loop),
+      cmocka_unit_test(test_conflicts),
+      cmocka_unit_test(test_alias),
       cmocka_unit_test(test_too_many_dimensions),
   };
   return cmocka_run_group_tests_name("tile/ir_layout", tests, NULL, NULL);

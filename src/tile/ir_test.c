@@ -167,6 +167,42 @@ static void test_equal_values(void** unused) {
   assert_int_equal(place, 5);
 }
 
+// Sums of narrow floats are rounded once; what is multiplied is multiplied in the type of the sum.
+static void test_narrow_sums(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "kernel narrow { buffer bf16[300] buffer bf16[1] out buffer f32[1] out\n"
+      "%0 = constant 0x0000 : bf16\n"
+      "%2 = reduce add %0 over d0 = 0..300 by 7 : bf16 { %1 = load 0 [d0] : bf16\nyield %1 }\n"
+      "%5 = reduce add over d1 = 0..300 by 7 : f32 { %3 = load 0 [d1] : bf16\n"
+      "%4 = product %3, %3 : f32\nyield %4 }\n"
+      "store 1 [0] %2\nstore 2 [0] %5 }";
+  uint16_t in[300], sum;
+  float squares;
+  for (int i = 0; i < 300; ++i) in[i] = 0x3f80;  // one, of which bf16 counts up to 256
+  run(text, (void*[]){in, &sum, &squares});
+  assert_int_equal(sum, 0x4396);
+  assert_true(squares == 300);
+}
+
+// The largest of numbers with and without signs.
+static void test_largest_number(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "kernel largest { buffer s32[4] buffer u32[4] buffer s32[1] out buffer s32[1] out\n"
+      "%2 = reduce arg maximum over d0 = 0..4 by 3 : s32 { %0 = load 0 [d0] : s32\n"
+      "%1 = index [d0] : s32\nyield %0, %1 }\n"
+      "%3 = result 1 of %2 : s32\n"
+      "%6 = reduce arg maximum over d1 = 0..4 by 3 : u32 { %4 = load 1 [d1] : u32\n"
+      "%5 = index [d1] : s32\nyield %4, %5 }\n"
+      "%7 = result 1 of %6 : s32\n"
+      "store 2 [0] %3\nstore 3 [0] %7 }";
+  int32_t numbers[4] = {-3, 5, -1, 4}, with_signs, without;
+  run(text, (void*[]){numbers, numbers, &with_signs, &without});
+  assert_int_equal(with_signs, 1);
+  assert_int_equal(without, 2);  // -1 is the largest number there is
+}
+
 // ---- regions
 
 // Two values from step to step, each of which becomes the other one.
@@ -365,11 +401,12 @@ static void test_run_errors(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_transpose),    cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_product),      cmocka_unit_test(test_places),
-      cmocka_unit_test(test_equal_values), cmocka_unit_test(test_for),
-      cmocka_unit_test(test_while),        cmocka_unit_test(test_switch),
-      cmocka_unit_test(test_text),         cmocka_unit_test(test_changed_text),
+      cmocka_unit_test(test_transpose),      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_product),        cmocka_unit_test(test_places),
+      cmocka_unit_test(test_equal_values),   cmocka_unit_test(test_narrow_sums),
+      cmocka_unit_test(test_largest_number), cmocka_unit_test(test_for),
+      cmocka_unit_test(test_while),          cmocka_unit_test(test_switch),
+      cmocka_unit_test(test_text),           cmocka_unit_test(test_changed_text),
       cmocka_unit_test(test_run_errors),
   };
   return cmocka_run_group_tests_name("tile/ir", tests, NULL, NULL);

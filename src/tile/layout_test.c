@@ -539,7 +539,21 @@ static void test_text(void** unused) {
     hlo_strbuf_deinit(&text);
     end(&f);
   }
+  fixture_t f;
+  begin(&f);
+  const char* swizzled = "<64x8 | 0:64/1 address 8, 1:8/1 address 1 | xor 3 0 3>";
+  hlo_strbuf_t text = {0};
+  hlo_tile_layout_print(parsed(&f, swizzled), &text);
+  assert_string_equal(hlo_strbuf_text(&text), swizzled);
+  hlo_strbuf_deinit(&text);
+  end(&f);
+}
+
+static void test_wrong_text(void** unused) {
+  (void)unused;
   static const char* const wrong[] = {"",
+                                      "<4 | 0:4/1 address 1 | xor 3>",
+                                      "<4 | 0:4/1 address 1 | xor 99 0 3>",
                                       "<4",
                                       "<4>",
                                       "<4 | 0:2/1 lane 1>",
@@ -576,6 +590,7 @@ int main(void) {
       cmocka_unit_test(test_edges),
       cmocka_unit_test(test_chains),
       cmocka_unit_test(test_text),
+      cmocka_unit_test(test_wrong_text),
   };
   return cmocka_run_group_tests_name("tile/layout", tests, NULL, NULL);
 }

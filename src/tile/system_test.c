@@ -352,6 +352,15 @@ static void test_relayout_is_chosen(void** unused) {
   hlo_tile_solution_t solution = solved(&f);
   assert_ptr_equal(solution.values[loaded].layout, both[1]);
   assert_ptr_equal(solution.values[stored].layout, both[0]);
+  hlo_strbuf_t text = {0};
+  hlo_tile_solution_print(s, &solution, &text);
+  const char* said = strstr(hlo_strbuf_text(&text), "between: relayout(loaded, stored)\n");
+  assert_non_null(said);
+  assert_non_null(strstr(said,
+                         "loaded = <16x16 | 0:16/1 lane 1, 1:16/1 slot 1>, stored = <16x16 | "
+                         "0:16/1 slot 1, 1:16/1 lane 1>: "));
+  assert_non_null(strstr(said, " tries\n"));
+  hlo_strbuf_deinit(&text);
   hlo_tile_system_equal(s, "no shuffles", hlo_tile_term_var(s, loaded),
                         hlo_tile_term_var(s, stored));
   assert_ptr_equal(solved(&f).values[loaded].layout, both[0]);  // the load gathers then
