@@ -449,20 +449,6 @@ void hlo_dtype_store_int64(hlo_dtype_t dtype, void* element, int64_t value) {
   if (codec->store_i64) codec->store_i64(&value, element, 1);
 }
 
-float hlo_small_float_to_f32(hlo_dtype_t dtype, uint8_t bits) {
-  float value = 0;
-  const codec_t* codec = part_codec(dtype);
-  if (hlo_dtype_size_bytes(dtype) == 1 && codec->load_f32) codec->load_f32(&bits, &value, 1);
-  return value;
-}
-
-uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value) {
-  uint8_t bits = 0;
-  const codec_t* codec = part_codec(dtype);
-  if (hlo_dtype_size_bytes(dtype) == 1 && codec->store_f32) codec->store_f32(&value, &bits, 1);
-  return bits;
-}
-
 // ---- arrays ------------------------------------------------------------------------------------
 
 enum { BLOCK_COUNT = 512 };  // carrier block: 4 KiB, well inside the first-level cache
@@ -557,14 +543,14 @@ void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* o
 
 // ---- packing -----------------------------------------------------------------------------------
 
-unsigned hlo_dtype_packed_bits(hlo_dtype_t dtype) {
+static unsigned packed_bits(hlo_dtype_t dtype) {
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
   if (info->bits == 2 || info->bits == 4) return info->bits;
   return 8u * (unsigned)hlo_dtype_size_bytes(dtype);
 }
 
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count) {
-  unsigned bits = hlo_dtype_packed_bits(dtype);
+  unsigned bits = packed_bits(dtype);
   if (bits >= 8) return count * (bits / 8u);
   unsigned per_byte = 8u / bits;
   return count / per_byte + (count % per_byte != 0);
@@ -603,7 +589,7 @@ static inline __attribute__((always_inline)) void unpack_bits(const uint8_t* res
 }
 
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
-  switch (hlo_dtype_packed_bits(dtype)) {
+  switch (packed_bits(dtype)) {
     case 2: pack_bits(in, out, count, 2); return;
     case 4: pack_bits(in, out, count, 4); return;
     default: memcpy(out, in, count * hlo_dtype_size_bytes(dtype));
@@ -622,7 +608,7 @@ void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count) {
 
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count) {
   bool is_signed = hlo_dtype_is_signed(dtype);
-  switch (hlo_dtype_packed_bits(dtype)) {
+  switch (packed_bits(dtype)) {
     case 2: unpack_bits(in, out, count, 2, is_signed); return;
     case 4: unpack_bits(in, out, count, 4, is_signed); return;
     default: memcpy(out, in, count * hlo_dtype_size_bytes(dtype));

@@ -100,9 +100,6 @@ void hlo_dtype_store_int64(hlo_dtype_t dtype, void* element, int64_t value);
 /// Bit-level float conversions, round to nearest even; those of bf16 are in base/float_bits.h.
 float hlo_f16_to_f32(uint16_t bits);
 uint16_t hlo_f32_to_f16(float value);
-/// Any float format of at most 8 bits <-> f32, by table; bit-equal with ml_dtypes.
-float hlo_small_float_to_f32(hlo_dtype_t dtype, uint8_t bits);
-uint8_t hlo_f32_to_small_float(hlo_dtype_t dtype, float value);
 
 /// Converts `count` elements as stablehlo.convert does (int->float rounds to nearest even,
 /// float->int truncates and saturates, NaN to 0, real->complex with zero imaginary part,
@@ -115,7 +112,6 @@ void hlo_dtype_convert(hlo_dtype_t from, const void* in, hlo_dtype_t to, void* o
 
 /// Packs/unpacks sub-byte elements (2 or 4 bits; 6-bit types stay one to a byte) for device
 /// layouts: low bits first. Packed size is ceil(count * bits / 8).
-unsigned hlo_dtype_packed_bits(hlo_dtype_t dtype);
 size_t hlo_dtype_packed_size_bytes(hlo_dtype_t dtype, size_t count);
 void hlo_dtype_pack(hlo_dtype_t dtype, const void* in, void* out, size_t count);
 void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count);

@@ -209,13 +209,22 @@ static void test_scalar_helpers(void** state) {
     if (bf16 == bf16) assert_int_equal(hlo_f32_to_bf16(bf16), code);
     if (f16 == f16) assert_int_equal(hlo_f32_to_f16(f16), code);
   }
-  assert_int_equal(hlo_f32_to_small_float(HLO_DTYPE_F8E4M3FN, 464.0f), 0x7e);
-  assert_int_equal(hlo_f32_to_small_float(HLO_DTYPE_F8E4M3FN, 465.0f), 0x7f);
-  assert_int_equal(hlo_f32_to_small_float(HLO_DTYPE_F8E5M2, 61440.0f), 0x7c);
-  assert_int_equal(hlo_f32_to_small_float(HLO_DTYPE_F4E2M1FN, -INFINITY), 0xf);
-  assert_int_equal(hlo_f32_to_small_float(HLO_DTYPE_F8E8M0FNU, 3.0f), 129);
-  assert_true(hlo_small_float_to_f32(HLO_DTYPE_F6E3M2FN, 0x1f) == 28.0f);
-  assert_true(isnan(hlo_small_float_to_f32(HLO_DTYPE_F8E4M3FNUZ, 0x80)));
+  static const struct {
+    hlo_dtype_t dtype;
+    double value;
+    uint8_t code;
+  } kStored[] = {{HLO_DTYPE_F8E4M3FN, 464, 0x7e},
+                 {HLO_DTYPE_F8E4M3FN, 465, 0x7f},
+                 {HLO_DTYPE_F8E5M2, 61440, 0x7c},
+                 {HLO_DTYPE_F4E2M1FN, -INFINITY, 0xf},
+                 {HLO_DTYPE_F8E8M0FNU, 3, 129}};
+  for (size_t i = 0; i < sizeof kStored / sizeof *kStored; ++i) {
+    uint8_t code = 0;
+    hlo_dtype_store_double(kStored[i].dtype, &code, kStored[i].value);
+    assert_int_equal(code, kStored[i].code);
+  }
+  assert_true(hlo_dtype_load_double(HLO_DTYPE_F6E3M2FN, (uint8_t[]){0x1f}) == 28);
+  assert_true(isnan(hlo_dtype_load_double(HLO_DTYPE_F8E4M3FNUZ, (uint8_t[]){0x80})));
 }
 
 static void test_integers(void** state) {

@@ -222,9 +222,9 @@ static void* acquire_fresh(hlo_heap_t* heap, uint32_t class_index, size_t size_b
 }
 
 /// True when something went back to the system.
-static bool trim(hlo_heap_t* heap, uint64_t keep_bytes) {
+static bool trim(hlo_heap_t* heap) {
   hlo_mutex_lock(&heap->lock);
-  kept_t* chain = trim_locked(heap, keep_bytes);
+  kept_t* chain = trim_locked(heap, 0);
   hlo_mutex_unlock(&heap->lock);
   return_chain(chain);
   return chain != NULL;
@@ -237,7 +237,7 @@ hlo_status_t hlo_block_acquire(hlo_heap_t* heap, size_t size_bytes, hlo_block_t*
   void* data = reuse_locked(heap, &class_index);
   hlo_mutex_unlock(&heap->lock);
   if (!data) data = acquire_fresh(heap, class_index, size_bytes);
-  if (!data && trim(heap, 0)) data = acquire_fresh(heap, class_index, size_bytes);
+  if (!data && trim(heap)) data = acquire_fresh(heap, class_index, size_bytes);
   if (!data) return hlo_status_out_of_memory(size_bytes);
   if (is_large_class(class_index)) {
     hlo_mem_permit(data, size_bytes);
@@ -263,10 +263,6 @@ void hlo_block_release(hlo_heap_t* heap, hlo_block_t block) {
   hlo_mutex_unlock(&heap->lock);
   if (!keeps) return_block(block.data, block.class_index);
   return_chain(chain);
-}
-
-void hlo_heap_trim(hlo_heap_t* heap, uint64_t keep_bytes) {
-  trim(heap, keep_bytes);
 }
 
 void hlo_heap_get_stats(hlo_heap_t* heap, hlo_heap_stats_t* out_stats) {

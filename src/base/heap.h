@@ -52,8 +52,6 @@ hlo_status_t hlo_block_acquire(hlo_heap_t* heap, size_t size_bytes,
 /// Takes it back; cannot fail. A block without data is fine.
 void hlo_block_release(hlo_heap_t* heap, hlo_block_t block);
 
-/// Gives kept blocks back to the system, the longest unused first, until at most `keep_bytes` stay.
-void hlo_heap_trim(hlo_heap_t* heap, uint64_t keep_bytes);
 void hlo_heap_get_stats(hlo_heap_t* heap, hlo_heap_stats_t* out_stats);
 /// The peak starts again from what is reserved now.
 void hlo_heap_clear_peak(hlo_heap_t* heap);

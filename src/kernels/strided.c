@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/shape.h"
+#include "base/copy.h"
 
 static_assert(HLO_STRIDED_RANK_MAX <= HLO_SHAPE_RANK_LIMIT, "plans hold every view");
 
 void hlo_strided_copy(size_t element_bytes, uint32_t rank, const int64_t* dims, void* out,
                       const int64_t* out_strides, const void* in, const int64_t* in_strides) {
   hlo_copy_plan_t plan;
-  hlo_copy_plan_init_strided(&plan, element_bytes, rank, dims, in_strides, out_strides);
+  hlo_copy_plan_init(&plan, element_bytes, rank, dims, in_strides, out_strides);
   hlo_copy_run(&plan, in, out);
 }
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "base/mem.h"
-#include "base/shape.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
 
@@ -103,43 +103,36 @@ static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes, copy_jo
 
 // ---- other orders of elements than the dense row-major one of buffers
 
-static bool strides_are_dense(const hlo_buffer_t* buffer, const int64_t* byte_strides) {
+// Byte strides of the elements, densely from dimension order[0], the innermost one, to the
+// outermost (NULL: as in buffers); false if that is no permutation.
+static bool dense_strides(const hlo_buffer_t* buffer, const int64_t* order, int64_t* out_strides) {
   const hlo_buffer_shape_t* shape = &buffer->shape;
-  if (!byte_strides || buffer->size_bytes == 0) return true;
   int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
-  for (uint32_t i = shape->rank; i-- > 0;) {
-    if (shape->dims[i] != 1 && byte_strides[i] != stride) return false;
-    stride *= shape->dims[i];
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < shape->rank; ++i) {
+    const int64_t dim = order ? order[i] : shape->rank - 1 - i;
+    if (dim < 0 || dim >= shape->rank || (seen >> dim & 1)) return false;
+    seen |= UINT64_C(1) << dim;
+    out_strides[dim] = stride;
+    if (buffer->size_bytes) stride *= shape->dims[dim];
   }
   return true;
 }
 
-static hlo_status_t plan_from_host(const hlo_buffer_shape_t* shape, const int64_t* byte_strides,
-                                   hlo_copy_plan_t* out_plan) {
-  hlo_shape_t whole;
-  HLO_TRY(hlo_shape_init(&whole, shape->dtype, shape->dims, shape->rank));
-  return hlo_copy_plan_init(out_plan, &whole, (hlo_copy_side_t){.byte_strides = byte_strides},
-                            (hlo_copy_side_t){0});
+// Whether elements at these strides lie as in the buffer, whose own are `dense`.
+static bool is_dense(const hlo_buffer_t* buffer, const int64_t* strides, const int64_t* dense) {
+  const hlo_buffer_shape_t* shape = &buffer->shape;
+  for (uint32_t i = 0; i < shape->rank && buffer->size_bytes; ++i) {
+    if (shape->dims[i] != 1 && strides[i] != dense[i]) return false;
+  }
+  return true;
 }
 
-// *out_needed is false when `minor_to_major` (or NULL) is the order of the buffer.
-static hlo_status_t plan_to_host(const hlo_buffer_shape_t* shape, const int64_t* minor_to_major,
-                                 hlo_copy_plan_t* out_plan, bool* out_needed) {
-  *out_needed = false;
-  if (!minor_to_major) return hlo_ok();
-  hlo_layout_t layout;
-  hlo_layout_init_row_major(&layout, shape->rank);
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    bool in_range = minor_to_major[i] >= 0 && minor_to_major[i] < shape->rank;
-    layout.minor_to_major[i] = in_range ? (uint8_t)minor_to_major[i] : UINT8_MAX;
-  }
-  if (hlo_layout_is_row_major(&layout)) return hlo_ok();
-  hlo_shape_t whole;
-  HLO_TRY(hlo_shape_init(&whole, shape->dtype, shape->dims, shape->rank));
-  HLO_TRY(hlo_copy_plan_init(out_plan, &whole, (hlo_copy_side_t){0},
-                             (hlo_copy_side_t){.layout = &layout}));
-  *out_needed = true;
-  return hlo_ok();
+static void plan_copy(const hlo_buffer_t* buffer, const int64_t* from, const int64_t* to,
+                      hlo_copy_plan_t* out_plan) {
+  const hlo_buffer_shape_t* shape = &buffer->shape;
+  hlo_copy_plan_init(out_plan, hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims, from,
+                     to);
 }
 
 // ---- host to device
@@ -207,14 +200,8 @@ static hlo_status_t from_host_now(const hlo_buffer_t* buffer, hlo_storage_t* sto
 
 // A storage with a copy of host memory: made at once, or by a worker when the contract allows it.
 static hlo_status_t from_host_copy(const hlo_buffer_t* buffer, const void* data,
-                                   const int64_t* byte_strides, bool now, hlo_event_t** out_done,
+                                   const hlo_copy_plan_t* plan, bool now, hlo_event_t** out_done,
                                    hlo_event_t** out_ready, hlo_storage_t** out_storage) {
-  hlo_copy_plan_t strided;
-  const hlo_copy_plan_t* plan = NULL;
-  if (!strides_are_dense(buffer, byte_strides)) {
-    HLO_TRY(plan_from_host(&buffer->shape, byte_strides, &strided));
-    plan = &strided;
-  }
   hlo_storage_t* storage;
   HLO_TRY(hlo_storage_create(buffer->memory, buffer->size_bytes, &storage));
   hlo_status_t status = now || buffer->size_bytes <= INLINE_COPY_BYTES
@@ -236,12 +223,17 @@ static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
   if (!data && buffer->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
   }
-  if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && strides_are_dense(buffer, byte_strides) &&
-      is_aligned(data) && buffer->size_bytes) {
+  int64_t dense[HLO_SHAPE_RANK_LIMIT];
+  dense_strides(buffer, NULL, dense);
+  const bool is_strided = byte_strides && !is_dense(buffer, byte_strides, dense);
+  if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && !is_strided && is_aligned(data) &&
+      buffer->size_bytes) {
     return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
                                out_ready, out_storage);
   }
-  return from_host_copy(buffer, data, byte_strides,
+  hlo_copy_plan_t plan;
+  if (is_strided) plan_copy(buffer, byte_strides, dense, &plan);
+  return from_host_copy(buffer, data, is_strided ? &plan : NULL,
                         semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, out_ready,
                         out_storage);
 }
@@ -287,14 +279,16 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
                              "host destination of %zu bytes is too small for a buffer of %zu bytes",
                              size_bytes, buffer->size_bytes);
   }
-  hlo_copy_plan_t plan;
-  bool is_strided;
-  HLO_TRY(plan_to_host(&buffer->shape, minor_to_major, &plan, &is_strided));
+  int64_t dense[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
+  dense_strides(buffer, NULL, dense);
+  if (!dense_strides(buffer, minor_to_major, strides)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is no permutation");
+  }
   copy_job_t* copy;
   HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
   copy->to = data;
-  copy->is_strided = is_strided;
-  if (is_strided) copy->plan = plan;
+  copy->is_strided = !is_dense(buffer, strides, dense);
+  if (copy->is_strided) plan_copy(buffer, dense, strides, &copy->plan);
   return copy_from_buffer(copy, buffer, out_done);
 }
 
