@@ -75,6 +75,18 @@ static void factor_one(const void* arg, int64_t index, void* scratch) {
   hlo_dtype_convert(wide, scratch, c->batch.dtype, c->factor + at, count);
 }
 
+// Gives `result`, which the batches write, away.
+static hlo_status_t run_batches(hlo_eval_t* eval, const hlo_batches_t* batches,
+                                hlo_tensor_t* result, hlo_tensor_t** out_result) {
+  hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), batches);
+  if (hlo_status_is_ok(status)) {
+    *out_result = result;
+  } else {
+    hlo_tensor_release(result);
+  }
+  return status;
+}
+
 hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                               hlo_tensor_t** results) {
   const hlo_tensor_t* a = operands[0];
@@ -90,13 +102,7 @@ hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tens
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, a->rank, a->dims, &result));
   cholesky.factor = result->data;
-  hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), &batches);
-  if (hlo_status_is_ok(status)) {
-    results[0] = result;
-  } else {
-    hlo_tensor_release(result);
-  }
-  return status;
+  return run_batches(eval, &batches, result, results);
 }
 
 // A triangular solve of one matrix pair.
@@ -162,11 +168,5 @@ hlo_status_t hlo_ref_triangular_solve(hlo_eval_t* eval, const hlo_node_t* node,
   hlo_tensor_t* result = NULL;
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, b->rank, b->dims, &result));
   solve.x = result->data;
-  hlo_status_t status = hlo_batches_run(hlo_eval_parallel(eval), &batches);
-  if (hlo_status_is_ok(status)) {
-    results[0] = result;
-  } else {
-    hlo_tensor_release(result);
-  }
-  return status;
+  return run_batches(eval, &batches, result, results);
 }

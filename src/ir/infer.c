@@ -36,8 +36,8 @@ hlo_status_t hlo_infer_tensor(const hlo_infer_t* infer, uint32_t i, const hlo_ty
   return hlo_ok();
 }
 
-hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank, bool unique,
-                            bool sorted, const int64_t** out_dims, uint32_t* out_count) {
+hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank,
+                            const int64_t** out_dims, uint32_t* out_count) {
   uint32_t count;
   const int64_t* dims = hlo_node_attr_ints(node, id, &count);
   uint64_t seen = 0;
@@ -46,16 +46,24 @@ hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t r
       return hlo_infer_error("%s has %lld, the rank is %u", hlo_attr_name(id), (long long)dims[i],
                              rank);
     }
-    if (unique && (seen >> dims[i] & 1)) {
+    if (seen >> dims[i] & 1) {
       return hlo_infer_error("%s has %lld twice", hlo_attr_name(id), (long long)dims[i]);
-    }
-    if (sorted && i && dims[i] < dims[i - 1]) {
-      return hlo_infer_error("%s is not sorted", hlo_attr_name(id));
     }
     seen |= (uint64_t)1 << dims[i];
   }
   *out_dims = dims;
   *out_count = count;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_infer_sorted_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank,
+                                   const int64_t** out_dims, uint32_t* out_count) {
+  HLO_TRY(hlo_infer_dims(node, id, rank, out_dims, out_count));
+  for (uint32_t i = 1; i < *out_count; ++i) {
+    if ((*out_dims)[i] < (*out_dims)[i - 1]) {
+      return hlo_infer_error("%s is not sorted", hlo_attr_name(id));
+    }
+  }
   return hlo_ok();
 }
 

@@ -14,10 +14,12 @@ hlo_status_t hlo_infer_give(hlo_infer_t* infer, const hlo_type_t* type) HLO_MUST
 /// Operand `i` as a tensor; INVALID_ARGUMENT if it is none.
 hlo_status_t hlo_infer_tensor(const hlo_infer_t* infer, uint32_t i,
                               const hlo_type_t** out_type) HLO_MUST_USE;
-/// A list of dimensions: each in [0, rank), none twice if `unique`, rising if `sorted`.
-hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank, bool unique,
-                            bool sorted, const int64_t** out_dims,
-                            uint32_t* out_count) HLO_MUST_USE;
+/// A list of dimensions: each in [0, rank), none twice.
+hlo_status_t hlo_infer_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank,
+                            const int64_t** out_dims, uint32_t* out_count) HLO_MUST_USE;
+/// The same in rising order.
+hlo_status_t hlo_infer_sorted_dims(const hlo_node_t* node, hlo_attr_id_t id, uint32_t rank,
+                                   const int64_t** out_dims, uint32_t* out_count) HLO_MUST_USE;
 /// A list of exactly `count` integers, each at least `least`; absent: NULL.
 hlo_status_t hlo_infer_ints(const hlo_node_t* node, hlo_attr_id_t id, uint32_t count, int64_t least,
                             const int64_t** out_values) HLO_MUST_USE;

@@ -174,7 +174,7 @@ hlo_status_t hlo_infer_reverse(hlo_infer_t* infer) {
   const int64_t* dims;
   uint32_t count;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
-  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_dimensions, type->rank, true, false, &dims, &count));
+  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_dimensions, type->rank, &dims, &count));
   return hlo_infer_give(infer, type);
 }
 
@@ -183,8 +183,7 @@ hlo_status_t hlo_infer_transpose(hlo_infer_t* infer) {
   const int64_t* permutation;
   uint32_t count;
   HLO_TRY(hlo_infer_tensor(infer, 0, &type));
-  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_permutation, type->rank, true, false, &permutation,
-                         &count));
+  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_permutation, type->rank, &permutation, &count));
   if (count != type->rank) return hlo_infer_error("permutation has %u values", count);
   int64_t dims[HLO_RANK_MAX], bounds[HLO_RANK_MAX];
   for (uint32_t i = 0; i < count; ++i) {
@@ -258,8 +257,8 @@ static hlo_status_t check_batching(const hlo_node_t* node, hlo_attr_id_t operand
                                    const int64_t** out_dims, uint32_t* out_count) {
   const int64_t* index_dims;
   uint32_t index_count;
-  HLO_TRY(hlo_infer_dims(node, operand_id, operand->rank, true, true, out_dims, out_count));
-  HLO_TRY(hlo_infer_dims(node, index_id, indices->rank, true, false, &index_dims, &index_count));
+  HLO_TRY(hlo_infer_sorted_dims(node, operand_id, operand->rank, out_dims, out_count));
+  HLO_TRY(hlo_infer_dims(node, index_id, indices->rank, &index_dims, &index_count));
   if (*out_count != index_count) return hlo_infer_error("batching dims differ in number");
   for (uint32_t i = 0; i < index_count; ++i) {
     if (index_dims[i] == index_vector_dim) {
@@ -289,9 +288,9 @@ static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* o
   if (!hlo_dtype_is_integer(indices->dtype) || indices->quant) {
     return hlo_infer_error("indices are no integers");
   }
-  HLO_TRY(hlo_infer_dims(node, scatter ? HLO_ATTR_inserted_window_dims
-                                       : HLO_ATTR_collapsed_slice_dims,
-                         operand->rank, true, true, &f->dropped, &f->dropped_count));
+  HLO_TRY(hlo_infer_sorted_dims(
+      node, scatter ? HLO_ATTR_inserted_window_dims : HLO_ATTR_collapsed_slice_dims, operand->rank,
+      &f->dropped, &f->dropped_count));
   HLO_TRY(check_batching(node, scatter ? HLO_ATTR_input_batching_dims
                                        : HLO_ATTR_operand_batching_dims,
                          scatter ? HLO_ATTR_scatter_indices_batching_dims
@@ -299,9 +298,9 @@ static hlo_status_t check_index_form(const hlo_node_t* node, const hlo_type_t* o
                          operand, indices, f->vector_dim, &f->batching, &f->batching_count));
   const int64_t* map;
   uint32_t map_count;
-  HLO_TRY(hlo_infer_dims(node, scatter ? HLO_ATTR_scatter_dims_to_operand_dims
-                                       : HLO_ATTR_start_index_map,
-                         operand->rank, true, false, &map, &map_count));
+  HLO_TRY(hlo_infer_dims(node,
+                         scatter ? HLO_ATTR_scatter_dims_to_operand_dims : HLO_ATTR_start_index_map,
+                         operand->rank, &map, &map_count));
   int64_t vector = f->vector_dim < indices->rank ? indices->dims[f->vector_dim] : 1;
   if (!hlo_dims_agree(vector, map_count)) {
     return hlo_infer_error("index vectors have %lld parts, %u dimensions are indexed",
@@ -360,8 +359,8 @@ hlo_status_t hlo_infer_gather(hlo_infer_t* infer) {
   HLO_TRY(hlo_infer_tensor(infer, 0, &operand));
   HLO_TRY(hlo_infer_tensor(infer, 1, &indices));
   HLO_TRY(check_index_form(node, operand, indices, false, &f));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_offset_dims, HLO_RANK_MAX, true, true, &f.window,
-                         &f.window_count));
+  HLO_TRY(
+      hlo_infer_sorted_dims(node, HLO_ATTR_offset_dims, HLO_RANK_MAX, &f.window, &f.window_count));
   HLO_TRY(check_window_count(operand, &f));
   const int64_t* sizes;
   HLO_TRY(hlo_infer_ints(node, HLO_ATTR_slice_sizes, operand->rank, 0, &sizes));
@@ -382,8 +381,8 @@ hlo_status_t hlo_infer_gather(hlo_infer_t* infer) {
 static hlo_status_t check_update(const hlo_node_t* node, const hlo_type_t* operand,
                                  const hlo_type_t* indices, const hlo_type_t* update,
                                  index_form_t* f) {
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_update_window_dims, update->rank, true, true, &f->window,
-                         &f->window_count));
+  HLO_TRY(hlo_infer_sorted_dims(node, HLO_ATTR_update_window_dims, update->rank, &f->window,
+                                &f->window_count));
   HLO_TRY(check_window_count(operand, f));
   int64_t dims[HLO_RANK_MAX];
   uint32_t rank;

@@ -57,8 +57,7 @@ hlo_status_t hlo_infer_reduce(hlo_infer_t* infer) {
   uint32_t count, dim_count, rank = 0;
   const int64_t* dims;
   HLO_TRY(check_reducer(infer, region, &count, &first));
-  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_dimensions, first->rank, true, false, &dims,
-                         &dim_count));
+  HLO_TRY(hlo_infer_dims(infer->node, HLO_ATTR_dimensions, first->rank, &dims, &dim_count));
   int64_t kept[HLO_RANK_MAX];
   uint64_t reduced = 0;
   for (uint32_t i = 0; i < dim_count; ++i) reduced |= (uint64_t)1 << dims[i];

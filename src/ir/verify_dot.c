@@ -14,14 +14,14 @@ typedef struct contraction {
 static hlo_status_t read_contraction(const hlo_node_t* node, const hlo_type_t* lhs,
                                      const hlo_type_t* rhs, contraction_t* c) {
   uint32_t rhs_batch, rhs_contract;
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_batching_dimensions, lhs->rank, true, false,
-                         &c->lhs_batch, &c->batch_count));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_batching_dimensions, rhs->rank, true, false,
-                         &c->rhs_batch, &rhs_batch));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_contracting_dimensions, lhs->rank, true, false,
-                         &c->lhs_contract, &c->contract_count));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_contracting_dimensions, rhs->rank, true, false,
-                         &c->rhs_contract, &rhs_contract));
+  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_batching_dimensions, lhs->rank, &c->lhs_batch,
+                         &c->batch_count));
+  HLO_TRY(
+      hlo_infer_dims(node, HLO_ATTR_rhs_batching_dimensions, rhs->rank, &c->rhs_batch, &rhs_batch));
+  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_contracting_dimensions, lhs->rank, &c->lhs_contract,
+                         &c->contract_count));
+  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_contracting_dimensions, rhs->rank, &c->rhs_contract,
+                         &rhs_contract));
   if (c->batch_count != rhs_batch || c->contract_count != rhs_contract) {
     return hlo_infer_error("the operands' batching or contracting dimensions differ in number");
   }
@@ -282,10 +282,8 @@ static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
   const int64_t *ragged, *groups;
   uint32_t ragged_count, group_count, rank = 0;
   HLO_TRY(read_contraction(node, lhs, rhs, &c));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_ragged_dimensions, lhs->rank, true, false, &ragged,
-                         &ragged_count));
-  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_group_dimensions, rhs->rank, true, false, &groups,
-                         &group_count));
+  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_lhs_ragged_dimensions, lhs->rank, &ragged, &ragged_count));
+  HLO_TRY(hlo_infer_dims(node, HLO_ATTR_rhs_group_dimensions, rhs->rank, &groups, &group_count));
   bool contracted = ragged_count == 1 && is_in(c.contract_count, c.lhs_contract, (uint32_t)ragged[0]);
   bool batched = ragged_count == 1 && is_in(c.batch_count, c.lhs_batch, (uint32_t)ragged[0]);
   if (ragged_count != 1 || sizes->rank < 1 || !hlo_dtype_is_integer(sizes->dtype) ||

@@ -196,9 +196,9 @@ static void verify_broadcast(hlo_verify_t* verify, const hlo_node_t* node) {
   const int64_t* dims;
   uint32_t count;
   if (!same_dtype(verify, node) ||
-      !hlo_verify_status(verify, node,
-                         hlo_infer_dims(node, HLO_ATTR_broadcast_dimensions, b->rank, true, false,
-                                        &dims, &count))) {
+      !hlo_verify_status(
+          verify, node,
+          hlo_infer_dims(node, HLO_ATTR_broadcast_dimensions, b->rank, &dims, &count))) {
     return;
   }
   if (count != a->rank) {
@@ -272,16 +272,18 @@ void hlo_verify_dynamic_gather(hlo_verify_t* verify, const hlo_node_t* node) {
   const int64_t* dims;
   uint32_t count, window;
   for (uint32_t i = 0; i < 3; ++i) {
-    if (!hlo_verify_status(verify, node, hlo_infer_dims(node, kOperandDims[i], operand->rank, true,
-                                                        false, &dims, &count))) {
+    if (!hlo_verify_status(verify, node,
+                           hlo_infer_dims(node, kOperandDims[i], operand->rank, &dims, &count))) {
       return;
     }
   }
-  hlo_verify_status(verify, node, hlo_infer_dims(node, HLO_ATTR_start_indices_batching_dims,
-                                                 indices->rank, true, false, &dims, &count));
+  hlo_verify_status(
+      verify, node,
+      hlo_infer_dims(node, HLO_ATTR_start_indices_batching_dims, indices->rank, &dims, &count));
   uint32_t result_rank = node->results[0].type->rank;
-  if (hlo_verify_status(verify, node, hlo_infer_dims(node, HLO_ATTR_offset_dims, result_rank, true,
-                                                     true, &dims, &window))) {
+  if (hlo_verify_status(
+          verify, node,
+          hlo_infer_sorted_dims(node, HLO_ATTR_offset_dims, result_rank, &dims, &window))) {
     uint32_t batch = indices->rank - (vector_dim < indices->rank ? 1 : 0);
     if (batch + window != result_rank) {
       hlo_verify_fault(verify, node, "the result has rank %u, %u expected", result_rank,
