@@ -194,7 +194,8 @@ hlo_element_address_t hlo_emit_address(hlo_emitter_t* e, hlo_vir_value_t* base,
 // tiles are not.
 bool hlo_kernel_may_stream(const hlo_kernel_t* kernel, hlo_dtype_t dtype) {
   size_t vector_bytes = hlo_dtype_size_bytes(dtype) * kernel->lanes;
-  return vector_bytes >= (kernel->kind == HLO_KERNEL_SQUARES ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
+  return vector_bytes >=
+         (kernel->kind == HLO_KERNEL_SQUARES ? kernel->target->vector_bytes : LEAST_STREAMED_BYTES);
 }
 
 bool hlo_emit_is_aligned(const hlo_emitter_t* e, const hlo_expr_t* offset, hlo_dtype_t dtype) {

@@ -149,7 +149,7 @@ static void run_narrow(hlo_kernel_id_t id, const hlo_kernel_t* kernel, hlo_dtype
 // Runs `id` on `count` elements at in[] of type `dtype` (found by find_kernel()). `out` may be
 // one of the inputs.
 static void run_kernel(hlo_kernel_id_t id, hlo_dtype_t dtype, const void* const* in, void* out,
-                    int64_t count) {
+                       int64_t count) {
   bool is_narrow;
   const hlo_kernel_t* kernel = find_kernel(id, dtype, &is_narrow);
   if (is_narrow) {
