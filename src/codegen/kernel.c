@@ -43,15 +43,18 @@ uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pie
   return most;
 }
 
-static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                 hlo_kernel_pieces_t* pieces) {
   const hlo_tiled_space_t* space = &kernel->spaces[0];
   kernel->lanes = hlo_kernel_piece_lanes(kernel, pieces);
   if (kernel->kind == HLO_KERNEL_VECTOR) {
     kernel->loops[kernel->loop_count++] = 0;
-    return;
+    return hlo_ok();
   }
   const uint32_t none = HLO_TILED_MAX_DIGITS;
-  hlo_kernel_lanes_t best = hlo_kernel_choose_lanes(kernel, pieces);
+  hlo_kernel_lanes_t best;
+  double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
+  HLO_TRY(hlo_kernel_join_digits(kernel, cost_ns, scratch, pieces, &best));
   kernel->kind = best.woven < none   ? HLO_KERNEL_WOVEN
                  : best.cross < none ? HLO_KERNEL_SQUARES
                  : best.lane < none  ? HLO_KERNEL_LANES
@@ -66,6 +69,7 @@ static void choose_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces
     kernel->lanes = hlo_kernel_square_edge(kernel, best.lane);
   }
   if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
+  return hlo_ok();
 }
 
 // Whether an instance's elements come one by one: gathered, or where nothing has lanes.
@@ -211,8 +215,8 @@ static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_piece
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_kernel_pieces_t* pieces;
   HLO_TRY(hlo_kernel_find_pieces(kernel, scratch, &pieces));
+  HLO_TRY(choose_loops(kernel, scratch, pieces));
   const hlo_tiling_t* first = pieces->tilings[0];
-  choose_loops(kernel, pieces);
   HLO_TRY(estimate(kernel, pieces, scratch));
   for (uint32_t i = 0; i < pieces->count; ++i) {
     hlo_kernel_find_shareable(kernel, pieces->tilings[i]);

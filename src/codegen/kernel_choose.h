@@ -20,9 +20,9 @@ typedef struct hlo_kernel_lanes {
 
 /// Lanes of the squares that are turned where they run over digit `lane`.
 uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane);
-/// The lanes with which all loads and stores take least time.
-hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
-                                           const hlo_kernel_pieces_t* pieces);
+/// The lanes with which everything takes least time, and that time; negative: nothing has lanes.
+double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                               hlo_kernel_lanes_t* out_lanes);
 /// The system that they come from, and its solution; appended.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
@@ -38,6 +38,11 @@ hlo_status_t hlo_kernel_refused(const hlo_fusion_t* fusion, const char* why) HLO
 /// cut until no wish is left, and what fits into one vector is one.
 hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
                                     hlo_kernel_pieces_t** out_pieces) HLO_MUST_USE;
+/// Makes one of the last digits, short ones, of a kernel with a single piece, where lanes along it
+/// take less than cost_ns (negative: there are none): spaces, segment, pieces and lanes are of that.
+hlo_status_t hlo_kernel_join_digits(hlo_kernel_t* kernel, double cost_ns,
+                                    hlo_arena_t* scratch, hlo_kernel_pieces_t* pieces,
+                                    hlo_kernel_lanes_t* lanes) HLO_MUST_USE;
 /// A segment of everything.
 void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment);
 

@@ -108,6 +108,8 @@ static hlo_vir_value_t* emit_load(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
   }
   hlo_vir_value_t* strided = hlo_emit_strided_load(e, tiled, load_flags(e));
   if (strided) return strided;
+  hlo_vir_value_t* window = hlo_emit_window_load(e, tiled, load_flags(e));
+  if (window) return window;
   hlo_vir_value_t* looked_up = hlo_emit_table_load(e, tiled, load_flags(e));
   if (looked_up) return looked_up;
   const hlo_type_t* type = tiled->value->type;

@@ -153,8 +153,12 @@ hlo_vir_value_t* hlo_emit_common_index(hlo_emitter_t* e, const hlo_expr_t* expr)
 /// Elements that the lanes of a small kernel need in any order.
 hlo_vir_value_t* hlo_emit_small_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
+enum { HLO_EMIT_MAX_PLACES = 128 };
 /// Places below the number of lanes as the operand of a permute of such values.
 hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes);
+/// Those from number `first`, an INDEX, on of a list of at most HLO_EMIT_MAX_PLACES.
+hlo_vir_value_t* hlo_emit_places_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
+                                      const uint8_t* list, hlo_vir_value_t* first);
 
 /// The same from an array that is a value instead of memory.
 hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled,
@@ -169,6 +173,11 @@ hlo_vir_value_t* hlo_emit_table_load(hlo_emitter_t* e, const hlo_tiled_t* tiled,
 hlo_vir_value_t* hlo_emit_strided_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 /// How many lanes are active, from the first on; NULL: not known.
 hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e);
+
+// ---- lanes over several digits (kernel_window.c)
+
+/// Lanes of hlo_kernel_lane_window(); NULL: they are to be found otherwise.
+hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
 
 // ---- a few elements of each lane (kernel_weave.c)
 

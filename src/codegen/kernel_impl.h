@@ -111,6 +111,10 @@ bool hlo_is_crossing(const hlo_tiled_t* tiled, uint32_t lane, uint32_t cross);
 /// The elements from lane to lane where whole vectors are read for them, negative ones
 /// backwards; 0: not so.
 int64_t hlo_kernel_lane_step(const hlo_target_t* target, const hlo_expr_t* offset, uint32_t digit);
+/// The quotient or remainder by which lanes find their elements in a window of at most so many;
+/// NULL: they do not.
+const hlo_expr_atom_t* hlo_kernel_lane_window(const hlo_target_t* target, const hlo_expr_t* offset,
+                                              uint32_t digit, uint32_t lanes);
 /// How many vectors hold a value that lanes look their elements up in, as it is in registers; 0: it
 /// is too large, or the target has no permutations.
 uint32_t hlo_kernel_table_pieces(const hlo_target_t* target, const hlo_tiled_t* tiled,

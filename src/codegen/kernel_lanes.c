@@ -4,6 +4,7 @@
 // the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
+#include "codegen/elementwise.h"
 #include "codegen/kernel_choose.h"
 #include "tile/system.h"
 
@@ -48,7 +49,14 @@ static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
       return offset_bytes(tiled) >= 4 ? access_cost(choice, HLO_TILE_ATOM_GATHER) : -1;
     case HLO_LANE_UNKNOWN: break;
   }
-  return -1;
+  const hlo_expr_atom_t* window =
+      tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
+                                                             digit, choice->kernel->lanes)
+                                    : NULL;
+  if (!window) return -1;
+  // That of a remainder stays the same: it is loaded once.
+  double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
+  return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
 }
 
 // How many lanes a loop over a digit uses on average: without masks the last ones come one by one.
@@ -60,12 +68,19 @@ static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
   return (double)extent / (double)(whole + rest);
 }
 
+// What it costs to weave a vector of so many: by halves, or lane by lane out of each.
+static double weaving_cost(const choice_t* choice, int64_t count) {
+  double shuffle = access_cost(choice, HLO_TILE_ATOM_SHUFFLE);
+  bool is_power = (count & (count - 1)) == 0;
+  return is_power ? shuffle * __builtin_ctzll((uint64_t)count) : (double)count;
+}
+
 // The cost of an output's stores for each vector; negative when impossible.
 static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t output,
                          hlo_kernel_lanes_t layout) {
   if (layout.woven < HLO_TILED_MAX_DIGITS) {
     return hlo_kernel_can_weave(tiling, layout.lane, layout.woven)
-               ? access_cost(choice, HLO_TILE_ATOM_WEAVE)
+               ? 1 + weaving_cost(choice, tiling->spaces[0].extents[layout.woven])
                : -1;
   }
   hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
@@ -104,27 +119,41 @@ static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
 }
 
-// The cost of all loads and stores. Negative when impossible.
+// The cost of an instance for each of its points, in loads; negative: it cannot be done.
+static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                            const hlo_tiled_t* tiled, hlo_kernel_lanes_t layout, double lanes) {
+  uint32_t digit = layout.lane;
+  bool has_lanes = digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1);
+  if (tiled->kind == HLO_TILED_COMPUTE) {
+    double cost = hlo_elementwise_cost(tiled->value->def);
+    bool is_reduced = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+    return has_lanes ? cost / lanes : is_reduced ? cost / choice->kernel->lanes : cost;
+  }
+  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return 0;
+  if (!has_lanes) return inner_cost(choice, tiling, tiled);
+  bool is_crossing =
+      layout.cross < HLO_TILED_MAX_DIGITS && hlo_is_crossing(tiled, digit, layout.cross);
+  double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN)
+                            : lane_cost(choice, tiling, tiled, digit);
+  return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
+}
+
+// The cost of everything. Negative when impossible.
 static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
                           hlo_kernel_lanes_t layout) {
   uint32_t digit = layout.lane;
   double cost = stores_cost(choice, tiling, layout);
   double lanes = used_lanes(choice->kernel, tiling, digit);
+  uint64_t rows = hlo_tiled_space_mask(&tiling->spaces[0]);
+  if (layout.woven < HLO_TILED_MAX_DIGITS) rows &= ~((uint64_t)1 << layout.woven);
   for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
-    double weight = hlo_tiling_points(tiling, tiled->digits);
     if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
-    if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) continue;
-    if (digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1)) {
-      bool is_crossing =
-          layout.cross < HLO_TILED_MAX_DIGITS && hlo_is_crossing(tiled, digit, layout.cross);
-      double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN)
-                                : lane_cost(choice, tiling, tiled, digit);
-      if (lane < 0) return -1;
-      cost += weight * (lane > 0 ? lane : 1) / lanes;
-    } else {
-      cost += weight * inner_cost(choice, tiling, tiled);
-    }
+    double each = instance_cost(choice, tiling, tiled, layout, lanes);
+    if (each < 0) return -1;
+    // Lanes are the innermost loop: what has some is there again each time.
+    uint64_t again = digit < HLO_TILED_MAX_DIGITS && tiled->digits >> digit & 1 ? rows : 0;
+    cost += hlo_tiling_points(tiling, tiled->digits | again) * each;
   }
   return cost;
 }
@@ -220,8 +249,8 @@ static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes)
   return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], woven};
 }
 
-// The time of all loads and stores.
-static double accesses_ns(const void* context, const int64_t* sizes) {
+// The time of everything.
+static double costs_ns(const void* context, const int64_t* sizes) {
   const choice_t* choice = context;
   const uint32_t none = HLO_TILED_MAX_DIGITS;
   const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
@@ -292,18 +321,19 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
       (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
 }
 
-hlo_kernel_lanes_t hlo_kernel_choose_lanes(const hlo_kernel_t* kernel,
-                                           const hlo_kernel_pieces_t* pieces) {
+double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                               hlo_kernel_lanes_t* out_lanes) {
   const int64_t none = HLO_TILED_MAX_DIGITS;
   int64_t sizes[VARS] = {[LANES] = none, [WAY] = PLAIN, [ACROSS] = none};
   choice_t choice;
   candidates_t may;
   init_choice(kernel, pieces, &choice, &may);
   // One point has no choice; where nothing can be nothing has lanes.
-  if (may.vars[LANES].count > 1) {
-    (void)hlo_tile_cheapest(VARS, may.vars, accesses_ns, &choice, sizes);
-  }
-  return lanes_of(&choice, sizes);
+  double cost_ns = may.vars[LANES].count > 1
+                       ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes)
+                       : 0;
+  *out_lanes = lanes_of(&choice, sizes);
+  return cost_ns;
 }
 
 hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
@@ -319,7 +349,7 @@ hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kern
     const hlo_tile_candidates_t* var = &may.vars[i];
     numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
   }
-  hlo_tile_system_cost(s, "loads and stores", VARS, numbers, accesses_ns, &choice);
+  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, costs_ns, &choice);
   hlo_tile_solution_t solution;
   hlo_status_t status = hlo_tile_system_solve(s, FUEL, &solution);
   if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {

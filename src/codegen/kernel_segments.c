@@ -60,7 +60,7 @@ static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
 // has been walked. How many there are; 0: it has to be.
 static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
                                    uint32_t* out_count) {
-  const hlo_kernel_start_t* start = tiling->is_small ? NULL : kernel->fusion->start;
+  const hlo_kernel_start_t* start = tiling->whole_digits ? NULL : kernel->fusion->start;
   const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[0])->type;
   bool is_known = start && start->segment_count &&
                   start->spaces[0].element_count == hlo_type_element_count(type);
@@ -146,7 +146,7 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &whole));
   hlo_kernel_pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
   HLO_TRY(hlo_arena_status(scratch));
-  whole->is_small = true;
+  whole->whole_digits = HLO_TILED_MAX_DIGITS;
   hlo_kernel_t trial = *kernel;
   hlo_status_t status = resolve(&trial, whole, scratch, one);
   if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {

@@ -93,15 +93,22 @@ static hlo_vir_elem_t integer_of(hlo_vir_type_t type) {
   return bits == 8 ? HLO_VIR_I8 : bits == 16 ? HLO_VIR_I16 : bits == 32 ? HLO_VIR_I32 : HLO_VIR_I64;
 }
 
-hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
-  uint8_t bytes[HLO_VIR_MAX_LANES * sizeof(int64_t)] = {0};
+hlo_vir_value_t* hlo_emit_places_from(hlo_emitter_t* e, hlo_vir_type_t type, uint32_t count,
+                                      const uint8_t* list, hlo_vir_value_t* first) {
+  uint8_t bytes[HLO_EMIT_MAX_PLACES * sizeof(int64_t)] = {0};
   hlo_vir_type_t places = hlo_vir_type(integer_of(type), type.lanes);
   uint32_t width = hlo_vir_elem_bits((hlo_vir_elem_t)places.elem) / 8;
-  for (uint32_t lane = 0; lane < type.lanes; ++lane) bytes[lane * width] = lanes[lane];
-  uint32_t blob = hlo_vir_module_add_blob(e->b->module, bytes, (size_t)width * type.lanes);
+  for (uint32_t i = 0; i < count; ++i) bytes[i * width] = list[i];
+  uint32_t blob = hlo_vir_module_add_blob(e->b->module, bytes, (size_t)width * count);
   hlo_vir_value_t* base =
       hlo_vir_emit(e->b, HLO_VIR_rodata, hlo_vir_type(HLO_VIR_INDEX, 1), 0, blob, 0, NULL);
-  return hlo_vir_emit(e->b, HLO_VIR_load, places, HLO_VIR_INVARIANT | HLO_VIR_FIXED, 0, 1, &base);
+  uint32_t flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED | (uint32_t)__builtin_ctz(width);
+  return hlo_vir_emit(e->b, HLO_VIR_load, places, flags, 0, first ? 2 : 1,
+                      (hlo_vir_value_t*[]){base, first});
+}
+
+hlo_vir_value_t* hlo_emit_places(hlo_emitter_t* e, hlo_vir_type_t type, const uint8_t* lanes) {
+  return hlo_emit_places_from(e, type, type.lanes, lanes, NULL);
 }
 
 // The place in the piece of memory that each lane takes, as a constant vector; NULL: its own.

@@ -866,6 +866,34 @@ static void test_woven(void** state) {
   }
 }
 
+// Broadcasts along some of several short dimensions that lanes run over at once, exponentials being
+// worth it; at the ends of arrays too.
+static void test_lanes_over_short_dimensions(void** state) {
+  (void)state;
+  static const char* const types[] = {"f32", "f64", "ui16", "bf16", "i8", "i1"};
+  for (uint32_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    const char *t = types[i], *op = i == 0 || i == 1 || i == 3 ? "exponential" : "not";
+    for (int count = 2; count <= 20; count += count < 7 ? 1 : 6) {
+      char whole[64], groups[64], shorts[64], text[2048];
+      snprintf(whole, sizeof whole, "tensor<3x7x5x%dx%s>", count, t);
+      snprintf(groups, sizeof groups, "tensor<3x5x%s>", t);
+      snprintf(shorts, sizeof shorts, "tensor<%dx%s>", count, t);
+      snprintf(text, sizeof text,
+               "func.func @main(%%a: %s, %%b: %s, %%c: %s) -> (%s, %s) {\n"
+               "%%0 = stablehlo.broadcast_in_dim %%b, dims = [0, 2] : (%s) -> %s\n"
+               "%%1 = stablehlo.broadcast_in_dim %%c, dims = [3] : (%s) -> %s\n"
+               "%%2 = stablehlo.maximum %%a, %%0 : %s\n"
+               "%%3 = stablehlo.minimum %%a, %%1 : %s\n"
+               "%%4 = stablehlo.%s %%2 : %s\n"
+               "%%5 = stablehlo.%s %%3 : %s\n"
+               "return %%4, %%5 : %s, %s\n}",
+               whole, groups, shorts, whole, whole, groups, whole, shorts, whole, whole, whole, op,
+               whole, op, whole, whole, whole);
+      check(text, 1, 1e-3);
+    }
+  }
+}
+
 // Products of pairs, as complex numbers are, of many lengths: their results may lie where they did.
 static void test_woven_in_place(void** state) {
   (void)state;
@@ -1359,7 +1387,7 @@ int main(void) {
       cmocka_unit_test(test_elementwise), cmocka_unit_test(test_movement),
       cmocka_unit_test(test_rolls), cmocka_unit_test(test_gather), cmocka_unit_test(test_guarded_sums),      cmocka_unit_test(test_tables), cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_arg_reduce), cmocka_unit_test(test_windows), cmocka_unit_test(test_updates), cmocka_unit_test(test_sweeps), cmocka_unit_test(test_blocks), cmocka_unit_test(test_chunks), cmocka_unit_test(test_small_dots), cmocka_unit_test(test_matrix_products), cmocka_unit_test(test_long_products), cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions), cmocka_unit_test(test_products_and_more),
-      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven),
+      cmocka_unit_test(test_transpositions), cmocka_unit_test(test_strides), cmocka_unit_test(test_woven), cmocka_unit_test(test_lanes_over_short_dimensions),
       cmocka_unit_test(test_woven_in_place), cmocka_unit_test(test_woven_parts_share), cmocka_unit_test(test_kept_rows), cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_softmax_of_short_rows), cmocka_unit_test(test_positions), cmocka_unit_test(test_shifts),
       cmocka_unit_test(test_small_matrices_turn),
       cmocka_unit_test(test_rows_begin_anywhere),

@@ -24,9 +24,9 @@ static const level_t LEVELS[] = {
     [HLO_CPU_LEVEL_GENERIC] = {16, 16, 1, 2, 0.8, 1. / 3, 1},
     [HLO_CPU_LEVEL_SSE2] = {16, 14, 1, 2, 0.8, 1. / 3, 1},
     [HLO_CPU_LEVEL_SSE4] = {16, 14, 1, 2, 0.8, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 2, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 1.7, 1. / 3, 1},
-    [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1.7, 1. / 3, 1},
+    [HLO_CPU_LEVEL_AVX2] = {32, 16, 1.1, 2, 2, 1. / 6, 1},
+    [HLO_CPU_LEVEL_AVX512] = {64, 32, 1.1, 2, 1.7, 1. / 8, 1},
+    [HLO_CPU_LEVEL_AMX] = {64, 32, 1.1, 2, 1.7, 1. / 8, 1},
 };
 
 // Products: a is one element (a pair, four of them) in every lane, b and the sums lie along lanes. Of
@@ -156,8 +156,8 @@ static void describe(const hlo_cpu_t* cpu, hlo_tile_target_t* tile) {
   add_plain(tile, "gather", HLO_TILE_ATOM_GATHER, level->gathers, 20);
   // A little more than their loads and shuffles: beside others they wait for nothing.
   add_plain(tile, "step", HLO_TILE_ATOM_STEP, level->loads / 1.5, 6);
+  add_plain(tile, "window", HLO_TILE_ATOM_WINDOW, level->loads / 12, 8);
   add_plain(tile, "turn", HLO_TILE_ATOM_TURN, level->loads / 2, 8);
-  add_plain(tile, "weave", HLO_TILE_ATOM_WEAVE, level->loads / 3, 8);
   add_plain(tile, "shuffle", HLO_TILE_ATOM_SHUFFLE, level->shuffles, 3);
   add_products(tile, cpu);
 }

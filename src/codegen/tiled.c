@@ -82,11 +82,14 @@ static bool has_wish(const hlo_tiling_t* t, bool is_last_resort) {
 
 static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t at,
                  bool is_last_resort) {
-  if (has_wish(t, is_last_resort) || (t->is_small && t->digits[digit].space == 0)) return;
+  const hlo_tiled_space_t* space = &t->spaces[t->digits[digit].space];
+  uint32_t behind = space->digit_count - (digit - space->first_digit);
+  bool is_whole = space == &t->spaces[0] && behind <= t->whole_digits;
+  if (has_wish(t, is_last_resort) || is_whole) return;
   t->wish = kind;
   t->is_last_resort = is_last_resort;
   t->wish_space = t->digits[digit].space;
-  t->wish_digit = digit - t->spaces[t->wish_space].first_digit;
+  t->wish_digit = digit - space->first_digit;
   t->wish_at = at;
 }
 

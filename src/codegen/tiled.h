@@ -80,7 +80,7 @@ typedef struct hlo_tiling {
   const hlo_expr_t** output_offsets;
   const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
                                       // its elements; NULL: loops over the output do
-  bool is_small;        // one vector holds the output, whose digits stay whole
+  uint32_t whole_digits;  // so many of the last digits of the output stay whole
   bool is_hasty;        // a walk ends where a wish is made
   const char* refusal;  // why it cannot be done; NULL
   hlo_tiled_wish_t wish;

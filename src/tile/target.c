@@ -163,7 +163,7 @@ void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out) {
 }
 
 static const char* const ATOM_NAMES[] = {"vector", "load",  "splat",   "gather", "step",
-                                         "turn",   "weave", "shuffle", "product"};
+                                         "window", "turn",  "shuffle", "product"};
 
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
   hlo_strbuf_printf(out, "registers: %" PRId64 " of %" PRId64 " bytes\n", target->vector_count,

@@ -11,7 +11,7 @@
 
 enum {
   HLO_TILE_MAX_MEMORIES = 6,
-  HLO_TILE_MAX_ATOMS = 16,
+  HLO_TILE_MAX_ATOMS = 20,
   HLO_TILE_MAX_TUNED = 16,
   HLO_TILE_KIND_BYTES = 16
 };
@@ -31,8 +31,8 @@ typedef enum hlo_tile_atom_op {
   HLO_TILE_ATOM_SPLAT,    // a register of one element
   HLO_TILE_ATOM_GATHER,   // a register of elements anywhere
   HLO_TILE_ATOM_STEP,     // a register of elements a step apart, for each place of the step
+  HLO_TILE_ATOM_WINDOW,   // a register of a few neighbours, several lanes the same
   HLO_TILE_ATOM_TURN,     // a register of a square of elements, loaded across its lines
-  HLO_TILE_ATOM_WEAVE,    // a register woven of others and stored
   HLO_TILE_ATOM_SHUFFLE,  // lanes of two registers
   HLO_TILE_ATOM_PRODUCT,  // result += a * b, summed over depth
 } hlo_tile_atom_op_t;
