@@ -329,9 +329,8 @@ double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_piec
   candidates_t may;
   init_choice(kernel, pieces, &choice, &may);
   // One point has no choice; where nothing can be nothing has lanes.
-  double cost_ns = may.vars[LANES].count > 1
-                       ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes)
-                       : 0;
+  double cost_ns =
+      may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes) : 0;
   *out_lanes = lanes_of(&choice, sizes);
   return cost_ns;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass canonicalize: applies the rewrite rules of rules.def, and takes tuples apart. Patterns look
-// from an op back to what it is made of, so one walk in order finds everything.
+// Pass canonicalize: applies the rewrite rules of rules.def, takes tuples apart, and sorts the
+// dimensions that products sum over. Patterns look from an op back to what it is made of, so one
+// walk in order finds everything.
 #include <string.h>
 
 #include "ir/clone.h"
 #include "passes/passes.h"
 #include "passes/rules.h"
+
+enum { MAX_SORTED = 16 };
 
 typedef struct canonicalizer {
   hlo_pass_ctx_t* ctx;
@@ -25,9 +28,46 @@ static bool open_tuple(hlo_node_t* node) {
   return true;
 }
 
+static bool is_ascending(const int64_t* dims, uint32_t count) {
+  for (uint32_t i = 1; i < count; ++i) {
+    if (dims[i - 1] >= dims[i]) return false;
+  }
+  return true;
+}
+
+// Sums over several dimensions in the order in which both operands have them in memory, where there
+// is one: which of the products is added first is not part of the meaning of dot_general.
+static bool order_contraction(hlo_node_t* node) {
+  const hlo_attr_id_t ids[] = {HLO_ATTR_lhs_contracting_dimensions,
+                               HLO_ATTR_rhs_contracting_dimensions};
+  int64_t sorted[2][MAX_SORTED];
+  uint32_t count;
+  if (node->op != HLO_OP_dot_general) return false;
+  for (uint32_t side = 0; side < 2; ++side) {
+    const int64_t* dims = hlo_node_attr_ints(node, ids[side], &count);
+    if (!dims || count < 2 || count > MAX_SORTED) return false;
+    memcpy(sorted[side], dims, count * sizeof *dims);
+  }
+  if (is_ascending(sorted[0], count)) return false;
+  for (uint32_t i = 1; i < count; ++i) {
+    for (uint32_t k = i; k > 0 && sorted[0][k - 1] > sorted[0][k]; --k) {
+      for (uint32_t side = 0; side < 2; ++side) {
+        int64_t dim = sorted[side][k];
+        sorted[side][k] = sorted[side][k - 1];
+        sorted[side][k - 1] = dim;
+      }
+    }
+  }
+  if (!is_ascending(sorted[1], count)) return false;
+  for (uint32_t side = 0; side < 2; ++side) {
+    hlo_node_set_attr(node, ids[side], hlo_attr_ints(node->parent->module, count, sorted[side]));
+  }
+  return true;
+}
+
 static hlo_status_t visit(void* context, hlo_node_t* node) {
   canonicalizer_t* c = context;
-  c->ctx->step_count += open_tuple(node);
+  c->ctx->step_count += open_tuple(node) + order_contraction(node);
   // Every rewrite leaves something lighter, so this ends.
   for (hlo_node_t* next; node && hlo_rules_apply(c->rules, node, &next); node = next) {
     ++c->ctx->step_count;
