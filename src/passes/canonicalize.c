@@ -8,8 +8,6 @@
 #include "passes/passes.h"
 #include "passes/rules.h"
 
-enum { MAX_SORTED = 16 };
-
 typedef struct canonicalizer {
   hlo_pass_ctx_t* ctx;
   const hlo_rule_set_t* rules;
@@ -40,12 +38,12 @@ static bool is_ascending(const int64_t* dims, uint32_t count) {
 static bool order_contraction(hlo_node_t* node) {
   const hlo_attr_id_t ids[] = {HLO_ATTR_lhs_contracting_dimensions,
                                HLO_ATTR_rhs_contracting_dimensions};
-  int64_t sorted[2][MAX_SORTED];
+  int64_t sorted[2][HLO_RANK_MAX];
   uint32_t count;
   if (node->op != HLO_OP_dot_general) return false;
   for (uint32_t side = 0; side < 2; ++side) {
     const int64_t* dims = hlo_node_attr_ints(node, ids[side], &count);
-    if (!dims || count < 2 || count > MAX_SORTED) return false;
+    if (!dims || count < 2) return false;
     memcpy(sorted[side], dims, count * sizeof *dims);
   }
   if (is_ascending(sorted[0], count)) return false;
