@@ -357,6 +357,10 @@ hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
 
 void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
   kernel->tile = tile;
+  // Where machine code reads everything, or all that it weaves, before it writes, tiles do not.
+  bool is_one_turn = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
+  if (!is_one_turn && kernel->kind != HLO_KERNEL_WOVEN) return;
+  memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
 }
 
 const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {

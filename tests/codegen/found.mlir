@@ -332,3 +332,11 @@ func.func @main(%a: tensor<4x3xf32>, %b: tensor<4x3xf32>, %c: tensor<1xf32>, %i:
   %2 = stablehlo.dynamic_slice %1, %first, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+// -----
+// Tiles are stored before the other parts of pairs are read: not in the place of an operand.
+func.func @main(%x: tensor<33x17xcomplex<f64>>, %y: tensor<33x17xcomplex<f64>>, %i: tensor<ui32>, %z: tensor<33x17xcomplex<f64>>) -> tensor<33x17xcomplex<f64>> {
+  %0 = "stablehlo.dynamic_update_slice"(%x, %y, %i, %i) : (tensor<33x17xcomplex<f64>>, tensor<33x17xcomplex<f64>>, tensor<ui32>, tensor<ui32>) -> tensor<33x17xcomplex<f64>>
+  %1 = stablehlo.negate %0 : tensor<33x17xcomplex<f64>>
+  %2 = stablehlo.multiply %1, %z : tensor<33x17xcomplex<f64>>
+  return %2 : tensor<33x17xcomplex<f64>>
+}
