@@ -6,6 +6,7 @@
 
 #include "ir/clone.h"
 #include "ir/reducer.h"
+#include "passes/associative.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/lift.h"
@@ -137,20 +138,28 @@ static group_t fold(const reduction_t* r, group_t x, uint32_t dim, int64_t first
   return sum;
 }
 
+// Values that are kept: what is made of them does not compute them again, for each of its elements.
+static group_t keep(const reduction_t* r, group_t x) {
+  for (uint32_t i = 0; i < r->count && x.values[i]; ++i) {
+    x.values[i] = hlo_build_unary(r->node, HLO_OP_optimization_barrier, x.values[i]);
+  }
+  return x;
+}
+
 static group_t reduce_dim(const reduction_t* r, group_t x, uint32_t dim) {
   group_t left_over[MAX_LEVELS];
   uint32_t levels = 0;
   int64_t size = r->dims[dim];
   for (; size >= FOUR; size /= FOUR) {
     const int64_t fours = size / FOUR, behind = size % FOUR;
-    if (behind) left_over[levels++] = fold(r, x, dim, fours * FOUR, behind);
+    if (behind) left_over[levels++] = keep(r, fold(r, x, dim, fours * FOUR, behind));
     group_t parts[FOUR];
     for (uint32_t i = 0; i < FOUR; ++i) parts[i] = take(r, x, dim, i, FOUR, fours);
     const group_t front = combine(r, parts[0], parts[1]), back = combine(r, parts[2], parts[3]);
-    x = combine(r, front, back);
+    x = keep(r, combine(r, front, back));
   }
-  if (size > 1) x = fold(r, x, dim, 0, size);
-  while (levels > 0) x = combine(r, x, left_over[--levels]);
+  if (size > 1) x = keep(r, fold(r, x, dim, 0, size));
+  while (levels > 0) x = keep(r, combine(r, x, left_over[--levels]));
   return x;
 }
 
@@ -174,6 +183,9 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_pass_ctx_t* ctx = context;
   reduction_t r;
   if (!read_reduction(node, &r)) return hlo_ok();
+  bool is_associative;
+  HLO_TRY(hlo_find_associative(ctx, node, node->regions[0], r.count, &is_associative));
+  if (!is_associative) return hlo_ok();
   const group_t result = reduce(&r);
   HLO_TRY(hlo_module_status(node->parent->module));
   for (uint32_t i = 0; i < r.count; ++i) {

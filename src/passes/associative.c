@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reducers tried on samples (see associative.h): both groupings are built from constants, folded by
+// the reference, compared, and taken away again.
+#include "passes/associative.h"
+
+#include <math.h>
+
+#include "passes/build.h"
+#include "passes/constants.h"
+#include "passes/fold.h"
+#include "passes/lift.h"
+
+enum { SAMPLES = 32, MAX_VALUES = 8, GROUPS = 3, MAX_PARTS = 2 };
+
+/// One argument of the body, or one result: a tensor of samples for each value.
+typedef struct sample {
+  hlo_value_t* values[MAX_VALUES];
+} sample_t;
+
+typedef struct trial {
+  hlo_node_t* place;
+  const hlo_region_t* body;
+  uint32_t count;
+  uint32_t seed;
+} trial_t;
+
+// Real parts of an element: its type, and how many.
+static hlo_dtype_t part_of(hlo_dtype_t dtype, uint32_t* out_count) {
+  *out_count = hlo_dtype_is_complex(dtype) ? 2 : 1;
+  return dtype == HLO_DTYPE_C64 ? HLO_DTYPE_F32 : dtype == HLO_DTYPE_C128 ? HLO_DTYPE_F64 : dtype;
+}
+
+// Halves of small numbers of both signs, whole ones where there are no others.
+static double next_number(trial_t* t, hlo_dtype_t dtype) {
+  t->seed = t->seed * 1103515245 + 12345;
+  const int32_t number = (int32_t)(t->seed >> 16 & 0x7fff) % 19 - 9;
+  if (hlo_dtype_is_float(dtype)) return 0.5 * number;
+  return dtype == HLO_DTYPE_PRED ? number & 1 : hlo_dtype_is_unsigned(dtype) ? number + 9 : number;
+}
+
+static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
+  const int64_t dims[] = {SAMPLES};
+  hlo_module_t* module = t->place->parent->module;
+  const hlo_type_t* type = hlo_type_tensor(module, dtype, 1, dims);
+  hlo_literal_t* literal = type ? hlo_build_literal(module, type, false) : NULL;
+  if (!literal) return NULL;
+  uint32_t parts;
+  const hlo_dtype_t part = part_of(dtype, &parts);
+  const size_t bytes = hlo_dtype_size_bytes(part);
+  uint8_t* at = hlo_literal_mutable_data(literal);
+  for (uint32_t i = 0; i < SAMPLES * parts; ++i, at += bytes) {
+    hlo_dtype_store_double(part, at, next_number(t, part));
+  }
+  return hlo_build_constant(t->place, type, literal);
+}
+
+static sample_t make_sample(trial_t* t) {
+  sample_t sample = {{NULL}};
+  for (uint32_t i = 0; i < t->count; ++i) {
+    sample.values[i] = make_value(t, t->body->args[i]->type->dtype);
+  }
+  return sample;
+}
+
+static sample_t combine(const trial_t* t, sample_t x, sample_t y) {
+  hlo_value_t* args[2 * MAX_VALUES];
+  sample_t result = {{NULL}};
+  for (uint32_t i = 0; i < t->count; ++i) {
+    args[i] = x.values[i];
+    args[t->count + i] = y.values[i];
+    if (!args[i] || !args[t->count + i]) return result;
+  }
+  (void)hlo_lift(t->place, t->body, args, result.values);
+  return result;
+}
+
+// How far rounding takes two ways to compute the same apart.
+static double tolerance_of(hlo_dtype_t part) {
+  return !hlo_dtype_is_float(part) ? 0 : hlo_dtype_size_bytes(part) < 4 ? 0.05 : 1e-4;
+}
+
+static bool is_same(const hlo_literal_t* x, const hlo_literal_t* y) {
+  uint32_t parts;
+  const hlo_dtype_t part = part_of(x->dtype, &parts);
+  const size_t bytes = hlo_dtype_size_bytes(part);
+  for (uint32_t i = 0; i < SAMPLES; ++i) {
+    const uint8_t *a = hlo_literal_element(x, i), *b = hlo_literal_element(y, i);
+    for (uint32_t k = 0; k < parts; ++k) {
+      const double p = hlo_dtype_load_double(part, a + k * bytes);
+      const double q = hlo_dtype_load_double(part, b + k * bytes);
+      const double most = tolerance_of(part) * (1 + fabs(p) + fabs(q));
+      if (!isfinite(p) || !(fabs(p - q) <= most)) return false;
+    }
+  }
+  return true;
+}
+
+static hlo_status_t fold_behind(hlo_pass_ctx_t* ctx, const hlo_node_t* before, hlo_node_t* place) {
+  const uint32_t steps = ctx->step_count;
+  hlo_node_t* next;
+  for (hlo_node_t* node = before ? before->next : place->parent->first; node != place;
+       node = next) {
+    bool is_folded;
+    next = node->next;
+    HLO_TRY(hlo_fold_node(ctx, node, &is_folded));
+  }
+  ctx->step_count = steps;
+  return hlo_ok();
+}
+
+// pair: a tuple of both results, whose operands folding has replaced.
+static bool are_same(const trial_t* t, const hlo_node_t* pair) {
+  for (uint32_t i = 0; i < t->count; ++i) {
+    const hlo_literal_t* x = hlo_constant_literal(hlo_node_operand(pair, i));
+    const hlo_literal_t* y = hlo_constant_literal(hlo_node_operand(pair, t->count + i));
+    if (!x || !y || !is_same(x, y)) return false;
+  }
+  return true;
+}
+
+static void erase_behind(const hlo_node_t* before, hlo_node_t* place) {
+  while (place->prev != before) hlo_node_erase(place->prev);
+}
+
+hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* place, const hlo_region_t* body,
+                                  uint32_t count, bool* out_is_associative) {
+  trial_t t = {.place = place, .body = body, .count = count, .seed = 1};
+  hlo_module_t* module = place->parent->module;
+  hlo_node_t* const before = place->prev;
+  sample_t samples[GROUPS];
+  for (uint32_t i = 0; i < GROUPS; ++i) samples[i] = make_sample(&t);
+  const sample_t left = combine(&t, combine(&t, samples[0], samples[1]), samples[2]);
+  const sample_t right = combine(&t, samples[0], combine(&t, samples[1], samples[2]));
+  hlo_value_t* all[2 * MAX_VALUES];
+  const hlo_type_t* types[2 * MAX_VALUES];
+  HLO_TRY(hlo_module_status(module));
+  for (uint32_t i = 0; i < 2 * count; ++i) {
+    all[i] = i < count ? left.values[i] : right.values[i - count];
+    types[i] = all[i]->type;
+  }
+  const hlo_value_t* pair = hlo_build_node(
+      place, HLO_OP_tuple, hlo_type_tuple(module, 2 * count, types), 2 * count, all, 0, NULL);
+  HLO_TRY(hlo_module_status(module));
+  HLO_TRY(fold_behind(ctx, before, place));
+  *out_is_associative = are_same(&t, pair->def);
+  erase_behind(before, place);
+  return hlo_module_status(module);
+}
