@@ -18,6 +18,7 @@ typedef struct choice {
   const hlo_kernel_t* kernel;
   const hlo_kernel_pieces_t* pieces;
   uint32_t woven;  // HLO_TILED_MAX_DIGITS: nothing
+  bool reduces;
   double load_ns;
 } choice_t;
 
@@ -125,9 +126,9 @@ static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
   uint32_t digit = layout.lane;
   bool has_lanes = digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1);
   if (tiled->kind == HLO_TILED_COMPUTE) {
-    double cost = hlo_elementwise_cost(tiled->value->def);
-    bool is_reduced = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
-    return has_lanes ? cost / lanes : is_reduced ? cost / choice->kernel->lanes : cost;
+    // What reductions need, and what is made of them, has lanes either way (kernel_rows.c).
+    double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
+    return has_lanes ? cost / lanes : cost;
   }
   if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return 0;
   if (!has_lanes) return inner_cost(choice, tiling, tiled);
@@ -305,6 +306,13 @@ typedef struct candidates {
   hlo_tile_candidates_t vars[VARS];
 } candidates_t;
 
+static bool has_reductions(const hlo_kernel_pieces_t* pieces) {
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    if (hlo_tiling_has_reduction(pieces->tilings[i])) return true;
+  }
+  return false;
+}
+
 static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
                         choice_t* choice, candidates_t* may) {
   static const int64_t ways[WAYS] = {PLAIN, WOVEN};
@@ -312,6 +320,7 @@ static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* p
   *choice = (choice_t){.kernel = kernel,
                        .pieces = pieces,
                        .woven = weaving_digit(kernel, pieces),
+                       .reduces = has_reductions(pieces),
                        .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
   uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
   may->vars[LANES] =
