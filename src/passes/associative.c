@@ -63,14 +63,8 @@ static sample_t make_sample(trial_t* t) {
 }
 
 static sample_t combine(const trial_t* t, sample_t x, sample_t y) {
-  hlo_value_t* args[2 * MAX_VALUES];
-  sample_t result = {{NULL}};
-  for (uint32_t i = 0; i < t->count; ++i) {
-    args[i] = x.values[i];
-    args[t->count + i] = y.values[i];
-    if (!args[i] || !args[t->count + i]) return result;
-  }
-  (void)hlo_lift(t->place, t->body, args, result.values);
+  sample_t result;
+  hlo_lift_pair(t->place, t->body, t->count, x.values, y.values, result.values);
   return result;
 }
 

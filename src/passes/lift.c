@@ -93,3 +93,16 @@ bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* a
   }
   return true;
 }
+
+void hlo_lift_pair(hlo_node_t* place, const hlo_region_t* body, uint32_t count,
+                   hlo_value_t* const* x, hlo_value_t* const* y, hlo_value_t** results) {
+  hlo_value_t* args[MAX_ARGS] = {NULL};
+  bool is_whole = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    args[i] = x[i];
+    args[count + i] = y[i];
+    is_whole &= x[i] && y[i];
+  }
+  if (is_whole && hlo_lift(place, body, args, results)) return;
+  for (uint32_t i = 0; i < count; ++i) results[i] = NULL;
+}

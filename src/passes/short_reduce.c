@@ -6,6 +6,7 @@
 // over many rows.
 #include <string.h>
 
+#include "ir/reducer.h"
 #include "passes/build.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
@@ -16,37 +17,16 @@ enum {
   MAX_USES = 32,    // that are looked at for what spreads a result
 };
 
-typedef struct reduction {
-  hlo_node_t* node;
-  hlo_op_t op;
-  bool is_turned;  // the element is the op's first operand
-} reduction_t;
-
-static bool read_body(reduction_t* r) {
-  const hlo_node_t* node = hlo_region_binary_op(r->node->regions[0], &r->is_turned);
-  if (!node) return false;
-  r->op = node->op;
-  switch (r->op) {
-    case HLO_OP_add:
-    case HLO_OP_multiply:
-    case HLO_OP_maximum:
-    case HLO_OP_minimum:
-    case HLO_OP_and:
-    case HLO_OP_or:
-    case HLO_OP_xor: return true;
-    default: return false;
-  }
-}
-
-static bool read_reduction(hlo_node_t* node, reduction_t* r) {
-  *r = (reduction_t){.node = node};
+// The op of a reduction of one value that it may be about; HLO_OP_COUNT: it is none.
+static hlo_op_t read_op(const hlo_node_t* node) {
   if (node->op != HLO_OP_reduce || node->operand_count != 2 || node->result_count != 1) {
-    return false;
+    return HLO_OP_COUNT;
   }
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
-  return hlo_type_is_plain(from) && hlo_type_is_plain(to) && hlo_type_is_static(from) &&
-         from->dtype == to->dtype && hlo_node_operand_type(node, 1)->dtype == to->dtype &&
-         hlo_type_element_count(to) > 0 && read_body(r);
+  bool is_plain = hlo_type_is_plain(from) && hlo_type_is_plain(to) && hlo_type_is_static(from) &&
+                  from->dtype == to->dtype && hlo_node_operand_type(node, 1)->dtype == to->dtype &&
+                  hlo_type_element_count(to) > 0;
+  return is_plain ? hlo_reduce_op(node, 0) : HLO_OP_COUNT;
 }
 
 // Whether elementwise ops lead from a value to a broadcast to so many elements; uses: that may be
@@ -71,49 +51,48 @@ static bool is_spread(const hlo_value_t* value, int64_t element_count, uint32_t*
 }
 
 // Sums and products of floats that have fewer bits than loops would keep stay.
-static bool is_exact(const reduction_t* r) {
-  hlo_dtype_t dtype = r->node->results[0].type->dtype;
-  bool is_rounded = r->op == HLO_OP_add || r->op == HLO_OP_multiply;
+static bool is_exact(hlo_op_t op, hlo_dtype_t dtype) {
+  bool is_rounded = op == HLO_OP_add || op == HLO_OP_multiply;
   return !hlo_dtype_is_complex(dtype) &&
          !(is_rounded && hlo_dtype_is_float(dtype) && hlo_dtype_size_bytes(dtype) < 4);
 }
 
-static bool is_short(const reduction_t* r) {
-  const hlo_type_t* from = hlo_node_operand_type(r->node, 0);
+static bool is_short(const hlo_node_t* node, hlo_op_t op) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
   uint32_t count, uses = MAX_USES;
-  const int64_t* dims = hlo_node_attr_ints(r->node, HLO_ATTR_dimensions, &count);
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_dimensions, &count);
   return dims && count == 1 && dims[0] == (int64_t)from->rank - 1 &&
-         from->dims[dims[0]] <= MAX_SHORT &&
-         hlo_type_element_count(r->node->results[0].type) >= LEAST_ROWS && is_exact(r) &&
-         is_spread(&r->node->results[0], hlo_type_element_count(from), &uses);
-}
-
-static hlo_value_t* join(const reduction_t* r, hlo_value_t* sum, hlo_value_t* element) {
-  return r->is_turned ? hlo_build_binary(r->node, r->op, element, sum)
-                      : hlo_build_binary(r->node, r->op, sum, element);
+         from->dims[dims[0]] <= MAX_SHORT && hlo_type_element_count(to) >= LEAST_ROWS &&
+         is_exact(op, to->dtype) &&
+         is_spread(&node->results[0], hlo_type_element_count(from), &uses);
 }
 
 // Element `at` of each row, in the shape of the result.
-static hlo_value_t* column(const reduction_t* r, int64_t at) {
-  const hlo_type_t* from = hlo_node_operand_type(r->node, 0);
+static hlo_value_t* column(hlo_node_t* node, int64_t at) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
   int64_t dims[HLO_RANK_MAX], first[HLO_RANK_MAX] = {0};
   memcpy(dims, from->dims, from->rank * sizeof *dims);
   dims[from->rank - 1] = 1;
   first[from->rank - 1] = at;
-  const hlo_type_t* type = hlo_type_with_dims(r->node->parent->module, from, from->rank, dims);
-  hlo_value_t* slice = hlo_build_slice(r->node, type, hlo_node_operand(r->node, 0), first, NULL);
-  return hlo_build_reshape(r->node, r->node->results[0].type, slice);
+  const hlo_type_t* type = hlo_type_with_dims(node->parent->module, from, from->rank, dims);
+  hlo_value_t* slice = hlo_build_slice(node, type, hlo_node_operand(node, 0), first, NULL);
+  return hlo_build_reshape(node, node->results[0].type, slice);
 }
 
 static hlo_value_t* replace(hlo_node_t* node) {
-  reduction_t r;
-  if (!read_reduction(node, &r)) return NULL;
+  const hlo_op_t op = read_op(node);
+  if (op == HLO_OP_COUNT) return NULL;
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *type = node->results[0].type;
   bool is_single = hlo_type_element_count(from) == hlo_type_element_count(type);
-  if (!is_single && !is_short(&r)) return NULL;
+  if (!is_single && !is_short(node, op)) return NULL;
   hlo_value_t* sum = hlo_build_broadcast(node, type, hlo_node_operand(node, 1), NULL);
-  if (is_single) return join(&r, sum, hlo_build_reshape(node, type, hlo_node_operand(node, 0)));
-  for (int64_t i = 0; i < from->dims[from->rank - 1]; ++i) sum = join(&r, sum, column(&r, i));
+  if (is_single) {
+    hlo_value_t* element = hlo_build_reshape(node, type, hlo_node_operand(node, 0));
+    return hlo_build_binary(node, op, sum, element);
+  }
+  for (int64_t i = 0; i < from->dims[from->rank - 1]; ++i) {
+    sum = hlo_build_binary(node, op, sum, column(node, i));
+  }
   return sum;
 }
 

@@ -94,14 +94,8 @@ static bool read_reduction(hlo_node_t* node, reduction_t* r) {
 // ---- making it: nothing but NULL is made of NULL, which stands for memory that is out -----------
 
 static group_t combine(const reduction_t* r, group_t x, group_t y) {
-  hlo_value_t* args[2 * MAX_VALUES];
-  group_t result = {{NULL}};
-  for (uint32_t i = 0; i < r->count; ++i) {
-    args[i] = x.values[i];
-    args[r->count + i] = y.values[i];
-    if (!args[i] || !args[r->count + i]) return result;
-  }
-  (void)hlo_lift(r->node, r->node->regions[0], args, result.values);
+  group_t result;
+  hlo_lift_pair(r->node, r->node->regions[0], r->count, x.values, y.values, result.values);
   return result;
 }
 
