@@ -899,7 +899,7 @@ static void test_woven_in_place(void** state) {
   (void)state;
   for (int rows = 1; rows <= 3; ++rows) {
     for (int count = 3; count <= 77; count += 19) {
-      char a[32], b[32], text[2048];
+      char a[48], b[48], text[2048];
       snprintf(a, sizeof a, "tensor<%dx%dx2xf32>", rows, count);
       snprintf(b, sizeof b, "tensor<%dx%dx1xf32>", rows, count);
       snprintf(text, sizeof text,
