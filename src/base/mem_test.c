@@ -169,6 +169,18 @@ static void test_status(void** state) {
   assert_string_equal(hlo_status_code_name(HLO_STATUS_UNAUTHENTICATED), "UNAUTHENTICATED");
 }
 
+static void test_first_status(void** state) {
+  (void)state;
+  hlo_status_t first = hlo_ok();
+  hlo_status_keep_first(&first, hlo_ok());
+  assert_true(hlo_status_is_ok(first));
+  hlo_status_keep_first(&first, fail_with(1));
+  hlo_status_keep_first(&first, fail_with(2));
+  hlo_status_keep_first(&first, hlo_ok());
+  assert_string_equal(hlo_status_message(first), "no number 1");
+  hlo_status_release(first);
+}
+
 static void test_status_without_memory(void** state) {
   (void)state;
   hlo_mem_fail_nth(1);
@@ -268,6 +280,7 @@ int main(void) {
       cmocka_unit_test(test_arena_store),
       cmocka_unit_test(test_arena_limit),
       cmocka_unit_test(test_status),
+      cmocka_unit_test(test_first_status),
       cmocka_unit_test(test_status_without_memory),
       cmocka_unit_test(test_strbuf),
       cmocka_unit_test(test_diagnostics),

@@ -87,6 +87,14 @@ void hlo_status_release(hlo_status_t status) {
   }
 }
 
+void hlo_status_keep_first(hlo_status_t* first, hlo_status_t next) {
+  if (hlo_status_is_ok(*first)) {
+    *first = next;
+  } else {
+    hlo_status_release(next);
+  }
+}
+
 const char* hlo_status_code_name(hlo_status_code_t code) {
   static const char* const kNames[] = {
       "OK",                 "CANCELLED",           "UNKNOWN",        "INVALID_ARGUMENT",

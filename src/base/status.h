@@ -68,6 +68,9 @@ const char* hlo_status_message(hlo_status_t status);
 /// A second, independent owner of the same error (shares the payload by reference count).
 hlo_status_t hlo_status_clone(hlo_status_t status) HLO_MUST_USE;
 
+/// Of several statuses the first failed one: takes `next` over where `*first` is OK, else drops it.
+void hlo_status_keep_first(hlo_status_t* first, hlo_status_t next);
+
 /// Drops the value; OK is fine.
 void hlo_status_release(hlo_status_t status);
 

@@ -291,11 +291,7 @@ static void await(hlo_event_t* event, hlo_status_t* first) {
   if (!event) return;
   hlo_status_t status = hlo_event_await(event, UINT64_MAX);
   hlo_event_release(event);
-  if (hlo_status_is_ok(*first)) {
-    *first = status;
-  } else {
-    hlo_status_release(status);
-  }
+  hlo_status_keep_first(first, status);
 }
 
 static hlo_status_t fetch_results(launch_t* launch, const hlocc_executable_t* executable,

@@ -136,11 +136,7 @@ static hlo_status_t launch(replay_t* r) {
   for (uint32_t d = 0; d < r->device_count; ++d) {
     hlo_status_t status = hlo_event_await(r->ends[d], UINT64_MAX);
     hlo_event_release(r->ends[d]);
-    if (hlo_status_is_ok(first)) {
-      first = status;
-    } else {
-      hlo_status_release(status);
-    }
+    hlo_status_keep_first(&first, status);
   }
   return first;
 }

@@ -70,9 +70,8 @@ bool hlo_support_is_typeless(hlo_op_t op) {
 
 static const char kQuantized[] = "!quant.uniform<i8:f32, 0.5:3>";
 
-static hlo_dtype_t real_part(hlo_dtype_t dtype) {
-  if (dtype == HLO_DTYPE_C64) return HLO_DTYPE_F32;
-  return dtype == HLO_DTYPE_C128 ? HLO_DTYPE_F64 : dtype;
+static int part_type(int type) {
+  return type == HLO_SUPPORT_QUANTIZED ? type : (int)hlo_dtype_info((hlo_dtype_t)type)->part;
 }
 
 static const char* element_name(int type) {
@@ -98,11 +97,7 @@ static void expand(const char* text, int type, hlo_strbuf_t* out) {
     }
     switch (*++p) {
       case 'T': hlo_strbuf_puts(out, element_name(type)); break;
-      case 'R':
-        hlo_strbuf_puts(
-            out,
-            element_name(type == HLO_SUPPORT_QUANTIZED ? type : (int)real_part((hlo_dtype_t)type)));
-        break;
+      case 'R': hlo_strbuf_puts(out, element_name(part_type(type))); break;
       case 's': hlo_strbuf_printf(out, "tensor<%s>", element_name(type)); break;
       case 't': hlo_strbuf_printf(out, "tensor<2x%s>", element_name(type)); break;
       case 'Z': hlo_strbuf_puts(out, element_value(type, false)); break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of a kernel's digits runs over lanes, and which one squares are turned along, as a small
-// system: a candidate for each digit, what its loads and stores take by the machine's description,
-// the least of all (see kernel_choose.h).
+// system: a candidate for each digit, what its loads, computations and stores take by the machine's
+// description, the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
 #include "codegen/elementwise.h"

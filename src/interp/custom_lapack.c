@@ -56,9 +56,7 @@ static hlo_status_t call_init(REF_ARGUMENTS, uint32_t operand_count, call_t* cal
                    .scratch_dtype = a->dtype,
                    .m = a->dims[a->rank - 2],
                    .n = a->dims[a->rank - 1]};
-  call->real = a->dtype == HLO_DTYPE_C64    ? HLO_DTYPE_F32
-               : a->dtype == HLO_DTYPE_C128 ? HLO_DTYPE_F64
-                                            : a->dtype;
+  call->real = hlo_dtype_info(a->dtype)->part;
   return hlo_dims_element_count(a->rank - 2, a->dims, &call->count) ? hlo_ok() : bad_call(node);
 }
 
@@ -543,7 +541,7 @@ hlo_status_t hlo_custom_lapack_geev(REF_ARGUMENTS) {
   call.run = geev_one;
   call.has_unused = call.mode != 3;
   const int64_t n = call.n;
-  const hlo_dtype_t complex_type = call.real == HLO_DTYPE_F32 ? HLO_DTYPE_C64 : HLO_DTYPE_C128;
+  const hlo_dtype_t complex_type = hlo_dtype_complex_of(call.real);
   const result_t values = {call.dtype, n}, vectors = {complex_type, n * n};
   return call.dtype == call.real
              ? call_run(&call, RESULTS(values, values, vectors, vectors, INFO), 0, n, n)

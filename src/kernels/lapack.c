@@ -40,8 +40,7 @@ size_t hlo_lapack_stripe_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns)
   enum { FEW = 2 * HLO_LAPACK_BLOCK };
   const bool is_complex = hlo_dtype_is_complex(dtype);
   const size_t each = hlo_dtype_size_bytes(dtype);
-  const hlo_dtype_t real =
-      dtype == HLO_DTYPE_F32 || dtype == HLO_DTYPE_C64 ? HLO_DTYPE_F32 : HLO_DTYPE_F64;
+  const hlo_dtype_t real = hlo_dtype_info(dtype)->part;
   if (columns > HLO_LAPACK_STRIPE_MAX) columns = HLO_LAPACK_STRIPE_MAX;
   const int64_t depth = rows < HLO_LAPACK_DEPTH ? rows : HLO_LAPACK_DEPTH;
   const size_t packed = hlo_gemm_scratch_bytes(real, rows, 2 * columns, 2 * depth);

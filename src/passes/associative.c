@@ -10,11 +10,11 @@
 #include "passes/fold.h"
 #include "passes/lift.h"
 
-enum { SAMPLES = 32, MAX_VALUES = 8, GROUPS = 3, MAX_PARTS = 2 };
+enum { SAMPLES = 32, GROUPS = 3 };
 
 /// One argument of the body, or one result: a tensor of samples for each value.
 typedef struct sample {
-  hlo_value_t* values[MAX_VALUES];
+  hlo_value_t* values[HLO_LIFT_MAX_VALUES];
 } sample_t;
 
 typedef struct trial {
@@ -24,10 +24,8 @@ typedef struct trial {
   uint32_t seed;
 } trial_t;
 
-// Real parts of an element: its type, and how many.
-static hlo_dtype_t part_of(hlo_dtype_t dtype, uint32_t* out_count) {
-  *out_count = hlo_dtype_is_complex(dtype) ? 2 : 1;
-  return dtype == HLO_DTYPE_C64 ? HLO_DTYPE_F32 : dtype == HLO_DTYPE_C128 ? HLO_DTYPE_F64 : dtype;
+static uint32_t count_parts(hlo_dtype_t dtype) {
+  return hlo_dtype_is_complex(dtype) ? 2 : 1;
 }
 
 // Halves of small numbers of both signs, whole ones where there are no others.
@@ -44,8 +42,8 @@ static hlo_value_t* make_value(trial_t* t, hlo_dtype_t dtype) {
   const hlo_type_t* type = hlo_type_tensor(module, dtype, 1, dims);
   hlo_literal_t* literal = type ? hlo_build_literal(module, type, false) : NULL;
   if (!literal) return NULL;
-  uint32_t parts;
-  const hlo_dtype_t part = part_of(dtype, &parts);
+  const uint32_t parts = count_parts(dtype);
+  const hlo_dtype_t part = hlo_dtype_info(dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(part);
   uint8_t* at = hlo_literal_mutable_data(literal);
   for (uint32_t i = 0; i < SAMPLES * parts; ++i, at += bytes) {
@@ -74,8 +72,8 @@ static double tolerance_of(hlo_dtype_t part) {
 }
 
 static bool is_same(const hlo_literal_t* x, const hlo_literal_t* y) {
-  uint32_t parts;
-  const hlo_dtype_t part = part_of(x->dtype, &parts);
+  const uint32_t parts = count_parts(x->dtype);
+  const hlo_dtype_t part = hlo_dtype_info(x->dtype)->part;
   const size_t bytes = hlo_dtype_size_bytes(part);
   for (uint32_t i = 0; i < SAMPLES; ++i) {
     const uint8_t *a = hlo_literal_element(x, i), *b = hlo_literal_element(y, i);
@@ -125,8 +123,8 @@ hlo_status_t hlo_find_associative(hlo_pass_ctx_t* ctx, hlo_node_t* place, const 
   for (uint32_t i = 0; i < GROUPS; ++i) samples[i] = make_sample(&t);
   const sample_t left = combine(&t, combine(&t, samples[0], samples[1]), samples[2]);
   const sample_t right = combine(&t, samples[0], combine(&t, samples[1], samples[2]));
-  hlo_value_t* all[2 * MAX_VALUES];
-  const hlo_type_t* types[2 * MAX_VALUES];
+  hlo_value_t* all[2 * HLO_LIFT_MAX_VALUES];
+  const hlo_type_t* types[2 * HLO_LIFT_MAX_VALUES];
   HLO_TRY(hlo_module_status(module));
   for (uint32_t i = 0; i < 2 * count; ++i) {
     all[i] = i < count ? left.values[i] : right.values[i - count];

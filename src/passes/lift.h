@@ -12,6 +12,9 @@ bool hlo_lift_can(const hlo_region_t* body);
 bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* args,
               hlo_value_t** results);
 
+/// Most values that bodies of pairs make here.
+enum { HLO_LIFT_MAX_VALUES = 8 };
+
 /// The same of a body that makes `count` values of two times as many, x[0] ... y[count - 1];
 /// results are NULL where one of those is, or memory is out.
 void hlo_lift_pair(hlo_node_t* place, const hlo_region_t* body, uint32_t count,

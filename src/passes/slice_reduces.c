@@ -13,11 +13,11 @@
 #include "passes/passes.h"
 #include "passes/splice.h"
 
-enum { MAX_VALUES = 8, FOUR = 4, MAX_LEVELS = 32, MAX_OPS = 2000 };
+enum { FOUR = 4, MAX_LEVELS = 32, MAX_OPS = 2000 };
 
 /// As many values as are reduced side by side.
 typedef struct group {
-  hlo_value_t* values[MAX_VALUES];
+  hlo_value_t* values[HLO_LIFT_MAX_VALUES];
 } group_t;
 
 typedef struct reduction {
@@ -67,7 +67,7 @@ static int64_t count_copies(const reduction_t* r) {
 }
 
 static bool read_reduction(hlo_node_t* node, reduction_t* r) {
-  if (node->op != HLO_OP_reduce || node->extra || node->result_count > MAX_VALUES ||
+  if (node->op != HLO_OP_reduce || node->extra || node->result_count > HLO_LIFT_MAX_VALUES ||
       node->operand_count != 2 * node->result_count || !hlo_lift_can(node->regions[0])) {
     return false;
   }
