@@ -216,8 +216,10 @@ static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom
   if (quotient->kind != HLO_EXPR_QUOTIENT) return false;
   if (quotient->argument == rest->argument) return quotient->divisor == rest->divisor;
   const hlo_expr_atom_t* inner = lone_quotient(rest->argument);
+  int64_t both;
   return inner && quotient->argument == inner->argument &&
-         quotient->divisor == inner->divisor * rest->divisor;
+         !__builtin_mul_overflow(inner->divisor, rest->divisor, &both) &&
+         quotient->divisor == both;
 }
 
 // Whether `high` is the digit above the digit `low` of one number: (x div n) mod m over x mod n.
@@ -368,9 +370,9 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
   if (divisor == 1) return hlo_expr_add(space, quotient, argument);
   // floor(floor(x / n) / m) = floor(x / (n * m)) when nothing is added in between.
   const hlo_expr_atom_t* inner = lone_quotient(argument);
-  if (inner) {
-    return hlo_expr_add(space, quotient,
-                        hlo_expr_div(space, inner->argument, inner->divisor * divisor));
+  int64_t both;
+  if (inner && !__builtin_mul_overflow(inner->divisor, divisor, &both)) {
+    return hlo_expr_add(space, quotient, hlo_expr_div(space, inner->argument, both));
   }
   const hlo_expr_t* unresolved = from_atom(
       space, &(hlo_expr_atom_t){.kind = HLO_EXPR_QUOTIENT,

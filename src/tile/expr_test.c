@@ -145,6 +145,29 @@ static void test_limits(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
+// Products of divisors that 63 bits do not hold.
+static void test_large_divisors(void** unused) {
+  (void)unused;
+  const int64_t large = (int64_t)1 << 62;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_expr_space_t space;
+  hlo_expr_space_init(&space, &arena);
+  const hlo_expr_t* x = hlo_expr_digit(&space, 0, -5, 6);
+  const hlo_expr_t* twice = hlo_expr_div(&space, hlo_expr_div(&space, x, large), large);
+  // 4 (large + 1) is 4 in 64 bits, but these two are not the digits of one number.
+  const hlo_expr_t* rest = hlo_expr_mod(&space, hlo_expr_div(&space, x, large + 1), 4);
+  const hlo_expr_t* apart =
+      hlo_expr_add(&space, hlo_expr_mul(&space, hlo_expr_div(&space, x, 4), 4), rest);
+  assert_false(space.is_exceeded);
+  for (int64_t number = -5; number < 6; ++number) {
+    assert_int_equal(hlo_expr_evaluate(twice, &number, NULL), number < 0 ? -1 : 0);
+    assert_int_equal(hlo_expr_evaluate(apart, &number, NULL),
+                     floor_div(number, 4) * 4 + (number < 0 ? 3 : 0));
+  }
+  hlo_arena_deinit(&arena);
+}
+
 static void test_memory_failure(void** unused) {
   (void)unused;
   for (uint64_t n = 1; n < 8; ++n) {
@@ -168,6 +191,7 @@ int main(void) {
       cmocka_unit_test(test_reshape_of_collapsed),
       cmocka_unit_test(test_digits_resolve),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_large_divisors),
       cmocka_unit_test(test_memory_failure),
   };
   return cmocka_run_group_tests_name("tile/expr", tests, NULL, NULL);
