@@ -141,9 +141,10 @@ static bool add_use(hlo_tile_system_t* s, hlo_tile_var_t var, uint32_t constrain
   return true;
 }
 
-// Adds a constraint over its terms' variables and `vars`.
+// Adds a constraint over its terms' variables and `vars`, which are there unless memory is out.
 static void add_constraint(hlo_tile_system_t* s, const hlo_tile_constraint_t* fields,
                            uint32_t var_count, const hlo_tile_var_t* vars) {
+  if (s->arena->failed) return;
   hlo_tile_var_t* all = hlo_arena_array(s->arena, fields->term_count + var_count + 1, sizeof *all);
   if (!all || !reserve(s->arena, (void**)&s->constraints, s->constraint_count,
                        &s->constraint_capacity, HLO_TILE_MAX_CONSTRAINTS, sizeof *s->constraints)) {
@@ -152,11 +153,7 @@ static void add_constraint(hlo_tile_system_t* s, const hlo_tile_constraint_t* fi
   uint32_t count = 0;
   for (uint32_t i = 0; i < fields->term_count; ++i) {
     const hlo_tile_term_t* term = fields->terms[i];
-    while (term && term->operand) term = term->operand;
-    if (!term) {
-      s->arena->failed = true;
-      return;
-    }
+    while (term->operand) term = term->operand;
     if (term->kind == HLO_TILE_TERM_VAR) all[count++] = term->var;
   }
   for (uint32_t i = 0; i < var_count; ++i) all[count++] = vars[i];
