@@ -221,7 +221,8 @@ static void read_memory(const char* line, hlo_tile_target_t* target) {
     if (strcmp(memory->name, name) != 0) continue;
     double bytes = 0;
     take(kib * 1024, &bytes);
-    if (bytes > 0 && memory->capacity_bytes < INT64_MAX) memory->capacity_bytes = (int64_t)bytes;
+    bool is_capacity = bytes >= (double)memory->line_bytes && memory->capacity_bytes < INT64_MAX;
+    if (is_capacity) memory->capacity_bytes = (int64_t)bytes;
     take(rate, &memory->bytes_per_ns);
   }
 }

@@ -131,8 +131,8 @@ void hlo_tile_tuned_print(const hlo_tile_tuned_t* tuned, hlo_strbuf_t* out);
 /// The description, a line for each part.
 void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out);
 /// Takes sizes and rates of memories and atoms that the target has from such lines, wherever they
-/// stand in the text, and tiles of products, of which the later of two counts; what is not above 0
-/// is left alone.
+/// stand in the text, and tiles of products, of which the later of two counts; what is not above 0,
+/// or a memory of less than a line, is left alone.
 void hlo_tile_target_read(const char* text, hlo_tile_target_t* target);
 
 #endif  // HLO_TILE_TARGET_H_

@@ -167,6 +167,7 @@ static void test_description(void** unused) {
   hlo_tile_target_read("memory near: -4 KiB, 0 bytes/ns\natom op (vector): nan/ns, -1 ns", &read);
   hlo_tile_target_read("memory near: 1e300 KiB, inf bytes/ns\nmemory main: 5 KiB, 16 bytes/ns",
                        &read);
+  hlo_tile_target_read("memory near: 0.06 KiB, 0 bytes/ns", &read);  // less than a line
   hlo_strbuf_deinit(&again);
   hlo_tile_target_print(&read, &again);
   assert_string_equal(hlo_strbuf_text(&again), hlo_strbuf_text(&text) + start);
