@@ -74,7 +74,7 @@ static hlo_value_t* lift_op(const lifted_t* lifted, const hlo_node_t* node) {
   const bool is_constant = node->op == HLO_OP_constant;
   const hlo_type_t* type = is_constant ? scalar : lifted_type(lifted, scalar);
   hlo_value_t* made = hlo_build_copy(lifted->place, node, type, operands);
-  return is_constant ? find(lifted, made) : made;
+  return is_constant && made ? find(lifted, made) : made;
 }
 
 bool hlo_lift(hlo_node_t* place, const hlo_region_t* body, hlo_value_t* const* args,

@@ -85,7 +85,7 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
   }
   read_dims(w);
   w->number = hlo_type_tensor(w->module, index, 0, NULL);
-  return read_positions(w);
+  return w->number && read_positions(w);
 }
 
 // ---- making it ----------------------------------------------------------------------------------
@@ -115,9 +115,10 @@ static hlo_value_t* column(const windows_t* w, int64_t dim) {
   const int64_t dims[] = {w->count, 1};
   const hlo_named_attr_t along = {HLO_ATTR_iota_dimension,
                                   hlo_attr_int(w->module, HLO_DTYPE_S64, dim)};
-  const hlo_type_t* all = hlo_type_tensor(w->module, w->number->dtype, w->rank, w->dims);
+  const hlo_dtype_t dtype = w->number->dtype;
+  const hlo_type_t* all = hlo_type_tensor(w->module, dtype, w->rank, w->dims);
   hlo_value_t* numbers = hlo_build_node(w->node, HLO_OP_iota, all, 0, NULL, 1, &along);
-  return hlo_build_reshape(w->node, hlo_type_with_dims(w->module, all, 2, dims), numbers);
+  return hlo_build_reshape(w->node, hlo_type_tensor(w->module, dtype, 2, dims), numbers);
 }
 
 // A row for each window: its indices, then where it is in each dimension that is a batch.

@@ -94,7 +94,7 @@ static bool read_windows(hlo_node_t* node, windows_t* w) {
     return false;
   }
   w->number = hlo_type_tensor(w->module, number_dtype(type->dtype), w->rank, source->dims);
-  return is_unpadded(node) && read_bodies(w) && read_sizes(w);
+  return w->number && is_unpadded(node) && read_bodies(w) && read_sizes(w);
 }
 
 // ---- making it ----------------------------------------------------------------------------------
