@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which digit runs over lanes: what the machine's description makes of known programs, and of the
 // same ones where the machine is another.
-#include <string.h>
-
-#include "codegen/fusion.h"
-#include "ir/test_util.h"
+#include "codegen/kernel_test_util.h"
 
 static void target_of(hlo_target_t* target) {
   hlo_cpu_t cpu = {.level = HLO_CPU_LEVEL_AVX512, .features = UINT64_MAX};
@@ -14,13 +11,9 @@ static void target_of(hlo_target_t* target) {
 // What is said about the only fusion of a program.
 static void explain(const char* body, const hlo_target_t* target, hlo_strbuf_t* out) {
   hlo_arena_t arena;
-  hlo_schedule_t* schedule;
+  hlo_module_t* module;
   hlo_arena_init(&arena, 0);
-  hlo_module_t* module = parse(body);
-  check(hlo_schedule_create(hlo_module_entry(module), target, &arena, &schedule));
-  assert_int_equal(schedule->sequences[0].step_count, 1);
-  hlo_kernel_t* kernel;
-  check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target, NULL, &arena, &kernel));
+  const hlo_kernel_t* kernel = make_only_kernel(body, target, &arena, &module);
   check(hlo_kernel_explain(kernel, out));
   hlo_arena_deinit(&arena);
   hlo_module_release(module);

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Squares that are turned in registers: lanes and registers change places with no more shuffles
 // than the machine's description counts for that change of layout, and without gathers.
-#include <string.h>
-
-#include "codegen/fusion.h"
-#include "ir/test_util.h"
+#include "codegen/kernel_test_util.h"
 #include "tile/target.h"
 
 // The loops of a program's only fusion, as text.
 static void print_loops(const char* body, const hlo_target_t* target, hlo_strbuf_t* out) {
   hlo_arena_t arena;
-  hlo_schedule_t* schedule;
+  hlo_module_t* module;
   hlo_arena_init(&arena, 0);
-  hlo_module_t* module = parse(body);
-  check(hlo_schedule_create(hlo_module_entry(module), target, &arena, &schedule));
-  hlo_kernel_t* kernel;
-  check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target, NULL, &arena, &kernel));
+  const hlo_kernel_t* kernel = make_only_kernel(body, target, &arena, &module);
   hlo_vir_module_t* vir;
   check(hlo_vir_module_create(&vir));
   hlo_vir_builder_t b;
