@@ -141,22 +141,17 @@ static hlo_status_t launch(replay_t* r) {
   return first;
 }
 
-static hlo_status_t print_result(replay_t* r, uint32_t row, uint32_t i, hlo_strbuf_t* out) {
+static hlo_status_t print_result(const replay_t* r, uint32_t row, uint32_t i, hlo_strbuf_t* out) {
   const hlo_signature_entry_t* entry = &r->executable->results[i];
-  void* data = NULL;
   hlo_tensor_t* tensor = NULL;
-  if (r->device_count > 1) hlo_strbuf_printf(out, "process %u: ", row);
-  hlo_strbuf_printf(out, "result %u = ", i);
-  if (entry->is_token) {
-    hlo_strbuf_puts(out, "token\n");
-    return hlo_ok();
+  if (!entry->is_token) {
+    void* data = NULL;
+    HLO_TRY(hlo_buffer_data_pointer(r->results[row][i], &data));
+    HLO_TRY(hlo_tensor_create_lent(entry->dtype, entry->rank, entry->dims, data, true, NULL, NULL,
+                                   &tensor));
   }
-  HLO_TRY(hlo_buffer_data_pointer(r->results[row][i], &data));
-  HLO_TRY(hlo_tensor_create_lent(entry->dtype, entry->rank, entry->dims, data, true, NULL, NULL,
-                                 &tensor));
-  hlo_status_t status = hlo_cli_value_print(tensor, out);
+  hlo_status_t status = hlo_cli_result_print(tensor, r->device_count, row, i, out);
   hlo_tensor_release(tensor);
-  hlo_strbuf_puts(out, "\n");
   return status;
 }
 

@@ -187,10 +187,8 @@ static hlo_status_t show_results(const run_t* run, hlo_strbuf_t* out) {
   for (uint32_t p = 0; run->cli->print && p < run->process_count; ++p) {
     for (uint32_t i = 0; i < run->output_count; ++i) {
       if (run->is_test) hlo_strbuf_printf(out, "@%s: ", run->func->name);
-      if (run->process_count > 1) hlo_strbuf_printf(out, "process %u: ", p);
-      hlo_strbuf_printf(out, "result %u = ", i);
-      HLO_TRY(hlo_cli_value_print(run->outputs[p * run->output_count + i], out));
-      hlo_strbuf_puts(out, "\n");
+      const hlo_tensor_t* result = run->outputs[p * run->output_count + i];
+      HLO_TRY(hlo_cli_result_print(result, run->process_count, p, i, out));
     }
   }
   for (uint32_t i = 0; i < run->cli->output.count; ++i) {

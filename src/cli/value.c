@@ -258,3 +258,16 @@ hlo_status_t hlo_cli_value_print(const hlo_tensor_t* tensor, hlo_strbuf_t* out) 
   print_shape(tensor, out);
   return hlo_ok();
 }
+
+hlo_status_t hlo_cli_result_print(const hlo_tensor_t* tensor, uint32_t process_count,
+                                  uint32_t process, uint32_t number, hlo_strbuf_t* out) {
+  if (process_count > 1) hlo_strbuf_printf(out, "process %u: ", process);
+  hlo_strbuf_printf(out, "result %u = ", number);
+  if (tensor) {
+    HLO_TRY(hlo_cli_value_print(tensor, out));
+  } else {
+    hlo_strbuf_puts(out, "token");
+  }
+  hlo_strbuf_putc(out, '\n');
+  return hlo_ok();
+}

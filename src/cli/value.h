@@ -18,6 +18,11 @@ hlo_status_t hlo_cli_value_random(const hlo_type_t* type, uint64_t* random_state
                                   hlo_tensor_t** out_tensor) HLO_MUST_USE;
 /// Appends "dense<[1.0, 2.0]> : tensor<2xf32>", or "token".
 hlo_status_t hlo_cli_value_print(const hlo_tensor_t* tensor, hlo_strbuf_t* out) HLO_MUST_USE;
+/// A result as a line: "result 0 = dense<...", and of several processes "process 1: " before it.
+/// tensor: NULL: a token
+hlo_status_t hlo_cli_result_print(const hlo_tensor_t* tensor, uint32_t process_count,
+                                  uint32_t process, uint32_t number,
+                                  hlo_strbuf_t* out) HLO_MUST_USE;
 
 /// NumPy's .npy, versions 1 to 3, row- or column-major, little-endian. A file of void elements (as
 /// NumPy writes bfloat16 and its kin) takes the type `wanted` (INVALID: refused).

@@ -23,8 +23,8 @@ static hlo_op_t read_op(const hlo_node_t* node) {
     return HLO_OP_COUNT;
   }
   const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
-  bool is_plain = hlo_type_is_plain(from) && hlo_type_is_plain(to) && hlo_type_is_static(from) &&
-                  from->dtype == to->dtype && hlo_node_operand_type(node, 1)->dtype == to->dtype &&
+  bool is_plain = hlo_type_is_plain(from) && hlo_type_is_plain(to) && from->dtype == to->dtype &&
+                  hlo_node_operand_type(node, 1)->dtype == to->dtype &&
                   hlo_type_element_count(to) > 0;
   return is_plain ? hlo_reduce_op(node, 0) : HLO_OP_COUNT;
 }
@@ -36,7 +36,7 @@ static bool is_spread(const hlo_value_t* value, int64_t element_count, uint32_t*
     const hlo_node_t* user = use->user;
     const hlo_type_t* type = user->result_count ? user->results[0].type : NULL;
     --*uses;
-    if (!type || !hlo_type_is_plain(type) || !hlo_type_is_static(type)) continue;
+    if (!type || !hlo_type_is_plain(type)) continue;
     int64_t count = hlo_type_element_count(type);
     bool is_broadcast = user->op == HLO_OP_broadcast_in_dim;
     if (is_broadcast && count == element_count) return true;

@@ -134,6 +134,16 @@ static void compiling_survives_failed_dumps(void** state) {
   }
 }
 
+// A client of two devices and a program on the first of them. owner: all of the caller
+static hlo_executable_t* load(const hlo_observer_t* observer, hlo_client_t** out_client,
+                              hlo_loaded_t** out_loaded) {
+  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = observer};
+  check(hlo_client_create(&options, out_client));
+  hlo_executable_t* executable = compile(observer, 1);
+  check(hlo_loaded_create(*out_client, executable, 0, NULL, out_loaded));
+  return executable;
+}
+
 static void run_once(hlo_client_t* client, hlo_loaded_t* loaded) {
   const int64_t dims[1] = {COUNT};
   const hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, dims};
@@ -177,13 +187,9 @@ static void runs_and_copies_leave_spans(void** state) {
   snprintf(path, sizeof path, "%s/trace", g_directory);
   hlo_observer_t observer = observer_into("", 0);
   check(hlo_trace_create(path, &observer.trace));
-  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = &observer};
   hlo_client_t* client = NULL;
-  check(hlo_client_create(&options, &client));
-  hlo_executable_t* executable = compile(&observer, 1);
   hlo_loaded_t* loaded = NULL;
-  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
-  hlo_executable_release(executable);
+  hlo_executable_release(load(&observer, &client, &loaded));
   run_once(client, loaded);
   hlo_loaded_release(loaded);
   hlo_client_release(client);
@@ -219,12 +225,9 @@ static void expect_file(const char* directory, const char* name, const void* byt
 static void launches_are_captured(void** state) {
   (void)state;
   hlo_observer_t observer = observer_into(g_directory, 1u << HLO_DUMP_STAGE_launches);
-  hlo_client_options_t options = {.device_count = 2, .thread_count = 1, .observer = &observer};
   hlo_client_t* client = NULL;
-  check(hlo_client_create(&options, &client));
-  hlo_executable_t* executable = compile(&observer, 1);
   hlo_loaded_t* loaded = NULL;
-  check(hlo_loaded_create(client, executable, 0, NULL, &loaded));
+  hlo_executable_t* executable = load(&observer, &client, &loaded);
   run_once(client, loaded);
   char folder[256];
   snprintf(folder, sizeof folder, "%s/jit_a_b.%016llx.launch1", g_directory,
