@@ -178,6 +178,10 @@ hlo_vir_value_t* hlo_emit_active_lanes(hlo_emitter_t* e);
 
 /// Lanes of hlo_kernel_lane_window(); NULL: they are to be found otherwise.
 hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags);
+/// The places in the array of such lanes, as the operand of a permute of values of `type`; NULL as
+/// above.
+hlo_vir_value_t* hlo_emit_window_places(hlo_emitter_t* e, const hlo_expr_t* offset,
+                                        hlo_vir_type_t type);
 
 // ---- a few elements of each lane (kernel_weave.c)
 

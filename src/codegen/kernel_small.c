@@ -177,6 +177,8 @@ hlo_vir_value_t* hlo_emit_from_vector(hlo_emitter_t* e, const hlo_tiled_t* tiled
   if (!hlo_emitter_has_lanes(e, tiled->digits)) return one_lane(e, tiled, array);
   hlo_vir_elem_t elem = integer_of(array->type);
   if (e->kernel->kind != HLO_KERNEL_VECTOR || e->lane_digit != LANE_DIGIT) {
+    hlo_vir_value_t* window = hlo_emit_window_places(e, offset, array->type);
+    if (window) return permute(e, array, window);
     // Only of a plain access is there a first place that is one for all lanes.
     hlo_vir_value_t* first = hlo_tiled_lane_access(offset, e->lane_digit) == HLO_LANE_PLAIN
                                  ? hlo_emit_index(e, offset)

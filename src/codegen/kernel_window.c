@@ -36,45 +36,72 @@ static int64_t place_of(const hlo_expr_atom_t* atom, int64_t number) {
   return atom->kind == HLO_EXPR_QUOTIENT ? number / atom->divisor : number % atom->divisor;
 }
 
-// The places in the window of lanes whose first has this remainder, as the operand of a permute.
-static hlo_vir_value_t* window_places(hlo_emitter_t* e, const hlo_expr_atom_t* atom,
-                                      hlo_vir_value_t* rest, hlo_vir_type_t type) {
+/// The few neighbours that the lanes of one vector need.
+typedef struct window {
+  const hlo_expr_atom_t* atom;
+  hlo_vir_value_t* first;  // place of the first neighbour in the array
+  hlo_vir_value_t* rest;   // of the first lane's number by the divisor
+} window_t;
+
+// False: there is none.
+static bool emit_window(hlo_emitter_t* e, const hlo_expr_t* offset, window_t* out) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_expr_atom_t* atom =
+      hlo_kernel_lane_window(e->kernel->target, offset, e->lane_digit, e->lanes);
+  if (!atom) return false;
+  hlo_vir_value_t* divisor = hlo_vir_iconst(b, atom->divisor);
+  hlo_vir_value_t* number = hlo_emit_index(e, atom->argument);
+  hlo_vir_value_t* quotient = hlo_vir_index(b, HLO_VIR_idiv, number, divisor);
+  hlo_vir_value_t* rest =
+      hlo_vir_index(b, HLO_VIR_isub, number, hlo_vir_index(b, HLO_VIR_imul, quotient, divisor));
+  hlo_vir_value_t* first = hlo_emit_common_index(e, offset);
+  if (atom->kind == HLO_EXPR_QUOTIENT) first = hlo_vir_index(b, HLO_VIR_iadd, first, quotient);
+  *out = (window_t){.atom = atom, .first = first, .rest = rest};
+  return true;
+}
+
+// The places of the lanes in the window, as the operand of a permute of such values.
+static hlo_vir_value_t* window_places(hlo_emitter_t* e, const window_t* window,
+                                      hlo_vir_type_t type) {
   uint8_t places[MAX_DIVISOR + HLO_VIR_MAX_LANES];
-  const uint32_t count = (uint32_t)atom->divisor + e->lanes;
-  for (uint32_t i = 0; i < count; ++i) places[i] = (uint8_t)place_of(atom, i);
-  return hlo_emit_places_from(e, type, count, places, rest);
+  const uint32_t count = (uint32_t)window->atom->divisor + e->lanes;
+  for (uint32_t i = 0; i < count; ++i) places[i] = (uint8_t)place_of(window->atom, i);
+  return hlo_emit_places_from(e, type, count, places, window->rest);
+}
+
+hlo_vir_value_t* hlo_emit_window_places(hlo_emitter_t* e, const hlo_expr_t* offset,
+                                        hlo_vir_type_t type) {
+  window_t window;
+  if (!emit_window(e, offset, &window)) return NULL;
+  hlo_vir_value_t* places = window_places(e, &window, type);
+  hlo_vir_value_t* first =
+      hlo_vir_emit(e->b, HLO_VIR_splat_index, places->type, 0, 0, 1, &window.first);
+  return hlo_vir_binary(e->b, HLO_VIR_add, first, places);
 }
 
 hlo_vir_value_t* hlo_emit_window_load(hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t flags) {
   hlo_vir_builder_t* b = e->b;
   const hlo_type_t* type = tiled->value->type;
-  const hlo_expr_atom_t* atom =
-      hlo_kernel_lane_window(e->kernel->target, tiled->offset, e->lane_digit, e->lanes);
-  if (!atom) return NULL;
-  hlo_vir_value_t *divisor = hlo_vir_iconst(b, atom->divisor), *count = divisor;
-  hlo_vir_value_t* number = hlo_emit_index(e, atom->argument);
-  hlo_vir_value_t* quotient = hlo_vir_index(b, HLO_VIR_idiv, number, divisor);
-  hlo_vir_value_t* rest =
-      hlo_vir_index(b, HLO_VIR_isub, number, hlo_vir_index(b, HLO_VIR_imul, quotient, divisor));
-  hlo_vir_value_t* first = hlo_emit_common_index(e, tiled->offset);
-  if (atom->kind == HLO_EXPR_QUOTIENT) {
+  window_t window;
+  if (!emit_window(e, tiled->offset, &window)) return NULL;
+  hlo_vir_value_t* count = hlo_vir_iconst(b, window.atom->divisor);
+  if (window.atom->kind == HLO_EXPR_QUOTIENT) {
     // As many as lanes may ever need, but none behind the array.
-    first = hlo_vir_index(b, HLO_VIR_iadd, first, quotient);
     hlo_vir_value_t* end = hlo_vir_iconst(b, hlo_type_element_count(type));
-    hlo_vir_value_t* most = hlo_vir_iconst(b, (e->lanes - 1) / atom->divisor + 2);
-    count = hlo_vir_index(b, HLO_VIR_imin, hlo_vir_index(b, HLO_VIR_isub, end, first), most);
+    hlo_vir_value_t* most = hlo_vir_iconst(b, (e->lanes - 1) / window.atom->divisor + 2);
+    count = hlo_vir_index(b, HLO_VIR_imin, hlo_vir_index(b, HLO_VIR_isub, end, window.first), most);
   }
   hlo_vir_type_t mask = hlo_vir_type(HLO_VIR_MASK, e->lanes);
   hlo_element_address_t address = {
       .base = e->addresses[tiled->input],
-      .index = first,
+      .index = window.first,
       .mask = hlo_vir_emit(b, HLO_VIR_mask_first, mask, 0, 0, 1, &count),
       .flags = flags};
-  hlo_vir_value_t* window = hlo_elementwise_load_raw(b, type->dtype, e->lanes, &address);
-  hlo_vir_value_t* places = window_places(e, atom, rest, window->type);
-  window =
-      hlo_vir_emit(b, HLO_VIR_permute, window->type, 0, 0, 2, (hlo_vir_value_t*[]){window, places});
-  return hlo_vmath_from_memory(b, type->dtype, window);
+  hlo_vir_value_t* value = hlo_elementwise_load_raw(b, type->dtype, e->lanes, &address);
+  hlo_vir_value_t* places = window_places(e, &window, value->type);
+  value =
+      hlo_vir_emit(b, HLO_VIR_permute, value->type, 0, 0, 2, (hlo_vir_value_t*[]){value, places});
+  return hlo_vmath_from_memory(b, type->dtype, value);
 }
 
 // ---- digits that become one

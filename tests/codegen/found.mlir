@@ -340,3 +340,26 @@ func.func @main(%x: tensor<33x17xcomplex<f64>>, %y: tensor<33x17xcomplex<f64>>, 
   %2 = stablehlo.multiply %1, %z : tensor<33x17xcomplex<f64>>
   return %2 : tensor<33x17xcomplex<f64>>
 }
+// -----
+// Lanes over both dimensions of arrays that are values of the program: each takes its place in them.
+func.func @main(%a: tensor<5xf32>, %b: tensor<5xf32>) -> (tensor<5x5xf32>, tensor<3x7xbf16>, tensor<9x4xf64>) {
+  %0 = stablehlo.sine %a : tensor<5xf32>
+  %1 = stablehlo.cosine %b : tensor<5xf32>
+  %2 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<5xf32>) -> tensor<5x5xf32>
+  %3 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<5xf32>) -> tensor<5x5xf32>
+  %4 = stablehlo.subtract %2, %3 : tensor<5x5xf32>
+  %5 = stablehlo.exponential %4 : tensor<5x5xf32>
+  %6 = stablehlo.iota dim = 0 : tensor<3xbf16>
+  %7 = stablehlo.sine %6 : tensor<3xbf16>
+  %8 = stablehlo.iota dim = 0 : tensor<7xbf16>
+  %9 = stablehlo.cosine %8 : tensor<7xbf16>
+  %10 = stablehlo.broadcast_in_dim %7, dims = [0] : (tensor<3xbf16>) -> tensor<3x7xbf16>
+  %11 = stablehlo.broadcast_in_dim %9, dims = [1] : (tensor<7xbf16>) -> tensor<3x7xbf16>
+  %12 = stablehlo.divide %10, %11 : tensor<3x7xbf16>
+  %13 = stablehlo.iota dim = 0 : tensor<4xf64>
+  %14 = stablehlo.sine %13 : tensor<4xf64>
+  %15 = stablehlo.iota dim = 0 : tensor<9x4xf64>
+  %16 = stablehlo.broadcast_in_dim %14, dims = [1] : (tensor<4xf64>) -> tensor<9x4xf64>
+  %17 = stablehlo.atan2 %16, %15 : tensor<9x4xf64>
+  return %5, %12, %17 : tensor<5x5xf32>, tensor<3x7xbf16>, tensor<9x4xf64>
+}

@@ -273,6 +273,25 @@ class Maker:
         elif x.is_exact:
             self.emit(self.rng.choice(FUNCTIONS), [x], x.dtype, x.shape, "", None, None)
 
+    def table(self):
+        """Functions of a few elements along each dimension, and what is computed of all of them."""
+        rng = self.rng
+        dtype = rng.choice(list(EPSILON))
+        shape = [rng.choice([2, 3, 4, 5, 7, 9]) for _ in range(rng.choice([2, 2, 3]))]
+        whole = None
+        for i, size in enumerate(shape):
+            dims = [i, i + 1] if i + 1 < len(shape) and rng.random() < 0.2 else [i]
+            x = self.argument(dtype, [shape[d] for d in dims], tame=True)
+            for _ in range(rng.choice([0, 1, 1, 2])):
+                x = self.emit(rng.choice(TAME_FUNCTIONS), [x], dtype, x.shape, "", 1.0,
+                              x.error * 1.01 + FUNCTION_BOUND[dtype])
+            x = self.moved("broadcast_in_dim", x, shape,
+                           f"broadcast_dimensions = array<i64: {', '.join(map(str, dims))}>")
+            if not whole or not self.tame_binary(whole, x):
+                whole = x
+            else:
+                whole = self.pool[-1]
+
     def complex(self):
         x = self.pick(lambda v: v.dtype in PARTS.values() and v.is_exact)
         y = x and self.like(x, exact=True)
@@ -888,7 +907,7 @@ class Maker:
         rng = self.rng
         for _ in range(rng.choice([1, 2, 3])):
             self.argument()
-        kinds = [self.unary] * 2 + [self.function, self.complex] + [self.binary] * 5 + [self.convert] * 2 + \
+        kinds = [self.unary] * 2 + [self.function, self.complex, self.table] + [self.binary] * 5 + [self.convert] * 2 + \
             [self.compare, self.select, self.clamp, self.broadcast, self.reshape, self.transpose, self.slice,
              self.reverse, self.pad, self.concatenate, self.iota, self.dynamic_slice, self.update_slice,
              self.gather, self.reduce, self.reduce, self.statistics, self.reduce_window, self.several_sums,
