@@ -65,19 +65,52 @@ static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {
   return most ? most + 1 : 0;
 }
 
-static void number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
+// How many there are.
+static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
   uint32_t position = 0;
   for (hlo_node_t* node = region->first; node; node = node->next) {
     bool is_fusible = !hlo_op_is_control(node->op) && hlo_tiled_supports(node);
     f->placings[node->index] =
         (hlo_placing_t){.position = position++,
                         .group = HLO_NO_GROUP,
+                        .is_careful = hlo_fuser_place(f, node)->is_careful,
                         .is_fusible = is_fusible,
                         .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
                         .is_product = hlo_matmul_supports(node)};
     if (!is_fusible) continue;
     f->placings[node->index].spread = spread_of(f, node);
     f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;
+  }
+  return position;
+}
+
+// One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
+static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
+                                bool* is_whole) {
+  enum { MAX_HASTY_ATTEMPTS = 2 };
+  f->groups = NULL;
+  f->started_group = HLO_NO_GROUP;
+  f->group_count = f->group_capacity = 0;
+  f->is_refuted = false;
+  *is_whole = true;
+  uint32_t node_count = number_nodes(f, region);
+  f->may_haste = attempt < MAX_HASTY_ATTEMPTS && node_count <= HLO_FUSER_MAX_HASTY;
+  for (hlo_node_t* node = region->last; node; node = node->prev) {
+    HLO_TRY(hlo_fuser_place_node(f, node));
+    if (f->is_refuted) return hlo_ok();
+  }
+  HLO_TRY(hlo_fuser_merge_groups(f));
+  return hlo_fuser_make_fusions(f, is_whole);
+}
+
+// The fusions of all groups. What a refuted attempt made is none of the schedule's.
+static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool* is_whole) {
+  const uint32_t fusion_count = f->schedule->fusion_count;
+  for (uint32_t attempt = 0;; ++attempt) {
+    HLO_TRY(place_nodes(f, region, attempt, is_whole));
+    if (!f->is_refuted) return hlo_ok();
+    hlo_fusion_table_forget(&f->known, fusion_count);
+    f->schedule->fusion_count = fusion_count;
   }
 }
 
@@ -89,15 +122,8 @@ static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
   f->schedule->sequences = room;
   uint32_t at = f->schedule->sequence_count++;
   f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
-  f->groups = NULL;
-  f->started_group = HLO_NO_GROUP;
-  f->group_count = f->group_capacity = 0;
-  number_nodes(f, region);
-  for (hlo_node_t* node = region->last; node; node = node->prev)
-    HLO_TRY(hlo_fuser_place_node(f, node));
-  bool is_whole = true;
-  HLO_TRY(hlo_fuser_merge_groups(f));
-  HLO_TRY(hlo_fuser_make_fusions(f, &is_whole));
+  bool is_whole;
+  HLO_TRY(make_groups(f, region, &is_whole));
   HLO_TRY(hlo_fuser_make_steps(f, &f->schedule->sequences[at]));
   if (!is_whole) HLO_TRY(hlo_fuser_order_steps(f, &f->schedule->sequences[at]));
   for (const hlo_node_t* node = region->first; node; node = node->next) {

@@ -175,6 +175,33 @@ static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t
   return hlo_ok();
 }
 
+bool hlo_fuser_sums(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
+    case HLO_OP_convolution:
+      return true;
+    default: return false;
+  }
+}
+
+void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  hlo_fuser_place(f, group->members[0])->is_careful = true;
+  f->is_refuted = true;
+}
+
+// A refusal of more may be one of what a hasty group has already.
+static hlo_status_t check_haste(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  const hlo_fuser_chain_t* chain = f->chain;
+  hlo_fusion_t* fusion;
+  bool fits = false;
+  f->chain = NULL;
+  hlo_status_t status = hlo_fuser_build(f, group, NULL, &f->trial, &fusion);
+  if (hlo_status_is_ok(status) && fusion) status = hlo_fuser_has_loops(f, fusion, false, &fits);
+  f->chain = chain;
+  if (!fits) hlo_fuser_refute(f, group);
+  return status;
+}
+
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) {
   *out_fits = false;
@@ -188,6 +215,7 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
     status = hlo_fuser_has_loops(f, fusion, false, out_fits);
     if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
   }
+  if (hlo_status_is_ok(status) && !*out_fits && group->is_hasty) status = check_haste(f, group);
   hlo_arena_reset(&f->trial, mark);
   return status;
 }
@@ -202,6 +230,7 @@ hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
   group->work += hlo_elementwise_cost(node);
   group->has_product |= hlo_fuser_place(f, node)->is_product;
   group->has_reduction |= node->op == HLO_OP_reduce;
+  group->sums |= hlo_fuser_sums(node);
   group->has_update |= node->op == HLO_OP_dynamic_update_slice;
   hlo_fuser_place(f, node)->group = number;
   return hlo_ok();

@@ -142,24 +142,15 @@ static bool changes_elements(const hlo_node_t* node) {
   }
 }
 
-static bool is_reduction(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
-    case HLO_OP_convolution:
-      return true;
-    default: return false;
-  }
-}
-
 // Joining is safe without a trial when the node and all its users just go along with the elements.
 static bool needs_trial(const hlo_node_t* node) {
-  if (is_reduction(node) || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
+  if (hlo_fuser_sums(node) || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
       node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
     return true;
   }
   if (hlo_fuser_only_indexes(node)) return false;
   for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
-    if (changes_elements(use->user) || use->user->op == HLO_OP_reshape || is_reduction(use->user)) {
+    if (changes_elements(use->user) || use->user->op == HLO_OP_reshape || hlo_fuser_sums(use->user)) {
       return true;
     }
   }
@@ -176,11 +167,20 @@ static bool may_be_side(const hlo_fuser_group_t* group, const hlo_node_t* node) 
                    : is_reduction || hlo_elementwise_supports(node);
 }
 
+// Whether a trial may be left to that of the whole group, as it mostly fits: without sums, what fits
+// with a node does without it.
+static bool may_haste(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
+                      const hlo_node_t* node) {
+  return f->may_haste && !group->sums && !hlo_fuser_sums(node) &&
+         group->member_count < HLO_FUSER_MAX_TRIAL &&
+         !hlo_fuser_place(f, group->members[0])->is_careful;
+}
+
 static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* users,
                              bool* out_joins) {
   *out_joins = false;
   if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
-  const hlo_fuser_group_t* group = &f->groups[users->group];
+  hlo_fuser_group_t* group = &f->groups[users->group];
   if (group->work + hlo_elementwise_cost(node) > HLO_FUSER_MAX_WORK) return hlo_ok();
   // What a product leaves in registers is stored in narrow strips: many of them cost
   // more than a pass.
@@ -193,8 +193,12 @@ static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* us
       return hlo_ok();
     }
   }
-  if (users->has_outside || group->has_product || group->has_sides || needs_trial(node)) {
-    return hlo_fuser_try_member(f, group, node, out_joins);
+  bool is_plain = !users->has_outside && !group->has_product && !group->has_sides;
+  if (!is_plain || needs_trial(node)) {
+    if (!is_plain || !may_haste(f, group, node)) {
+      return hlo_fuser_try_member(f, group, node, out_joins);
+    }
+    group->is_hasty = true;
   }
   *out_joins = true;
   return hlo_ok();

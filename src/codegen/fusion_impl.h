@@ -24,6 +24,7 @@ enum {
   HLO_FUSER_MAX_CHAIN = 16,   // ops that a product takes to compute an operand
   HLO_FUSER_MAX_AGAIN = 3,    // fusions that compute a plain op each for itself,
   HLO_FUSER_MAX_USES = 24,    // and uses that are looked at to find them
+  HLO_FUSER_MAX_HASTY = 128,  // nodes of a region that are placed anew if hasty groups do not fit
 };
 
 /// A fusion being grown.
@@ -32,6 +33,8 @@ typedef struct hlo_fuser_group {
   double work;       // of all members, hlo_elementwise_cost()
   bool has_product;  // a matrix product
   bool has_reduction, has_sides, has_update;
+  bool sums;      // has members whose elements need many of an operand's
+  bool is_hasty;  // members have joined that were not tried
   int32_t merged;        // the group that took all members over; HLO_NO_GROUP
   hlo_node_t** members;  // last first
   int64_t element_count;
@@ -49,6 +52,7 @@ typedef struct hlo_placing {
   bool is_taken;        // part of what a product computes its operand by
   uint8_t spread;       // n > 0: made of much less by broadcasts and n or n - 1 ops in a row
   bool is_everywhere;   // cheap and used by several fusions: computed in each
+  bool is_careful;      // its group, where it is the last of one, joins nothing that is not tried
   uint8_t again_count;  // if it is everywhere: the groups that compute it, when it is known which
   int32_t again[HLO_FUSER_MAX_AGAIN];
 } hlo_placing_t;
@@ -76,6 +80,8 @@ typedef struct hlo_fuser {
   uint32_t group_count, group_capacity;
   hlo_fuser_group_t* groups;       // of the region at work
   const hlo_fuser_chain_t* chain;  // that a product may take; NULL: none is tried
+  bool may_haste;   // members that only a trial tells to fit may join before one
+  bool is_refuted;  // a hasty group does not fit: the region is to be begun again
   hlo_schedule_t* schedule;
   uint32_t sequence_capacity;
 } hlo_fuser_t;
@@ -106,9 +112,14 @@ hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo
 /// which shares that of an earlier one.
 hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_made,
                                  bool* out_has) HLO_MUST_USE;
-/// Whether the loops of the group could compute the node (NULL: f->chain alone), too.
+/// Whether the loops of the group could compute the node (NULL: f->chain alone), too. Of a hasty
+/// group they may not even compute what it has: f->is_refuted then.
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) HLO_MUST_USE;
+/// Ops whose elements each need many of an operand's.
+bool hlo_fuser_sums(const hlo_node_t* node);
+/// A hasty group does not fit.
+void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group);
 /// Whether a user finds what it uses in memory, even if a member of its own fusion makes it.
 bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use);
 bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node);
@@ -128,6 +139,7 @@ hlo_status_t hlo_fuser_take_everywhere(hlo_fuser_t* f, hlo_node_t* node,
 hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) HLO_MUST_USE;
 /// fusion_steps.c: the fusions of all groups. A group that loops cannot compute falls apart into
 /// its members; a member that they cannot compute by itself is called: *is_whole is false then.
+/// A hasty one is refuted instead.
 hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) HLO_MUST_USE;
 /// The sequence's steps, as their last nodes are in the program;
 hlo_status_t hlo_fuser_make_steps(hlo_fuser_t* f, hlo_sequence_t* sequence) HLO_MUST_USE;

@@ -183,3 +183,11 @@ hlo_fusion_known_t* hlo_fusion_table_add(hlo_fusion_table_t* table, const hlo_fu
                                 .next = table->buckets[bucket]};
   return table->buckets[bucket] = known;
 }
+
+void hlo_fusion_table_forget(hlo_fusion_table_t* table, uint32_t first_index) {
+  for (uint32_t i = 0; i < sizeof table->buckets / sizeof *table->buckets; ++i) {
+    for (hlo_fusion_known_t* known = table->buckets[i]; known; known = known->next) {
+      if (known->fusion && known->fusion->index >= first_index) known->fusion = NULL;
+    }
+  }
+}

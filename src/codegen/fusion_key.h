@@ -51,5 +51,7 @@ hlo_fusion_known_t* hlo_fusion_table_find(const hlo_fusion_table_t* table,
 /// A new entry with a copy of the key; NULL when memory is out, which the arena reports.
 hlo_fusion_known_t* hlo_fusion_table_add(hlo_fusion_table_t* table, const hlo_fusion_key_t* key,
                                          hlo_arena_t* arena);
+/// Fusions of those numbers and above count as tried only.
+void hlo_fusion_table_forget(hlo_fusion_table_t* table, uint32_t first_index);
 
 #endif  // HLO_CODEGEN_FUSION_KEY_H_

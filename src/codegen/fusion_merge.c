@@ -152,6 +152,8 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   both.work += early->work;
   both.has_reduction |= early->has_reduction;
   both.has_sides |= early->has_sides;
+  both.sums |= early->sums;
+  both.is_hasty = false;
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_status_t status = try_merge(f, s, &both, out_merged);
   hlo_arena_reset(&f->trial, mark);

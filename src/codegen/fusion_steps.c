@@ -110,6 +110,10 @@ hlo_status_t hlo_fuser_make_fusions(hlo_fuser_t* f, bool* is_whole) {
       f->groups[g].fusion->index = f->schedule->fusion_count++;
       continue;
     }
+    if (f->groups[g].is_hasty) {
+      hlo_fuser_refute(f, &f->groups[g]);
+      continue;
+    }
     hlo_fuser_group_t whole = f->groups[g];
     f->groups[g].member_count = 0;
     *is_whole = false;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/entry.h"
-#include "codegen/kernel_impl.h"
+#include "codegen/fusion_impl.h"
 #include "ir/test_util.h"
 
 typedef struct fixture {
@@ -675,6 +675,86 @@ static void a_start_changes_no_loops(void** state) {
   drop(&whole);
 }
 
+// ---- what joins before it is tried
+
+// Neighbours' differences, of rows and of columns.
+#define DIFFERENCES                                                                           \
+  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                           \
+  "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                                     \
+  "%0 = stablehlo.slice %a [1:64, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
+  "%1 = stablehlo.slice %a [0:63, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
+  "%2 = stablehlo.subtract %0, %1 : tensor<63x96xf32>\n"                                      \
+  "%3 = stablehlo.slice %a [0:64, 1:96] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
+  "%4 = stablehlo.slice %a [0:64, 0:95] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
+  "%5 = stablehlo.subtract %3, %4 : tensor<64x95xf32>\n"                                      \
+  "%6 = stablehlo.pad %2, %zero, low = [0, 0], high = [1, 0], interior = [0, 0] : "           \
+  "(tensor<63x96xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
+  "%7 = stablehlo.pad %5, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : "           \
+  "(tensor<64x95xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
+  "%8 = stablehlo.add %6, %7 : tensor<64x96xf32>\n"                                           \
+  "return %8 : tensor<64x96xf32>\n}\n"
+
+static void what_fits_is_made_once(void** state) {
+  (void)state;
+  fixture_t f;
+  make(DIFFERENCES, &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 1);
+  assert_int_equal(f.schedule->walked_count, fusion_at(&f, 0)->node_count);
+  drop(&f);
+}
+
+// Rolled so often, with `idle` ops of no concern beside it, how many steps and which fusion is last.
+static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) {
+  const char* type = "tensor<64xf32>";
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%x0: tensor<64xf32>, %i0: tensor<7xf32>) -> "
+                         "(tensor<64xf32>, tensor<7xf32>) {\n");
+  for (uint32_t i = 0; i < idle; ++i) {
+    hlo_strbuf_printf(&text, "%%i%u = stablehlo.negate %%i%u : tensor<7xf32>\n", i + 1, i);
+  }
+  for (uint32_t i = 0; i < rounds; ++i) {
+    uint32_t by = 1 + 5 * i % 31;
+    hlo_strbuf_printf(&text,
+                      "%%a%u = stablehlo.slice %%x%u [%u:64] : (%s) -> tensor<%uxf32>\n"
+                      "%%b%u = stablehlo.slice %%x%u [0:%u] : (%s) -> tensor<%uxf32>\n"
+                      "%%c%u = stablehlo.concatenate %%a%u, %%b%u, dim = 0 : (tensor<%uxf32>, "
+                      "tensor<%uxf32>) -> %s\n"
+                      "%%x%u = stablehlo.add %%c%u, %%x%u : %s\n",
+                      i, i, by, type, 64 - by, i, i, by, type, by, i, i, i, 64 - by, by, type,
+                      i + 1, i, i, type);
+  }
+  hlo_strbuf_printf(&text, "return %%x%u, %%i%u : %s, tensor<7xf32>\n}\n", rounds, idle, type);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  uint32_t count = 0;
+  *out_nodes = 0;
+  for (uint32_t i = 0; i < f.schedule->sequences[0].step_count; ++i) {
+    const hlo_fusion_t* fusion = fusion_at(&f, i);
+    if (hlo_type_element_count(fusion->outputs[0]->type) != 64) continue;
+    *out_nodes = *out_nodes * 100 + fusion->node_count;
+    ++count;
+  }
+  assert_true(count_instructions(&f) > 0);  // everything that is read is made
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return count;
+}
+
+// In a long region every op is tried before it joins: what becomes of a short one is the same, if
+// the whole does not fit, too.
+static void haste_changes_no_fusions(void** state) {
+  (void)state;
+  uint32_t most = 0;
+  for (uint32_t rounds = 1; rounds <= 12; ++rounds) {
+    uint32_t nodes, careful_nodes;
+    uint32_t count = roll_often(rounds, 0, &nodes);
+    assert_int_equal(count, roll_often(rounds, HLO_FUSER_MAX_HASTY, &careful_nodes));
+    assert_int_equal(nodes, careful_nodes);
+    if (count > most) most = count;
+  }
+  assert_true(most > 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -698,6 +778,8 @@ int main(void) {
       cmocka_unit_test(repetition_costs_next_to_nothing),
       cmocka_unit_test(donated_pairs_are_overwritten),
       cmocka_unit_test(a_start_changes_no_loops),
+      cmocka_unit_test(what_fits_is_made_once),
+      cmocka_unit_test(haste_changes_no_fusions),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }
