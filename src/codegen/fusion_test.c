@@ -755,6 +755,36 @@ static void haste_changes_no_fusions(void** state) {
   assert_true(most > 1);
 }
 
+// ---- edges
+
+// Beside a large middle they are not worth code for several vectors at a time.
+static void edges_are_short(void** state) {
+  (void)state;
+  static const char* const kStencil =
+      "func.func @main(%%a: tensor<%ux%uxf32>) -> tensor<%ux%uxf32> {\n"
+      "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%%0 = stablehlo.pad %%a, %%zero, low = [1, 0], high = [-1, 0], interior = [0, 0] : "
+      "(tensor<%ux%uxf32>, tensor<f32>) -> tensor<%ux%uxf32>\n"
+      "%%1 = stablehlo.pad %%a, %%zero, low = [-1, 0], high = [1, 0], interior = [0, 0] : "
+      "(tensor<%ux%uxf32>, tensor<f32>) -> tensor<%ux%uxf32>\n"
+      "%%2 = stablehlo.subtract %%0, %%1 : tensor<%ux%uxf32>\n"
+      "return %%2 : tensor<%ux%uxf32>\n}\n";
+  uint64_t instructions[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    uint32_t rows = i ? 1024 : 8, n = (1u << 20) / rows;  // an edge of eight rows is no small part
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_printf(&text, kStencil, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n,
+                      rows, n);
+    fixture_t f;
+    make_for(HLO_CPU_LEVEL_AVX512, hlo_strbuf_text(&text), &f);
+    assert_int_equal(fusion_at(&f, 0)->kernel->segment_count, 3);
+    instructions[i] = count_instructions(&f);
+    drop(&f);
+    hlo_strbuf_deinit(&text);
+  }
+  assert_true(instructions[1] < instructions[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -780,6 +810,7 @@ int main(void) {
       cmocka_unit_test(a_start_changes_no_loops),
       cmocka_unit_test(what_fits_is_made_once),
       cmocka_unit_test(haste_changes_no_fusions),
+      cmocka_unit_test(edges_are_short),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

@@ -408,8 +408,11 @@ void hlo_emit_loops(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges)
   bool is_single = e->tiling->digits[digit].end - e->tiling->digits[digit].low == 1;
   if (hlo_kernel_has_lanes(kernel) && !is_single && level + 1 == kernel->loop_count) {
     hlo_range_t rest = {hlo_emit_columns(e, digit, ranges[level]), ranges[level].end};
+    const bool is_streaming = e->is_streaming;
+    e->is_streaming &= !e->is_minor;
     if (e->is_streaming) rest.low = hlo_emit_until_aligned(e, digit, rest);
     hlo_emit_lane_loop(e, digit, rest, HLO_UNROLL_FREELY, hlo_emit_lanes, NULL);
+    e->is_streaming = is_streaming;
     e->aligned_offset = NULL;
     return;
   }
@@ -465,11 +468,37 @@ static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
   return hlo_ok();
 }
 
+static double points_of(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
+  double points = 1;
+  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+    points *= (double)((*segment)[i][1] - (*segment)[i][0]);
+  }
+  return points;
+}
+
+// Whether a segment is far smaller than the largest one, and all that are so make up little: edges.
+static bool is_minor(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment) {
+  enum { FAR_SMALLER = 64, LITTLE = 16 };
+  double most = 0, minor = 0, all = 0;
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    double points = points_of(kernel, &kernel->segments[i]);
+    if (points > most) most = points;
+  }
+  if (points_of(kernel, segment) * FAR_SMALLER > most) return false;
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    double points = points_of(kernel, &kernel->segments[i]);
+    all += points;
+    if (points * FAR_SMALLER <= most) minor += points;
+  }
+  return minor * LITTLE <= all;
+}
+
 hlo_status_t hlo_emitter_start_segment(hlo_emitter_t* e, hlo_arena_t* scratch,
                                        const hlo_kernel_segment_t* segment) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_kernel_walk(e->kernel, scratch, segment, &tiling));
   HLO_TRY(use_tiling(e, scratch, tiling));
+  e->is_minor = e->kernel->segment_count > 1 && is_minor(e->kernel, segment);
   uint32_t level = hlo_kernel_row_level(e->kernel, tiling);
   e->rows = (hlo_row_block_t){.level = level};
   if (level < e->kernel->loop_count) e->rows.digit = e->kernel->loops[level];

@@ -50,6 +50,7 @@ typedef struct hlo_emitter {
   uint32_t guard_depth;  // bodies of run-time guards around: what they read may not be read before
   bool is_streaming;     // outputs are large: what is aligned to vectors is stored past the caches
   bool has_aligned_outputs;          // their memory is, while streaming
+  bool is_minor;  // the segment is little beside the others: short code for it is all it is worth
   const hlo_expr_t* aligned_offset;  // the loop begins where vectors of an output are; or NULL
   hlo_arena_t* scratch;  // until the segment ends
   hlo_kept_row_t kept;

@@ -117,7 +117,8 @@ static void emit_free_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t rang
     ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
   }
   hlo_vir_value_t* loop = emit_vectors(e, digit, range, 1, body, context);
-  if (!loop || (e->kernel->cost_ns < UNROLLED_NS && !e->kernel->target->unroll)) return;
+  bool is_short = e->is_minor || e->kernel->cost_ns < UNROLLED_NS;
+  if (!loop || (is_short && !e->kernel->target->unroll)) return;
   hlo_vir_pressure_t pressure;
   hlo_vir_measure_loop(e->b, loop, &pressure);
   uint32_t copies = fitting_copies(e->kernel->target, &pressure);
