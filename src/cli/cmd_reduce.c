@@ -103,7 +103,7 @@ hlo_status_t hlo_cli_cmd_reduce(hlo_cli_t* cli, hlo_strbuf_t* out) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "reduce wants --command=COMMAND, which fails on the program");
   }
-  reducer_t* r = hlo_arena_alloc(&cli->arena, sizeof *r);
+  reducer_t* r = hlo_arena_alloc_zeroed(&cli->arena, sizeof *r);
   char* script = hlo_arena_alloc(&cli->arena, strlen(cli->command) + sizeof " \"$1\"");
   if (!r || !script) return hlo_arena_status(&cli->arena);
   r->cli = cli;
