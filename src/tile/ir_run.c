@@ -6,7 +6,7 @@
 
 #include "tile/ir_impl.h"
 
-enum { MAX_BYTES = 1 << 28 };
+enum { MAX_BYTES = 1 << 28, ELEMENT_BYTES = 16 };  // of values; of the widest element
 
 // A loop that runs: the numbers it has at the moment.
 typedef struct active {
@@ -53,7 +53,7 @@ static int64_t most_points(const hlo_tile_block_t* block) {
   for (uint32_t i = hlo_tile_block_tile(block, dims, NULL); i-- > 0 && count < MAX_BYTES;) {
     count = dims[i] < MAX_BYTES ? count * dims[i] : MAX_BYTES;
   }
-  return count;
+  return count < MAX_BYTES ? count : MAX_BYTES;
 }
 
 // Sums of narrow floats are rounded once, at the end.
@@ -84,8 +84,9 @@ static hlo_status_t make_values(run_t* run) {
   const hlo_tile_op_t* op = hlo_tile_first_op(run->kernel);
   for (; op; op = hlo_tile_next_op(op)) {
     if (!hlo_tile_op_has_result(op)) continue;
-    size_t points = (size_t)most_points(op->block);
-    if (run->arena.used_bytes + points * 16 > MAX_BYTES) {
+    size_t points = (size_t)most_points(op->block), values = 1;
+    if (hlo_tile_op_has_regions(op->kind)) values += hlo_tile_result_count(op);
+    if (run->arena.used_bytes + points * values * ELEMENT_BYTES > MAX_BYTES) {
       return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED, "tiles of %s are too large to be run",
                                run->kernel->name);
     }
@@ -114,10 +115,6 @@ static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
            bytes);
   }
   return all;
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
 }
 
 // What a digit is at every point, times `factor`, added to `sum`.
@@ -162,7 +159,7 @@ static void add_atom(run_t* run, const hlo_expr_term_t* term, int64_t count, int
   } else {
     const int64_t* argument = evaluate(run, atom->argument, count);
     for (int64_t p = 0; argument && p < count; ++p) {
-      int64_t quotient = floor_div(argument[p], atom->divisor);
+      int64_t quotient = hlo_floor_div(argument[p], atom->divisor);
       int64_t number =
           atom->kind == HLO_EXPR_QUOTIENT ? quotient : argument[p] - quotient * atom->divisor;
       sum[p] += term->coefficient * number;

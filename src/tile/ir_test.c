@@ -385,10 +385,14 @@ static void test_run_errors(void** unused) {
       "store 0 [0] %1 }",
       "kernel big { buffer f32[4] out\n for d0 = 0..1000000000 by 1000000000 { %0 = constant "
       "0x00000000 : f32 } }",
+      "kernel many { buffer f32[4] out\n parallel d0 = 0..10000000 by 10000000 { %0 = constant "
+      "0x00000000 : f32\n %1 = reduce add add add add add add add add over d1 = 0..1 by 1 : f32 { "
+      "yield %0, %0, %0, %0, %0, %0, %0, %0 } } }",
   };
   static const hlo_status_code_t codes[] = {HLO_STATUS_OUT_OF_RANGE, HLO_STATUS_UNIMPLEMENTED,
+                                            HLO_STATUS_RESOURCE_EXHAUSTED,
                                             HLO_STATUS_RESOURCE_EXHAUSTED};
-  for (uint32_t i = 0; i < 3; ++i) {
+  for (uint32_t i = 0; i < sizeof codes / sizeof *codes; ++i) {
     hlo_arena_t arena;
     hlo_arena_init(&arena, 0);
     float out[4];
