@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/shrink_impl.h"
+#include "passes/build.h"
 #include "passes/splice.h"
 
 static bool is_terminator(const hlo_node_t* node) {
@@ -233,26 +234,8 @@ hlo_status_t hlo_shrink_to_last_operand(hlo_module_t* module, hlo_shrink_pick_t*
 
 static hlo_value_t* zeros(hlo_node_t* node, uint32_t i) {
   const hlo_type_t* type = node->results[i].type;
-  hlo_module_t* module = node->parent->module;
-  hlo_literal_t* literal = NULL;
   if (!is_plain(type)) return NULL;
-  hlo_status_t status = hlo_literal_create(type->dtype, type->rank, type->dims, true, &literal);
-  if (!hlo_status_is_ok(status)) {
-    hlo_status_release(status);
-    return NULL;
-  }
-  hlo_named_attr_t value = {HLO_ATTR_value, hlo_attr_literal(module, type, literal)};
-  hlo_literal_release(literal);
-  hlo_node_spec_t spec = {.op = HLO_OP_constant,
-                          .loc = node->loc,
-                          .attr_count = 1,
-                          .attrs = &value,
-                          .result_count = 1,
-                          .result_types = &type};
-  hlo_node_t* constant = hlo_node_create(module, &spec);
-  if (hlo_node_is_poison(constant)) return NULL;
-  hlo_node_insert_before(node, constant);
-  return &constant->results[0];
+  return hlo_build_constant(node, type, hlo_build_literal(node->parent->module, type, true));
 }
 
 hlo_status_t hlo_shrink_to_zeros(hlo_module_t* module, hlo_shrink_pick_t* pick) {

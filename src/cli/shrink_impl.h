@@ -21,7 +21,7 @@ static inline bool hlo_shrink_picks(hlo_shrink_pick_t* pick) {
 typedef hlo_status_t (*hlo_shrink_edit_t)(hlo_module_t* module, hlo_shrink_pick_t* pick);
 
 /// All nodes of a module with those in regions, as they are written.
-/// owner: `arena`
+/// owner: the module's arena
 typedef struct hlo_shrink_nodes {
   hlo_node_t** items;
   uint32_t count;

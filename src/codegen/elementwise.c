@@ -212,3 +212,18 @@ hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo
   if (hlo_dtype_is_float(dtype)) return hlo_vir_const_float(b, type, float_identity(op));
   return hlo_vir_const_bits(b, type, integer_identity(op, dtype));
 }
+
+// Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
+void hlo_elementwise_turn(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
+                          uint32_t count, uint32_t part_lanes) {
+  for (uint32_t stage = 1; stage < count; stage *= 2) {
+    hlo_vir_value_t* next[HLO_VIR_MAX_LANES];
+    for (uint32_t i = 0; i < row_count; ++i) {
+      uint32_t half = i / count * count + i % count / 2;
+      hlo_vir_value_t* pair[] = {rows[half], rows[half + count / 2]};
+      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
+      next[i] = hlo_vir_emit(b, zip, pair[0]->type, 0, part_lanes, 2, pair);
+    }
+    memcpy(rows, next, row_count * sizeof *rows);
+  }
+}

@@ -101,18 +101,22 @@ static void print_values(const hlo_tiling_t* tiling, const hlo_expr_t* index, bo
   }
 }
 
+static void print_ranges(const hlo_kernel_t* kernel, uint32_t piece, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "  piece %u:", piece);
+  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+    const int64_t* range = kernel->segments[piece][i];
+    hlo_strbuf_printf(out, " %" PRId64 "..%" PRId64, range[0], range[1]);
+  }
+  hlo_strbuf_putc(out, '\n');
+}
+
 static hlo_status_t print_piece(const tilings_t* t, uint32_t number, hlo_arena_t* scratch,
                                 hlo_strbuf_t* out) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_kernel_walk(t->kernel, scratch, &t->kernel->segments[number], &tiling));
   bool* is_printed = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *is_printed);
   if (!is_printed) return hlo_arena_status(scratch);
-  if (t->kernel->segment_count > 1) hlo_strbuf_printf(out, "  piece %u:", number);
-  for (uint32_t i = 0; t->kernel->segment_count > 1 && i < t->kernel->spaces[0].digit_count; ++i) {
-    const int64_t* range = t->kernel->segments[number][i];
-    hlo_strbuf_printf(out, " %" PRId64 "..%" PRId64, range[0], range[1]);
-  }
-  if (t->kernel->segment_count > 1) hlo_strbuf_putc(out, '\n');
+  if (t->kernel->segment_count > 1) print_ranges(t->kernel, number, out);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_expr_t* offset = tiling->instances[i]->offset;
     if (offset) print_values(tiling, offset, is_printed, out);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transpositions: loads that jump from lane to lane but are plain along another digit are read in
 // square tiles along that digit, and turned in registers; the points of a tile follow one by one.
-#include <string.h>
-
 #include "codegen/kernel_emit_impl.h"
 #include "codegen/math/math.h"
 
@@ -99,21 +97,6 @@ static hlo_vir_value_t* join_parts(hlo_emitter_t* e, const tile_t* tile, uint32_
                       0, 0, 2, halves);
 }
 
-// Parts of `count` rows that belong to so many columns, each part turned by itself: columns as
-// rows. Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
-static void turn_parts(hlo_emitter_t* e, hlo_vir_value_t** rows, uint32_t count, bool is_whole) {
-  hlo_vir_type_t type = rows[0]->type;
-  for (uint32_t stage = 1; stage < count; stage *= 2) {
-    hlo_vir_value_t* next[MAX_EDGE];
-    for (uint32_t i = 0; i < count; ++i) {
-      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
-      hlo_vir_value_t* pair[] = {rows[i / 2], rows[i / 2 + count / 2]};
-      next[i] = hlo_vir_emit(e->b, zip, type, 0, is_whole ? 0 : count, 2, pair);
-    }
-    memcpy(rows, next, count * sizeof *rows);
-  }
-}
-
 // Columns of the operand as rows of the output. All parts of a few rows are read before the next
 // rows: rows a power of two apart share a set of the first cache, which does not hold all of them.
 static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_vir_value_t** rows) {
@@ -125,7 +108,7 @@ static void read_tile(hlo_emitter_t* e, const tile_t* tile, uint32_t load, hlo_v
     }
   }
   for (uint32_t column = 0; column < tile->cross_count; column += count) {
-    turn_parts(e, rows + column, count, parts == 1);
+    hlo_elementwise_turn(e->b, rows + column, count, count, parts == 1 ? 0 : count);
   }
 }
 

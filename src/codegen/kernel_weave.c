@@ -25,19 +25,6 @@ bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t wo
   return true;
 }
 
-// Pairs of vectors in turn, as often as `count`, a power of two, says.
-static void weave_pairs(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t count) {
-  for (uint32_t stage = 1; stage < count; stage *= 2) {
-    hlo_vir_value_t* next[HLO_KERNEL_MAX_WOVEN];
-    for (uint32_t i = 0; i < count / 2; ++i) {
-      hlo_vir_value_t *a = vectors[i], *b = vectors[i + count / 2];
-      next[2 * i] = hlo_vir_binary(e->b, HLO_VIR_zip_low, a, b);
-      next[2 * i + 1] = hlo_vir_binary(e->b, HLO_VIR_zip_high, a, b);
-    }
-    memcpy(vectors, next, count * sizeof *vectors);
-  }
-}
-
 // The part-th vector of element i / count of vector i % count, for all i.
 static hlo_vir_value_t* woven_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
                                    uint32_t count, uint32_t part) {
@@ -63,7 +50,7 @@ static hlo_vir_value_t* woven_part(hlo_emitter_t* e, hlo_vir_value_t* const* vec
 
 static void weave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t count) {
   if ((count & (count - 1)) == 0) {
-    weave_pairs(e, vectors, count);
+    hlo_elementwise_turn(e->b, vectors, count, count, 0);
     return;
   }
   hlo_vir_value_t* parts[HLO_KERNEL_MAX_WOVEN];

@@ -68,8 +68,6 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
 
 // ---- wishes
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 // Whether what is still to be walked does not matter.
 static bool is_stopped(const hlo_tiling_t* t) {
   return t->wish && !t->is_last_resort && t->is_hasty;
@@ -96,8 +94,8 @@ static void wish(hlo_tiling_t* t, hlo_tiled_wish_t kind, uint32_t digit, int64_t
 // The first value of a term's digit for which the whole reaches `distance` with this much beside
 // it, or, when it falls, stays below.
 static int64_t first_beyond(int64_t coefficient, int64_t distance) {
-  return coefficient > 0 ? -floor_div(-distance, coefficient)
-                         : floor_div(-distance, -coefficient) + 1;
+  return coefficient > 0 ? -hlo_floor_div(-distance, coefficient)
+                         : hlo_floor_div(-distance, -coefficient) + 1;
 }
 
 // Asks for the range of the digit with the largest steps to be cut where `expr` reaches `bound`, if
@@ -148,7 +146,7 @@ void hlo_tiling_wish_split(hlo_tiling_t* t, const hlo_expr_t* expr) {
     }
   }
   // One that crosses a single multiple of its divisor is another on each side of it.
-  int64_t bound = (floor_div(atom->argument->low, atom->divisor) + 1) * atom->divisor;
+  int64_t bound = (hlo_floor_div(atom->argument->low, atom->divisor) + 1) * atom->divisor;
   if (atom->argument->high < bound + atom->divisor) cut(t, atom->argument, bound, true);
 }
 

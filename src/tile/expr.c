@@ -27,8 +27,6 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
   space->poison = &zero;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 static uint64_t hash_terms(int64_t constant, uint32_t count, const hlo_expr_term_t* terms) {
   uint64_t hash = hlo_hash_word(0, (uint64_t)constant);
   for (uint32_t i = 0; i < count; ++i) {
@@ -319,7 +317,7 @@ const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int
 // a = divisor * whole + rest, where rest has the terms whose coefficients the divisor
 // does not divide.
 static void split(const hlo_expr_t* a, int64_t divisor, sum_t* whole, sum_t* rest) {
-  sum_begin(whole, floor_div(a->constant, divisor));
+  sum_begin(whole, hlo_floor_div(a->constant, divisor));
   sum_begin(rest, a->constant - divisor * whole->constant);
   for (uint32_t i = 0; i < a->term_count; ++i) {
     const hlo_expr_term_t* term = &a->terms[i];
@@ -347,7 +345,7 @@ static const hlo_expr_t* reduce_fraction(hlo_expr_space_t* space, const hlo_expr
   for (uint32_t i = 0; i < a->term_count && g > 1; ++i) g = gcd(a->terms[i].coefficient, g);
   if (g <= 1) return a;
   sum_t sum;
-  sum_begin(&sum, floor_div(a->constant, g));
+  sum_begin(&sum, hlo_floor_div(a->constant, g));
   sum.count = a->term_count;
   for (uint32_t i = 0; i < a->term_count; ++i) {
     sum.terms[i] = (hlo_expr_term_t){a->terms[i].coefficient / g, a->terms[i].atom};
@@ -358,13 +356,13 @@ static const hlo_expr_t* reduce_fraction(hlo_expr_space_t* space, const hlo_expr
 
 const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor) {
   if (divisor == 1) return a;
-  int64_t low = floor_div(a->low, divisor), high = floor_div(a->high, divisor);
+  int64_t low = hlo_floor_div(a->low, divisor), high = hlo_floor_div(a->high, divisor);
   if (low == high) return hlo_expr_const(space, low);
   sum_t whole, rest;
   split(a, divisor, &whole, &rest);
   const hlo_expr_t* quotient = finish(space, &whole);
   const hlo_expr_t* argument = finish(space, &rest);
-  low = floor_div(argument->low, divisor), high = floor_div(argument->high, divisor);
+  low = hlo_floor_div(argument->low, divisor), high = hlo_floor_div(argument->high, divisor);
   if (low == high) return hlo_expr_add(space, quotient, hlo_expr_const(space, low));
   argument = reduce_fraction(space, argument, &divisor);
   if (divisor == 1) return hlo_expr_add(space, quotient, argument);
@@ -378,8 +376,8 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
       space, &(hlo_expr_atom_t){.kind = HLO_EXPR_QUOTIENT,
                                 .divisor = divisor,
                                 .argument = argument,
-                                .low = floor_div(argument->low, divisor),
-                                .high = floor_div(argument->high, divisor),
+                                .low = hlo_floor_div(argument->low, divisor),
+                                .high = hlo_floor_div(argument->high, divisor),
                                 .digits = argument->digits});
   return hlo_expr_add(space, quotient, unresolved);
 }
@@ -389,15 +387,15 @@ const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int
   sum_t whole, rest;
   split(a, divisor, &whole, &rest);
   const hlo_expr_t* argument = finish(space, &rest);
-  int64_t low = floor_div(argument->low, divisor);
-  if (low == floor_div(argument->high, divisor)) {
+  int64_t low = hlo_floor_div(argument->low, divisor);
+  if (low == hlo_floor_div(argument->high, divisor)) {
     return hlo_expr_add(space, argument, hlo_expr_const(space, -low * divisor));
   }
   // (g * x) mod (g * d) = g * (x mod d).
   int64_t reduced = divisor;
   const hlo_expr_t* smaller = reduce_fraction(space, argument, &reduced);
   int64_t factor = divisor / reduced;
-  int64_t offset = argument->constant - factor * floor_div(argument->constant, factor);
+  int64_t offset = argument->constant - factor * hlo_floor_div(argument->constant, factor);
   if (factor > 1) {
     const hlo_expr_t* inner = hlo_expr_mul(space, hlo_expr_mod(space, smaller, reduced), factor);
     return hlo_expr_add(space, inner, hlo_expr_const(space, offset));
@@ -433,7 +431,7 @@ static int64_t evaluate_atom(const hlo_expr_atom_t* atom, const int64_t* digits,
   if (atom->kind == HLO_EXPR_DIGIT) return digits[atom->number];
   if (atom->kind == HLO_EXPR_VALUE) return values[atom->number];
   int64_t argument = hlo_expr_evaluate(atom->argument, digits, values);
-  int64_t quotient = floor_div(argument, atom->divisor);
+  int64_t quotient = hlo_floor_div(argument, atom->divisor);
   return atom->kind == HLO_EXPR_QUOTIENT ? quotient : argument - quotient * atom->divisor;
 }
 

@@ -12,6 +12,9 @@
 
 enum { HLO_EXPR_MAX_DIGITS = 64, HLO_EXPR_MAX_TERMS = 48 };
 
+/// The quotient rounded down; b > 0.
+static inline int64_t hlo_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
 typedef struct hlo_expr hlo_expr_t;
 
 typedef enum hlo_expr_atom_kind {

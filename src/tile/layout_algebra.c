@@ -84,29 +84,34 @@ const hlo_tile_layout_t* hlo_tile_layout_transpose(hlo_tile_layout_space_t* spac
   return make(space, a->rank, dims, &list, a->swizzle);
 }
 
-// Turns digits of `rank` dimensions into digits of one, in row-major order; false: too many.
-static bool flatten(hlo_digit_list_t* list, uint32_t rank, const int64_t* dims) {
-  int64_t strides[HLO_TILE_LAYOUT_MAX_RANK], stride = 1;
-  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
+// Row-major; returns how many elements there are.
+static int64_t find_strides(uint32_t rank, const int64_t* dims, int64_t* out_strides) {
+  int64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) out_strides[i] = stride;
+  return stride;
+}
+
+// Turns digits of dimensions with these strides into digits of one.
+static void flatten(hlo_digit_list_t* list, const int64_t* strides) {
   for (uint32_t i = 0; i < list->count; ++i) {
     hlo_digit_t* digit = &list->digits[i];
     if (digit->dim == HLO_DIGIT_REPLICATED) continue;
     digit->stride *= strides[digit->dim];
     digit->dim = 0;
   }
-  return !list->failed;
 }
 
 const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
                                                  const hlo_tile_layout_t* a, uint32_t rank,
                                                  const int64_t* dims) {
-  int64_t strides[HLO_TILE_LAYOUT_MAX_RANK], stride = 1, count = 1;
-  if (rank > HLO_TILE_LAYOUT_MAX_RANK) return NULL;
-  for (uint32_t i = 0; i < a->rank; ++i) count *= a->dims[i];
-  for (uint32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
+  int64_t from[HLO_TILE_LAYOUT_MAX_RANK], strides[HLO_TILE_LAYOUT_MAX_RANK];
+  if (rank > HLO_TILE_LAYOUT_MAX_RANK ||
+      find_strides(a->rank, a->dims, from) != find_strides(rank, dims, strides)) {
+    return NULL;
+  }
   hlo_digit_list_t list;
   hlo_digits_of(a, &list);
-  if (stride != count || !flatten(&list, a->rank, a->dims)) return NULL;
+  flatten(&list, from);
   for (uint32_t i = 0; i < rank; ++i) {
     if (!hlo_digits_cut(&list, 0, strides[i])) return NULL;
   }

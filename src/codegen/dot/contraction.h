@@ -26,6 +26,12 @@ bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out_contrac
 /// Elements of a group of operand `side`'s dimensions.
 int64_t hlo_contraction_extent(const hlo_contraction_t* contraction,
                                const hlo_contraction_group_t* group, uint32_t side);
+/// Elements from one step of a dimension to the next, row-major.
+static inline int64_t hlo_contraction_stride(uint32_t rank, const int64_t* dims, uint32_t dim) {
+  int64_t stride = 1;
+  for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
+  return stride;
+}
 /// Whether `node` is a product that matrix kernels compute.
 bool hlo_contraction_is_matrix(const hlo_node_t* node);
 

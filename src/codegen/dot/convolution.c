@@ -100,16 +100,6 @@ static bool read(const hlo_node_t* node, convolution_t* c) {
 
 // ---- padding
 
-static int64_t stride_in(const int64_t* dims, uint32_t rank, uint32_t dim) {
-  int64_t stride = 1;
-  for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
-  return stride;
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 // Whether the innermost output loop, which lanes run along, is over a dimension.
 static bool is_last(const convolution_t* c, uint32_t dim) {
   for (uint32_t i = dim + 1; i < c->out->rank; ++i) {
@@ -138,7 +128,7 @@ static bool is_uneven(const convolution_t* c, uint32_t s) {
 }
 
 static int64_t phase_of_low(const convolution_t* c, uint32_t s) {
-  return c->low[s] - floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
+  return c->low[s] - hlo_floor_div(c->low[s], c->lhs_dilation[s]) * c->lhs_dilation[s];
 }
 
 // The input's dimension that groups cut.
@@ -232,8 +222,8 @@ static int64_t edge_count(const convolution_t* c, uint32_t s, bool is_behind) {
 static bool runs_on(const convolution_t* c, uint32_t s) {
   int64_t batch = c->out->dims[c->out_batch];
   return c->out_space[s] + 1 == c->out_batch && batch < FEW_ROWS &&
-         c->strides[s] * stride_in(c->lhs->dims, c->lhs->rank, c->lhs_space[s]) ==
-             batch * stride_in(c->lhs->dims, c->lhs->rank, c->lhs_batch);
+         c->strides[s] * hlo_contraction_stride(c->lhs->rank, c->lhs->dims, c->lhs_space[s]) ==
+             batch * hlo_contraction_stride(c->lhs->rank, c->lhs->dims, c->lhs_batch);
 }
 
 // Whether loops leave out what is outside of the input, which is read in place then. Else it is
@@ -288,7 +278,7 @@ static void pad_operands(const convolution_t* c, hlo_matmul_padding_t* lhs,
     int64_t dilation = c->lhs_dilation[s];
     if (is_by_phase(c, s)) {
       bool wraps = phase_of_low(c, s) + 1 < dilation;
-      lhs->low[i] = floor_div(c->low[s], dilation);
+      lhs->low[i] = hlo_floor_div(c->low[s], dilation);
       lhs->to[i] = c->out->dims[c->out_space[s]] / dilation + phase_taps(c, s) - 1 + wraps;
       rhs->to[k] = phase_taps(c, s) * dilation;
       if (c->is_reversed[s]) rhs->low[k] = rhs->to[k] - rhs->from[k];
@@ -475,8 +465,8 @@ static bool make_loops(const convolution_t* c, hlo_matmul_t* m, hlo_matmul_loops
   pad_operands(c, &lhs_padding, &rhs_padding);
   strides_t strides;
   for (uint32_t i = 0; i < c->lhs->rank; ++i) {
-    strides.lhs[i] = stride_in(lhs_padding.to, c->lhs->rank, i);
-    strides.rhs[i] = stride_in(rhs_padding.to, c->lhs->rank, i);
+    strides.lhs[i] = hlo_contraction_stride(c->lhs->rank, lhs_padding.to, i);
+    strides.rhs[i] = hlo_contraction_stride(c->lhs->rank, rhs_padding.to, i);
   }
   hlo_matmul_loops_t depth = {0};
   *output = (hlo_matmul_loops_t){0};

@@ -71,12 +71,6 @@ static hlo_status_t refused(const char* why) {
 
 // ---- loops
 
-static int64_t stride_of(const hlo_type_t* type, uint32_t dim) {
-  int64_t stride = 1;
-  for (uint32_t i = dim + 1; i < type->rank; ++i) stride *= type->dims[i];
-  return stride;
-}
-
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
   if (dim.extent == 1 && !dim.limit.is_used) return;
   hlo_matmul_dim_t* last = list->count > first ? &list->dims[list->count - 1] : NULL;
@@ -98,8 +92,8 @@ static void add_group(hlo_matmul_loops_t* list, const hlo_contraction_t* c,
   uint32_t first = list->count;
   for (uint32_t i = 0; i < (lhs ? lhs : rhs)->count; ++i) {
     hlo_matmul_dim_t dim = {.extent = lhs ? a->dims[lhs->dims[i]] : b->dims[rhs->dims[i]]};
-    if (lhs) dim.from[0] = stride_of(a, lhs->dims[i]);
-    if (rhs) dim.from[1] = stride_of(b, rhs->dims[i]);
+    if (lhs) dim.from[0] = hlo_contraction_stride(a->rank, a->dims, lhs->dims[i]);
+    if (rhs) dim.from[1] = hlo_contraction_stride(b->rank, b->dims, rhs->dims[i]);
     hlo_matmul_add_loop(list, first, dim);
   }
 }
@@ -360,7 +354,7 @@ static void cut_columns(const hlo_matmul_t* m, const hlo_target_t* target, int64
   }
 }
 
-// width: of a tile, if it is not the panel's.
+// tile: of panels as wide as it is; a narrower one has its own.
 static hlo_status_t cut_rows(const hlo_matmul_t* m, const hlo_target_t* target,
                              hlo_tile_memo_t* memo, const hlo_matmul_sums_t* tile,
                              hlo_matmul_panel_t* panel) {

@@ -407,7 +407,7 @@ static void emit_edge(const product_t* p, tile_t* tile, uint32_t level) {
   }
 }
 
-// The least step from which on a place is not below `limit`: (limit - first) / spread, rounded up.
+// The least step from which on places are not below `bound`, in whole steps of `spread`.
 static hlo_vir_value_t* first_step(const product_t* p, const hlo_matmul_limit_t* limit,
                                    int64_t bound) {
   hlo_vir_builder_t* b = p->b;

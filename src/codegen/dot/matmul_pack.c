@@ -3,8 +3,6 @@
 // apart, B as panels whose rows are side by side (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
 
-#include <string.h>
-
 #include "codegen/elementwise.h"
 #include "codegen/math/math.h"
 
@@ -440,7 +438,7 @@ static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
   hlo_vir_builder_t* b = p->b;
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   uint32_t lanes = m->lanes, count = PART_BYTES / m->element_bytes;
-  hlo_vir_value_t *rows[HLO_VIR_MAX_LANES], *next[HLO_VIR_MAX_LANES], *zero = NULL;
+  hlo_vir_value_t *rows[HLO_VIR_MAX_LANES], *zero = NULL;
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t k = 0; k < lanes; k += count) {
       hlo_vir_value_t* parts[HLO_VIR_MAX_LANES];
@@ -453,16 +451,7 @@ static void transpose_square(const packing_t* p, uint32_t first, uint32_t end) {
       rows[k + i] = hlo_matmul_join(b, parts, lanes / count);
     }
   }
-  // Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
-  for (uint32_t stage = 1; stage < count; stage *= 2) {
-    for (uint32_t i = 0; i < lanes; ++i) {
-      uint32_t half = i / count * count + i % count / 2;
-      hlo_vir_value_t* pair[] = {rows[half], rows[half + count / 2]};
-      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
-      next[i] = hlo_vir_emit(b, zip, pair[0]->type, 0, count, 2, pair);
-    }
-    memcpy(rows, next, lanes * sizeof *rows);
-  }
+  hlo_elementwise_turn(b, rows, lanes, count, count);
   for (uint32_t k = 0; k < lanes; ++k) {
     int64_t offset = k * inner->strides[p->side] + first;
     hlo_element_address_t to = {.base = p->at.to, .offset_bytes = offset * m->element_bytes};
