@@ -2,6 +2,7 @@
 // Layouts of the values of a kernel (see ir.h): every operation says by constraints how its
 // operands and its result lie to each other, memory says what lanes cost, and the solver decides.
 // The rules of an operation hold both ways, so that what a store needs reaches the load, and back.
+#include <inttypes.h>
 #include <string.h>
 
 #include "tile/ir_impl.h"
@@ -359,15 +360,29 @@ static void put_relayout(const inference_t* in, const use_t* use, const hlo_tile
   op->operands[use->operand] = relayout;
 }
 
-// Whether layouts can have as many dimensions as the tiles.
-static hlo_status_t check_ranks(const hlo_tile_kernel_t* kernel) {
+static bool has_too_many(uint32_t rank, const int64_t* dims) {
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(elements, dims[i], &elements)) return true;
+  }
+  return elements > HLO_TILE_LAYOUT_MAX_POSITION;
+}
+
+// Whether layouts can have as many dimensions and elements as the tiles.
+static hlo_status_t check_tiles(const hlo_tile_kernel_t* kernel) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {
     uint32_t rank = hlo_tile_block_tile(op->block, dims, NULL);
-    if (rank <= HLO_TILE_LAYOUT_MAX_RANK) continue;
-    return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
-                             "%s in tiles of %u dimensions: layouts have at most %d",
-                             hlo_tile_op_name(op->kind), rank, HLO_TILE_LAYOUT_MAX_RANK);
+    if (rank > HLO_TILE_LAYOUT_MAX_RANK) {
+      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                               "%s in tiles of %u dimensions: layouts have at most %d",
+                               hlo_tile_op_name(op->kind), rank, HLO_TILE_LAYOUT_MAX_RANK);
+    }
+    if (has_too_many(rank, dims)) {
+      return hlo_status_create(HLO_STATUS_RESOURCE_EXHAUSTED,
+                               "%s in tiles of too many elements: layouts have at most %" PRId64,
+                               hlo_tile_op_name(op->kind), HLO_TILE_LAYOUT_MAX_POSITION);
+    }
   }
   return hlo_ok();
 }
@@ -393,7 +408,7 @@ static uint32_t count_operands(const hlo_tile_kernel_t* kernel) {
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) {
   hlo_arena_t* arena = kernel->arena;
-  HLO_TRY(check_ranks(kernel));
+  HLO_TRY(check_tiles(kernel));
   inference_t in = {
       .kernel = kernel, .target = target, .lanes = target->vector_bytes / widest_bytes(kernel)};
   if (in.lanes < 1) in.lanes = 1;

@@ -338,6 +338,24 @@ static void test_too_many_dimensions(void** unused) {
   hlo_arena_deinit(&arena);
 }
 
+#define MANY "1073741824"
+
+static void test_too_many_elements(void** unused) {
+  (void)unused;
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_tile_kernel_t* kernel = parsed(
+      &arena, "kernel huge {\nfor d0 = 0.." MANY " by " MANY " { for d1 = 0.." MANY " by " MANY
+              " { for d2 = 0.." MANY " by " MANY " {\n%0 = constant 0x00000000 : f32 <" MANY
+              "x" MANY "x" MANY " | 0:" MANY "/1 slot 1, 1:" MANY "/1 slot 0, 2:" MANY
+              "/1 slot 0>\n%1 = relayout %0 : f32\n} } } }");
+  hlo_status_t status = hlo_tile_kernel_infer(kernel, &MACHINE, 1000);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(hlo_status_message(status), "constant in tiles of too many elements"));
+  hlo_status_release(status);
+  hlo_arena_deinit(&arena);
+}
+
 // Two loads that were given nothing follow one of the same alias, those of others do not.
 static void test_alias(void** unused) {
   (void)unused;
@@ -371,6 +389,7 @@ int main(void) {
       cmocka_unit_test(test_conflicts),
       cmocka_unit_test(test_alias),
       cmocka_unit_test(test_too_many_dimensions),
+      cmocka_unit_test(test_too_many_elements),
   };
   return cmocka_run_group_tests_name("tile/ir_layout", tests, NULL, NULL);
 }

@@ -8,8 +8,6 @@
 #include "base/hash.h"
 #include "tile/layout_impl.h"
 
-static const int64_t MAX_POSITION = (int64_t)1 << 46;  // element counts of tensors end there
-
 static const char* const AXIS_NAMES[HLO_AXIS_COUNT] = {"time", "slot",   "lane",   "group",
                                                        "core", "device", "address"};
 const char* hlo_axis_name(hlo_axis_t axis) {
@@ -57,11 +55,13 @@ bool hlo_digits_cut(hlo_digit_list_t* list, int32_t dim, int64_t stride) {
       continue;
     }
     int64_t inner = stride / digit->stride;
-    if (stride % digit->stride || digit->extent % inner) return false;
     hlo_digit_t outer = *digit;
+    if (stride % digit->stride || digit->extent % inner ||
+        __builtin_mul_overflow(digit->position, inner, &outer.position)) {
+      return false;
+    }
     outer.extent /= inner;
     outer.stride = stride;
-    outer.position *= inner;
     digit->extent = inner;
     hlo_digits_add(list, outer);
     return !list->failed;
@@ -193,7 +193,8 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
   for (uint32_t i = 0; i < digit_count; ++i) {
     const hlo_digit_t* digit = &digits[i];
     if (digit->dim < HLO_DIGIT_REPLICATED || digit->dim >= (int32_t)rank || digit->extent < 1 ||
-        digit->position < -MAX_POSITION || digit->position > MAX_POSITION) {
+        digit->position < -HLO_TILE_LAYOUT_MAX_POSITION ||
+        digit->position > HLO_TILE_LAYOUT_MAX_POSITION) {
       return NULL;
     }
     hlo_digits_add(&list, *digit);
@@ -252,7 +253,7 @@ hlo_status_t hlo_tile_layout_packed(hlo_tile_layout_space_t* space, uint32_t ran
     bool is_padded = rest && edge == HLO_TILE_EDGE_PAD;
     bool is_tiled = tile[i] > 0 && dims[i] > 0 && (rest == 0 || is_padded);
     if (!is_tiled || __builtin_add_overflow(dims[i], is_padded ? tile[i] - rest : 0, &padded[i]) ||
-        __builtin_mul_overflow(count, padded[i], &count) || count > MAX_POSITION) {
+        __builtin_mul_overflow(count, padded[i], &count) || count > HLO_TILE_LAYOUT_MAX_POSITION) {
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "dimension %u: %" PRId64
                                " elements cannot be cut in tiles of %" PRId64,

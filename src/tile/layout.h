@@ -12,6 +12,8 @@
 #include "base/strbuf.h"
 
 enum { HLO_TILE_LAYOUT_MAX_DIGITS = 40, HLO_TILE_LAYOUT_MAX_RANK = 32 };
+/// Element counts of tensors end there.
+#define HLO_TILE_LAYOUT_MAX_POSITION ((int64_t)1 << 46)
 
 /// Where a digit may live, the nearest first.
 typedef enum hlo_axis {

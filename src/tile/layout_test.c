@@ -335,6 +335,10 @@ static void test_relayout(void** unused) {
   check_relayout(&f, "<6 | 0:2/3 lane 1, 0:3/1 slot 1>", "<6 | 0:3/2 lane 1, 0:2/1 slot 1>",
                  HLO_RELAYOUT_MEMORY, 1);
   check_relayout(&f, "<4 | 0:4/1 lane 1>", "<8 | 0:8/1 lane 1>", HLO_RELAYOUT_IMPOSSIBLE, 1);
+  // What is 2^20 steps of 2^46 away is not where it was.
+  check_relayout(&f, "<35184372088832 | 0:35184372088832/1 address 70368744177664>",
+                 "<35184372088832 | 0:33554432/1048576 slot 0, 0:1048576/1 address 70368744177664>",
+                 HLO_RELAYOUT_MEMORY, 1);
   end(&f);
 }
 
