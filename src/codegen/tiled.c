@@ -159,19 +159,19 @@ static bool same_index(hlo_index_t a, hlo_index_t b, uint32_t rank) {
   return true;
 }
 
-static uint64_t hash_key(const hlo_value_t* value, hlo_index_t index, uint32_t rank) {
-  uint64_t hash = hlo_hash_word(0, value->index);
-  for (uint32_t i = 0; i < rank; ++i) hash = hlo_hash_word(hash, index[i]->number);
-  return hash % HLO_TILED_TABLE_SIZE;
+static uint32_t slot_of(const hlo_value_t* value, hlo_index_t index, uint32_t rank) {
+  uint64_t sum = value->index;
+  for (uint32_t i = 0; i < rank; ++i) sum += ((uint64_t)index[i]->number + 1) << (i * 11 & 63);
+  return (uint32_t)(hlo_hash_word(0, sum) % HLO_TILED_TABLE_SIZE);
 }
 
 hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count) {
   if (t->instance_count == HLO_TILED_MAX_INSTANCES) return hlo_tiling_refuse(t, "too large");
-  hlo_tiled_t* tiled = hlo_arena_alloc(t->arena, sizeof *tiled);
-  hlo_tiled_t** operands = hlo_arena_alloc(t->arena, operand_count * sizeof(*operands));
-  if (!tiled || !operands) return hlo_tiling_refuse(t, "memory");
+  hlo_tiled_t* tiled =
+      hlo_arena_alloc(t->arena, sizeof *tiled + operand_count * sizeof(*tiled->operands));
+  if (!tiled) return hlo_tiling_refuse(t, "memory");
   *tiled = *fields;
-  tiled->operands = operands;
+  tiled->operands = (hlo_tiled_t**)(tiled + 1);
   tiled->operand_count = operand_count;
   return tiled;
 }
@@ -188,7 +188,7 @@ hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) 
   }
   tiled->number = t->instance_count;
   t->instances[t->instance_count++] = tiled;
-  uint64_t slot = hash_key(tiled->value, tiled->index, rank);
+  const uint32_t slot = slot_of(tiled->value, tiled->index, rank);
   tiled->next = t->table[slot];
   t->table[slot] = tiled;
   return tiled;
@@ -304,6 +304,16 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
 
 // ---- the walk
 
+// Whether elements are those of the operand: no instances of their own are found again.
+static bool leaves_nothing(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_reshape: case HLO_OP_broadcast_in_dim: case HLO_OP_transpose: case HLO_OP_slice:
+    case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather:
+      return true;
+    default: return false;
+  }
+}
+
 // What makes an element of a value that is no input.
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              uint32_t depth) {
@@ -329,17 +339,20 @@ hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index
   if (t->refusal || is_stopped(t)) return NULL;
   uint32_t rank = value->type->rank;
   if (rank > HLO_TILED_MAX_RANK || depth > 8) return hlo_tiling_refuse(t, "too deep");
+  const uint32_t inputs = t->fusion->input_count;
+  uint32_t input = 0;
+  while (input < inputs && t->fusion->inputs[input] != value) ++input;
+  if (input == inputs && !value->def) return hlo_tiling_refuse(t, "not a member");
+  if (input == inputs && leaves_nothing(value->def->op)) {
+    return hlo_tiling_move(t, value->def, index, depth);
+  }
   // Of several guards of one value the newest, outermost one is found first.
-  for (hlo_tiled_t* found = t->table[hash_key(value, index, rank)]; found; found = found->next) {
+  for (hlo_tiled_t* found = t->table[slot_of(value, index, rank)]; found; found = found->next) {
     if (found->value == value && same_index(found->index, index, rank)) return found;
   }
-  for (uint32_t i = 0; i < t->fusion->input_count; ++i) {
-    if (t->fusion->inputs[i] != value) continue;
-    return hlo_tiling_leaf(t, value, index, HLO_TILED_LOAD, i,
-                           hlo_expr_linearize(&t->exprs, rank, value->type->dims, index));
-  }
-  if (!value->def) return hlo_tiling_refuse(t, "not a member");
-  return get_node(t, value, index, depth);
+  if (input == inputs) return get_node(t, value, index, depth);
+  return hlo_tiling_leaf(t, value, index, HLO_TILED_LOAD, input,
+                         hlo_expr_linearize(&t->exprs, rank, value->type->dims, index));
 }
 
 const hlo_value_t* hlo_tiled_written(const hlo_value_t* output) {

@@ -42,8 +42,7 @@ static hlo_tiled_t* through_slice(hlo_tiling_t* t, const hlo_node_t* node, hlo_i
   const int64_t* strides = hlo_node_attr_ints(node, HLO_ATTR_strides, &count);
   const hlo_expr_t* inner[HLO_TILED_MAX_RANK];
   for (uint32_t i = 0; i < count; ++i) {
-    inner[i] = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, index[i], strides[i]),
-                            hlo_tiling_number(t, starts[i]));
+    inner[i] = hlo_expr_offset(&t->exprs, hlo_expr_mul(&t->exprs, index[i], strides[i]), starts[i]);
   }
   return hlo_tiling_get(t, hlo_node_operand(node, 0), inner, depth);
 }
@@ -56,8 +55,8 @@ static hlo_tiled_t* through_reverse(hlo_tiling_t* t, const hlo_node_t* node, hlo
   const hlo_expr_t* inner[HLO_TILED_MAX_RANK];
   for (uint32_t i = 0; i < type->rank; ++i) inner[i] = index[i];
   for (uint32_t i = 0; i < count; ++i) {
-    inner[dims[i]] = hlo_expr_add(&t->exprs, hlo_expr_mul(&t->exprs, index[dims[i]], -1),
-                                  hlo_tiling_number(t, type->dims[dims[i]] - 1));
+    inner[dims[i]] = hlo_expr_offset(&t->exprs, hlo_expr_mul(&t->exprs, index[dims[i]], -1),
+                                     type->dims[dims[i]] - 1);
   }
   return hlo_tiling_get(t, hlo_node_operand(node, 0), inner, depth);
 }
@@ -152,7 +151,7 @@ static hlo_tiled_t* through_pad(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   const hlo_expr_t* inner[HLO_TILED_MAX_RANK];
   bool is_outside = false;
   for (uint32_t i = 0; i < from->rank; ++i) {
-    inner[i] = hlo_expr_add(&t->exprs, index[i], hlo_tiling_number(t, -lows[i]));
+    inner[i] = hlo_expr_offset(&t->exprs, index[i], -lows[i]);
     is_outside |= inner[i]->high < 0 || inner[i]->low >= from->dims[i];
   }
   hlo_tiled_t* outside = hlo_tiling_get(t, hlo_node_operand(node, 1), NULL, depth);
@@ -179,7 +178,7 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
     if (size == 0 || place->high < start || place->low >= start + size) continue;
     const hlo_expr_t* inner[HLO_TILED_MAX_RANK];
     memcpy(inner, index, type->rank * sizeof *inner);
-    inner[dim] = hlo_expr_add(&t->exprs, place, hlo_tiling_number(t, -start));
+    inner[dim] = hlo_expr_offset(&t->exprs, place, -start);
     hlo_tiled_t* part = hlo_tiling_get(t, hlo_node_operand(node, i), inner, depth);
     if (!part) return NULL;
     tiled = !tiled ? part

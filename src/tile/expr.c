@@ -27,13 +27,13 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
   space->poison = &zero;
 }
 
+// Terms by themselves, as they are sorted: none waits for the one before.
 static uint64_t hash_terms(int64_t constant, uint32_t count, const hlo_expr_term_t* terms) {
-  uint64_t hash = hlo_hash_word(0, (uint64_t)constant);
+  uint64_t sum = (uint64_t)constant;
   for (uint32_t i = 0; i < count; ++i) {
-    hash = hlo_hash_word(hash, (uint64_t)terms[i].coefficient);
-    hash = hlo_hash_word(hash, terms[i].atom->order);
+    sum += hlo_hash_word(terms[i].atom->order, (uint64_t)terms[i].coefficient);
   }
-  return hash;
+  return hlo_hash_word(0, sum);
 }
 
 static uint64_t hash_atom(const hlo_expr_atom_t* atom) {
@@ -306,6 +306,15 @@ const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, con
   return finish(space, &sum);
 }
 
+const hlo_expr_t* hlo_expr_offset(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t offset) {
+  if (offset == 0) return a;
+  sum_t sum;
+  sum_begin(&sum, 0);
+  sum_add(&sum, a, 1);
+  sum.is_exceeded |= !add_product(&sum.constant, offset, 1);
+  return intern(space, &sum);  // its terms are together already
+}
+
 const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor) {
   if (factor == 1) return a;
   sum_t sum;
@@ -363,7 +372,7 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
   const hlo_expr_t* quotient = finish(space, &whole);
   const hlo_expr_t* argument = finish(space, &rest);
   low = hlo_floor_div(argument->low, divisor), high = hlo_floor_div(argument->high, divisor);
-  if (low == high) return hlo_expr_add(space, quotient, hlo_expr_const(space, low));
+  if (low == high) return hlo_expr_offset(space, quotient, low);
   argument = reduce_fraction(space, argument, &divisor);
   if (divisor == 1) return hlo_expr_add(space, quotient, argument);
   // floor(floor(x / n) / m) = floor(x / (n * m)) when nothing is added in between.
@@ -389,7 +398,7 @@ const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int
   const hlo_expr_t* argument = finish(space, &rest);
   int64_t low = hlo_floor_div(argument->low, divisor);
   if (low == hlo_floor_div(argument->high, divisor)) {
-    return hlo_expr_add(space, argument, hlo_expr_const(space, -low * divisor));
+    return hlo_expr_offset(space, argument, -low * divisor);
   }
   // (g * x) mod (g * d) = g * (x mod d).
   int64_t reduced = divisor;
@@ -398,7 +407,7 @@ const hlo_expr_t* hlo_expr_mod(hlo_expr_space_t* space, const hlo_expr_t* a, int
   int64_t offset = argument->constant - factor * hlo_floor_div(argument->constant, factor);
   if (factor > 1) {
     const hlo_expr_t* inner = hlo_expr_mul(space, hlo_expr_mod(space, smaller, reduced), factor);
-    return hlo_expr_add(space, inner, hlo_expr_const(space, offset));
+    return hlo_expr_offset(space, inner, offset);
   }
   return from_atom(space, &(hlo_expr_atom_t){.kind = HLO_EXPR_REMAINDER,
                                              .divisor = divisor,

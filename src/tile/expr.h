@@ -69,6 +69,8 @@ const hlo_expr_t* hlo_expr_digit(hlo_expr_space_t* space, uint32_t number, int64
 const hlo_expr_t* hlo_expr_value(hlo_expr_space_t* space, uint32_t number, int64_t low,
                                  int64_t high, uint64_t digits);
 const hlo_expr_t* hlo_expr_add(hlo_expr_space_t* space, const hlo_expr_t* a, const hlo_expr_t* b);
+/// a + offset.
+const hlo_expr_t* hlo_expr_offset(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t offset);
 const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor);
 /// divisor > 0; rounds down, the remainder is not negative.
 const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t divisor);

@@ -69,6 +69,28 @@ static void test_random(void** unused) {
   }
 }
 
+// What is offset is the sum with a constant, the same pointer.
+static void test_offsets(void** unused) {
+  (void)unused;
+  for (int round = 0; round < 500; ++round) {
+    hlo_arena_t arena;
+    hlo_arena_init(&arena, 0);
+    hlo_expr_space_t space;
+    hlo_expr_space_init(&space, &arena);
+    sample_t sample;
+    make_sample(&space, 4, &sample);
+    for (int64_t offset = -3; offset <= 3; ++offset) {
+      const hlo_expr_t* sum =
+          hlo_expr_add(&space, sample.expr, hlo_expr_const(&space, offset));
+      assert_ptr_equal(hlo_expr_offset(&space, sample.expr, offset), sum);
+    }
+    assert_false(space.is_exceeded);
+    (void)hlo_expr_offset(&space, hlo_expr_const(&space, (int64_t)1 << 62), 1);
+    assert_true(space.is_exceeded);
+    hlo_arena_deinit(&arena);
+  }
+}
+
 static void test_reshape_of_collapsed(void** unused) {
   (void)unused;
   hlo_arena_t arena;
@@ -188,6 +210,7 @@ static void test_memory_failure(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_random),
+      cmocka_unit_test(test_offsets),
       cmocka_unit_test(test_reshape_of_collapsed),
       cmocka_unit_test(test_digits_resolve),
       cmocka_unit_test(test_limits),
