@@ -16,6 +16,7 @@ enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 typedef struct slot {
   uint64_t hash;
   hlo_vir_value_t* value;  // NULL: free
+  const hlo_vir_block_t* block;  // that it is in
 } slot_t;
 
 // Open addressing. Entries of closed blocks are never equal to anything again; they are dropped
@@ -57,8 +58,8 @@ static slot_t* find_slot(const struct hlo_vir_equal_table* table, uint64_t hash,
   uint32_t mask = table->slot_count - 1, at = (uint32_t)hash & mask;
   for (;; at = (at + 1) & mask) {
     slot_t* slot = &table->slots[at];
-    if (!slot->value || (slot->hash == hash && slot->value->parent == block &&
-                         equal_content(slot->value, value))) {
+    if (!slot->value ||
+        (slot->hash == hash && slot->block == block && equal_content(slot->value, value))) {
       return slot;
     }
   }
@@ -81,7 +82,15 @@ static bool is_open(const hlo_vir_builder_t* b, const hlo_vir_block_t* block) {
 static void put_slot(struct hlo_vir_equal_table* table, uint64_t hash, hlo_vir_value_t* value) {
   slot_t* slot = find_slot(table, hash, value, value->parent);
   table->used += !slot->value;
-  *slot = (slot_t){hash, value};  // instead of a load from before a fence, perhaps
+  *slot = (slot_t){hash, value, value->parent};  // instead of a load from before a fence, perhaps
+}
+
+// All that are moved differ.
+static void move_slot(struct hlo_vir_equal_table* table, const slot_t* slot) {
+  uint32_t mask = table->slot_count - 1, at = (uint32_t)slot->hash & mask;
+  while (table->slots[at].value) at = (at + 1) & mask;
+  table->slots[at] = *slot;
+  ++table->used;
 }
 
 // Room for as many again as there are in open blocks.
@@ -90,7 +99,7 @@ static bool renew_table(const hlo_vir_builder_t* b, struct hlo_vir_equal_table* 
   for (uint32_t i = 0; i < table->slot_count; ++i) {
     slot_t* slot = &table->slots[i];
     if (!slot->value) continue;
-    if (is_open(b, slot->value->parent)) {
+    if (is_open(b, slot->block)) {
       ++open_count;
     } else {
       slot->value = NULL;
@@ -100,8 +109,7 @@ static bool renew_table(const hlo_vir_builder_t* b, struct hlo_vir_equal_table* 
   struct hlo_vir_equal_table renewed = {hlo_mem_alloc_zeroed(count * sizeof(slot_t)), count, 0};
   if (!renewed.slots) return false;
   for (uint32_t i = 0; i < table->slot_count; ++i) {
-    slot_t* slot = &table->slots[i];
-    if (slot->value) put_slot(&renewed, slot->hash, slot->value);
+    if (table->slots[i].value) move_slot(&renewed, &table->slots[i]);
   }
   hlo_mem_free(table->slots);
   *table = renewed;
