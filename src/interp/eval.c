@@ -478,8 +478,7 @@ static void release_probes(hlo_eval_t* eval) {
   }
 }
 
-void hlo_interp_end(hlo_eval_t* eval) {
-  if (!eval) return;
+static void deinit(hlo_eval_t* eval) {
   hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&eval->pool);
   const hlo_interp_program_t* program = eval->program;
   unwind(eval, 0);
@@ -497,6 +496,11 @@ void hlo_interp_end(hlo_eval_t* eval) {
   hlo_mem_free(eval->operands);
   hlo_mem_free(eval->call.targets);
   hlo_mem_free(eval->call.tensors);
+}
+
+void hlo_interp_end(hlo_eval_t* eval) {
+  if (!eval) return;
+  deinit(eval);
   hlo_mem_free(eval);
 }
 
@@ -612,19 +616,15 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
   if (!ref) {
     return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter runs it in programs only");
   }
-  hlo_eval_t* eval = hlo_mem_alloc_zeroed(sizeof(*eval));
-  if (!eval) return hlo_status_out_of_memory(sizeof(*eval));
   hlo_tensor_t** lent = hlo_mem_alloc(node->operand_count * sizeof(*lent));
-  if (!lent) {
-    hlo_mem_free(eval);
-    return hlo_status_out_of_memory(node->operand_count * sizeof(*lent));
-  }
+  if (!lent) return hlo_status_out_of_memory(node->operand_count * sizeof(*lent));
+  hlo_eval_t eval = {0};  // not from the heap: passes evaluate many nodes
   // One more reference keeps the op from overwriting an operand.
   for (uint32_t i = 0; i < node->operand_count; ++i) lent[i] = hlo_tensor_retain(operands[i]);
   hlo_tensor_t** found = hlo_mem_alloc_zeroed(node->result_count * sizeof(*found));
-  hlo_status_t status = found ? ref(eval, node, lent, found)
+  hlo_status_t status = found ? ref(&eval, node, lent, found)
                               : hlo_status_out_of_memory(node->result_count * sizeof(*found));
-  if (hlo_status_is_ok(status) && eval->is_pending) {
+  if (hlo_status_is_ok(status) && eval.is_pending) {
     status = hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(lent[i]);
@@ -635,6 +635,6 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
   }
   hlo_mem_free(found);
   hlo_mem_free(lent);
-  hlo_interp_end(eval);
+  deinit(&eval);
   return status;
 }

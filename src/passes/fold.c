@@ -9,6 +9,7 @@
 
 #include "base/fpenv.h"
 #include "interp/program.h"
+#include "interp/tensor_pool.h"
 #include "ir/clone.h"
 #include "passes/build.h"
 #include "passes/constants.h"
@@ -156,7 +157,11 @@ hlo_status_t hlo_fold_node(hlo_pass_ctx_t* ctx, hlo_node_t* node, bool* out_fold
 
 hlo_status_t hlo_pass_fold(hlo_pass_ctx_t* ctx, hlo_module_t* module, bool* out_changed) {
   folder_t folder = make_folder(ctx);
+  hlo_tensor_pool_t pool = {0};  // operands and results come and go
+  hlo_tensor_pool_t* previous = hlo_tensor_pool_enter(&pool);
   hlo_status_t status = hlo_module_walk(module, true, visit, &folder);
+  hlo_tensor_pool_leave(previous);
+  hlo_tensor_pool_deinit(&pool);
   *out_changed = ctx->step_count > 0;
   return status;
 }
