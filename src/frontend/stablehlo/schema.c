@@ -4,18 +4,21 @@
 
 #include <string.h>
 
+#define NAME(text) text, sizeof(text) - 1
+
 static const hlo_bc_op_schema_t schemas[] = {
-    {"builtin.module", 0, 0, HLO_BC_OP_MODULE, HLO_OP_COUNT, "sym_name? sym_visibility?"},
-    {"builtin.unrealized_conversion_cast", 0, 0, HLO_BC_OP_CAST, HLO_OP_COUNT, ""},
-    {"func.func", 0, 0, HLO_BC_OP_FUNC, HLO_OP_COUNT,
+    {NAME("builtin.module"), 0, 0, HLO_BC_OP_MODULE, HLO_OP_COUNT, "sym_name? sym_visibility?"},
+    {NAME("builtin.unrealized_conversion_cast"), 0, 0, HLO_BC_OP_CAST, HLO_OP_COUNT, ""},
+    {NAME("func.func"), 0, 0, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs? function_type no_inline+ res_attrs? sym_name sym_visibility?"},
-    {"vhlo.func_v1", 9, 1020, HLO_BC_OP_FUNC, HLO_OP_COUNT,
+    {NAME("vhlo.func_v1"), 9, 1020, HLO_BC_OP_FUNC, HLO_OP_COUNT,
      "arg_attrs function_type res_attrs sym_name sym_visibility"},
 #define HLO_VHLO_OP(name, since, until, op, properties) \
-  {"vhlo." name, since, until, HLO_BC_OP_NODE, HLO_OP_##op, properties},
+  {NAME("vhlo." name), since, until, HLO_BC_OP_NODE, HLO_OP_##op, properties},
 #include "frontend/stablehlo/vhlo.def"
 #undef HLO_VHLO_OP
-#define HLO_DIALECT_OP(name, op, properties) {name, 0, 0, HLO_BC_OP_NODE, HLO_OP_##op, properties},
+#define HLO_DIALECT_OP(name, op, properties) \
+  {NAME(name), 0, 0, HLO_BC_OP_NODE, HLO_OP_##op, properties},
 #include "frontend/stablehlo/dialects.def"
 #undef HLO_DIALECT_OP
 };
@@ -44,9 +47,9 @@ const hlo_bc_op_schema_t* hlo_bc_find_op(const char* dialect, size_t dialect_len
                                          const char* name, size_t length) {
   for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; ++i) {
     const char* full = schemas[i].name;
-    if (strncmp(full, dialect, dialect_length) == 0 && full[dialect_length] == '.' &&
-        strncmp(full + dialect_length + 1, name, length) == 0 &&
-        full[dialect_length + 1 + length] == 0) {
+    if (schemas[i].name_length == dialect_length + 1 + length && full[dialect_length] == '.' &&
+        memcmp(full, dialect, dialect_length) == 0 &&
+        memcmp(full + dialect_length + 1, name, length) == 0) {
       return &schemas[i];
     }
   }

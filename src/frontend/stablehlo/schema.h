@@ -22,6 +22,7 @@ typedef enum hlo_bc_op_kind {
 
 typedef struct hlo_bc_op_schema {
   const char* name;       // with the dialect, "vhlo.add_v1"
+  uint16_t name_length;
   uint16_t since, until;  // VHLO: versions as 1000 * major + minor; else 0
   hlo_bc_op_kind_t kind;
   hlo_op_t op;
