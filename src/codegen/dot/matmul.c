@@ -9,10 +9,12 @@
 
 // Costs decide what is cut and packed, never results.
 enum {
-  // Lanes run along a contraction of so many steps when there are few rows; when it is very long
-  // and its elements are wide, also when there are as many as have so many bytes in a column.
+  // Lanes run along a contraction of so many bytes when there are few rows, of fewer bytes when
+  // there are as few rows as have so many each; when it has very many steps and its elements are
+  // wide, also when there are as many as have so many bytes in a column. Bytes count as two.
   FEW_ROWS = 16,
-  LONG_DEPTH = 256,
+  LONG_DEPTH_BYTES = 512,
+  DEPTH_BYTES_OF_ROW = 64,
   VERY_LONG_DEPTH = 1024,
   MORE_ROWS_BYTES = 384,
   DEPTH_COLUMNS = 4,  // and there are so many columns
@@ -216,20 +218,33 @@ static void swap_roles(hlo_matmul_t* m) {
   for (uint32_t i = 0; i < m->depth_count; ++i) hlo_matmul_swap_operands(&m->depth[i]);
 }
 
+static int64_t max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+// Transposing B while it is packed takes as long for one row as for many; sums over lanes take
+// their time for each row, however short the contraction is.
+static bool is_long_for(const hlo_matmul_t* m, const hlo_matmul_dim_t* rows) {
+  int64_t bytes = m->depth[0].extent *
+                  max((int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype), 2);
+  return bytes >= LONG_DEPTH_BYTES || bytes >= DEPTH_BYTES_OF_ROW * rows->extent;
+}
+
 // Whether lanes run along the contraction: few rows or columns, and the other operand is contiguous
 // there.
-static void choose_lanes(hlo_matmul_t* m) {
+static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_dim_t* inner = &m->depth[0];
-  if (m->is_convolution || m->depth_count > 1 || inner->extent < LONG_DEPTH) return;
+  if (m->is_convolution || m->depth_count > 1) return;
   bool is_few_columns = m->columns.extent <= FEW_ROWS && m->rows.extent > m->columns.extent &&
-                        inner->from[HLO_MATMUL_A] == 1;
+                        inner->from[HLO_MATMUL_A] == 1 && is_long_for(m, &m->columns);
   if (is_few_columns) swap_roles(m);
   // Transposing B while it is packed pays for more rows when there is more of it.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= VERY_LONG_DEPTH && bytes >= (int64_t)sizeof(float);
   int64_t few = has_more ? MORE_ROWS_BYTES / bytes : FEW_ROWS;
-  m->is_by_depth =
-      m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 && m->columns.extent >= DEPTH_COLUMNS;
+  m->is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
+                   m->columns.extent >= DEPTH_COLUMNS && is_long_for(m, &m->rows) &&
+                   (is_few_columns || !hlo_matmul_has_quads(m, target));
 }
 
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t digit) {
@@ -315,7 +330,7 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
   HLO_TRY(find_inputs(m, kernel));
   if (form->is_turned) swap_roles(m);
-  choose_lanes(m);
+  choose_lanes(m, kernel->target);
   hlo_matmul_choose_group(m, kernel->target);
   m->element_bytes = hlo_elementwise_register_bytes(m->dtype);
   m->outer_extent = m->depth_extent = 1;
@@ -332,10 +347,6 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 }
 
 // ---- tiles
-
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 static int64_t second_cache(const hlo_target_t* target) {
   return target->tile.memories[2].capacity_bytes;

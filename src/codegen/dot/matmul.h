@@ -299,6 +299,8 @@ bool hlo_matmul_packs_a(const hlo_matmul_t* matmul, int64_t panels, int64_t heig
 /// depth: their length.
 uint32_t hlo_matmul_group_of(const hlo_target_t* target, const hlo_node_t* node, hlo_dtype_t sums,
                              double depth);
+/// Whether an instruction multiplies four bytes in a lane, and rows are enough for packing B so.
+bool hlo_matmul_has_quads(const hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Whether elements are multiplied in groups, which convolutions have decided before; the innermost
 /// contracting loop then runs over groups.
 void hlo_matmul_choose_group(hlo_matmul_t* matmul, const hlo_target_t* target);

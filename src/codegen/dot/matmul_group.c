@@ -89,6 +89,12 @@ static double depth_of(const hlo_matmul_t* m) {
   return depth;
 }
 
+bool hlo_matmul_has_quads(const hlo_matmul_t* m, const hlo_target_t* target) {
+  int64_t group = hlo_matmul_group_of(target, m->contraction.node, m->dtype, depth_of(m));
+  return m->rows.extent >= LEAST_ROWS && group == GROUP_BYTES &&
+         m->depth[m->depth_count - 1].extent >= LEAST_GROUPS * group;
+}
+
 static void choose_dot_group(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_dim_t* inner = &m->depth[m->depth_count - 1];
   const hlo_node_t* node = m->contraction.node;
