@@ -35,6 +35,13 @@ bool hlo_complex_product_is_stacked(const hlo_node_t* node, const hlo_parts_t* l
                                     hlo_parts_t rhs);
 hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo_parts_t rhs);
 
+/// Whether a product is better one real product with operand number `large`, which is whole, as it
+/// lies; hlo_complex_whole_product() gives the parts of the result then, `whole` being that operand
+/// with its parts as the innermost dimension and `small` the parts of the other one.
+bool hlo_complex_product_reads_whole(const hlo_node_t* node, uint32_t large, hlo_parts_t small);
+hlo_parts_t hlo_complex_whole_product(hlo_node_t* node, uint32_t large, hlo_value_t* whole,
+                                      hlo_parts_t small);
+
 /// The same for functions, as far as they are known: what hlo_parts_of_op() asks for those ops that
 /// are neither sums, products nor moves.
 hlo_parts_t hlo_complex_function(hlo_node_t* node, const hlo_parts_t* operands);

@@ -197,6 +197,192 @@ hlo_value_t* hlo_complex_stacked_product(hlo_node_t* node, hlo_value_t* lhs, hlo
   return product;
 }
 
+// ---- a large operand read once, as the buffer that it is, instead of parts that are taken from it
+// and meet the other operand one by one. That one is small and has both its parts next to each other,
+// as two rows for one (columns, where it is the second operand):
+//   - where the large operand's innermost dimension is contracted, its parts are contracted, too:
+//     (a, -b; b, a) (c, d) = (ac - bd; bc + ad);
+//   - where it is not, its parts are columns: (a; b) (c, d) = (ac, ad; bc, bd), and the sums of what
+//     belongs together are of results.
+
+enum { FEW_COLUMNS = 4 };
+
+static int64_t free_count(const side_t* side, const hlo_type_t* type) {
+  return type->rank - side->count - side->batch_count;
+}
+
+// The contracted dimensions are the innermost ones, in their order.
+static bool contracts_innermost(const side_t* side, const hlo_type_t* type) {
+  for (uint32_t i = 0; i < side->count; ++i) {
+    if (side->dims[i] != type->rank - side->count + i) return false;
+  }
+  return side->count > 0;
+}
+
+static bool innermost_is_free(const side_t* side, const hlo_type_t* type) {
+  const int64_t last = (int64_t)type->rank - 1;
+  return last >= 0 && !hlo_dims_contain(side->dims, side->count, last, NULL) &&
+         !hlo_dims_contain(side->batch_dims, side->batch_count, last, NULL);
+}
+
+bool hlo_complex_product_reads_whole(const hlo_node_t* node, uint32_t large, hlo_parts_t small) {
+  if (node->op != HLO_OP_dot_general || !is_of_one_type(node)) return false;
+  side_t sides[2] = {0};
+  const int64_t terms = read_sides(node, sides);
+  const hlo_type_t* type = hlo_node_operand_type(node, large);
+  const hlo_type_t* other = hlo_node_operand_type(node, 1 - large);
+  const uint32_t rank = type->rank > other->rank ? type->rank : other->rank;
+  return terms > MAX_TERMS && rank + 2 <= HLO_RANK_MAX &&
+         node->results[0].type->rank + 2 <= HLO_RANK_MAX && !is_zero(small.re) &&
+         !is_zero(small.im) &&
+         hlo_type_element_count(type) >= TALL * hlo_type_element_count(other) &&
+         (innermost_is_free(&sides[large], type) ||
+          (large == 1 && contracts_innermost(&sides[1], type)));
+}
+
+// Before which dimension of the small operand its rows for one, or columns, are.
+static uint32_t doubled_dim(const side_t* side, const hlo_type_t* type) {
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    if (!hlo_dims_contain(side->dims, side->count, d, NULL) &&
+        !hlo_dims_contain(side->batch_dims, side->batch_count, d, NULL)) {
+      return d;
+    }
+  }
+  return 0;
+}
+
+// `part` with dimensions of one element: before `dim`, and innermost where `is_summed`.
+static hlo_value_t* widen(hlo_node_t* node, hlo_value_t* part, uint32_t dim, bool is_summed) {
+  const hlo_type_t* type = part->type;
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) dims[d + (d >= dim)] = type->dims[d];
+  dims[dim] = dims[type->rank + 1] = 1;
+  return hlo_build_reshape(node,
+                           hlo_type_tensor(node->parent->module, type->dtype,
+                                           type->rank + 1 + is_summed, dims),
+                           part);
+}
+
+static hlo_value_t* double_small(hlo_node_t* node, hlo_parts_t small, uint32_t dim,
+                                 bool is_summed) {
+  hlo_value_t *a = widen(node, small.re, dim, is_summed),
+              *b = widen(node, small.im, dim, is_summed);
+  if (!is_summed) return hlo_build_pair(node, a, b, dim);
+  const uint32_t last = small.re->type->rank + 1;
+  hlo_value_t* minus_b = hlo_build_unary(node, HLO_OP_negate, b);
+  hlo_value_t* re = hlo_build_pair(node, a, minus_b, last);
+  hlo_value_t* im = hlo_build_pair(node, b, a, last);
+  return hlo_build_pair(node, re, im, dim);
+}
+
+// Sets the dimensions of one operand of `product`: those of `side`, with another one before `dim`
+// and, where `summed` is not negative, that one contracted, too.
+static void set_dims(hlo_node_t* product, uint32_t operand, const side_t* side, uint32_t dim,
+                     int64_t summed) {
+  static const hlo_attr_id_t CONTRACTED[] = {HLO_ATTR_lhs_contracting_dimensions,
+                                             HLO_ATTR_rhs_contracting_dimensions};
+  static const hlo_attr_id_t BATCH[] = {HLO_ATTR_lhs_batching_dimensions,
+                                        HLO_ATTR_rhs_batching_dimensions};
+  hlo_module_t* module = product->parent->module;
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t i = 0; i < side->count; ++i) dims[i] = side->dims[i] + (side->dims[i] >= dim);
+  dims[side->count] = summed;
+  hlo_node_set_attr(product, CONTRACTED[operand],
+                    hlo_attr_ints(module, side->count + (summed >= 0), dims));
+  for (uint32_t i = 0; i < side->batch_count; ++i) {
+    dims[i] = side->batch_dims[i] + (side->batch_dims[i] >= dim);
+  }
+  hlo_node_set_attr(product, BATCH[operand], hlo_attr_ints(module, side->batch_count, dims));
+}
+
+// How the product of both parts is put together. Its dimensions are those of the result in `order`
+// with two more, at[0] for the small operand and at[1] for the large one (which is behind all of
+// them where that is contracted).
+typedef struct layout {
+  uint32_t operand;  // the small one's number
+  int64_t order[HLO_RANK_MAX];
+  uint32_t at[2];
+} layout_t;
+
+static layout_t layout_of(const hlo_node_t* node, const side_t sides[2], uint32_t large,
+                          bool is_summed) {
+  const hlo_type_t *x = hlo_node_operand_type(node, 0), *result = node->results[0].type;
+  const uint32_t batch = sides[0].batch_count, rank = result->rank;
+  const uint32_t middle = batch + (uint32_t)free_count(&sides[0], x);
+  int64_t columns = 1;
+  for (uint32_t d = middle; d < rank; ++d) columns *= result->dims[d];
+  // Few columns are better rows, which are turned then.
+  const bool is_turned = large == 0 && columns <= FEW_COLUMNS;
+  layout_t layout = {.operand = large == 0 && !is_turned};
+  for (uint32_t d = 0; d < rank; ++d) {
+    const uint32_t turned = d < rank - middle + batch ? d + middle - batch : d - (rank - middle);
+    layout.order[d] = is_turned && d >= batch ? turned : d;
+  }
+  const bool is_second = layout.operand == 1;
+  layout.at[0] = is_second ? middle + 1 : batch;
+  layout.at[1] = is_second ? middle : rank + 1 + (is_summed ? 1 : 0);
+  return layout;
+}
+
+// The sums of `product` for part `p` of the small operand and `q` of the large one.
+static hlo_value_t* take_sums(hlo_node_t* node, hlo_value_t* product, const hlo_type_t* part,
+                              const layout_t* layout, int64_t p, int64_t q) {
+  hlo_module_t* module = node->parent->module;
+  const hlo_type_t* type = product->type;
+  int64_t first[HLO_RANK_MAX] = {0}, sizes[HLO_RANK_MAX], dims[HLO_RANK_MAX], back[HLO_RANK_MAX];
+  for (uint32_t d = 0; d < type->rank; ++d) {
+    const bool is_part = d == layout->at[0] || d == layout->at[1];
+    sizes[d] = is_part ? 1 : type->dims[d];
+    if (is_part) first[d] = d == layout->at[0] ? p : q;
+  }
+  for (uint32_t d = 0; d < part->rank; ++d) {
+    dims[d] = part->dims[layout->order[d]];
+    back[layout->order[d]] = d;
+  }
+  const hlo_type_t* slice = hlo_type_with_dims(module, type, type->rank, sizes);
+  const hlo_type_t* ordered = hlo_type_with_dims(module, part, part->rank, dims);
+  hlo_value_t* sums =
+      hlo_build_reshape(node, ordered, hlo_build_slice(node, slice, product, first, NULL));
+  const hlo_named_attr_t permutation = {HLO_ATTR_permutation,
+                                        hlo_attr_ints(module, part->rank, back)};
+  return hlo_build_node(node, HLO_OP_transpose, part, 1, &sums, 1, &permutation);
+}
+
+hlo_parts_t hlo_complex_whole_product(hlo_node_t* node, uint32_t large, hlo_value_t* whole,
+                                      hlo_parts_t small) {
+  hlo_module_t* module = node->parent->module;
+  side_t sides[2] = {0};
+  read_sides(node, sides);
+  const side_t* other = &sides[1 - large];
+  const hlo_type_t* type = hlo_node_operand_type(node, large);
+  const hlo_type_t* part = hlo_part_type(module, node->results[0].type);
+  if (!part || !whole) return (hlo_parts_t){NULL, NULL};
+  const bool is_summed = !innermost_is_free(&sides[large], type);
+  const layout_t layout = layout_of(node, sides, large, is_summed);
+  const uint32_t rank = part->rank + (is_summed ? 1 : 2), operand = layout.operand;
+  int64_t dims[HLO_RANK_MAX];
+  for (uint32_t d = 0, from = 0; d < rank; ++d) {
+    dims[d] = d == layout.at[0] || d == layout.at[1] ? 2 : part->dims[layout.order[from++]];
+  }
+  const uint32_t dim = doubled_dim(other, small.re->type);
+  hlo_value_t* doubled = double_small(node, small, dim, is_summed);
+  hlo_value_t* product = hlo_build_like(
+      node, hlo_type_tensor(module, part->dtype, rank, dims),
+      (hlo_value_t*[]){operand == 0 ? doubled : whole, operand == 0 ? whole : doubled});
+  if (!product) return (hlo_parts_t){NULL, NULL};
+  const int64_t summed = is_summed ? small.re->type->rank + INT64_C(1) : -1;
+  set_dims(product->def, operand, other, dim, summed);
+  set_dims(product->def, 1 - operand, &sides[large], HLO_RANK_MAX,
+           is_summed ? (int64_t)type->rank : -1);
+  hlo_value_t* sums[2][2] = {{NULL}};
+  for (uint32_t i = 0; i < (is_summed ? 2 : 4); ++i) {
+    sums[i & 1][i >> 1] = take_sums(node, product, part, &layout, i & 1, i >> 1);
+  }
+  if (is_summed) return (hlo_parts_t){sums[0][0], sums[1][0]};
+  hlo_value_t* re = combine(node, HLO_OP_subtract, sums[0][0], sums[1][1]);
+  return (hlo_parts_t){re, combine(node, HLO_OP_add, sums[0][1], sums[1][0])};
+}
+
 hlo_parts_t hlo_complex_product(hlo_node_t* node, const hlo_parts_t* operands) {
   const hlo_parts_t x = operands[0], y = operands[1];
   const hlo_type_t* type = node->results[0].type;

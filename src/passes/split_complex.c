@@ -146,14 +146,8 @@ static bool touches_complex(const hlo_node_t* node, bool* out_is_splittable) {
   return touches;
 }
 
-static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
-  hlo_parts_t* operands =
-      hlo_arena_array(&s->ctx->scratch, node->operand_count + 1, sizeof *operands);
-  if (!operands) return hlo_arena_status(&s->ctx->scratch);
-  for (uint32_t i = 0; i < node->operand_count; ++i) {
-    HLO_TRY(parts_of(s, hlo_node_operand(node, i), &operands[i]));
-  }
-  hlo_parts_t result = hlo_parts_of_op(node, operands);
+// The result of `node` becomes a pair; nothing is done where there is none.
+static hlo_status_t become_parts(splitter_t* s, hlo_node_t* node, hlo_parts_t result) {
   HLO_TRY(hlo_module_status(node->parent->module));
   if (!result.re) return hlo_ok();
   s->has_changed = true;
@@ -162,6 +156,16 @@ static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
   if (result.im) return record(s, (split_t){.whole = &node->results[0], .parts = result});
   hlo_value_replace_uses(&node->results[0], result.re);
   return hlo_ok();
+}
+
+static hlo_status_t split_op(splitter_t* s, hlo_node_t* node) {
+  hlo_parts_t* operands =
+      hlo_arena_array(&s->ctx->scratch, node->operand_count + 1, sizeof *operands);
+  if (!operands) return hlo_arena_status(&s->ctx->scratch);
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    HLO_TRY(parts_of(s, hlo_node_operand(node, i), &operands[i]));
+  }
+  return become_parts(s, node, hlo_parts_of_op(node, operands));
 }
 
 // The result of `node` becomes what is stacked.
@@ -179,6 +183,15 @@ static hlo_status_t become_whole(splitter_t* s, hlo_node_t* node, hlo_value_t* s
 
 static hlo_status_t split_product(splitter_t* s, hlo_node_t* node) {
   hlo_value_t* lhs = hlo_node_operand(node, 0);
+  for (uint32_t large = 0; large < 2; ++large) {
+    hlo_value_t* whole = hlo_node_operand(node, large);
+    hlo_parts_t small;
+    if (!is_complex(whole->type) || !is_whole(s, whole)) continue;
+    HLO_TRY(parts_of(s, hlo_node_operand(node, 1 - large), &small));
+    if (!small.im || !hlo_complex_product_reads_whole(node, large, small)) continue;
+    whole = see_stacked(node, whole);
+    return become_parts(s, node, hlo_complex_whole_product(node, large, whole, small));
+  }
   const bool is_lhs_whole = is_whole(s, lhs);
   hlo_parts_t x, y;
   HLO_TRY(parts_of(s, hlo_node_operand(node, 1), &y));

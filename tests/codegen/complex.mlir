@@ -67,6 +67,27 @@ func.func @main(%x: tensor<101x9xcomplex<f32>>, %y: tensor<9x3xcomplex<f32>>, %t
   return %0, %2, %5, %6, %8, %9 : tensor<101x3xcomplex<f32>>, tensor<101x3xcomplex<f32>>, tensor<101xcomplex<f32>>, tensor<3x40x2xcomplex<f64>>, tensor<50x6x6xcomplex<f32>>, tensor<9x9xcomplex<f32>>
 }
 // -----
+// Few rows or columns and a large matrix, which is read as it lies: its parts are columns, or contracted; with batches, several
+// dimensions of each kind in any order, vectors, and a small operand that has no buffer.
+func.func @main(%v: tensor<33xcomplex<f32>>, %r: tensor<3x33xcomplex<f32>>, %m: tensor<33x70xcomplex<f32>>, %t: tensor<70x33xcomplex<f32>>,
+    %s: tensor<5x3x7x2xcomplex<f64>>, %w: tensor<7x3x41x5x6xcomplex<f64>>, %u: tensor<41x3x6x5x7xcomplex<f64>>)
+    -> (tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<3x70xcomplex<f32>>, tensor<70x3xcomplex<f32>>, tensor<70x12xcomplex<f32>>,
+        tensor<3x2x41x6xcomplex<f64>>, tensor<3x41x6x2xcomplex<f64>>, tensor<3x2x41x6xcomplex<f64>>) {
+  %0 = stablehlo.dot_general %v, %m, contracting_dims = [0] x [0] : (tensor<33xcomplex<f32>>, tensor<33x70xcomplex<f32>>) -> tensor<70xcomplex<f32>>
+  %1 = stablehlo.dot_general %m, %v, contracting_dims = [0] x [0] : (tensor<33x70xcomplex<f32>>, tensor<33xcomplex<f32>>) -> tensor<70xcomplex<f32>>
+  %2 = stablehlo.dot_general %v, %t, contracting_dims = [0] x [1] : (tensor<33xcomplex<f32>>, tensor<70x33xcomplex<f32>>) -> tensor<70xcomplex<f32>>
+  %3 = stablehlo.multiply %r, %r : tensor<3x33xcomplex<f32>>
+  %4 = stablehlo.dot_general %3, %t, contracting_dims = [1] x [1] : (tensor<3x33xcomplex<f32>>, tensor<70x33xcomplex<f32>>) -> tensor<3x70xcomplex<f32>>
+  %5 = stablehlo.dot_general %m, %3, contracting_dims = [0] x [1] : (tensor<33x70xcomplex<f32>>, tensor<3x33xcomplex<f32>>) -> tensor<70x3xcomplex<f32>>
+  %6 = stablehlo.concatenate %r, %3, %r, %3, dim = 0 : (tensor<3x33xcomplex<f32>>, tensor<3x33xcomplex<f32>>, tensor<3x33xcomplex<f32>>, tensor<3x33xcomplex<f32>>) -> tensor<12x33xcomplex<f32>>
+  %7 = stablehlo.dot_general %m, %6, contracting_dims = [0] x [1] : (tensor<33x70xcomplex<f32>>, tensor<12x33xcomplex<f32>>) -> tensor<70x12xcomplex<f32>>
+  %8 = stablehlo.dot_general %s, %w, batching_dims = [1] x [1], contracting_dims = [2, 0] x [0, 3] : (tensor<5x3x7x2xcomplex<f64>>, tensor<7x3x41x5x6xcomplex<f64>>) -> tensor<3x2x41x6xcomplex<f64>>
+  %9 = stablehlo.dot_general %w, %s, batching_dims = [1] x [1], contracting_dims = [0, 3] x [2, 0] : (tensor<7x3x41x5x6xcomplex<f64>>, tensor<5x3x7x2xcomplex<f64>>) -> tensor<3x41x6x2xcomplex<f64>>
+  %10 = stablehlo.dot_general %s, %u, batching_dims = [1] x [1], contracting_dims = [0, 2] x [3, 4] : (tensor<5x3x7x2xcomplex<f64>>, tensor<41x3x6x5x7xcomplex<f64>>) -> tensor<3x2x41x6xcomplex<f64>>
+  return %0, %1, %2, %4, %5, %7, %8, %9, %10 : tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<70xcomplex<f32>>, tensor<3x70xcomplex<f32>>, tensor<70x3xcomplex<f32>>, tensor<70x12xcomplex<f32>>,
+    tensor<3x2x41x6xcomplex<f64>>, tensor<3x41x6x2xcomplex<f64>>, tensor<3x2x41x6xcomplex<f64>>
+}
+// -----
 // Loops and branches, library calls in between, values of outer scopes.
 func.func @main(%x: tensor<64xcomplex<f32>>, %m: tensor<64xcomplex<f32>>, %p: tensor<i1>)
     -> (tensor<64xcomplex<f32>>, tensor<4x64xcomplex<f32>>, tensor<64xcomplex<f32>>) {
