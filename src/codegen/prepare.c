@@ -13,8 +13,8 @@ enum { REGION_DEPTH_LIMIT = 128 };
 // A program is one function. The limit is there for chains of calls that double.
 static const char PASSES[] =
     "lower_composite,inline=400000,unroll,loop_scatter,single_scatter,short_reduce,slice_reduces,"
-    "split_complex,select_windows,spread_windows,slice_windows,transpose_windows,fold,dce,canonicalize,"
-    "hoist_invariants,cse,dce";
+    "split_complex,split_groups,select_windows,spread_windows,slice_windows,transpose_windows,fold,dce,"
+    "canonicalize,hoist_invariants,cse,dce";
 
 typedef struct refusal {
   const hlo_node_t* node;  // NULL: an argument

@@ -281,3 +281,21 @@ func.func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg2: tensor<f32>, %arg
   %277 = stablehlo.divide %261, %5 : tensor<f32>
   return %262, %270, %266, %274, %264, %272, %268, %276, %263, %271, %267, %275, %265, %273, %269, %277 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+// -----
+// Groups that sum a few features to one, and gradients that make a few of one: bytes and narrow floats, strides, elements apart,
+// kernels in each order of their dimensions, one place.
+func.func @main(%x: tensor<2x9x7x34xf32>, %w: tensor<3x3x17x2xf32>, %b: tensor<2x9x7x15xbf16>, %k: tensor<3x5x2x3xbf16>,
+    %i: tensor<2x9x7x8xi8>, %j: tensor<2x3x4x3xi8>, %y: tensor<2x9x7x17xf32>, %h: tensor<2x5x4x34xf32>, %o: tensor<4x9xf64>, %g: tensor<4x27xf64>)
+    -> (tensor<2x9x7x17xf32>, tensor<2x5x4x17xf32>, tensor<2x17x13x17xf32>, tensor<2x9x7x3xbf16>, tensor<2x9x7x2xi32>,
+        tensor<3x3x1x34xf32>, tensor<3x3x1x34xf32>, tensor<1x27xf64>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 17 : i64} : (tensor<2x9x7x34xf32>, tensor<3x3x17x2xf32>) -> tensor<2x9x7x17xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 17 : i64} : (tensor<2x9x7x34xf32>, tensor<3x3x17x2xf32>) -> tensor<2x5x4x17xf32>
+  %2 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 17 : i64} : (tensor<2x9x7x34xf32>, tensor<3x3x17x2xf32>) -> tensor<2x17x13x17xf32>
+  %3 = stablehlo.convolution(%b, %k) dim_numbers = [b, 0, 1, f]x[0, i, 1, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<2x9x7x15xbf16>, tensor<3x5x2x3xbf16>) -> tensor<2x9x7x3xbf16>
+  %4 = stablehlo.convolution(%i, %j) dim_numbers = [b, 0, 1, f]x[o, 0, i, 1]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x9x7x8xi8>, tensor<2x3x4x3xi8>) -> tensor<2x9x7x2xi32>
+  %5 = stablehlo.convolution(%y, %x) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 17 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x17xf32>, tensor<2x9x7x34xf32>) -> tensor<3x3x1x34xf32>
+  %6 = stablehlo.convolution(%y, %h) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [2, 2]} {batch_group_count = 17 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x17xf32>, tensor<2x5x4x34xf32>) -> tensor<3x3x1x34xf32>
+  %7 = stablehlo.convolution(%o, %g) dim_numbers = [f, b]x[i, o]->[b, f], window = {} {batch_group_count = 9 : i64, feature_group_count = 1 : i64} : (tensor<4x9xf64>, tensor<4x27xf64>) -> tensor<1x27xf64>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<2x9x7x17xf32>, tensor<2x5x4x17xf32>, tensor<2x17x13x17xf32>, tensor<2x9x7x3xbf16>, tensor<2x9x7x2xi32>,
+    tensor<3x3x1x34xf32>, tensor<3x3x1x34xf32>, tensor<1x27xf64>
+}
