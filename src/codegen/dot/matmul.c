@@ -17,7 +17,8 @@ enum {
   DEPTH_BYTES_OF_ROW = 64,
   VERY_LONG_DEPTH = 1024,
   MORE_ROWS_BYTES = 384,
-  DEPTH_COLUMNS = 4,  // and there are so many columns
+  DEPTH_COLUMNS = 4,     // and there are so many columns
+  MIN_QUAD_COLUMNS = 8,  // few, but a panel of bytes that are multiplied four at a time
   // Packing.
   MIN_PACKED_TILES = 4,   // pays when a panel is used for so many tiles,
   MIN_LARGE_TILES = 12,   // and a B far beyond the second cache for so many
@@ -237,14 +238,15 @@ static void choose_lanes(hlo_matmul_t* m, const hlo_target_t* target) {
   if (m->is_convolution || m->depth_count > 1) return;
   bool is_few_columns = m->columns.extent <= FEW_ROWS && m->rows.extent > m->columns.extent &&
                         inner->from[HLO_MATMUL_A] == 1 && is_long_for(m, &m->columns);
-  if (is_few_columns) swap_roles(m);
+  bool is_panel = m->columns.extent >= MIN_QUAD_COLUMNS && hlo_matmul_has_quads(m, target);
+  if (is_few_columns && !is_panel) swap_roles(m);
   // Transposing B while it is packed pays for more rows when there is more of it.
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[HLO_MATMUL_B].dtype);
   bool has_more = inner->extent >= VERY_LONG_DEPTH && bytes >= (int64_t)sizeof(float);
   int64_t few = has_more ? MORE_ROWS_BYTES / bytes : FEW_ROWS;
   m->is_by_depth = m->rows.extent <= few && inner->from[HLO_MATMUL_B] == 1 &&
                    m->columns.extent >= DEPTH_COLUMNS && is_long_for(m, &m->rows) &&
-                   (is_few_columns || !hlo_matmul_has_quads(m, target));
+                   !hlo_matmul_has_quads(m, target);
 }
 
 int64_t hlo_matmul_output_stride(const hlo_matmul_t* m, int32_t digit) {
