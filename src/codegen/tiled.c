@@ -178,6 +178,8 @@ hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_
 
 // Gives the instance its number and makes it findable; operands are complete.
 hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
+  // Operands took places since it was made.
+  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return hlo_tiling_refuse(t, "too large");
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     if (!tiled->operands[i]) return NULL;
     tiled->digits |= tiled->operands[i]->digits;

@@ -363,3 +363,86 @@ func.func @main(%a: tensor<5xf32>, %b: tensor<5xf32>) -> (tensor<5x5xf32>, tenso
   %17 = stablehlo.atan2 %16, %15 : tensor<9x4xf64>
   return %5, %12, %17 : tensor<5x5xf32>, tensor<3x7xbf16>, tensor<9x4xf64>
 }
+// -----
+// Elements made of elements made of elements: more of them than a tiling has places for.
+func.func @main(%arg0: tensor<2x3x4xui16>) -> tensor<5x6x7xui16> {
+  %0 = stablehlo.slice %arg0 [0:1, 0:3, 0:4] : (tensor<2x3x4xui16>) -> tensor<1x3x4xui16>
+  %1 = stablehlo.slice %arg0 [1:2, 0:3, 0:4] : (tensor<2x3x4xui16>) -> tensor<1x3x4xui16>
+  %2 = call @_flip(%1) : (tensor<1x3x4xui16>) -> tensor<1x3x4xui16>
+  %3 = stablehlo.constant dense<2> : tensor<ui16>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<ui16>) -> tensor<1x3x4xui16>
+  %5 = stablehlo.multiply %4, %0 : tensor<1x3x4xui16>
+  %6 = stablehlo.subtract %5, %2 : tensor<1x3x4xui16>
+  %7 = stablehlo.slice %6 [0:1, 0:3, 0:4] : (tensor<1x3x4xui16>) -> tensor<1x3x4xui16>
+  %8 = stablehlo.concatenate %6, %arg0, dim = 0 : (tensor<1x3x4xui16>, tensor<2x3x4xui16>) -> tensor<3x3x4xui16>
+  %9 = stablehlo.slice %8 [1:2, 0:3, 0:4] : (tensor<3x3x4xui16>) -> tensor<1x3x4xui16>
+  %10 = call @_flip(%9) : (tensor<1x3x4xui16>) -> tensor<1x3x4xui16>
+  %11 = stablehlo.constant dense<2> : tensor<ui16>
+  %12 = stablehlo.broadcast_in_dim %11, dims = [] : (tensor<ui16>) -> tensor<1x3x4xui16>
+  %13 = stablehlo.multiply %12, %7 : tensor<1x3x4xui16>
+  %14 = stablehlo.subtract %13, %10 : tensor<1x3x4xui16>
+  %15 = stablehlo.concatenate %14, %8, dim = 0 : (tensor<1x3x4xui16>, tensor<3x3x4xui16>) -> tensor<4x3x4xui16>
+  %16 = stablehlo.slice %15 [3:4, 0:3, 0:4] : (tensor<4x3x4xui16>) -> tensor<1x3x4xui16>
+  %17 = stablehlo.slice %15 [2:3, 0:3, 0:4] : (tensor<4x3x4xui16>) -> tensor<1x3x4xui16>
+  %18 = call @_flip(%17) : (tensor<1x3x4xui16>) -> tensor<1x3x4xui16>
+  %19 = stablehlo.constant dense<2> : tensor<ui16>
+  %20 = stablehlo.broadcast_in_dim %19, dims = [] : (tensor<ui16>) -> tensor<1x3x4xui16>
+  %21 = stablehlo.multiply %20, %16 : tensor<1x3x4xui16>
+  %22 = stablehlo.subtract %21, %18 : tensor<1x3x4xui16>
+  %23 = stablehlo.concatenate %15, %22, dim = 0 : (tensor<4x3x4xui16>, tensor<1x3x4xui16>) -> tensor<5x3x4xui16>
+  %24 = stablehlo.slice %23 [0:5, 0:1, 0:4] : (tensor<5x3x4xui16>) -> tensor<5x1x4xui16>
+  %25 = stablehlo.slice %23 [0:5, 1:3, 0:4] : (tensor<5x3x4xui16>) -> tensor<5x2x4xui16>
+  %26 = call @_flip_0(%25) : (tensor<5x2x4xui16>) -> tensor<5x2x4xui16>
+  %27 = stablehlo.constant dense<2> : tensor<ui16>
+  %28 = stablehlo.broadcast_in_dim %27, dims = [] : (tensor<ui16>) -> tensor<5x1x4xui16>
+  %29 = stablehlo.multiply %28, %24 : tensor<5x1x4xui16>
+  %30 = stablehlo.broadcast_in_dim %29, dims = [0, 1, 2] : (tensor<5x1x4xui16>) -> tensor<5x2x4xui16>
+  %31 = stablehlo.subtract %30, %26 : tensor<5x2x4xui16>
+  %32 = stablehlo.concatenate %31, %23, dim = 1 : (tensor<5x2x4xui16>, tensor<5x3x4xui16>) -> tensor<5x5x4xui16>
+  %33 = stablehlo.slice %32 [0:5, 4:5, 0:4] : (tensor<5x5x4xui16>) -> tensor<5x1x4xui16>
+  %34 = stablehlo.slice %32 [0:5, 3:4, 0:4] : (tensor<5x5x4xui16>) -> tensor<5x1x4xui16>
+  %35 = call @_flip_1(%34) : (tensor<5x1x4xui16>) -> tensor<5x1x4xui16>
+  %36 = stablehlo.constant dense<2> : tensor<ui16>
+  %37 = stablehlo.broadcast_in_dim %36, dims = [] : (tensor<ui16>) -> tensor<5x1x4xui16>
+  %38 = stablehlo.multiply %37, %33 : tensor<5x1x4xui16>
+  %39 = stablehlo.subtract %38, %35 : tensor<5x1x4xui16>
+  %40 = stablehlo.concatenate %32, %39, dim = 1 : (tensor<5x5x4xui16>, tensor<5x1x4xui16>) -> tensor<5x6x4xui16>
+  %41 = stablehlo.slice %40 [0:5, 0:6, 0:1] : (tensor<5x6x4xui16>) -> tensor<5x6x1xui16>
+  %42 = stablehlo.slice %40 [0:5, 0:6, 1:3] : (tensor<5x6x4xui16>) -> tensor<5x6x2xui16>
+  %43 = call @_flip_2(%42) : (tensor<5x6x2xui16>) -> tensor<5x6x2xui16>
+  %44 = stablehlo.constant dense<2> : tensor<ui16>
+  %45 = stablehlo.broadcast_in_dim %44, dims = [] : (tensor<ui16>) -> tensor<5x6x1xui16>
+  %46 = stablehlo.multiply %45, %41 : tensor<5x6x1xui16>
+  %47 = stablehlo.broadcast_in_dim %46, dims = [0, 1, 2] : (tensor<5x6x1xui16>) -> tensor<5x6x2xui16>
+  %48 = stablehlo.subtract %47, %43 : tensor<5x6x2xui16>
+  %49 = stablehlo.concatenate %48, %40, dim = 2 : (tensor<5x6x2xui16>, tensor<5x6x4xui16>) -> tensor<5x6x6xui16>
+  %50 = stablehlo.slice %49 [0:5, 0:6, 5:6] : (tensor<5x6x6xui16>) -> tensor<5x6x1xui16>
+  %51 = stablehlo.slice %49 [0:5, 0:6, 4:5] : (tensor<5x6x6xui16>) -> tensor<5x6x1xui16>
+  %52 = call @_flip_3(%51) : (tensor<5x6x1xui16>) -> tensor<5x6x1xui16>
+  %53 = stablehlo.constant dense<2> : tensor<ui16>
+  %54 = stablehlo.broadcast_in_dim %53, dims = [] : (tensor<ui16>) -> tensor<5x6x1xui16>
+  %55 = stablehlo.multiply %54, %50 : tensor<5x6x1xui16>
+  %56 = stablehlo.subtract %55, %52 : tensor<5x6x1xui16>
+  %57 = stablehlo.concatenate %49, %56, dim = 2 : (tensor<5x6x6xui16>, tensor<5x6x1xui16>) -> tensor<5x6x7xui16>
+  return %57 : tensor<5x6x7xui16>
+}
+func.func private @_flip(%arg0: tensor<1x3x4xui16>) -> tensor<1x3x4xui16> {
+  %0 = stablehlo.reverse %arg0, dims = [0] : tensor<1x3x4xui16>
+  return %0 : tensor<1x3x4xui16>
+}
+func.func private @_flip_0(%arg0: tensor<5x2x4xui16>) -> tensor<5x2x4xui16> {
+  %0 = stablehlo.reverse %arg0, dims = [1] : tensor<5x2x4xui16>
+  return %0 : tensor<5x2x4xui16>
+}
+func.func private @_flip_1(%arg0: tensor<5x1x4xui16>) -> tensor<5x1x4xui16> {
+  %0 = stablehlo.reverse %arg0, dims = [1] : tensor<5x1x4xui16>
+  return %0 : tensor<5x1x4xui16>
+}
+func.func private @_flip_2(%arg0: tensor<5x6x2xui16>) -> tensor<5x6x2xui16> {
+  %0 = stablehlo.reverse %arg0, dims = [2] : tensor<5x6x2xui16>
+  return %0 : tensor<5x6x2xui16>
+}
+func.func private @_flip_3(%arg0: tensor<5x6x1xui16>) -> tensor<5x6x1xui16> {
+  %0 = stablehlo.reverse %arg0, dims = [2] : tensor<5x6x1xui16>
+  return %0 : tensor<5x6x1xui16>
+}

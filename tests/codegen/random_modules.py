@@ -227,7 +227,10 @@ class Maker:
         if choice < 0.3:
             vector = [d for d in x.shape]
             keep = [i for i in range(len(vector)) if rng.random() < 0.5]
-            inner = self.argument(x.dtype, [x.shape[i] for i in keep])
+            inner = [x.shape[i] for i in keep]
+            if product(inner) > self.limit:  # beside a dimension of none
+                return self.argument(x.dtype, x.shape)
+            inner = self.argument(x.dtype, inner)
             return self.emit("broadcast_in_dim", [inner], x.dtype, x.shape,
                              f"broadcast_dimensions = array<i64{': ' if keep else ''}{', '.join(map(str, keep))}>",
                              inner.size)
@@ -498,6 +501,25 @@ class Maker:
         if found and product(shape) <= 2 * self.limit:
             self.emit("concatenate", parts, x.dtype, shape, f"dimension = {dim} : i64", *found)
 
+    def extend(self):
+        """An array that grows by functions of its own edge, over and over."""
+        rng = self.rng
+        x = self.pick(lambda v: v.shape and v.count and v.dtype in INTEGERS)
+        for _ in range(rng.choice([2, 4, 8])):
+            if not x or 2 * x.count > self.limit:
+                return
+            dim = rng.randrange(len(x.shape))
+            ends = list(x.shape)
+            ends[dim] = rng.randrange(1, ends[dim] + 1)
+            edge = self.moved("slice", x, ends, f"start_indices = array<i64: {', '.join('0' for _ in ends)}>, "
+                              f"limit_indices = array<i64: {', '.join(map(str, ends))}>, "
+                              f"strides = array<i64: {', '.join('1' for _ in ends)}>")
+            turned = self.moved("reverse", edge, ends, f"dimensions = array<i64: {dim}>")
+            edge = self.emit(rng.choice(["add", "subtract", "xor"]), [edge, turned], x.dtype, ends)
+            shape = list(x.shape)
+            shape[dim] += ends[dim]
+            x = self.emit("concatenate", rng.choice([[x, edge], [edge, x]]), x.dtype, shape, f"dimension = {dim} : i64")
+
     def iota(self):
         shape = self.shape(self.rng.choice([1, 2, 3]))
         dtype = self.rng.choice([d for d in SIZES if d != "i1"])
@@ -754,7 +776,9 @@ class Maker:
             return
         body = (f"({{\n  ^bb0(%a{n}: {s}, %b{n}: {k}, %c{n}: {s}, %d{n}: {k}):\n    " + "\n    ".join(lines) +
                 "\n  })")
-        self.two_results(n, body, [x, places, first, place], dims, [(x.dtype, shape), (kind, shape)])
+        # Of zeros of both signs, which are equal, the order of a reduction says which one it is.
+        error = None if x.dtype in EPSILON else 0
+        self.two_results(n, body, [x, places, first, place], dims, [(x.dtype, shape, None, error), (kind, shape)])
 
     def factor(self, dtype, shape):
         """An operand of a product, perhaps made of something by a few exact ops."""
@@ -909,7 +933,7 @@ class Maker:
             self.argument()
         kinds = [self.unary] * 2 + [self.function, self.complex, self.table] + [self.binary] * 5 + [self.convert] * 2 + \
             [self.compare, self.select, self.clamp, self.broadcast, self.reshape, self.transpose, self.slice,
-             self.reverse, self.pad, self.concatenate, self.iota, self.dynamic_slice, self.update_slice,
+             self.reverse, self.pad, self.concatenate, self.extend, self.iota, self.dynamic_slice, self.update_slice,
              self.gather, self.reduce, self.reduce, self.statistics, self.reduce_window, self.several_sums,
              self.dot, self.loop, self.branch]
         chosen = kinds if rng.random() < 0.4 else rng.sample(kinds, 8) + [self.binary]
