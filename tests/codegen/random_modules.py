@@ -1132,6 +1132,13 @@ def is_faulty(runner, module, seed, options):
     return False
 
 
+def levels_of(tool):
+    """Older levels of the machine that the tool runs on, which may be emulated."""
+    info = subprocess.run([tool, "info"], check=True, capture_output=True, text=True).stdout
+    features = next(line for line in info.splitlines() if line.startswith("features:")).split()
+    return [f"native-{level}" for level in ("avx2", "sse2") if level in features]
+
+
 def parse_arguments():
     def names(text):
         return text.split(",") if text else []
@@ -1141,11 +1148,12 @@ def parse_arguments():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float, help="instead of a count")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--backends", type=names, default="native,native-avx2,native-sse2,vir,tile")
+    parser.add_argument("--backends", type=names, help="with commas; else native, its levels of this machine, vir, tile")
     parser.add_argument("--equal", type=names, default="")
     parser.add_argument("--under", type=shlex.split, default="")
     parser.add_argument("--keep")
     options = parser.parse_args()
+    options.backends = options.backends or ["native", *levels_of(options.tool), "vir", "tile"]
     options.backends += [name for name in options.equal if name not in options.backends]
     return options
 
