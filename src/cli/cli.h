@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/status.h"
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "ir/module.h"
 
 typedef enum hlo_cli_verb {

@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "cli/cli.h"
 #include "cli/link.h"
-#include "codegen/listing.h"
+#include "codegen/image/listing.h"
 #include "compiler/compiler.h"
 
 static void print_entry(const char* what, uint32_t number, const hlo_signature_entry_t* entry,

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "codegen/listing.h"
+#include "codegen/image/listing.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
 #include "runtime/executable.h"

@@ -9,7 +9,7 @@
 
 #include "base/os.h"
 #include "cli/tune.h"
-#include "codegen/listing.h"
+#include "codegen/image/listing.h"
 
 enum {
   ROUNDS = 15,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/prepare.h"
-#include "codegen/program.h"
+#include "codegen/image/program.h"
+#include "codegen/lower/prepare.h"
 #include "compiler/backend_interp.h"
 #include "compiler/cache.h"
 #include "compiler/signature.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/observer.h"
 #include "codegen/jit/jit.h"
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "ir/module.h"
 
 /// Names the code of one module (its structure: locations do not count), entry, back end, target
@@ -19,7 +19,7 @@ bool hlo_cache_key_make(const hlo_module_t* prepared, const char* entry, const c
                         const hlo_target_t* target, uint64_t temporary_limit,
                         hlo_digest_t* out_key);
 
-/// Bytes of an image (codegen/image.h), counted. threads: immutable
+/// Bytes of an image (codegen/image/image.h), counted. threads: immutable
 typedef struct hlo_cache_image {
   hlo_lru_item_t item;  // with the size
   uint8_t bytes[];
@@ -41,7 +41,7 @@ hlo_jit_pool_t* hlo_compile_cache_pool(hlo_compile_cache_t* cache);
 hlo_arena_store_t* hlo_compile_cache_store(hlo_compile_cache_t* cache);
 /// Likewise for other threads that take part in a compilation.
 hlo_arena_store_t* hlo_compile_cache_helper_store(hlo_compile_cache_t* cache);
-/// Code of single kernels (codegen/machine_code.h); NULL: none is kept.
+/// Code of single kernels (codegen/image/machine_code.h); NULL: none is kept.
 hlo_lru_t* hlo_compile_cache_kernels(hlo_compile_cache_t* cache);
 
 /// Whether it keeps anything.

@@ -22,7 +22,7 @@ typedef struct hlo_compile_config {
   const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
   const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
   const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
-  const struct hlo_target* target;  // the machine instead (codegen/target.h), lent; NULL: by `cpu`
+  const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu`
   const char* cc;       // C compiler of back end c; NULL or "": the first there is
   bool verify_each;     // verify after every pass, check what code generation plans
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
@@ -35,7 +35,7 @@ typedef struct hlo_compile_config {
   size_t code_bytes;
   const hlo_observer_t* observer;  // told of the stages; lent for the call; NULL: nobody
   hlo_dumper_t* dumper;            // for the back end, set by hlo_compile(); NULL: writes nothing
-  const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/listing.h),
+  const struct hlo_listing* listing;  // what compiled code is to be printed as (codegen/image/listing.h),
                                       // then none is loaded; lent for the call; NULL: not at all
 } hlo_compile_config_t;
 

@@ -4,7 +4,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "codegen/sites.h"
+#include "codegen/lower/sites.h"
 
 // ---- parallel loops
 

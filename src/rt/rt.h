@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an object file made ahead of time (codegen/object.h) asks of the static library
+// What an object file made ahead of time (codegen/aot/object.h) asks of the static library
 // libhlocc_rt.a: the description of its program, and the function that runs it.
 #ifndef HLO_RT_RT_H_
 #define HLO_RT_RT_H_
@@ -47,7 +47,7 @@ typedef struct hlo_rt_calls {
 } hlo_rt_calls_t;
 
 /// One program, constant. frame->program points at it, so the constants are first, where the code
-/// looks for them (codegen/sites.h).
+/// looks for them (codegen/lower/sites.h).
 typedef struct hlo_rt_program {
   const void* const* constants;
   hlo_kernel_entry_t entry;

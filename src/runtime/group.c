@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/sites.h"
+#include "codegen/lower/sites.h"
 #include "compiler/backend_interp.h"
 #include "compiler/execute.h"
 

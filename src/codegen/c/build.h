@@ -4,7 +4,7 @@
 #ifndef HLO_CODEGEN_C_BUILD_H_
 #define HLO_CODEGEN_C_BUILD_H_
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
 
 typedef struct hlo_c_build_options {

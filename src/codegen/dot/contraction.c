@@ -2,7 +2,7 @@
 // Dimension numbers of dot_general (see contraction.h).
 #include "codegen/dot/contraction.h"
 
-#include "codegen/elementwise.h"
+#include "codegen/loops/elementwise.h"
 #include "interp/ref_dot.h"
 
 enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };

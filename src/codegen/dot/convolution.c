@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/dot/matmul.h"
-#include "codegen/elementwise.h"
+#include "codegen/loops/elementwise.h"
 #include "interp/ref_dot.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "codegen/elementwise.h"
+#include "codegen/loops/elementwise.h"
 #include "tile/system.h"
 
 // Costs decide what is cut and packed, never results.

@@ -39,7 +39,7 @@
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
 #include "codegen/dot/contraction.h"
-#include "codegen/kernel_impl.h"
+#include "codegen/loops/kernel_impl.h"
 
 enum {
   HLO_MATMUL_A,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/elementwise.h"
+#include "codegen/loops/elementwise.h"
 
 enum { WORD_BYTES = 8 };
 

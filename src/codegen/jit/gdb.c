@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/elf.h"
 #include "codegen/jit/jit_impl.h"
+#include "codegen/object/elf.h"
 
 // The names and layouts are GDB's.
 struct hlo_jit_gdb_entry {

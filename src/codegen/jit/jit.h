@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "codegen/code.h"
+#include "codegen/object/code.h"
 
 /// threads: immutable after loading
 typedef struct hlo_jit hlo_jit_t;

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "base/threads.h"
 #include "codegen/jit/jit.h"
-#include "codegen/unwind.h"
+#include "codegen/object/unwind.h"
 
 // ---- memory (memory.c)
 

@@ -10,7 +10,7 @@
 
 #include "codegen/jit/jit.h"
 #include "codegen/math/math.h"
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "codegen/vir/interp.h"
 #include "codegen/x86/x86.h"
 

@@ -3,8 +3,8 @@
 #ifndef HLO_CODEGEN_X86_X86_H_
 #define HLO_CODEGEN_X86_X86_H_
 
-#include "codegen/code.h"
-#include "codegen/target.h"
+#include "codegen/object/code.h"
+#include "codegen/target/target.h"
 #include "codegen/vir/vir.h"
 
 /// Code for all functions of a verified module; the same bytes for the same module and target.

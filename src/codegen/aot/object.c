@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Object files of programs (see object.h): the machine code as it is (it finds its own constants),
+// a description of the program for the library that runs it (rt/rt.h), and NAME_run(), which calls
+// that.
+#include "codegen/aot/object.h"
+
+#include <string.h>
+
+#include "codegen/aot/object_calls.h"
+#include "codegen/aot/standalone_impl.h"
+#include "codegen/object/code.h"
+#include "codegen/object/elf.h"
+#include "codegen/object/unwind.h"
+#include "codegen/x86/x86.h"
+#include "rt/rt.h"
+
+enum { CODE_ALIGNMENT = 64, TRAMPOLINE_ALIGNMENT = 16, WORD = 8 };
+
+static const char kUsage[] =
+    "Its object file is linked with libhlocc_rt.a, -lpthread, -ldl and -lm;\n"
+    "// HLOCC_NUM_THREADS says how many threads there are.\n";
+
+typedef struct writer {
+  const hlo_plan_t* plan;
+  const hlo_site_table_t* table;
+  const hlo_code_t* code;
+  const char* name;  // an identifier of C
+  hlo_elf_t elf;
+  uint32_t text, constants, frames, data;               // sections
+  uint32_t text_symbol, constants_symbol, data_symbol;  // of the sections
+  uint64_t call_at;  // in the data, of the address of hlo_rt_call(); 0: nothing is called
+} writer_t;
+
+static void put(writer_t* w, uint32_t section, const void* bytes, size_t size_bytes) {
+  hlo_strbuf_append(&w->elf.sections[section].data, bytes, size_bytes);
+}
+
+static uint64_t end_of(const writer_t* w, uint32_t section) {
+  return w->elf.sections[section].data.length;
+}
+
+static void add_sections(writer_t* w) {
+  const uint8_t info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION);
+  hlo_elf_t* elf = &w->elf;
+  w->text =
+      hlo_elf_add_section(elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, CODE_ALIGNMENT);
+  w->constants = hlo_elf_add_section(elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, CODE_ALIGNMENT);
+  w->data = hlo_elf_add_section(elf, ".data.rel.ro", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, WORD);
+  w->frames = hlo_elf_add_section(elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, WORD);
+  hlo_elf_add_section(elf, ".note.GNU-stack", SHT_PROGBITS, 0, 1);
+  w->text_symbol = hlo_elf_add_symbol(elf, "", info, w->text, 0, 0);
+  w->constants_symbol = hlo_elf_add_symbol(elf, "", info, w->constants, 0, 0);
+  w->data_symbol = hlo_elf_add_symbol(elf, "", info, w->data, 0, 0);
+}
+
+// Names for profilers and debuggers; nobody outside calls these.
+static void add_functions(writer_t* w, hlo_arena_t* arena) {
+  put(w, w->text, w->code->bytes, w->code->size_bytes);
+  for (uint32_t i = 0; i < w->code->func_count; ++i) {
+    const hlo_code_func_t* func = &w->code->funcs[i];
+    const char* name = hlo_arena_printf(arena, "%s.%s", w->name, func->name);
+    if (!name) return;
+    hlo_elf_add_symbol(&w->elf, name, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), w->text,
+                       func->offset_bytes, func->size_bytes);
+  }
+}
+
+static hlo_status_t add_frames(writer_t* w, hlo_arena_t* arena) {
+  hlo_eh_frame_t frames;
+  uint32_t* fields = hlo_arena_array(arena, w->code->func_count, sizeof *fields);
+  HLO_TRY(hlo_arena_status(arena));
+  HLO_TRY(hlo_eh_frame_create(w->code, NULL, fields, &frames));
+  put(w, w->frames, frames.bytes, frames.size_bytes);
+  for (uint32_t i = 0; i < w->code->func_count; ++i) {
+    hlo_elf_add_relocation(&w->elf, w->frames, fields[i], R_X86_64_PC32, w->text_symbol,
+                           w->code->funcs[i].offset_bytes);
+  }
+  hlo_mem_free(frames.bytes);
+  return hlo_ok();
+}
+
+// An address in the data, which the linker fills in.
+static void point(writer_t* w, uint64_t at, uint32_t symbol, uint64_t offset) {
+  hlo_elf_add_relocation(&w->elf, w->data, at, R_X86_64_64, symbol, (int64_t)offset);
+}
+
+// The table of the constants' addresses, with their bytes; where it lies. Some have none: they are
+// only what memory is filled with.
+static uint64_t add_constants(writer_t* w) {
+  const hlo_plan_t* plan = w->plan;
+  uint64_t start = end_of(w, w->data);
+  const uint64_t zero = 0;
+  for (uint32_t i = 0; i < plan->constant_count; ++i) put(w, w->data, &zero, WORD);
+  for (uint32_t i = 0; i < plan->constant_count; ++i) {
+    const void* bytes = w->table->constants[i];
+    if (!bytes) continue;
+    uint64_t offset = hlo_elf_align(&w->elf, w->constants, CODE_ALIGNMENT);
+    put(w, w->constants, bytes, hlo_type_size_bytes(plan->constants[i].value->type));
+    point(w, start + (uint64_t)i * WORD, w->constants_symbol, offset);
+  }
+  return start;
+}
+
+static hlo_rt_place_t place_of(const writer_t* w, const hlo_place_t* place) {
+  switch (place->kind) {
+    case HLO_PLACE_NONE:
+    case HLO_PLACE_REGISTER: break;
+    case HLO_PLACE_ARGUMENT: return (hlo_rt_place_t){HLO_RT_BUFFER, place->index, 0};
+    case HLO_PLACE_RESULT:
+      return (hlo_rt_place_t){HLO_RT_BUFFER, w->plan->argument_count + place->index,
+                              place->offset_bytes};
+    case HLO_PLACE_CONSTANT: return (hlo_rt_place_t){HLO_RT_CONSTANT, place->index, 0};
+    case HLO_PLACE_TEMPORARY: return (hlo_rt_place_t){HLO_RT_TEMPORARY, 0, place->offset_bytes};
+  }
+  return (hlo_rt_place_t){HLO_RT_NOWHERE, 0, 0};
+}
+
+static uint64_t add_copies(writer_t* w) {
+  uint64_t start = end_of(w, w->data);
+  for (uint32_t i = 0; i < w->table->copy_count; ++i) {
+    const hlo_copy_site_t* site = &w->table->copies[i];
+    hlo_rt_copy_t copy = {.to = place_of(w, &site->copy.to), .size_bytes = site->copy.size_bytes};
+    if (site->splat) {
+      copy.element_bytes = hlo_dtype_size_bytes(site->splat->dtype);
+      memcpy(copy.element, site->splat->data, copy.element_bytes);
+    } else {
+      copy.from = place_of(w, &site->copy.from);
+    }
+    put(w, w->data, &copy, sizeof copy);
+  }
+  return start;
+}
+
+// The places of all calls, then their records; where those lie.
+static uint64_t add_call_records(writer_t* w, const hlo_object_calls_t* calls) {
+  uint64_t place = end_of(w, w->data);
+  for (uint32_t i = 0; i < calls->count; ++i) {
+    const hlo_site_t* site = calls->sites[i];
+    for (uint32_t k = 0; k < hlo_site_value_count(site->node, site); ++k) {
+      const hlo_rt_place_t record = place_of(w, &site->places[k]);
+      put(w, w->data, &record, sizeof record);
+    }
+  }
+  uint64_t start = end_of(w, w->data);
+  for (uint32_t i = 0; i < calls->count; ++i) {
+    const hlo_site_t* site = calls->sites[i];
+    const hlo_rt_call_t call = {.site = hlo_site_number(site->node),
+                                .place_count = hlo_site_value_count(site->node, site)};
+    point(w, end_of(w, w->data) + offsetof(hlo_rt_call_t, places), w->data_symbol, place);
+    put(w, w->data, &call, sizeof call);
+    place += call.place_count * sizeof(hlo_rt_place_t);
+  }
+  return start;
+}
+
+// What the program calls; where it lies.
+static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_arena_t* arena,
+                              uint64_t* out_start) {
+  uint64_t text = hlo_elf_align(&w->elf, w->constants, 1), records = add_call_records(w, list);
+  hlo_strbuf_t* constants = &w->elf.sections[w->constants].data;
+  HLO_TRY(hlo_object_calls_print(w->table, list, arena, constants));
+  const hlo_rt_calls_t calls = {.text_bytes = end_of(w, w->constants) - text,
+                                .count = list->count,
+                                .site_limit = w->table->node_count + 1};
+  uint32_t state = hlo_elf_add_section(&w->elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, WORD);
+  w->elf.sections[state].empty_bytes = WORD;
+  uint32_t state_symbol =
+      hlo_elf_add_symbol(&w->elf, "", ELF64_ST_INFO(STB_LOCAL, STT_SECTION), state, 0, 0);
+  uint64_t start = end_of(w, w->data);
+  put(w, w->data, &calls, sizeof calls);
+  point(w, start + offsetof(hlo_rt_calls_t, calls), w->data_symbol, records);
+  point(w, start + offsetof(hlo_rt_calls_t, text), w->constants_symbol, text);
+  point(w, start + offsetof(hlo_rt_calls_t, state), state_symbol, 0);
+  w->call_at = start + offsetof(hlo_rt_calls_t, run);
+  *out_start = start;
+  return hlo_ok();
+}
+
+static hlo_status_t add_program(writer_t* w, uint64_t features, hlo_arena_t* arena,
+                                uint64_t* out_start) {
+  const hlo_plan_t* plan = w->plan;
+  uint64_t constants = add_constants(w), copies = add_copies(w), calls = 0;
+  hlo_object_calls_t list;
+  HLO_TRY(hlo_object_calls_list(w->table, arena, &list));
+  if (list.count) HLO_TRY(add_calls(w, &list, arena, &calls));
+  uint64_t saved_bytes = w->code->funcs[0].saved_bytes;
+  const hlo_rt_program_t program = {
+      .features = features,
+      .temporary_bytes = plan->temporary_bytes,
+      .saved_bytes = saved_bytes > sizeof(uint64_t) ? saved_bytes : sizeof(uint64_t),
+      .abi_version = HLO_RT_ABI_VERSION,
+      .argument_count = plan->argument_count,
+      .result_count = plan->result_count,
+      .copy_count = w->table->copy_count,
+      .first_copy = w->table->node_count + 1};
+  uint64_t start = end_of(w, w->data);
+  put(w, w->data, &program, sizeof program);
+  point(w, start + offsetof(hlo_rt_program_t, constants), w->data_symbol, constants);
+  point(w, start + offsetof(hlo_rt_program_t, entry), w->text_symbol,
+        w->code->funcs[0].offset_bytes);
+  point(w, start + offsetof(hlo_rt_program_t, copies), w->data_symbol, copies);
+  if (list.count) point(w, start + offsetof(hlo_rt_program_t, calls), w->data_symbol, calls);
+  *out_start = start;
+  return hlo_ok();
+}
+
+// A function of the library.
+static uint32_t import(writer_t* w, const char* name) {
+  const uint8_t info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE);
+  return hlo_elf_add_symbol(&w->elf, name, info, SHN_UNDEF, 0, 0);
+}
+
+// NAME_run(arguments, results): goes on in hlo_rt_run(arguments, results, program).
+static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
+  static const uint8_t trampoline[] = {0xf3, 0x0f, 0x1e, 0xfa,           // endbr64
+                                       0x48, 0x8d, 0x15, 0,    0, 0, 0,  // lea rdx, [rip + program]
+                                       0xe9, 0,    0,    0,    0};       // jmp hlo_rt_run
+  enum { PROGRAM_AT = 7, TARGET_AT = 12, FROM_NEXT = -4 };
+  uint64_t at = hlo_elf_align(&w->elf, w->text, TRAMPOLINE_ALIGNMENT);
+  put(w, w->text, trampoline, sizeof trampoline);
+  const char* name = hlo_arena_printf(arena, "%s_run", w->name);
+  if (!name) return;
+  const uint8_t func = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  hlo_elf_add_symbol(&w->elf, name, func, w->text, at, sizeof trampoline);
+  uint32_t target = import(w, "hlo_rt_run");
+  hlo_elf_add_relocation(&w->elf, w->text, at + PROGRAM_AT, R_X86_64_PC32, w->data_symbol,
+                         (int64_t)program + FROM_NEXT);
+  hlo_elf_add_relocation(&w->elf, w->text, at + TARGET_AT, R_X86_64_PLT32, target, FROM_NEXT);
+}
+
+static hlo_status_t write_object(writer_t* w, uint64_t features, hlo_arena_t* arena,
+                                 hlo_strbuf_t* out) {
+  add_sections(w);
+  add_functions(w, arena);
+  HLO_TRY(add_frames(w, arena));
+  uint64_t program = 0;
+  HLO_TRY(add_program(w, features, arena, &program));
+  add_run(w, program, arena);
+  if (w->call_at) point(w, w->call_at, import(w, "hlo_rt_call"), 0);
+  HLO_TRY(hlo_arena_status(arena));
+  return hlo_elf_write(&w->elf, out);
+}
+
+hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* table,
+                              const hlo_vir_module_t* vir, const hlo_target_t* target,
+                              const char* name, hlo_strbuf_t* out_object,
+                              hlo_strbuf_t* out_header) {
+  HLO_TRY(hlo_standalone_check(plan, "object file", true));
+  hlo_code_t code = {0};
+  HLO_TRY(hlo_x86_compile(vir, target, &code));
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  writer_t w = {
+      .plan = plan, .table = table, .code = &code, .name = hlo_standalone_identifier(name, &arena)};
+  hlo_status_t status = hlo_arena_status(&arena);
+  if (hlo_status_is_ok(status)) {
+    status = write_object(&w, target->cpu.features, &arena, out_object);
+  }
+  if (hlo_status_is_ok(status) && out_header) {
+    status = hlo_standalone_print_header(plan, w.name, kUsage, out_header);
+  }
+  hlo_elf_deinit(&w.elf);
+  hlo_arena_deinit(&arena);
+  hlo_code_deinit(&code);
+  return status;
+}

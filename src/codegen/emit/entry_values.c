@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single elements as values of the entry function (see entry_values.h).
+#include "codegen/emit/entry_values.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/kernel_abi.h"
+
+enum { WORD_BYTES = 8, MAX_ARGUMENTS = 24 };
+
+static bool is_register(const hlo_plan_t* plan, const hlo_value_t* value, uint32_t* out_number) {
+  hlo_place_t place = hlo_plan_place(plan, value);
+  *out_number = place.index;
+  return place.kind == HLO_PLACE_REGISTER;
+}
+
+static bool has_one_element(const hlo_value_t* value) {
+  return value->type->kind == HLO_TYPE_TENSOR && hlo_type_element_count(value->type) == 1 &&
+         hlo_elementwise_supports_dtype(value->type->dtype);
+}
+
+// ---- arguments
+
+static bool is_donated(const hlo_plan_t* plan, uint32_t argument) {
+  return plan->donated_to[argument] != HLO_DONATED_NOWHERE;
+}
+
+static void load_argument(hlo_entry_values_t* values, const hlo_value_t* value, uint32_t number) {
+  hlo_vir_builder_t* b = values->b;
+  uint32_t flags = HLO_VIR_INVARIANT | HLO_VIR_FIXED;
+  hlo_vir_value_t* buffers =
+      hlo_vir_iload(b, hlo_vir_param(b, 0), offsetof(hlo_frame_t, buffers), flags);
+  hlo_element_address_t address = {
+      .base = hlo_vir_iload(b, buffers, (int64_t)number * WORD_BYTES, flags)};
+  values->arguments[number] = hlo_scalar_load(b, value->type->dtype, &address);
+}
+
+// Arguments of one element that kernels read inside loops or branches are read once.
+static void load_arguments(hlo_entry_values_t* values) {
+  const hlo_plan_t* plan = values->plan;
+  uint32_t count = 0;
+  for (uint32_t s = 1; s < plan->schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      const hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (!fusion || fusion->team || !hlo_kernel_reads_values(plan->kernels[fusion->index])) {
+        continue;
+      }
+      for (uint32_t k = 0; k < fusion->input_count; ++k) {
+        const hlo_value_t* value = fusion->inputs[k];
+        hlo_place_t place = hlo_plan_place(plan, value);
+        if (place.kind != HLO_PLACE_ARGUMENT || !has_one_element(value) ||
+            values->arguments[place.index] || is_donated(plan, place.index)) {
+          continue;
+        }
+        if (count++ == MAX_ARGUMENTS) return;
+        load_argument(values, value, place.index);
+      }
+    }
+  }
+}
+
+void hlo_entry_values_init(hlo_entry_values_t* values, const hlo_plan_t* plan,
+                           const hlo_site_table_t* table, const hlo_target_t* target,
+                           hlo_vir_builder_t* b, hlo_arena_t* arena) {
+  *values = (hlo_entry_values_t){.plan = plan, .table = table, .b = b, .arena = arena};
+  values->lanes = target->vector_bytes / (uint32_t)sizeof(float);
+  values->registers = hlo_arena_array(arena, plan->register_count, sizeof *values->registers);
+  values->arguments = hlo_arena_array(arena, plan->argument_count, sizeof *values->arguments);
+  if (!arena->failed) load_arguments(values);
+}
+
+// ---- reading and writing
+
+// NULL: no longer known.
+static void learn(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
+  hlo_entry_change_t* room = hlo_arena_room(values->arena, values->learnt, values->learnt_count,
+                                            &values->learnt_capacity, sizeof *room);
+  if (!room) return;
+  values->learnt = room;
+  hlo_entry_register_t* r = &values->registers[number];
+  values->learnt[values->learnt_count++] = (hlo_entry_change_t){number, r->value};
+  r->value = value;
+}
+
+// The value a var has here.
+static hlo_vir_value_t* value_of_var(hlo_vir_builder_t* b, hlo_vir_value_t* var) {
+  if (var->type.elem == HLO_VIR_INDEX) {
+    return hlo_vir_index(b, HLO_VIR_iadd, var, hlo_vir_iconst(b, 0));
+  }
+  return hlo_vir_convert(b, HLO_VIR_bitcast, (hlo_vir_elem_t)var->type.elem, var);
+}
+
+static hlo_vir_value_t* zero(const hlo_entry_values_t* values, uint32_t number) {
+  static const uint8_t bytes[16];
+  const hlo_plan_register_t* r = &values->plan->registers[number];
+  if (r->is_vector) return hlo_elementwise_constant(values->b, r->dtype, values->lanes, bytes);
+  return hlo_scalar_constant(values->b, r->dtype, bytes);
+}
+
+hlo_vir_value_t* hlo_entry_values_read(hlo_entry_values_t* values, uint32_t number) {
+  hlo_entry_register_t* r = &values->registers[number];
+  if (r->value) return r->value;
+  hlo_vir_value_t* value = r->var ? value_of_var(values->b, r->var) : zero(values, number);
+  learn(values, number, value);
+  return value;
+}
+
+void hlo_entry_values_write(hlo_entry_values_t* values, uint32_t number, hlo_vir_value_t* value) {
+  hlo_vir_value_t* var = values->registers[number].var;
+  learn(values, number, value);
+  if (var) hlo_vir_set(values->b, var, value);
+}
+
+hlo_vir_value_t* hlo_entry_values_get(hlo_entry_values_t* values, const hlo_value_t* value) {
+  hlo_place_t place = hlo_plan_place(values->plan, value);
+  switch (place.kind) {
+    case HLO_PLACE_REGISTER: return hlo_entry_values_read(values, place.index);
+    case HLO_PLACE_ARGUMENT: return values->arguments[place.index];
+    case HLO_PLACE_CONSTANT: {
+      const void* element = values->table->constants[place.index];
+      if (!element || !has_one_element(value)) return NULL;
+      return hlo_scalar_constant(values->b, value->type->dtype, element);
+    }
+    default: return NULL;
+  }
+}
+
+// ---- blocks
+
+bool* hlo_entry_values_open(hlo_entry_values_t* values, const hlo_node_t* node) {
+  bool* opened = hlo_arena_array(values->arena, node->result_count, sizeof *opened);
+  for (uint32_t i = 0; opened && i < node->result_count; ++i) {
+    uint32_t number;
+    if (!is_register(values->plan, &node->results[i], &number)) continue;
+    if (values->registers[number].var) continue;
+    hlo_vir_value_t* first = hlo_entry_values_read(values, number);
+    values->registers[number].var = hlo_vir_var(values->b, first);
+    opened[i] = true;
+  }
+  return opened;
+}
+
+void hlo_entry_values_close(hlo_entry_values_t* values, const hlo_node_t* node,
+                            const bool* opened) {
+  for (uint32_t i = 0; opened && i < node->result_count; ++i) {
+    uint32_t number;
+    if (!opened[i] || !is_register(values->plan, &node->results[i], &number)) continue;
+    learn(values, number, NULL);
+    hlo_entry_values_read(values, number);
+    values->registers[number].var = NULL;
+  }
+}
+
+static void forget(hlo_entry_values_t* values, hlo_place_t place) {
+  if (place.kind == HLO_PLACE_REGISTER) learn(values, place.index, NULL);
+}
+
+static void forget_copies(hlo_entry_values_t* values, const hlo_node_t* node) {
+  const hlo_copy_list_t* list = &values->plan->copies[node->index];
+  for (uint32_t i = 0; i < list->count; ++i) forget(values, list->items[i].to);
+}
+
+static void forget_region(hlo_entry_values_t* values, const hlo_region_t* region) {
+  const hlo_plan_t* plan = values->plan;
+  const hlo_sequence_t* sequence = hlo_schedule_find(plan->schedule, region);
+  for (uint32_t i = 0; i < sequence->step_count; ++i) {
+    const hlo_step_t* step = &sequence->steps[i];
+    forget_copies(values, step->node);
+    for (uint32_t o = 0; step->fusion && o < step->fusion->output_count; ++o) {
+      forget(values, hlo_plan_place(plan, step->fusion->outputs[o]));
+    }
+    if (step->kind != HLO_STEP_CONTROL) continue;
+    for (uint32_t r = 0; r < step->node->result_count; ++r) {
+      forget(values, hlo_plan_place(plan, &step->node->results[r]));
+    }
+    for (uint32_t k = 0; k < step->node->region_count; ++k) {
+      forget_region(values, step->node->regions[k]);
+    }
+  }
+  forget_copies(values, hlo_region_terminator(region));
+}
+
+void hlo_entry_values_enter_loop(hlo_entry_values_t* values, const hlo_node_t* loop) {
+  for (uint32_t k = 0; k < loop->region_count; ++k) forget_region(values, loop->regions[k]);
+}
+
+uint32_t hlo_entry_values_begin(const hlo_entry_values_t* values) {
+  return values->learnt_count;
+}
+
+void hlo_entry_values_end(hlo_entry_values_t* values, uint32_t mark) {
+  while (values->learnt_count > mark) {
+    const hlo_entry_change_t* change = &values->learnt[--values->learnt_count];
+    hlo_entry_register_t* r = &values->registers[change->number];
+    r->value = r->var ? NULL : change->before;
+  }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cutting a function into steps (see fusion.h); cut_region() shows the phases. Fusions grow
+// backwards from their last op: a producer joins when all that use it are in the fusion, or when
+// its result is one more output of the same elements; cheap ops are computed again in every fusion
+// that uses them, and so are those that take no longer than keeping what they make, where what they
+// are made of is at hand (fusion_grow.c). A product takes what makes its operands, and nothing
+// else, where computing it on the way costs less than memory (fusion_operand.c). In the end groups
+// that read the same array become one where they may (fusion_merge.c).
+//
+// A fusion runs where its last op stands. An output that others use as well is only allowed when
+// those stand behind that place, so no cycle can arise.
+#include "base/mem.h"
+#include "codegen/fuse/fusion_impl.h"
+#include "codegen/loops/elementwise.h"
+
+// Whether all that a broadcast adds are dimensions of one element, between those that it has.
+static bool adds_ones(const hlo_node_t* node) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  if (hlo_type_element_count(from) != hlo_type_element_count(node->results[0].type)) return false;
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_broadcast_dimensions, &count);
+  int64_t last = -1;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (from->dims[i] == 1) continue;
+    if (dims[i] < last) return false;
+    last = dims[i];
+  }
+  return true;
+}
+
+bool hlo_node_is_view(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_reshape: case HLO_OP_optimization_barrier: case HLO_OP_hlo_bitcast: return true;
+    case HLO_OP_broadcast_in_dim: return adds_ones(node);
+    default: return false;
+  }
+}
+
+bool hlo_fuser_only_indexes(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_constant: case HLO_OP_iota: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape:
+    case HLO_OP_slice:
+      return true;
+    default: return false;
+  }
+}
+
+// Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again
+// than read from memory.
+static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {
+  enum { FEWER = 8, IN_A_ROW = 4 };  // elements against the result's; ops that add up to a load
+  if (node->op == HLO_OP_constant) return 1;
+  if (node->op == HLO_OP_broadcast_in_dim) {
+    int64_t count = hlo_type_element_count(hlo_node_operand_type(node, 0));
+    return count <= hlo_type_element_count(node->results[0].type) / FEWER;
+  }
+  if (!hlo_elementwise_supports(node) || hlo_elementwise_cost(node) > 1) return 0;
+  uint8_t most = 0;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_node_t* def = hlo_node_operand(node, i)->def;
+    uint8_t spread = def && def->parent == node->parent ? hlo_fuser_place(f, def)->spread : 0;
+    if (spread == 0 || spread == IN_A_ROW) return 0;
+    if (spread > most) most = spread;
+  }
+  return most ? most + 1 : 0;
+}
+
+// How many there are.
+static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
+  uint32_t position = 0;
+  for (hlo_node_t* node = region->first; node; node = node->next) {
+    bool is_fusible = !hlo_op_is_control(node->op) && hlo_tiled_supports(node);
+    f->placings[node->index] =
+        (hlo_placing_t){.position = position++,
+                        .group = HLO_NO_GROUP,
+                        .is_careful = hlo_fuser_place(f, node)->is_careful,
+                        .is_fusible = is_fusible,
+                        .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
+                        .is_product = hlo_matmul_supports(node)};
+    if (!is_fusible) continue;
+    f->placings[node->index].spread = spread_of(f, node);
+    f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;
+  }
+  return position;
+}
+
+// One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
+static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
+                                bool* is_whole) {
+  enum { MAX_HASTY_ATTEMPTS = 2 };
+  f->groups = NULL;
+  f->started_group = HLO_NO_GROUP;
+  f->group_count = f->group_capacity = 0;
+  f->is_refuted = false;
+  *is_whole = true;
+  uint32_t node_count = number_nodes(f, region);
+  f->may_haste = attempt < MAX_HASTY_ATTEMPTS && node_count <= HLO_FUSER_MAX_HASTY;
+  for (hlo_node_t* node = region->last; node; node = node->prev) {
+    HLO_TRY(hlo_fuser_place_node(f, node));
+    if (f->is_refuted) return hlo_ok();
+  }
+  HLO_TRY(hlo_fuser_merge_groups(f));
+  return hlo_fuser_make_fusions(f, is_whole);
+}
+
+// The fusions of all groups. What a refuted attempt made is none of the schedule's.
+static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool* is_whole) {
+  const uint32_t fusion_count = f->schedule->fusion_count;
+  for (uint32_t attempt = 0;; ++attempt) {
+    HLO_TRY(place_nodes(f, region, attempt, is_whole));
+    if (!f->is_refuted) return hlo_ok();
+    hlo_fusion_table_forget(&f->known, fusion_count);
+    f->schedule->fusion_count = fusion_count;
+  }
+}
+
+static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
+  hlo_sequence_t* room =
+      hlo_arena_room(f->arena, f->schedule->sequences, f->schedule->sequence_count,
+                     &f->sequence_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(f->arena);
+  f->schedule->sequences = room;
+  uint32_t at = f->schedule->sequence_count++;
+  f->schedule->sequences[at] = (hlo_sequence_t){.region = region};
+  bool is_whole;
+  HLO_TRY(make_groups(f, region, &is_whole));
+  HLO_TRY(hlo_fuser_make_steps(f, &f->schedule->sequences[at]));
+  if (!is_whole) HLO_TRY(hlo_fuser_order_steps(f, &f->schedule->sequences[at]));
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (!hlo_op_is_control(node->op)) continue;
+    for (uint32_t i = 0; i < node->region_count; ++i) HLO_TRY(cut_region(f, node->regions[i]));
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
+                                 hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
+  hlo_fuser_t f = {.target = target, .arena = arena};
+  hlo_arena_init(&f.scratch, 0);
+  hlo_arena_init(&f.trial, 0);
+  f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
+  f.placings = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.placings);
+  f.memo = hlo_tile_memo_create(&f.scratch);
+  (void)hlo_arena_alloc(&f.trial, 1);  // a first block that trials leave behind
+  f.numbers = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.numbers);
+  f.listed = hlo_arena_array(&f.scratch, func->module->node_count + 1, sizeof *f.listed);
+  hlo_status_t status = hlo_arena_status(arena);
+  if (hlo_status_is_ok(status)) status = hlo_arena_status(&f.scratch);
+  if (hlo_status_is_ok(status)) status = cut_region(&f, func->body);
+  if (hlo_status_is_ok(status)) status = hlo_schedule_finish(f.schedule, func->module, arena);
+  hlo_arena_deinit(&f.scratch);
+  hlo_arena_deinit(&f.trial);
+  if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
+  return status;
+}
+
+hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
+                                 hlo_arena_t* arena) {
+  schedule->sequence_of =
+      hlo_arena_array(arena, (size_t)module->node_count + 1, sizeof *schedule->sequence_of);
+  for (uint32_t i = 0; schedule->sequence_of && i < schedule->sequence_count; ++i) {
+    const hlo_node_t* end = hlo_region_terminator(schedule->sequences[i].region);
+    if (end) schedule->sequence_of[end->index] = i + 1;
+  }
+  return hlo_arena_status(arena);
+}
+
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule,
+                                        const hlo_region_t* region) {
+  const hlo_node_t* end = hlo_region_terminator(region);
+  uint32_t number = end ? schedule->sequence_of[end->index] : 0;
+  return number ? &schedule->sequences[number - 1] : NULL;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups, and the fusions that they would be or are: which nodes take part, what is read and
+// written, and whether loops can compute it, which making the kernel tells (see fusion_impl.h).
+#include <string.h>
+
+#include "codegen/fuse/fusion_impl.h"
+#include "codegen/loops/elementwise.h"
+
+bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node) {
+  for (uint32_t i = 0; chain && i < chain->count; ++i) {
+    if (chain->nodes[i] == node) return true;
+  }
+  return false;
+}
+
+// Whether a product computes the value that it multiplies by itself.
+static bool is_taken(const hlo_fuser_t* f, const hlo_value_t* value) {
+  return value->def &&
+         (hlo_fuser_place(f, value->def)->is_taken || hlo_fuser_chain_has(f->chain, value->def));
+}
+
+// The buffer that dynamic_update_slice overwrites is memory, whoever made it, and so are matrices
+// that are multiplied, if they are not taken.
+bool hlo_fuser_needs_memory(const hlo_fuser_t* f, const hlo_node_t* user, const hlo_use_t* use) {
+  return (user->op == HLO_OP_dynamic_update_slice && use == &user->operands[0]) ||
+         (hlo_fuser_place(f, user)->is_product && !is_taken(f, use->value));
+}
+
+static bool is_listed(const hlo_fuser_t* f, const hlo_node_t* node) {
+  return f->listed[node->index] == f->list_number;
+}
+
+static void list_node(hlo_fuser_t* f, hlo_node_t* node) {
+  f->list[f->list_count++] = node;
+  f->listed[node->index] = f->list_number;
+}
+
+// Whether a group of its own makes the node, and no other one.
+static bool is_made_elsewhere(const hlo_placing_t* place) {
+  return place->group != HLO_NO_GROUP && !place->is_everywhere;
+}
+
+// Adds the cheap nodes that members need and that no other group makes for them.
+static bool list_cheap(hlo_fuser_t* f) {
+  for (uint32_t i = 0; i < f->list_count; ++i) {
+    const hlo_node_t* node = f->list[i];
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      hlo_node_t* def = hlo_node_operand(node, k)->def;
+      if (!def || is_listed(f, def) || hlo_fuser_needs_memory(f, node, &node->operands[k]))
+        continue;
+      const hlo_placing_t* place = hlo_fuser_place(f, def);
+      bool is_splat = def->op == HLO_OP_constant && place->is_fusible;
+      bool is_here = def->parent == f->list[0]->parent;
+      bool is_own = place->is_cheap && is_here && !is_made_elsewhere(place);
+      if (!place->is_fusible || !(is_splat || is_own)) continue;
+      if (f->list_count == HLO_FUSER_MAX_NODES) return false;
+      list_node(f, def);
+    }
+  }
+  return true;
+}
+
+static bool is_used_outside(const hlo_fuser_t* f, const hlo_value_t* value) {
+  for (const hlo_use_t* use = value->uses; use; use = use->next) {
+    if (!is_listed(f, use->user)) return true;
+  }
+  return false;
+}
+
+// Inputs of the list: operands that no member computes.
+static bool collect_inputs(const hlo_fuser_t* f, hlo_value_t** inputs, uint32_t* count) {
+  for (uint32_t i = 0; i < f->list_count; ++i) {
+    const hlo_node_t* node = f->list[i];
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      hlo_value_t* value = hlo_node_operand(node, k);
+      bool is_memory = hlo_fuser_needs_memory(f, node, &node->operands[k]);
+      if (value->def && is_listed(f, value->def) && !is_memory) continue;
+      uint32_t at = 0;
+      while (at < *count && inputs[at] != value) ++at;
+      if (at < *count) continue;
+      if (*count == HLO_FUSER_MAX_MEMORY) return false;
+      inputs[(*count)++] = value;
+    }
+  }
+  return true;
+}
+
+static void* copy_array(hlo_arena_t* arena, const void* items, uint32_t count) {
+  void* copy = hlo_arena_array(arena, count, sizeof(void*));
+  if (copy && count) memcpy(copy, items, count * sizeof(void*));
+  return copy;
+}
+
+// Puts outputs of other sizes than the group's behind the others; how many they are.
+static uint32_t sides_last(const hlo_fuser_group_t* group, hlo_value_t** outputs, uint32_t count) {
+  hlo_value_t* sides[HLO_FUSER_MAX_MEMORY];
+  uint32_t side_count = 0, kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (hlo_fuser_written_count(outputs[i]) == group->element_count) {
+      outputs[kept++] = outputs[i];
+    } else {
+      sides[side_count++] = outputs[i];
+    }
+  }
+  memcpy(outputs + kept, sides, side_count * sizeof *outputs);
+  return side_count;
+}
+
+hlo_status_t hlo_fuser_build(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* extra,
+                             hlo_arena_t* arena, hlo_fusion_t** out_fusion) {
+  hlo_value_t *inputs[HLO_FUSER_MAX_MEMORY], *outputs[HLO_FUSER_MAX_MEMORY];
+  uint32_t input_count = 0, output_count = 0, side_count = 0;
+  *out_fusion = NULL;
+  ++f->list_number;
+  f->list_count = 0;
+  for (uint32_t i = 0; i < group->member_count; ++i) list_node(f, group->members[i]);
+  if (extra) list_node(f, extra);
+  for (uint32_t i = 0; f->chain && i < f->chain->count; ++i) list_node(f, f->chain->nodes[i]);
+  for (uint32_t i = f->list_count; i-- > 0;) {  // in program order
+    for (uint32_t r = 0; r < f->list[i]->result_count; ++r) {
+      hlo_value_t* value = &f->list[i]->results[r];
+      if (!is_used_outside(f, value)) continue;
+      if (output_count == HLO_FUSER_MAX_MEMORY) return hlo_ok();
+      outputs[output_count++] = value;
+    }
+  }
+  if (output_count == 0 || !list_cheap(f)) return hlo_ok();
+  side_count = sides_last(group, outputs, output_count);
+  if (!collect_inputs(f, inputs, &input_count)) return hlo_ok();
+  hlo_fusion_t* fusion = hlo_arena_alloc(arena, sizeof *fusion);
+  if (!fusion) return hlo_arena_status(arena);
+  *fusion = (hlo_fusion_t){.node_count = f->list_count,
+                           .input_count = input_count,
+                           .output_count = output_count,
+                           .side_count = side_count,
+                           .nodes = copy_array(arena, f->list, f->list_count),
+                           .inputs = copy_array(arena, inputs, input_count),
+                           .outputs = copy_array(arena, outputs, output_count)};
+  *out_fusion = fusion;
+  return hlo_arena_status(arena);
+}
+
+hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_made,
+                                 bool* out_has) {
+  hlo_fusion_key_t key;
+  HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
+  hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
+  *out_has = known && !known->is_refused;
+  if (known && (known->is_refused || !is_made)) return hlo_ok();
+  if (known && known->fusion) {
+    fusion->kernel = known->fusion->kernel;
+    fusion->model = known->fusion->model = known->fusion;
+    return hlo_ok();
+  }
+  if (!known) known = hlo_fusion_table_add(&f->known, &key, &f->scratch);
+  if (!known) return hlo_arena_status(&f->scratch);
+  hlo_kernel_t* kernel;
+  f->schedule->walked_count += fusion->node_count;
+  hlo_status_t status =
+      hlo_kernel_create(fusion, f->target, f->memo, is_made ? f->arena : &f->trial, &kernel);
+  known->is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
+  *out_has = hlo_status_is_ok(status);
+  if (*out_has && is_made) known->fusion = fusion;
+  if (!known->is_refused) return status;
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+// A group is mostly tried with one node after the other: what cutting its loops has found is kept.
+static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t* kernel) {
+  if (!f->start) f->start = hlo_arena_alloc(&f->scratch, sizeof *f->start);
+  if (!f->start) return hlo_arena_status(&f->scratch);
+  hlo_kernel_find_start(kernel, f->start);
+  f->started_group = group;
+  return hlo_ok();
+}
+
+bool hlo_fuser_sums(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
+    case HLO_OP_convolution:
+      return true;
+    default: return false;
+  }
+}
+
+void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  hlo_fuser_place(f, group->members[0])->is_careful = true;
+  f->is_refuted = true;
+}
+
+// A refusal of more may be one of what a hasty group has already.
+static hlo_status_t check_haste(hlo_fuser_t* f, const hlo_fuser_group_t* group) {
+  const hlo_fuser_chain_t* chain = f->chain;
+  hlo_fusion_t* fusion;
+  bool fits = false;
+  f->chain = NULL;
+  hlo_status_t status = hlo_fuser_build(f, group, NULL, &f->trial, &fusion);
+  if (hlo_status_is_ok(status) && fusion) status = hlo_fuser_has_loops(f, fusion, false, &fits);
+  f->chain = chain;
+  if (!fits) hlo_fuser_refute(f, group);
+  return status;
+}
+
+hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
+                                  bool* out_fits) {
+  *out_fits = false;
+  if (group->member_count >= HLO_FUSER_MAX_TRIAL) return hlo_ok();
+  hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
+  hlo_fusion_t* fusion;
+  hlo_status_t status = hlo_fuser_build(f, group, node, &f->trial, &fusion);
+  int32_t number = (int32_t)(group - f->groups);
+  if (hlo_status_is_ok(status) && fusion) {
+    fusion->start = f->started_group == number ? f->start : NULL;
+    status = hlo_fuser_has_loops(f, fusion, false, out_fits);
+    if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
+  }
+  if (hlo_status_is_ok(status) && !*out_fits && group->is_hasty) status = check_haste(f, group);
+  hlo_arena_reset(&f->trial, mark);
+  return status;
+}
+
+hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {
+  hlo_fuser_group_t* group = &f->groups[number];
+  hlo_node_t** room = hlo_arena_room(&f->scratch, group->members, group->member_count,
+                                     &group->member_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(&f->scratch);
+  group->members = room;
+  group->members[group->member_count++] = node;
+  group->work += hlo_elementwise_cost(node);
+  group->has_product |= hlo_fuser_place(f, node)->is_product;
+  group->has_reduction |= node->op == HLO_OP_reduce;
+  group->sums |= hlo_fuser_sums(node);
+  group->has_update |= node->op == HLO_OP_dynamic_update_slice;
+  hlo_fuser_place(f, node)->group = number;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_fuser_start_group(hlo_fuser_t* f, hlo_node_t* node) {
+  hlo_fuser_group_t* room =
+      hlo_arena_room(&f->scratch, f->groups, f->group_count, &f->group_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(&f->scratch);
+  f->groups = room;
+  f->groups[f->group_count] =
+      (hlo_fuser_group_t){.element_count = hlo_fuser_written_count(&node->results[0]),
+                          .merged = HLO_NO_GROUP,
+                          .last_position = hlo_fuser_place(f, node)->position,
+                          .output_count = node->result_count};
+  return hlo_fuser_join(f, (int32_t)f->group_count++, node);
+}

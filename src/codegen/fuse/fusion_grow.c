@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which group a node joins: by who uses it, and by whether the group's loops could compute it, too.
+// First the users of a node are found, then there is one rule after the other for what becomes of
+// it (see hlo_fuser_place_node(), where to begin reading).
+#include <string.h>
+
+#include "codegen/fuse/fusion_impl.h"
+#include "codegen/loops/elementwise.h"
+
+enum {
+  MANY = -2,            // instead of a group
+  PRODUCT_OUTPUTS = 2,  // of a fusion that begins with a product
+};
+
+// ---- who uses a node
+
+/// The fusions that use a node's results, and the first place outside of them.
+typedef struct users {
+  int32_t group;        // HLO_NO_GROUP, one, MANY
+  int32_t first_group;  // of several the one that runs first; HLO_NO_GROUP: it is not among them
+  uint32_t second_position;  // where the next one of several runs
+  uint32_t group_count;      // HLO_FUSER_MAX_AGAIN + 1: more, or not known
+  uint32_t through_count;    // users of users that were looked at
+  bool is_unknown;           // some may be in any
+  int32_t groups[HLO_FUSER_MAX_AGAIN];
+  bool has_outside;        // memory is needed
+  uint32_t first_outside;  // position
+} users_t;
+
+static bool is_among(const int32_t* groups, uint32_t count, int32_t group) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (groups[i] == group) return true;
+  }
+  return false;
+}
+
+static void list_group(users_t* users, int32_t group) {
+  if (users->group_count > HLO_FUSER_MAX_AGAIN ||
+      is_among(users->groups, users->group_count, group))
+    return;
+  if (users->group_count < HLO_FUSER_MAX_AGAIN) users->groups[users->group_count] = group;
+  ++users->group_count;
+}
+
+static void add_group(const hlo_fuser_t* f, users_t* users, int32_t group) {
+  list_group(users, group);
+  if (users->group == group || users->is_unknown) return;
+  if (users->group == HLO_NO_GROUP) {
+    users->group = users->first_group = group;
+    return;
+  }
+  users->group = MANY;
+  if (users->first_group == HLO_NO_GROUP || users->first_group == group) return;
+  uint32_t here = f->groups[group].last_position;
+  uint32_t first = f->groups[users->first_group].last_position;
+  uint32_t later = here > first ? here : first;
+  if (here < first) users->first_group = group;
+  if (later < users->second_position) users->second_position = later;
+}
+
+// A cheap user that is computed in several fusions may be in any.
+static void add_everywhere(users_t* users) {
+  users->group = MANY;
+  users->first_group = HLO_NO_GROUP;
+  users->is_unknown = true;
+  users->group_count = HLO_FUSER_MAX_AGAIN + 1;
+}
+
+static void add_outside(users_t* users, uint32_t position) {
+  if (!users->has_outside || position < users->first_outside) users->first_outside = position;
+  users->has_outside = true;
+}
+
+// Computed wherever it is used, and in a fusion of its own for what reads memory: some of those who
+// need what it is made of are not seen from there.
+static bool is_also_stored(const hlo_placing_t* place) {
+  return place->is_everywhere && place->group != HLO_NO_GROUP;
+}
+
+// What uses a node that is computed wherever it is used: those fusions use what it is made of.
+static void add_through(const hlo_fuser_t* f, users_t* users, const hlo_node_t* node,
+                        uint32_t depth) {
+  enum { MAX_DEPTH = 4, MAX_THROUGH = 64 };  // beyond them the users count as unknown
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      const hlo_placing_t* place = hlo_fuser_place(f, use->user);
+      bool is_known = use->user->parent == node->parent && depth < MAX_DEPTH &&
+                      !is_also_stored(place) && ++users->through_count <= MAX_THROUGH;
+      if (!is_known) {
+        add_everywhere(users);
+        return;
+      }
+      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, users, place->again[i]);
+      if (place->group != HLO_NO_GROUP) add_group(f, users, place->group);
+      if (place->is_everywhere && !place->again_count) add_through(f, users, use->user, depth + 1);
+    }
+  }
+}
+
+static users_t find_users(const hlo_fuser_t* f, const hlo_node_t* node) {
+  users_t users = {
+      .group = HLO_NO_GROUP, .first_group = HLO_NO_GROUP, .second_position = UINT32_MAX};
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      const hlo_node_t* user = use->user;
+      if (user->parent == node->parent && hlo_fuser_needs_memory(f, user, use)) {
+        add_outside(&users, hlo_fuser_place(f, user)->position);
+        continue;
+      }
+      if (user->parent != node->parent) {
+        const hlo_node_t* outer = hlo_region_ancestor(node->parent, user);
+        add_outside(&users, outer ? hlo_fuser_place(f, outer)->position : UINT32_MAX);
+        continue;
+      }
+      const hlo_placing_t* place = hlo_fuser_place(f, user);
+      if (is_also_stored(place)) {
+        add_everywhere(&users);
+      } else if (place->is_everywhere && !place->again_count) {
+        add_through(f, &users, user, 0);
+      }
+      for (uint32_t i = 0; i < place->again_count; ++i) add_group(f, &users, place->again[i]);
+      if (place->group != HLO_NO_GROUP) {
+        add_group(f, &users, place->group);
+      } else if (!place->is_everywhere) {
+        add_outside(&users, place->position);
+      }
+    }
+  }
+  // By itself the one fusion could do without what it stores for others.
+  if (users.through_count && users.group >= 0) add_everywhere(&users);
+  return users;
+}
+
+// ---- whether it may join
+
+static bool changes_elements(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_broadcast_in_dim: case HLO_OP_gather: case HLO_OP_pad: case HLO_OP_concatenate:
+    case HLO_OP_dynamic_slice: case HLO_OP_slice: case HLO_OP_reverse: case HLO_OP_transpose:
+      return true;
+    default: return false;
+  }
+}
+
+// Joining is safe without a trial when the node and all its users just go along with the elements.
+static bool needs_trial(const hlo_node_t* node) {
+  if (hlo_fuser_sums(node) || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
+      node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
+    return true;
+  }
+  if (hlo_fuser_only_indexes(node)) return false;
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    if (changes_elements(use->user) || use->user->op == HLO_OP_reshape || hlo_fuser_sums(use->user)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a result of another size than the group's might be stored by the loops that compute it
+// anyway: what is reduced, beside the sums; what belongs to whole rows, beside the rows.
+static bool may_be_side(const hlo_fuser_group_t* group, const hlo_node_t* node) {
+  if (group->has_product || node->result_count != 1) return false;
+  bool is_reduction = node->op == HLO_OP_reduce;
+  bool is_larger = hlo_type_element_count(node->results[0].type) > group->element_count;
+  return is_larger ? group->has_reduction && hlo_elementwise_supports(node)
+                   : is_reduction || hlo_elementwise_supports(node);
+}
+
+// Whether a trial may be left to that of the whole group, as it mostly fits: without sums, what fits
+// with a node does without it.
+static bool may_haste(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
+                      const hlo_node_t* node) {
+  return f->may_haste && !group->sums && !hlo_fuser_sums(node) &&
+         group->member_count < HLO_FUSER_MAX_TRIAL &&
+         !hlo_fuser_place(f, group->members[0])->is_careful;
+}
+
+static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* users,
+                             bool* out_joins) {
+  *out_joins = false;
+  if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
+  hlo_fuser_group_t* group = &f->groups[users->group];
+  if (group->work + hlo_elementwise_cost(node) > HLO_FUSER_MAX_WORK) return hlo_ok();
+  // What a product leaves in registers is stored in narrow strips: many of them cost
+  // more than a pass.
+  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_place(f, node)->is_product)
+    return hlo_ok();
+  if (users->has_outside) {
+    bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
+    if (users->first_outside <= group->last_position || (is_side && !may_be_side(group, node)) ||
+        group->output_count + node->result_count > HLO_FUSER_MAX_MEMORY / 2) {
+      return hlo_ok();
+    }
+  }
+  bool is_plain = !users->has_outside && !group->has_product && !group->has_sides;
+  if (!is_plain || needs_trial(node)) {
+    if (!is_plain || !may_haste(f, group, node)) {
+      return hlo_fuser_try_member(f, group, node, out_joins);
+    }
+    group->is_hasty = true;
+  }
+  *out_joins = true;
+  return hlo_ok();
+}
+
+// ---- what several fusions use
+
+// Whether a matrix product is made for this node alone, which is better computed behind it.
+static bool follows_product(const hlo_fuser_t* f, const hlo_node_t* node) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    const hlo_value_t* value = hlo_node_operand(node, i);
+    if (value->def && value->def->parent == node->parent && !value->uses->next &&
+        hlo_fuser_place(f, value->def)->is_product) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What several fusions use may be computed in the first of them, from where the others have it.
+static void prefer_first(const hlo_fuser_t* f, const hlo_node_t* node, users_t* users) {
+  if (users->group != MANY || users->first_group == HLO_NO_GROUP || follows_product(f, node)) {
+    return;
+  }
+  users->group = users->first_group;
+  add_outside(users, users->second_position);
+}
+
+// A splat costs a register wherever it is used, and is never worth a member's place.
+static bool is_splat(const hlo_fuser_t* f, const hlo_node_t* node) {
+  if (node->op != HLO_OP_broadcast_in_dim) return false;
+  const hlo_node_t* def = hlo_node_operand(node, 0)->def;
+  return def && def->op == HLO_OP_constant && hlo_fuser_place(f, def)->is_fusible;
+}
+
+static bool is_in(const hlo_placing_t* place, int32_t group) {
+  return place->group == group || is_among(place->again, place->again_count, group);
+}
+
+// Whether a plain op is in the group, or, not placed yet, has its first user there.
+static bool goes_to(const hlo_fuser_t* f, const hlo_node_t* node, int32_t group) {
+  if (is_in(hlo_fuser_place(f, node), group)) return true;
+  if (node->result_count != 1) return false;
+  const hlo_use_t* use = node->results[0].uses;
+  return use && use->user->parent == node->parent && hlo_elementwise_supports(node) &&
+         !hlo_fuser_place(f, node)->is_everywhere &&
+         hlo_fuser_place(f, node)->group == HLO_NO_GROUP &&
+         is_in(hlo_fuser_place(f, use->user), group);
+}
+
+// Whether something else in the group uses the value, too.
+static bool is_used_in(const hlo_fuser_t* f, const hlo_value_t* value, const hlo_node_t* besides,
+                       int32_t group) {
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+    if (use->user == besides || use->user->parent != besides->parent) continue;
+    if (goes_to(f, use->user, group)) return true;
+  }
+  return false;
+}
+
+// Whether computing the op again takes no longer than storing what it makes and loading it.
+static bool is_sooner_again(const hlo_fuser_t* f, const hlo_node_t* node) {
+  const hlo_type_t* type = node->results[0].type;
+  double registers = (double)hlo_type_element_count(type) *
+                     hlo_elementwise_register_bytes(type->dtype) / f->target->vector_bytes;
+  hlo_tile_work_t again = {.vector_ops = registers * hlo_elementwise_cost(node)};
+  return hlo_tile_work_ns(&f->target->tile, &again) <=
+         hlo_tile_kept_ns(&f->target->tile, registers, (double)hlo_type_size_bytes(type));
+}
+
+// An op that a few fusions use is perhaps sooner computed again than stored and loaded, where all
+// it is made of is at hand: used by other ops of those fusions.
+static bool is_computed_again(const hlo_fuser_t* f, const hlo_node_t* node, const users_t* users) {
+  if (users->group_count < 2 || users->group_count > HLO_FUSER_MAX_AGAIN || users->has_outside)
+    return false;
+  if (!hlo_elementwise_supports(node) || !is_sooner_again(f, node)) return false;
+  for (uint32_t g = 0; g < users->group_count; ++g) {
+    if (users->groups[g] == users->first_group) continue;
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      const hlo_value_t* value = hlo_node_operand(node, i);
+      if (value->def && is_splat(f, value->def)) continue;
+      if (!is_used_in(f, value, node, users->groups[g])) return false;
+    }
+  }
+  return true;
+}
+
+// ---- slices updated in place
+
+// Whether a node of the same region is made of the other one; true also where that takes long to
+// find out.
+static bool reaches(const hlo_node_t* node, const hlo_node_t* target, uint32_t* seen) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use; use = use->next) {
+      if (use->user == target || ++*seen > HLO_FUSER_MAX_USES) return true;
+      if (use->user->parent == target->parent && reaches(use->user, target, seen)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether a dynamic_slice is what the update overwrites, and each of its elements is made into the
+// one that takes its place.
+static bool is_same_slice(const hlo_node_t* node, const hlo_node_t* update) {
+  for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
+    if (use->user != update && !hlo_elementwise_supports(use->user)) return false;
+  }
+  if (node->op != HLO_OP_dynamic_slice || node->operand_count + 1 != update->operand_count ||
+      node->results[0].type != hlo_node_operand_type(update, 1)) {
+    return false;
+  }
+  for (uint32_t i = 1; i < node->operand_count; ++i) {
+    if (hlo_node_operand(node, i) != hlo_node_operand(update, i + 1)) return false;
+  }
+  return true;
+}
+
+// Whether the node is made for a slice of the array to be overwritten with, which it is not itself.
+static bool is_for_slice_of(const hlo_node_t* node, const hlo_value_t* array) {
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = array->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+    const hlo_node_t* update = use->user;
+    uint32_t steps = 0;
+    if (update->op == HLO_OP_dynamic_update_slice && use == &update->operands[0] &&
+        update->parent == node->parent && update != node && !is_same_slice(node, update) &&
+        reaches(node, update, &steps)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether that is so for an operand, or what elementwise ops make of such a one on the way.
+static bool is_operand_updated(const hlo_node_t* node, const hlo_node_t* reader, uint32_t depth) {
+  enum { MAX_DEPTH = 4 };
+  const uint64_t bytes = hlo_type_size_bytes(node->results[0].type);
+  for (uint32_t k = 0; k < reader->operand_count; ++k) {
+    const hlo_value_t* value = hlo_node_operand(reader, k);
+    const hlo_node_t* def = value->def;
+    if (bytes >= hlo_type_size_bytes(value->type)) continue;
+    if (is_for_slice_of(node, value)) return true;
+    if (depth < MAX_DEPTH && def && def->parent == node->parent && hlo_elementwise_supports(def) &&
+        is_operand_updated(node, def, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a part of an array is read for what another part is overwritten with: by one fusion that
+// could not be done where the array is.
+static bool is_for_update(const hlo_node_t* node) {
+  return !hlo_elementwise_supports(node) && is_operand_updated(node, node, 0);
+}
+
+// ---- what becomes of a node
+
+// The first of these that holds: what is made of it updates a part of what it reads, and it begins
+// a group; a product takes it; it is dead; each of a few fusions computes it
+// for itself; a splat, it is made wherever it is used; it joins the group that uses it; cheap, it is
+// computed wherever it is used; it begins a group (a cheap one perhaps both of these).
+hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
+  hlo_placing_t* place = hlo_fuser_place(f, node);
+  if (!place->is_fusible || node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
+  if (is_for_update(node)) {
+    place->is_cheap = false;
+    return hlo_fuser_start_group(f, node);
+  }
+  bool is_taken;
+  HLO_TRY(hlo_fuser_take_operand(f, node, &is_taken));
+  if (!is_taken) HLO_TRY(hlo_fuser_take_everywhere(f, node, &is_taken));
+  if (is_taken) return hlo_ok();
+  users_t users = find_users(f, node);
+  if (users.group == HLO_NO_GROUP && !users.has_outside) return hlo_ok();  // dead
+  if (!place->is_cheap && is_computed_again(f, node, &users)) {
+    place->is_cheap = place->is_everywhere = true;
+    place->again_count = (uint8_t)users.group_count;
+    memcpy(place->again, users.groups, users.group_count * sizeof *users.groups);
+    return hlo_ok();
+  }
+  if (!place->is_cheap) prefer_first(f, node, &users);
+  if (users.group != HLO_NO_GROUP && !users.has_outside && is_splat(f, node)) {
+    place->is_everywhere = true;
+    return hlo_ok();
+  }
+  bool joins;
+  HLO_TRY(can_join(f, node, &users, &joins));
+  if (joins) {
+    hlo_fuser_group_t* group = &f->groups[users.group];
+    if (users.has_outside) {
+      group->output_count += node->result_count;
+      group->has_sides |= hlo_fuser_written_count(&node->results[0]) != group->element_count;
+    }
+    return hlo_fuser_join(f, users.group, node);
+  }
+  place->is_everywhere = place->is_cheap && users.group != HLO_NO_GROUP;
+  if (place->is_everywhere && !users.has_outside) return hlo_ok();
+  return hlo_fuser_start_group(f, node);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups that read the same large array become one where its bytes take longer to come than a pass
+// costs, and where the earlier one may as well run where the later one does.
+#include <string.h>
+
+#include "codegen/fuse/fusion_impl.h"
+
+/// Two groups of the same number of elements that read the same array, one of which runs earlier.
+typedef struct siblings {
+  int32_t early, late;
+  const hlo_value_t* shared;
+} siblings_t;
+
+static bool is_either(const hlo_fuser_t* f, const siblings_t* s, int32_t group) {
+  while (f->groups[group].merged != HLO_NO_GROUP) group = f->groups[group].merged;
+  return group == s->early || group == s->late;
+}
+
+static void note_reader(const hlo_fuser_t* f, const siblings_t* s, int32_t group, uint32_t* first) {
+  if (!is_either(f, s, group) && f->groups[group].last_position < *first) {
+    *first = f->groups[group].last_position;
+  }
+}
+
+// The earliest step but the two that reads what `node` makes, through what is computed
+// where it is used.
+static uint32_t first_reader(const hlo_fuser_t* f, const siblings_t* s, const hlo_node_t* node,
+                             uint32_t depth) {
+  enum { MAX_DEPTH = 6 };  // beyond it a reader may be anywhere
+  uint32_t first = depth > MAX_DEPTH ? 0 : UINT32_MAX;
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    for (const hlo_use_t* use = node->results[r].uses; use && first > 0; use = use->next) {
+      const hlo_node_t* user = hlo_region_ancestor(node->parent, use->user);
+      if (!user) return 0;
+      const hlo_placing_t* place = hlo_fuser_place(f, user);
+      bool is_outside =
+          user != use->user || (place->group == HLO_NO_GROUP && !place->is_everywhere);
+      if (is_outside && place->position < first) first = place->position;
+      if (place->group != HLO_NO_GROUP) note_reader(f, s, place->group, &first);
+      for (uint32_t i = 0; i < place->again_count; ++i) note_reader(f, s, place->again[i], &first);
+      if (is_outside || !place->is_everywhere || place->again_count) continue;
+      uint32_t later = first_reader(f, s, user, depth + 1);
+      if (later < first) first = later;
+    }
+  }
+  return first;
+}
+
+// Whether not loading a value again saves more than nothing: it is as large as the loops, and
+// far enough away.
+static bool is_large(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
+                     const hlo_value_t* value) {
+  const hlo_tile_target_t* tile = &f->target->tile;
+  double bytes = (double)hlo_type_size_bytes(value->type);
+  return hlo_type_element_count(value->type) >= group->element_count &&
+         bytes / hlo_tile_home(tile, bytes)->bytes_per_ns >= tile->pass_ns;
+}
+
+static bool reads_value(const hlo_fuser_t* f, int32_t group, const hlo_value_t* value) {
+  const hlo_region_t* region = f->groups[group].members[0]->parent;  // whose groups these are
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = value->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+    if (use->user->parent == region && hlo_fuser_place(f, use->user)->group == group) return true;
+  }
+  return false;
+}
+
+// What the node reads there from memory that some step has to keep for it.
+static bool is_kept_for(const hlo_fuser_t* f, const hlo_node_t* node, const hlo_value_t* value) {
+  if (!value->def || value->def->parent != node->parent) return false;
+  const hlo_placing_t* place = hlo_fuser_place(f, value->def);
+  return value->def->op != HLO_OP_constant && !place->is_everywhere &&
+         place->group != hlo_fuser_place(f, node)->group;
+}
+
+// Whether the earlier group may as well run where the later one does: nobody waits for it before,
+// and it keeps nothing large alive that would not be.
+static bool may_wait(const hlo_fuser_t* f, const siblings_t* s) {
+  const hlo_fuser_group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+  for (uint32_t i = 0; i < early->member_count; ++i) {
+    const hlo_node_t* node = early->members[i];
+    if (first_reader(f, s, node, 0) <= late->last_position) return false;
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      const hlo_value_t* value = hlo_node_operand(node, k);
+      bool is_held = is_kept_for(f, node, value) && is_large(f, early, value);
+      if (is_held && !reads_value(f, s->late, value)) return false;
+    }
+  }
+  return true;
+}
+
+static bool may_merge(const hlo_fuser_t* f, const siblings_t* s) {
+  enum { MAX_STREAMS = 16 };  // arrays written side by side
+  const hlo_fuser_group_t *a = &f->groups[s->early], *b = &f->groups[s->late];
+  return a->element_count == b->element_count && !a->has_product && !b->has_product &&
+         !a->has_update && !b->has_update &&
+         a->member_count + b->member_count <= HLO_FUSER_MAX_TRIAL &&
+         a->output_count + b->output_count <= MAX_STREAMS && is_large(f, a, s->shared) &&
+         may_wait(f, s);
+}
+
+// Whether the kernel visits all that both read in one order.
+static hlo_status_t visits_once(hlo_fuser_t* f, const siblings_t* s, hlo_fusion_t* fusion,
+                                bool* out_does) {
+  hlo_kernel_t* kernel;
+  HLO_TRY(hlo_kernel_create(fusion, f->target, f->memo, &f->trial, &kernel));
+  *out_does = true;
+  for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
+    const hlo_value_t* value = fusion->inputs[i];
+    if (!is_large(f, &f->groups[s->early], value) || !reads_value(f, s->early, value) ||
+        !reads_value(f, s->late, value)) {
+      continue;
+    }
+    HLO_TRY(hlo_kernel_visits_once(kernel, i, out_does));
+  }
+  return hlo_ok();
+}
+
+// Whether one kernel can do both without reading more than it saves.
+static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fuser_group_t* both,
+                              bool* out_fits) {
+  *out_fits = false;
+  hlo_fusion_t* fusion;
+  HLO_TRY(hlo_fuser_build(f, both, NULL, &f->trial, &fusion));
+  if (!fusion) return hlo_ok();
+  hlo_fusion_key_t key;
+  HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
+  hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
+  if (!known || (!known->is_refused && !known->is_merged && !known->is_not_merged)) {
+    bool has;
+    HLO_TRY(hlo_fuser_has_loops(f, fusion, false, &has));
+    known = hlo_fusion_table_find(&f->known, &key);
+    if (has) HLO_TRY(visits_once(f, s, fusion, &known->is_merged));
+    known->is_not_merged = !known->is_merged;
+  }
+  *out_fits = known->is_merged;
+  return hlo_ok();
+}
+
+static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged) {
+  *out_merged = false;
+  if (!may_merge(f, s)) return hlo_ok();
+  hlo_fuser_group_t *early = &f->groups[s->early], *late = &f->groups[s->late];
+  hlo_fuser_group_t both = *late;
+  both.member_count = both.member_capacity = late->member_count + early->member_count;
+  both.members = hlo_arena_array(&f->scratch, both.member_count, sizeof *both.members);
+  if (!both.members) return hlo_arena_status(&f->scratch);
+  memcpy(both.members, late->members, late->member_count * sizeof *both.members);
+  memcpy(both.members + late->member_count, early->members,
+         early->member_count * sizeof *both.members);
+  both.output_count += early->output_count;
+  both.work += early->work;
+  both.has_reduction |= early->has_reduction;
+  both.has_sides |= early->has_sides;
+  both.sums |= early->sums;
+  both.is_hasty = false;
+  hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
+  hlo_status_t status = try_merge(f, s, &both, out_merged);
+  hlo_arena_reset(&f->trial, mark);
+  if (!hlo_status_is_ok(status) || !*out_merged) return status;
+  for (uint32_t i = 0; i < early->member_count; ++i) {
+    hlo_fuser_place(f, early->members[i])->group = s->late;
+  }
+  *late = both;
+  *early = (hlo_fuser_group_t){.merged = s->late, .last_position = late->last_position};
+  return hlo_ok();
+}
+
+// The groups that run before `late` and read an array that it reads.
+static hlo_status_t merge_readers(hlo_fuser_t* f, int32_t late, const hlo_value_t* shared) {
+  const hlo_region_t* region = f->groups[late].members[0]->parent;
+  uint32_t seen = 0;
+  for (const hlo_use_t* use = shared->uses; use && ++seen <= HLO_FUSER_MAX_USES; use = use->next) {
+    if (use->user->parent != region) continue;
+    siblings_t s = {.early = hlo_fuser_place(f, use->user)->group, .late = late, .shared = shared};
+    if (s.early == HLO_NO_GROUP || s.early == late ||
+        f->groups[s.early].last_position >= f->groups[late].last_position) {
+      continue;
+    }
+    bool merged;
+    HLO_TRY(merge(f, &s, &merged));
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_fuser_merge_groups(hlo_fuser_t* f) {
+  for (uint32_t g = 0; g < f->group_count; ++g) {
+    for (uint32_t i = 0; i < f->groups[g].member_count; ++i) {  // those taken over, too
+      const hlo_node_t* node = f->groups[g].members[i];
+      for (uint32_t k = 0; k < node->operand_count && !f->groups[g].has_product; ++k) {
+        const hlo_value_t* value = hlo_node_operand(node, k);
+        bool is_inner = value->def && value->def->parent == node->parent &&
+                        hlo_fuser_place(f, value->def)->group == (int32_t)g;
+        if (!is_inner && is_large(f, &f->groups[g], value)) {
+          HLO_TRY(merge_readers(f, (int32_t)g, value));
+        }
+      }
+    }
+  }
+  return hlo_ok();
+}

@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules: equal fusions are found, and what compiling costs grows with the program, not faster.
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/emit/entry.h"
+#include "codegen/fuse/fusion_impl.h"
+#include "ir/test_util.h"
+
+typedef struct fixture {
+  hlo_module_t* module;
+  hlo_arena_t arena;
+  hlo_target_t target;
+  hlo_schedule_t* schedule;
+} fixture_t;
+
+static void make_for(hlo_cpu_level_t level, const char* text, fixture_t* f) {
+  *f = (fixture_t){.module = parse(text)};
+  hlo_arena_init(&f->arena, 0);
+  hlo_target_init(&(hlo_cpu_t){.level = level}, &f->target);
+  check(hlo_schedule_create(hlo_module_entry(f->module), &f->target, &f->arena, &f->schedule));
+}
+
+static void make(const char* text, fixture_t* f) {
+  make_for(HLO_CPU_LEVEL_AVX2, text, f);
+}
+
+static void drop(fixture_t* f) {
+  hlo_arena_deinit(&f->arena);
+  hlo_module_release(f->module);
+}
+
+static const hlo_fusion_t* fusion_at(const fixture_t* f, uint32_t step) {
+  const hlo_sequence_t* sequence = &f->schedule->sequences[0];
+  assert_true(step < sequence->step_count);
+  assert_int_equal(sequence->steps[step].kind, HLO_STEP_FUSION);
+  return sequence->steps[step].fusion;
+}
+
+static hlo_plan_t* make_plan(fixture_t* f) {
+  const hlo_sequence_t* body = &f->schedule->sequences[0];
+  hlo_kernel_t** kernels = hlo_arena_array(&f->arena, f->schedule->fusion_count, sizeof *kernels);
+  for (uint32_t i = 0; i < body->step_count; ++i) {
+    if (body->steps[i].fusion) {
+      kernels[body->steps[i].fusion->index] = body->steps[i].fusion->kernel;
+    }
+  }
+  hlo_plan_t* plan;
+  check(
+      hlo_plan_create(hlo_module_entry(f->module), f->schedule, kernels, false, &f->arena, &plan));
+  return plan;
+}
+
+// Instructions of the whole program.
+static uint64_t count_instructions(fixture_t* f) {
+  hlo_plan_t* plan = make_plan(f);
+  hlo_site_table_t table = {0};
+  check(hlo_site_table_init(plan, &f->arena, &table));
+  hlo_vir_module_t* vir;
+  check(hlo_vir_module_create(&vir));
+  check(hlo_entry_build(plan, &f->target, &table, &f->arena, vir));
+  check(hlo_vir_verify(vir, f->target.vector_bytes));
+  uint64_t count = 0;
+  for (hlo_vir_func_t* func = vir->first_func; func; func = func->next) count += func->value_count;
+  hlo_vir_module_release(vir);
+  hlo_site_table_deinit(&table);
+  return count;
+}
+
+// ---- equal fusions
+
+// What is reduced is used again, so that each round is a fusion or two of its own.
+static void print_round(hlo_strbuf_t* out, uint32_t i, double constant) {
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 2, before, at + 1, type);
+  hlo_strbuf_printf(out,
+                    "%%%u = stablehlo.reduce(%%%u init: %%zero) applies stablehlo.add across "
+                    "dimensions = [1] : (%s, tensor<f32>) -> tensor<32xf32>\n",
+                    at + 3, at + 2, type);
+  hlo_strbuf_printf(out,
+                    "%%b%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<32xf32>) -> %s\n",
+                    i, at + 3, type);
+  hlo_strbuf_printf(out, "%%t%u = stablehlo.tanh %%b%u : %s\n", i, i, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.subtract %%%u, %%t%u : %s\n", at + 4, at + 2, i, type);
+}
+
+// One elementwise op after the other.
+static void print_link(hlo_strbuf_t* out, uint32_t i, double constant) {
+  static const char* const ops[] = {"add", "multiply", "maximum", "subtract"};
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.%s %%%u, %%%u : %s\n", at + 4, ops[i % 4], before, at + 1,
+                    type);
+}
+
+// A product with something behind it.
+static void print_layer(hlo_strbuf_t* out, uint32_t i, double constant) {
+  const char* type = "tensor<32x48xf32>";
+  uint32_t at = 10 * i, before = i ? at - 10 + 4 : 0;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.constant dense<%.9g> : %s\n", at + 1, constant, type);
+  hlo_strbuf_printf(out,
+                    "%%%u = stablehlo.dot_general %%%u, %%w, contracting_dims = [1] x [0] : "
+                    "(%s, tensor<48x48xf32>) -> %s\n",
+                    at + 2, before, type, type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.multiply %%%u, %%%u : %s\n", at + 3, at + 2, at + 1,
+                    type);
+  hlo_strbuf_printf(out, "%%%u = stablehlo.tanh %%%u : %s\n", at + 4, at + 3, type);
+}
+
+// What takes many instructions, and can be in one fusion with any number of others.
+static void print_sine(hlo_strbuf_t* out, uint32_t i, double constant) {
+  (void)constant;
+  hlo_strbuf_printf(out, "%%%u = stablehlo.sine %%%u : tensor<32x48xf32>\n", 10 * i + 4,
+                    i ? 10 * i - 6 : 0);
+}
+
+typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
+
+// `step`: by how much the constants of rounds differ.
+static void make_rounds(fixture_t* f, print_t print, uint32_t count, double step) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<32x48xf32>, %w: tensor<48x48xf32>) -> "
+                         "tensor<32x48xf32> {\n"
+                         "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
+  for (uint32_t i = 0; i < count; ++i) print(&text, i, 0.5 + step * i);
+  hlo_strbuf_printf(&text, "return %%%u : tensor<32x48xf32>\n}\n", 10 * count - 6);
+  make(hlo_strbuf_text(&text), f);
+  hlo_strbuf_deinit(&text);
+}
+
+static void equal_fusions_have_one_kernel(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 3, 0);
+  const hlo_fusion_t* model = fusion_at(&f, 0)->model;
+  assert_non_null(model);
+  for (uint32_t i = 0; i < 3; ++i) {
+    assert_ptr_equal(fusion_at(&f, i)->model, model);
+    assert_ptr_equal(fusion_at(&f, i)->kernel, model->kernel);
+  }
+  drop(&f);
+}
+
+static void other_constants_are_other_fusions(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 3, 0.125);
+  for (uint32_t i = 0; i < 3; ++i) assert_null(fusion_at(&f, i)->model);
+  drop(&f);
+}
+
+// Both reductions make the differences of all pairs again; nothing of that size is in memory.
+static void spread_values_are_not_memory(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<96xf32>, %y: tensor<160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<160xf32>) -> tensor<96x160xf32>\n"
+       "  %c = stablehlo.subtract %a, %b : tensor<96x160xf32>\n"
+       "  %d = stablehlo.multiply %c, %c : tensor<96x160xf32>\n"
+       "  %r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+       "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
+       "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.maximum across dimensions = [1]\n"
+       "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+       "  return %r, %s : tensor<96xf32>, tensor<96xf32>\n}\n",
+       &f);
+  for (uint32_t i = 0; i < f.schedule->sequences[0].step_count; ++i) {
+    const hlo_fusion_t* fusion = fusion_at(&f, i);
+    for (uint32_t o = 0; o < fusion->output_count; ++o) {
+      assert_int_equal(fusion->outputs[o]->type->rank, 1);
+    }
+  }
+  drop(&f);
+}
+
+static void expect_one_fusion(const char* text, uint32_t outputs, uint32_t sides) {
+  fixture_t f;
+  make(text, &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 1);
+  assert_int_equal(fusion_at(&f, 0)->output_count, outputs);
+  assert_int_equal(fusion_at(&f, 0)->side_count, sides);
+  drop(&f);
+}
+
+// What is summed is stored on the way; sums of rows are stored before what is made of the rows.
+static void outputs_have_several_sizes(void** state) {
+  (void)state;
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %e = stablehlo.exponential %x : tensor<96x160xf32>\n"
+      "  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  return %e, %s : tensor<96x160xf32>, tensor<96xf32>\n}\n",
+      2, 1);
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+      "      : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+      "  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %y = stablehlo.divide %x, %b : tensor<96x160xf32>\n"
+      "  return %y, %s : tensor<96x160xf32>, tensor<96xf32>\n}\n",
+      2, 1);
+}
+
+#define ROW_SUM(to, from, op, first)                                                             \
+  "  %" to " = stablehlo.reduce(%" from " init: %" first ") applies stablehlo." op               \
+  " across dimensions = [1] : (tensor<96x160xf32>, tensor<f32>) -> tensor<96xf32>\n"
+
+// What reads the same array in the same order is one fusion, whether or not one needs the other.
+static void siblings_are_one_fusion(void** state) {
+  (void)state;
+  expect_one_fusion(
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      ROW_SUM("s", "x", "add", "zero") ROW_SUM("m", "x", "maximum", "zero")
+      "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
+      2, 0);
+  expect_one_fusion(  // a softmax with all that its gradient wants
+      "func.func @main(%x: tensor<96x160xf32>) -> (tensor<96x160xf32>, tensor<96x160xf32>, "
+      "tensor<96xf32>, tensor<96xf32>) {\n"
+      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      ROW_SUM("m", "x", "maximum", "zero")
+      "  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %c = stablehlo.subtract %x, %b : tensor<96x160xf32>\n"
+      "  %e = stablehlo.exponential %c : tensor<96x160xf32>\n"
+      ROW_SUM("s", "e", "add", "zero")
+      "  %d = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+      "  %y = stablehlo.divide %e, %d : tensor<96x160xf32>\n"
+      "  return %y, %e, %s, %m : tensor<96x160xf32>, tensor<96x160xf32>, tensor<96xf32>, "
+      "tensor<96xf32>\n}\n",
+      4, 2);
+}
+
+// Rows and columns of one array are read in two orders; and what a step between two fusions waits
+// for is not put off.
+static void not_all_siblings_are_one_fusion(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<128x128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+       "  %c = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]\n"
+       "      : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>\n"
+       "  return %r, %c : tensor<128xf32>, tensor<128xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+  make("func.func @main(%x: tensor<96x160xf32>) -> (tensor<96xf32>, tensor<96xf32>) {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       ROW_SUM("s", "x", "add", "zero")
+       "  %t = \"stablehlo.sort\"(%s) ({\n"
+       "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+       "    %lt = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+       "    stablehlo.return %lt : tensor<i1>\n"
+       "  }) {dimension = 0 : i64, is_stable = true} : (tensor<96xf32>) -> tensor<96xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<96xf32>) -> tensor<96x160xf32>\n"
+       "  %y = stablehlo.add %x, %b : tensor<96x160xf32>\n"
+       ROW_SUM("m", "y", "maximum", "zero")
+       "  return %s, %m : tensor<96xf32>, tensor<96xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 3);
+  drop(&f);
+}
+
+// Slices of slices whose places have more terms than an index expression: they are not fused all.
+static void long_expressions_are_cut(void** state) {
+  (void)state;
+  enum { RANK = 6, SLICES = 9, FIRST = 12 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%0: tensor<12x12x12x12x12x12xi8>, %i: tensor<i32>) -> "
+                         "tensor<3x3x3x3x3x3xi8> {\n");
+  for (uint32_t i = 0; i < SLICES; ++i) {
+    for (uint32_t k = 0; k < RANK; ++k) {
+      uint32_t at = RANK * i + k;
+      hlo_strbuf_printf(&text, "%%c%u = stablehlo.constant dense<%u> : tensor<i32>\n", at, at + 2);
+      hlo_strbuf_printf(&text, "%%i%u = stablehlo.remainder %%i, %%c%u : tensor<i32>\n", at, at);
+    }
+    hlo_strbuf_printf(&text, "%%%u = \"stablehlo.dynamic_slice\"(%%%u", i + 1, i);
+    for (uint32_t k = 0; k < RANK; ++k) hlo_strbuf_printf(&text, ", %%i%u", RANK * i + k);
+    uint32_t from = FIRST - i, to = from - 1;
+    hlo_strbuf_printf(&text,
+                      ") {slice_sizes = array<i64: %u, %u, %u, %u, %u, %u>} : "
+                      "(tensor<%ux%ux%ux%ux%ux%uxi8>, tensor<i32>, tensor<i32>, tensor<i32>, "
+                      "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<%ux%ux%ux%ux%ux%uxi8>\n",
+                      to, to, to, to, to, to, from, from, from, from, from, from, to, to, to, to,
+                      to, to);
+  }
+  hlo_strbuf_printf(&text, "return %%%u : tensor<3x3x3x3x3x3xi8>\n}\n", SLICES);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_true(f.schedule->sequences[0].step_count > 1);
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+}
+
+// A sum of more arrays than a fusion reads is a few fusions, not one for each of them.
+static void wide_sums_are_halved(void** state) {
+  (void)state;
+  enum { ARRAYS = 60 };
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%s0: tensor<64xf32>");
+  for (uint32_t i = 1; i < ARRAYS; ++i) hlo_strbuf_printf(&text, ", %%x%u: tensor<64xf32>", i);
+  hlo_strbuf_puts(&text, ") -> tensor<64xf32> {\n");
+  for (uint32_t i = 1; i < ARRAYS; ++i) {
+    hlo_strbuf_printf(&text, "%%s%u = stablehlo.add %%s%u, %%x%u : tensor<64xf32>\n", i, i - 1, i);
+  }
+  hlo_strbuf_printf(&text, "return %%s%u : tensor<64xf32>\n}\n", ARRAYS - 1);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+}
+
+// Where a sum of too many arrays is halved, what is cheap may be the last of a half: the other one
+// computes it, and the half stores what it is made of.
+static void cheap_ops_are_in_no_half(void** state) {
+  (void)state;
+  enum { ARRAYS = 50 };
+  for (uint32_t at = ARRAYS / 2 - 3; at < ARRAYS / 2 + 3; ++at) {
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_puts(&text, "func.func @main(%s0: tensor<64xf32>");
+    for (uint32_t i = 1; i < ARRAYS; ++i) {
+      hlo_strbuf_printf(&text, ", %%x%u: tensor<64%sxf32>", i, i < at ? "" : "x3");
+    }
+    hlo_strbuf_puts(&text, ") -> tensor<64x3xf32> {\n");
+    for (uint32_t i = 1; i < ARRAYS; ++i) {
+      if (i == at) {
+        hlo_strbuf_printf(&text,
+                          "%%wide = stablehlo.broadcast_in_dim %%s%u, dims = [0] : "
+                          "(tensor<64xf32>) -> tensor<64x3xf32>\n",
+                          i - 1);
+      }
+      hlo_strbuf_printf(&text, "%%s%u = stablehlo.add %%", i);
+      if (i == at) {
+        hlo_strbuf_puts(&text, "wide");
+      } else {
+        hlo_strbuf_printf(&text, "s%u", i - 1);
+      }
+      hlo_strbuf_printf(&text, ", %%x%u : tensor<64%sxf32>\n", i, i < at ? "" : "x3");
+    }
+    hlo_strbuf_printf(&text, "return %%s%u : tensor<64x3xf32>\n}\n", ARRAYS - 1);
+    fixture_t f;
+    make(hlo_strbuf_text(&text), &f);
+    assert_int_equal(f.schedule->sequences[0].step_count, 2);
+    assert_true(count_instructions(&f) > 0);  // everything that is read is made
+    drop(&f);
+    hlo_strbuf_deinit(&text);
+  }
+}
+
+// ---- growth
+
+typedef struct cost {
+  uint64_t walked, instructions;
+} cost_t;
+
+static cost_t cost_of(print_t print, uint32_t count, double step) {
+  fixture_t f;
+  make_rounds(&f, print, count, step);
+  cost_t cost = {f.schedule->walked_count, count_instructions(&f)};
+  drop(&f);
+  return cost;
+}
+
+// What two fusions use is stored once, if it costs something (tanh), and computed again otherwise.
+// Elements divided by the sum of all.
+static uint32_t count_steps_of_shares(int elements) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text,
+                    "func.func @main(%%x: tensor<%dxf32>) -> tensor<%dxf32> {\n"
+                    "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                    "%%s = stablehlo.reduce(%%x init: %%zero) applies stablehlo.add across "
+                    "dimensions = [0] : (tensor<%dxf32>, tensor<f32>) -> tensor<f32>\n"
+                    "%%b = stablehlo.broadcast_in_dim %%s, dims = [] : (tensor<f32>) -> "
+                    "tensor<%dxf32>\n"
+                    "%%y = stablehlo.divide %%x, %%b : tensor<%dxf32>\n"
+                    "return %%y : tensor<%dxf32>\n}\n",
+                    elements, elements, elements, elements, elements, elements);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  uint32_t count = f.schedule->sequences[0].step_count;
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return count;
+}
+
+static void chunks_do_not_repeat_what_all_need(void** state) {
+  (void)state;
+  assert_int_equal(count_steps_of_shares(1000), 1);
+  assert_int_equal(count_steps_of_shares(1000000), 2);
+}
+
+// Sums along rows that sums down columns are made of belong outside of the loops of the latter.
+static void inner_sums_are_not_repeated(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<256x256xf32>) -> tensor<256xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %r, dims = [0]\n"
+       "      : (tensor<256xf32>) -> tensor<256x256xf32>\n"
+       "  %y = stablehlo.subtract %x, %b : tensor<256x256xf32>\n"
+       "  %c = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]\n"
+       "      : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\n"
+       "  return %c : tensor<256xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+}
+
+// A product that one vector holds, divided by the sum of its squares.
+static void small_products_are_not_repeated(void** state) {
+  (void)state;
+  fixture_t f;
+  make_for(HLO_CPU_LEVEL_AVX512,
+       "func.func @main(%a: tensor<3x3xf32>, %b: tensor<3x3xf32>) -> tensor<3x3xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+       "      : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  %q = stablehlo.multiply %p, %p : tensor<3x3xf32>\n"
+       "  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]\n"
+       "      : (tensor<3x3xf32>, tensor<f32>) -> tensor<f32>\n"
+       "  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3x3xf32>\n"
+       "  %d = stablehlo.divide %p, %t : tensor<3x3xf32>\n"
+       "  return %d : tensor<3x3xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+}
+
+// Sums over all others of a function of each pair times the vectors between them.
+static void costly_ops_are_not_spread(void** state) {
+  (void)state;
+  fixture_t f;
+  make("func.func @main(%x: tensor<256x256xf32>, %d: tensor<256x256x3xf32>) -> tensor<256x3xf32> {\n"
+       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "  %p = stablehlo.power %x, %x : tensor<256x256xf32>\n"
+       "  %b = stablehlo.broadcast_in_dim %p, dims = [0, 1]\n"
+       "      : (tensor<256x256xf32>) -> tensor<256x256x3xf32>\n"
+       "  %y = stablehlo.multiply %d, %b : tensor<256x256x3xf32>\n"
+       "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1]\n"
+       "      : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>\n"
+       "  return %s : tensor<256x3xf32>\n}\n",
+       &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 2);
+  drop(&f);
+}
+
+// What both halves of a result are made of is computed once when it is long.
+static void long_chains_are_not_computed_for_each_part(void** state) {
+  (void)state;
+  for (uint32_t length = 8; length <= 80; length += 72) {
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_puts(&text, "func.func @main(%0: tensor<4096xi32>, %k: tensor<4096xi32>) -> "
+                           "tensor<8192xi32> {\n");
+    for (uint32_t i = 0; i < length; ++i) {
+      hlo_strbuf_printf(&text, "%%%u = stablehlo.%s %%%u, %%k : tensor<4096xi32>\n", i + 1,
+                        i % 2 ? "xor" : "add", i);
+    }
+    hlo_strbuf_printf(&text, "%%n = stablehlo.negate %%%u : tensor<4096xi32>\n", length);
+    hlo_strbuf_printf(&text,
+                      "%%y = stablehlo.concatenate %%%u, %%n, dim = 0 : (tensor<4096xi32>, "
+                      "tensor<4096xi32>) -> tensor<8192xi32>\n",
+                      length);
+    hlo_strbuf_puts(&text, "return %y : tensor<8192xi32>\n}\n");
+    fixture_t f;
+    make(hlo_strbuf_text(&text), &f);
+    assert_int_equal(f.schedule->sequences[0].step_count, length > 8 ? 2 : 1);
+    drop(&f);
+    hlo_strbuf_deinit(&text);
+  }
+}
+
+static void plain_ops_are_computed_again(void** state) {
+  (void)state;
+  fixture_t f;
+  make("module {\n"
+       "func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
+       "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+       "%ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<64x64xf32>\n"
+       "%t = stablehlo.tanh %x : tensor<64x64xf32>\n"
+       "%up = stablehlo.add %t, %ones : tensor<64x64xf32>\n"
+       "%down = stablehlo.subtract %ones, %t : tensor<64x64xf32>\n"
+       "%slope = stablehlo.multiply %up, %down : tensor<64x64xf32>\n"
+       "%twice = stablehlo.add %up, %up : tensor<64x64xf32>\n"
+       "%y = stablehlo.multiply %x, %twice : tensor<64x64xf32>\n"
+       "%p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] :"
+       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+       "%q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] :"
+       " (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+       "%g = stablehlo.multiply %q, %slope : tensor<64x64xf32>\n"
+       "%h = stablehlo.multiply %g, %twice : tensor<64x64xf32>\n"
+       "return %h : tensor<64x64xf32>\n"
+       "}\n}\n",
+       &f);
+  const hlo_fusion_t* first = fusion_at(&f, 0);
+  assert_int_equal(first->output_count, 2);  // the product's operand and what the last fusion needs
+  assert_int_equal(first->outputs[0]->def->op, HLO_OP_tanh);
+  const hlo_fusion_t* last = fusion_at(&f, f.schedule->sequences[0].step_count - 1);
+  assert_int_equal(last->nodes[0]->op, HLO_OP_multiply);
+  bool reads_tanh = false;
+  for (uint32_t i = 0; i < last->input_count; ++i) {
+    reads_tanh |= last->inputs[i] == first->outputs[0];
+  }
+  assert_true(reads_tanh);
+  drop(&f);
+}
+
+// Four times the program may cost four times as much, and a little for what begins late.
+static void expect_linear(print_t print, double step) {
+  enum { COUNT = 400 };
+  cost_t once = cost_of(print, COUNT, step), four = cost_of(print, 4 * COUNT, step);
+  assert_true(four.walked <= 5 * once.walked);
+  assert_true(four.instructions <= 5 * once.instructions);
+}
+
+static void cost_grows_with_the_program(void** state) {
+  (void)state;
+  expect_linear(print_round, 0.125);
+  expect_linear(print_link, 0.125);
+  expect_linear(print_layer, 0.125);
+}
+
+static void repetition_costs_next_to_nothing(void** state) {
+  (void)state;
+  enum { COUNT = 50, PER_CALL = 24 };
+  cost_t once = cost_of(print_layer, COUNT, 0), four = cost_of(print_layer, 4 * COUNT, 0);
+  assert_int_equal(four.walked, once.walked);
+  assert_true(four.instructions - once.instructions <= (uint64_t)3 * COUNT * PER_CALL);
+  once = cost_of(print_sine, COUNT * 2, 0), four = cost_of(print_sine, COUNT * 8, 0);
+  assert_true(four.instructions - once.instructions <= (uint64_t)COUNT * PER_CALL);
+}
+
+// ---- what is computed again
+
+// Whether two reductions, along rows and down columns, both compute f(x) from x.
+static bool is_computed_twice(const char* op, int64_t rows, int64_t columns) {
+  hlo_strbuf_t text = {0};
+  char type[64];
+  snprintf(type, sizeof type, "tensor<%dx%dxf32>", (int)rows, (int)columns);
+  hlo_strbuf_printf(&text, "func.func @main(%%x: %s, %%z: tensor<f32>) -> (tensor<%dxf32>, ", type,
+                    (int)columns);
+  hlo_strbuf_printf(&text, "tensor<%dxf32>) {\n%%f = stablehlo.%s %%x : %s\n", (int)rows, op, type);
+  hlo_strbuf_printf(&text, "%%a = stablehlo.multiply %%f, %%x : %s\n", type);
+  hlo_strbuf_printf(&text, "%%b = stablehlo.add %%f, %%x : %s\n", type);
+  for (int dim = 0; dim < 2; ++dim) {
+    hlo_strbuf_printf(&text,
+                      "%%%d = stablehlo.reduce(%%%c init: %%z) applies stablehlo.add across "
+                      "dimensions = [%d] : (%s, tensor<f32>) -> tensor<%dxf32>\n",
+                      dim, "ab"[dim], dim, type, (int)(dim ? rows : columns));
+  }
+  hlo_strbuf_printf(&text, "return %%0, %%1 : tensor<%dxf32>, tensor<%dxf32>\n}", (int)columns,
+                    (int)rows);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  assert_int_equal(f.schedule->fusion_count, 2);
+  uint32_t outputs = fusion_at(&f, 0)->output_count + fusion_at(&f, 1)->output_count;
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return outputs == 2;
+}
+
+// What takes no longer than coming from where it would be kept.
+static void costly_ops_are_computed_again(void** unused) {
+  (void)unused;
+  assert_true(is_computed_twice("negate", 32, 64));
+  assert_true(is_computed_twice("negate", 4096, 2048));
+  assert_false(is_computed_twice("sqrt", 256, 256));
+  assert_true(is_computed_twice("sqrt", 4096, 2048));
+  assert_false(is_computed_twice("tanh", 256, 256));
+}
+
+// ---- outputs
+
+// One array as it is and turned, in whose orders no loop has lanes.
+static void orders_without_lanes_are_apart(void** unused) {
+  (void)unused;
+  fixture_t f;
+  make(
+      "func.func @main(%x: tensor<1000xf32>, %y: tensor<2x1000xf32>) -> "
+      "(tensor<3x1000xf32>, tensor<1000x3xf32>) {\n"
+      "%0 = stablehlo.reshape %x : (tensor<1000xf32>) -> tensor<1x1000xf32>\n"
+      "%1 = stablehlo.concatenate %0, %y, dim = 0 : (tensor<1x1000xf32>, tensor<2x1000xf32>) -> "
+      "tensor<3x1000xf32>\n"
+      "%2 = stablehlo.sqrt %1 : tensor<3x1000xf32>\n"
+      "%3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<3x1000xf32>) -> tensor<1000x3xf32>\n"
+      "%4 = stablehlo.negate %3 : tensor<1000x3xf32>\n"
+      "return %2, %4 : tensor<3x1000xf32>, tensor<1000x3xf32>\n}",
+      &f);
+  assert_int_equal(f.schedule->fusion_count, 2);
+  drop(&f);
+}
+
+// Products of complex numbers as pairs: both parts of each are read before one is overwritten.
+static void donated_pairs_are_overwritten(void** state) {
+  (void)state;
+  fixture_t f;
+  make_for(
+      HLO_CPU_LEVEL_AVX512,
+      "func.func @main(%x: tensor<1000x2xf32> {tf.aliasing_output = 0 : i32}) -> "
+      "tensor<1000x2xf32> {\n"
+      "  %re = stablehlo.slice %x [0:1000, 0:1] : (tensor<1000x2xf32>) -> tensor<1000x1xf32>\n"
+      "  %im = stablehlo.slice %x [0:1000, 1:2] : (tensor<1000x2xf32>) -> tensor<1000x1xf32>\n"
+      "  %0 = stablehlo.multiply %re, %re : tensor<1000x1xf32>\n"
+      "  %1 = stablehlo.multiply %im, %im : tensor<1000x1xf32>\n"
+      "  %2 = stablehlo.subtract %0, %1 : tensor<1000x1xf32>\n"
+      "  %3 = stablehlo.multiply %re, %im : tensor<1000x1xf32>\n"
+      "  %4 = stablehlo.concatenate %2, %3, dim = 1 : (tensor<1000x1xf32>, tensor<1000x1xf32>) -> "
+      "tensor<1000x2xf32>\n"
+      "  return %4 : tensor<1000x2xf32>\n}\n",
+      &f);
+  const hlo_plan_t* plan = make_plan(&f);
+  check(hlo_plan_check(plan));
+  assert_int_equal(f.schedule->fusion_count, 1);
+  assert_int_equal(plan->temporary_bytes, 0);
+  drop(&f);
+}
+
+// ---- what trials begin with
+
+#define ROLLED_COLUMNS                                                                     \
+  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                        \
+  "%0 = stablehlo.slice %a [0:64, 3:96] : (tensor<64x96xf32>) -> tensor<64x93xf32>\n"      \
+  "%1 = stablehlo.slice %a [0:64, 0:3] : (tensor<64x96xf32>) -> tensor<64x3xf32>\n"        \
+  "%2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<64x93xf32>, tensor<64x3xf32>) -> " \
+  "tensor<64x96xf32>\n"
+#define ROLLED_ROWS                                                                        \
+  "%3 = stablehlo.slice %2 [5:64, 0:96] : (tensor<64x96xf32>) -> tensor<59x96xf32>\n"      \
+  "%4 = stablehlo.slice %2 [0:5, 0:96] : (tensor<64x96xf32>) -> tensor<5x96xf32>\n"        \
+  "%5 = stablehlo.concatenate %3, %4, dim = 0 : (tensor<59x96xf32>, tensor<5x96xf32>) -> " \
+  "tensor<64x96xf32>\n"
+
+// The only kernel of a program, made anew.
+static const hlo_kernel_t* kernel_from(fixture_t* f, const hlo_kernel_start_t* start) {
+  hlo_fusion_t* fusion = hlo_arena_alloc(&f->arena, sizeof *fusion);
+  assert_non_null(fusion);
+  *fusion = *fusion_at(f, 0);
+  fusion->kernel = NULL;
+  fusion->start = start;
+  hlo_kernel_t* kernel;
+  check(hlo_kernel_create(fusion, &f->target, NULL, &f->arena, &kernel));
+  return kernel;
+}
+
+static void a_start_changes_no_loops(void** state) {
+  (void)state;
+  fixture_t part, whole;
+  make(ROLLED_COLUMNS "return %2 : tensor<64x96xf32>\n}\n", &part);
+  make(ROLLED_COLUMNS ROLLED_ROWS "return %5 : tensor<64x96xf32>\n}\n", &whole);
+  const hlo_kernel_t* plain = kernel_from(&whole, NULL);
+  hlo_kernel_start_t* start = hlo_arena_alloc(&whole.arena, sizeof *start);
+  assert_non_null(start);
+  hlo_kernel_find_start(kernel_from(&part, NULL), start);
+  assert_int_equal(start->segment_count, 2);
+  for (uint32_t i = 0; i < 2; ++i) {  // of some of its nodes, then of all of them
+    const hlo_kernel_t* begun = kernel_from(&whole, start);
+    assert_int_equal(begun->segment_count, 4);
+    assert_int_equal(begun->segment_count, plain->segment_count);
+    assert_int_equal(begun->spaces[0].digit_count, plain->spaces[0].digit_count);
+    assert_int_equal(begun->chunk_count, plain->chunk_count);
+    assert_true(begun->cost_ns == plain->cost_ns);
+    hlo_kernel_find_start(begun, start);
+  }
+  drop(&part);
+  drop(&whole);
+}
+
+// ---- what joins before it is tried
+
+// Neighbours' differences, of rows and of columns.
+#define DIFFERENCES                                                                           \
+  "func.func @main(%a: tensor<64x96xf32>) -> tensor<64x96xf32> {\n"                           \
+  "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"                                     \
+  "%0 = stablehlo.slice %a [1:64, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
+  "%1 = stablehlo.slice %a [0:63, 0:96] : (tensor<64x96xf32>) -> tensor<63x96xf32>\n"         \
+  "%2 = stablehlo.subtract %0, %1 : tensor<63x96xf32>\n"                                      \
+  "%3 = stablehlo.slice %a [0:64, 1:96] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
+  "%4 = stablehlo.slice %a [0:64, 0:95] : (tensor<64x96xf32>) -> tensor<64x95xf32>\n"         \
+  "%5 = stablehlo.subtract %3, %4 : tensor<64x95xf32>\n"                                      \
+  "%6 = stablehlo.pad %2, %zero, low = [0, 0], high = [1, 0], interior = [0, 0] : "           \
+  "(tensor<63x96xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
+  "%7 = stablehlo.pad %5, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : "           \
+  "(tensor<64x95xf32>, tensor<f32>) -> tensor<64x96xf32>\n"                                   \
+  "%8 = stablehlo.add %6, %7 : tensor<64x96xf32>\n"                                           \
+  "return %8 : tensor<64x96xf32>\n}\n"
+
+static void what_fits_is_made_once(void** state) {
+  (void)state;
+  fixture_t f;
+  make(DIFFERENCES, &f);
+  assert_int_equal(f.schedule->sequences[0].step_count, 1);
+  assert_int_equal(f.schedule->walked_count, fusion_at(&f, 0)->node_count);
+  drop(&f);
+}
+
+// Rolled so often, with `idle` ops of no concern beside it, how many steps and which fusion is last.
+static uint32_t roll_often(uint32_t rounds, uint32_t idle, uint32_t* out_nodes) {
+  const char* type = "tensor<64xf32>";
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_puts(&text, "func.func @main(%x0: tensor<64xf32>, %i0: tensor<7xf32>) -> "
+                         "(tensor<64xf32>, tensor<7xf32>) {\n");
+  for (uint32_t i = 0; i < idle; ++i) {
+    hlo_strbuf_printf(&text, "%%i%u = stablehlo.negate %%i%u : tensor<7xf32>\n", i + 1, i);
+  }
+  for (uint32_t i = 0; i < rounds; ++i) {
+    uint32_t by = 1 + 5 * i % 31;
+    hlo_strbuf_printf(&text,
+                      "%%a%u = stablehlo.slice %%x%u [%u:64] : (%s) -> tensor<%uxf32>\n"
+                      "%%b%u = stablehlo.slice %%x%u [0:%u] : (%s) -> tensor<%uxf32>\n"
+                      "%%c%u = stablehlo.concatenate %%a%u, %%b%u, dim = 0 : (tensor<%uxf32>, "
+                      "tensor<%uxf32>) -> %s\n"
+                      "%%x%u = stablehlo.add %%c%u, %%x%u : %s\n",
+                      i, i, by, type, 64 - by, i, i, by, type, by, i, i, i, 64 - by, by, type,
+                      i + 1, i, i, type);
+  }
+  hlo_strbuf_printf(&text, "return %%x%u, %%i%u : %s, tensor<7xf32>\n}\n", rounds, idle, type);
+  fixture_t f;
+  make(hlo_strbuf_text(&text), &f);
+  uint32_t count = 0;
+  *out_nodes = 0;
+  for (uint32_t i = 0; i < f.schedule->sequences[0].step_count; ++i) {
+    const hlo_fusion_t* fusion = fusion_at(&f, i);
+    if (hlo_type_element_count(fusion->outputs[0]->type) != 64) continue;
+    *out_nodes = *out_nodes * 100 + fusion->node_count;
+    ++count;
+  }
+  assert_true(count_instructions(&f) > 0);  // everything that is read is made
+  drop(&f);
+  hlo_strbuf_deinit(&text);
+  return count;
+}
+
+// In a long region every op is tried before it joins: what becomes of a short one is the same, if
+// the whole does not fit, too.
+static void haste_changes_no_fusions(void** state) {
+  (void)state;
+  uint32_t most = 0;
+  for (uint32_t rounds = 1; rounds <= 12; ++rounds) {
+    uint32_t nodes, careful_nodes;
+    uint32_t count = roll_often(rounds, 0, &nodes);
+    assert_int_equal(count, roll_often(rounds, HLO_FUSER_MAX_HASTY, &careful_nodes));
+    assert_int_equal(nodes, careful_nodes);
+    if (count > most) most = count;
+  }
+  assert_true(most > 1);
+}
+
+// ---- edges
+
+// Beside a large middle they are not worth code for several vectors at a time.
+static void edges_are_short(void** state) {
+  (void)state;
+  static const char* const kStencil =
+      "func.func @main(%%a: tensor<%ux%uxf32>) -> tensor<%ux%uxf32> {\n"
+      "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%%0 = stablehlo.pad %%a, %%zero, low = [1, 0], high = [-1, 0], interior = [0, 0] : "
+      "(tensor<%ux%uxf32>, tensor<f32>) -> tensor<%ux%uxf32>\n"
+      "%%1 = stablehlo.pad %%a, %%zero, low = [-1, 0], high = [1, 0], interior = [0, 0] : "
+      "(tensor<%ux%uxf32>, tensor<f32>) -> tensor<%ux%uxf32>\n"
+      "%%2 = stablehlo.subtract %%0, %%1 : tensor<%ux%uxf32>\n"
+      "return %%2 : tensor<%ux%uxf32>\n}\n";
+  uint64_t instructions[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    uint32_t rows = i ? 1024 : 8, n = (1u << 20) / rows;  // an edge of eight rows is no small part
+    hlo_strbuf_t text = {0};
+    hlo_strbuf_printf(&text, kStencil, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n, rows, n,
+                      rows, n);
+    fixture_t f;
+    make_for(HLO_CPU_LEVEL_AVX512, hlo_strbuf_text(&text), &f);
+    assert_int_equal(fusion_at(&f, 0)->kernel->segment_count, 3);
+    instructions[i] = count_instructions(&f);
+    drop(&f);
+    hlo_strbuf_deinit(&text);
+  }
+  assert_true(instructions[1] < instructions[0]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(costly_ops_are_computed_again),
+      cmocka_unit_test(equal_fusions_have_one_kernel),
+      cmocka_unit_test(other_constants_are_other_fusions),
+      cmocka_unit_test(spread_values_are_not_memory),
+      cmocka_unit_test(outputs_have_several_sizes),
+      cmocka_unit_test(siblings_are_one_fusion),
+      cmocka_unit_test(not_all_siblings_are_one_fusion),
+      cmocka_unit_test(chunks_do_not_repeat_what_all_need),
+      cmocka_unit_test(inner_sums_are_not_repeated),
+      cmocka_unit_test(small_products_are_not_repeated),
+      cmocka_unit_test(costly_ops_are_not_spread),
+      cmocka_unit_test(long_chains_are_not_computed_for_each_part),
+      cmocka_unit_test(orders_without_lanes_are_apart),
+      cmocka_unit_test(plain_ops_are_computed_again),
+      cmocka_unit_test(wide_sums_are_halved),
+      cmocka_unit_test(cheap_ops_are_in_no_half),
+      cmocka_unit_test(long_expressions_are_cut),
+      cmocka_unit_test(cost_grows_with_the_program),
+      cmocka_unit_test(repetition_costs_next_to_nothing),
+      cmocka_unit_test(donated_pairs_are_overwritten),
+      cmocka_unit_test(a_start_changes_no_loops),
+      cmocka_unit_test(what_fits_is_made_once),
+      cmocka_unit_test(haste_changes_no_fusions),
+      cmocka_unit_test(edges_are_short),
+  };
+  return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
+}

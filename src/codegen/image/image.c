@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images of programs (see image.h): a header of counts, records of fixed size in the order of the
+// header, names, code. Nodes are counted in the order of a walk, which depends on structure only;
+// site numbers are part of the code.
+#include "codegen/image/image.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+#include "interp/eval.h"
+#include "ir/clone.h"
+
+typedef struct header {
+  uint32_t node_count, constant_count, site_count, place_count, copy_count;
+  uint32_t func_count, code_site_count, name_bytes;
+  uint64_t temporary_bytes, saved_bytes, code_bytes;
+} header_t;
+
+typedef struct constant_record {
+  uint32_t node, is_read;
+} constant_record_t;
+
+typedef struct site_record {
+  uint32_t number, node;
+} site_record_t;
+
+typedef struct place_record {
+  uint32_t kind, index;
+  uint64_t offset_bytes;
+} place_record_t;
+
+typedef struct copy_record {
+  place_record_t from, to;
+  uint64_t size_bytes;
+} copy_record_t;
+
+typedef struct func_record {
+  uint32_t name, offset_bytes, size_bytes, frame_bytes, saved_mask, saved_bytes;
+} func_record_t;
+
+// ---- nodes in the order of a walk --------------------------------------------------------------
+
+typedef struct nodes {
+  HLO_VEC(const hlo_node_t*) list;
+} nodes_t;
+
+static hlo_status_t add_node(void* context, hlo_node_t* node) {
+  nodes_t* nodes = context;
+  return hlo_vec_push(&nodes->list, node) ? hlo_ok() : hlo_status_out_of_memory(sizeof node);
+}
+
+static hlo_status_t list_nodes(const hlo_module_t* module, nodes_t* nodes) {
+  return hlo_module_walk((hlo_module_t*)(uintptr_t)module, false, add_node, nodes);
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+static void put(hlo_strbuf_t* out, const void* bytes, size_t size_bytes) {
+  if (size_bytes) hlo_strbuf_append(out, bytes, size_bytes);
+}
+
+static place_record_t record_of(const hlo_place_t* place) {
+  return (place_record_t){(uint32_t)place->kind, place->index, place->offset_bytes};
+}
+
+static void put_sites(const hlo_site_table_t* table, const nodes_t* nodes, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < nodes->list.count; ++i) {
+    const hlo_node_t* node = nodes->list.items[i];
+    if (table->sites[node->index].node != node) continue;
+    const site_record_t record = {.number = hlo_site_number(node), .node = i};
+    put(out, &record, sizeof record);
+  }
+  for (uint32_t i = 0; i < nodes->list.count; ++i) {
+    const hlo_node_t* node = nodes->list.items[i];
+    const hlo_site_t* site = &table->sites[node->index];
+    uint32_t count = site->node ? hlo_site_value_count(node, site) : 0;
+    for (uint32_t v = 0; v < count; ++v) {
+      const place_record_t record = record_of(&site->places[v]);
+      put(out, &record, sizeof record);
+    }
+  }
+}
+
+static hlo_status_t put_constants(const hlo_site_table_t* table, const nodes_t* nodes,
+                                  hlo_strbuf_t* out) {
+  uint32_t* positions = hlo_mem_alloc_zeroed((table->node_count + 1) * sizeof *positions);
+  if (!positions) return hlo_status_out_of_memory(table->node_count * sizeof *positions);
+  for (uint32_t i = 0; i < nodes->list.count; ++i) positions[nodes->list.items[i]->index] = i;
+  for (uint32_t c = 0; c < table->constant_count; ++c) {
+    const hlo_plan_constant_t* constant = &table->constant_values[c];
+    const constant_record_t record = {.node = positions[constant->value->def->index],
+                                      .is_read = constant->is_read};
+    put(out, &record, sizeof record);
+  }
+  hlo_mem_free(positions);
+  return hlo_ok();
+}
+
+static void put_copies(const hlo_site_table_t* table, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < table->copy_count; ++i) {
+    const hlo_copy_t* copy = &table->copies[i].copy;
+    const copy_record_t record = {record_of(&copy->from), record_of(&copy->to), copy->size_bytes};
+    put(out, &record, sizeof record);
+  }
+}
+
+static void put_code(const hlo_code_t* code, hlo_strbuf_t* out) {
+  uint32_t name = 0;
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const hlo_code_func_t* func = &code->funcs[i];
+    const func_record_t record = {name,
+                                  func->offset_bytes,
+                                  func->size_bytes,
+                                  func->frame_bytes,
+                                  func->saved_mask,
+                                  func->saved_bytes};
+    put(out, &record, sizeof record);
+    name += (uint32_t)strlen(func->name) + 1;
+  }
+  put(out, code->sites, code->site_count * sizeof *code->sites);
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    put(out, code->funcs[i].name, strlen(code->funcs[i].name) + 1);
+  }
+  put(out, code->bytes, code->size_bytes);
+}
+
+static void count_sites(const hlo_site_table_t* table, const nodes_t* nodes, header_t* header) {
+  for (uint32_t i = 0; i < nodes->list.count; ++i) {
+    const hlo_site_t* site = &table->sites[nodes->list.items[i]->index];
+    if (!site->node) continue;
+    ++header->site_count;
+    header->place_count += hlo_site_value_count(site->node, site);
+  }
+}
+
+hlo_status_t hlo_image_write(const hlo_code_t* code, const hlo_site_table_t* table,
+                             size_t temporary_bytes, size_t saved_bytes, hlo_strbuf_t* out) {
+  nodes_t nodes = {0};
+  hlo_status_t status = list_nodes(table->module, &nodes);
+  if (hlo_status_is_ok(status)) {
+    header_t header = {.node_count = table->node_count,
+                       .constant_count = table->constant_count,
+                       .copy_count = table->copy_count,
+                       .func_count = code->func_count,
+                       .code_site_count = code->site_count,
+                       .temporary_bytes = temporary_bytes,
+                       .saved_bytes = saved_bytes,
+                       .code_bytes = code->size_bytes};
+    count_sites(table, &nodes, &header);
+    for (uint32_t i = 0; i < code->func_count; ++i) {
+      header.name_bytes += (uint32_t)strlen(code->funcs[i].name) + 1;
+    }
+    put(out, &header, sizeof header);
+    status = put_constants(table, &nodes, out);
+    put_sites(table, &nodes, out);
+    put_copies(table, out);
+    put_code(code, out);
+    if (hlo_status_is_ok(status)) status = hlo_strbuf_status(out);
+  }
+  hlo_vec_deinit(&nodes.list);
+  return status;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+typedef struct reader {
+  const uint8_t* at;
+  header_t header;
+  const hlo_func_t* func;
+  hlo_arena_t* arena;
+  hlo_image_t* image;
+  nodes_t nodes;
+} reader_t;
+
+static hlo_status_t damaged(const char* what) {
+  return hlo_status_create(HLO_STATUS_DATA_LOSS, "compiled program: %s", what);
+}
+
+static void take(reader_t* r, void* out, size_t size_bytes) {
+  if (size_bytes) memcpy(out, r->at, size_bytes);
+  r->at += size_bytes;
+}
+
+// The header's counts must make up exactly what is there: nothing is read past the end after this.
+static hlo_status_t take_header(reader_t* r, size_t size_bytes) {
+  header_t* h = &r->header;
+  if (size_bytes < sizeof *h) return damaged("too short");
+  take(r, h, sizeof *h);
+  const struct {
+    uint64_t count;
+    size_t width;
+  } parts[] = {{h->constant_count, sizeof(constant_record_t)},
+               {h->site_count, sizeof(site_record_t)},
+               {h->place_count, sizeof(place_record_t)},
+               {h->copy_count, sizeof(copy_record_t)},
+               {h->func_count, sizeof(func_record_t)},
+               {h->code_site_count, sizeof(hlo_code_site_t)},
+               {h->name_bytes, 1},
+               {h->code_bytes, 1}};
+  size_t total = sizeof *h, part = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    if (!hlo_size_mul(parts[i].count, parts[i].width, &part) ||
+        !hlo_size_add(total, part, &total)) {
+      return damaged("counts");
+    }
+  }
+  if (total != size_bytes || h->func_count == 0) return damaged("counts");
+  // Site numbers are dense enough in what this compiler makes; others would only cost memory.
+  enum { SPARE = 1024, FACTOR = 16 };
+  if (h->node_count / FACTOR > (uint64_t)r->func->module->node_count + SPARE) {
+    return damaged("site numbers");
+  }
+  if (h->temporary_bytes > SIZE_MAX / 2 || h->saved_bytes > UINT32_MAX) return damaged("sizes");
+  r->image->temporary_bytes = h->temporary_bytes;
+  r->image->saved_bytes = h->saved_bytes;
+  return hlo_ok();
+}
+
+static hlo_status_t take_constants(reader_t* r) {
+  uint32_t count = r->header.constant_count;
+  hlo_plan_constant_t* constants = hlo_arena_array(r->arena, count, sizeof *constants);
+  HLO_TRY(hlo_arena_status(r->arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    constant_record_t record;
+    take(r, &record, sizeof record);
+    const hlo_node_t* node =
+        record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
+    if (!node || node->result_count != 1 || !hlo_site_literal(&node->results[0]))
+      return damaged("a constant");
+    constants[i] = (hlo_plan_constant_t){&node->results[0], record.is_read != 0};
+  }
+  return hlo_site_table_begin(r->func, r->header.node_count, count, constants, r->arena,
+                              &r->image->table);
+}
+
+// Of what code reads and writes; tokens have none.
+static uint64_t bytes_of(const hlo_type_t* type) {
+  return type->kind == HLO_TYPE_TENSOR ? hlo_type_size_bytes(type) : 0;
+}
+
+static bool fits_buffer(const hlo_type_t* type, uint32_t first, uint32_t end,
+                        const place_record_t* place, uint64_t size_bytes) {
+  if (place->index >= end - first) return false;
+  const uint64_t room = bytes_of(type->elements[first + place->index]);
+  return place->offset_bytes <= room && size_bytes <= room - place->offset_bytes;
+}
+
+// Whether a place is there and has room for so many bytes.
+static bool fits(const reader_t* r, const place_record_t* place, uint64_t size_bytes) {
+  const hlo_type_t* type = r->func->type;
+  const hlo_site_table_t* table = &r->image->table;
+  uint32_t inputs = type->input_count;
+  switch ((hlo_place_kind_t)place->kind) {
+    case HLO_PLACE_NONE: return size_bytes == 0;
+    case HLO_PLACE_ARGUMENT: return fits_buffer(type, 0, inputs, place, size_bytes);
+    case HLO_PLACE_RESULT:
+      return fits_buffer(type, inputs, type->element_count, place, size_bytes);
+    case HLO_PLACE_CONSTANT:
+      return place->index < table->constant_count &&
+             size_bytes <= hlo_type_size_bytes(table->constant_values[place->index].value->type);
+    case HLO_PLACE_TEMPORARY:
+      return place->offset_bytes <= r->header.temporary_bytes &&
+             size_bytes <= r->header.temporary_bytes - place->offset_bytes;
+    case HLO_PLACE_REGISTER: break;
+  }
+  return false;
+}
+
+static hlo_place_t place_of(const place_record_t* record) {
+  return (hlo_place_t){(hlo_place_kind_t)record->kind, record->index, record->offset_bytes};
+}
+
+static const hlo_type_t* site_type(const hlo_node_t* node, const hlo_site_t* site, uint32_t i) {
+  if (i < node->operand_count) return hlo_node_operand(node, i)->type;
+  i -= node->operand_count;
+  if (i < node->result_count) return node->results[i].type;
+  return site->captures[i - node->result_count]->type;
+}
+
+static bool is_callable(const hlo_node_t* node) {
+  uint32_t traits = hlo_op_info(node->op)->traits;
+  if (traits & HLO_TRAIT_TERMINATOR) return false;
+  return hlo_ref_function(node->op) != NULL;
+}
+
+static hlo_status_t take_places(reader_t* r, const hlo_site_t* site, hlo_place_t* places,
+                                uint32_t* left) {
+  const hlo_site_table_t* table = &r->image->table;
+  uint32_t count = hlo_site_value_count(site->node, site);
+  if (count > *left) return damaged("places of a call");
+  *left -= count;
+  for (uint32_t i = 0; i < count; ++i) {
+    place_record_t record;
+    take(r, &record, sizeof record);
+    const hlo_type_t* type = site_type(site->node, site, i);
+    bool is_filled = record.kind == HLO_PLACE_CONSTANT && record.index < table->constant_count &&
+                     !table->constants[record.index];
+    if (is_filled || !fits(r, &record, bytes_of(type))) {
+      return damaged("places of a call");
+    }
+    places[i] = place_of(&record);
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t take_sites(reader_t* r) {
+  uint32_t left = r->header.place_count;
+  const uint8_t* records = r->at;
+  r->at += r->header.site_count * sizeof(site_record_t);
+  for (uint32_t i = 0; i < r->header.site_count; ++i) {
+    site_record_t record;
+    memcpy(&record, records + i * sizeof record, sizeof record);
+    const hlo_node_t* node =
+        record.node < r->nodes.list.count ? r->nodes.list.items[record.node] : NULL;
+    if (!node || !is_callable(node) || record.number - 1 >= r->header.node_count ||
+        r->image->table.sites[record.number - 1].node) {
+      return damaged("a call");
+    }
+    hlo_place_t* places = NULL;
+    HLO_TRY(hlo_site_table_add(&r->image->table, record.number, node, r->arena, &places));
+    HLO_TRY(take_places(r, &r->image->table.sites[record.number - 1], places, &left));
+  }
+  return left ? damaged("places of a call") : hlo_ok();
+}
+
+// What memory is filled with goes into it a whole number of times.
+static bool is_even(const hlo_site_table_t* table, const copy_record_t* copy) {
+  if (copy->from.kind != HLO_PLACE_CONSTANT || table->constants[copy->from.index]) return true;
+  const hlo_type_t* type = table->constant_values[copy->from.index].value->type;
+  return copy->size_bytes % hlo_dtype_size_bytes(type->dtype) == 0;
+}
+
+static hlo_status_t take_copies(reader_t* r) {
+  for (uint32_t i = 0; i < r->header.copy_count; ++i) {
+    copy_record_t record;
+    take(r, &record, sizeof record);
+    if (record.to.kind == HLO_PLACE_CONSTANT || !fits(r, &record.from, record.size_bytes) ||
+        !fits(r, &record.to, record.size_bytes) || !is_even(&r->image->table, &record)) {
+      return damaged("a copy");
+    }
+    const hlo_copy_t copy = {place_of(&record.from), place_of(&record.to), record.size_bytes};
+    if (!hlo_site_table_add_copy(&r->image->table, &copy, r->arena)) break;
+  }
+  return hlo_arena_status(r->arena);
+}
+
+static hlo_status_t take_code(reader_t* r) {
+  const header_t* h = &r->header;
+  hlo_code_func_t* funcs = hlo_arena_array(r->arena, h->func_count, sizeof *funcs);
+  hlo_code_site_t* sites = hlo_arena_array(r->arena, h->code_site_count, sizeof *sites);
+  HLO_TRY(hlo_arena_status(r->arena));
+  const uint8_t* records = r->at;
+  r->at += h->func_count * sizeof(func_record_t);
+  take(r, sites, h->code_site_count * sizeof *sites);
+  const char* names = (const char*)r->at;
+  r->at += h->name_bytes;
+  if (!h->name_bytes || names[h->name_bytes - 1]) return damaged("names");
+  for (uint32_t i = 0; i < h->func_count; ++i) {
+    func_record_t record;
+    memcpy(&record, records + i * sizeof record, sizeof record);
+    if (record.name >= h->name_bytes || record.offset_bytes > h->code_bytes ||
+        record.size_bytes > h->code_bytes - record.offset_bytes || record.saved_mask >> 16 ||
+        record.saved_bytes > h->saved_bytes) {
+      return damaged("a function");
+    }
+    funcs[i] = (hlo_code_func_t){names + record.name, record.offset_bytes, record.size_bytes,
+                                 record.frame_bytes,  record.saved_mask,   record.saved_bytes};
+  }
+  r->image->code = (hlo_code_t){.bytes = (uint8_t*)(uintptr_t)r->at,
+                                .size_bytes = h->code_bytes,
+                                .func_count = h->func_count,
+                                .site_count = h->code_site_count,
+                                .funcs = funcs,
+                                .sites = sites};
+  return hlo_ok();
+}
+
+static hlo_status_t take_all(reader_t* r, size_t size_bytes) {
+  HLO_TRY(take_header(r, size_bytes));
+  if (r->header.constant_count || r->header.site_count) {
+    HLO_TRY(list_nodes(r->func->module, &r->nodes));
+  }
+  HLO_TRY(take_constants(r));
+  HLO_TRY(take_sites(r));
+  HLO_TRY(take_copies(r));
+  return take_code(r);
+}
+
+hlo_status_t hlo_image_read(const void* bytes, size_t size_bytes, const hlo_func_t* func,
+                            hlo_arena_t* arena, hlo_image_t* out_image) {
+  *out_image = (hlo_image_t){0};
+  reader_t r = {.at = bytes, .func = func, .arena = arena, .image = out_image};
+  hlo_status_t status = take_all(&r, size_bytes);
+  hlo_vec_deinit(&r.nodes.list);
+  return status;
+}

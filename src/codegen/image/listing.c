@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of generated code (see listing.h).
+//
+// objdump is asked for one stretch after the other: what a child process says is cut off somewhere,
+// and the next stretch begins behind the last instruction that came through whole.
+#include "codegen/image/listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "codegen/c/emit.h"
+#include "codegen/x86/x86.h"
+
+enum {
+  PATH_BYTES = 1024,
+  STRETCH_BYTES = 2048,
+  INSTRUCTION_BYTES = 15,  // the longest there is
+  LINE_BYTES = 16,         // of code, where nobody takes it apart
+};
+#define TIMEOUT_NS UINT64_C(60000000000)
+
+typedef struct printer {
+  const hlo_code_t* code;
+  const hlo_module_t* module;
+  const hlo_node_t** nodes;  // by index; NULL: not of this function
+  uint32_t node_count;
+  uint32_t next_site;  // first entry of the site table that is not printed yet
+  hlo_strbuf_t* out;
+  char path[PATH_BYTES];  // of the code in a file
+} printer_t;
+
+// ---- where code came from ----------------------------------------------------------------------
+
+static void collect_nodes(printer_t* printer, const hlo_region_t* region) {
+  for (const hlo_node_t* node = region->first; node; node = node->next) {
+    if (node->index < printer->node_count) printer->nodes[node->index] = node;
+    for (uint32_t i = 0; i < node->region_count; ++i) collect_nodes(printer, node->regions[i]);
+  }
+}
+
+// Site numbers are node->index + 1 (sites.h).
+static void print_site(const printer_t* printer, uint32_t site) {
+  const hlo_node_t* node = site && site <= printer->node_count ? printer->nodes[site - 1] : NULL;
+  if (!node) {
+    hlo_strbuf_puts(printer->out, "no operation\n");
+    return;
+  }
+  hlo_strbuf_printf(printer->out, "%s ", hlo_op_info(node->op)->name);
+  hlo_loc_format(printer->module, node->loc, printer->out);
+  hlo_strbuf_putc(printer->out, '\n');
+}
+
+// The site of the code at `offset`, if another one ends there.
+static void print_site_at(printer_t* printer, uint32_t offset) {
+  const hlo_code_t* code = printer->code;
+  uint32_t begin = printer->next_site;
+  while (printer->next_site < code->site_count &&
+         code->sites[printer->next_site].offset_bytes <= offset) {
+    ++printer->next_site;
+  }
+  if (printer->next_site == begin) return;
+  hlo_strbuf_puts(printer->out, "  // ");
+  print_site(printer, code->sites[printer->next_site - 1].site);
+}
+
+// ---- bytes -------------------------------------------------------------------------------------
+
+static void print_bytes(printer_t* printer, size_t at, size_t end) {
+  while (at < end) {
+    size_t stop = end - at > LINE_BYTES ? at + LINE_BYTES : end;
+    hlo_strbuf_printf(printer->out, "%6zx:", at);
+    for (; at < stop; ++at) hlo_strbuf_printf(printer->out, " %02x", printer->code->bytes[at]);
+    hlo_strbuf_putc(printer->out, '\n');
+  }
+}
+
+static void print_func_bytes(printer_t* printer, uint32_t at, uint32_t end) {
+  const hlo_code_t* code = printer->code;
+  while (at < end) {
+    print_site_at(printer, at);
+    uint32_t stop = end;
+    if (printer->next_site < code->site_count &&
+        code->sites[printer->next_site].offset_bytes < end) {
+      stop = code->sites[printer->next_site].offset_bytes;
+    }
+    print_bytes(printer, at, stop);
+    at = stop;
+  }
+}
+
+// ---- objdump -----------------------------------------------------------------------------------
+
+// Reads "  1f:\tc5 f8 77 \tvzeroupper"; 0 for any other line, else the size of the instruction.
+static uint32_t parse_instruction(const char* line, const char* end, uint32_t* out_offset,
+                                  const char** out_text) {
+  char* colon = NULL;
+  unsigned long offset = strtoul(line, &colon, 16);
+  if (colon == line || colon + 1 >= end || colon[0] != ':' || colon[1] != '\t') return 0;
+  const char* bytes = colon + 2;
+  const char* tab = memchr(bytes, '\t', (size_t)(end - bytes));
+  uint32_t size = 0;
+  const char* stop = tab ? tab : end;
+  while (stop - bytes >= 2 && *bytes != ' ') {
+    ++size;
+    bytes += 2;
+    if (bytes < stop) ++bytes;
+  }
+  *out_offset = (uint32_t)offset;
+  *out_text = tab ? tab + 1 : end;
+  return size;
+}
+
+static void print_instruction(printer_t* printer, uint32_t offset, uint32_t size, const char* text,
+                              const char* end) {
+  print_site_at(printer, offset);
+  hlo_strbuf_printf(printer->out, "%6" PRIx32 ":", offset);
+  for (uint32_t i = 0; i < size; ++i) {
+    hlo_strbuf_printf(printer->out, " %02x", printer->code->bytes[offset + i]);
+  }
+  enum { BYTES_WIDTH = 11 };  // most instructions are no longer
+  if (size < BYTES_WIDTH) hlo_strbuf_printf(printer->out, "%*s", (int)(BYTES_WIDTH - size) * 3, "");
+  while (end > text && end[-1] == ' ') --end;
+  hlo_strbuf_puts(printer->out, "  ");
+  hlo_strbuf_append(printer->out, text, (size_t)(end - text));
+  hlo_strbuf_putc(printer->out, '\n');
+}
+
+// Prints what objdump says of [at, stop), and answers how far it went: to the end, or to an
+// instruction that may be cut by `stop`.
+static uint32_t print_stretch(printer_t* printer, uint32_t at, uint32_t stop, bool is_last,
+                              const char* said) {
+  const char* end;
+  for (const char* line = said; (end = strchr(line, '\n')); line = end + 1) {
+    uint32_t offset;
+    const char* text;
+    uint32_t size = parse_instruction(line, end, &offset, &text);
+    if (size == 0 || offset != at || size > stop - at) continue;
+    if (!is_last && stop - at < INSTRUCTION_BYTES) break;
+    print_instruction(printer, offset, size, text, end);
+    at += size;
+  }
+  return at;
+}
+
+static bool print_func_instructions(printer_t* printer, uint32_t at, uint32_t end) {
+  char from[48], to[48];
+  const char* const arguments[] = {"objdump", "-D", "-w",          "-z", "-M", "intel",       "-b",
+                                   "binary",  "-m", "i386:x86-64", from, to,   printer->path, NULL};
+  while (at < end) {
+    bool is_last = end - at <= STRETCH_BYTES;
+    uint32_t stop = is_last ? end : at + STRETCH_BYTES;
+    snprintf(from, sizeof from, "--start-address=%" PRIu32, at);
+    snprintf(to, sizeof to, "--stop-address=%" PRIu32, stop);
+    hlo_strbuf_t said = {0};
+    int exit_code = 1;
+    hlo_status_t status = hlo_os_process_run(arguments, TIMEOUT_NS, &said, &exit_code);
+    uint32_t begin = at;
+    if (hlo_status_is_ok(status) && exit_code == 0) {
+      at = print_stretch(printer, at, stop, is_last, hlo_strbuf_text(&said));
+    }
+    hlo_status_release(status);
+    hlo_strbuf_deinit(&said);
+    if (at == begin) return false;
+  }
+  return true;
+}
+
+// ---- machine code ------------------------------------------------------------------------------
+
+static bool print_funcs(printer_t* printer, bool has_objdump) {
+  const hlo_code_t* code = printer->code;
+  size_t end = 0;
+  printer->next_site = 0;
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const hlo_code_func_t* func = &code->funcs[i];
+    hlo_strbuf_printf(printer->out, "\n%s: // %" PRIu32 " bytes, %" PRIu32 " of stack\n",
+                      func->name, func->size_bytes, func->frame_bytes);
+    end = (size_t)func->offset_bytes + func->size_bytes;
+    if (!has_objdump) {
+      print_func_bytes(printer, func->offset_bytes, (uint32_t)end);
+    } else if (!print_func_instructions(printer, func->offset_bytes, (uint32_t)end)) {
+      return false;
+    }
+  }
+  if (end < code->size_bytes) hlo_strbuf_puts(printer->out, "\nconstants:\n");
+  print_bytes(printer, end, code->size_bytes);
+  return true;
+}
+
+// The functions taken apart by objdump, with the code in a file for it; false: it cannot.
+static bool disassemble(printer_t* printer) {
+  char folder[PATH_BYTES - sizeof "/code"];
+  hlo_status_t status = hlo_os_directory_create_temporary(NULL, folder, sizeof folder);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return false;
+  }
+  snprintf(printer->path, sizeof printer->path, "%s/code", folder);
+  status = hlo_os_file_write(printer->path, printer->code->bytes, printer->code->size_bytes);
+  bool is_done = hlo_status_is_ok(status) && print_funcs(printer, true);
+  hlo_status_release(status);
+  hlo_os_file_remove(printer->path);
+  hlo_os_file_remove(folder);
+  return is_done;
+}
+
+// Machine code, function by function: offset, bytes, instruction; in lines of their own the
+// operations that it came from. Without objdump bytes only, as the first line says then.
+static hlo_status_t print_machine_code(printer_t* printer, const hlo_func_t* func,
+                                       hlo_strbuf_t* out) {
+  const hlo_code_t* code = printer->code;
+  hlo_strbuf_t body = {0};
+  printer->out = &body;
+  bool has_objdump = disassemble(printer);
+  if (!has_objdump) {
+    hlo_strbuf_deinit(&body);
+    print_funcs(printer, false);
+  }
+  hlo_strbuf_printf(out, "// machine code of @%s: %" PRIu32 " function%s, %zu bytes%s\n",
+                    func->name, code->func_count, code->func_count == 1 ? "" : "s",
+                    code->size_bytes, has_objdump ? "" : "; bytes only, there is no objdump");
+  hlo_strbuf_append(out, hlo_strbuf_text(&body), body.length);
+  hlo_status_t status = hlo_strbuf_status(&body);
+  hlo_strbuf_deinit(&body);
+  return status;
+}
+
+// ---- one place in it ---------------------------------------------------------------------------
+
+static const hlo_code_func_t* func_around(const hlo_code_t* code, uint64_t offset) {
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const hlo_code_func_t* func = &code->funcs[i];
+    if (offset >= func->offset_bytes && offset - func->offset_bytes < func->size_bytes) return func;
+  }
+  return NULL;
+}
+
+static const hlo_code_func_t* func_named(const hlo_code_t* code, const char* name, size_t length) {
+  for (uint32_t i = 0; i < code->func_count; ++i) {
+    const char* known = code->funcs[i].name;
+    if (strlen(known) == length && memcmp(known, name, length) == 0) return &code->funcs[i];
+  }
+  return NULL;
+}
+
+// What the place says: a function, NULL for all of the code, and an offset in it.
+static hlo_status_t parse_place(const hlo_code_t* code, const char* place,
+                                const hlo_code_func_t** out_func, uint64_t* out_offset) {
+  const char* colons = strstr(place, "::");
+  const char* name = colons ? colons + 2 : place;
+  const char* plus = strchr(name, '+');
+  const char* digits = plus ? plus + 1 : name;
+  char* end = NULL;
+  *out_func = NULL;
+  *out_offset = strtoull(digits, &end, 0);
+  if (end == digits || *end) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "'%s' is no place in code: 0x1f3 and main::chunk5+0x42 are", place);
+  }
+  if (!plus) return hlo_ok();
+  *out_func = func_named(code, name, (size_t)(plus - name));
+  if (*out_func) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_NOT_FOUND, "the code has no function '%.*s'",
+                           (int)(plus - name), name);
+}
+
+// "chunk5+0x42: stablehlo.add model.py:3:7", or just the place if it came from no operation.
+static hlo_status_t print_place(printer_t* printer, const char* place) {
+  const hlo_code_t* code = printer->code;
+  const hlo_code_func_t* func;
+  uint64_t offset;
+  uint32_t site = 0;
+  HLO_TRY(parse_place(code, place, &func, &offset));
+  if (func) offset = offset < func->size_bytes ? offset + func->offset_bytes : UINT64_MAX;
+  func = func_around(code, offset);
+  if (!func) {
+    return hlo_status_create(HLO_STATUS_NOT_FOUND, "%s is behind the code, which has %zu bytes",
+                             place, code->size_bytes);
+  }
+  for (uint32_t i = 0; i < code->site_count && code->sites[i].offset_bytes <= offset; ++i) {
+    if (code->sites[i].offset_bytes >= func->offset_bytes) site = code->sites[i].site;
+  }
+  hlo_strbuf_printf(printer->out, "%s+0x%" PRIx64 ": ", func->name, offset - func->offset_bytes);
+  print_site(printer, site);
+  return hlo_strbuf_status(printer->out);
+}
+
+// ---- forms -------------------------------------------------------------------------------------
+
+bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form) {
+  static const char* const names[] = {
+      [HLO_LISTING_TILE] = "tile", [HLO_LISTING_PLAN] = "plan", [HLO_LISTING_VIR] = "vir",
+      [HLO_LISTING_C] = "c",       [HLO_LISTING_ASM] = "asm",   [HLO_LISTING_TILINGS] = "tilings"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(names[i], name) != 0) continue;
+    *out_form = (hlo_listing_form_t)i;
+    return true;
+  }
+  return false;
+}
+
+hlo_status_t hlo_listing_print_code(const hlo_listing_t* listing, const hlo_vir_module_t* vir,
+                                    const hlo_func_t* func, const hlo_target_t* target) {
+  if (listing->form == HLO_LISTING_C) return hlo_c_emit(vir, HLO_C_BLOBS_EMBEDDED, listing->out);
+  if (listing->form != HLO_LISTING_ASM && listing->form != HLO_LISTING_PLACE) return hlo_ok();
+  hlo_code_t code = {0};
+  HLO_TRY(hlo_x86_compile(vir, target, &code));
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  printer_t printer = {.code = &code,
+                       .module = func->module,
+                       .node_count = func->module->node_count,
+                       .out = listing->out};
+  printer.nodes = hlo_arena_array(&arena, printer.node_count, sizeof(*printer.nodes));
+  hlo_status_t status = hlo_arena_status(&arena);
+  if (hlo_status_is_ok(status)) {
+    collect_nodes(&printer, func->body);
+    status = listing->form == HLO_LISTING_PLACE ? print_place(&printer, listing->place)
+                                                : print_machine_code(&printer, func, listing->out);
+  }
+  hlo_arena_deinit(&arena);
+  hlo_code_deinit(&code);
+  return status;
+}

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a prepared module to something that runs (see program.h).
+#include "codegen/image/program.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/aot/object.h"
+#include "codegen/aot/standalone.h"
+#include "codegen/c/build.h"
+#include "codegen/emit/entry.h"
+#include "codegen/fuse/team.h"
+#include "codegen/image/image.h"
+#include "codegen/image/machine_code.h"
+#include "codegen/jit/jit.h"
+#include "codegen/loops/tile_kernel.h"
+#include "codegen/lower/schedule_plain.h"
+#include "codegen/memory/remat.h"
+#include "codegen/vir/interp.h"
+#include "codegen/vir/saved.h"
+#include "codegen/x86/x86.h"
+
+struct hlo_code_program {
+  hlo_site_table_t table;  // first: what frame->program points at
+  hlo_module_t* module;
+  hlo_arena_t arena;  // tables of sites
+  hlo_kernel_entry_t entry;
+  size_t temporary_bytes, saved_bytes, code_bytes;
+  hlo_jit_t* jit;         // machine code
+  hlo_c_program_t* c;     // compiled C source, with constants of `vir`
+  hlo_vir_module_t* vir;  // what is interpreted
+};
+
+// ---- executors
+
+static int32_t interpreted_entry(hlo_frame_t* frame) {
+  const hlo_code_program_t* program = frame->program;
+  uint64_t params[] = {(uint64_t)(uintptr_t)frame};
+  int32_t answer = HLO_KERNEL_ERROR;
+  hlo_status_t status =
+      hlo_vir_interp_run(program->vir->first_func, params, &(hlo_vir_interp_options_t){0}, &answer);
+  return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, 0, status);
+}
+
+static hlo_status_t load_code(hlo_code_program_t* program, const hlo_code_t* code,
+                              const hlo_code_options_t* options) {
+  HLO_TRY(options->pool ? hlo_jit_pool_load(options->pool, code, options->name, &program->jit)
+                        : hlo_jit_load(code, options->name, &options->jit, &program->jit));
+  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_jit_address(program->jit, 0);
+  program->code_bytes = code->size_bytes;
+  if (code->funcs[0].saved_bytes > program->saved_bytes) {
+    program->saved_bytes = code->funcs[0].saved_bytes;
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t load_machine(hlo_code_program_t* program, const hlo_vir_module_t* vir,
+                                 const hlo_code_options_t* options) {
+  hlo_code_t code = {0};
+  HLO_TRY(hlo_x86_compile(vir, &options->target, &code));
+  hlo_status_t status = load_code(program, &code, options);
+  hlo_code_deinit(&code);
+  return status;
+}
+
+static hlo_status_t load_c(hlo_code_program_t* program, const hlo_code_options_t* options) {
+  const hlo_c_build_options_t build = {.compiler = options->compiler, .target = &options->target};
+  HLO_TRY(hlo_c_build(program->vir, &build, &program->c));
+  program->entry = (hlo_kernel_entry_t)(uintptr_t)hlo_c_program_address(program->c, 0);
+  size_t saved_bytes = hlo_c_program_saved_bytes(program->c, 0);
+  if (saved_bytes > program->saved_bytes) program->saved_bytes = saved_bytes;
+  return hlo_ok();
+}
+
+// Takes over `vir`.
+static hlo_status_t load(hlo_code_program_t* program, hlo_vir_module_t* vir,
+                         const hlo_code_options_t* options) {
+  if (options->executor == HLO_EXECUTOR_INTERPRETER || options->executor == HLO_EXECUTOR_TILES) {
+    program->vir = vir;
+    program->entry = interpreted_entry;
+    hlo_vir_saved_t saved;
+    HLO_TRY(hlo_vir_saved_create(vir->first_func, &program->arena, &saved));
+    program->saved_bytes = saved.size_bytes;
+    return hlo_ok();
+  }
+  if (options->executor == HLO_EXECUTOR_C) {
+    program->vir = vir;
+    return load_c(program, options);
+  }
+  hlo_status_t status = load_machine(program, vir, options);
+  hlo_vir_module_release(vir);
+  return status;
+}
+
+// ---- stages
+
+static bool is_listed(const hlo_code_options_t* options, hlo_listing_form_t form) {
+  return options->listing && options->listing->form == form;
+}
+
+static void dump_plan(const hlo_plan_t* plan, hlo_dumper_t* dumper) {
+  if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_plan)) return;
+  hlo_strbuf_t text = {0};
+  hlo_plan_print(plan, &text);
+  hlo_dump_text(dumper, HLO_DUMP_STAGE_plan, &text);
+  hlo_strbuf_deinit(&text);
+}
+
+static void dump_vector(const hlo_vir_module_t* vir, hlo_dumper_t* dumper) {
+  if (!hlo_dump_wants(dumper, HLO_DUMP_STAGE_vector)) return;
+  hlo_strbuf_t text = {0};
+  hlo_vir_print(vir, &text);
+  hlo_dump_text(dumper, HLO_DUMP_STAGE_vector, &text);
+  hlo_strbuf_deinit(&text);
+}
+
+static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_func_t* func,
+                                      const hlo_code_options_t* options) {
+  if (options->executor != HLO_EXECUTOR_MACHINE ||
+      !hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm)) {
+    return hlo_ok();
+  }
+  hlo_strbuf_t text = {0};
+  const hlo_listing_t listing = {.form = HLO_LISTING_ASM, .out = &text};
+  hlo_status_t status = hlo_listing_print_code(&listing, vir, func, &options->target);
+  if (hlo_status_is_ok(status)) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_asm, &text);
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
+                                  hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
+  return options->is_plain ? hlo_schedule_create_plain(func, arena, out_schedule)
+                           : hlo_schedule_create(func, &options->target, arena, out_schedule);
+}
+
+static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_target_t* target,
+                                 hlo_arena_t* arena, hlo_kernel_t*** out_kernels) {
+  hlo_kernel_t** kernels = hlo_arena_array(arena, schedule->fusion_count, sizeof(*kernels));
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      hlo_fusion_t* fusion = sequence->steps[i].fusion;
+      if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
+      HLO_TRY(hlo_kernel_create(fusion, target, NULL, arena, &kernels[fusion->index]));
+    }
+  }
+  *out_kernels = kernels;
+  return hlo_ok();
+}
+
+// What is printed can be read, and is printed the same again.
+static hlo_status_t check_tile_text(const char* text, uint32_t number) {
+  hlo_arena_t arena;
+  hlo_arena_init(&arena, 0);
+  hlo_strbuf_t again = {0};
+  hlo_tile_kernel_t* kernel;
+  hlo_status_t status = hlo_tile_kernel_parse(&arena, text, &kernel);
+  if (hlo_status_is_ok(status)) hlo_tile_kernel_print(kernel, &again);
+  if (hlo_status_is_ok(status)) status = hlo_strbuf_status(&again);
+  if (hlo_status_is_ok(status) && strcmp(hlo_strbuf_text(&again), text) != 0) {
+    status = hlo_status_create(HLO_STATUS_INTERNAL, "the Tile IR of fusion %u is read as another",
+                               number);
+  }
+  hlo_strbuf_deinit(&again);
+  hlo_arena_deinit(&arena);
+  return status;
+}
+
+// The kernel as Tile IR, NULL where it cannot be said in it; `text` is given it or the reason.
+static hlo_status_t make_tile(const hlo_kernel_t* kernel, uint32_t number, bool is_checked,
+                              hlo_arena_t* arena, hlo_strbuf_t* text,
+                              hlo_tile_kernel_t** out_tile) {
+  *out_tile = NULL;
+  hlo_status_t status = hlo_kernel_to_tile(kernel, arena, out_tile);
+  if (hlo_status_is_ok(status)) {
+    size_t start = text->length;
+    hlo_tile_kernel_print(*out_tile, text);
+    return is_checked ? check_tile_text(hlo_strbuf_text(text) + start, number) : status;
+  }
+  if (hlo_status_code(status) != HLO_STATUS_UNIMPLEMENTED) return status;
+  hlo_strbuf_printf(text, "// fusion%u: %s\n", number, hlo_status_message(status));
+  hlo_status_release(status);
+  return hlo_ok();
+}
+
+// What was decided for the kernel by systems of constraints, as comments.
+static hlo_status_t print_decisions(const hlo_kernel_t* kernel, uint32_t number,
+                                    hlo_strbuf_t* text) {
+  hlo_strbuf_t decisions = {0};
+  hlo_status_t status = hlo_kernel_explain(kernel, &decisions);
+  const char* line = decisions.length ? hlo_strbuf_text(&decisions) : "";
+  while (*line) {
+    size_t length = strcspn(line, "\n");
+    hlo_strbuf_printf(text, "// fusion%u: %.*s\n", number, (int)length, line);
+    line += length + (line[length] == '\n');
+  }
+  hlo_strbuf_deinit(&decisions);
+  return status;
+}
+
+// Kernels as Tile IR, to be run: it is kept with the program. What cannot be said in it is left to
+// the kernel's own loops.
+static hlo_status_t run_as_tiles(hlo_kernel_t* const* kernels, uint32_t count, bool is_checked,
+                                 hlo_arena_t* arena) {
+  hlo_strbuf_t text = {0};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < count && hlo_status_is_ok(status); ++i) {
+    hlo_tile_kernel_t* tile = NULL;
+    if (kernels[i]) status = make_tile(kernels[i], i, is_checked, arena, &text, &tile);
+    if (kernels[i] && hlo_status_is_ok(status)) hlo_kernel_run_as_tile(kernels[i], tile);
+  }
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+// The same to be printed or dumped.
+static hlo_status_t print_tiles(const hlo_plan_t* plan, const hlo_code_options_t* options,
+                                hlo_arena_t* arena) {
+  bool is_printed = is_listed(options, HLO_LISTING_TILE);
+  bool is_dumped = hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_tile);
+  if (!is_printed && !is_dumped) return hlo_ok();
+  hlo_strbuf_t text = {0};
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < plan->schedule->fusion_count && hlo_status_is_ok(status); ++i) {
+    hlo_tile_kernel_t* tile;
+    if (!plan->kernels[i]) continue;
+    status = print_decisions(plan->kernels[i], i, &text);
+    if (hlo_status_is_ok(status)) {
+      status = make_tile(plan->kernels[i], i, options->check_plan, arena, &text, &tile);
+    }
+  }
+  if (is_printed) hlo_strbuf_puts(options->listing->out, hlo_strbuf_text(&text));
+  if (is_dumped) hlo_dump_text(options->dumper, HLO_DUMP_STAGE_tile, &text);
+  hlo_strbuf_deinit(&text);
+  return status;
+}
+
+static hlo_status_t list_tilings(const hlo_plan_t* plan, hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < plan->schedule->fusion_count; ++i) {
+    if (!plan->kernels[i]) continue;
+    hlo_strbuf_printf(out, "fusion%u\n", i);
+    HLO_TRY(hlo_kernel_print_tilings(plan->kernels[i], out));
+  }
+  return hlo_ok();
+}
+
+// `scratch` is for what is not needed any more once the program is made.
+static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* options,
+                              hlo_arena_t* arena, hlo_arena_t* scratch, hlo_plan_t** out_plan) {
+  hlo_schedule_t* schedule = NULL;
+  hlo_kernel_t** kernels = NULL;
+  HLO_TRY(make_schedule(func, options, scratch, &schedule));
+  HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
+  if (options->executor == HLO_EXECUTOR_TILES) {
+    HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
+  }
+  HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
+  return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
+}
+
+// Lets values be computed again until temporaries are within the limit, or that helps no more.
+static hlo_status_t fit_plan(hlo_module_t* module, const hlo_func_t* func,
+                             const hlo_code_options_t* options, hlo_arena_t* arena,
+                             hlo_arena_t* scratch, hlo_plan_t** plan) {
+  enum { MAX_STEPS = 64, MAX_MISSES = 8 };
+  hlo_remat_t* remat;
+  HLO_TRY(hlo_remat_create(module, func, &options->target, scratch, &remat));
+  uint32_t misses = 0;
+  for (uint32_t i = 0; i < MAX_STEPS && misses < MAX_MISSES; ++i) {
+    uint64_t bytes = (*plan)->temporary_bytes;
+    uint32_t count;
+    if (bytes <= options->temporary_limit) break;
+    HLO_TRY(hlo_remat_step(remat, *plan, bytes - options->temporary_limit, &count));
+    if (!count) break;
+    hlo_plan_t* next;
+    HLO_TRY(plan_once(func, options, arena, scratch, &next));
+    if (next->temporary_bytes < bytes) {
+      *plan = next;
+      misses = 0;
+    } else {
+      hlo_remat_undo(remat);
+      ++misses;
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
+                              const hlo_code_options_t* options, hlo_arena_t* arena,
+                              hlo_arena_t* scratch, hlo_plan_t** out_plan) {
+  HLO_TRY(plan_once(func, options, arena, scratch, out_plan));
+  if (options->temporary_limit && !options->is_plain) {
+    HLO_TRY(fit_plan(module, func, options, arena, scratch, out_plan));
+  }
+  HLO_TRY(print_tiles(*out_plan, options, scratch));
+  dump_plan(*out_plan, options->dumper);
+  if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
+  if (is_listed(options, HLO_LISTING_TILINGS)) {
+    HLO_TRY(list_tilings(*out_plan, options->listing->out));
+  }
+  return options->check_plan ? hlo_plan_check(*out_plan) : hlo_ok();
+}
+
+static hlo_status_t list_code(const hlo_code_program_t* program, const hlo_plan_t* plan,
+                              hlo_vir_module_t* vir, const hlo_code_options_t* options) {
+  const hlo_listing_t* listing = options->listing;
+  if (listing->form == HLO_LISTING_C && listing->header) {
+    return hlo_standalone_print(plan, &program->table, vir, listing->name, listing->out,
+                                listing->header);
+  }
+  if (listing->form == HLO_LISTING_OBJECT) {
+    return hlo_object_print(plan, &program->table, vir, &options->target, listing->name,
+                            listing->out, listing->header);
+  }
+  return hlo_listing_print_code(listing, vir, plan->func, &options->target);
+}
+
+static hlo_status_t prepare_sites(hlo_code_program_t* program, const hlo_code_options_t* options) {
+  return hlo_site_table_prepare(&program->table, options->replica_count, options->partition_count,
+                                &program->arena);
+}
+
+static hlo_status_t create_vir(const hlo_code_options_t* options, hlo_vir_module_t** out_vir) {
+  HLO_TRY(hlo_vir_module_create(out_vir));
+  (*out_vir)->has_half = options->target.has_half;
+  (*out_vir)->has_scale = options->target.has_scale && options->executor != HLO_EXECUTOR_C;
+  return hlo_ok();
+}
+
+// Whether the vector IR of the whole program is run or looked at.
+static bool is_seen(const hlo_code_options_t* options) {
+  return options->executor != HLO_EXECUTOR_MACHINE || options->listing || options->check_plan ||
+         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_vector) ||
+         hlo_dump_wants(options->dumper, HLO_DUMP_STAGE_asm);
+}
+
+static hlo_status_t make_whole(hlo_code_program_t* program, const hlo_plan_t* plan,
+                               const hlo_code_options_t* options) {
+  hlo_vir_module_t* vir = NULL;
+  HLO_TRY(create_vir(options, &vir));
+  hlo_status_t status =
+      hlo_entry_build(plan, &options->target, &program->table, &program->arena, vir);
+  if (hlo_status_is_ok(status)) {
+    dump_vector(vir, options->dumper);
+    if (is_listed(options, HLO_LISTING_VIR)) hlo_vir_print(vir, options->listing->out);
+    if (options->check_plan) status = hlo_vir_verify(vir, options->target.vector_bytes);
+  }
+  if (hlo_status_is_ok(status) && options->listing) {
+    status = list_code(program, plan, vir, options);
+  }
+  if (hlo_status_is_ok(status)) status = dump_machine_code(vir, plan->func, options);
+  if (!hlo_status_is_ok(status)) {
+    hlo_vir_module_release(vir);
+    return status;
+  }
+  return load(program, vir, options);
+}
+
+// Machine code without more of the vector IR at a time than a function of each thread.
+static hlo_status_t make_machine(hlo_code_program_t* program, const hlo_plan_t* plan,
+                                 const hlo_code_options_t* options) {
+  hlo_vir_module_t* first = NULL;
+  HLO_TRY(create_vir(options, &first));
+  hlo_entry_t* entry = NULL;
+  hlo_code_t code = {0};
+  hlo_status_t status =
+      hlo_entry_create(plan, &options->target, &program->table, &program->arena, first, &entry);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_machine_code_make(entry, first, &options->target, options->kernels,
+                                   options->parallel, options->helper_store, &code);
+  }
+  if (hlo_status_is_ok(status)) status = load_code(program, &code, options);
+  hlo_code_deinit(&code);
+  hlo_vir_module_release(first);
+  return status;
+}
+
+static hlo_status_t make_program(hlo_code_program_t* program, const hlo_func_t* func,
+                                 const hlo_code_options_t* options, hlo_arena_t* arena) {
+  hlo_plan_t* plan = NULL;
+  HLO_TRY(make_plan(program->module, func, options, &program->arena, arena, &plan));
+  program->temporary_bytes = plan->temporary_bytes;
+  program->saved_bytes = HLO_KERNEL_SAVED_START;
+  HLO_TRY(hlo_site_table_init(plan, &program->arena, &program->table));
+  HLO_TRY(prepare_sites(program, options));
+  return is_seen(options) ? make_whole(program, plan, options)
+                          : make_machine(program, plan, options);
+}
+
+// Takes over the module.
+static hlo_status_t create_empty(hlo_module_t* module, hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = hlo_mem_alloc_zeroed(sizeof *program);
+  if (!program) {
+    hlo_module_release(module);
+    return hlo_status_out_of_memory(sizeof *program);
+  }
+  program->module = module;
+  hlo_arena_init(&program->arena, 0);
+  *out_program = program;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_code_program_create(hlo_module_t* module, const hlo_func_t* func,
+                                     const hlo_code_options_t* options,
+                                     hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = NULL;
+  HLO_TRY(create_empty(module, &program));
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = make_program(program, func, options, &scratch);
+  hlo_arena_deinit(&scratch);
+  if (!hlo_status_is_ok(status)) {
+    hlo_code_program_release(program);
+    return status;
+  }
+  *out_program = program;
+  return hlo_ok();
+}
+
+static hlo_status_t load_image(hlo_code_program_t* program, const hlo_func_t* func,
+                               const void* bytes, size_t size_bytes,
+                               const hlo_code_options_t* options) {
+  hlo_image_t image;
+  hlo_status_t status = hlo_image_read(bytes, size_bytes, func, &program->arena, &image);
+  program->table = image.table;
+  HLO_TRY(status);
+  program->temporary_bytes = image.temporary_bytes;
+  program->saved_bytes = image.saved_bytes;
+  HLO_TRY(prepare_sites(program, options));
+  return load_code(program, &image.code, options);
+}
+
+hlo_status_t hlo_code_program_load(hlo_module_t* module, const hlo_func_t* func, const void* image,
+                                   size_t image_bytes, const hlo_code_options_t* options,
+                                   hlo_code_program_t** out_program) {
+  hlo_code_program_t* program = NULL;
+  HLO_TRY(create_empty(NULL, &program));
+  hlo_status_t status = load_image(program, func, image, image_bytes, options);
+  if (!hlo_status_is_ok(status)) {
+    hlo_code_program_release(program);
+    return status;
+  }
+  program->module = module;
+  *out_program = program;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_code_program_save(const hlo_code_program_t* program, hlo_strbuf_t* out) {
+  if (!program->jit || program->table.watch) return hlo_ok();
+  return hlo_image_write(hlo_jit_code(program->jit), &program->table, program->temporary_bytes,
+                         program->saved_bytes, out);
+}
+
+void hlo_code_program_release(hlo_code_program_t* program) {
+  if (!program) return;
+  hlo_site_table_deinit(&program->table);
+  hlo_jit_release(program->jit);
+  hlo_c_program_release(program->c);
+  hlo_vir_module_release(program->vir);
+  hlo_arena_deinit(&program->arena);
+  hlo_module_release(program->module);
+  hlo_mem_free(program);
+}
+
+hlo_kernel_entry_t hlo_code_program_entry(const hlo_code_program_t* program) {
+  return program->entry;
+}
+
+const void* hlo_code_program_data(const hlo_code_program_t* program) {
+  return program;
+}
+
+const hlo_module_t* hlo_code_program_module(const hlo_code_program_t* program) {
+  return program->module;
+}
+
+size_t hlo_code_program_temporary_bytes(const hlo_code_program_t* program) {
+  return program->temporary_bytes;
+}
+
+size_t hlo_code_program_saved_bytes(const hlo_code_program_t* program) {
+  return program->saved_bytes;
+}
+
+size_t hlo_code_program_code_bytes(const hlo_code_program_t* program) {
+  return program->code_bytes;
+}

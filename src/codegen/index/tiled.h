@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fusion as seen from its loops: which element of which value is needed at each point, found by
+// walking from the outputs to the operands with index expressions. Movement (reshape, transpose,
+// broadcast, slice, pad, concatenate ...) disappears into the expressions; what stays are loads,
+// computations and reductions. For codegen only.
+#ifndef HLO_CODEGEN_TILED_H_
+#define HLO_CODEGEN_TILED_H_
+
+#include "codegen/fuse/fusion.h"
+#include "tile/expr.h"
+
+enum {
+  HLO_TILED_MAX_DIGITS = 40,
+  HLO_TILED_MAX_INSTANCES = 1200,
+  HLO_TILED_TABLE_SIZE = 256,
+};
+
+typedef enum hlo_tiled_kind {
+  HLO_TILED_LOAD,      // element `offset` of the fusion's input `input`
+  HLO_TILED_CONSTANT,  // splat constant
+  HLO_TILED_INDEX,     // iota: `offset` as a number
+  HLO_TILED_COMPUTE,   // elementwise `value->def` of the operands
+  HLO_TILED_REDUCE,    // reduce node: operands, then initial values; loops over `reduction`. A
+                       // dot_general: the PRODUCT, without initial value
+  HLO_TILED_PRODUCT,   // operands[0] * operands[1] of a dot_general, to be added up
+  HLO_TILED_DOT,       // the result of a dot_general that a matrix kernel computes, at `offset`
+  HLO_TILED_RESULT,    // result `value->number` of the reduce operands[0]
+  HLO_TILED_GUARD,     // operands[0] where low <= offset < end, else operands[1]
+} hlo_tiled_kind_t;
+
+typedef struct hlo_tiled hlo_tiled_t;
+
+/// One value at one index.
+struct hlo_tiled {
+  hlo_tiled_kind_t kind;
+  uint32_t number;  // dense, operands before users
+  const hlo_value_t* value;
+  const hlo_expr_t* const* index;
+  uint64_t digits;  // parallel and enclosing reduction digits that it depends on
+  uint32_t input;
+  uint32_t reduction;
+  uint32_t operand_count;
+  hlo_tiled_t** operands;
+  const hlo_expr_t* offset;
+  int64_t low, end;
+  hlo_tiled_t* next;  // in the hash table
+};
+
+/// A space of loops: the output's elements (number 0) or the reduced ones of reductions, cut into
+/// digits, outermost first.
+typedef struct hlo_tiled_space {
+  int64_t element_count;
+  uint32_t depth;  // of nested reductions
+  uint32_t digit_count, first_digit;
+  int64_t extents[HLO_TILED_MAX_DIGITS];
+  const hlo_expr_t* linear;  // the row-major position
+} hlo_tiled_space_t;
+
+typedef struct hlo_tiled_digit {
+  int64_t low, end;  // of this segment
+  uint32_t space;
+} hlo_tiled_digit_t;
+
+/// What would resolve an expression: a digit split, or its range cut.
+typedef enum hlo_tiled_wish { HLO_TILED_NOTHING, HLO_TILED_SPLIT, HLO_TILED_CUT } hlo_tiled_wish_t;
+
+/// threads: confined
+typedef struct hlo_tiling {
+  hlo_arena_t* arena;
+  const hlo_fusion_t* fusion;
+  const hlo_node_t* dot;  // a member that something else computes; NULL: none
+  bool expands_products;  // convolutions are sums too, to see what they compute
+  hlo_expr_space_t exprs;
+  uint32_t space_count, digit_count, instance_count;
+  hlo_tiled_space_t* spaces;  // room for HLO_TILED_MAX_DIGITS,
+  hlo_tiled_digit_t* digits;  // here too,
+  hlo_tiled_t** instances;    // for HLO_TILED_MAX_INSTANCES
+  hlo_tiled_t** table;        // and for HLO_TILED_TABLE_SIZE: instances by hash
+  hlo_tiled_t** outputs;  // per output of the fusion
+  const hlo_expr_t** output_offsets;
+  const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
+                                      // its elements; NULL: loops over the output do
+  uint32_t whole_digits;  // so many of the last digits of the output stay whole
+  bool is_hasty;        // a walk ends where a wish is made
+  const char* refusal;  // why it cannot be done; NULL
+  hlo_tiled_wish_t wish;
+  bool is_last_resort;  // a cut that only counts where nothing else is wished
+  uint32_t wish_space, wish_digit;  // digit number inside the space
+  int64_t wish_at;                  // inner extent of a split, place of a cut
+} hlo_tiling_t;
+
+/// What walks of a fusion need, for them and what they leave to be in `arena`.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_tiling_create(const hlo_fusion_t* fusion, hlo_arena_t* arena,
+                               hlo_tiling_t** out_tiling) HLO_MUST_USE;
+/// A copy of a tiling as its last walk left it, to be read while that walks again; NULL when memory
+/// is out.
+const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* tiling);
+/// Walks the fusion. `spaces` keeps the digits found on earlier rounds (space_count 0 at first);
+/// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and
+/// the walk repeated; with `final` set wishes are not made and guards stay.
+/// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
+hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
+                             bool is_final) HLO_MUST_USE;
+
+/// The index in `to` of what members of the fusion make of the element of `from` at `index`, each
+/// element of one: they compute it or move it. NULL: they do neither. The last walk's expressions.
+const hlo_expr_t* const* hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_value_t* from,
+                                                const hlo_expr_t* const* index,
+                                                const hlo_value_t* to);
+
+/// The digits of a space, as a mask.
+static inline uint64_t hlo_tiled_space_mask(const hlo_tiled_space_t* space) {
+  return (((uint64_t)1 << space->digit_count) - 1) << space->first_digit;
+}
+
+/// What lanes along a digit find at an offset.
+typedef enum hlo_lane_access {
+  HLO_LANE_SAME,      // all the same element
+  HLO_LANE_PLAIN,     // neighbours in memory
+  HLO_LANE_GATHERED,  // elements some stride apart, or at places that a value says
+  HLO_LANE_UNKNOWN,   // a quotient or remainder is in the way
+} hlo_lane_access_t;
+
+hlo_lane_access_t hlo_tiled_lane_access(const hlo_expr_t* offset, uint32_t digit);
+
+/// Marks what `tiled` needs, itself not, by number; marks: instance_count flags, cleared.
+void hlo_tiling_mark_needed(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, bool* marks);
+/// Marks what the outputs need wherever they are, not only where a guard lets it be read.
+void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks);
+/// Whether a reduction is among what `tiled` needs.
+bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
+
+/// Whether a node can be a member of a fusion at all (element types, op, reducer).
+bool hlo_tiled_supports(const hlo_node_t* node);
+/// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose
+/// other elements are there already.
+const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);
+/// How many values reduction `tiled` accumulates.
+static inline uint32_t hlo_tiled_result_count(const hlo_tiled_t* tiled) {
+  return (tiled->operand_count + 1) / 2;
+}
+/// The type that the products of a dot_general are added up in.
+hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node);
+/// The binary op that reduces each result on its own, a product's included; HLO_OP_COUNT when the body
+/// is something else.
+hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
+
+#endif  // HLO_CODEGEN_TILED_H_

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements in registers and elementwise nodes as vector IR (see elementwise.h).
+#include "codegen/loops/elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codegen/math/math.h"
+
+// Integers that have a byte each in memory, with the sign or zeros above their own bits.
+static bool is_short(hlo_dtype_t dtype) {
+  return hlo_dtype_is_integer(dtype) && hlo_dtype_info(dtype)->bits < 8;
+}
+
+bool hlo_elementwise_supports_dtype(hlo_dtype_t dtype) {
+  if (dtype == HLO_DTYPE_PRED || is_short(dtype)) return true;
+  return hlo_dtype_info(dtype)->bits >= 8 && hlo_vmath_type(dtype, 1).elem != HLO_VIR_VOID;
+}
+
+// The element type the op computes on.
+static hlo_dtype_t operand_dtype(const hlo_node_t* node) {
+  return node->operand_count ? hlo_node_operand_type(node, 0)->dtype : node->results[0].type->dtype;
+}
+
+// Elements of one size, the operand's bits as in memory: no NaN has passed a format that changes it,
+// which f32 is to those below 16 bits and to f16, not to bf16.
+static bool supports_bitcast(const hlo_node_t* node) {
+  const hlo_type_t *from = hlo_node_operand_type(node, 0), *to = node->results[0].type;
+  size_t bytes = hlo_dtype_size_bytes(from->dtype);
+  return from->rank == to->rank && from->dtype != HLO_DTYPE_PRED && to->dtype != HLO_DTYPE_PRED &&
+         !is_short(from->dtype) && !is_short(to->dtype) &&
+         bytes == hlo_dtype_size_bytes(to->dtype) &&
+         (bytes == hlo_elementwise_register_bytes(from->dtype) || from->dtype == HLO_DTYPE_BF16) &&
+         hlo_vmath_memory_type(from->dtype, 1).elem != HLO_VIR_VOID;
+}
+
+bool hlo_elementwise_supports(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_bitcast_convert: return supports_bitcast(node);
+    case HLO_OP_select: case HLO_OP_clamp: case HLO_OP_convert: case HLO_OP_compare: return true;
+    default: break;
+  }
+  if (!(hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE) || node->region_count ||
+      node->operand_count == 0 || node->operand_count > 2) {
+    return false;
+  }
+  return hlo_vmath_has(node->op, operand_dtype(node));
+}
+
+double hlo_elementwise_cost(const hlo_node_t* node) {
+  switch (node->op) {
+    case HLO_OP_divide: case HLO_OP_remainder:
+      return hlo_dtype_is_integer(operand_dtype(node)) ? 20 : 4;
+    case HLO_OP_sqrt: case HLO_OP_rsqrt: return 6;
+    case HLO_OP_exponential: case HLO_OP_log: case HLO_OP_tanh: case HLO_OP_logistic:
+    case HLO_OP_exponential_minus_one: case HLO_OP_log_plus_one: case HLO_OP_cbrt: case HLO_OP_sine:
+    case HLO_OP_cosine: case HLO_OP_tan:
+      return 16;
+    case HLO_OP_power: case HLO_OP_atan2: return 40;
+    default: return node->op >= HLO_OP_chlo_acos && node->op <= HLO_OP_chlo_zeta ? 30 : 1;
+  }
+}
+
+uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype) {
+  uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)hlo_vmath_type(dtype, 1).elem);
+  return bits ? bits / 8 : 1;
+}
+
+static uint32_t scale_of(hlo_vir_type_t memory) {
+  uint32_t bytes = hlo_vir_elem_bits((hlo_vir_elem_t)memory.elem) / 8;
+  return bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
+}
+
+hlo_vir_value_t* hlo_elementwise_load_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const hlo_element_address_t* address) {
+  hlo_vir_type_t type = hlo_vmath_memory_type(dtype, lanes);
+  hlo_vir_value_t* operands[] = {address->base, address->index, address->mask};
+  return hlo_vir_emit(b, HLO_VIR_load, type, address->flags | scale_of(type), address->offset_bytes,
+                      3, operands);
+}
+
+hlo_vir_value_t* hlo_elementwise_load(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                      const hlo_element_address_t* address) {
+  return hlo_vmath_from_memory(b, dtype, hlo_elementwise_load_raw(b, dtype, lanes, address));
+}
+
+hlo_vir_value_t* hlo_elementwise_gather(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                        const hlo_element_address_t* address,
+                                        hlo_vir_value_t* index) {
+  hlo_vir_type_t type = hlo_vmath_memory_type(dtype, lanes);
+  hlo_vir_value_t* operands[] = {address->base, index, address->mask};
+  hlo_vir_value_t* raw = hlo_vir_emit(b, HLO_VIR_gather, type, address->flags | scale_of(type),
+                                      address->offset_bytes, 3, operands);
+  return hlo_vmath_from_memory(b, dtype, raw);
+}
+
+void hlo_elementwise_store_raw(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* raw,
+                               const hlo_element_address_t* address) {
+  hlo_vir_value_t* operands[] = {raw, address->base, address->index, address->mask};
+  hlo_vir_emit(b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0),
+               address->flags | scale_of(hlo_vmath_memory_type(dtype, 1)), address->offset_bytes, 4,
+               operands);
+}
+
+void hlo_elementwise_store(hlo_vir_builder_t* b, hlo_dtype_t dtype, hlo_vir_value_t* value,
+                           const hlo_element_address_t* address) {
+  hlo_elementwise_store_raw(b, dtype, hlo_vmath_to_memory(b, dtype, value), address);
+}
+
+hlo_vir_value_t* hlo_elementwise_constant(hlo_vir_builder_t* b, hlo_dtype_t dtype, uint32_t lanes,
+                                          const void* element) {
+  if (dtype == HLO_DTYPE_PRED) {
+    uint64_t all = lanes == 64 ? UINT64_MAX : ((uint64_t)1 << lanes) - 1;
+    return hlo_vir_emit(b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
+                        *(const uint8_t*)element ? (int64_t)all : 0, 0, NULL);
+  }
+  hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);
+  if (type.elem == HLO_VIR_F32 && dtype != HLO_DTYPE_F32) {
+    return hlo_vir_const_float(b, type, hlo_dtype_load_double(dtype, element));
+  }
+  uint64_t bits = 0;
+  memcpy(&bits, element, hlo_dtype_size_bytes(dtype));
+  return hlo_vir_const_bits(b, type, bits);
+}
+
+hlo_vir_value_t* hlo_elementwise_from_integer(hlo_vir_builder_t* b, hlo_dtype_t dtype,
+                                              hlo_vir_value_t* value) {
+  return hlo_vmath_convert(b, value->type.elem == HLO_VIR_I32 ? HLO_DTYPE_S32 : HLO_DTYPE_S64,
+                           dtype, value);
+}
+
+// Ops that give one of their operands' values, or a neighbour in any format.
+static bool is_exact(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_abs: case HLO_OP_negate: case HLO_OP_maximum: case HLO_OP_minimum: case HLO_OP_sign:
+    case HLO_OP_floor: case HLO_OP_ceil: case HLO_OP_round_nearest_even:
+    case HLO_OP_round_nearest_afz: case HLO_OP_is_finite:
+      return true;
+    default: return false;
+  }
+}
+
+hlo_vir_value_t* hlo_elementwise_emit(hlo_vir_builder_t* b, const hlo_node_t* node,
+                                      hlo_vir_value_t* const* operands) {
+  hlo_dtype_t dtype = operand_dtype(node);
+  switch (node->op) {
+    case HLO_OP_select: return hlo_vmath_select(b, operands[0], operands[1], operands[2]);
+    case HLO_OP_clamp: return hlo_vmath_clamp(b, dtype, operands[0], operands[1], operands[2]);
+    case HLO_OP_convert:
+      return hlo_vmath_convert(b, dtype, node->results[0].type->dtype, operands[0]);
+    case HLO_OP_bitcast_convert: {
+      hlo_dtype_t to = node->results[0].type->dtype;
+      hlo_vir_elem_t memory = (hlo_vir_elem_t)hlo_vmath_memory_type(to, 1).elem;
+      hlo_vir_value_t* bits = hlo_vmath_to_memory(b, dtype, operands[0]);
+      if (bits->type.elem != memory) bits = hlo_vir_convert(b, HLO_VIR_bitcast, memory, bits);
+      return hlo_vmath_from_memory(b, to, bits);
+    }
+    case HLO_OP_compare: {
+      int64_t direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
+      int64_t kind = hlo_node_attr_int(node, HLO_ATTR_compare_type, -1);
+      return hlo_vmath_compare(b, dtype, direction, kind == HLO_COMPARISON_TYPE_TOTALORDER,
+                               operands[0], operands[1]);
+    }
+    default: {
+      hlo_vir_value_t* value = hlo_vmath_emit(b, node->op, dtype, operands[0],
+                                              node->operand_count > 1 ? operands[1] : NULL);
+      if (is_exact(node->op)) return value;
+      return hlo_vmath_round_result(b, node->op, node->results[0].type->dtype, value);
+    }
+  }
+}
+
+hlo_vir_value_t* hlo_elementwise_combine(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                         hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  bool is_narrow = hlo_dtype_is_float(dtype) && dtype != HLO_DTYPE_F64;
+  return hlo_vmath_emit(b, op, is_narrow ? HLO_DTYPE_F32 : dtype, x, y);
+}
+
+static double float_identity(hlo_op_t op) {
+  switch (op) {
+    case HLO_OP_multiply: return 1.0;
+    case HLO_OP_maximum: return -INFINITY;
+    case HLO_OP_minimum: return INFINITY;
+    default: return -0.0;
+  }
+}
+
+static uint64_t integer_identity(hlo_op_t op, hlo_dtype_t dtype) {
+  uint64_t top = (uint64_t)1 << (hlo_dtype_info(dtype)->bits - 1);
+  bool is_signed = hlo_dtype_is_signed(dtype);
+  switch (op) {
+    case HLO_OP_multiply: return 1;
+    case HLO_OP_and: return UINT64_MAX;
+    case HLO_OP_maximum: return is_signed ? 0 - top : 0;
+    case HLO_OP_minimum: return is_signed ? top - 1 : UINT64_MAX;
+    default: return 0;
+  }
+}
+
+hlo_vir_value_t* hlo_elementwise_multiply_add(hlo_vir_builder_t* b, bool has_fma,
+                                              hlo_vir_value_t* x, hlo_vir_value_t* y,
+                                              hlo_vir_value_t* sum) {
+  bool is_float = sum->type.elem == HLO_VIR_F32 || sum->type.elem == HLO_VIR_F64;
+  if (is_float && has_fma) return hlo_vir_ternary(b, HLO_VIR_fma, x, y, sum);
+  return hlo_vir_binary(b, is_float ? HLO_VIR_fadd : HLO_VIR_add, sum,
+                        hlo_vir_binary(b, is_float ? HLO_VIR_fmul : HLO_VIR_mul, x, y));
+}
+
+hlo_vir_value_t* hlo_elementwise_identity(hlo_vir_builder_t* b, hlo_op_t op, hlo_dtype_t dtype,
+                                          uint32_t lanes) {
+  hlo_vir_type_t type = hlo_vmath_type(dtype, lanes);
+  if (hlo_dtype_is_float(dtype)) return hlo_vir_const_float(b, type, float_identity(op));
+  return hlo_vir_const_bits(b, type, integer_identity(op, dtype));
+}
+
+// Zipping row i with row i + count / 2 makes rows 2 i and 2 i + 1, log2(count) times.
+void hlo_elementwise_turn(hlo_vir_builder_t* b, hlo_vir_value_t** rows, uint32_t row_count,
+                          uint32_t count, uint32_t part_lanes) {
+  for (uint32_t stage = 1; stage < count; stage *= 2) {
+    hlo_vir_value_t* next[HLO_VIR_MAX_LANES];
+    for (uint32_t i = 0; i < row_count; ++i) {
+      uint32_t half = i / count * count + i % count / 2;
+      hlo_vir_value_t* pair[] = {rows[half], rows[half + count / 2]};
+      hlo_vir_opcode_t zip = i % 2 ? HLO_VIR_zip_high : HLO_VIR_zip_low;
+      next[i] = hlo_vir_emit(b, zip, pair[0]->type, 0, part_lanes, 2, pair);
+    }
+    memcpy(rows, next, row_count * sizeof *rows);
+  }
+}

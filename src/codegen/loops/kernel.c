@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a fusion is computed: its output's elements as loops over digits, cut so that every access is
+// affine and every guard decided, one loop over lanes, and chunks for parallel_for (see fusion.h).
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/dot/matmul.h"
+#include "codegen/loops/elementwise.h"
+#include "codegen/loops/kernel_choose.h"
+
+hlo_status_t hlo_kernel_refused(const hlo_fusion_t* fusion, const char* why) {
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u cannot be computed by loops: %s",
+                           fusion->index, why);
+}
+
+// Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
+static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
+  hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
+                                                       : tiled->value->type->dtype;
+  uint32_t bytes = hlo_elementwise_register_bytes(dtype);
+  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return bytes;
+  bool is_small = tiled->offset->low >= INT32_MIN && tiled->offset->high <= INT32_MAX;
+  if (tiled->kind == HLO_TILED_INDEX) return is_small && bytes <= 4 ? 4 : 8;
+  bool may_gather = hlo_dtype_size_bytes(tiled->value->type->dtype) >= 4;
+  return may_gather && hlo_type_size_bytes(tiled->value->type) >= (size_t)1 << 31 ? 8 : bytes;
+}
+
+uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling) {
+  uint32_t widest = 1;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    uint32_t bytes = lane_bytes(tiling->instances[i]);
+    if (bytes > widest) widest = bytes;
+  }
+  return widest;
+}
+
+uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+  uint32_t most = 64;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    uint32_t lanes = kernel->target->vector_bytes / hlo_kernel_widest_bytes(pieces->tilings[i]);
+    if (lanes < most) most = lanes;
+  }
+  return most;
+}
+
+static hlo_status_t choose_loops(hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                 hlo_kernel_pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &kernel->spaces[0];
+  kernel->lanes = hlo_kernel_piece_lanes(kernel, pieces);
+  if (kernel->kind == HLO_KERNEL_VECTOR) {
+    kernel->loops[kernel->loop_count++] = 0;
+    return hlo_ok();
+  }
+  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  hlo_kernel_lanes_t best;
+  double cost_ns = hlo_kernel_choose_lanes(kernel, pieces, &best);
+  HLO_TRY(hlo_kernel_join_digits(kernel, cost_ns, scratch, pieces, &best));
+  kernel->kind = best.woven < none   ? HLO_KERNEL_WOVEN
+                 : best.cross < none ? HLO_KERNEL_SQUARES
+                 : best.lane < none  ? HLO_KERNEL_LANES
+                                     : HLO_KERNEL_POINTS;
+  kernel->woven_digit = best.woven;
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    bool is_apart = i == best.lane || i == best.cross || i == best.woven;
+    if (!is_apart && space->extents[i] > 1) kernel->loops[kernel->loop_count++] = i;
+  }
+  if (kernel->kind == HLO_KERNEL_SQUARES) {
+    kernel->loops[kernel->loop_count++] = best.cross;
+    kernel->lanes = hlo_kernel_square_edge(kernel, best.lane);
+  }
+  if (best.lane < none) kernel->loops[kernel->loop_count++] = best.lane;
+  return hlo_ok();
+}
+
+// Whether an instance's elements come one by one: gathered, or where nothing has lanes.
+static bool is_one_by_one(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                          const hlo_tiled_t* tiled) {
+  if (kernel->kind == HLO_KERNEL_POINTS) {
+    uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
+    return !(digits & ~hlo_tiled_space_mask(&tiling->spaces[0]));
+  }
+  if (kernel->kind != HLO_KERNEL_LANES || tiled->kind != HLO_TILED_LOAD) return false;
+  uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  return hlo_tiled_lane_access(tiled->offset, lane) == HLO_LANE_GATHERED &&
+         !hlo_kernel_lane_step(kernel->target, tiled->offset, lane) &&
+         !hlo_kernel_table_pieces(kernel->target, tiled, kernel->lanes);
+}
+
+// Adds what the loops of a piece do; loaded: bytes by input, as often as they are loaded.
+static void add_work(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, double* loaded,
+                     hlo_tile_work_t* work) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    double points = hlo_tiling_points(tiling, hlo_tiling_computed_digits(tiling, tiled));
+    double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
+    work->vector_ops += points * cost / (is_one_by_one(kernel, tiling, tiled) ? 1 : kernel->lanes);
+    if (tiled->kind == HLO_TILED_LOAD) {
+      loaded[tiled->input] += points * (double)hlo_dtype_size_bytes(tiled->value->type->dtype);
+    }
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_type_t* type = tiling->fusion->outputs[i]->type;
+    bool is_side = i >= tiling->fusion->output_count - tiling->fusion->side_count;
+    uint64_t digits =
+        is_side ? tiling->output_offsets[i]->digits : hlo_tiled_space_mask(&tiling->spaces[0]);
+    double bytes = hlo_tiling_points(tiling, digits) * (double)hlo_dtype_size_bytes(type->dtype);
+    work->accessed_bytes += bytes;
+    work->distinct_bytes += bytes;
+  }
+}
+
+// The roofline of all pieces together.
+static hlo_status_t estimate(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                             hlo_arena_t* scratch) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  double* loaded = hlo_arena_array(scratch, fusion->input_count + 1, sizeof *loaded);
+  HLO_TRY(hlo_arena_status(scratch));
+  hlo_tile_work_t work = {0};
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    add_work(kernel, pieces->tilings[i], loaded, &work);
+  }
+  for (uint32_t i = 0; i < fusion->input_count; ++i) {
+    double whole = (double)hlo_type_size_bytes(fusion->inputs[i]->type);
+    work.accessed_bytes += loaded[i];
+    work.distinct_bytes += loaded[i] < whole ? loaded[i] : whole;
+  }
+  kernel->cost_ns = hlo_tile_work_ns(&kernel->target->tile, &work);
+  kernel->moved_bytes = work.distinct_bytes;
+  return hlo_ok();
+}
+
+// Whether a load's elements are all among those that one turn of a woven kernel stores to an output,
+// having read what it needs.
+static bool is_read_where_woven(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                const hlo_expr_t* load, const hlo_expr_t* output) {
+  const uint32_t woven = kernel->woven_digit;
+  const hlo_tiled_digit_t* range = &tiling->digits[woven];
+  for (uint32_t i = 0; i < load->term_count; ++i) {
+    if (load->terms[i].atom->kind != HLO_EXPR_DIGIT) return false;
+  }
+  for (uint64_t rest = (load->digits | output->digits) & ~((uint64_t)1 << woven); rest;
+       rest &= rest - 1) {
+    const uint32_t digit = (uint32_t)__builtin_ctzll(rest);
+    if (hlo_expr_coefficient(load, digit) != hlo_expr_coefficient(output, digit)) return false;
+  }
+  const int64_t step = hlo_expr_coefficient(load, woven);
+  const int64_t begin = output->constant - (output->digits >> woven & 1 ? 0 : range->low);
+  const int64_t first = load->constant + step * range->low - begin;
+  const int64_t last = first + step * (range->end - 1 - range->low);
+  const int64_t count = kernel->spaces[0].extents[woven];
+  return first >= 0 && first < count && last >= 0 && last < count;
+}
+
+static bool is_read_in_place(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                             const hlo_expr_t* load, const hlo_expr_t* output) {
+  return load == output || (kernel->kind == HLO_KERNEL_WOVEN &&
+                            is_read_where_woven(kernel, tiling, load, output));
+}
+
+// Inputs that are read elsewhere than where an output is written cannot share its memory.
+void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  // Side outputs are stored while the rest is still read.
+  for (uint32_t o = hlo_kernel_main_count(kernel); o < kernel->fusion->output_count; ++o) {
+    kernel->shareable[o] = 0;
+  }
+  bool is_one_turn = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
+  if (is_one_turn && !kernel->matmul && kernel->segment_count == 1) {
+    return;  // everything is read before anything is written
+  }
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || tiled->input >= HLO_KERNEL_SHARED_INPUTS) continue;
+    for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
+      if (is_read_in_place(kernel, tiling, tiled->offset, tiling->output_offsets[o])) continue;
+      kernel->shareable[o] &= ~((uint64_t)1 << tiled->input);
+    }
+  }
+}
+
+// Whether some output leaves the caches anyway before anyone can read it there.
+static bool has_large_output(const hlo_kernel_t* kernel) {
+  for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
+    const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[i]);
+    size_t bytes = hlo_type_size_bytes(output->type);
+    if (hlo_target_passes_caches(kernel->target, bytes, kernel->moved_bytes)) return true;
+  }
+  return false;
+}
+
+// Squares are stored line by line only where a vector is a line.
+static bool is_streamed(const hlo_kernel_t* kernel) {
+  bool is_apart = kernel->kind == HLO_KERNEL_POINTS || kernel->kind == HLO_KERNEL_WOVEN;
+  if (is_apart || kernel->is_sweep) return false;
+  bool has_whole_lines = kernel->target->vector_bytes >= hlo_target_line_bytes(kernel->target);
+  return has_large_output(kernel) && (kernel->kind != HLO_KERNEL_SQUARES || has_whole_lines);
+}
+
+// How many of the outermost loops are the same in all segments. Reductions belong outside of loops
+// that they do not depend on, so segments with such have loops of their own.
+static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+  if (pieces->count < 2 || kernel->kind == HLO_KERNEL_WOVEN) return 0;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    if (hlo_tiling_has_reduction(pieces->tilings[i])) return 0;
+  }
+  for (uint32_t level = 0; level < kernel->loop_count; ++level) {
+    const int64_t* first = kernel->segments[0][kernel->loops[level]];
+    for (uint32_t i = 1; i < pieces->count; ++i) {
+      const int64_t* range = kernel->segments[i][kernel->loops[level]];
+      if (range[0] != first[0] || range[1] != first[1]) return level;
+    }
+  }
+  return 0;
+}
+
+static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
+  hlo_kernel_pieces_t* pieces;
+  HLO_TRY(hlo_kernel_find_pieces(kernel, scratch, &pieces));
+  HLO_TRY(choose_loops(kernel, scratch, pieces));
+  const hlo_tiling_t* first = pieces->tilings[0];
+  HLO_TRY(estimate(kernel, pieces, scratch));
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    hlo_kernel_find_shareable(kernel, pieces->tilings[i]);
+  }
+  kernel->is_sweep = hlo_kernel_sums_columns(kernel, first);
+  kernel->is_streamed = is_streamed(kernel);
+  HLO_TRY(hlo_kernel_check_work(kernel, pieces, scratch));
+  hlo_kernel_order_loops(kernel, pieces);
+  kernel->common_levels = common_levels(kernel, pieces);
+  HLO_TRY(hlo_kernel_choose_chunks(kernel, first));
+  return hlo_kernel_check_chunks(kernel, pieces);
+}
+
+hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
+                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
+                               hlo_kernel_t** out_kernel) {
+  if (fusion->kernel) {
+    *out_kernel = fusion->kernel;
+    return hlo_ok();
+  }
+  hlo_kernel_t* kernel = hlo_arena_alloc_zeroed(arena, sizeof *kernel);
+  if (!kernel) return hlo_arena_status(arena);
+  uint64_t* shareable = hlo_arena_array(arena, fusion->output_count, sizeof *shareable);
+  if (!shareable) return hlo_arena_status(arena);
+  memset(shareable, 0xff, fusion->output_count * sizeof *shareable);
+  *kernel =
+      (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena, .shareable = shareable};
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  uint32_t products;
+  const hlo_node_t* product = hlo_matmul_find(fusion, &products);
+  hlo_status_t status = products > 1 ? hlo_kernel_refused(fusion, "several matrix products")
+                        : product    ? hlo_kernel_create_product(kernel, product, memo, &scratch)
+                                     : create(kernel, &scratch);
+  hlo_arena_deinit(&scratch);
+  if (hlo_status_is_ok(status)) *out_kernel = fusion->kernel = kernel;
+  return status;
+}
+
+// Lanes are chosen again.
+static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                  hlo_strbuf_t* out) {
+  hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
+  HLO_TRY(hlo_arena_status(scratch));
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    hlo_tiling_t* tiling;
+    HLO_TRY(hlo_kernel_walk(kernel, scratch, &kernel->segments[i], &tiling));
+    pieces->tilings[pieces->count++] = tiling;
+  }
+  hlo_kernel_t before = *kernel;
+  before.lanes = hlo_kernel_piece_lanes(kernel, pieces);
+  return hlo_kernel_explain_lanes(&before, pieces, scratch, out);
+}
+
+hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  const hlo_matmul_t* m = kernel->matmul;
+  if (m && !m->is_narrow && !m->tile) return hlo_matmul_explain_sums(m, kernel->target, out);
+  if (m || kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = explain_lanes(kernel, &scratch, out);
+  hlo_arena_deinit(&scratch);
+  return status;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why loops that could compute a fusion should not: what they compute again and again, or one by
+// one, is cheaper kept in memory, by fusions of its own.
+#include <math.h>
+
+#include "codegen/loops/elementwise.h"
+#include "codegen/loops/kernel_choose.h"
+
+enum {
+  SHORT_REDUCTION = 256,  // elements of a reduction that is soon done
+  NOT_CHEAP = 4,          // hlo_elementwise_cost() of what is more than a plain instruction,
+  COSTLY = 10,            // and of functions, as exp is
+  MOST_AGAIN = 32,        // plain ops for each element that are done again
+};
+
+// How often an op may be computed for each element that is wanted of it, with room for pieces whose
+// edges overlap. The loops of one reduction may run its operands again: softmax needs its
+// exponentials twice, for their sum and for the quotients.
+static const double MOST_REDUCTIONS = 1.5, MOST_COSTLY = 2.5, MOST_OTHERS = 3.5;
+
+// The digits of all loops around an instance: those it depends on, and where one of them is a
+// reduction's, those that the reduction depends on.
+static uint64_t enclosing_digits(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  uint64_t digits = hlo_tiling_computed_digits(tiling, tiled);
+  if (tiling->space_count == 1) return digits;                             // no reductions
+  for (uint32_t i = tiled->number + 1; i < tiling->instance_count; ++i) {  // inner ones come first
+    const hlo_tiled_t* outer = tiling->instances[i];
+    if (outer->kind != HLO_TILED_REDUCE || !(outer->digits & ~digits)) continue;
+    if (!(digits & hlo_tiled_space_mask(&tiling->spaces[outer->reduction]))) continue;
+    bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
+    hlo_tiling_mark_needed(tiling, outer, is_needed);
+    if (is_needed[tiled->number]) digits |= outer->digits;
+  }
+  return digits;
+}
+
+// How often the loops compute an instance: once for every value of the loops down to the innermost
+// one that is around it. Pieces that are woven compute what they have in common once for all.
+static double evaluation_count(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                               const hlo_tiled_t* tiled) {
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  uint64_t digits = enclosing_digits(tiling, tiled);
+  double outer = 1;
+  double count = hlo_tiling_points(tiling, digits & ~output_digits);
+  double needed = 1;
+  for (uint32_t i = 0; i < kernel->loop_count; ++i) {
+    uint32_t digit = kernel->loops[i];
+    outer *= (double)(tiling->digits[digit].end - tiling->digits[digit].low);
+    if (digits >> digit & 1) needed = outer;
+  }
+  const bool is_shared = kernel->kind == HLO_KERNEL_WOVEN && !(digits >> kernel->woven_digit & 1);
+  return count * needed / (is_shared ? (double)kernel->spaces[0].extents[kernel->woven_digit] : 1);
+}
+
+// How often an op may be computed for each element that is wanted of it.
+static double most_repeats(const hlo_tiled_t* tiled) {
+  if (tiled->kind == HLO_TILED_REDUCE) return MOST_REDUCTIONS;
+  if (tiled->kind != HLO_TILED_COMPUTE) return HUGE_VAL;
+  double cost = hlo_elementwise_cost(tiled->value->def);
+  return cost >= COSTLY ? MOST_COSTLY : cost >= NOT_CHEAP ? MOST_OTHERS : HUGE_VAL;
+}
+
+// The evaluations of an op that its result, and the result's users, need.
+static double wanted_count(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  const hlo_node_t* node = tiled->value->def;
+  if (node->op == HLO_OP_reduce) {
+    return (double)hlo_type_element_count(hlo_node_operand_type(node, 0));
+  }
+  double count = (double)hlo_type_element_count(node->results[0].type);
+  // Windows and products visit their operands many times by their nature.
+  bool has_space = tiled->kind == HLO_TILED_REDUCE;
+  return has_space ? count * (double)tiling->spaces[tiled->reduction].element_count : count;
+}
+
+static uint32_t number_in(const hlo_fusion_t* fusion, const hlo_node_t* node) {
+  uint32_t at = 0;
+  while (at < fusion->node_count && fusion->nodes[at] != node) ++at;
+  return at;
+}
+
+// Fused work that is done many times over would be cheaper through memory. repeats: by node, added
+// to; plain_work: added what plain ops cost.
+static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                                     double* repeats, double* plain_work) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE && tiled->kind != HLO_TILED_COMPUTE) continue;
+    double count = evaluation_count(kernel, tiling, tiled), most = most_repeats(tiled);
+    if (tiled->kind == HLO_TILED_COMPUTE) {
+      *plain_work += hlo_elementwise_cost(tiled->value->def) * count;
+    }
+    if (most == HUGE_VAL) continue;
+    double* repeated = &repeats[number_in(kernel->fusion, tiled->value->def)];
+    *repeated += count / wanted_count(tiling, tiled);
+    if (*repeated > most) {
+      return hlo_kernel_refused(kernel->fusion, "it would be computed again and again");
+    }
+  }
+  return hlo_ok();
+}
+
+// Whether outputs, all of as many elements, have different dimensions.
+static bool has_several_shapes(const hlo_kernel_t* kernel) {
+  const hlo_type_t* first = hlo_tiled_written(kernel->fusion->outputs[0])->type;
+  for (uint32_t i = 1; i < hlo_kernel_main_count(kernel); ++i) {
+    const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[i])->type;
+    if (!hlo_type_same_dims(type, first)) return true;
+  }
+  return false;
+}
+
+// Lanes along short reductions leave what follows them to be computed one by one, which costs more
+// than memory between the two. Outputs in whose different orders nothing has lanes do not belong
+// together.
+static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (hlo_kernel_has_lanes(kernel) || tiling->spaces[0].element_count < kernel->lanes ||
+      hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
+    return hlo_ok();
+  }
+  if (has_several_shapes(kernel) && !hlo_tiling_has_reduction(tiling)) {
+    return hlo_kernel_refused(kernel->fusion, "no lanes go along the elements of all outputs");
+  }
+  uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
+  bool is_short = false, is_costly = false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE) {
+      is_short |= tiling->spaces[tiled->reduction].element_count <= SHORT_REDUCTION;
+    } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->digits & ~output_digits)) {
+      is_costly |= hlo_elementwise_cost(tiled->value->def) >= COSTLY;
+    }
+  }
+  return is_short && is_costly
+             ? hlo_kernel_refused(kernel->fusion, "it would be computed one by one")
+             : hlo_ok();
+}
+
+// Whether a sum over the same space needs `inner`.
+static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* inner) {
+  for (uint32_t i = inner->number + 1; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || tiled->reduction != inner->reduction) continue;
+    bool is_needed[HLO_TILED_MAX_INSTANCES] = {false};
+    hlo_tiling_mark_needed(tiling, tiled, is_needed);
+    if (is_needed[inner->number]) return true;
+  }
+  return false;
+}
+
+// Sums come before the loops of what needs them, but for those that a guard may leave out: in the
+// loops of another sum over the same space, these would change its digits.
+static hlo_status_t check_guarded_sums(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  bool is_certain[HLO_TILED_MAX_INSTANCES] = {false};
+  hlo_tiling_mark_certain(tiling, is_certain);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE || is_certain[i]) continue;
+    if (is_needed_by_sibling(tiling, tiled)) {
+      return hlo_kernel_refused(kernel->fusion, "a sum in another one's loops is in a guard");
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                   hlo_arena_t* scratch) {
+  double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
+  if (!totals) return hlo_arena_status(scratch);
+  double work = 0, most = (double)kernel->spaces[0].element_count;
+  for (uint32_t i = 0; i < kernel->fusion->node_count; ++i) {
+    const hlo_node_t* node = kernel->fusion->nodes[i];
+    double count = (double)hlo_type_element_count(node->results[0].type);
+    if (hlo_elementwise_supports(node)) work -= hlo_elementwise_cost(node) * count;
+    if (count > most) most = count;
+  }
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals, &work));
+    if (kernel->fusion->node_count == 1) continue;
+    HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
+    HLO_TRY(check_guarded_sums(kernel, pieces->tilings[i]));
+  }
+  return work > most * MOST_AGAIN
+             ? hlo_kernel_refused(kernel->fusion, "much would be computed again")
+             : hlo_ok();
+}
+
+static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!kernel->fusion->side_count) return hlo_ok();
+  const char* refusal = hlo_kernel_refuse_sides(kernel, tiling);
+  // What could run on many threads by itself is not to wait for what cannot.
+  if (!refusal && hlo_kernel_is_worth_cutting(kernel) && kernel->chunk_count < 2)
+    refusal = "it cannot be cut";
+  return refusal ? hlo_kernel_refused(kernel->fusion, refusal) : hlo_ok();
+}
+
+static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t level) {
+  const hlo_tiled_digit_t* digit = &tiling->digits[kernel->loops[level]];
+  return digit->end - digit->low;
+}
+
+// How many chunks compute an instance each for itself, beyond what the loops repeat anyway.
+static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+                            const hlo_tiled_t* tiled) {
+  bool needs_outer = tiled->digits >> kernel->loops[0] & 1;
+  if (kernel->cut != HLO_KERNEL_CUT_TWO_LOOPS) {
+    return needs_outer ? 1 : (double)hlo_divide_up(range_of(kernel, tiling, 0), kernel->chunk_size);
+  }
+  if (tiled->digits >> kernel->loops[1] & 1) return 1;
+  int64_t parts = hlo_divide_up(range_of(kernel, tiling, 1), kernel->chunk_size);
+  return (double)(needs_outer ? parts : parts * range_of(kernel, tiling, 0));
+}
+
+// What all chunks need, as the sum of everything, is better computed once before them, unless it is
+// little beside the rest.
+static hlo_status_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+  const double MOST = 0.25;
+  if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_ok();
+  double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    const hlo_tiling_t* tiling = pieces->tilings[i];
+    for (uint32_t k = 0; k < tiling->instance_count; ++k) {
+      const hlo_tiled_t* tiled = tiling->instances[k];
+      double cost = tiled->kind == HLO_TILED_COMPUTE ? hlo_elementwise_cost(tiled->value->def) : 1;
+      cost *= hlo_tiling_points(tiling, hlo_tiling_computed_digits(tiling, tiled));
+      once += cost;
+      again += cost * (chunk_repeats(kernel, tiling, tiled) - 1);
+    }
+  }
+  return again > MOST * once
+             ? hlo_kernel_refused(kernel->fusion, "every chunk would compute it again")
+             : hlo_ok();
+}
+
+hlo_status_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
+                                     const hlo_kernel_pieces_t* pieces) {
+  HLO_TRY(check_repeats(kernel, pieces));
+  return check_sides(kernel, pieces->tilings[0]);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Into which chunks the loops of a kernel are cut for parallel_for: outer loops, or reductions.
+#include "codegen/loops/elementwise.h"
+#include "codegen/loops/kernel_choose.h"
+
+enum {
+  STRIP_VECTORS = 16,  // chunks of vectors are multiples of so many,
+  SWEPT_VECTORS = 64,  // those of columns of so many
+  SWEPT_ROWS = 32,     // fewer rows are no sweep, and no chunk
+};
+
+bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel) {
+  return hlo_tile_is_worth_cutting(&kernel->target->tile, kernel->cost_ns, false);
+}
+
+bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!hlo_kernel_has_lanes(kernel) || kernel->segment_count != 1 || kernel->loop_count != 1) {
+    return false;
+  }
+  uint32_t lane = kernel->loops[0];
+  for (uint32_t i = 0; i < hlo_kernel_main_count(kernel); ++i) {
+    const hlo_tiled_t* root = tiling->outputs[i];
+    hlo_dtype_t dtype = kernel->fusion->outputs[i]->type->dtype;
+    if (root->kind != HLO_TILED_REDUCE || root->operand_count != 2 ||
+        root->reduction != tiling->outputs[0]->reduction || !(root->digits >> lane & 1) ||
+        dtype == HLO_DTYPE_PRED || hlo_tiling_needs_reduction(tiling, root) ||
+        hlo_elementwise_register_bytes(dtype) != hlo_dtype_size_bytes(dtype)) {
+      return false;
+    }
+  }
+  const hlo_tiled_space_t* rows = &tiling->spaces[tiling->outputs[0]->reduction];
+  return rows->element_count >= SWEPT_ROWS && hlo_kernel_is_worth_cutting(kernel);
+}
+
+// How many chunks the whole kernel's work is worth.
+static int64_t wanted_chunks(const hlo_kernel_t* kernel) {
+  return hlo_tile_chunk_count(&kernel->target->tile, kernel->cost_ns, false);
+}
+
+// Cuts `extent` into at most `wanted` chunks of a multiple of `step`; how many they are.
+static uint64_t cut_chunks(hlo_kernel_t* kernel, int64_t extent, int64_t wanted, int64_t step) {
+  kernel->chunk_size = hlo_divide_up(hlo_divide_up(extent, wanted), step) * step;
+  return (uint64_t)hlo_divide_up(extent, kernel->chunk_size);
+}
+
+// What a loop may be cut into multiples of, so that no vector or tile falls apart.
+static int64_t cutting_step(const hlo_kernel_t* kernel, uint32_t level) {
+  uint32_t rest = kernel->loop_count - level;
+  if (kernel->kind == HLO_KERNEL_SQUARES && rest <= 2) return kernel->lanes;
+  if (rest > 1 || !hlo_kernel_has_lanes(kernel)) return 1;
+  return (int64_t)kernel->lanes * (kernel->is_sweep ? SWEPT_VECTORS : STRIP_VECTORS);
+}
+
+static void cut_loops(hlo_kernel_t* kernel) {
+  kernel->chunk_count = 1;
+  if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count == 0) return;
+  int64_t wanted = wanted_chunks(kernel), step = cutting_step(kernel, 0);
+  const int64_t* extents = kernel->spaces[0].extents;
+  int64_t outer = extents[kernel->loops[0]];
+  if (outer < wanted && kernel->loop_count > 1 && step == 1) {
+    kernel->cut = HLO_KERNEL_CUT_TWO_LOOPS;
+    kernel->parts_per_outer = cut_chunks(kernel, extents[kernel->loops[1]],
+                                         hlo_divide_up(wanted, outer), cutting_step(kernel, 1));
+    kernel->chunk_count = (uint64_t)outer * kernel->parts_per_outer;
+  } else {
+    kernel->chunk_count = cut_chunks(kernel, outer, wanted, step);
+  }
+}
+
+// The first digit with more than one value: there is one where there is work.
+static uint32_t outermost_digit(const hlo_tiled_space_t* space) {
+  uint32_t digit = 0;
+  while (space->extents[digit] < 2) ++digit;
+  return digit;
+}
+
+// One element reduced from many: the reductions are cut instead, if all run side by side.
+static hlo_status_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_ok();
+  uint32_t partials = 0, space_number = 0;
+  bool is_nested = false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    // An operand that needs a finished reduction would need a second round of chunks.
+    is_nested |= tiled->digits || (partials && tiled->reduction != space_number) ||
+                 hlo_tiling_needs_reduction(tiling, tiled);
+    space_number = tiled->reduction;
+    partials += hlo_tiled_result_count(tiled);
+  }
+  if (is_nested) {
+    return hlo_kernel_refused(kernel->fusion, "reductions to one element follow each other");
+  }
+  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_ok();
+  const hlo_tiled_space_t* space = &tiling->spaces[space_number];
+  uint32_t digit = outermost_digit(space);
+  int64_t step = digit + 1 == space->digit_count ? kernel->lanes * STRIP_VECTORS : 1;
+  kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted_chunks(kernel), step);
+  if (kernel->chunk_count < 2) return hlo_ok();
+  kernel->cut = HLO_KERNEL_CUT_REDUCTION;
+  kernel->split_space = space_number;
+  kernel->split_digit = digit;
+  kernel->partial_count = partials;
+  return hlo_ok();
+}
+
+/// The reductions of a kernel of columns.
+typedef struct columns {
+  uint32_t space, partials;
+  bool is_swept;   // all run down the same rows, and their accumulators can be in memory
+  bool is_nested;  // one needs the result of another
+} columns_t;
+
+static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  uint32_t lane = kernel->loops[0], count = 0;
+  columns_t columns = {.is_swept = true};
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    if (count++ == 0) columns.space = tiled->reduction;
+    columns.is_nested |= hlo_tiling_needs_reduction(tiling, tiled);
+    columns.is_swept &= tiled->digits >> lane & 1 && tiled->reduction == columns.space &&
+                        tiled->operands[0]->kind != HLO_TILED_PRODUCT;
+    for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r, ++columns.partials) {
+      hlo_dtype_t dtype = tiled->value->def->results[r].type->dtype;
+      columns.is_swept &= hlo_sweep_dtype(dtype) != HLO_DTYPE_INVALID;
+    }
+  }
+  columns.is_swept &= count > 0 && columns.partials <= HLO_KERNEL_MAX_PARTIALS;
+  return columns;
+}
+
+// Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
+static hlo_status_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: that a chunk has at least
+  bool is_plain =
+      kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
+  bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;
+  if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_ok();
+  columns_t columns = find_columns(kernel, tiling);
+  if (!columns.is_swept) return hlo_ok();
+  const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
+  int64_t wanted = wanted_chunks(kernel), most = space->element_count / PART_ROWS;
+  if (wanted > most) wanted = most;
+  if (wanted < 2) return hlo_ok();
+  if (columns.is_nested) {
+    return hlo_kernel_refused(kernel->fusion, "sums of columns follow each other");
+  }
+  uint32_t digit = outermost_digit(space);
+  int64_t step = digit + 1 == space->digit_count ? SWEPT_ROWS : 1;
+  if (space->extents[digit] < 2 * step) return hlo_ok();
+  kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted, step);
+  kernel->split_digit = digit;
+  kernel->is_sweep = true;
+  kernel->is_streamed = false;
+  kernel->cut = HLO_KERNEL_CUT_REDUCTION;
+  kernel->split_space = columns.space;
+  kernel->partial_count = columns.partials;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  cut_loops(kernel);
+  HLO_TRY(cut_columns(kernel, tiling));
+  return cut_reductions(kernel, tiling);
+}

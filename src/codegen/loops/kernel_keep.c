@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows that are kept: what a reduction computes along its digit at some expense, and the
+// output needs again along its lanes (the exponentials of a softmax), is stored on the stack
+// and read back.
+#include "codegen/loops/kernel_emit_impl.h"
+
+enum {
+  KEPT_BYTES = 16 << 10,  // a row that stays in the first cache, and on the stack
+  KEPT_COST = 8,          // vector operations that a store and a load are less than
+};
+
+// Whether an expression is nothing but this digit.
+static bool is_digit(const hlo_expr_t* expr, uint32_t digit) {
+  return expr->term_count == 1 && expr->constant == 0 && expr->terms[0].coefficient == 1 &&
+         expr->terms[0].atom->kind == HLO_EXPR_DIGIT && expr->terms[0].atom->number == digit;
+}
+
+// Whether `b` is `a` with another digit in the place of `from`.
+static bool is_same_along(const hlo_tiled_t* a, uint32_t from, const hlo_tiled_t* b, uint32_t to) {
+  if (a->value != b->value || b->kind != HLO_TILED_COMPUTE) return false;
+  for (uint32_t i = 0; i < a->value->type->rank; ++i) {
+    bool is_along = is_digit(a->index[i], from) && is_digit(b->index[i], to);
+    if (!is_along && (a->index[i] != b->index[i] || (a->index[i]->digits >> from & 1))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What computing an instance costs for each value of the digit.
+static double cost_along(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t digit) {
+  bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
+  if (!marks) return 0;
+  hlo_tiling_mark_needed(e->tiling, tiled, marks);
+  marks[tiled->number] = true;
+  double cost = 0;
+  for (uint32_t i = 0; i <= tiled->number; ++i) {
+    const hlo_tiled_t* needed = e->tiling->instances[i];
+    if (!marks[i] || needed->kind != HLO_TILED_COMPUTE || !(needed->digits >> digit & 1)) continue;
+    cost += hlo_elementwise_cost(needed->value->def);
+  }
+  return cost;
+}
+
+static bool has_row_blocks(const hlo_emitter_t* e) {
+  return e->rows.level < e->kernel->loop_count;
+}
+
+// Of one row, or of all rows of a block.
+static int64_t kept_bytes(const hlo_emitter_t* e, const hlo_tiled_space_t* space, size_t bytes) {
+  return space->element_count * (int64_t)bytes * (has_row_blocks(e) ? e->kernel->lanes : 1);
+}
+
+// The most expensive value along the digit of a reduction, if an output needs it along the lanes.
+static void find_in_reduction(hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t lane,
+                              double* best_cost) {
+  const hlo_tiling_t* tiling = e->tiling;
+  const hlo_tiled_space_t* space = &tiling->spaces[reduction->reduction];
+  uint32_t digit = space->first_digit;
+  if (space->digit_count != 1 || tiling->digits[lane].low != 0 ||
+      tiling->digits[lane].end != space->element_count) {
+    return;
+  }
+  bool* marks = hlo_arena_array(e->scratch, tiling->instance_count, sizeof *marks);
+  if (!marks) return;
+  hlo_tiling_mark_needed(tiling, reduction, marks);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* again = tiling->instances[i];
+    if (again->kind != HLO_TILED_COMPUTE || !(again->digits >> lane & 1)) continue;
+    for (uint32_t k = 0; k < reduction->number; ++k) {
+      const hlo_tiled_t* tiled = tiling->instances[k];
+      size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
+      if (!marks[k] || tiled->kind != HLO_TILED_COMPUTE || !(tiled->digits >> digit & 1) ||
+          kept_bytes(e, space, bytes) > KEPT_BYTES ||
+          !is_same_along(tiled, digit, again, lane)) {
+        continue;
+      }
+      double cost = cost_along(e, tiled, digit);
+      if (cost < *best_cost) continue;
+      *best_cost = cost;
+      e->kept = (hlo_kept_row_t){reduction, tiled, again};
+      if (has_row_blocks(e)) e->rows.more_bytes = kept_bytes(e, space, bytes);
+    }
+  }
+}
+
+void hlo_emit_find_kept(hlo_emitter_t* e) {
+  const hlo_kernel_t* kernel = e->kernel;
+  e->kept = (hlo_kept_row_t){0};
+  // Only in functions of their own: the stack of a program's entry is for all of its kernels.
+  if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->matmul ||
+      kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
+    return;
+  }
+  e->rows.more_bytes = 0;
+  double cost = KEPT_COST;
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    find_in_reduction(e, tiled, kernel->loops[kernel->loop_count - 1], &cost);
+  }
+}
+
+// The place of an element here.
+static hlo_element_address_t kept_address(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const hlo_kept_row_t* kept = &e->kept;
+  const hlo_tiled_space_t* space = &e->tiling->spaces[kept->reduction->reduction];
+  size_t bytes = hlo_dtype_size_bytes(tiled->value->type->dtype);
+  uint32_t lane = e->kernel->loops[e->kernel->loop_count - 1];
+  uint32_t digit = tiled == kept->first ? space->first_digit : lane;
+  int64_t row_bytes = space->element_count * (int64_t)bytes;
+  hlo_vir_value_t* row =
+      has_row_blocks(e) ? hlo_emit_rows_stack(e, -1)
+                        : hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
+                                       row_bytes, 0, NULL);
+  if (e->rows.row) {
+    hlo_vir_value_t* at =
+        hlo_vir_index(e->b, HLO_VIR_imul, e->rows.row, hlo_vir_iconst(e->b, row_bytes));
+    row = hlo_vir_index(e->b, HLO_VIR_iadd, row, at);
+  }
+  return (hlo_element_address_t){
+      .base = row,
+      .index = e->digits[digit],
+      .mask = hlo_emitter_has_lanes(e, tiled->digits) ? e->mask : NULL,
+  };
+}
+
+hlo_vir_value_t* hlo_emit_kept(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const hlo_kept_row_t* kept = &e->kept;
+  if ((tiled != kept->first && tiled != kept->again) || !e->done[kept->reduction->number]) {
+    return NULL;
+  }
+  hlo_element_address_t address = kept_address(e, tiled);
+  uint32_t lanes = hlo_emitter_has_lanes(e, tiled->digits) ? e->lanes : 1;
+  return hlo_elementwise_load(e->b, tiled->value->type->dtype, lanes, &address);
+}
+
+void hlo_emit_keep(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* value) {
+  if (tiled != e->kept.first) return;
+  hlo_element_address_t address = kept_address(e, tiled);
+  hlo_elementwise_store(e->b, tiled->value->type->dtype, value, &address);
+}

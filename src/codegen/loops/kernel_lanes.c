@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of a kernel's digits runs over lanes, and which one squares are turned along, as a small
+// system: a candidate for each digit, what its loads, computations and stores take by the machine's
+// description, the least of all (see kernel_choose.h).
+#include <stdlib.h>
+
+#include "codegen/loops/elementwise.h"
+#include "codegen/loops/kernel_choose.h"
+#include "tile/system.h"
+
+enum {
+  FUEL = 4 * HLO_TILED_MAX_DIGITS * HLO_TILED_MAX_DIGITS,
+  SHORT = 8,  // squares of so many rows and lanes are worth turning, where a register holds more
+};
+
+/// What there is to choose from.
+typedef struct choice {
+  const hlo_kernel_t* kernel;
+  const hlo_kernel_pieces_t* pieces;
+  uint32_t woven;  // HLO_TILED_MAX_DIGITS: nothing
+  bool reduces;
+  double load_ns;
+} choice_t;
+
+// What an access costs, in loads of neighbours; negative: the machine has none such.
+static double access_cost(const choice_t* choice, hlo_tile_atom_op_t op) {
+  return hlo_tile_access_loads(&choice->kernel->target->tile, op);
+}
+
+static size_t offset_bytes(const hlo_tiled_t* tiled) {
+  return tiled->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(tiled->value->type->dtype);
+}
+
+// What an offset costs per lane when the lanes run over `digit`: 0 not at all (one for all lanes),
+// 1 a plain vector, more for strides, -1 when it cannot be done.
+static double lane_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                        const hlo_tiled_t* tiled, uint32_t digit) {
+  int64_t step = hlo_kernel_lane_step(choice->kernel->target, tiled->offset, digit);
+  if (step) {
+    int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+    int64_t lanes = choice->kernel->lanes, last = (extent < lanes ? extent : lanes) - 1;
+    return access_cost(choice, HLO_TILE_ATOM_STEP) * (double)(last * llabs(step) / lanes + 1);
+  }
+  uint32_t pieces = hlo_kernel_table_pieces(choice->kernel->target, tiled, choice->kernel->lanes);
+  switch (hlo_tiled_lane_access(tiled->offset, digit)) {
+    case HLO_LANE_SAME: return 0;
+    case HLO_LANE_PLAIN: return 1;
+    case HLO_LANE_GATHERED:
+      if (pieces) return access_cost(choice, HLO_TILE_ATOM_STEP) * pieces;
+      return offset_bytes(tiled) >= 4 ? access_cost(choice, HLO_TILE_ATOM_GATHER) : -1;
+    case HLO_LANE_UNKNOWN: break;
+  }
+  const hlo_expr_atom_t* window =
+      tiled->kind == HLO_TILED_LOAD ? hlo_kernel_lane_window(choice->kernel->target, tiled->offset,
+                                                             digit, choice->kernel->lanes)
+                                    : NULL;
+  if (!window) return -1;
+  // That of a remainder stays the same: it is loaded once.
+  double cost = access_cost(choice, HLO_TILE_ATOM_WINDOW);
+  return window->kind == HLO_EXPR_REMAINDER ? cost / 2 : cost;
+}
+
+// How many lanes a loop over a digit uses on average: without masks the last ones come one by one.
+static double used_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t digit) {
+  if (digit == HLO_TILED_MAX_DIGITS) return kernel->lanes;
+  int64_t extent = tiling->digits[digit].end - tiling->digits[digit].low;
+  int64_t whole = extent / kernel->lanes, rest = extent % kernel->lanes;
+  if (kernel->target->has_masks) rest = rest > 0;
+  return (double)extent / (double)(whole + rest);
+}
+
+// What it costs to weave a vector of so many: by halves, or lane by lane out of each.
+static double weaving_cost(const choice_t* choice, int64_t count) {
+  double shuffle = access_cost(choice, HLO_TILE_ATOM_SHUFFLE);
+  bool is_power = (count & (count - 1)) == 0;
+  return is_power ? shuffle * __builtin_ctzll((uint64_t)count) : (double)count;
+}
+
+// The cost of an output's stores for each vector; negative when impossible.
+static double store_cost(const choice_t* choice, const hlo_tiling_t* tiling, uint32_t output,
+                         hlo_kernel_lanes_t layout) {
+  if (layout.woven < HLO_TILED_MAX_DIGITS) {
+    return hlo_kernel_can_weave(tiling, layout.lane, layout.woven)
+               ? 1 + weaving_cost(choice, tiling->spaces[0].extents[layout.woven])
+               : -1;
+  }
+  hlo_lane_access_t access = hlo_tiled_lane_access(tiling->output_offsets[output], layout.lane);
+  return access == HLO_LANE_PLAIN ? 1 : -1;
+}
+
+// The cost of a load for each of its points where the output's digits have no lanes: a reduction
+// chooses lanes of its own.
+static double inner_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                         const hlo_tiled_t* tiled) {
+  uint64_t digits = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+  double best = 1;
+  for (; digits; digits &= digits - 1) {
+    uint32_t digit = (uint32_t)__builtin_ctzll(digits);
+    double cost = lane_cost(choice, tiling, tiled, digit);
+    if (cost < 0) continue;
+    cost = (cost > 0 ? cost : 1) / used_lanes(choice->kernel, tiling, digit);
+    if (cost < best) best = cost;
+  }
+  return best;
+}
+
+// The cost of all stores. Negative when impossible.
+static double stores_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                          hlo_kernel_lanes_t layout) {
+  bool has_lanes = layout.lane < HLO_TILED_MAX_DIGITS;
+  double cost = 0, lanes = used_lanes(choice->kernel, tiling, layout.lane);
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    bool is_side = i >= hlo_kernel_main_count(choice->kernel);
+    bool is_over =
+        has_lanes && (!is_side || (tiling->output_offsets[i]->digits >> layout.lane & 1));
+    double store = is_over ? store_cost(choice, tiling, i, layout) : is_side ? 0 : 1;
+    if (store < 0) return -1;
+    cost += is_over ? store / lanes : store;
+  }
+  return cost * hlo_tiling_points(tiling, hlo_tiled_space_mask(&tiling->spaces[0]));
+}
+
+// The cost of an instance for each of its points, in loads; negative: it cannot be done.
+static double instance_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                            const hlo_tiled_t* tiled, hlo_kernel_lanes_t layout, double lanes) {
+  uint32_t digit = layout.lane;
+  bool has_lanes = digit < HLO_TILED_MAX_DIGITS && (tiled->digits >> digit & 1);
+  if (tiled->kind == HLO_TILED_COMPUTE) {
+    // What reductions need, and what is made of them, has lanes either way (kernel_rows.c).
+    double cost = choice->reduces ? 0 : hlo_elementwise_cost(tiled->value->def);
+    return has_lanes ? cost / lanes : cost;
+  }
+  if (!tiled->offset || tiled->kind == HLO_TILED_GUARD) return 0;
+  if (!has_lanes) return inner_cost(choice, tiling, tiled);
+  bool is_crossing =
+      layout.cross < HLO_TILED_MAX_DIGITS && hlo_is_crossing(tiled, digit, layout.cross);
+  double lane = is_crossing ? access_cost(choice, HLO_TILE_ATOM_TURN)
+                            : lane_cost(choice, tiling, tiled, digit);
+  return lane < 0 ? -1 : (lane > 0 ? lane : 1) / lanes;
+}
+
+// The cost of everything. Negative when impossible.
+static double layout_cost(const choice_t* choice, const hlo_tiling_t* tiling,
+                          hlo_kernel_lanes_t layout) {
+  uint32_t digit = layout.lane;
+  double cost = stores_cost(choice, tiling, layout);
+  double lanes = used_lanes(choice->kernel, tiling, digit);
+  uint64_t rows = hlo_tiled_space_mask(&tiling->spaces[0]);
+  if (layout.woven < HLO_TILED_MAX_DIGITS) rows &= ~((uint64_t)1 << layout.woven);
+  for (uint32_t i = 0; i < tiling->instance_count && cost >= 0; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_GUARD && (tiled->offset->digits >> digit & 1)) return -1;
+    double each = instance_cost(choice, tiling, tiled, layout, lanes);
+    if (each < 0) return -1;
+    // Lanes are the innermost loop: what has some is there again each time.
+    uint64_t again = digit < HLO_TILED_MAX_DIGITS && tiled->digits >> digit & 1 ? rows : 0;
+    cost += hlo_tiling_points(tiling, tiled->digits | again) * each;
+  }
+  return cost;
+}
+
+static bool is_single(const hlo_tiling_t* tiling, uint32_t digit) {
+  return tiling->digits[digit].end - tiling->digits[digit].low == 1;
+}
+
+// The same in all pieces; one that has a single value of the digit is computed one by one.
+static double total_layout_cost(const choice_t* choice, hlo_kernel_lanes_t layout) {
+  const hlo_kernel_pieces_t* pieces = choice->pieces;
+  double total = 0;
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    const hlo_tiling_t* tiling = pieces->tilings[i];
+    hlo_kernel_lanes_t here = layout;
+    if (here.lane < HLO_TILED_MAX_DIGITS && is_single(tiling, here.lane)) {
+      here.lane = here.cross = here.woven = HLO_TILED_MAX_DIGITS;
+    }
+    double cost = layout_cost(choice, tiling, here);
+    if (cost < 0) return -1;
+    total += cost;
+  }
+  return total;
+}
+
+// As many rows as half of the registers hold, or a little more, a power of two; no more than there
+// are lanes.
+uint32_t hlo_kernel_square_edge(const hlo_kernel_t* kernel, uint32_t lane) {
+  uint32_t most = kernel->target->vector_registers - 1, edge = 1u << (31 - __builtin_clz(most));
+  if (edge > HLO_KERNEL_MAX_EDGE) edge = HLO_KERNEL_MAX_EDGE;
+  if (edge > kernel->lanes) edge = kernel->lanes;
+  while (edge > kernel->spaces[0].extents[lane]) edge /= 2;
+  return edge;
+}
+
+// Whether squares can be turned: of what is computed as it is loaded, in one piece.
+static bool can_turn(const hlo_kernel_pieces_t* pieces) {
+  if (pieces->count != 1) return false;
+  const hlo_tiling_t* tiling = pieces->tilings[0];
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    hlo_tiled_kind_t kind = tiling->instances[i]->kind;
+    if (kind == HLO_TILED_REDUCE || kind == HLO_TILED_GUARD) return false;
+  }
+  return true;
+}
+
+static uint32_t least_edge(const hlo_kernel_t* kernel) {
+  return kernel->lanes < SHORT ? kernel->lanes : SHORT;
+}
+
+// Whether some load jumps from lane to lane and is plain along `cross`, in squares that are whole
+// or, with masks, of so many rows at least.
+static bool is_turned(const choice_t* choice, uint32_t lane, uint32_t cross) {
+  const hlo_kernel_t* kernel = choice->kernel;
+  const hlo_tiling_t* tiling = choice->pieces->tilings[0];
+  const uint32_t edge = hlo_kernel_square_edge(kernel, lane), least = least_edge(kernel);
+  const uint32_t rows = kernel->target->has_masks ? least : edge;
+  if (edge < least || tiling->spaces[0].extents[cross] < rows) return false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (hlo_is_crossing(tiling->instances[i], lane, cross)) return true;
+  }
+  return false;
+}
+
+// The innermost digit if its few values may be woven into each other: the pieces differ
+// in nothing else.
+static uint32_t weaving_digit(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &kernel->spaces[0];
+  uint32_t woven = space->digit_count;
+  while (woven > 0 && space->extents[woven - 1] < 2) --woven;
+  if (woven-- < 2 || !kernel->target->has_permute || kernel->fusion->side_count ||
+      kernel->fusion->output_count > HLO_KERNEL_MAX_WOVEN_OUTPUTS) {
+    return HLO_TILED_MAX_DIGITS;
+  }
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    for (uint32_t k = 0; k < space->digit_count; ++k) {
+      const hlo_tiled_digit_t* digit = &pieces->tilings[i]->digits[k];
+      bool is_whole = digit->low == 0 && digit->end == space->extents[k];
+      if (k != woven && !is_whole) return HLO_TILED_MAX_DIGITS;
+    }
+  }
+  return woven;
+}
+
+// ---- the system
+
+// Its variables, and what the values of the second one stand for.
+enum { LANES, WAY, ACROSS, VARS };
+enum { PLAIN, WOVEN, WAYS };
+
+static hlo_kernel_lanes_t lanes_of(const choice_t* choice, const int64_t* sizes) {
+  uint32_t woven = sizes[WAY] == WOVEN ? choice->woven : HLO_TILED_MAX_DIGITS;
+  return (hlo_kernel_lanes_t){(uint32_t)sizes[LANES], (uint32_t)sizes[ACROSS], woven};
+}
+
+// The time of everything.
+static double costs_ns(const void* context, const int64_t* sizes) {
+  const choice_t* choice = context;
+  const uint32_t none = HLO_TILED_MAX_DIGITS;
+  const hlo_kernel_lanes_t layout = lanes_of(choice, sizes);
+  bool is_woven = layout.woven < none, is_across = layout.cross < none;
+  if (layout.lane == none && (is_woven || is_across)) return -1;
+  if (is_woven && (is_across || layout.lane == layout.woven ||
+                   choice->kernel->spaces[0].extents[layout.lane] < choice->kernel->lanes)) {
+    return -1;
+  }
+  if (is_across && !is_turned(choice, layout.lane, layout.cross)) return -1;
+  double loads = total_layout_cost(choice, layout);
+  return loads < 0 ? -1 : loads * choice->load_ns;
+}
+
+// No lanes first, then the innermost digit: of equal costs the first stays.
+static uint32_t list_digits(const hlo_tiled_space_t* space, int64_t* digits) {
+  uint32_t count = 0;
+  digits[count++] = HLO_TILED_MAX_DIGITS;
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    if (space->extents[i] >= 2) digits[count++] = i;
+  }
+  return count;
+}
+
+static bool is_plain_somewhere(const hlo_tiling_t* tiling, uint32_t digit) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_LOAD &&
+        hlo_tiled_lane_access(tiled->offset, digit) == HLO_LANE_PLAIN) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Digits that squares may be turned along, none first.
+static uint32_t list_crossing(const choice_t* choice, int64_t* digits) {
+  const hlo_tiled_space_t* space = &choice->kernel->spaces[0];
+  uint32_t count = 0;
+  digits[count++] = HLO_TILED_MAX_DIGITS;
+  if (!can_turn(choice->pieces)) return count;
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    bool is_long = space->extents[i] >= least_edge(choice->kernel);
+    if (is_long && is_plain_somewhere(choice->pieces->tilings[0], i)) digits[count++] = i;
+  }
+  return count;
+}
+
+// What the variables may be.
+typedef struct candidates {
+  int64_t digits[HLO_TILED_MAX_DIGITS + 1], crossing[HLO_TILED_MAX_DIGITS + 1];
+  hlo_tile_candidates_t vars[VARS];
+} candidates_t;
+
+static bool has_reductions(const hlo_kernel_pieces_t* pieces) {
+  for (uint32_t i = 0; i < pieces->count; ++i) {
+    if (hlo_tiling_has_reduction(pieces->tilings[i])) return true;
+  }
+  return false;
+}
+
+static void init_choice(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                        choice_t* choice, candidates_t* may) {
+  static const int64_t ways[WAYS] = {PLAIN, WOVEN};
+  const hlo_tile_target_t* tile = &kernel->target->tile;
+  *choice = (choice_t){.kernel = kernel,
+                       .pieces = pieces,
+                       .woven = weaving_digit(kernel, pieces),
+                       .reduces = has_reductions(pieces),
+                       .load_ns = 1 / hlo_tile_atom_find(tile, HLO_TILE_ATOM_LOAD, 0, 0)->per_ns};
+  uint32_t way_count = choice->woven < HLO_TILED_MAX_DIGITS ? WAYS : 1;
+  may->vars[LANES] =
+      (hlo_tile_candidates_t){"lanes", list_digits(&kernel->spaces[0], may->digits), may->digits};
+  may->vars[WAY] = (hlo_tile_candidates_t){"woven", way_count, ways};
+  may->vars[ACROSS] =
+      (hlo_tile_candidates_t){"across", list_crossing(choice, may->crossing), may->crossing};
+}
+
+double hlo_kernel_choose_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                               hlo_kernel_lanes_t* out_lanes) {
+  const int64_t none = HLO_TILED_MAX_DIGITS;
+  int64_t sizes[VARS] = {[LANES] = none, [WAY] = PLAIN, [ACROSS] = none};
+  choice_t choice;
+  candidates_t may;
+  init_choice(kernel, pieces, &choice, &may);
+  // One point has no choice; where nothing can be nothing has lanes.
+  double cost_ns =
+      may.vars[LANES].count > 1 ? hlo_tile_cheapest(VARS, may.vars, costs_ns, &choice, sizes) : 0;
+  *out_lanes = lanes_of(&choice, sizes);
+  return cost_ns;
+}
+
+hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
+                                      hlo_arena_t* scratch, hlo_strbuf_t* out) {
+  choice_t choice;
+  candidates_t may;
+  init_choice(kernel, pieces, &choice, &may);
+  if (may.vars[LANES].count == 1) return hlo_ok();
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &kernel->target->tile);
+  if (!s) return hlo_arena_status(scratch);
+  hlo_tile_var_t numbers[VARS];
+  for (uint32_t i = 0; i < VARS; ++i) {
+    const hlo_tile_candidates_t* var = &may.vars[i];
+    numbers[i] = hlo_tile_system_size(s, var->name, var->count, var->sizes);
+  }
+  hlo_tile_system_cost(s, "loads, computations and stores", VARS, numbers, costs_ns, &choice);
+  hlo_tile_solution_t solution;
+  hlo_status_t status = hlo_tile_system_solve(s, FUEL, &solution);
+  if (hlo_status_code(status) == HLO_STATUS_FAILED_PRECONDITION) {
+    hlo_strbuf_printf(out, "%s\n", hlo_status_message(status));
+    hlo_status_release(status);
+    return hlo_ok();
+  }
+  if (hlo_status_is_ok(status)) hlo_tile_solution_print(s, &solution, out);
+  return status;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops around what is emitted: which digits have values, what may be used again, ranges.
+#include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/vir/unroll.h"
+
+enum {
+  MAX_COPIES = 4,
+  UNROLL_CHOICES = 3,   // 1, 2, 4
+  LONG_CHAIN = 40,      // instructions that wait for each other
+  SPARE_REGISTERS = 2,  // for instructions of several steps
+  MASK_REGISTERS = 7,
+  UNROLLED_NS = 2000,   // a kernel that takes longer is worth the larger code
+  LONG_ROW = 8,         // vectors
+};
+
+static bool is_deeper(const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
+  return value && value->parent && value->parent->depth > block->depth;
+}
+
+void hlo_emitter_close_block(hlo_emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (is_deeper(e->done[i], e->b->block)) e->done[i] = NULL;
+    if (is_deeper(e->scalars[i], e->b->block)) e->scalars[i] = NULL;
+  }
+}
+
+hlo_vir_value_t* hlo_emitter_open_loop(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* low,
+                                       hlo_vir_value_t* end, int64_t step) {
+  hlo_vir_value_t* counter = hlo_vir_begin_for(e->b, low, end, step, 0);
+  e->digits[digit] = counter;
+  e->bound |= (uint64_t)1 << digit;
+  return counter;
+}
+
+void hlo_emitter_forget_digit(hlo_emitter_t* e, uint32_t digit) {
+  e->digits[digit] = NULL;
+  e->bound &= ~((uint64_t)1 << digit);
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (e->tiling->instances[i]->digits >> digit & 1) e->done[i] = e->scalars[i] = NULL;
+  }
+}
+
+void hlo_emitter_close_loop(hlo_emitter_t* e, uint32_t digit) {
+  hlo_vir_end(e->b);
+  hlo_emitter_forget_digit(e, digit);
+  hlo_emitter_close_block(e);
+}
+
+static void close_if(hlo_emitter_t* e) {
+  hlo_vir_end(e->b);
+  hlo_emitter_close_block(e);
+}
+
+hlo_range_t hlo_range_of_chunk(hlo_vir_builder_t* b, hlo_vir_value_t* chunk, int64_t size,
+                               hlo_range_t all) {
+  hlo_vir_value_t* first = hlo_vir_index(b, HLO_VIR_imul, chunk, hlo_vir_iconst(b, size));
+  hlo_vir_value_t* end = hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, size));
+  hlo_vir_value_t* low = hlo_vir_index(b, HLO_VIR_imax, first, all.low);
+  end = hlo_vir_index(b, HLO_VIR_imin, end, all.end);
+  // A segment that the chunk has nothing of is empty, not of negative length.
+  return (hlo_range_t){low, hlo_vir_index(b, HLO_VIR_imax, low, end)};
+}
+
+hlo_vir_value_t* hlo_range_whole_end(hlo_vir_builder_t* b, hlo_range_t range, int64_t step) {
+  if (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst) {
+    return hlo_vir_iconst(b, range.low->imm + ((range.end->imm - range.low->imm) & -step));
+  }
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, range.end, range.low);
+  count = hlo_vir_index(b, HLO_VIR_iand, count, hlo_vir_iconst(b, -step));
+  return hlo_vir_index(b, HLO_VIR_iadd, range.low, count);
+}
+
+bool hlo_range_is_empty(hlo_range_t range) {
+  return range.low == range.end ||
+         (range.low->op == HLO_VIR_iconst && range.end->op == HLO_VIR_iconst &&
+          range.low->imm >= range.end->imm);
+}
+
+// Vectors, `unroll` in each iteration; the loop, if it is one.
+static hlo_vir_value_t* emit_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                                     uint32_t unroll, hlo_lane_body_t body, void* context) {
+  if (hlo_range_is_empty(range)) return NULL;
+  hlo_vir_value_t* counter =
+      hlo_emitter_open_loop(e, digit, range.low, range.end, (int64_t)e->lanes * unroll);
+  for (uint32_t copy = 0; copy < unroll; ++copy) {
+    hlo_emitter_forget_digit(e, digit);
+    e->digits[digit] =
+        hlo_vir_index(e->b, HLO_VIR_iadd, counter, hlo_vir_iconst(e->b, copy * e->lanes));
+    e->bound |= (uint64_t)1 << digit;
+    body(e, copy, context);
+  }
+  hlo_emitter_close_loop(e, digit);
+  return counter->op == HLO_VIR_for && counter != range.low ? counter : NULL;
+}
+
+// How many iterations at once: four if registers hold what they compute, of the constants a
+// quarter; the others may as well be read where they are used. Long chains rather spill than wait.
+static uint32_t fitting_copies(const hlo_target_t* target, const hlo_vir_pressure_t* pressure) {
+  if (!pressure->is_straight) return 1;
+  if (target->unroll) return target->unroll;
+  uint32_t copies = MAX_COPIES;
+  if (pressure->chain >= LONG_CHAIN) return copies;
+  uint32_t fixed = pressure->invariants + pressure->constants / 4 + SPARE_REGISTERS;
+  uint32_t masks = target->has_masks ? MASK_REGISTERS : target->vector_registers;
+  while (copies > 1 && (fixed + copies * pressure->vectors > target->vector_registers ||
+                        copies * pressure->masks > masks)) {
+    copies /= 2;
+  }
+  return copies;
+}
+
+// Single vectors first, to see what they need: then they do only what several at a time leave over.
+static void emit_free_vectors(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                              hlo_lane_body_t body, void* context) {
+  hlo_vir_value_t* ends[UNROLL_CHOICES];
+  for (uint32_t i = 0; i < UNROLL_CHOICES; ++i) {
+    ends[i] = hlo_range_whole_end(e->b, range, (int64_t)e->lanes << i);
+  }
+  hlo_vir_value_t* loop = emit_vectors(e, digit, range, 1, body, context);
+  bool is_short = e->is_minor || e->kernel->cost_ns < UNROLLED_NS;
+  if (!loop || (is_short && !e->kernel->target->unroll)) return;
+  hlo_vir_pressure_t pressure;
+  hlo_vir_measure_loop(e->b, loop, &pressure);
+  uint32_t copies = fitting_copies(e->kernel->target, &pressure);
+  hlo_vir_value_t* end = ends[__builtin_ctz(copies)];
+  if (copies == 1 || hlo_range_is_empty((hlo_range_t){range.low, end})) return;
+  hlo_vir_unroll_loop(e->b, loop, range.low, end, copies);
+  loop->operands[0] = end;
+  if (hlo_range_is_empty((hlo_range_t){end, range.end})) hlo_vir_drop_loop(loop);
+}
+
+// The lanes behind the last whole vector: masked, or one by one.
+static void emit_rest(hlo_emitter_t* e, uint32_t digit, hlo_range_t rest, hlo_lane_body_t body,
+                      void* context) {
+  if (hlo_range_is_empty(rest)) return;
+  hlo_vir_builder_t* b = e->b;
+  hlo_vir_value_t* count = hlo_vir_index(b, HLO_VIR_isub, rest.end, rest.low);
+  bool is_known = count->op == HLO_VIR_iconst, has_masks = e->kernel->target->has_masks;
+  if (!is_known) hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_GT, count, hlo_vir_iconst(b, 0)));
+  if (has_masks) {
+    hlo_vir_type_t type = hlo_vir_type(HLO_VIR_MASK, e->lanes);
+    e->mask = hlo_vir_emit(b, HLO_VIR_mask_first, type, 0, 0, 1, &count);
+  } else {
+    e->lane_digit = HLO_NO_DIGIT;
+  }
+  hlo_emitter_open_loop(e, digit, rest.low, rest.end, has_masks ? e->lanes : 1);
+  body(e, 0, context);
+  hlo_emitter_close_loop(e, digit);
+  if (!is_known) close_if(e);
+}
+
+void hlo_emit_lane_loop(hlo_emitter_t* e, uint32_t digit, hlo_range_t range, uint32_t unroll,
+                        hlo_lane_body_t body, void* context) {
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
+  hlo_vir_value_t* saved_mask = e->mask;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  e->mask = NULL;
+  if (unroll > 1) {
+    hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, (int64_t)e->lanes * unroll)};
+    emit_vectors(e, digit, wide, unroll, body, context);
+    range.low = wide.end;
+  }
+  hlo_range_t whole = {range.low, hlo_range_whole_end(e->b, range, e->lanes)};
+  if (unroll == HLO_UNROLL_FREELY) {
+    emit_free_vectors(e, digit, whole, body, context);
+  } else {
+    emit_vectors(e, digit, whole, 1, body, context);
+  }
+  emit_rest(e, digit, (hlo_range_t){whole.end, range.end}, body, context);
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  e->mask = saved_mask;
+}
+
+hlo_range_t hlo_emit_lane_halves(hlo_emitter_t* e, uint32_t digit, hlo_range_t range,
+                                 uint32_t unroll, hlo_lane_body_t body, void* context) {
+  hlo_vir_builder_t* b = e->b;
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes, each = unroll / 2;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  hlo_vir_value_t* end = hlo_range_whole_end(b, range, (int64_t)e->lanes * unroll);
+  hlo_vir_value_t* half = hlo_vir_index(b, HLO_VIR_isub, end, range.low);
+  half = hlo_vir_index(b, HLO_VIR_idiv, half, hlo_vir_iconst(b, 2));
+  hlo_vir_value_t* middle = hlo_vir_index(b, HLO_VIR_iadd, range.low, half);
+  hlo_vir_value_t* counter =
+      hlo_emitter_open_loop(e, digit, range.low, middle, (int64_t)e->lanes * each);
+  for (uint32_t copy = 0; copy < unroll; ++copy) {
+    hlo_vir_value_t* first = copy < each ? counter : hlo_vir_index(b, HLO_VIR_iadd, counter, half);
+    hlo_emitter_forget_digit(e, digit);
+    e->digits[digit] =
+        hlo_vir_index(b, HLO_VIR_iadd, first, hlo_vir_iconst(b, copy % each * e->lanes));
+    e->bound |= (uint64_t)1 << digit;
+    body(e, copy, context);
+  }
+  hlo_emitter_close_loop(e, digit);
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  return (hlo_range_t){end, range.end};
+}
+
+// The address of an output's element where the digit is `at`.
+static hlo_vir_value_t* address_at(hlo_emitter_t* e, uint32_t output, uint32_t digit,
+                                   hlo_vir_value_t* at) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
+  e->digits[digit] = at;
+  hlo_element_address_t address = hlo_emit_address(
+      e, e->addresses[fusion->input_count + output], e->tiling->output_offsets[output], dtype);
+  hlo_emitter_forget_digit(e, digit);
+  hlo_vir_value_t* sum =
+      hlo_vir_index(b, HLO_VIR_iadd, address.base, hlo_vir_iconst(b, address.offset_bytes));
+  if (!address.index) return sum;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  return hlo_vir_index(b, HLO_VIR_iadd, sum,
+                       hlo_vir_index(b, HLO_VIR_imul, address.index, hlo_vir_iconst(b, bytes)));
+}
+
+static bool is_long_row(const hlo_kernel_t* kernel, int64_t elements) {
+  return elements >= (int64_t)LONG_ROW * kernel->lanes;
+}
+
+// Without masks what vectors leave over is reduced in another order: how much that is must not
+// depend on where memory lies.
+static bool may_leave_over(const hlo_kernel_t* kernel) {
+  return kernel->target->has_masks || kernel->space_count == 1;
+}
+
+bool hlo_kernel_aligns_rows(const hlo_kernel_t* kernel) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  if (fusion->output_count != 1 || kernel->kind == HLO_KERNEL_SQUARES || !may_leave_over(kernel) ||
+      !hlo_kernel_may_stream(kernel, fusion->outputs[0]->type->dtype)) {
+    return false;
+  }
+  uint32_t lane = kernel->loops[kernel->loop_count - 1];
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    const int64_t* row = kernel->segments[i][lane];
+    if (is_long_row(kernel, row[1] - row[0])) return true;
+  }
+  return false;
+}
+
+hlo_vir_value_t* hlo_emit_until_aligned(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
+  hlo_vir_builder_t* b = e->b;
+  const hlo_kernel_t* kernel = e->kernel;
+  const hlo_expr_t* offset = e->tiling->output_offsets[0];
+  hlo_dtype_t dtype = kernel->fusion->outputs[0]->type->dtype;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  const hlo_tiled_digit_t* row = &e->tiling->digits[digit];
+  hlo_emitter_t here = *e;
+  here.lane_digit = digit;
+  here.lanes = kernel->lanes;
+  here.mask = NULL;
+  if (!may_leave_over(kernel) || !hlo_kernel_may_stream(kernel, dtype) ||
+      !is_long_row(kernel, row->end - row->low) ||
+      hlo_tiled_lane_access(offset, digit) != HLO_LANE_PLAIN ||
+      hlo_emit_is_aligned(&here, offset, dtype)) {
+    return range.low;
+  }
+  hlo_vir_value_t* missing = hlo_vir_index(b, HLO_VIR_isub, hlo_vir_iconst(b, 0),
+                                           address_at(e, 0, digit, range.low));
+  missing = hlo_vir_index(b, HLO_VIR_iand, missing,
+                          hlo_vir_iconst(b, bytes * (int64_t)kernel->lanes - 1));
+  missing = hlo_vir_index(b, HLO_VIR_idiv, missing, hlo_vir_iconst(b, bytes));
+  hlo_vir_value_t* start = hlo_vir_index(b, HLO_VIR_iadd, range.low, missing);
+  start = hlo_vir_index(b, HLO_VIR_imin, start, range.end);
+  emit_rest(&here, digit, (hlo_range_t){range.low, start}, hlo_emit_lanes, NULL);
+  e->bound = here.bound;
+  e->aligned_offset = offset;
+  return start;
+}

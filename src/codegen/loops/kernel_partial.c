@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element reduced from many: chunks leave partial results in scratch memory, a last call joins
+// them.
+#include "codegen/loops/kernel_emit_impl.h"
+
+static const hlo_tiled_t* first_reduction(const hlo_emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    if (e->tiling->instances[i]->kind == HLO_TILED_REDUCE) return e->tiling->instances[i];
+  }
+  return NULL;
+}
+
+static hlo_vir_value_t* scratch_address(const hlo_emitter_t* e) {
+  return e->addresses[e->kernel->fusion->input_count + e->kernel->fusion->output_count];
+}
+
+// Partial `i` of a chunk, as it is in registers.
+static hlo_element_address_t partial_address(hlo_emitter_t* e, hlo_vir_value_t* chunk, uint32_t i) {
+  hlo_vir_value_t* row =
+      hlo_vir_index(e->b, HLO_VIR_imul, chunk, hlo_vir_iconst(e->b, e->kernel->partial_count * 8));
+  return (hlo_element_address_t){.base = hlo_vir_index(e->b, HLO_VIR_iadd, scratch_address(e), row),
+                                 .offset_bytes = 8 * i};
+}
+
+hlo_status_t hlo_emit_partials(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vir_value_t* chunk) {
+  HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
+  e->chunk = chunk;
+  hlo_sibling_set_t set;
+  hlo_reduce_run(e, first_reduction(e), &set);
+  e->chunk = NULL;
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    hlo_element_address_t at = partial_address(e, chunk, i);
+    hlo_vir_value_t* value = set.accumulators[i].vars[0];
+    hlo_vir_value_t* operands[] = {value, at.base};
+    hlo_vir_emit(e->b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, at.offset_bytes, 2,
+                 operands);
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_emit_partials_finish(hlo_emitter_t* e, hlo_arena_t* scratch) {
+  HLO_TRY(hlo_emitter_start_segment(e, scratch, &e->kernel->segments[0]));
+  hlo_vir_builder_t* b = e->b;
+  hlo_sibling_set_t set;
+  hlo_reduce_collect(e, first_reduction(e), &set);
+  hlo_reduce_start(e, &set, 1);
+  hlo_vir_value_t* chunk = hlo_vir_begin_for(
+      b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, (int64_t)e->kernel->chunk_count), 1, 0);
+  hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS] = {0}, *values[HLO_MAX_ACCUMULATORS] = {0};
+  hlo_reduce_vars(&set, 0, vars);
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    hlo_element_address_t at = partial_address(e, chunk, i);
+    hlo_vir_value_t* operands[] = {at.base};
+    hlo_vir_type_t type = vars[i]->type;
+    bool is_mask = set.accumulators[i].dtype == HLO_DTYPE_PRED;
+    if (is_mask) type.elem = (uint8_t)hlo_emit_lane_integer(e, e->kernel->lanes);
+    values[i] = hlo_vir_emit(b, HLO_VIR_load, type, 0, at.offset_bytes, 1, operands);
+    if (type.elem == vars[i]->type.elem) continue;
+    values[i] = hlo_vir_convert(b, HLO_VIR_sext, (hlo_vir_elem_t)vars[i]->type.elem, values[i]);
+  }
+  hlo_reduce_combine(e, &set, vars, values, values);
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) hlo_vir_set(b, vars[i], values[i]);
+  hlo_vir_end(b);
+  hlo_emitter_close_block(e);
+  hlo_reduce_finish(e, &set);
+  hlo_emit_point(e);
+  return hlo_ok();
+}

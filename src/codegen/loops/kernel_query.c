@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others ask of a finished kernel: its phases and chunks, where its values may be.
+#include "codegen/dot/matmul.h"
+#include "codegen/loops/kernel_impl.h"
+
+static const double CALL_NS = 8.0;           // loops that take less are no function of their own
+static const double SCALAR_CALL_NS = 100.0;  // nor are so few instructions without loops
+static const double LONG_NS = 1000.0;        // of a kernel like no other, which later programs may
+enum { LONG_SIZE = 300 };                    // have again: worth keeping, of so many instructions
+
+hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
+  *out_does = false;
+  if (kernel->segment_count != 1 || kernel->matmul) return hlo_ok();
+  hlo_arena_t scratch;
+  hlo_tiling_t* tiling;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = hlo_kernel_walk(kernel, &scratch, &kernel->segments[0], &tiling);
+  uint32_t loads = 0;
+  for (uint32_t i = 0; hlo_status_is_ok(status) && i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    loads += tiled->kind == HLO_TILED_LOAD && tiled->input == input;
+  }
+  hlo_arena_deinit(&scratch);
+  *out_does = loads == 1;
+  return status;
+}
+
+uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
+  if (kernel->matmul) return hlo_matmul_phase_count(kernel->matmul);
+  return kernel->cut == HLO_KERNEL_CUT_REDUCTION ? 2 : 1;
+}
+
+uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
+  if (kernel->matmul) return hlo_matmul_chunk_count(kernel->matmul, phase);
+  return phase == 0 ? kernel->chunk_count : 1;
+}
+
+double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
+  return kernel->matmul ? kernel->matmul->cost_ns : kernel->cost_ns;
+}
+
+// As measured over the programs of tests/programs; within a factor of two of most.
+uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
+  enum { NODE = 25, PRODUCT = 700 };
+  uint64_t size = (uint64_t)NODE * kernel->fusion->node_count * kernel->segment_count;
+  return kernel->matmul ? PRODUCT + size : size;
+}
+
+bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
+  uint32_t phases = hlo_kernel_phase_count(kernel);
+  for (uint32_t phase = 0; phase < phases; ++phase) {
+    if (hlo_kernel_chunk_count(kernel, phase) > 1) return true;
+  }
+  if (kernel->tile) return false;
+  if (!kernel->fusion->model) {
+    return hlo_kernel_code_size(kernel) >= LONG_SIZE && hlo_kernel_cost_ns(kernel) >= LONG_NS;
+  }
+  return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
+}
+
+bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
+  return kernel->matmul && !kernel->tile && hlo_matmul_prepares(kernel->matmul, input);
+}
+
+size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
+  if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
+  if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) return 0;
+  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
+  return kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
+}
+
+bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
+  return !hlo_kernel_is_called(kernel) && !kernel->matmul && !kernel->tile &&
+         kernel->cut != HLO_KERNEL_CUT_REDUCTION && !kernel->is_sweep && kernel->chunk_count <= 1;
+}
+
+uint32_t hlo_kernel_value_lanes(const hlo_kernel_t* kernel) {
+  bool can_be = kernel->target->has_masks && hlo_kernel_reads_values(kernel) &&
+                kernel->kind != HLO_KERNEL_SQUARES && !kernel->is_streamed;
+  return can_be && kernel->lanes * sizeof(float) == kernel->target->vector_bytes ? kernel->lanes
+                                                                                 : 0;
+}
+
+bool hlo_kernel_gives_value(const hlo_kernel_t* kernel, uint32_t output) {
+  if (!hlo_kernel_reads_values(kernel) || kernel->segment_count != 1 ||
+      hlo_kernel_updates(kernel, output) >= 0 || output >= hlo_kernel_main_count(kernel)) {
+    return false;
+  }
+  if (kernel->loop_count == 0) return true;
+  return hlo_kernel_has_lanes(kernel) && kernel->kind != HLO_KERNEL_WOVEN &&
+         kernel->loop_count == 1 && hlo_kernel_value_lanes(kernel) &&
+         kernel->spaces[0].element_count <= (int64_t)kernel->lanes;
+}
+
+int32_t hlo_kernel_updates(const hlo_kernel_t* kernel, uint32_t output) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  const hlo_value_t* value = fusion->outputs[output];
+  if (hlo_tiled_written(value) == value) return -1;
+  int32_t input = 0;
+  while (fusion->inputs[input] != hlo_node_operand(value->def, 0)) ++input;
+  return input;
+}
+
+bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t input) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  if (hlo_dtype_size_bytes(fusion->outputs[output]->type->dtype) !=
+      hlo_dtype_size_bytes(fusion->inputs[input]->type->dtype)) {
+    return false;
+  }
+  // Sums lie in the output while operands are still read.
+  if (kernel->is_sweep) return false;
+  if (kernel->matmul && kernel->matmul->is_narrow) return false;  // more is stored than computed
+  if (kernel->matmul && kernel->matmul->sums_in_output &&
+      kernel->matmul->sums_output == (int32_t)output) {
+    return false;
+  }
+  int32_t updated = hlo_kernel_updates(kernel, output);
+  if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value lies there
+  for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {
+    if (hlo_matmul_reads(&kernel->matmul->operands[side], input)) return false;
+  }
+  return input < HLO_KERNEL_SHARED_INPUTS && kernel->shareable[output] >> input & 1;
+}

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions as loops over accumulators: over lanes, unrolled, several of the same space at once.
+#include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/lower/sites.h"
+#include "codegen/math/math.h"
+#include "ir/reducer.h"
+
+enum {
+  UNROLLED_ELEMENTS = 16,
+  FAR_BYTES = 1 << 20,  // of a line that comes from far memory; the same everywhere, as its sum is
+};
+
+static bool* mark_needed(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  bool* marks = hlo_arena_array(e->scratch, e->tiling->instance_count, sizeof *marks);
+  if (marks) {
+    hlo_tiling_mark_needed(e->tiling, tiled, marks);
+  } else {
+    e->b->module->arena.failed = true;
+  }
+  return marks;
+}
+
+// Emits the reductions that the operands need and that do not change in the loops to come.
+static void emit_inner_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const bool* marks = mark_needed(e, tiled);
+  for (uint32_t i = 0; marks && i < tiled->number; ++i) {
+    if (marks[i] && hlo_emit_is_pending(e, i)) hlo_emit_value(e, e->tiling->instances[i]);
+  }
+}
+
+static bool needs_pending(const hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  const bool* marks = mark_needed(e, tiled);
+  bool found = !marks;
+  for (uint32_t i = 0; !found && i < tiled->number; ++i) found = marks[i] && hlo_emit_is_pending(e, i);
+  return found;
+}
+
+static bool is_dot(const hlo_tiled_t* reduction) {
+  return reduction->operands[0]->kind == HLO_TILED_PRODUCT;
+}
+
+// The reductions over the same space that can be computed here too.
+void hlo_reduce_collect(const hlo_emitter_t* e, const hlo_tiled_t* first, hlo_sibling_set_t* set) {
+  *set = (hlo_sibling_set_t){.unroll = 1, .count = 1, .members = {first}};
+  uint32_t results = hlo_tiled_result_count(first);
+  for (uint32_t i = 0; i < e->tiling->instance_count && set->count < HLO_MAX_SIBLINGS; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled == first || !hlo_emit_is_pending(e, i) || is_dot(tiled) != is_dot(first) ||
+        tiled->reduction != first->reduction ||
+        hlo_emitter_has_lanes(e, tiled->digits) != hlo_emitter_has_lanes(e, first->digits) ||
+        results + hlo_tiled_result_count(tiled) > HLO_MAX_ACCUMULATORS || needs_pending(e, tiled)) {
+      continue;
+    }
+    set->members[set->count++] = tiled;
+    results += hlo_tiled_result_count(tiled);
+  }
+}
+
+// Truth values are reduced as integers 0 and -1.
+static hlo_vir_value_t* combine_one(hlo_emitter_t* e, const hlo_accumulator_t* a,
+                                    hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (a->dtype != HLO_DTYPE_PRED) {
+    hlo_vir_value_t* value = hlo_elementwise_combine(e->b, a->op, a->dtype, x, y);
+    // Windows are folded step by step, as the reference does; long sums of narrow floats stay wide.
+    bool is_window = a->tiled->value->def->op == HLO_OP_reduce_window;
+    return is_window ? hlo_vmath_round_to(e->b, a->dtype, value) : value;
+  }
+  bool is_any = a->op == HLO_OP_or || a->op == HLO_OP_add || a->op == HLO_OP_maximum;
+  return hlo_vir_binary(e->b,
+                        a->op == HLO_OP_xor ? HLO_VIR_xor
+                        : is_any            ? HLO_VIR_or
+                                            : HLO_VIR_and,
+                        x, y);
+}
+
+// Truth values are integers here, of which the true one is less.
+static hlo_vir_value_t* is_better(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* x,
+                                  hlo_vir_value_t* y) {
+  bool is_maximum = a->op == HLO_OP_maximum;
+  if (a->dtype == HLO_DTYPE_PRED) {
+    return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_LT, is_maximum ? x : y, is_maximum ? y : x);
+  }
+  int64_t direction = is_maximum ? HLO_COMPARISON_DIRECTION_GT : HLO_COMPARISON_DIRECTION_LT;
+  return hlo_vmath_compare(e->b, a->dtype, direction, false, x, y);
+}
+
+static hlo_vir_value_t* is_as_good(hlo_emitter_t* e, const hlo_accumulator_t* a,
+                                   hlo_vir_value_t* x, hlo_vir_value_t* y) {
+  if (a->dtype == HLO_DTYPE_PRED) return hlo_vir_compare(e->b, HLO_VIR_scmp, HLO_VIR_EQ, x, y);
+  return hlo_vmath_compare(e->b, a->dtype, HLO_COMPARISON_DIRECTION_EQ, false, x, y);
+}
+
+// The better value (NaN is best) and of equal ones the smaller index, as the body says; of several
+// NaNs the first, whose index is smaller.
+static void combine_pair(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* const* x,
+                         hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  hlo_vir_builder_t* b = e->b;
+  hlo_dtype_t index_dtype = a[1].dtype;
+  hlo_vir_value_t* pick = is_better(e, a, x[0], y[0]);
+  hlo_vir_value_t* is_equal = is_as_good(e, a, x[0], y[0]);
+  if (hlo_dtype_is_float(a->dtype)) {
+    const int64_t differs = HLO_COMPARISON_DIRECTION_NE;
+    hlo_vir_value_t* is_nan = hlo_vmath_compare(b, a->dtype, differs, false, x[0], x[0]);
+    hlo_vir_value_t* is_other = hlo_vmath_compare(b, a->dtype, differs, false, y[0], y[0]);
+    hlo_vir_value_t* is_both = hlo_vir_binary(b, HLO_VIR_mask_and, is_nan, is_other);
+    is_nan = hlo_vir_binary(b, HLO_VIR_mask_xor, is_nan, is_both);  // only x
+    pick = hlo_vir_binary(b, HLO_VIR_mask_or, pick, is_nan);
+    is_equal = hlo_vir_binary(b, HLO_VIR_mask_or, is_equal, is_both);
+  }
+  hlo_vir_value_t* is_first =
+      hlo_vmath_compare(b, index_dtype, HLO_COMPARISON_DIRECTION_LT, false, x[1], y[1]);
+  hlo_vir_value_t* pick_index = hlo_vir_binary(
+      b, HLO_VIR_mask_or, pick, hlo_vir_binary(b, HLO_VIR_mask_and, is_equal, is_first));
+  out[0] = hlo_vmath_select(b, pick, x[0], y[0]);
+  out[1] = hlo_vmath_select(b, pick_index, x[1], y[1]);
+}
+
+void hlo_reduce_combine(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t* const* x,
+                        hlo_vir_value_t* const* y, hlo_vir_value_t** out) {
+  uint32_t site = e->b->site;
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    const hlo_accumulator_t* a = &set->accumulators[i];
+    if (a->tiled->value->def) e->b->site = hlo_site_number(a->tiled->value->def);
+    if (a->is_pair) {
+      combine_pair(e, a, x + i, y + i, out + i);
+      ++i;
+    } else {
+      out[i] = combine_one(e, a, x[i], y[i]);
+    }
+  }
+  e->b->site = site;
+}
+
+hlo_vir_value_t* hlo_reduce_identity(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t lanes) {
+  // The index beside an argmax's identity is larger than any.
+  if (a->op == HLO_OP_COUNT) {
+    return hlo_elementwise_identity(e->b, HLO_OP_minimum, a->dtype, lanes);
+  }
+  if (a->dtype != HLO_DTYPE_PRED) {
+    return hlo_elementwise_identity(e->b, a->op, a->dtype, lanes);
+  }
+  bool is_all = a->op == HLO_OP_and || a->op == HLO_OP_multiply || a->op == HLO_OP_minimum;
+  return hlo_vir_const_bits(e->b, hlo_vir_type(hlo_emit_lane_integer(e, lanes), lanes),
+                            is_all ? UINT64_MAX : 0);
+}
+
+void hlo_reduce_start(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) {
+  set->accumulator_count = 0;
+  set->fresh = (1u << set->unroll) - 1;
+  for (uint32_t m = 0; m < set->count; ++m) {
+    const hlo_tiled_t* tiled = set->members[m];
+    const hlo_node_t* node = tiled->value->def;
+    hlo_op_t arg = hlo_reduce_arg_op(node);
+    for (uint32_t r = 0; r < hlo_tiled_result_count(tiled); ++r) {
+      hlo_accumulator_t* a = &set->accumulators[set->accumulator_count++];
+      *a = (hlo_accumulator_t){.tiled = tiled, .result = r, .dtype = node->results[r].type->dtype};
+      if (is_dot(tiled)) a->dtype = hlo_tiled_sum_dtype(node);
+      a->is_pair = arg != HLO_OP_COUNT && r == 0;
+      a->op = arg == HLO_OP_COUNT ? hlo_tiled_reducer(node, r) : r == 0 ? arg : HLO_OP_COUNT;
+      a->is_negated = set->negates_maxima && node->op == HLO_OP_reduce && !a->is_pair &&
+                      a->op == HLO_OP_maximum && hlo_dtype_is_float(a->dtype);
+      if (a->is_negated) a->op = HLO_OP_minimum;
+      for (uint32_t u = 0; u < set->unroll; ++u)
+        a->vars[u] = hlo_vir_var(e->b, hlo_reduce_identity(e, a, lanes));
+    }
+  }
+}
+
+void hlo_reduce_vars(const hlo_sibling_set_t* set, uint32_t u, hlo_vir_value_t** out) {
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) out[i] = set->accumulators[i].vars[u];
+}
+
+// The operands of a product in the form that sums have.
+static void emit_factors(hlo_emitter_t* e, const hlo_tiled_t* product, hlo_dtype_t dtype,
+                         uint32_t lanes, hlo_vir_value_t** out) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    const hlo_tiled_t* operand = product->operands[i];
+    out[i] = hlo_vmath_convert(e->b, operand->value->type->dtype, dtype,
+                               hlo_emit_wide(e, operand, lanes));
+  }
+}
+
+static void accumulate_product(hlo_emitter_t* e, const hlo_accumulator_t* a, uint32_t u,
+                               bool is_masked) {
+  hlo_vir_value_t *var = a->vars[u], *factors[2];
+  emit_factors(e, a->tiled->operands[0], a->dtype, var->type.lanes, factors);
+  hlo_vir_value_t* sum = hlo_elementwise_multiply_add(e->b, e->kernel->target->has_fma, factors[0],
+                                                      factors[1], var);
+  if (is_masked) sum = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, sum, var);
+  hlo_vir_set(e->b, var, sum);
+}
+
+// The first values of all, if that is known to be what they are: instead of identities.
+static bool replace_identities(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u,
+                               hlo_vir_value_t* const* values) {
+  bool is_first = set->fresh >> u & 1;
+  set->fresh &= ~(1u << u);
+  for (uint32_t i = 0; i < set->accumulator_count && is_first; ++i) {
+    const hlo_vir_value_t* var = set->accumulators[i].vars[u];
+    is_first = var->parent == e->b->block && hlo_vir_type_equal(var->type, values[i]->type);
+  }
+  for (uint32_t i = 0; i < set->accumulator_count && is_first; ++i) {
+    set->accumulators[i].vars[u] = hlo_vir_var(e->b, values[i]);
+  }
+  return is_first;
+}
+
+// One step of all accumulators with number `u`; inactive lanes contribute nothing.
+static void accumulate(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t u, bool is_masked) {
+  hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
+  hlo_emit_reduced_sides(e, set);
+  if (is_dot(set->members[0])) {
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      accumulate_product(e, &set->accumulators[i], u, is_masked);
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    hlo_accumulator_t* a = &set->accumulators[i];
+    uint32_t lanes = a->vars[u]->type.lanes;
+    values[i] = hlo_emit_wide(e, a->tiled->operands[a->result], lanes);
+    if (a->dtype == HLO_DTYPE_PRED) values[i] = hlo_emit_mask_to_integer(e, values[i]);
+    if (a->is_negated) values[i] = hlo_vmath_emit(e->b, HLO_OP_negate, a->dtype, values[i], NULL);
+    if (is_masked) {
+      values[i] = hlo_vir_ternary(e->b, HLO_VIR_select, e->mask, values[i],
+                                  hlo_reduce_identity(e, a, lanes));
+    }
+  }
+  if (replace_identities(e, set, u, values)) return;
+  hlo_vir_value_t *vars[HLO_MAX_ACCUMULATORS], *sums[HLO_MAX_ACCUMULATORS];
+  hlo_reduce_vars(set, u, vars);
+  hlo_reduce_combine(e, set, vars, values, sums);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) hlo_vir_set(e->b, vars[i], sums[i]);
+}
+
+// All lanes of the values to one.
+static void fold_lanes(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t** values) {
+  hlo_vir_builder_t* b = e->b;
+  while (values[0]->type.lanes > 1) {
+    hlo_vir_value_t *low[HLO_MAX_ACCUMULATORS], *high[HLO_MAX_ACCUMULATORS];
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      hlo_vir_type_t half =
+          hlo_vir_type((hlo_vir_elem_t)values[i]->type.elem, values[i]->type.lanes / 2);
+      low[i] = hlo_vir_emit(b, HLO_VIR_lower_half, half, 0, 0, 1, &values[i]);
+      high[i] = hlo_vir_emit(b, HLO_VIR_upper_half, half, 0, 0, 1, &values[i]);
+    }
+    hlo_reduce_combine(e, set, low, high, values);
+  }
+}
+
+static void set_result(hlo_emitter_t* e, const hlo_accumulator_t* a, hlo_vir_value_t* value) {
+  if (a->result == 0) e->done[a->tiled->number] = value;
+  for (uint32_t k = a->tiled->number + 1; a->result > 0 && k < e->tiling->instance_count; ++k) {
+    const hlo_tiled_t* other = e->tiling->instances[k];
+    if (other->kind == HLO_TILED_RESULT && other->operands[0] == a->tiled &&
+        other->value->number == a->result) {
+      e->done[k] = value;
+    }
+  }
+}
+
+void hlo_reduce_finish(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *first[HLO_MAX_ACCUMULATORS];
+  hlo_reduce_vars(set, 0, values);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    const hlo_accumulator_t* a = &set->accumulators[i];
+    if (is_dot(a->tiled)) {
+      first[i] = hlo_vir_const_bits(e->b, values[i]->type, 0);
+      continue;
+    }
+    first[i] = hlo_emit_wide(e, a->tiled->operands[hlo_tiled_result_count(a->tiled) + a->result],
+                             values[i]->type.lanes);
+    if (a->dtype != HLO_DTYPE_PRED) continue;
+    hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
+    first[i] = hlo_emit_mask_to_integer(e, first[i]);
+    if (first[i]->type.elem != elem)
+      first[i] = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, first[i]);
+  }
+  hlo_reduce_combine(e, set, first, values, values);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    const hlo_accumulator_t* a = &set->accumulators[i];
+    if (is_dot(a->tiled)) {
+      hlo_dtype_t dtype = a->tiled->value->type->dtype;
+      set_result(e, a, hlo_vmath_convert(e->b, a->dtype, dtype, values[i]));
+    } else {
+      set_result(e, a,
+                 a->dtype == HLO_DTYPE_PRED ? hlo_emit_integer_to_mask(e, values[i])
+                                            : hlo_vmath_round_to(e->b, a->dtype, values[i]));
+    }
+  }
+}
+
+// Whether what `tiled` needs can run over the lanes of `digit`.
+static bool can_run_over(const hlo_emitter_t* e, const hlo_tiled_t* tiled, uint32_t digit) {
+  const bool* marks = mark_needed(e, tiled);
+  for (uint32_t i = 0; marks && i < tiled->number; ++i) {
+    const hlo_tiled_t* needed = e->tiling->instances[i];
+    if (!marks[i] || !needed->offset || !(needed->offset->digits >> digit & 1)) continue;
+    if (needed->kind == HLO_TILED_GUARD) return false;
+    size_t bytes =
+        needed->kind == HLO_TILED_INDEX ? 8 : hlo_dtype_size_bytes(needed->value->type->dtype);
+    hlo_lane_access_t access = hlo_tiled_lane_access(needed->offset, digit);
+    if (access == HLO_LANE_UNKNOWN || (access == HLO_LANE_GATHERED && bytes < 4)) return false;
+  }
+  return marks != NULL;
+}
+
+// How well loads run over the lanes of `digit`: those with stride 1 against the others.
+static int plain_loads(const hlo_emitter_t* e, uint32_t digit) {
+  int score = 0;
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled->kind != HLO_TILED_LOAD || !(tiled->digits >> digit & 1)) continue;
+    score += hlo_expr_coefficient(tiled->offset, digit) == 1 ? 4 : -1;
+  }
+  return score;
+}
+
+static uint32_t choose_lane_digit(const hlo_emitter_t* e, const hlo_sibling_set_t* set) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[set->members[0]->reduction];
+  uint32_t best = HLO_NO_DIGIT;
+  int best_score = 0;
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    uint32_t digit = space->first_digit + i;
+    bool is_possible = space->extents[i] > 1;
+    for (uint32_t m = 0; m < set->count && is_possible; ++m) {
+      is_possible = can_run_over(e, set->members[m], digit) &&
+                    hlo_sides_run_over(e, set->members[m], digit);
+    }
+    int score = plain_loads(e, digit);
+    if (is_possible && (best == HLO_NO_DIGIT || score > best_score))
+      best = digit, best_score = score;
+  }
+  return best;
+}
+
+static hlo_range_t constant_range(hlo_vir_builder_t* b, int64_t low, int64_t end) {
+  return (hlo_range_t){hlo_vir_iconst(b, low), hlo_vir_iconst(b, end)};
+}
+
+hlo_range_t hlo_reduce_range(const hlo_emitter_t* e, uint32_t space_number, uint32_t i) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  hlo_range_t all = constant_range(e->b, 0, space->extents[i]);
+  bool is_cut = e->chunk && space_number == e->kernel->split_space && i == e->kernel->split_digit;
+  return is_cut ? hlo_range_of_chunk(e->b, e->chunk, e->kernel->chunk_size, all) : all;
+}
+
+/// Accumulators of a loop over lanes, and those of one lane for its rest where there are no masks.
+typedef struct lane_sums {
+  hlo_sibling_set_t *set, *rest;
+} lane_sums_t;
+
+static void accumulate_lanes(hlo_emitter_t* e, uint32_t copy, void* context) {
+  const lane_sums_t* sums = context;
+  bool is_single = e->lane_digit == HLO_NO_DIGIT;
+  accumulate(e, is_single ? sums->rest : sums->set, copy, e->mask != NULL);
+}
+
+void hlo_reduce_open_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    if (space->first_digit + i == except) continue;
+    hlo_range_t range = hlo_reduce_range(e, space_number, i);
+    hlo_emitter_open_loop(e, space->first_digit + i, range.low, range.end, 1);
+  }
+}
+
+void hlo_reduce_close_loops(hlo_emitter_t* e, uint32_t space_number, uint32_t except) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  for (uint32_t i = space->digit_count; i-- > 0;) {
+    if (space->first_digit + i != except) hlo_emitter_close_loop(e, space->first_digit + i);
+  }
+}
+
+// All points of a small space one after the other, without loops, from digit `i` on.
+static void accumulate_each(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t space_number,
+                            uint32_t i) {
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  if (i == space->digit_count) {
+    accumulate(e, set, 0, false);
+    return;
+  }
+  uint32_t digit = space->first_digit + i;
+  for (int64_t k = 0; k < space->extents[i]; ++k) {
+    e->digits[digit] = hlo_vir_iconst(e->b, k);
+    e->bound |= (uint64_t)1 << digit;
+    accumulate_each(e, set, space_number, i + 1);
+    hlo_emitter_forget_digit(e, digit);
+  }
+}
+
+// The lanes are the user's: every lane reduces on its own.
+static void reduce_lanes_apart(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t lanes) {
+  uint32_t space = set->members[0]->reduction;
+  hlo_reduce_start(e, set, lanes);
+  if (e->tiling->spaces[space].element_count <= UNROLLED_ELEMENTS) {
+    accumulate_each(e, set, space, 0);
+    return;
+  }
+  hlo_reduce_open_loops(e, space, HLO_NO_DIGIT);
+  accumulate(e, set, 0, false);
+  hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
+}
+
+// Accumulators of unrolled steps to one of each.
+static void join_unrolled(hlo_emitter_t* e, const hlo_sibling_set_t* set, hlo_vir_value_t** out) {
+  hlo_vir_value_t* more[HLO_MAX_ACCUMULATORS];
+  hlo_reduce_vars(set, 0, out);
+  for (uint32_t u = 1; u < set->unroll; ++u) {
+    hlo_reduce_vars(set, u, more);
+    hlo_reduce_combine(e, set, out, more, out);
+  }
+}
+
+// Accumulators over lanes and unrolled steps to one lane of the first.
+static void fold_accumulators(hlo_emitter_t* e, hlo_sibling_set_t* set,
+                              const hlo_sibling_set_t* rest) {
+  hlo_vir_value_t *values[HLO_MAX_ACCUMULATORS], *more[HLO_MAX_ACCUMULATORS];
+  join_unrolled(e, set, values);
+  fold_lanes(e, set, values);
+  if (rest) {
+    hlo_reduce_vars(rest, 0, more);
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      hlo_vir_elem_t elem = (hlo_vir_elem_t)values[i]->type.elem;
+      if (more[i]->type.elem != elem) more[i] = hlo_vir_convert(e->b, HLO_VIR_trunc, elem, more[i]);
+    }
+    hlo_reduce_combine(e, set, values, more, values);
+  }
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
+}
+
+// Maxima of negatives' minima, in vars[0] of each accumulator.
+static void restore_maxima(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  set->negates_maxima = false;
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+    hlo_accumulator_t* a = &set->accumulators[i];
+    if (!a->is_negated) continue;
+    a->vars[0] = hlo_vmath_emit(e->b, HLO_OP_negate, a->dtype, a->vars[0], NULL);
+    a->op = HLO_OP_maximum;
+    a->is_negated = false;
+  }
+}
+
+// The loops over lanes of a digit; `rest` is for what is left of them, NULL where there are masks.
+// Minima take fewer instructions than maxima: the sign of zero and NaNs come out by themselves.
+static void accumulate_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, hlo_sibling_set_t* rest,
+                                  uint32_t digit) {
+  uint32_t space_number = set->members[0]->reduction;
+  const hlo_tiled_space_t* space = &e->tiling->spaces[space_number];
+  int64_t extent = space->extents[digit - space->first_digit];
+  uint32_t lanes = e->kernel->lanes;
+  set->unroll = extent >= (int64_t)lanes * HLO_MAX_UNROLL && set->count <= 2 ? HLO_MAX_UNROLL : 1;
+  set->negates_maxima = true;
+  hlo_reduce_start(e, set, lanes);
+  if (rest) {
+    rest->negates_maxima = true;
+    hlo_reduce_start(e, rest, 1);
+  }
+  hlo_reduce_open_loops(e, space_number, digit);
+  hlo_range_t range = hlo_reduce_range(e, space_number, digit - space->first_digit);
+  lane_sums_t sums = {set, rest};
+  uint32_t unroll = set->unroll;
+  int64_t bytes = extent * (int64_t)(e->kernel->target->vector_bytes / lanes);
+  if (unroll > 1 && bytes >= FAR_BYTES && e->kernel->fusion->input_count == 1) {
+    range = hlo_emit_lane_halves(e, digit, range, unroll, accumulate_lanes, &sums);
+    unroll = 1;
+  }
+  hlo_emit_lane_loop(e, digit, range, unroll, accumulate_lanes, &sums);
+  hlo_reduce_close_loops(e, space_number, digit);
+}
+
+static void reduce_over_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
+  hlo_sibling_set_t rest = *set;
+  rest.unroll = 1;
+  hlo_sibling_set_t* needed = e->kernel->target->has_masks ? NULL : &rest;
+  accumulate_over_lanes(e, set, needed, digit);
+  fold_accumulators(e, set, needed);
+  restore_maxima(e, set);
+}
+
+void hlo_reduce_to_lanes(hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  accumulate_over_lanes(e, set, NULL, e->tiling->spaces[set->members[0]->reduction].first_digit);
+  hlo_vir_value_t* values[HLO_MAX_ACCUMULATORS];
+  join_unrolled(e, set, values);
+  for (uint32_t i = 0; i < set->accumulator_count; ++i) set->accumulators[i].vars[0] = values[i];
+  restore_maxima(e, set);
+}
+
+// The loops of a reduction and its siblings; one lane or the user's in vars[0] of each accumulator
+// then.
+void hlo_reduce_run(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_sibling_set_t* set) {
+  hlo_reduce_collect(e, tiled, set);
+  for (uint32_t i = 0; i < set->count; ++i) emit_inner_reductions(e, set->members[i]);
+  if (hlo_emitter_has_lanes(e, tiled->digits)) {
+    reduce_lanes_apart(e, set, e->lanes);
+    return;
+  }
+  uint32_t digit = choose_lane_digit(e, set);
+  if (digit != HLO_NO_DIGIT) {
+    reduce_over_lanes(e, set, digit);
+    return;
+  }
+  uint32_t saved = e->lane_digit;
+  e->lane_digit = HLO_NO_DIGIT;
+  reduce_lanes_apart(e, set, 1);
+  e->lane_digit = saved;
+}
+
+// The reductions that every lane computes on its own, if all run in the same loops;
+// nothing is computed.
+static bool collect_apart(const hlo_emitter_t* e, hlo_sibling_set_t* set) {
+  set->count = 0;
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (!hlo_emit_is_pending(e, i) || !hlo_emitter_has_lanes(e, tiled->digits)) continue;
+    if (needs_pending(e, tiled)) return false;
+    if (found++ == 0) hlo_reduce_collect(e, tiled, set);
+  }
+  if (found == 0 || found != set->count) return false;
+  return e->tiling->spaces[set->members[0]->reduction].element_count > UNROLLED_ELEMENTS;
+}
+
+static void set_column(hlo_emitter_t* e, uint32_t digit, hlo_vir_value_t* first, uint32_t column) {
+  hlo_emitter_forget_digit(e, digit);
+  e->digits[digit] =
+      hlo_vir_index(e->b, HLO_VIR_iadd, first, hlo_vir_iconst(e->b, (int64_t)column * e->lanes));
+  e->bound |= (uint64_t)1 << digit;
+}
+
+// The points of `unroll` vectors side by side.
+static void emit_columns(hlo_emitter_t* e, hlo_sibling_set_t* set, uint32_t digit) {
+  hlo_vir_value_t* first = e->digits[digit];
+  uint32_t space = set->members[0]->reduction;
+  hlo_reduce_start(e, set, e->lanes);
+  hlo_reduce_open_loops(e, space, HLO_NO_DIGIT);
+  for (uint32_t u = 0; u < set->unroll; ++u) {
+    set_column(e, digit, first, u);
+    accumulate(e, set, u, false);
+  }
+  hlo_reduce_close_loops(e, space, HLO_NO_DIGIT);
+  for (uint32_t u = 0; u < set->unroll; ++u) {
+    set_column(e, digit, first, u);
+    for (uint32_t i = 0; i < set->accumulator_count; ++i) {
+      set->accumulators[i].vars[0] = set->accumulators[i].vars[u];
+    }
+    hlo_reduce_finish(e, set);
+    hlo_emit_point(e);
+  }
+}
+
+hlo_vir_value_t* hlo_emit_columns(hlo_emitter_t* e, uint32_t digit, hlo_range_t range) {
+  hlo_sibling_set_t set;
+  uint32_t saved_digit = e->lane_digit, saved_lanes = e->lanes;
+  e->lane_digit = digit;
+  e->lanes = e->kernel->lanes;
+  e->bound |= (uint64_t)1 << digit;
+  bool is_possible = collect_apart(e, &set);
+  e->bound &= ~((uint64_t)1 << digit);
+  uint32_t columns = is_possible && set.count <= 2 ? HLO_MAX_UNROLL : 1;
+  int64_t step = (int64_t)e->lanes * columns;
+  hlo_range_t wide = {range.low, hlo_range_whole_end(e->b, range, step)};
+  if (columns == 1 || hlo_range_is_empty(wide)) {
+    wide.end = range.low;
+  } else {
+    set.unroll = columns;
+    hlo_emitter_open_loop(e, digit, wide.low, wide.end, step);
+    emit_columns(e, &set, digit);
+    hlo_emitter_close_loop(e, digit);
+  }
+  e->lane_digit = saved_digit;
+  e->lanes = saved_lanes;
+  return wide.end;
+}
+
+void hlo_emit_reduce(hlo_emitter_t* e, const hlo_tiled_t* tiled) {
+  emit_inner_reductions(e, tiled);
+  if (e->done[tiled->number]) return;  // came along as a sibling
+  hlo_sibling_set_t set;
+  hlo_reduce_run(e, tiled, &set);
+  hlo_reduce_finish(e, &set);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short rows that are reduced: as many rows as a vector has lanes leave the partial results of
+// their lanes on the stack, and are finished side by side, one row in each lane. What follows from
+// the results alone is computed in lanes too; what needs them for the elements of a row reads them
+// back.
+#include <string.h>
+
+#include "codegen/loops/kernel_emit_impl.h"
+
+enum {
+  MAX_ROW = 256,    // elements: in longer rows what comes after the loop hardly counts
+  MAX_SUMS = 4,     // reductions in one loop whose partial results are on the stack at a time
+  MAX_RESULTS = 8,  // reductions of a row
+};
+
+// ---- where it can be done -----------------------------------------------------------------------
+
+// The innermost of the loops that an instance depends on; loop_count: none.
+static uint32_t loop_level(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
+  uint32_t level = kernel->loop_count;
+  for (uint32_t i = 0; i < kernel->loop_count; ++i) {
+    if (tiled->digits >> kernel->loops[i] & 1) level = i;
+  }
+  return level;
+}
+
+static bool is_short_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled) {
+  const hlo_tiled_space_t* space = &tiling->spaces[tiled->reduction];
+  return space->digit_count == 1 && space->depth == 1 && space->element_count > 1 &&
+         space->element_count <= MAX_ROW && hlo_tiled_result_count(tiled) == 1 &&
+         tiled->value->type->dtype != HLO_DTYPE_PRED;
+}
+
+// Whether an instance can be computed in lanes along rows, or along what they are reduced over.
+static bool has_lanes(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled, uint32_t row) {
+  if (!tiled->offset) return true;
+  uint64_t inner = tiled->digits & ~hlo_tiled_space_mask(&tiling->spaces[0]);
+  if (tiled->kind == HLO_TILED_GUARD)
+    return !(tiled->offset->digits & (inner | (uint64_t)1 << row));
+  if (!inner) return hlo_tiled_lane_access(tiled->offset, row) != HLO_LANE_UNKNOWN;
+  for (; inner; inner &= inner - 1) {
+    uint32_t digit = (uint32_t)__builtin_ctzll(inner);
+    hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, digit);
+    bool is_plain = access == HLO_LANE_PLAIN || access == HLO_LANE_SAME;
+    if (!is_plain && (tiled->kind != HLO_TILED_INDEX || access == HLO_LANE_UNKNOWN)) return false;
+  }
+  return true;
+}
+
+uint32_t hlo_kernel_row_level(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  uint32_t none = kernel->loop_count, level = none, count = 0;
+  if (!kernel->target->has_masks || kernel->lanes > HLO_KERNEL_MAX_EDGE || kernel->is_sweep ||
+      kernel->kind == HLO_KERNEL_SQUARES || kernel->kind == HLO_KERNEL_WOVEN || kernel->matmul ||
+      kernel->cut == HLO_KERNEL_CUT_REDUCTION) {
+    return none;
+  }
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind != HLO_TILED_REDUCE) continue;
+    uint32_t here = loop_level(kernel, tiled);
+    if (!is_short_reduction(tiling, tiled) || (count++ && here != level)) return none;
+    level = here;
+  }
+  if (count == 0 || count > MAX_RESULTS) return none;
+  if (level + hlo_kernel_has_lanes(kernel) >= none) return none;
+  uint32_t row = kernel->loops[level];
+  if (tiling->digits[row].end - tiling->digits[row].low < kernel->lanes) return none;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (!has_lanes(tiling, tiling->instances[i], row)) return none;
+  }
+  return level;
+}
+
+// ---- the stack ----------------------------------------------------------------------------------
+
+static uint32_t vector_bytes(const hlo_emitter_t* e) {
+  return e->kernel->target->vector_bytes;
+}
+
+hlo_vir_value_t* hlo_emit_rows_stack(hlo_emitter_t* e, int64_t at) {
+  int64_t own = (int64_t)(MAX_SUMS * e->kernel->lanes + MAX_RESULTS) * vector_bytes(e);
+  hlo_vir_value_t* base = hlo_vir_emit(e->b, HLO_VIR_stack, hlo_vir_type(HLO_VIR_INDEX, 1), 0,
+                                       own + e->rows.more_bytes, 0, NULL);
+  return hlo_vir_index(e->b, HLO_VIR_iadd, base, hlo_vir_iconst(e->b, at < 0 ? own : at));
+}
+
+// Partial results `i`, one vector for each row.
+static hlo_vir_value_t* sums_address(hlo_emitter_t* e, uint32_t i) {
+  return hlo_emit_rows_stack(e, (int64_t)i * e->kernel->lanes * vector_bytes(e));
+}
+
+// A finished result, one lane for each row.
+static hlo_vir_value_t* result_address(hlo_emitter_t* e, uint32_t i) {
+  return hlo_emit_rows_stack(e, (int64_t)(MAX_SUMS * e->kernel->lanes + i) * vector_bytes(e));
+}
+
+static void store(hlo_emitter_t* e, hlo_vir_value_t* value, hlo_vir_value_t* address) {
+  hlo_vir_value_t* operands[] = {value, address};
+  hlo_vir_emit(e->b, HLO_VIR_store, hlo_vir_type(HLO_VIR_VOID, 0), 0, 0, 2, operands);
+}
+
+// ---- rows one by one, and side by side ----------------------------------------------------------
+
+static void bind(hlo_emitter_t* e, hlo_vir_value_t* row) {
+  hlo_emitter_forget_digit(e, e->rows.digit);
+  e->digits[e->rows.digit] = row;
+  e->bound |= (uint64_t)1 << e->rows.digit;
+}
+
+// A loop over the rows of a block; their results are known as far as they are finished.
+static void open_rows(hlo_emitter_t* e, hlo_vir_value_t* first) {
+  hlo_vir_builder_t* b = e->b;
+  e->rows.row =
+      hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iconst(b, e->kernel->lanes), 1, 0);
+  bind(e, hlo_vir_index(b, HLO_VIR_iadd, first, e->rows.row));
+  for (uint32_t i = 0; i < e->rows.finished_count; ++i) {
+    hlo_vir_type_t type = e->rows.types[i];
+    uint32_t scale = (uint32_t)__builtin_ctz(hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8);
+    hlo_vir_value_t* operands[] = {result_address(e, i), e->rows.row};
+    e->done[e->rows.finished[i]] = hlo_vir_emit(
+        b, HLO_VIR_load, hlo_vir_type((hlo_vir_elem_t)type.elem, 1), scale, 0, 2, operands);
+  }
+}
+
+static void close_rows(hlo_emitter_t* e) {
+  hlo_vir_end(e->b);
+  hlo_emitter_forget_digit(e, e->rows.digit);
+  hlo_emitter_close_block(e);
+  e->rows.row = NULL;
+}
+
+static void begin_lanes(hlo_emitter_t* e, hlo_vir_value_t* first) {
+  bind(e, first);
+  e->lane_digit = e->rows.digit;
+  e->lanes = e->kernel->lanes;
+}
+
+static void end_lanes(hlo_emitter_t* e) {
+  hlo_emitter_forget_digit(e, e->rows.digit);
+  e->lane_digit = HLO_NO_DIGIT;
+}
+
+static bool is_finished(const hlo_emitter_t* e, uint32_t number) {
+  for (uint32_t i = 0; i < e->rows.finished_count; ++i) {
+    if (e->rows.finished[i] == number) return true;
+  }
+  return false;
+}
+
+// The first reduction of the rows that is not finished; NULL: none. Operands come before users.
+static const hlo_tiled_t* next_reduction(const hlo_emitter_t* e) {
+  for (uint32_t i = 0; i < e->tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = e->tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE && !is_finished(e, i)) return tiled;
+  }
+  return NULL;
+}
+
+// Vectors of partial results of rows to one vector with a row in each lane. The lanes of a row are
+// joined in the order in which hlo_emit_reduce() folds them, so that it does not matter which way
+// it is done.
+static void turn_rows(hlo_emitter_t* e, const hlo_sibling_set_t* set,
+                      hlo_vir_value_t* (*rows)[HLO_VIR_MAX_LANES]) {
+  for (uint32_t half = e->kernel->lanes / 2; half > 0; half /= 2) {
+    for (uint32_t i = 0; i < half; ++i) {
+      hlo_vir_value_t *low[MAX_SUMS], *high[MAX_SUMS], *joined[MAX_SUMS];
+      for (uint32_t k = 0; k < set->accumulator_count; ++k) {
+        low[k] = hlo_vir_binary(e->b, HLO_VIR_zip_low, rows[k][i], rows[k][i + half]);
+        high[k] = hlo_vir_binary(e->b, HLO_VIR_zip_high, rows[k][i], rows[k][i + half]);
+      }
+      hlo_reduce_combine(e, set, low, high, joined);
+      for (uint32_t k = 0; k < set->accumulator_count; ++k) rows[k][i] = joined[k];
+    }
+  }
+}
+
+// A reduction and those that run along with it, for all rows of a block.
+static void finish_reductions(hlo_emitter_t* e, const hlo_tiled_t* tiled, hlo_vir_value_t* first) {
+  hlo_sibling_set_t set;
+  open_rows(e, first);
+  hlo_reduce_collect(e, tiled, &set);
+  if (set.count > MAX_SUMS) set.count = MAX_SUMS;
+  hlo_reduce_to_lanes(e, &set);
+  hlo_vir_type_t types[MAX_SUMS];
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    hlo_vir_value_t* at =
+        hlo_vir_index(e->b, HLO_VIR_imul, e->rows.row, hlo_vir_iconst(e->b, vector_bytes(e)));
+    at = hlo_vir_index(e->b, HLO_VIR_iadd, sums_address(e, i), at);
+    types[i] = set.accumulators[i].vars[0]->type;
+    store(e, set.accumulators[i].vars[0], at);
+  }
+  close_rows(e);
+  hlo_vir_value_t* rows[MAX_SUMS][HLO_VIR_MAX_LANES];
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) {
+    hlo_vir_value_t* base = sums_address(e, i);
+    for (uint32_t k = 0; k < e->kernel->lanes; ++k) {
+      rows[i][k] = hlo_vir_emit(e->b, HLO_VIR_load, types[i], 0, k * vector_bytes(e), 1, &base);
+    }
+  }
+  turn_rows(e, &set, rows);
+  begin_lanes(e, first);
+  for (uint32_t i = 0; i < set.accumulator_count; ++i) set.accumulators[i].vars[0] = rows[i][0];
+  hlo_reduce_finish(e, &set);
+  for (uint32_t i = 0; i < set.count; ++i) {
+    uint32_t at = e->rows.finished_count++;
+    hlo_vir_value_t* value = e->done[set.members[i]->number];
+    e->rows.finished[at] = set.members[i]->number;
+    e->rows.types[at] = value->type;
+    store(e, value, result_address(e, at));
+  }
+  end_lanes(e);
+}
+
+// Whether nothing but the results of rows is stored, by neighbouring rows side by side.
+static bool has_plain_outputs(const hlo_emitter_t* e, uint32_t level) {
+  if (level + 1 != e->kernel->loop_count || e->kernel->fusion->side_count) return false;
+  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+    const hlo_expr_t* offset = e->tiling->output_offsets[i];
+    if (hlo_tiled_lane_access(offset, e->rows.digit) != HLO_LANE_PLAIN) return false;
+  }
+  return true;
+}
+
+hlo_vir_value_t* hlo_emit_row_blocks(hlo_emitter_t* e, uint32_t level, const hlo_range_t* ranges) {
+  hlo_vir_value_t* end = hlo_range_whole_end(e->b, ranges[level], e->kernel->lanes);
+  hlo_vir_value_t* first = hlo_vir_begin_for(e->b, ranges[level].low, end, e->kernel->lanes, 0);
+  e->rows.finished_count = 0;
+  for (const hlo_tiled_t* next; (next = next_reduction(e));) finish_reductions(e, next, first);
+  if (has_plain_outputs(e, level)) {
+    begin_lanes(e, first);
+    for (uint32_t i = 0; i < e->rows.finished_count; ++i) {
+      hlo_vir_value_t* at = result_address(e, i);
+      e->done[e->rows.finished[i]] =
+          hlo_vir_emit(e->b, HLO_VIR_load, e->rows.types[i], 0, 0, 1, &at);
+    }
+    hlo_emit_point(e);
+    end_lanes(e);
+  } else {
+    open_rows(e, first);
+    hlo_emit_loops(e, level + 1, ranges);
+    close_rows(e);
+  }
+  hlo_vir_end(e->b);
+  hlo_emitter_close_block(e);
+  return end;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which pieces the loops of a kernel go through its output: digits are split and ranges cut
+// until every access is affine and every guard decided.
+#include <string.h>
+
+#include "codegen/dot/matmul.h"
+#include "codegen/loops/kernel_choose.h"
+
+enum {
+  MANY_SEGMENTS = 32,  // to which no cuts add that only save guards at run time
+  MAX_ROUNDS = 400,    // walks after which what is not decided becomes a guard at run time
+};
+
+hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                             const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
+  tiling->dot = kernel->matmul ? kernel->matmul->contraction.node : NULL;
+  tiling->space_count = kernel->space_count;
+  memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
+  HLO_TRY(hlo_tiling_walk(tiling, *segment, true));
+  *out_tiling = tiling;
+  return hlo_ok();
+}
+
+static void split_digit(hlo_tiled_space_t* space, uint32_t digit, int64_t inner) {
+  memmove(&space->extents[digit + 1], &space->extents[digit],
+          (space->digit_count - digit) * sizeof *space->extents);
+  ++space->digit_count;
+  space->extents[digit] /= inner;
+  space->extents[digit + 1] = inner;
+}
+
+void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment) {
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    (*segment)[i][0] = 0;
+    (*segment)[i][1] = space->extents[i];
+  }
+}
+
+static hlo_status_t keep_piece(hlo_kernel_pieces_t* pieces, const hlo_tiling_t* tiling) {
+  const hlo_tiling_t* kept = hlo_tiling_keep(tiling);
+  if (!kept) return hlo_arena_status(tiling->arena);
+  pieces->tilings[pieces->count++] = kept;
+  pieces->instance_count += kept->instance_count;
+  return hlo_ok();
+}
+
+// Room for one more segment.
+static hlo_status_t grow_segments(hlo_kernel_t* kernel, uint32_t count) {
+  if (count & (count - 1)) return hlo_ok();  // full whenever there is a power of two of them
+  hlo_kernel_segment_t* grown = hlo_arena_array(kernel->arena, 2 * (size_t)count, sizeof *grown);
+  if (!grown) return hlo_arena_status(kernel->arena);
+  memcpy(grown, kernel->segments, count * sizeof *grown);
+  kernel->segments = grown;
+  return hlo_ok();
+}
+
+// The first segments: those of a start that goes through the same elements, or everything once it
+// has been walked. How many there are; 0: it has to be.
+static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
+                                   uint32_t* out_count) {
+  const hlo_kernel_start_t* start = tiling->whole_digits ? NULL : kernel->fusion->start;
+  const hlo_type_t* type = hlo_tiled_written(kernel->fusion->outputs[0])->type;
+  bool is_known = start && start->segment_count &&
+                  start->spaces[0].element_count == hlo_type_element_count(type);
+  *out_count = is_known ? start->segment_count : 0;
+  uint32_t room = 1;
+  while (room < *out_count) room *= 2;
+  kernel->segments = hlo_arena_array(kernel->arena, room, sizeof *kernel->segments);
+  if (!kernel->segments || !is_known) return hlo_arena_status(kernel->arena);
+  memcpy(kernel->segments, start->segments, *out_count * sizeof *kernel->segments);
+  memcpy(tiling->spaces, start->spaces, start->space_count * sizeof *start->spaces);
+  tiling->space_count = start->space_count;
+  return hlo_ok();
+}
+
+// Those of products are found differently, and soon.
+void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
+  out_start->segment_count = 0;
+  if (kernel->matmul || kernel->kind == HLO_KERNEL_VECTOR) return;
+  out_start->space_count = kernel->space_count;
+  out_start->segment_count = kernel->segment_count;
+  memcpy(out_start->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
+  memcpy(out_start->segments, kernel->segments, kernel->segment_count * sizeof *kernel->segments);
+}
+
+// Walks until no wish is left: digits are split (starting again), segments cut in two.
+static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
+                            hlo_kernel_pieces_t* pieces) {
+  uint32_t count;
+  HLO_TRY(first_segments(kernel, tiling, &count));
+  hlo_arena_mark_t start = hlo_arena_mark(scratch);
+  bool is_known = count > 0;
+  if (!is_known) count = 1;
+  for (uint32_t round = 0; pieces->count < count; ++round) {
+    hlo_arena_mark_t mark = hlo_arena_mark(scratch);
+    uint32_t done = pieces->count;
+    tiling->is_hasty = is_known;  // the very first walk finds the spaces; it is of everything
+    HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
+    if (tiling->refusal) return hlo_kernel_refused(kernel->fusion, tiling->refusal);
+    hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
+    if (!is_known) hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+    is_known = true;
+    bool is_left = tiling->is_last_resort && count >= MANY_SEGMENTS;
+    if (tiling->wish == HLO_TILED_NOTHING || is_left) {
+      HLO_TRY(keep_piece(pieces, tiling));
+      bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
+      if (is_large) return hlo_kernel_refused(kernel->fusion, "its pieces are too large");
+      continue;
+    }
+    hlo_arena_reset(scratch, mark);
+    if (tiling->wish == HLO_TILED_SPLIT) {
+      if (tiling->digit_count + 1 >= HLO_TILED_MAX_DIGITS) {
+        return hlo_kernel_refused(kernel->fusion, "too many loops");
+      }
+      split_digit(space, tiling->wish_digit, tiling->wish_at);
+      hlo_arena_reset(scratch, start);
+      *pieces = (hlo_kernel_pieces_t){0};
+      count = 1;
+      hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+    } else {
+      if (count == HLO_KERNEL_MAX_SEGMENTS)
+        return hlo_kernel_refused(kernel->fusion, "too many pieces");
+      HLO_TRY(grow_segments(kernel, count));
+      hlo_kernel_segment_t* segments = kernel->segments;
+      memcpy(segments[count], segments[done], sizeof segments[0]);
+      segments[done][tiling->wish_digit][1] = tiling->wish_at;
+      segments[count++][tiling->wish_digit][0] = tiling->wish_at;
+    }
+  }
+  kernel->segment_count = count;
+  return hlo_ok();
+}
+
+// Loops over several digits of a handful of elements become one vector where that can be.
+static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_arena_t* scratch,
+                               hlo_kernel_pieces_t* pieces) {
+  const hlo_tiled_space_t* space = &tiling->spaces[0];
+  if (!kernel->target->has_masks || kernel->fusion->side_count || pieces->count != 1 ||
+      space->digit_count < 2 ||
+      space->element_count > (int64_t)hlo_kernel_piece_lanes(kernel, pieces)) {
+    return hlo_ok();
+  }
+  hlo_tiling_t* whole;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &whole));
+  hlo_kernel_pieces_t* one = hlo_arena_alloc_zeroed(scratch, sizeof *one);
+  HLO_TRY(hlo_arena_status(scratch));
+  whole->whole_digits = HLO_TILED_MAX_DIGITS;
+  hlo_kernel_t trial = *kernel;
+  hlo_status_t status = resolve(&trial, whole, scratch, one);
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    hlo_status_release(status);
+    return hlo_ok();
+  }
+  HLO_TRY(status);
+  uint32_t lanes = hlo_kernel_piece_lanes(kernel, one);
+  if (one->count != 1 || !hlo_kernel_fits_vector(one->tilings[0], lanes)) {
+    return hlo_ok();
+  }
+  kernel->kind = HLO_KERNEL_VECTOR;
+  kernel->segments = trial.segments;
+  *tiling = *whole;
+  *pieces = *one;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
+                                    hlo_kernel_pieces_t** out_pieces) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
+  hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
+  HLO_TRY(hlo_arena_status(scratch));
+  HLO_TRY(resolve(kernel, tiling, scratch, pieces));
+  HLO_TRY(make_small(kernel, tiling, scratch, pieces));
+  kernel->spaces = hlo_arena_array(kernel->arena, tiling->space_count, sizeof *kernel->spaces);
+  HLO_TRY(hlo_arena_status(kernel->arena));
+  memcpy(kernel->spaces, tiling->spaces, tiling->space_count * sizeof *kernel->spaces);
+  kernel->space_count = tiling->space_count;
+  *out_pieces = pieces;
+  return hlo_ok();
+}

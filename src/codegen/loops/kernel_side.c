@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs of another size than the loops': what is reduced is stored by the loops that reduce it,
+// what belongs to whole rows before the loops over their elements.
+#include "codegen/loops/kernel_emit_impl.h"
+
+// The digit whose neighbours are neighbours in memory; HLO_NO_DIGIT: there is but one element.
+static uint32_t unit_digit(const hlo_expr_t* offset) {
+  for (uint32_t i = 0; i < offset->term_count; ++i) {
+    if (offset->terms[i].coefficient == 1) return offset->terms[i].atom->number;
+  }
+  return HLO_NO_DIGIT;
+}
+
+// How many of the loops, from outside, an offset depends on.
+static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
+  uint32_t level = kernel->loop_count;
+  while (level > 0 && !(offset->digits >> kernel->loops[level - 1] & 1)) --level;
+  return level;
+}
+
+// Rows are stored by whoever computes them, once: all loops around are theirs, and none of
+// them is cut apart.
+static const char* refuse_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
+  uint32_t level = row_level(kernel, offset);
+  if (level == 0 || level + hlo_kernel_has_lanes(kernel) > kernel->loop_count) {
+    return "an output is not of rows";
+  }
+  for (uint32_t i = 0; i < level; ++i) {
+    if (!(offset->digits >> kernel->loops[i] & 1)) return "an output is not of rows";
+  }
+  return kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS && level < 2 ? "rows with outputs are cut" : NULL;
+}
+
+const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_SQUARES) {
+    return "outputs of several sizes";
+  }
+  for (uint32_t i = hlo_kernel_main_count(kernel); i < kernel->fusion->output_count; ++i) {
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    const hlo_tiled_t* owner = tiling->output_owners[i];
+    const char* refusal = owner ? NULL : refuse_row(kernel, offset);
+    if (refusal) return refusal;
+    uint32_t lane =
+        hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_DIGIT;
+    if (!owner || (lane != HLO_NO_DIGIT && owner->digits >> lane & 1)) continue;
+    uint32_t unit = unit_digit(offset);
+    bool is_reduced = unit == HLO_NO_DIGIT || tiling->digits[unit].space == owner->reduction;
+    if (!is_reduced) return "an output would be stored element by element";
+  }
+  return NULL;
+}
+
+void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level) {
+  const hlo_tiling_t* tiling = e->tiling;
+  for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
+    if (tiling->output_owners[i] || row_level(e->kernel, tiling->output_offsets[i]) != level) {
+      continue;
+    }
+    hlo_emit_store(e, i, hlo_emit_wide(e, tiling->outputs[i], 1));
+  }
+}
+
+void hlo_emit_reduced_sides(hlo_emitter_t* e, const hlo_sibling_set_t* set) {
+  for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
+    for (uint32_t m = 0; m < set->count; ++m) {
+      if (e->tiling->output_owners[i] != set->members[m]) continue;
+      uint32_t lanes = hlo_emitter_point_lanes(e);
+      hlo_emit_store(e, i, hlo_emit_wide(e, e->tiling->outputs[i], lanes));
+    }
+  }
+}
+
+bool hlo_sides_run_over(const hlo_emitter_t* e, const hlo_tiled_t* reduction, uint32_t digit) {
+  for (uint32_t i = hlo_kernel_main_count(e->kernel); i < e->kernel->fusion->output_count; ++i) {
+    if (e->tiling->output_owners[i] != reduction) continue;
+    if (hlo_tiled_lane_access(e->tiling->output_offsets[i], digit) != HLO_LANE_PLAIN) return false;
+  }
+  return true;
+}

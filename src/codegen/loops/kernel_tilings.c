@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a fusion could be cut into tiles, for people (hlocc compile --emit=tilings): the dimensions
+// of its result, those that are summed up along, what only running tells, and how many tilings
+// hold. Of products in vector registers all of them, as machines' descriptions have them.
+#include <inttypes.h>
+
+#include "codegen/dot/matmul.h"
+#include "codegen/loops/kernel_impl.h"
+#include "tile/system.h"
+
+enum { FUEL = 1 << 20 };
+
+/// A dimension: neighbouring digits, outermost first, that one or more dimensions of a tensor are
+/// made of.
+typedef struct dim {
+  uint32_t digit_count;
+  const int64_t* digits;
+  uint32_t size_count;
+  int64_t sizes[HLO_TILE_MAX_SIZES];
+} dim_t;
+
+typedef struct tilings {
+  const hlo_kernel_t* kernel;
+  uint32_t dim_count;
+  dim_t dims[HLO_TILED_MAX_DIGITS];
+  uint64_t count;  // that hold
+} tilings_t;
+
+static void add_dim(tilings_t* t, const int64_t* digits, uint32_t digit_count) {
+  dim_t* dim = &t->dims[t->dim_count++];
+  dim->digits = digits;
+  dim->digit_count = digit_count;
+  dim->size_count = hlo_tile_list_sizes(digit_count, digits, dim->sizes);
+}
+
+// The fewest digits that are whole dimensions of the result are one each, from the innermost on.
+static void find_dims(tilings_t* t) {
+  const hlo_tiled_space_t* space = &t->kernel->spaces[0];
+  const hlo_type_t* type = hlo_tiled_written(t->kernel->fusion->outputs[0])->type;
+  uint32_t end = space->digit_count, at = end, d = type->rank;
+  int64_t digits = 1, elements = 1;
+  while (at > 0) {
+    digits *= space->extents[--at];
+    while (elements < digits && d > 0) elements *= type->dims[--d];
+    if (elements != digits && at > 0) continue;
+    add_dim(t, &space->extents[at], end - at);
+    end = at;
+    digits = elements = 1;
+  }
+}
+
+// ---- text
+
+static void print_extent(const char* kind, const int64_t* digits, uint32_t count,
+                         hlo_strbuf_t* out) {
+  int64_t extent = 1;
+  for (uint32_t i = 0; i < count; ++i) extent *= digits[i];
+  hlo_strbuf_printf(out, "  %s %" PRId64, kind, extent);
+  for (uint32_t i = 0; count > 1 && i < count; ++i) {
+    hlo_strbuf_printf(out, "%s%" PRId64, i ? " x " : " = ", digits[i]);
+  }
+}
+
+static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
+  for (uint32_t i = t->dim_count; i-- > 0;) {
+    const dim_t* dim = &t->dims[i];
+    print_extent("parallel", dim->digits, dim->digit_count, out);
+    for (uint32_t k = 0; k < dim->size_count; ++k) {
+      hlo_strbuf_printf(out, "%s%" PRId64, k ? ", " : ": tiles of ", dim->sizes[k]);
+    }
+    hlo_strbuf_putc(out, '\n');
+  }
+  const hlo_matmul_t* m = t->kernel->matmul;
+  for (uint32_t i = 0; m && i < m->depth_count; ++i) {
+    print_extent("sequential", &m->depth[i].extent, 1, out);
+    hlo_strbuf_putc(out, '\n');
+  }
+  for (uint32_t i = 1; i < t->kernel->space_count; ++i) {
+    const hlo_tiled_space_t* space = &t->kernel->spaces[i];
+    print_extent("sequential", space->extents, space->digit_count, out);
+    hlo_strbuf_putc(out, '\n');
+  }
+}
+
+// What an index has that only running tells, unless it has been printed.
+static void print_values(const hlo_tiling_t* tiling, const hlo_expr_t* index, bool* is_printed,
+                         hlo_strbuf_t* out) {
+  for (uint32_t i = 0; i < index->term_count; ++i) {
+    const hlo_expr_atom_t* atom = index->terms[i].atom;
+    if (atom->argument) print_values(tiling, atom->argument, is_printed, out);
+    if (atom->kind != HLO_EXPR_VALUE || is_printed[atom->number]) continue;
+    is_printed[atom->number] = true;
+    const hlo_tiled_t* tiled = tiling->instances[atom->number];
+    hlo_strbuf_printf(out, "  value %" PRId64 " to %" PRId64 ": ", atom->low, atom->high);
+    if (tiled->kind == HLO_TILED_LOAD) {
+      hlo_strbuf_printf(out, "input %u\n", tiled->input);
+    } else {
+      hlo_strbuf_printf(out, "%s\n",
+                        tiled->value->def ? hlo_op_info(tiled->value->def->op)->name : "argument");
+    }
+  }
+}
+
+static void print_ranges(const hlo_kernel_t* kernel, uint32_t piece, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "  piece %u:", piece);
+  for (uint32_t i = 0; i < kernel->spaces[0].digit_count; ++i) {
+    const int64_t* range = kernel->segments[piece][i];
+    hlo_strbuf_printf(out, " %" PRId64 "..%" PRId64, range[0], range[1]);
+  }
+  hlo_strbuf_putc(out, '\n');
+}
+
+static hlo_status_t print_piece(const tilings_t* t, uint32_t number, hlo_arena_t* scratch,
+                                hlo_strbuf_t* out) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_kernel_walk(t->kernel, scratch, &t->kernel->segments[number], &tiling));
+  bool* is_printed = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *is_printed);
+  if (!is_printed) return hlo_arena_status(scratch);
+  if (t->kernel->segment_count > 1) print_ranges(t->kernel, number, out);
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_expr_t* offset = tiling->instances[i]->offset;
+    if (offset) print_values(tiling, offset, is_printed, out);
+  }
+  return hlo_ok();
+}
+
+// ---- counting
+
+static void count_tiling(void* context, const hlo_tile_solution_t* solution) {
+  (void)solution;
+  ++((tilings_t*)context)->count;
+}
+
+// A cost of nothing; a tile whose elements of all outputs are more than the cache holds cannot be.
+static double check_cache(const void* context, const int64_t* sizes) {
+  const tilings_t* t = context;
+  const hlo_fusion_t* fusion = t->kernel->fusion;
+  double elements = 1, bytes = 0;
+  for (uint32_t i = 0; i < t->dim_count; ++i) elements *= (double)sizes[i];
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    bytes += elements * (double)hlo_dtype_size_bytes(fusion->outputs[i]->type->dtype);
+  }
+  return bytes <= (double)t->kernel->target->tile.memories[1].capacity_bytes ? 0 : -1;
+}
+
+static hlo_status_t count_tilings(tilings_t* t, hlo_arena_t* scratch, hlo_strbuf_t* out) {
+  hlo_tile_system_t* s = hlo_tile_system_create(scratch, NULL, &t->kernel->target->tile);
+  if (!s) return hlo_arena_status(scratch);
+  hlo_tile_var_t sizes[HLO_TILE_MAX_COST_SIZES];
+  for (uint32_t i = 0; i < t->dim_count; ++i) {
+    sizes[i] = hlo_tile_system_size(s, "tile", t->dims[i].size_count, t->dims[i].sizes);
+  }
+  hlo_tile_system_cost(s, "results in the first cache", t->dim_count, sizes, check_cache, t);
+  HLO_TRY(hlo_tile_system_each(s, FUEL, count_tiling, t));
+  hlo_strbuf_printf(out, "  %" PRIu64 " tilings whose results stay in the first cache\n", t->count);
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  tilings_t t = {.kernel = kernel};
+  find_dims(&t);
+  print_dims(&t, out);
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < kernel->segment_count && hlo_status_is_ok(status); ++i) {
+    status = print_piece(&t, i, &scratch, out);
+  }
+  const hlo_matmul_t* m = kernel->matmul;
+  bool is_in_registers = m && !m->is_narrow && !m->tile;
+  if (hlo_status_is_ok(status) && is_in_registers) {
+    status = hlo_matmul_print_tiles(m, kernel->target, out);
+  } else if (hlo_status_is_ok(status) && !m && t.dim_count <= HLO_TILE_MAX_COST_SIZES) {
+    status = count_tilings(&t, &scratch, out);
+  }
+  hlo_arena_deinit(&scratch);
+  return status;
+}

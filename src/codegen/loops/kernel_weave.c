@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs whose innermost dimension is a few elements long, as pixels of three channels: lanes run
+// over the dimension around it, one vector for each of these elements, and the vectors are woven
+// into each other before they are stored.
+#include <string.h>
+
+#include "codegen/loops/kernel_emit_impl.h"
+#include "codegen/math/math.h"
+
+bool hlo_kernel_can_weave(const hlo_tiling_t* tiling, uint32_t lane, uint32_t woven) {
+  int64_t count = tiling->spaces[0].extents[woven];
+  if (count < 2 || count > HLO_KERNEL_MAX_WOVEN) return false;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD) return false;
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    // Positions are row-major: in lanes so far apart there is room for neighbours only.
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    if (hlo_tiled_lane_access(offset, lane) != HLO_LANE_GATHERED ||
+        hlo_expr_coefficient(offset, lane) != count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The part-th vector of element i / count of vector i % count, for all i.
+static hlo_vir_value_t* woven_part(hlo_emitter_t* e, hlo_vir_value_t* const* vectors,
+                                   uint32_t count, uint32_t part) {
+  hlo_vir_type_t type = vectors[0]->type;
+  uint8_t places[HLO_VIR_MAX_LANES];
+  uint64_t takers[HLO_KERNEL_MAX_WOVEN] = {0};
+  for (uint32_t lane = 0; lane < type.lanes; ++lane) {
+    uint32_t at = part * type.lanes + lane;
+    places[lane] = (uint8_t)(at / count);
+    takers[at % count] |= (uint64_t)1 << lane;
+  }
+  hlo_vir_value_t *order = hlo_emit_places(e, type, places), *sum = NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    hlo_vir_value_t* moved =
+        hlo_vir_emit(e->b, HLO_VIR_permute, type, 0, 0, 2, (hlo_vir_value_t*[]){vectors[i], order});
+    hlo_vir_value_t* mask =
+        hlo_vir_emit(e->b, HLO_VIR_mask_const, hlo_vir_type(HLO_VIR_MASK, type.lanes), 0,
+                     (int64_t)takers[i], 0, NULL);
+    sum = sum ? hlo_vir_ternary(e->b, HLO_VIR_select, mask, moved, sum) : moved;
+  }
+  return sum;
+}
+
+static void weave(hlo_emitter_t* e, hlo_vir_value_t** vectors, uint32_t count) {
+  if ((count & (count - 1)) == 0) {
+    hlo_elementwise_turn(e->b, vectors, count, count, 0);
+    return;
+  }
+  hlo_vir_value_t* parts[HLO_KERNEL_MAX_WOVEN];
+  for (uint32_t i = 0; i < count; ++i) parts[i] = woven_part(e, vectors, count, i);
+  memcpy(vectors, parts, count * sizeof *vectors);
+}
+
+// The elements of an output at all values of the woven digit, as memory has them.
+static void store_woven(hlo_emitter_t* e, uint32_t output, hlo_vir_value_t** vectors,
+                        uint32_t count) {
+  const hlo_fusion_t* fusion = e->kernel->fusion;
+  hlo_dtype_t dtype = fusion->outputs[output]->type->dtype;
+  int64_t bytes = (int64_t)hlo_dtype_size_bytes(dtype);
+  hlo_element_address_t address = hlo_emit_address(e, e->addresses[fusion->input_count + output],
+                                                   e->tiling->output_offsets[output], dtype);
+  for (uint32_t i = 0; i < count; ++i) vectors[i] = hlo_vmath_to_memory(e->b, dtype, vectors[i]);
+  if (e->lane_digit != HLO_NO_DIGIT) weave(e, vectors, count);
+  const uint32_t lanes = hlo_emitter_point_lanes(e);
+  hlo_vir_value_t* active = e->mask ? hlo_emit_active_lanes(e) : NULL;
+  if (active) active = hlo_vir_index(e->b, HLO_VIR_imul, active, hlo_vir_iconst(e->b, count));
+  for (uint32_t i = 0; i < count; ++i) {
+    if (active) {
+      hlo_vir_value_t* rest =
+          hlo_vir_index(e->b, HLO_VIR_isub, active, hlo_vir_iconst(e->b, (int64_t)i * lanes));
+      address.mask = hlo_vir_emit(e->b, HLO_VIR_mask_first, hlo_vir_type(HLO_VIR_MASK, lanes), 0,
+                                  0, 1, &rest);
+    }
+    hlo_elementwise_store_raw(e->b, dtype, vectors[i], &address);
+    address.offset_bytes += lanes * bytes;
+  }
+}
+
+// All outputs of a segment at one value of the woven digit.
+static void emit_values(hlo_emitter_t* e, int64_t at,
+                        hlo_vir_value_t* (*out_values)[HLO_KERNEL_MAX_WOVEN]) {
+  uint32_t digit = e->kernel->woven_digit;
+  hlo_emitter_forget_digit(e, digit);
+  e->digits[digit] = hlo_vir_iconst(e->b, at);
+  e->bound |= (uint64_t)1 << digit;
+  for (uint32_t i = 0; i < e->kernel->fusion->output_count; ++i) {
+    out_values[i][at] = hlo_emit_wide(e, e->tiling->outputs[i], hlo_emitter_point_lanes(e));
+  }
+}
+
+// Everything is read before anything is written, so that inputs may lie where outputs do.
+void hlo_emit_woven(hlo_emitter_t* e, uint32_t copy, void* context) {
+  (void)copy;
+  const hlo_tiling_t* const* tilings = context;
+  const hlo_kernel_t* kernel = e->kernel;
+  uint32_t digit = kernel->woven_digit, count = (uint32_t)kernel->spaces[0].extents[digit];
+  hlo_vir_value_t* values[HLO_KERNEL_MAX_WOVEN_OUTPUTS][HLO_KERNEL_MAX_WOVEN];
+  hlo_emitter_t here = *e, first = *e;
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    here.tiling = tilings[i];
+    here.done = hlo_arena_array(e->scratch, here.tiling->instance_count + 1, sizeof *here.done);
+    here.scalars =
+        hlo_arena_array(e->scratch, here.tiling->instance_count + 1, sizeof *here.scalars);
+    if (!here.done || !here.scalars) {
+      e->b->module->arena.failed = true;
+      return;
+    }
+    const hlo_tiled_digit_t* woven = &here.tiling->digits[digit];
+    for (int64_t at = woven->low; at < woven->end; ++at) emit_values(&here, at, values);
+    if (woven->low == 0) first = here;
+  }
+  first.digits[digit] = hlo_vir_iconst(e->b, 0);
+  for (uint32_t i = 0; i < kernel->fusion->output_count; ++i) {
+    store_woven(&first, i, values[i], count);
+  }
+}
+
+hlo_status_t hlo_emit_walk_woven(hlo_emitter_t* e) {
+  const hlo_kernel_t* kernel = e->kernel;
+  const hlo_tiling_t** tilings =
+      hlo_arena_array(e->scratch, kernel->segment_count, sizeof *tilings);
+  if (!tilings) return hlo_arena_status(e->scratch);
+  for (uint32_t i = 0; i < kernel->segment_count; ++i) {
+    hlo_tiling_t* tiling;
+    HLO_TRY(hlo_kernel_walk(kernel, e->scratch, &kernel->segments[i], &tiling));
+    tilings[i] = tiling;
+  }
+  e->woven = tilings;
+  return hlo_ok();
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tile IR from the walk of a fusion (see tile_kernel.h): every instance goes into the outermost
+// loop that has all digits it depends on, a reduction with what depends on its digits in its body.
+#include "codegen/loops/tile_kernel.h"
+
+#include <string.h>
+
+#include "codegen/dot/matmul.h"
+#include "codegen/loops/kernel_impl.h"
+#include "interp/scalar.h"
+#include "ir/reducer.h"
+
+enum { MAX_LEVELS = 48, PRODUCT_DEPTH = 16, LAYOUT_FUEL = 2000 };
+
+// A block that operations can be put in, and the digits that are known there.
+typedef struct level {
+  hlo_tile_block_t* block;
+  uint64_t digits;
+} level_t;
+
+typedef struct lowering {
+  const hlo_kernel_t* kernel;
+  const hlo_tiling_t* tiling;
+  hlo_tile_kernel_t* tile;
+  const char* refusal;
+  hlo_tile_op_t** made;  // by instance
+  uint32_t level_count;
+  level_t levels[MAX_LEVELS];
+} lowering_t;
+
+static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled);
+
+static hlo_tile_op_t* refuse(lowering_t* l, const char* why) {
+  if (!l->refusal) l->refusal = why;
+  return NULL;
+}
+
+// ---- expressions
+
+static const hlo_expr_t* stand_in(void* context, const hlo_expr_atom_t* atom) {
+  lowering_t* l = context;
+  hlo_expr_space_t* exprs = &l->tile->exprs;
+  if (atom->kind == HLO_EXPR_DIGIT) {
+    return hlo_expr_digit(exprs, atom->number, atom->low, atom->high + 1);
+  }
+  hlo_tile_op_t* op = lower(l, l->tiling->instances[atom->number]);
+  return op ? hlo_tile_value_expr(l->tile, op, atom->low, atom->high) : hlo_expr_const(exprs, 0);
+}
+
+static const hlo_expr_t* lower_expr(lowering_t* l, const hlo_expr_t* expr) {
+  return hlo_expr_rewrite(&l->tile->exprs, expr, stand_in, l);
+}
+
+// ---- operations
+
+static bool is_visible(const lowering_t* l, const hlo_tile_op_t* op) {
+  for (uint32_t i = 0; i < l->level_count; ++i) {
+    if (l->levels[i].block == op->block) return true;
+  }
+  return false;
+}
+
+static hlo_tile_map_t map_of(const hlo_node_t* node) {
+  hlo_tile_map_t map = {.op = node->op};
+  if (node->op == HLO_OP_compare) {
+    map.direction = hlo_node_attr_int(node, HLO_ATTR_comparison_direction, 0);
+    map.is_total_order =
+        hlo_node_attr_int(node, HLO_ATTR_compare_type, HLO_COMPARISON_TYPE_NOTYPE) ==
+        HLO_COMPARISON_TYPE_TOTALORDER;
+  }
+  return map;
+}
+
+static bool runs_over_lanes(const hlo_kernel_t* kernel, const hlo_tiled_t* tiled) {
+  return hlo_kernel_has_lanes(kernel) && tiled->digits >> kernel->loops[kernel->loop_count - 1] & 1;
+}
+
+// The loops of a reduction's digits; the last one in tiles where the lanes are its own.
+static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
+  const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    if (space->extents[i] == 1 && space->digit_count > 1) continue;
+    if (fields->loop_count == HLO_TILE_MAX_REDUCE_DIGITS) return;
+    fields->loops[fields->loop_count++] =
+        (hlo_tile_loop_t){space->first_digit + i, 0, space->extents[i], 1};
+  }
+  if (fields->loop_count == 0) {
+    fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_digit, 0, 1, 1};
+  }
+  hlo_tile_loop_t* last = &fields->loops[fields->loop_count - 1];
+  if (l->kernel->matmul) {
+    last->step = PRODUCT_DEPTH;
+  } else if (!runs_over_lanes(l->kernel, tiled)) {
+    last->step = l->kernel->lanes;
+  }
+}
+
+static bool set_reducers(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
+  const hlo_node_t* node = tiled->value->def;
+  hlo_op_t arg = hlo_reduce_arg_op(node);
+  if (arg != HLO_OP_COUNT) {
+    fields->is_arg = true;
+    fields->reducers[fields->reducer_count++] = arg;
+    return true;
+  }
+  uint32_t results = hlo_tiled_result_count(tiled);
+  if (results > HLO_TILE_MAX_OPERANDS / 2) return refuse(l, "too many results");
+  for (uint32_t i = 0; i < results; ++i) {
+    fields->reducers[fields->reducer_count++] = hlo_tiled_reducer(node, i);
+  }
+  return true;
+}
+
+// The level is the one that the reduction is in; deeper ones are not seen by its body.
+static hlo_tile_op_t* lower_reduce(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* fields) {
+  uint32_t results = hlo_tiled_result_count(tiled), depth = l->level_count;
+  if (depth == MAX_LEVELS) return refuse(l, "too many loops");
+  if (!set_reducers(l, tiled, fields)) return NULL;
+  for (uint32_t i = 0; results + i < tiled->operand_count; ++i) {
+    fields->operands[fields->operand_count++] = lower(l, tiled->operands[results + i]);
+  }
+  reduce_loops(l, tiled, fields);
+  hlo_tile_op_t* op = hlo_tile_begin(l->tile, l->levels[depth - 1].block, fields);
+  if (!op) return refuse(l, "memory");
+  const hlo_tiled_space_t* space = &l->tiling->spaces[tiled->reduction];
+  l->levels[l->level_count++] =
+      (level_t){&op->body, l->levels[depth - 1].digits | hlo_tiled_space_mask(space)};
+  hlo_tile_op_t yield = {.kind = HLO_TILE_OP_yield, .operand_count = results};
+  for (uint32_t i = 0; i < results; ++i) {
+    if (!(yield.operands[i] = lower(l, tiled->operands[i]))) return NULL;
+  }
+  hlo_tile_append(l->tile, &op->body, &yield);
+  l->level_count = depth;
+  hlo_tile_end(l->tile, op);
+  return op;
+}
+
+static hlo_tile_op_t* lower_here(lowering_t* l, const hlo_tiled_t* tiled) {
+  static const hlo_tile_op_kind_t kinds[] = {
+      [HLO_TILED_LOAD] = HLO_TILE_OP_load,     [HLO_TILED_CONSTANT] = HLO_TILE_OP_constant,
+      [HLO_TILED_INDEX] = HLO_TILE_OP_index,   [HLO_TILED_COMPUTE] = HLO_TILE_OP_map,
+      [HLO_TILED_REDUCE] = HLO_TILE_OP_reduce, [HLO_TILED_PRODUCT] = HLO_TILE_OP_product,
+      [HLO_TILED_RESULT] = HLO_TILE_OP_result, [HLO_TILED_GUARD] = HLO_TILE_OP_guard,
+  };
+  if (tiled->kind >= sizeof kinds / sizeof *kinds || tiled->kind == HLO_TILED_DOT) {
+    return refuse(l, "no operation on tiles");
+  }
+  hlo_tile_op_t fields = {.kind = kinds[tiled->kind],
+                          .dtype = tiled->value->type->dtype,
+                          .buffer = tiled->input,
+                          .low = tiled->low,
+                          .end = tiled->end};
+  const hlo_node_t* node = tiled->value->def;
+  if (tiled->kind == HLO_TILED_REDUCE) {
+    if (node->region_count == 0) fields.dtype = hlo_tiled_sum_dtype(node);
+    return lower_reduce(l, tiled, &fields);
+  }
+  if (tiled->kind == HLO_TILED_PRODUCT) fields.dtype = hlo_tiled_sum_dtype(node);
+  if (tiled->kind == HLO_TILED_COMPUTE) fields.map = map_of(node);
+  if (tiled->kind == HLO_TILED_RESULT) fields.result = tiled->value->number;
+  if (tiled->kind == HLO_TILED_CONSTANT && node && node->op == HLO_OP_constant) {
+    const hlo_literal_t* literal = hlo_node_attr(node, HLO_ATTR_value)->literal;
+    memcpy(fields.element, literal->data, hlo_dtype_size_bytes(fields.dtype));
+  }
+  for (uint32_t i = 0; i < tiled->operand_count; ++i) {
+    if (!(fields.operands[fields.operand_count++] = lower(l, tiled->operands[i]))) return NULL;
+  }
+  if (tiled->offset) fields.offset = lower_expr(l, tiled->offset);
+  return hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
+}
+
+// A product's sum in the type of the result.
+static hlo_tile_op_t* round_sum(lowering_t* l, const hlo_tiled_t* tiled, hlo_tile_op_t* sum) {
+  hlo_dtype_t dtype = tiled->value->type->dtype;
+  if (!sum || tiled->kind != HLO_TILED_REDUCE || sum->dtype == dtype) return sum;
+  hlo_tile_op_t fields = {.kind = HLO_TILE_OP_map,
+                          .dtype = dtype,
+                          .map = {.op = HLO_OP_convert},
+                          .operand_count = 1,
+                          .operands = {sum}};
+  return hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
+}
+
+// The instance's value, computed where all that it depends on is known.
+static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
+  hlo_tile_op_t* made = l->made[tiled->number];
+  if (made && is_visible(l, made)) return made;
+  uint32_t depth = l->level_count, at = 1;
+  while (at < depth && (tiled->digits & ~l->levels[at - 1].digits)) ++at;
+  level_t hidden[MAX_LEVELS];
+  memcpy(hidden, l->levels, sizeof hidden);
+  l->level_count = at;
+  hlo_tile_op_t* op = round_sum(l, tiled, lower_here(l, tiled));
+  memcpy(l->levels, hidden, sizeof hidden);
+  l->level_count = depth;
+  if (!op) return refuse(l, "memory");
+  return l->made[tiled->number] = op;
+}
+
+// ---- loops of the output
+
+static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
+  const hlo_matmul_t* m = kernel->matmul;
+  if (m && (int32_t)digit == m->rows.digit) {
+    int64_t height = m->full_panels ? m->full.height : m->edge.height;
+    return height > 0 ? height : 1;
+  }
+  if (m && (int32_t)digit == m->columns.digit) return m->panel_width > 0 ? m->panel_width : 1;
+  bool is_lanes = hlo_kernel_has_lanes(kernel) && kernel->loops[kernel->loop_count - 1] == digit;
+  return is_lanes ? kernel->lanes : 1;
+}
+
+// The output's digits in the order of loops.
+static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
+  const hlo_kernel_t* kernel = l->kernel;
+  if (!kernel->matmul) {
+    uint32_t count = kernel->loop_count;
+    memcpy(out_digits, kernel->loops, count * sizeof *out_digits);
+    if (kernel->kind != HLO_KERNEL_WOVEN) return count;
+    out_digits[count] = out_digits[count - 1];  // of the loops the lanes are the innermost
+    out_digits[count - 1] = kernel->woven_digit;
+    return count + 1;
+  }
+  const hlo_tiled_space_t* space = &l->tiling->spaces[0];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    if (space->extents[i] > 1) out_digits[count++] = i;
+  }
+  return count;
+}
+
+// All values first: an output may be the memory of an input that another one is still read from.
+static bool lower_stores(lowering_t* l) {
+  const hlo_fusion_t* fusion = l->kernel->fusion;
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    if (!lower(l, l->tiling->outputs[i])) return false;
+    lower_expr(l, l->tiling->output_offsets[i]);
+  }
+  for (uint32_t i = 0; i < fusion->output_count; ++i) {
+    hlo_tile_op_t fields = {.kind = HLO_TILE_OP_store,
+                            .buffer = fusion->input_count + i,
+                            .operand_count = 1,
+                            .operands = {lower(l, l->tiling->outputs[i])},
+                            .offset = lower_expr(l, l->tiling->output_offsets[i])};
+    hlo_tile_append(l->tile, l->levels[l->level_count - 1].block, &fields);
+  }
+  return !l->refusal;
+}
+
+static bool lower_loops(lowering_t* l, const uint32_t* digits, uint32_t count) {
+  hlo_tile_op_t* loops[HLO_TILED_MAX_DIGITS];
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_tiled_digit_t* digit = &l->tiling->digits[digits[i]];
+    bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || l->kernel->matmul);
+    hlo_tile_op_t fields = {
+        .kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
+        .loop_count = 1,
+        .loops = {{digits[i], digit->low, digit->end, tile_step(l->kernel, digits[i])}}};
+    level_t* level = &l->levels[l->level_count - 1];
+    loops[i] = hlo_tile_begin(l->tile, level->block, &fields);
+    if (!loops[i]) return refuse(l, "memory");
+    l->levels[l->level_count++] =
+        (level_t){&loops[i]->body, level->digits | (uint64_t)1 << digits[i]};
+  }
+  bool is_done = lower_stores(l);
+  for (uint32_t i = count; i-- > 0;) hlo_tile_end(l->tile, loops[i]);
+  l->level_count = 1;
+  return is_done;
+}
+
+// ---- kernels
+
+static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
+                         hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
+  if (!kernel->matmul) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
+  // A product as what it is: sums over loops, seen from its result.
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
+  tiling->expands_products = true;
+  tiling->space_count = 1;
+  tiling->spaces[0] = kernel->spaces[0];
+  *out_tiling = tiling;
+  return hlo_tiling_walk(tiling, *segment, true);
+}
+
+static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
+                                  hlo_tile_kernel_t* tile, hlo_arena_t* scratch) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(walk(kernel, segment, scratch, &tiling));
+  lowering_t lowering = {.kernel = kernel, .tile = tile, .tiling = tiling};
+  lowering.made = hlo_arena_array(scratch, tiling->instance_count + 1, sizeof *lowering.made);
+  HLO_TRY(hlo_arena_status(scratch));
+  uint32_t digits[HLO_TILED_MAX_DIGITS], count = loop_order(&lowering, digits);
+  uint64_t outer = 0;
+  for (uint32_t i = 0; i < count; ++i) outer |= (uint64_t)1 << digits[i];
+  // Digits of one number are no loops and known everywhere.
+  uint64_t fixed = hlo_tiled_space_mask(&tiling->spaces[0]) & ~outer;
+  lowering.levels[lowering.level_count++] = (level_t){&tile->body, fixed};
+  if (tiling->refusal) refuse(&lowering, tiling->refusal);
+  if (count + 1 >= MAX_LEVELS) refuse(&lowering, "too many loops");
+  if (!lowering.refusal) lower_loops(&lowering, digits, count);
+  if (tile->exprs.is_exceeded) refuse(&lowering, "its index expressions are too long");
+  HLO_TRY(hlo_arena_status(tile->arena));
+  return lowering.refusal ? hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: %s",
+                                              kernel->fusion->index, lowering.refusal)
+                          : hlo_ok();
+}
+
+static hlo_tile_kernel_t* create(const hlo_kernel_t* kernel, hlo_arena_t* arena) {
+  const hlo_fusion_t* fusion = kernel->fusion;
+  uint32_t count = fusion->input_count + fusion->output_count;
+  hlo_tile_buffer_t* buffers = hlo_arena_array(arena, count + 1, sizeof *buffers);
+  const char* name = hlo_arena_printf(arena, "fusion%u", fusion->index);
+  if (!buffers || !name) return NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    bool is_output = i >= fusion->input_count;
+    const hlo_value_t* value =
+        is_output ? fusion->outputs[i - fusion->input_count] : fusion->inputs[i];
+    buffers[i] =
+        (hlo_tile_buffer_t){value->type->dtype, hlo_type_element_count(value->type), is_output};
+  }
+  return hlo_tile_kernel_create(arena, name, count, buffers);
+}
+
+// Layouts, or none where no layout is good for all or finding one takes too long.
+static hlo_status_t infer(const hlo_kernel_t* kernel, hlo_tile_kernel_t* tile) {
+  hlo_status_t status = hlo_tile_kernel_infer(tile, &kernel->target->tile, LAYOUT_FUEL);
+  hlo_status_code_t code = hlo_status_code(status);
+  if (code != HLO_STATUS_FAILED_PRECONDITION && code != HLO_STATUS_RESOURCE_EXHAUSTED)
+    return status;
+  hlo_status_release(status);
+  return hlo_arena_status(tile->arena);
+}
+
+hlo_status_t hlo_kernel_to_tile(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                                hlo_tile_kernel_t** out_tile) {
+  if (kernel->fusion->side_count) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u as tiles: outputs of several sizes",
+                             kernel->fusion->index);
+  }
+  hlo_tile_kernel_t* tile = create(kernel, arena);
+  HLO_TRY(hlo_arena_status(arena));
+  hlo_arena_t scratch;
+  hlo_arena_init(&scratch, 0);
+  hlo_status_t status = hlo_ok();
+  for (uint32_t i = 0; i < kernel->segment_count && hlo_status_is_ok(status); ++i) {
+    status = lower_segment(kernel, &kernel->segments[i], tile, &scratch);
+  }
+  hlo_arena_deinit(&scratch);
+  HLO_TRY(status);
+  HLO_TRY(hlo_tile_kernel_renumber(tile));
+  HLO_TRY(infer(kernel, tile));
+  HLO_TRY(hlo_tile_kernel_verify(tile));
+  *out_tile = tile;
+  return hlo_ok();
+}
+
+void hlo_kernel_run_as_tile(hlo_kernel_t* kernel, const hlo_tile_kernel_t* tile) {
+  kernel->tile = tile;
+  // Where machine code reads everything, or all that it weaves, before it writes, tiles do not.
+  bool is_one_turn = kernel->loop_count == 0 || kernel->kind == HLO_KERNEL_VECTOR;
+  if (!is_one_turn && kernel->kind != HLO_KERNEL_WOVEN) return;
+  memset(kernel->shareable, 0, kernel->fusion->output_count * sizeof *kernel->shareable);
+}
+
+const hlo_tile_kernel_t* hlo_kernel_tile(const hlo_kernel_t* kernel) {
+  return kernel->tile;
+}
+
+// ---- what elements mean
+
+static bool reference_map(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
+                          const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
+                          void* result, size_t count) {
+  (void)context;
+  if (map->op == HLO_OP_bitcast_convert) {
+    size_t bytes = hlo_dtype_size_bytes(dtype);
+    if (operand_count != 1 || hlo_dtype_size_bytes(dtypes[0]) != bytes) return false;
+    memcpy(result, operands[0], count * bytes);
+    return true;
+  }
+  hlo_scalar_op_t op = {.op = map->op,
+                        .arity = operand_count,
+                        .result = dtype,
+                        .direction = map->direction,
+                        .is_total_order = map->is_total_order};
+  if (operand_count > 3) return false;
+  for (uint32_t i = 0; i < operand_count; ++i) op.operands[i] = dtypes[i];
+  hlo_scalar_step_t step;
+  if (!hlo_scalar_op_prepare(&op, &step)) return false;
+  hlo_scalar_step_run_many(&step, operands, result, count);
+  return true;
+}
+
+const hlo_tile_meaning_t hlo_tile_reference_meaning = {.map = reference_map};

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules on their way into code generation (see prepare.h).
+#include "codegen/lower/prepare.h"
+
+#include "codegen/lower/split.h"
+#include "interp/custom_call.h"
+#include "ir/clone.h"
+#include "passes/build.h"
+#include "passes/runner.h"
+#include "passes/splice.h"
+
+enum { REGION_DEPTH_LIMIT = 128 };
+// A program is one function. The limit is there for chains of calls that double.
+static const char PASSES[] =
+    "lower_composite,inline=400000,unroll,loop_scatter,single_scatter,short_reduce,slice_reduces,"
+    "split_complex,split_groups,select_windows,spread_windows,slice_windows,transpose_windows,fold,dce,"
+    "canonicalize,hoist_invariants,cse,dce";
+
+typedef struct refusal {
+  const hlo_node_t* node;  // NULL: an argument
+  const char* cause;       // NULL: none found
+} refusal_t;
+
+// What cannot be called, or has to be told of the process that it runs in.
+static const char* refuse_op(const hlo_node_t* node) {
+  uint32_t traits = hlo_op_info(node->op)->traits;
+  if (traits & HLO_TRAIT_TERMINATOR || hlo_op_is_control(node->op)) return NULL;
+  switch (node->op) {
+    case HLO_OP_async_start:
+    case HLO_OP_async_done:
+    case HLO_OP_hlo_send_done:
+    case HLO_OP_hlo_recv_done: return "its other half is out of sight";
+    case HLO_OP_interpreter_run_parallel:
+    case HLO_OP_interpreter_print:
+    case HLO_OP_interpreter_probe:
+    case HLO_OP_check_expect_serialized_eq: return "it talks to the interpreter";
+    case HLO_OP_custom_call: {
+      const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
+      return target && hlo_custom_call_find(target) ? NULL : "it calls a foreign function";
+    }
+    case HLO_OP_hlo_fusion:
+    case HLO_OP_call:
+    case HLO_OP_composite:
+    case HLO_OP_sdy_manual_computation: return "its body cannot be put in its place";
+    case HLO_OP_tuple:
+    case HLO_OP_get_tuple_element: return "it works on tuples";
+    case HLO_OP_constant:
+    case HLO_OP_chlo_constant: return NULL;
+    default: return hlo_ref_function(node->op) ? NULL : "the library has no function for it";
+  }
+}
+
+static const int64_t MAX_ELEMENTS = (int64_t)1 << 44;
+
+static const char* refuse_type(const hlo_type_t* type) {
+  if (type->kind == HLO_TYPE_TOKEN) return NULL;
+  if (type->quant && hlo_dtype_info(type->dtype)->bits < 8) {
+    return "quantized elements are smaller than a byte";
+  }
+  if (type->kind != HLO_TYPE_TENSOR) return "a value is neither tensor nor token";
+  if (!hlo_type_is_static(type)) return "a shape is known only when running";
+  // The reference says where such a program fails.
+  return hlo_type_element_count(type) > MAX_ELEMENTS ? "a value is too large for any memory" : NULL;
+}
+
+// The one list of what compiled code leaves to the interpreter: this and what it calls.
+static void refuse_region(const hlo_region_t* region, uint32_t depth, refusal_t* out) {
+  if (depth > REGION_DEPTH_LIMIT) out->cause = "regions are nested too deeply";
+  for (uint32_t i = 0; i < region->arg_count && !out->cause; ++i) {
+    out->cause = refuse_type(region->args[i]->type);
+    out->node = region->parent;
+  }
+  for (const hlo_node_t* node = region->first; node && !out->cause; node = node->next) {
+    out->node = node;
+    out->cause = refuse_op(node);
+    for (uint32_t i = 0; i < node->result_count && !out->cause; ++i) {
+      out->cause = refuse_type(node->results[i].type);
+    }
+    for (uint32_t i = 0; i < node->region_count && !out->cause; ++i) {
+      refuse_region(node->regions[i], depth + 1, out);
+    }
+  }
+}
+
+// ---- arguments of elements smaller than a byte
+
+// Hosts may leave anything in the unused high bits; through a whole byte and back they are right.
+static void extend_arguments(const hlo_func_t* func) {
+  for (uint32_t i = 0; i < func->body->arg_count; ++i) {
+    hlo_value_t* argument = func->body->args[i];
+    const hlo_type_t* type = argument->type;
+    if (type->kind != HLO_TYPE_TENSOR || !hlo_dtype_is_integer(type->dtype) ||
+        hlo_dtype_info(type->dtype)->bits >= 8 || hlo_value_is_unused(argument)) {
+      continue;
+    }
+    const hlo_dtype_t byte = hlo_dtype_is_signed(type->dtype) ? HLO_DTYPE_S8 : HLO_DTYPE_U8;
+    hlo_node_t* first = func->body->first;
+    hlo_value_t* wide = hlo_build_convert(first, byte, argument);
+    hlo_value_t* narrow = hlo_build_node(first, HLO_OP_convert, type, 1, &wide, 0, NULL);
+    if (!narrow) return;  // the module says so
+    hlo_value_replace_uses(argument, narrow);
+    hlo_node_set_operand(wide->def, 0, argument);
+  }
+}
+
+static void describe(const hlo_module_t* module, const refusal_t* refusal, hlo_strbuf_t* out) {
+  if (refusal->node) {
+    hlo_loc_format(module, refusal->node->loc, out);
+    hlo_strbuf_printf(out, ": %s: ", hlo_op_info(refusal->node->op)->name);
+  }
+  hlo_strbuf_puts(out, refusal->cause);
+}
+
+// A body that is run once on the operands takes the place of the node that holds it.
+static void open_body(hlo_node_t* node) {
+  const hlo_node_t* end = hlo_region_terminator(node->regions[0]);
+  if (!end || end->operand_count != node->result_count || !hlo_splice_own_body(node)) return;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_replace_uses(&node->results[i], hlo_node_operand(end, i));
+  }
+  hlo_node_erase(node);
+}
+
+// Halves of transfers that are complete when the other half is.
+static void open_done(hlo_node_t* node) {
+  const hlo_value_t* begun = hlo_node_operand(node, 0);
+  const hlo_node_t* tuple = begun->def && begun->def->op == HLO_OP_tuple ? begun->def : NULL;
+  if (tuple ? tuple->operand_count < node->result_count : node->result_count != 1) return;
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    hlo_value_t* value = tuple ? hlo_node_operand(tuple, i) : hlo_node_operand(node, 0);
+    if (value->type != node->results[i].type) return;
+    hlo_value_replace_uses(&node->results[i], value);
+  }
+  hlo_node_erase(node);
+}
+
+// ---- computations that HLO begins and ends apart: done where they are begun
+
+// The one node that ends what `start` begins, past those that only look how far it is.
+static hlo_node_t* find_async_done(const hlo_node_t* start) {
+  const hlo_use_t* use = start->results[0].uses;
+  while (use && !use->next && use->user->op == HLO_OP_hlo_async_update) {
+    use = use->user->results[0].uses;
+  }
+  return use && !use->next && use->user->op == HLO_OP_hlo_async_done ? use->user : NULL;
+}
+
+static hlo_node_t* build_call(hlo_node_t* start, const hlo_node_t* done) {
+  hlo_module_t* module = start->parent->module;
+  hlo_value_t** operands =
+      hlo_arena_array(&module->arena, start->operand_count + 1, sizeof *operands);
+  const hlo_type_t** types =
+      hlo_arena_array(&module->arena, done->result_count + 1, sizeof *types);
+  if (!operands || !types) return NULL;
+  for (uint32_t i = 0; i < start->operand_count; ++i) operands[i] = hlo_node_operand(start, i);
+  for (uint32_t i = 0; i < done->result_count; ++i) types[i] = done->results[i].type;
+  const hlo_named_attr_t callee = {HLO_ATTR_callee, hlo_node_attr(start, HLO_ATTR_callee)};
+  hlo_node_t* call =
+      hlo_node_create(module, &(hlo_node_spec_t){.op = HLO_OP_call,
+                                                 .loc = start->loc,
+                                                 .operand_count = start->operand_count,
+                                                 .operands = operands,
+                                                 .attr_count = 1,
+                                                 .attrs = &callee,
+                                                 .result_count = done->result_count,
+                                                 .result_types = types});
+  if (hlo_node_is_poison(call)) return NULL;
+  hlo_node_insert_before(start, call);
+  return call;
+}
+
+static void open_async(hlo_node_t* start) {
+  hlo_node_t* done = find_async_done(start);
+  const hlo_node_t* end = done && start->region_count == 1
+                              ? hlo_region_terminator(start->regions[0])
+                              : NULL;
+  const hlo_node_t* call = NULL;
+  if (end && end->operand_count == done->result_count && hlo_splice_own_body(start)) {
+    for (uint32_t i = 0; i < done->result_count; ++i) {
+      hlo_value_replace_uses(&done->results[i], hlo_node_operand(end, i));
+    }
+  } else if (done && start->region_count == 0 && hlo_node_attr(start, HLO_ATTR_callee) &&
+             (call = build_call(start, done))) {
+    for (uint32_t i = 0; i < done->result_count; ++i) {
+      hlo_value_replace_uses(&done->results[i], &call->results[i]);
+    }
+  } else {
+    return;
+  }
+  for (hlo_node_t* node = done; node != start;) {
+    hlo_node_t* before = hlo_node_operand(node, 0)->def;
+    hlo_node_erase(node);
+    node = before;
+  }
+  hlo_node_erase(start);
+}
+
+static void open_bodies(hlo_region_t* region, uint32_t depth) {
+  if (depth > REGION_DEPTH_LIMIT) return;  // refused later
+  for (hlo_node_t *node = region->last, *previous; node; node = previous) {
+    previous = node->prev;  // ends go with their beginnings, which stand before them
+    for (uint32_t i = 0; i < node->region_count; ++i) open_bodies(node->regions[i], depth + 1);
+    if (node->op == HLO_OP_hlo_async_start) open_async(node);
+    if (node->op == HLO_OP_hlo_fusion && node->region_count == 1) open_body(node);
+    if (node->op == HLO_OP_hlo_send_done || node->op == HLO_OP_hlo_recv_done) open_done(node);
+  }
+}
+
+hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
+                                hlo_strbuf_t* out_refusal, hlo_module_t** out_module) {
+  *out_module = NULL;
+  hlo_module_t* copy = NULL;
+  HLO_TRY(hlo_module_clone(module, &copy));
+  // Nobody calls it from outside the module but the entry: private functions go once inlined.
+  for (hlo_func_t* func = copy->first_func; func; func = func->next) {
+    func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
+    if (func->body) open_bodies(func->body, 0);
+  }
+  hlo_status_t status = hlo_passes_run(copy, PASSES, NULL);
+  const hlo_func_t* func = hlo_module_find_func(copy, name);
+  refusal_t refusal = {0};
+  if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
+  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
+    hlo_strbuf_puts(out_refusal, hlo_status_message(status));
+    refusal.cause = "";
+    hlo_status_release(status);
+    status = hlo_ok();
+  } else if (hlo_status_is_ok(status)) {
+    refuse_region(func->body, 0, &refusal);
+    if (refusal.cause) describe(copy, &refusal, out_refusal);
+  }
+  if (hlo_status_is_ok(status) && !refusal.cause) {
+    extend_arguments(func);
+    status = hlo_module_status(copy);
+  }
+  if (hlo_status_is_ok(status) && !refusal.cause) {
+    *out_module = copy;
+  } else {
+    hlo_module_release(copy);
+  }
+  return status;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffer plan of a function: where every value lies while the program runs.
+//
+// Steps have one total order, so that a value is live over an interval of it. Values that are the
+// same bytes (views, loop values that never change) share a place; so do values whose intervals do
+// not meet and where that saves a copy: a loop's slot, what the body makes of it and what comes out
+// of the loop; an update of a slice and what it updates; a result and what is returned. What is
+// left lies in results whose values are not there yet, or in one arena, intervals that meet at
+// different offsets.
+//
+// A donated argument and the result that may take its memory are the same bytes in one run and
+// different ones in another: the plan is right in both.
+#ifndef HLO_CODEGEN_PLAN_H_
+#define HLO_CODEGEN_PLAN_H_
+
+#include "codegen/fuse/fusion.h"
+#include "codegen/memory/watch.h"
+#include "ir/donation.h"
+
+typedef enum hlo_place_kind {
+  HLO_PLACE_NONE,       // tokens, and values that never reach memory
+  HLO_PLACE_ARGUMENT,   // frame->buffers[index]
+  HLO_PLACE_RESULT,     // frame->buffers[argument_count + index] + offset_bytes
+  HLO_PLACE_CONSTANT,   // number `index` of the program's constants
+  HLO_PLACE_TEMPORARY,  // frame->temporaries + offset_bytes
+  HLO_PLACE_REGISTER,   // no memory: a single element that the entry keeps as value `index`
+} hlo_place_kind_t;
+
+typedef struct hlo_place {
+  hlo_place_kind_t kind;
+  uint32_t index;
+  uint64_t offset_bytes;
+} hlo_place_t;
+
+/// To be done unless both are the same address when running. A constant may be a splat to fill
+/// with.
+typedef struct hlo_copy {
+  hlo_place_t from, to;
+  uint64_t size_bytes;
+} hlo_copy_t;
+
+/// In order.
+typedef struct hlo_copy_list {
+  uint32_t count;
+  hlo_copy_t* items;
+} hlo_copy_list_t;
+
+typedef struct hlo_plan_constant {
+  const hlo_value_t* value;
+  bool is_read;  // by a step; else only copied from
+} hlo_plan_constant_t;
+
+/// One element, or an array that one vector holds.
+typedef struct hlo_plan_register {
+  hlo_dtype_t dtype;
+  bool is_vector;
+} hlo_plan_register_t;
+
+// Instead of a result's number.
+
+/// owner: the arena given to hlo_plan_create(). threads: immutable.
+typedef struct hlo_plan {
+  const hlo_func_t* func;
+  const hlo_schedule_t* schedule;
+  hlo_kernel_t* const* kernels;  // by index of the fusion; NULL: none
+  uint32_t argument_count, result_count, constant_count;
+  hlo_place_t* places;      // by index of the value
+  hlo_place_t* scratch;     // by index of the fusion: its kernel's scratch memory
+  const hlo_node_t** prepared;  // by index of the fusion: the loop before which its first phase
+                                // runs, as what it reads never changes inside; NULL: none
+  bool* is_prepared_for;    // by index of the node: loops that `prepared` names
+  hlo_copy_list_t* copies;  // by index of the node: before a step; of a terminator: at the end of
+                            // its region
+  hlo_plan_constant_t* constants;
+  uint32_t register_count;
+  hlo_plan_register_t* registers;
+  // By argument the result that may be its memory when running, and by result that argument; or
+  // HLO_DONATED_NOWHERE.
+  uint32_t *donated_to, *donor_of;
+  uint64_t temporary_bytes;
+  bool is_checked;  // code is to check its memory while it runs
+  // Of a checked plan:
+  const hlo_watch_t* watch;
+  const uint32_t *begins, *ends;  // first and last position of a step, by index of its node
+} hlo_plan_t;
+
+/// Plans a function whose shapes are static. `kernels` by index of the fusion (they say what may
+/// share memory). Everything is allocated in `arena`; func, schedule and kernels are kept. errors:
+/// RESOURCE_EXHAUSTED
+hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* schedule,
+                             hlo_kernel_t* const* kernels, bool is_checked, hlo_arena_t* arena,
+                             hlo_plan_t** out_plan) HLO_MUST_USE;
+
+static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
+  return value->def &&
+         (value->def->op == HLO_OP_constant || value->def->op == HLO_OP_chlo_constant);
+}
+
+static inline hlo_place_t hlo_plan_place(const hlo_plan_t* plan, const hlo_value_t* value) {
+  return plan->places[value->index];
+}
+/// Where a node's own call finds operand `i`: for those that it changes, the place of the result.
+hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i);
+
+/// Readable text: a line a step with places, then copies.
+void hlo_plan_print(const hlo_plan_t* plan, hlo_strbuf_t* out);
+
+/// Runs the plan over tokens instead of bytes, loops twice, donated arguments both ways, and
+/// answers INTERNAL naming the first step that would read something else than its operand.
+hlo_status_t hlo_plan_check(const hlo_plan_t* plan) HLO_MUST_USE;
+
+#endif  // HLO_CODEGEN_PLAN_H_

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of planning. Values that are the same bytes form a class (union-find over value
+// indices, a class is named by its root); classes that share memory form a buffer.
+#ifndef HLO_CODEGEN_PLAN_IMPL_H_
+#define HLO_CODEGEN_PLAN_IMPL_H_
+
+#include "codegen/memory/plan.h"
+#include "ir/captures.h"
+
+#define HLO_PLAN_NONE UINT32_MAX
+
+/// Positions count steps (those of a team are one), ends of regions and the writes that end them, in the order of execution.
+/// Inclusive at both ends: what is defined where another is used for the last time meets it.
+typedef struct hlo_plan_range {
+  uint32_t begin, end;
+} hlo_plan_range_t;
+
+/// A class's stay in a buffer, or a write at the end of a branch.
+typedef struct hlo_plan_stay {
+  hlo_plan_range_t range;
+  uint32_t root;  // HLO_PLAN_NONE for a write
+} hlo_plan_stay_t;
+
+typedef struct hlo_plan_buffer {
+  hlo_place_kind_t kind;
+  uint32_t index;  // as in hlo_place_t
+  uint32_t stay_count, stay_capacity;
+  hlo_plan_stay_t* stays;  // by begin, no two at a time but where one may take the other's place
+  hlo_dtype_t dtype;  // of a register
+  uint64_t size_bytes;
+  uint64_t offset_bytes;
+  uint32_t joined;  // the buffer that it became part of; itself otherwise
+} hlo_plan_buffer_t;
+
+/// A copy, before places are known.
+typedef struct hlo_plan_move {
+  uint32_t from, to;  // buffers
+  uint64_t size_bytes;
+} hlo_plan_move_t;
+
+/// The moves at one node, in order.
+typedef struct hlo_plan_moves {
+  const hlo_node_t* node;
+  uint32_t count, capacity;
+  hlo_plan_move_t* moves;
+  struct hlo_plan_moves* next;
+} hlo_plan_moves_t;
+
+typedef struct hlo_planner {
+  hlo_plan_t* plan;
+  hlo_arena_t* arena;
+  hlo_module_t* module;
+  // by value index
+  uint32_t* parents;         // union-find
+  hlo_plan_range_t* ranges;  // of a value; of the class at its root once classes are final
+  uint64_t* sizes;
+  uint32_t* buffer_of;  // by root; HLO_PLAN_NONE: no memory
+  bool* in_register;    // by root
+  const hlo_value_t** values;
+  const hlo_fusion_t** makers;        // of what members of teams make; NULL: something else does
+  const hlo_fusion_t** last_readers;  // by root: of what lives until a team reads it, the only
+                                      // member that does; NULL: several, or no team
+  uint32_t* scratch_buffers;  // by index of the fusion; HLO_PLAN_NONE
+  // by node index
+  uint32_t* begins;  // position of a step; of a terminator: that of its uses
+  uint32_t* ends;    // last position of a step with regions; of a terminator: of its writes
+  // by position
+  const hlo_step_t** steps;  // of a team the first
+  uint32_t position, position_capacity;
+  hlo_plan_buffer_t* buffers;
+  uint32_t buffer_count, buffer_capacity;
+  const hlo_value_t* undefined;  // used but made by no step
+} hlo_planner_t;
+
+/// Fills positions, ranges and sizes; unites values that are the same bytes; makes a buffer per
+/// class.
+hlo_status_t hlo_planner_scan(hlo_planner_t* planner) HLO_MUST_USE;
+/// Which classes are kept in registers; part of scanning.
+hlo_status_t hlo_planner_choose_registers(hlo_planner_t* planner) HLO_MUST_USE;
+/// The copies that are left, in an order that loses nothing; results without a buffer get one.
+hlo_status_t hlo_planner_move(hlo_planner_t* planner,
+                              const hlo_plan_moves_t** out_lists) HLO_MUST_USE;
+/// Lists the copies that are left, lays out the arena, gives every value its place.
+hlo_status_t hlo_planner_finish(hlo_planner_t* planner) HLO_MUST_USE;
+
+uint32_t hlo_planner_root(const hlo_planner_t* planner, const hlo_value_t* value);
+/// The buffer of a value, HLO_PLAN_NONE without memory.
+uint32_t hlo_planner_buffer(const hlo_planner_t* planner, const hlo_value_t* value);
+/// HLO_PLAN_NONE when memory is out.
+uint32_t hlo_planner_add_buffer(hlo_planner_t* planner, hlo_place_kind_t kind, uint32_t index,
+                                uint64_t size_bytes);
+bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+                          uint32_t root);
+
+/// Whether a stay cannot be in a buffer beside those that are there.
+bool hlo_planner_stay_conflicts(const hlo_planner_t* planner, uint32_t buffer,
+                                const hlo_plan_stay_t* stay);
+/// The same for all stays of another buffer.
+bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y);
+/// Adds a buffer's stays to those of another; false when memory is out.
+bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from);
+
+#endif  // HLO_CODEGEN_PLAN_IMPL_H_

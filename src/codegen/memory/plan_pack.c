@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// Last part of planning: where temporaries lie, in results' memory that is not written yet or in
+// the arena, and the place of every value.
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/memory/plan_impl.h"
+#include "interp/node_call.h"
+
+enum {
+  ALIGNMENT = 64,        // of blocks
+  FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
+  MAX_HOSTS = 16,        // results in whose memory gaps are looked for, the largest ones,
+  HOSTED_BYTES = 4096,   // for blocks that are not smaller
+};
+
+// ---- the arena
+
+typedef struct block {
+  uint32_t buffer;
+  hlo_plan_range_t range;
+  uint64_t size_bytes, offset_bytes;
+} block_t;
+
+/// Memory that blocks share: the arena, or a result before its value is there.
+typedef struct space {
+  uint64_t capacity_bytes, total_bytes;
+  uint32_t count;
+  block_t** placed;  // by offset
+} space_t;
+
+static int compare_blocks(const void* a, const void* b) {
+  const block_t *x = a, *y = b;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// From the beginning of a buffer's first stay to the end of its last one.
+static hlo_plan_range_t range_of(const hlo_plan_buffer_t* buffer) {
+  hlo_plan_range_t all = {UINT32_MAX, 0};
+  for (uint32_t i = 0; i < buffer->stay_count; ++i) {
+    const hlo_plan_range_t* range = &buffer->stays[i].range;
+    if (range->begin < all.begin) all.begin = range->begin;
+    if (range->end > all.end) all.end = range->end;
+  }
+  return all;
+}
+
+static hlo_status_t collect_blocks(const hlo_planner_t* planner, uint32_t* out_count,
+                                   block_t** out_blocks) {
+  block_t* blocks = hlo_arena_array(planner->arena, planner->buffer_count, sizeof *blocks);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
+    const hlo_plan_buffer_t* buffer = &planner->buffers[b];
+    if (buffer->joined != b || buffer->kind != HLO_PLACE_TEMPORARY || !buffer->size_bytes) continue;
+    size_t padded;
+    if (!hlo_size_add(buffer->size_bytes, ALIGNMENT - 1, &padded)) {
+      return hlo_status_out_of_memory(buffer->size_bytes);
+    }
+    blocks[count++] = (block_t){.buffer = b,
+                                .range = range_of(buffer),
+                                .size_bytes = padded & ~(size_t)(ALIGNMENT - 1)};
+  }
+  *out_count = count;
+  *out_blocks = blocks;
+  return hlo_ok();
+}
+
+// Puts a block where it is. There is room for it.
+static void insert_block(space_t* space, block_t* block) {
+  uint32_t low = 0, high = space->count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (space->placed[middle]->offset_bytes <= block->offset_bytes) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  memmove(&space->placed[low + 1], &space->placed[low],
+          (space->count - low) * sizeof *space->placed);
+  space->placed[low] = block;
+  ++space->count;
+}
+
+// Into the smallest gap between those that it meets, or behind them; false: it is too large.
+static bool place_block(space_t* space, block_t* block) {
+  uint64_t top = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+  for (uint32_t i = 0; i < space->count; ++i) {
+    const block_t* other = space->placed[i];
+    if (other->range.end < block->range.begin || block->range.end < other->range.begin) continue;
+    if (other->offset_bytes > top) {
+      uint64_t gap = other->offset_bytes - top;
+      if (gap >= block->size_bytes && gap < best_gap) {
+        best_gap = gap;
+        best = top;
+      }
+    }
+    uint64_t end = other->offset_bytes + other->size_bytes;
+    if (end > top) top = end;
+  }
+  const uint64_t offset = best != UINT64_MAX ? best : top;
+  size_t end;
+  if (!hlo_size_add(offset, block->size_bytes, &end) || end > space->capacity_bytes) return false;
+  block->offset_bytes = offset;
+  if (end > space->total_bytes) space->total_bytes = end;
+  insert_block(space, block);
+  return true;
+}
+
+// ---- results' memory
+
+static bool is_host(const hlo_plan_buffer_t* buffer, uint32_t number) {
+  return buffer->kind == HLO_PLACE_RESULT && buffer->joined == number && buffer->stay_count &&
+         buffer->size_bytes >= HOSTED_BYTES;
+}
+
+// The largest results that steps write, in order of size.
+static uint32_t find_hosts(const hlo_planner_t* planner, uint32_t* hosts) {
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
+    const hlo_plan_buffer_t* buffers = planner->buffers;
+    if (!is_host(&buffers[b], b)) continue;
+    uint32_t at = count < MAX_HOSTS ? count++ : MAX_HOSTS;
+    for (; at > 0 && buffers[hosts[at - 1]].size_bytes < buffers[b].size_bytes; --at) {
+      if (at < MAX_HOSTS) hosts[at] = hosts[at - 1];
+    }
+    if (at < MAX_HOSTS) hosts[at] = b;
+  }
+  return count;
+}
+
+// When a result's memory has something of its own: its value, or a donated argument that it may be
+// the memory of.
+static hlo_status_t occupy(const hlo_planner_t* planner, uint32_t host, space_t* space) {
+  enum { OWN = 2 };
+  const hlo_plan_t* plan = planner->plan;
+  const hlo_plan_buffer_t* buffer = &planner->buffers[host];
+  const uint32_t donor = plan->donor_of[buffer->index];
+  block_t* own = hlo_arena_array(planner->arena, OWN, sizeof *own);
+  space->placed = hlo_arena_array(planner->arena, OWN + FITTED_BLOCKS, sizeof(*space->placed));
+  HLO_TRY(hlo_arena_status(planner->arena));
+  space->capacity_bytes = buffer->size_bytes & ~(uint64_t)(ALIGNMENT - 1);
+  own[0] = (block_t){.range = range_of(buffer), .size_bytes = buffer->size_bytes};
+  insert_block(space, &own[0]);
+  if (donor != HLO_DONATED_NOWHERE) {
+    uint32_t root = hlo_planner_root(planner, plan->func->body->args[donor]);
+    own[1] = (block_t){.range = planner->ranges[root], .size_bytes = buffer->size_bytes};
+    insert_block(space, &own[1]);
+  }
+  return hlo_ok();
+}
+
+// Of equal blocks those that are there longest, then latest: next to the result's value, without a
+// gap that nothing fills.
+static int compare_lengths(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  const uint32_t x_length = x->range.end - x->range.begin, y_length = y->range.end - y->range.begin;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x_length != y_length) return x_length > y_length ? -1 : 1;
+  if (x->range.begin != y->range.begin) return x->range.begin > y->range.begin ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// What fits into results before they are written goes there, and is no block of the arena any more.
+static hlo_status_t place_in_results(hlo_planner_t* planner, block_t* blocks, uint32_t* count) {
+  uint32_t hosts[MAX_HOSTS];
+  space_t spaces[MAX_HOSTS] = {0};
+  const uint32_t host_count = find_hosts(planner, hosts);
+  uint32_t tried = 0, left = 0;
+  while (tried < *count && tried < FITTED_BLOCKS && blocks[tried].size_bytes >= HOSTED_BYTES) {
+    ++tried;
+  }
+  block_t** order = hlo_arena_array(planner->arena, (size_t)tried + 1, sizeof(*order));
+  block_t* copies = hlo_arena_array(planner->arena, (size_t)tried + 1, sizeof *copies);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t h = 0; h < host_count; ++h) HLO_TRY(occupy(planner, hosts[h], &spaces[h]));
+  memcpy(copies, blocks, tried * sizeof *copies);
+  for (uint32_t i = 0; i < tried; ++i) order[i] = &copies[i];
+  qsort(order, tried, sizeof(*order), compare_lengths);
+  for (uint32_t i = 0; i < tried; ++i) {
+    uint32_t h = 0;
+    while (h < host_count && !place_block(&spaces[h], order[i])) ++h;
+    if (h == host_count) continue;
+    hlo_plan_buffer_t* buffer = &planner->buffers[order[i]->buffer];
+    buffer->kind = HLO_PLACE_RESULT;
+    buffer->index = planner->buffers[hosts[h]].index;
+    buffer->offset_bytes = order[i]->offset_bytes;
+  }
+  for (uint32_t i = 0; i < *count; ++i) {
+    if (planner->buffers[blocks[i].buffer].kind == HLO_PLACE_TEMPORARY) blocks[left++] = blocks[i];
+  }
+  *count = left;
+  return hlo_ok();
+}
+
+// ---- the arena again
+
+// What a checked program has to know of the arena.
+static hlo_status_t make_watch(hlo_planner_t* planner, const block_t* blocks, uint32_t count) {
+  hlo_plan_t* plan = planner->plan;
+  hlo_watch_t* watch = hlo_arena_alloc_zeroed(planner->arena, sizeof *watch);
+  hlo_watch_block_t* items = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *items);
+  size_t stay_count = 1;
+  for (uint32_t i = 0; i < count; ++i) stay_count += planner->buffers[blocks[i].buffer].stay_count;
+  hlo_watch_stay_t* stays = hlo_arena_array(planner->arena, stay_count, sizeof *stays);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_plan_buffer_t* buffer = &planner->buffers[blocks[i].buffer];
+    items[i] = (hlo_watch_block_t){blocks[i].offset_bytes, buffer->size_bytes, blocks[i].size_bytes,
+                                   blocks[i].range.begin, blocks[i].range.end};
+    for (uint32_t s = 0; s < buffer->stay_count; ++s) {
+      stays[watch->stay_count++] = (hlo_watch_stay_t){i, buffer->stays[s].range.begin};
+    }
+  }
+  watch->block_count = count;
+  watch->blocks = items;
+  watch->stays = stays;
+  watch->filled_bytes = plan->temporary_bytes;
+  plan->temporary_bytes = hlo_watch_temporary_bytes(watch);
+  plan->watch = watch;
+  plan->begins = planner->begins;
+  plan->ends = planner->ends;
+  return hlo_ok();
+}
+
+// Blocks of a kind, one after the other: equal sizes next to each other, in the order of time.
+static int compare_times(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x->range.begin != y->range.begin) return x->range.begin < y->range.begin ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int compare_ends(const void* a, const void* b) {
+  const block_t *x = *(block_t* const*)a, *y = *(block_t* const*)b;
+  if (x->size_bytes != y->size_bytes) return x->size_bytes > y->size_bytes ? -1 : 1;
+  if (x->range.end != y->range.end) return x->range.end < y->range.end ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+// Many blocks in n log n: those of one size take turns in as many places as there are at once;
+// other sizes lie elsewhere.
+static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+                                  uint64_t* total_bytes) {
+  block_t** begins = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*begins));
+  block_t** ends = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*ends));
+  uint64_t* spare = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *spare);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < count; ++i) begins[i] = ends[i] = &blocks[i];
+  qsort(begins, count, sizeof(*begins), compare_times);
+  qsort(ends, count, sizeof(*ends), compare_ends);
+  uint32_t spare_count = 0, ended = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    block_t* block = begins[i];
+    if (i > 0 && begins[i - 1]->size_bytes != block->size_bytes) spare_count = 0, ended = i;
+    for (; ends[ended]->range.end < block->range.begin; ++ended) {
+      spare[spare_count++] = ends[ended]->offset_bytes;
+    }
+    if (spare_count) {
+      block->offset_bytes = spare[--spare_count];
+      continue;
+    }
+    size_t end;
+    block->offset_bytes = *total_bytes;
+    if (!hlo_size_add(*total_bytes, block->size_bytes, &end)) {
+      return hlo_status_out_of_memory(block->size_bytes);
+    }
+    *total_bytes = end;
+  }
+  return hlo_ok();
+}
+
+// Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or
+// only what the largest leave over, whichever takes less.
+static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
+  uint64_t* total = &planner->plan->temporary_bytes;
+  uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
+  space_t arena = {.capacity_bytes = SIZE_MAX};
+  arena.placed = hlo_arena_array(planner->arena, (size_t)fitted + 1, sizeof(*arena.placed));
+  uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < fitted; ++i) {
+    if (!place_block(&arena, &blocks[i])) return hlo_status_out_of_memory(blocks[i].size_bytes);
+  }
+  *total = arena.total_bytes;
+  if (fitted == count) return hlo_ok();
+  HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
+  for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
+  uint64_t by_size = 0;
+  HLO_TRY(place_by_size(planner, blocks, count, &by_size));
+  if (by_size < *total) {
+    *total = by_size;
+  } else {
+    for (uint32_t i = 0; i < count; ++i) blocks[i].offset_bytes = offsets[i];
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t lay_out(hlo_planner_t* planner) {
+  uint32_t count = 0;
+  block_t* blocks = NULL;
+  HLO_TRY(collect_blocks(planner, &count, &blocks));
+  if (count > 1) qsort(blocks, count, sizeof *blocks, compare_blocks);
+  HLO_TRY(place_in_results(planner, blocks, &count));
+  for (uint32_t i = 0; i < count && planner->plan->is_checked; ++i) {
+    blocks[i].size_bytes += HLO_WATCH_ZONE_BYTES;
+  }
+  HLO_TRY(place_blocks(planner, blocks, count));
+  for (uint32_t i = 0; i < count; ++i) {
+    planner->buffers[blocks[i].buffer].offset_bytes = blocks[i].offset_bytes;
+  }
+  return planner->plan->is_checked ? make_watch(planner, blocks, count) : hlo_ok();
+}
+
+// ---- places
+
+static hlo_status_t number_registers(hlo_planner_t* planner) {
+  hlo_plan_t* plan = planner->plan;
+  plan->registers = hlo_arena_array(planner->arena, planner->buffer_count, sizeof *plan->registers);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t b = 0; b < planner->buffer_count; ++b) {
+    hlo_plan_buffer_t* buffer = &planner->buffers[b];
+    if (buffer->kind != HLO_PLACE_REGISTER || buffer->joined != b) continue;
+    buffer->index = plan->register_count;
+    plan->registers[plan->register_count++] = (hlo_plan_register_t){
+        buffer->dtype, buffer->size_bytes > hlo_dtype_size_bytes(buffer->dtype)};
+  }
+  return hlo_ok();
+}
+
+static hlo_place_t buffer_place(const hlo_planner_t* planner, uint32_t buffer) {
+  const hlo_plan_buffer_t* b = &planner->buffers[buffer];
+  return (hlo_place_t){b->kind, b->index, b->offset_bytes};
+}
+
+static void give_places(const hlo_planner_t* planner) {
+  for (uint32_t i = 0; i < planner->module->value_count; ++i) {
+    const hlo_value_t* value = planner->values[i];
+    if (!value) continue;
+    uint32_t buffer = hlo_planner_buffer(planner, value);
+    if (buffer != HLO_PLAN_NONE) planner->plan->places[i] = buffer_place(planner, buffer);
+  }
+  for (uint32_t i = 0; i < planner->plan->schedule->fusion_count; ++i) {
+    uint32_t buffer = planner->scratch_buffers[i];
+    if (buffer != HLO_PLAN_NONE) planner->plan->scratch[i] = buffer_place(planner, buffer);
+  }
+}
+
+static hlo_status_t give_copies(const hlo_planner_t* planner, const hlo_plan_moves_t* lists) {
+  for (const hlo_plan_moves_t* list = lists; list; list = list->next) {
+    hlo_copy_list_t* copies = &planner->plan->copies[list->node->index];
+    copies->items = hlo_arena_array(planner->arena, list->count, sizeof *copies->items);
+    HLO_TRY(hlo_arena_status(planner->arena));
+    for (uint32_t i = 0; i < list->count; ++i) {
+      const hlo_plan_move_t* move = &list->moves[i];
+      copies->items[i] = (hlo_copy_t){buffer_place(planner, move->from),
+                                      buffer_place(planner, move->to), move->size_bytes};
+    }
+    copies->count = list->count;
+  }
+  return hlo_ok();
+}
+
+static void mark_read(hlo_plan_t* plan, const hlo_value_t* value) {
+  hlo_place_t place = hlo_plan_place(plan, value);
+  if (place.kind == HLO_PLACE_CONSTANT) plan->constants[place.index].is_read = true;
+}
+
+static hlo_status_t mark_step(const hlo_planner_t* planner, const hlo_step_t* step) {
+  hlo_plan_t* plan = planner->plan;
+  const hlo_node_t* node = step->node;
+  if (step->kind == HLO_STEP_FUSION) {
+    for (uint32_t i = 0; i < step->fusion->input_count; ++i) {
+      mark_read(plan, step->fusion->inputs[i]);
+    }
+    return hlo_ok();
+  }
+  if (step->kind == HLO_STEP_VIEW || node->op == HLO_OP_while) return hlo_ok();
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    hlo_place_t place = hlo_plan_operand_place(plan, node, i);
+    if (place.kind == HLO_PLACE_CONSTANT) plan->constants[place.index].is_read = true;
+  }
+  if (step->kind == HLO_STEP_CONTROL) return hlo_ok();
+  uint32_t count = 0;
+  const hlo_value_t** captures = NULL;
+  HLO_TRY(hlo_node_captures(node, planner->arena, &count, &captures));
+  for (uint32_t i = 0; i < count; ++i) mark_read(plan, captures[i]);
+  return hlo_ok();
+}
+
+static hlo_status_t list_constants(const hlo_planner_t* planner) {
+  hlo_plan_t* plan = planner->plan;
+  plan->constants = hlo_arena_array(planner->arena, plan->constant_count, sizeof *plan->constants);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < planner->module->value_count; ++i) {
+    uint32_t buffer = planner->buffer_of[i];
+    if (buffer == HLO_PLAN_NONE || planner->buffers[buffer].kind != HLO_PLACE_CONSTANT) continue;
+    plan->constants[planner->buffers[buffer].index].value = planner->values[i];
+  }
+  for (uint32_t s = 0; s < plan->schedule->sequence_count; ++s) {
+    const hlo_sequence_t* sequence = &plan->schedule->sequences[s];
+    for (uint32_t i = 0; i < sequence->step_count; ++i) {
+      HLO_TRY(mark_step(planner, &sequence->steps[i]));
+    }
+    // The predicate of a loop is read from memory.
+    const hlo_node_t* parent = sequence->region->parent;
+    if (parent && parent->op == HLO_OP_while && sequence->region == parent->regions[0]) {
+      mark_read(plan, hlo_node_operand(hlo_region_terminator(sequence->region), 0));
+    }
+  }
+  return hlo_ok();
+}
+
+hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i) {
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    if (hlo_node_call_may_share(node, r, i)) return hlo_plan_place(plan, &node->results[r]);
+  }
+  return hlo_plan_place(plan, hlo_node_operand(node, i));
+}
+
+hlo_status_t hlo_planner_finish(hlo_planner_t* planner) {
+  const hlo_plan_moves_t* moves;
+  HLO_TRY(hlo_planner_move(planner, &moves));
+  HLO_TRY(lay_out(planner));
+  HLO_TRY(number_registers(planner));
+  give_places(planner);
+  HLO_TRY(give_copies(planner, moves));
+  return list_constants(planner);
+}

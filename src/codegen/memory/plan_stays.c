@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which classes may be in one buffer, and when: a buffer's stays in the order of their
+// beginnings. Of those that are there no two are so at a time, so that a further one can only
+// meet its two neighbours.
+#include <string.h>
+
+#include "codegen/memory/plan_impl.h"
+#include "interp/node_call.h"
+
+// ---- may two stays be in one buffer?
+
+static bool fusion_may_share(const hlo_planner_t* planner, const hlo_fusion_t* fusion,
+                             uint32_t ending, uint32_t beginning) {
+  const hlo_kernel_t* kernel = planner->plan->kernels[fusion->index];
+  bool found = false;
+  for (uint32_t o = 0; kernel && o < fusion->output_count; ++o) {
+    if (hlo_planner_root(planner, fusion->outputs[o]) != beginning) continue;
+    for (uint32_t i = 0; i < fusion->input_count; ++i) {
+      if (hlo_planner_root(planner, fusion->inputs[i]) != ending) continue;
+      if (!hlo_kernel_may_share(kernel, o, i)) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
+// Only the member that makes the one may read the other.
+static bool team_may_share(const hlo_planner_t* planner, uint32_t ending, uint32_t beginning) {
+  const hlo_fusion_t* maker = planner->makers[beginning];
+  return maker && planner->last_readers[ending] == maker &&
+         fusion_may_share(planner, maker, ending, beginning);
+}
+
+static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
+                           uint32_t beginning) {
+  bool found = false;
+  for (uint32_t r = 0; r < node->result_count; ++r) {
+    if (hlo_planner_root(planner, &node->results[r]) != beginning) continue;
+    for (uint32_t i = 0; i < node->operand_count; ++i) {
+      if (hlo_planner_root(planner, hlo_node_operand(node, i)) != ending) continue;
+      if (!hlo_node_call_may_share(node, r, i) && !hlo_node_call_may_cover(node, r, i)) {
+        return false;
+      }
+      found = true;
+    }
+  }
+  if (!found || node->region_count == 0) return found;
+  // A region may use what the node changes.
+  uint32_t count = 0;
+  const hlo_value_t** captures = NULL;
+  hlo_status_t status = hlo_node_captures(node, planner->arena, &count, &captures);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (hlo_planner_root(planner, captures[i]) == ending) return false;
+  }
+  return true;
+}
+
+// A loop's slot takes over the memory of its own first value.
+static bool loop_may_share(const hlo_planner_t* planner, const hlo_node_t* node, uint32_t ending,
+                           uint32_t beginning) {
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (hlo_planner_root(planner, hlo_node_operand(node, i)) == ending &&
+        hlo_planner_root(planner, node->regions[0]->args[i]) == beginning) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What begins where another ends may take its place if the step there allows it.
+static bool may_meet(const hlo_planner_t* planner, uint32_t position, uint32_t ending,
+                     uint32_t beginning) {
+  const hlo_step_t* step = planner->steps[position];
+  if (!step || ending == HLO_PLAN_NONE || beginning == HLO_PLAN_NONE) return false;
+  switch (step->kind) {
+    case HLO_STEP_FUSION:
+      return step->fusion->team
+                 ? team_may_share(planner, ending, beginning)
+                 : fusion_may_share(planner, step->fusion, ending, beginning);
+    case HLO_STEP_SITE: return node_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_CONTROL:
+      return step->node->op == HLO_OP_while &&
+             loop_may_share(planner, step->node, ending, beginning);
+    case HLO_STEP_VIEW: break;
+  }
+  return false;
+}
+
+static bool stays_conflict(const hlo_planner_t* planner, const hlo_plan_stay_t* a,
+                           const hlo_plan_stay_t* b) {
+  if (a->range.end < b->range.begin || b->range.end < a->range.begin) return false;
+  if (a->range.end == b->range.begin && a->range.begin < b->range.begin) {
+    return !may_meet(planner, a->range.end, a->root, b->root);
+  }
+  if (b->range.end == a->range.begin && b->range.begin < a->range.begin) {
+    return !may_meet(planner, b->range.end, b->root, a->root);
+  }
+  return true;
+}
+
+// The first stay of a buffer that begins later.
+static uint32_t find_later(const hlo_plan_buffer_t* buffer, uint32_t begin) {
+  uint32_t low = 0, high = buffer->stay_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (buffer->stays[middle].range.begin <= begin) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool hlo_planner_stay_conflicts(const hlo_planner_t* planner, uint32_t buffer,
+                                const hlo_plan_stay_t* stay) {
+  const hlo_plan_buffer_t* b = &planner->buffers[buffer];
+  uint32_t later = find_later(b, stay->range.begin);
+  return (later > 0 && stays_conflict(planner, &b->stays[later - 1], stay)) ||
+         (later < b->stay_count && stays_conflict(planner, stay, &b->stays[later]));
+}
+
+bool hlo_planner_buffers_conflict(const hlo_planner_t* planner, uint32_t x, uint32_t y) {
+  bool is_swapped = planner->buffers[x].stay_count > planner->buffers[y].stay_count;
+  uint32_t large = is_swapped ? x : y;
+  const hlo_plan_buffer_t* small = &planner->buffers[is_swapped ? y : x];
+  for (uint32_t i = 0; i < small->stay_count; ++i) {
+    if (hlo_planner_stay_conflicts(planner, large, &small->stays[i])) return true;
+  }
+  return false;
+}
+
+static bool reserve(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, uint32_t count) {
+  if (count <= buffer->stay_capacity) return true;
+  uint32_t capacity = count < 2 * buffer->stay_capacity ? 2 * buffer->stay_capacity : count;
+  hlo_plan_stay_t* room = hlo_arena_array(planner->arena, capacity, sizeof *room);
+  if (!room) return false;
+  if (buffer->stay_count) memcpy(room, buffer->stays, buffer->stay_count * sizeof *room);
+  buffer->stays = room;
+  buffer->stay_capacity = capacity;
+  return true;
+}
+
+// From behind, and no further than where the first of the new ones goes: what is added at the end
+// costs no more than itself.
+static bool insert(hlo_planner_t* planner, hlo_plan_buffer_t* buffer, const hlo_plan_stay_t* stays,
+                   uint32_t count) {
+  uint32_t at = buffer->stay_count, end = at + count;
+  if (!reserve(planner, buffer, end)) return false;
+  buffer->stay_count = end;
+  while (count > 0) {
+    bool is_old = at > 0 && buffer->stays[at - 1].range.begin > stays[count - 1].range.begin;
+    buffer->stays[--end] = is_old ? buffer->stays[--at] : stays[--count];
+  }
+  return true;
+}
+
+bool hlo_planner_add_stay(hlo_planner_t* planner, uint32_t buffer, hlo_plan_range_t range,
+                          uint32_t root) {
+  const hlo_plan_stay_t stay = {range, root};
+  return insert(planner, &planner->buffers[buffer], &stay, 1);
+}
+
+bool hlo_planner_merge_stays(hlo_planner_t* planner, uint32_t to, uint32_t from) {
+  hlo_plan_buffer_t* a = &planner->buffers[to];
+  hlo_plan_buffer_t b = planner->buffers[from];
+  if (a->stay_count < b.stay_count) {  // the few go among the many
+    const hlo_plan_buffer_t few = *a;
+    a->stays = b.stays, a->stay_count = b.stay_count, a->stay_capacity = b.stay_capacity;
+    b.stays = few.stays, b.stay_count = few.stay_count;
+  }
+  return insert(planner, a, b.stays, b.stay_count);
+}

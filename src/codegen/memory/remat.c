@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values are computed again where memory is short (see remat.h). How much is in use is known
+// from the steps of a plan: a value from where it is made to its last reader. Only what fusions
+// make is computed again, with as many of the ops before it as no longer have their results.
+#include "codegen/memory/remat.h"
+
+#include <string.h>
+
+#include "codegen/dot/contraction.h"
+#include "codegen/loops/elementwise.h"
+#include "ir/clone.h"
+
+enum {
+  MAX_NODES = 48,     // ops that make a value, computed again
+  MAX_READERS = 256,  // operands that read copies instead
+  MAX_PER_STEP = 16,  // values
+  MAX_DEPTH = 4,      // of regions in regions
+  SMALL_SHARE = 8,    // what is so much smaller than the value is kept longer for it
+};
+static const double LEAST_NS = 1000;  // of computing anything again
+static const uint32_t NOWHERE = UINT32_MAX;
+
+/// A value in memory, by index; of views, what they are views of.
+typedef struct stay {
+  uint32_t root;
+  uint32_t begin, end;            // positions
+  uint32_t before, after;         // the last reader before the peak, the first one behind it
+  bool is_stored, is_read_there;  // at the peak
+  bool is_moved, is_needed;       // in this step: computed again; read by what is
+} stay_t;
+
+typedef struct change {
+  hlo_node_t* user;
+  uint32_t operand;
+  hlo_value_t *from, *to;
+} change_t;
+
+/// A value that may be computed again.
+typedef struct candidate {
+  hlo_value_t* value;
+  double freed_bytes, cost_ns;
+  uint32_t node_count, moved_count, change_count;
+  hlo_node_t* nodes[MAX_NODES];   // that make it, operands first,
+  hlo_value_t* moved[MAX_NODES];  // then ops that others use as well and that only move it,
+  change_t changes[MAX_READERS];  // and who reads it behind the peak
+} candidate_t;
+
+struct hlo_remat {
+  hlo_module_t* module;
+  const hlo_func_t* func;
+  const hlo_target_t* target;
+  hlo_arena_t* arena;
+  const hlo_plan_t* plan;
+  uint32_t tried_count;  // of the flags
+  uint32_t node_count;   // when the step began: what has a larger index was made in it
+  bool* is_tried;        // by index of the value
+  // Of this step, by index of the value or node:
+  stay_t* stays;
+  uint32_t* position_of;  // of the one step that a node of the body is in; NOWHERE: several, none
+  uint32_t* users;        // fusions that a node is in
+  uint32_t* order;        // of nodes in the body
+  uint32_t* visits;
+  uint32_t visit;
+  uint32_t step_count, peak;
+  candidate_t* candidate;
+  // What the last step did.
+  uint32_t clone_count, change_count, clone_capacity, change_capacity;
+  hlo_node_t** clones;
+  change_t* changes;
+};
+
+static uint64_t bytes_of(const hlo_value_t* value) {
+  return hlo_type_size_bytes(value->type);
+}
+
+static stay_t* stay_of(const hlo_remat_t* r, const hlo_value_t* value) {
+  return &r->stays[r->stays[value->index].root];
+}
+
+// ---- what is in memory when
+
+static void begin_stay(hlo_remat_t* r, const hlo_step_t* step, const hlo_value_t* value,
+                       uint32_t position) {
+  uint32_t root = value->index;
+  if (step->kind == HLO_STEP_VIEW) root = r->stays[hlo_node_operand(step->node, 0)->index].root;
+  r->stays[value->index].root = root;
+  if (root != value->index) return;
+  bool is_stored = hlo_plan_place(r->plan, value).kind == HLO_PLACE_TEMPORARY;
+  r->stays[root] = (stay_t){root, position, position, NOWHERE, NOWHERE, .is_stored = is_stored};
+}
+
+static void read_at(hlo_remat_t* r, const hlo_value_t* value, uint32_t position) {
+  stay_t* stay = stay_of(r, value);
+  if (stay->end < position) stay->end = position;
+}
+
+static uint32_t output_count(const hlo_step_t* step) {
+  return step->fusion ? step->fusion->output_count : step->node->result_count;
+}
+
+static const hlo_value_t* output(const hlo_step_t* step, uint32_t i) {
+  return step->fusion ? step->fusion->outputs[i] : &step->node->results[i];
+}
+
+// Bytes that a sequence has in use at once, besides what comes from around it; of the body, where
+// that is.
+static hlo_status_t find_peak(hlo_remat_t* r, const hlo_sequence_t* sequence, uint32_t depth,
+                              double* out_bytes) {
+  uint32_t count = sequence->step_count;
+  double* changes = hlo_arena_array(r->arena, (size_t)count + 2, sizeof *changes);
+  double* inside = hlo_arena_array(r->arena, (size_t)count + 1, sizeof *inside);
+  HLO_TRY(hlo_arena_status(r->arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_step_t* step = &sequence->steps[i];
+    hlo_value_list_t read;
+    for (uint32_t o = 0; o < output_count(step); ++o) begin_stay(r, step, output(step, o), i);
+    HLO_TRY(hlo_step_list_read(step, r->arena, &read));
+    for (uint32_t k = 0; k < read.count; ++k) {
+      // What comes from around a region is counted there.
+      if (step->kind != HLO_STEP_VIEW && stay_of(r, read.values[k])->is_stored) {
+        const hlo_node_t* def = read.values[k]->def;
+        if (def && def->parent == sequence->region) read_at(r, read.values[k], i);
+      }
+    }
+    for (uint32_t k = 0; step->kind == HLO_STEP_CONTROL && k < step->node->region_count; ++k) {
+      double bytes = 0;
+      const hlo_sequence_t* inner = hlo_schedule_find(r->plan->schedule, step->node->regions[k]);
+      if (inner && depth < MAX_DEPTH) HLO_TRY(find_peak(r, inner, depth + 1, &bytes));
+      if (bytes > inside[i]) inside[i] = bytes;
+    }
+  }
+  const hlo_node_t* end = hlo_region_terminator(sequence->region);
+  for (uint32_t k = 0; k < end->operand_count; ++k) read_at(r, hlo_node_operand(end, k), count);
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t o = 0; o < output_count(&sequence->steps[i]); ++o) {
+      const hlo_value_t* value = output(&sequence->steps[i], o);
+      const stay_t* stay = &r->stays[value->index];
+      if (stay->root != value->index || !stay->is_stored) continue;
+      changes[stay->begin] += (double)bytes_of(value);
+      changes[stay->end + 1] -= (double)bytes_of(value);
+    }
+  }
+  double used = 0;
+  *out_bytes = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    used += changes[i];
+    if (used + inside[i] <= *out_bytes) continue;
+    *out_bytes = used + inside[i];
+    if (depth == 0) r->peak = i;
+  }
+  return hlo_ok();
+}
+
+// ---- who reads what around the peak
+
+static void number_body(hlo_remat_t* r, const hlo_sequence_t* body) {
+  uint32_t number = 0;
+  for (const hlo_node_t* node = body->region->first; node; node = node->next) {
+    r->order[node->index] = number++;
+    r->position_of[node->index] = NOWHERE;
+  }
+  for (uint32_t i = 0; i < body->step_count; ++i) {
+    const hlo_step_t* step = &body->steps[i];
+    if (!step->fusion) {
+      if (step->kind != HLO_STEP_VIEW) r->position_of[step->node->index] = i;
+      continue;
+    }
+    for (uint32_t k = 0; k < step->fusion->node_count; ++k) {
+      uint32_t index = step->fusion->nodes[k]->index;
+      r->position_of[index] = r->users[index]++ ? NOWHERE : i;
+    }
+  }
+}
+
+static hlo_status_t note_readers(hlo_remat_t* r, const hlo_sequence_t* body) {
+  for (uint32_t i = 0; i < body->step_count; ++i) {
+    hlo_value_list_t read;
+    if (body->steps[i].kind == HLO_STEP_VIEW) continue;
+    HLO_TRY(hlo_step_list_read(&body->steps[i], r->arena, &read));
+    for (uint32_t k = 0; k < read.count; ++k) {
+      stay_t* stay = stay_of(r, read.values[k]);
+      if (i < r->peak) stay->before = i;
+      if (i == r->peak) stay->is_read_there = true;
+      if (i > r->peak && stay->after == NOWHERE) stay->after = i;
+    }
+  }
+  return hlo_ok();
+}
+
+// Whether a node only passes values on, to several steps.
+static bool is_passing(const hlo_remat_t* r, const hlo_node_t* node) {
+  if (node->parent != r->func->body || node->result_count != 1) return false;
+  return r->users[node->index] > 1 || (!r->users[node->index] && hlo_node_is_view(node));
+}
+
+// Lists who reads the value behind the peak, and what it is passed on by; false: too many, or
+// somebody else needs it.
+static bool list_readers(const hlo_remat_t* r, candidate_t* c) {
+  c->moved[c->moved_count++] = c->value;
+  for (uint32_t i = 0; i < c->moved_count; ++i) {
+    for (const hlo_use_t* use = c->moved[i]->uses; use; use = use->next) {
+      const hlo_node_t* top = hlo_region_ancestor(r->func->body, use->user);
+      if (!top || top->index >= r->node_count) return false;
+      if (top == use->user && is_passing(r, top)) {
+        bool is_known = false;
+        for (uint32_t k = 0; k < c->moved_count; ++k) is_known |= c->moved[k] == top->results;
+        if (is_known) continue;
+        if (c->moved_count == MAX_NODES) return false;
+        c->moved[c->moved_count++] = top->results;
+        continue;
+      }
+      uint32_t position = r->position_of[top->index];
+      if (position == NOWHERE || c->change_count == MAX_READERS) return false;
+      if (position <= r->peak) continue;
+      c->changes[c->change_count++] =
+          (change_t){use->user, (uint32_t)(use - use->user->operands), c->moved[i], NULL};
+    }
+  }
+  return c->change_count > 0;
+}
+
+// ---- what computing it again takes
+
+static double node_ns(const hlo_remat_t* r, const hlo_node_t* node) {
+  const hlo_type_t* type = node->results[0].type;
+  double elements = (double)hlo_type_element_count(type);
+  double lanes = (double)r->target->vector_bytes / hlo_elementwise_register_bytes(type->dtype);
+  hlo_contraction_t contraction;
+  if (node->op == HLO_OP_convolution) {
+    int64_t dim = hlo_node_attr_int(node, HLO_ATTR_kernel_output_feature_dimension, 0);
+    const hlo_type_t* kernel = hlo_node_operand_type(node, 1);
+    double products = elements * (double)hlo_type_element_count(kernel) / (double)kernel->dims[dim];
+    return products / lanes / hlo_tile_product_rate(&r->target->tile, HLO_DTYPE_F32);
+  }
+  if (hlo_contraction_init(node, &contraction)) {
+    double depth = (double)hlo_contraction_extent(&contraction, &contraction.depth[0], 0);
+    return elements * depth / lanes / hlo_tile_product_rate(&r->target->tile, contraction.dtype);
+  }
+  for (uint32_t i = 0; i < node->operand_count; ++i) {  // reductions read more than they make
+    double read = (double)hlo_type_element_count(hlo_node_operand_type(node, i));
+    if (node->op == HLO_OP_reduce && read > elements) elements = read;
+  }
+  double ops = hlo_elementwise_supports(node) ? hlo_elementwise_cost(node) : 1;
+  return hlo_tile_work_ns(&r->target->tile,
+                          &(hlo_tile_work_t){.vector_ops = ops * elements / lanes});
+}
+
+static bool gather(hlo_remat_t* r, candidate_t* c, hlo_node_t* node);
+
+// Makes an operand be there behind the peak: it is anyway, is kept longer, or is computed again.
+static bool gather_operand(hlo_remat_t* r, candidate_t* c, const hlo_value_t* value) {
+  const hlo_node_t* def = value->def;
+  if (!def || hlo_plan_is_constant(value)) return true;
+  if (def->parent != r->func->body) return false;
+  stay_t* stay = stay_of(r, value);
+  uint32_t needed = stay_of(r, c->value)->after;
+  hlo_place_kind_t kind = hlo_plan_place(r->plan, value).kind;
+  if (!stay->is_stored && kind != HLO_PLACE_NONE) return true;
+  if (stay->is_stored && stay->is_moved) return false;
+  double bytes = (double)bytes_of(value);
+  bool is_there = stay->is_stored && stay->end >= needed;
+  bool is_small = stay->is_stored && bytes * SMALL_SHARE <= (double)bytes_of(c->value);
+  if (!is_there && !is_small && (r->users[def->index] || hlo_node_is_view(def))) {
+    return gather(r, c, value->def);
+  }
+  if (!stay->is_stored) return false;
+  if (!is_there) c->freed_bytes -= bytes;
+  return true;
+}
+
+static bool gather(hlo_remat_t* r, candidate_t* c, hlo_node_t* node) {
+  if (r->visits[node->index] == r->visit) return true;
+  r->visits[node->index] = r->visit;
+  bool is_pure = hlo_op_info(node->op)->traits & HLO_TRAIT_PURE;
+  if (!is_pure || node->op == HLO_OP_dynamic_update_slice) return false;
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    if (!gather_operand(r, c, hlo_node_operand(node, i))) return false;
+  }
+  if (c->node_count == MAX_NODES) return false;
+  c->nodes[c->node_count++] = node;
+  c->cost_ns += node_ns(r, node);
+  return true;
+}
+
+// ---- choosing
+
+static bool is_candidate(const hlo_remat_t* r, const hlo_value_t* value) {
+  const stay_t* stay = &r->stays[value->index];
+  return stay->root == value->index && stay->is_stored && !stay->is_moved && !stay->is_needed &&
+         !stay->is_read_there && stay->begin < r->peak && stay->after != NOWHERE &&
+         !(value->index < r->tried_count && r->is_tried[value->index]);
+}
+
+// Fills r->candidate; false: the value stays.
+static bool consider(hlo_remat_t* r, hlo_value_t* value) {
+  candidate_t* c = r->candidate;
+  c->value = value;
+  c->freed_bytes = (double)bytes_of(value);
+  c->cost_ns = LEAST_NS;
+  c->node_count = c->moved_count = c->change_count = 0;
+  ++r->visit;
+  return gather(r, c, value->def) && c->freed_bytes * 2 > (double)bytes_of(value) &&
+         list_readers(r, c);
+}
+
+// The candidate that frees most bytes for what it costs; NULL: there is none.
+static hlo_value_t* choose(hlo_remat_t* r, const hlo_sequence_t* body) {
+  hlo_value_t* best = NULL;
+  double best_rate = 0;
+  for (uint32_t i = 0; i < body->step_count; ++i) {
+    const hlo_fusion_t* fusion = body->steps[i].fusion;
+    for (uint32_t o = 0; fusion && o < fusion->output_count; ++o) {
+      if (!is_candidate(r, fusion->outputs[o]) || !consider(r, fusion->outputs[o])) continue;
+      double rate = r->candidate->freed_bytes / r->candidate->cost_ns;
+      if (rate > best_rate) best = fusion->outputs[o];
+      if (rate > best_rate) best_rate = rate;
+    }
+  }
+  return best;
+}
+
+// ---- changing the body
+
+static hlo_status_t clone_before(hlo_remat_t* r, hlo_node_t* place, const hlo_node_t* node,
+                                 hlo_value_map_t* map) {
+  hlo_node_t** room =
+      hlo_arena_room(r->arena, r->clones, r->clone_count, &r->clone_capacity, sizeof(*room));
+  if (!room) return hlo_arena_status(r->arena);
+  r->clones = room;
+  hlo_node_t* clone = hlo_node_clone(r->func->body, node, map);
+  HLO_TRY(hlo_module_status(r->module));
+  hlo_node_unlink(clone);
+  hlo_node_insert_before(place, clone);
+  r->clones[r->clone_count++] = clone;
+  return hlo_ok();
+}
+
+// The first node of the body that is to read a copy; NULL: what passes the value on needs something
+// that is only made behind that.
+static hlo_node_t* first_reader(const hlo_remat_t* r, const candidate_t* c) {
+  const hlo_node_t* first = NULL;
+  for (uint32_t i = 0; i < c->change_count; ++i) {
+    const hlo_node_t* top = hlo_region_ancestor(r->func->body, c->changes[i].user);
+    if (!first || r->order[top->index] < r->order[first->index]) first = top;
+  }
+  for (uint32_t i = 1; i < c->moved_count; ++i) {
+    const hlo_node_t* node = c->moved[i]->def;
+    for (uint32_t k = 0; k < node->operand_count; ++k) {
+      const hlo_node_t* def = hlo_node_operand(node, k)->def;
+      if (!def || def->parent != r->func->body) continue;
+      bool is_before = def->index < r->node_count && r->order[def->index] < r->order[first->index];
+      if (!is_before) return NULL;
+    }
+  }
+  return (hlo_node_t*)first;
+}
+
+static int compare_order(const hlo_remat_t* r, const hlo_value_t* a, const hlo_value_t* b) {
+  return r->order[a->def->index] < r->order[b->def->index] ? -1 : 1;
+}
+
+// Passing nodes in the order of the body, so that copies find their operands' copies.
+static void sort_moved(const hlo_remat_t* r, candidate_t* c) {
+  for (uint32_t i = 2; i < c->moved_count; ++i) {
+    hlo_value_t* value = c->moved[i];
+    uint32_t at = i;
+    for (; at > 1 && compare_order(r, value, c->moved[at - 1]) < 0; --at) {
+      c->moved[at] = c->moved[at - 1];
+    }
+    c->moved[at] = value;
+  }
+}
+
+static hlo_status_t apply(hlo_remat_t* r, candidate_t* c, bool* out_done) {
+  hlo_node_t* place = first_reader(r, c);
+  *out_done = false;
+  if (!place) return hlo_ok();
+  hlo_value_map_t map = {hlo_arena_array(r->arena, r->module->value_count, sizeof(*map.values)),
+                         r->module->value_count};
+  HLO_TRY(hlo_arena_status(r->arena));
+  sort_moved(r, c);
+  for (uint32_t i = 0; i < c->node_count; ++i) HLO_TRY(clone_before(r, place, c->nodes[i], &map));
+  for (uint32_t i = 1; i < c->moved_count; ++i) {
+    HLO_TRY(clone_before(r, place, c->moved[i]->def, &map));
+  }
+  for (uint32_t i = 0; i < c->change_count; ++i) {
+    change_t* room =
+        hlo_arena_room(r->arena, r->changes, r->change_count, &r->change_capacity, sizeof *room);
+    if (!room) return hlo_arena_status(r->arena);
+    r->changes = room;
+    change_t change = c->changes[i];
+    change.to = map.values[change.from->index];
+    hlo_node_set_operand(change.user, change.operand, change.to);
+    r->changes[r->change_count++] = change;
+  }
+  *out_done = true;
+  return hlo_ok();
+}
+
+// What the copies read is there for them: it is not computed again in this step.
+static void note_needs(hlo_remat_t* r, const candidate_t* c) {
+  stay_of(r, c->value)->is_moved = true;
+  for (uint32_t i = 0; i < c->node_count; ++i) {
+    for (uint32_t k = 0; k < c->nodes[i]->operand_count; ++k) {
+      stay_of(r, hlo_node_operand(c->nodes[i], k))->is_needed = true;
+    }
+  }
+}
+
+void hlo_remat_undo(hlo_remat_t* r) {
+  while (r->change_count) {
+    const change_t* change = &r->changes[--r->change_count];
+    hlo_node_set_operand(change->user, change->operand, change->from);
+  }
+  while (r->clone_count) hlo_node_erase(r->clones[--r->clone_count]);
+}
+
+// ---- a step
+
+static hlo_status_t start(hlo_remat_t* r, const hlo_plan_t* plan) {
+  uint32_t values = r->module->value_count, nodes = r->node_count = r->module->node_count;
+  bool* is_tried = hlo_arena_array(r->arena, values, sizeof *is_tried);
+  r->stays = hlo_arena_array(r->arena, values, sizeof *r->stays);
+  r->position_of = hlo_arena_array(r->arena, nodes, sizeof *r->position_of);
+  r->users = hlo_arena_array(r->arena, nodes, sizeof *r->users);
+  r->order = hlo_arena_array(r->arena, nodes, sizeof *r->order);
+  r->visits = hlo_arena_array(r->arena, nodes, sizeof *r->visits);
+  HLO_TRY(hlo_arena_status(r->arena));
+  if (r->tried_count) memcpy(is_tried, r->is_tried, r->tried_count * sizeof *is_tried);
+  r->is_tried = is_tried;
+  r->tried_count = values;
+  for (uint32_t i = 0; i < values; ++i) {
+    r->stays[i] = (stay_t){.root = i, .before = NOWHERE, .after = NOWHERE};
+  }
+  r->plan = plan;
+  r->visit = r->clone_count = r->change_count = 0;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_remat_step(hlo_remat_t* r, const hlo_plan_t* plan, uint64_t excess_bytes,
+                            uint32_t* out_count) {
+  const hlo_sequence_t* body = &plan->schedule->sequences[0];
+  double freed = 0, peak_bytes;
+  *out_count = 0;
+  HLO_TRY(start(r, plan));
+  HLO_TRY(find_peak(r, body, 0, &peak_bytes));
+  number_body(r, body);
+  HLO_TRY(note_readers(r, body));
+  while (*out_count < MAX_PER_STEP && freed < (double)excess_bytes) {
+    hlo_value_t* value = choose(r, body);
+    if (!value) break;
+    (void)consider(r, value);
+    r->is_tried[value->index] = true;
+    bool is_done;
+    HLO_TRY(apply(r, r->candidate, &is_done));
+    if (!is_done) continue;
+    note_needs(r, r->candidate);
+    freed += r->candidate->freed_bytes;
+    ++*out_count;
+  }
+  return hlo_ok();
+}
+
+hlo_status_t hlo_remat_create(hlo_module_t* module, const hlo_func_t* func,
+                              const hlo_target_t* target, hlo_arena_t* arena,
+                              hlo_remat_t** out_remat) {
+  hlo_remat_t* r = hlo_arena_alloc_zeroed(arena, sizeof *r);
+  candidate_t* candidate = hlo_arena_alloc_zeroed(arena, sizeof *candidate);
+  if (!r || !candidate) return hlo_arena_status(arena);
+  *r = (hlo_remat_t){
+      .module = module, .func = func, .target = target, .arena = arena, .candidate = candidate};
+  *out_remat = r;
+  return hlo_ok();
+}
