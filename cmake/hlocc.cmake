@@ -44,7 +44,7 @@ function(hlo_compile_settings)
   add_link_options(-Wl,--gc-sections -Wl,-z,noexecstack -Wl,-z,relro -Wl,--build-id)
 endfunction()
 
-# Instruction-set flags belong to files: src/kernels/*_avx2.c and *_avx512.c. Other folders get none.
+# Instruction-set flags belong to files: *_avx2.c and *_avx512.c of src/lib. Other folders get none.
 function(hlo_kernel file)
   if(file MATCHES "_avx2\\.c$")
     set(flags -mavx2 -mfma -mf16c -mbmi -mbmi2)
@@ -82,7 +82,7 @@ function(hlo_layer layer)
   if(NOT files)
     return()
   endif()
-  if(layer STREQUAL kernels)
+  if(layer STREQUAL lib)
     foreach(file IN LISTS files)
       hlo_kernel(${file})
     endforeach()
@@ -129,7 +129,7 @@ function(hlo_products)
 
   # What programs that were compiled ahead of time are linked with; linkers take what is asked for.
   hlo_sources(rt rt)
-  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> $<TARGET_OBJECTS:hlocc_kernels>
+  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> $<TARGET_OBJECTS:hlocc_lib>
               $<TARGET_OBJECTS:hlocc_ir> $<TARGET_OBJECTS:hlocc_interp> ${rt})
   target_link_libraries(hlocc_rt PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 

@@ -96,7 +96,7 @@ def bare_call_faults(path, code):
 
 def variant_faults(path, code):
     """Uses of kernels for x86 where they would be missing on other processors."""
-    if path.parts[:2] != ("src", "kernels") or path.suffix != ".c" or "_avx" in path.name:
+    if path.parts[:2] != ("src", "lib") or path.suffix != ".c" or "_avx" in path.name:
         return
     regions = []  # of #if: whether it is for x86
     for number, line in enumerate(code.split("\n"), 1):

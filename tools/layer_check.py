@@ -14,15 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 MAY_INCLUDE = {
     "base": [],
-    "kernels": ["base"],
     "ir": ["base"],
-    "interp": ["ir", "kernels"],
+    "lib": ["ir"],
+    "interp": ["ir", "lib"],
     "frontend": ["ir"],
     "passes": ["ir", "interp"],
     "spmd": ["passes"],
     "tile": ["ir"],
     "rt": ["base", "interp"],
-    "codegen": ["tile", "passes", "interp", "kernels", "rt"],
+    "codegen": ["tile", "passes", "interp", "lib", "rt"],
     "ffi": ["base"],
     "compiler": ["frontend", "passes", "spmd", "codegen", "interp"],
     "comm": ["base"],

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linear-algebra custom calls that JAX emits for the cpu platform, on the factorisations of
-// kernels/lapack.h. Matrices are the last two dimensions; layouts are only hints here. Where LAPACK
+// lib/lapack/lapack.h. Matrices are the last two dimensions; layouts are only hints here. Where LAPACK
 // works in place, the operand is copied to its result first.
 #include <string.h>
 
 #include "base/mem.h"
 #include "interp/custom_call.h"
 #include "interp/ref_batches.h"
-#include "kernels/lapack.h"
-#include "kernels/lapack_schur.h"
+#include "lib/lapack/lapack.h"
+#include "lib/lapack/lapack_schur.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results

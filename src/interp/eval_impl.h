@@ -6,7 +6,7 @@
 #include "interp/program.h"
 #include "interp/scalar.h"
 #include "interp/tensor_pool.h"
-#include "kernels/fft_lines.h"
+#include "lib/fft_lines.h"
 
 // ---- prepared code ------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@
 
 #include "interp/groups.h"
 #include "interp/scalar.h"
-#include "kernels/fold.h"
-#include "kernels/strided.h"
+#include "lib/fold.h"
+#include "lib/strided.h"
 
 enum {
   BLOCK_BYTES = 1 << 14,     // of each operand, folded at once

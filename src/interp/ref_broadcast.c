@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "interp/kernels_impl.h"
-#include "kernels/strided.h"
+#include "lib/strided.h"
 
 // ---- expansion --------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 #include "interp/quant.h"
 #include "interp/ref_dot.h"
 #include "interp/ref_window.h"
-#include "kernels/gemm.h"
+#include "lib/gemm.h"
 
 // A convolution while running, in canonical order.
 typedef struct {

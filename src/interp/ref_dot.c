@@ -9,7 +9,7 @@
 
 #include "interp/quant.h"
 #include "interp/ref_fold.h"
-#include "kernels/gemm.h"
+#include "lib/gemm.h"
 
 // An operand as matrices [free x contracting], one per batch index.
 typedef struct {

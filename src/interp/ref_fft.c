@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fft: one axis after the other, in the type of the data (kernels/fft_lines.h).
+// fft: one axis after the other, in the type of the data (lib/fft_lines.h).
 #include <string.h>
 
 #include "interp/ref_util.h"
-#include "kernels/fft_lines.h"
+#include "lib/fft_lines.h"
 
 enum { AXES_MAX = 3 };
 

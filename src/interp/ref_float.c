@@ -7,7 +7,7 @@
 
 #include "interp/kernels_impl.h"
 #include "interp/ref_math.h"
-#include "kernels/math.h"
+#include "lib/math.h"
 
 #define KERNEL_TYPE F32
 #define HLO_MATH(id, plain, limit, ulps)                                        \
@@ -17,7 +17,7 @@
   static void KERNEL_SCALAR(id)(const void* const* args, void* result) {        \
     hlo_math_f32(HLO_MATH_##id, args[0], result, 1);                            \
   }
-#include "kernels/math.def"
+#include "lib/math.def"
 #define HAS_MATH_KERNELS
 #define T float
 #define BITS_T uint32_t

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of f32 and f64. Takes KERNEL_TYPE, T, BITS_T and SIGNED_BITS_T (integers as wide),
-// and HAS_MATH_KERNELS if those of kernels/math.def exist already. Functions other than the basic
+// and HAS_MATH_KERNELS if those of lib/math.def exist already. Functions other than the basic
 // operations are computed in double: for f32 this leaves half a unit in the last place and a
 // little, for f64 it is what libm has.
 
@@ -86,7 +86,7 @@ static inline T CALC(chlo_next_after)(T x, T y) {
   return CALC(of_bits)(grows ? CALC(bits)(x) + 1 : CALC(bits)(x) - 1);
 }
 
-// f32 has these from kernels/math.h (ref_float.c).
+// f32 has these from lib/math.h (ref_float.c).
 #ifndef HAS_MATH_KERNELS
 static inline T CALC(rsqrt)(T x) { return (T)(1.0 / sqrt((double)x)); }
 static inline T CALC(cosine)(T x) { return (T)cos((double)x); }

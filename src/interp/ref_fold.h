@@ -6,7 +6,7 @@
 
 #include "interp/eval.h"
 #include "interp/ref_util.h"
-#include "kernels/fold.h"
+#include "lib/fold.h"
 
 /// The folding operation of an op, or HLO_FOLD_OP_COUNT.
 hlo_fold_op_t hlo_fold_op_of(hlo_op_t op);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cholesky and triangular_solve: batches of matrices, by kernels/lapack.h in their own type; narrow
+// cholesky and triangular_solve: batches of matrices, by lib/lapack/lapack.h in their own type; narrow
 // floats are converted to double and rounded once.
 #include <math.h>
 #include <string.h>
 
 #include "interp/ref_batches.h"
 #include "interp/ref_util.h"
-#include "kernels/lapack.h"
+#include "lib/lapack/lapack.h"
 
 // What a batch works in.
 typedef struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: a recognised operation folds whole rows (kernels/fold.h); any other body is
+// reduce: a recognised operation folds whole rows (lib/fold.h); any other body is
 // called (ref_reduce_any.c).
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interp/eval.h"
-#include "kernels/random.h"
+#include "lib/random.h"
 
 enum { CHUNK_COUNTERS = 1 << 14 };  // of a parallel loop
 

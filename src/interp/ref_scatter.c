@@ -8,8 +8,8 @@
 #include "interp/ref_fold.h"
 #include "interp/ref_gather.h"
 #include "interp/ref_index_rows.h"
-#include "kernels/scatter.h"
-#include "kernels/select.h"
+#include "lib/scatter.h"
+#include "lib/select.h"
 
 enum { PART_BYTES = 1 << 18 };  // of updates, per part at least
 

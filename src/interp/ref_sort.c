@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort and chlo.top_k: a permutation is found per line, then applied to every operand. Comparators
-// of one key sort its bits (kernels/sort.h), any other body is asked for each pair.
+// of one key sort its bits (lib/sort.h), any other body is asked for each pair.
 #include <string.h>
 
 #include "interp/eval_impl.h"
 #include "interp/ref_sort_keys.h"
 #include "interp/ref_util.h"
-#include "kernels/sort.h"
+#include "lib/sort.h"
 
 // Lines of a tensor along one dimension.
 typedef struct {
@@ -54,7 +54,7 @@ typedef struct {
 
 // The memory of one line under way.
 typedef struct {
-  void* scratch;  // of kernels/sort.h
+  void* scratch;  // of lib/sort.h
   char* line;     // dense copy of a line of a key
   uint32_t* positions;        // of a line
   uint32_t* group_positions;  // of a group

@@ -12,7 +12,7 @@ typedef struct {
   int64_t length, stride, line_count, lines_per_chunk;
   int64_t group;  // lines whose first ones are found side by side; 0: each alone
   hlo_tensor_t *values, *others;
-  size_t scratch_bytes;      // of kernels/sort.h
+  size_t scratch_bytes;      // of lib/sort.h
   size_t line_bytes;         // of a dense copy of a line, in whole words
   size_t positions_bytes;    // of a line, or a group
   atomic_bool is_exhausted;  // a chunk got no memory

@@ -4,7 +4,7 @@
 #define HLO_INTERP_REF_TOPK_H_
 
 #include "interp/eval.h"
-#include "kernels/sort.h"
+#include "lib/sort.h"
 
 typedef struct hlo_topk {
   const hlo_tensor_t* operand;    // of real numbers

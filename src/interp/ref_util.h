@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "interp/eval.h"
-#include "kernels/strided.h"
+#include "lib/strided.h"
 
 static_assert(HLO_STRIDED_RANK_MAX == HLO_RANK_MAX, "a tensor fits a strided view");
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernels/scan.h"
+#include "lib/scan.h"
 
 bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan) {
   uint32_t found = 0;

@@ -17,7 +17,7 @@ typedef struct hlo_window_scan {
 /// Whether the windows are a scan along one dimension; sets axis and is_reverse.
 bool hlo_window_is_scan(uint32_t rank, const hlo_window_dim_t* windows, hlo_window_scan_t* scan);
 
-/// By a fold of kernels/fold.h, its initial value neutral, rounding at the end.
+/// By a fold of lib/fold.h, its initial value neutral, rounding at the end.
 hlo_status_t hlo_window_scan_folded(const hlo_window_scan_t* scan, hlo_fold_op_t op,
                                     hlo_tensor_t* result, bool* out_is_done) HLO_MUST_USE;
 

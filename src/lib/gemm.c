@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choice of the matrix product: thin shapes go without packing, others to the best variant of the
+// CPU.
+#include "lib/gemm.h"
+
+#include "lib/gemm_impl.h"
+#include "lib/isa.h"
+
+#define T float
+#define NAME(x) f32_##x
+#include "lib/gemm_thin.inl"
+#define T double
+#define NAME(x) f64_##x
+#include "lib/gemm_thin.inl"
+#define T uint32_t
+#define NAME(x) u32_##x
+#include "lib/gemm_thin.inl"
+#define T uint64_t
+#define NAME(x) u64_##x
+#include "lib/gemm_thin.inl"
+
+typedef struct {
+  void (*dots)(const hlo_gemm_t* gemm);
+  void (*sums)(const hlo_gemm_t* gemm);
+  void (*scattered)(const hlo_gemm_t* gemm);
+  void (*multiply_add)(int64_t count, const void* a, const void* b, void* c);
+  void (*packed[3])(const hlo_gemm_t* gemm, void* scratch);  // by hlo_isa_t
+} variants_t;
+
+#if defined(__x86_64__)
+#define PACKED(type) \
+  { hlo_gemm_##type##_generic, hlo_gemm_##type##_avx2, hlo_gemm_##type##_avx512 }
+#else
+#define PACKED(type) \
+  { hlo_gemm_##type##_generic, hlo_gemm_##type##_generic, hlo_gemm_##type##_generic }
+#endif
+
+static const variants_t f32_variants = {f32_dots, f32_sums, f32_scattered, f32_multiply_add,
+                                        PACKED(f32)};
+static const variants_t f64_variants = {f64_dots, f64_sums, f64_scattered, f64_multiply_add,
+                                        PACKED(f64)};
+static const variants_t u32_variants = {u32_dots, u32_sums, u32_scattered, u32_multiply_add,
+                                        PACKED(u32)};
+static const variants_t u64_variants = {
+    u64_dots,
+    u64_sums,
+    u64_scattered,
+    u64_multiply_add,
+    {hlo_gemm_u64_generic, hlo_gemm_u64_generic, hlo_gemm_u64_generic}};
+
+static const variants_t* variants_of(hlo_dtype_t dtype) {
+  switch (dtype) {
+    case HLO_DTYPE_F32: return &f32_variants;
+    case HLO_DTYPE_F64: return &f64_variants;
+    case HLO_DTYPE_U32: return &u32_variants;
+    default: return &u64_variants;
+  }
+}
+
+// The smaller of size and limit, with room for the zeros that fill the last panel.
+static size_t packed_size(int64_t size, int64_t limit) {
+  return (size_t)(size < limit ? size : limit) + HLO_GEMM_PANEL_MAX;
+}
+
+size_t hlo_gemm_scratch_bytes(hlo_dtype_t dtype, int64_t m, int64_t n, int64_t k) {
+  const size_t depth = (size_t)(k < HLO_GEMM_KC ? k : HLO_GEMM_KC);
+  return (packed_size(m, HLO_GEMM_MC) + packed_size(n, HLO_GEMM_NC)) * depth *
+         hlo_dtype_size_bytes(dtype);
+}
+
+void hlo_gemm_multiply_add(hlo_dtype_t dtype, int64_t count, const void* a, const void* b,
+                           void* c) {
+  variants_of(dtype)->multiply_add(count, a, b, c);
+}
+
+void hlo_gemm(hlo_dtype_t dtype, const hlo_gemm_t* gemm, void* scratch) {
+  enum { THIN = 4 };
+  const variants_t* variants = variants_of(dtype);
+  const size_t bytes = hlo_dtype_size_bytes(dtype);
+  if (gemm->k == 0) {
+    for (int64_t i = 0; gemm->mode == HLO_GEMM_SET && i < gemm->m; i++) {
+      __builtin_memset((char*)gemm->c + (size_t)(i * gemm->c_row) * bytes, 0,
+                       (size_t)gemm->n * bytes);
+    }
+    return;
+  }
+  const int is_tiny = gemm->m <= 64 && gemm->n <= 64 && gemm->m * gemm->n * gemm->k <= 512;
+  if (gemm->m <= THIN || gemm->n <= THIN || is_tiny) {
+    if (gemm->a_col == 1 && gemm->b_row == 1) {
+      variants->dots(gemm);
+      return;
+    }
+    if (gemm->b_col == 1 && (gemm->m <= THIN || is_tiny)) {
+      variants->sums(gemm);
+      return;
+    }
+  }
+  if (is_tiny) {
+    variants->scattered(gemm);
+    return;
+  }
+  variants->packed[hlo_isa()](gemm, scratch);
+}

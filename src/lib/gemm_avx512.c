@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products for AVX-512.
+#include <immintrin.h>
+
+#include "lib/gemm_impl.h"
+
+#define T float
+#define VECTOR_BYTES 64
+#define TILE_ROWS 12
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((f32_vec)_mm512_fmadd_ps(a, b, acc))
+#define NAME(x) f32_##x
+#define f32_gemm hlo_gemm_f32_avx512
+#include "lib/gemm.inl"
+
+#define T double
+#define VECTOR_BYTES 64
+#define TILE_ROWS 12
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((f64_vec)_mm512_fmadd_pd(a, b, acc))
+#define NAME(x) f64_##x
+#define f64_gemm hlo_gemm_f64_avx512
+#include "lib/gemm.inl"
+
+#define T uint32_t
+#define VECTOR_BYTES 64
+#define TILE_ROWS 12
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((acc) + (a) * (b))
+#define NAME(x) u32_##x
+#define u32_gemm hlo_gemm_u32_avx512
+#include "lib/gemm.inl"

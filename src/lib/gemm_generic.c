@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products for the compiler's baseline instruction set.
+#include "lib/gemm_impl.h"
+
+#define T float
+#define VECTOR_BYTES 16
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((acc) + (a) * (b))
+#define NAME(x) f32_##x
+#define f32_gemm hlo_gemm_f32_generic
+#include "lib/gemm.inl"
+
+#define T double
+#define VECTOR_BYTES 16
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((acc) + (a) * (b))
+#define NAME(x) f64_##x
+#define f64_gemm hlo_gemm_f64_generic
+#include "lib/gemm.inl"
+
+#define T uint32_t
+#define VECTOR_BYTES 16
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((acc) + (a) * (b))
+#define NAME(x) u32_##x
+#define u32_gemm hlo_gemm_u32_generic
+#include "lib/gemm.inl"
+
+#define T uint64_t
+#define VECTOR_BYTES 16
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define MADD(acc, a, b) ((acc) + (a) * (b))
+#define NAME(x) u64_##x
+#define u64_gemm hlo_gemm_u64_generic
+#include "lib/gemm.inl"

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction sets the kernels of this folder may use.
+#ifndef HLO_LIB_ISA_H_
+#define HLO_LIB_ISA_H_
+
+typedef enum hlo_isa {
+  HLO_ISA_GENERIC,  // what the compiler's baseline offers
+  HLO_ISA_AVX2,     // with FMA and F16C
+  HLO_ISA_AVX512,   // F, BW, DQ, VL
+} hlo_isa_t;
+
+/// The best set of this machine, at most what HLOCC_CPU allows (asked once).
+/// threads: safe
+hlo_isa_t hlo_isa(void);
+
+#endif  // HLO_LIB_ISA_H_

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of lapack.h by element type and instruction set, and what they share.
+#ifndef HLO_LIB_LAPACK_IMPL_H_
+#define HLO_LIB_LAPACK_IMPL_H_
+
+#include <assert.h>
+
+#include "lib/gemm.h"
+#include "lib/lapack/lapack.h"
+
+/// One type on one instruction set.
+typedef struct hlo_lapack {
+  int64_t (*potrf)(bool is_lower, int64_t n, void* a, int64_t lda, const hlo_lapack_work_t* work);
+  void (*trsm)(const hlo_triangle_t* triangle, int64_t m, int64_t n, void* b, int64_t ldb,
+               const hlo_lapack_work_t* work);
+  int64_t (*getrf)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* pivots,
+                   const hlo_lapack_work_t* work);
+  // of real types only
+  void (*potrf_small)(bool is_lower, int64_t count, int64_t n, void* a, int32_t* info,
+                      const hlo_lapack_work_t* work);
+  void (*getrf_small)(int64_t count, int64_t m, int64_t n, void* a, int32_t* pivots, int32_t* info,
+                      const hlo_lapack_work_t* work);
+  void (*trsm_small)(const hlo_triangle_t* triangle, int64_t count, int64_t m, int64_t n, void* b,
+                     const hlo_lapack_work_t* work);
+  void (*geqrf_small)(int64_t count, int64_t m, int64_t n, void* a, void* tau,
+                      const hlo_lapack_work_t* work);
+  void (*orgqr_small)(int64_t count, int64_t m, int64_t n, int64_t k, void* a, const void* tau,
+                      const hlo_lapack_work_t* work);
+  void (*geqrf)(int64_t m, int64_t n, void* a, int64_t lda, void* tau,
+                const hlo_lapack_work_t* work);
+  void (*orgqr)(int64_t m, int64_t n, int64_t k, void* a, int64_t lda, const void* tau,
+                const hlo_lapack_work_t* work);
+  void (*ormqr)(bool is_left, bool is_adjoint, int64_t m, int64_t n, int64_t k, const void* a,
+                int64_t lda, const void* tau, void* c, int64_t ldc, const hlo_lapack_work_t* work);
+  void (*geqp3)(int64_t m, int64_t n, void* a, int64_t lda, int32_t* order, void* tau,
+                const hlo_lapack_work_t* work);
+  void (*gehrd)(int64_t n, int64_t low, int64_t high, void* a, int64_t lda, void* tau,
+                const hlo_lapack_work_t* work);
+  void (*sytrd)(bool is_lower, int64_t n, void* a, int64_t lda, void* d, void* e, void* tau,
+                const hlo_lapack_work_t* work);
+  int64_t (*gtsv)(bool is_perturbed, int64_t n, int64_t columns, void* dl, void* d, void* du,
+                  void* b, int64_t ldb, const hlo_lapack_work_t* work);
+  int64_t (*gesdd)(int64_t m, int64_t n, void* a, void* s, int64_t u_columns, void* u,
+                   int64_t vt_rows, void* vt, const hlo_lapack_work_t* work);
+  int64_t (*syevd)(bool has_vectors, bool is_lower, int64_t n, void* a, int64_t lda, void* w,
+                   const hlo_lapack_work_t* work);
+} hlo_lapack_t;
+
+/// The types of a table.
+enum { HLO_LAPACK_F32, HLO_LAPACK_F64, HLO_LAPACK_C64, HLO_LAPACK_C128, HLO_LAPACK_TYPES };
+
+extern const hlo_lapack_t hlo_lapack_generic[HLO_LAPACK_TYPES];
+#if defined(__x86_64__)
+extern const hlo_lapack_t hlo_lapack_avx2[HLO_LAPACK_TYPES];
+extern const hlo_lapack_t hlo_lapack_avx512[HLO_LAPACK_TYPES];
+#endif
+
+enum {
+  HLO_LAPACK_BLOCK = 32,          // columns of a panel
+  HLO_LAPACK_DEPTH = 256,         // of a product of complex matrices, at a time
+  HLO_LAPACK_STRIPES_MAX = 8,     // into which a matrix is cut for threads
+  HLO_LAPACK_STRIPE_MIN = 64,     // columns of one, of which it is a multiple
+  HLO_LAPACK_STRIPE_MAX = 512,    // columns that are worked on at a time
+  HLO_LAPACK_WORK_MIN = 1 << 20,  // multiplications that are worth another thread
+};
+
+/// Columns of the stripes into which `columns` of a matrix are cut when each costs `each`
+/// multiplications.
+int64_t hlo_lapack_stripe(int64_t columns, int64_t each);
+
+/// Scratch of one stripe of `columns`: products of at most `rows` rows, and as deep.
+size_t hlo_lapack_stripe_bytes(hlo_dtype_t dtype, int64_t rows, int64_t columns);
+
+/// Row length that holds n elements of so many bytes and whole vectors, and that lets equal columns
+/// fall on different cache sets.
+static inline int64_t hlo_lapack_padded(int64_t n, size_t each) {
+  const int64_t per_line = 64 / (int64_t)each;
+  return ((n + per_line - 1) / per_line | 1) * per_line;
+}
+
+/// A factor of a product: element (i, j) is data[i * row + j * col], or its conjugate.
+typedef struct hlo_lapack_operand {
+  const void* data;
+  int64_t row, col;
+  bool is_conjugate;
+} hlo_lapack_operand_t;
+
+/// Scratch memory that is handed out piece by piece.
+typedef struct hlo_lapack_pieces {
+  char *next, *end;
+} hlo_lapack_pieces_t;
+
+static inline hlo_lapack_pieces_t hlo_lapack_pieces(const hlo_lapack_work_t* work) {
+  char* start = work->scratch;
+  return (hlo_lapack_pieces_t){start, start + work->scratch_bytes};
+}
+
+static inline void* hlo_lapack_take(hlo_lapack_pieces_t* pieces, size_t bytes) {
+  void* piece = pieces->next;
+  pieces->next += (bytes + 63) & ~(size_t)63;
+  assert(pieces->next <= pieces->end);  // hlo_lapack_scratch_bytes() has room for all
+  return piece;
+}
+
+#endif  // HLO_LIB_LAPACK_IMPL_H_

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// QR iterations on Hessenberg matrices (see lapack_schur.h).
+#ifndef HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_
+#define HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_
+
+#include <complex.h>
+#include <stdint.h>
+
+/// Makes the upper Hessenberg matrix h (n x n, rows ld apart) a Schur form, and z = z U for its
+/// vectors (NULL: none). Returns how many eigenvalues are not found: those of the leading rows. source: Francis
+/// 1961, double shifts; deflation after Ahues and Tisseur 1997
+int64_t hlo_schur_real(int64_t n, double epsilon, double least, int64_t ld, double* h, double* z,
+                       double complex* w);
+
+/// The same with single shifts.
+int64_t hlo_schur_complex(int64_t n, double epsilon, double least, int64_t ld, double complex* h,
+                          double complex* z, double complex* w);
+
+enum {
+  HLO_SCHUR_SWEEPS_EACH = 30,
+  HLO_SCHUR_STUCK = 10
+};  // for an eigenvalue; before a shift by guess
+
+#endif  // HLO_LIB_LAPACK_LAPACK_SCHUR_IMPL_H_

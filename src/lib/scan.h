@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cumulative operations: every prefix of a line folded.
+#ifndef HLO_LIB_SCAN_H_
+#define HLO_LIB_SCAN_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/parallel.h"
+#include "lib/fold.h"
+
+/// A scan along the middle dimension of [outer, length, inner] dense elements of a type that
+/// hlo_fold_find(op, dtype)->in is.
+typedef struct hlo_scan {
+  hlo_fold_op_t op;
+  hlo_dtype_t dtype;
+  bool is_reverse;  // suffixes instead of prefixes
+  int64_t outer, length, inner;
+} hlo_scan_t;
+
+/// Bytes of scratch memory (64-byte aligned).
+size_t hlo_scan_scratch_bytes(const hlo_scan_t* scan);
+
+/// out[o, i, k] = fold of init and in[o, 0..i, k] (reverse: in[o, i.., k]). init: of the fold's acc
+/// type, neutral or idempotent (it may go in several times). Long lines are folded in segments
+/// first, so that they can be scanned at once; the segments depend on the shape only. owner: all
+/// lent; out may be in. threads: safe with scratch of its own
+void hlo_scan_run(const hlo_parallel_t* parallel, const hlo_scan_t* scan, const void* init,
+                  const void* in, void* out, void* scratch);
+
+#endif  // HLO_LIB_SCAN_H_
