@@ -201,6 +201,37 @@ static void test_donation(void** state) {
   destroy_loaded(loaded);
 }
 
+/// The owner of the memory under a view has not said that it may be overwritten.
+static void test_donated_views_are_not_overwritten(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, donating_program);
+  float* data = aligned_alloc(64, 64);
+  for (int i = 0; i < 4; ++i) data[i] = (float)(i + 1);
+  PJRT_Client_CreateViewOfDeviceBuffer_Args view =
+      ARGS(Client_CreateViewOfDeviceBuffer, .client = *state, .device_buffer_ptr = data,
+           .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_Buffer_Type_F32,
+           .device = device_of(*state, 0));
+  OK(Client_CreateViewOfDeviceBuffer, &view);
+  PJRT_Client_BufferFromHostBuffer_Args lent =
+      ARGS(Client_BufferFromHostBuffer, .client = *state, .data = data,
+           .type = PJRT_Buffer_Type_F32, .dims = (int64_t[]){4}, .num_dims = 1,
+           .device = device_of(*state, 0),
+           .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
+  OK(Client_BufferFromHostBuffer, &lent);
+  PJRT_Buffer* arguments[] = {view.buffer, lent.buffer};
+  for (int i = 0; i < 2; ++i) {
+    PJRT_Buffer* result;
+    run(loaded, NULL, &arguments[i], 1, &result);
+    assert_true(is_deleted(arguments[i]));
+    expect_four(result, 2, 3, 4, 5);
+    for (int k = 0; k < 4; ++k) assert_true(data[k] == (float)(k + 1));
+    destroy_buffer(arguments[i]);
+    destroy_buffer(result);
+  }
+  finish(lent.done_with_host_buffer);
+  free(data);
+  destroy_loaded(loaded);
+}
+
 static void test_launches_that_cannot_be(void** state) {
   PJRT_LoadedExecutable* loaded = compile(*state, add_program);
   PJRT_Buffer* arguments[2] = {upload_four(*state, 1), upload_four(*state, 10)};
@@ -341,6 +372,7 @@ int main(void) {
       TEST(test_nothing_is_sharded),
       TEST(test_optimized_program),
       TEST(test_donation),
+      TEST(test_donated_views_are_not_overwritten),
       TEST(test_launches_that_cannot_be),
       TEST(test_error_arguments_make_error_results),
       TEST(test_serialization),

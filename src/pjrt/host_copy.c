@@ -143,6 +143,8 @@ static void end_view(void* context) {
   if (end.callback != NULL) end.callback(end.data, end.user_arg);
 }
 
+/// Views are not writable: the interface has no way to say that the owner of the memory lets
+/// programs overwrite it, so a program that takes a donated view computes into memory of its own.
 static hlo_status_t view_storage(const PJRT_Client_CreateViewOfDeviceBuffer_Args* args,
                                  PJRT_Memory* memory, size_t size, hlo_storage_t** out_storage) {
   view_end_t* end = hlo_mem_alloc(sizeof *end);
@@ -151,7 +153,7 @@ static hlo_status_t view_storage(const PJRT_Client_CreateViewOfDeviceBuffer_Args
       (view_end_t){args->on_delete_callback, args->device_buffer_ptr, args->on_delete_callback_arg};
   hlo_status_t status =
       hlo_storage_create_foreign(hlo_pjrt_memory_target(memory), args->device_buffer_ptr, size,
-                                 true, end_view, end, out_storage);
+                                 false, end_view, end, out_storage);
   if (!hlo_status_is_ok(status)) hlo_mem_free(end);
   return status;
 }

@@ -14,7 +14,9 @@ typedef struct hlo_storage hlo_storage_t;
 
 hlo_status_t hlo_storage_create(hlo_memory_t* memory, size_t size_bytes,
                                 hlo_storage_t** out_storage) HLO_MUST_USE;
-/// Foreign bytes. `release` (may be NULL) runs once, after the last use.
+/// Foreign bytes. `is_mutable`: their owner lets programs overwrite them once a buffer over them is
+/// donated; otherwise such a donation only invalidates the handle and the result gets memory of its
+/// own. `release` (may be NULL) runs once, after the last use.
 hlo_status_t hlo_storage_create_foreign(hlo_memory_t* memory, void* data, size_t size_bytes,
                                         bool is_mutable, void (*release)(void* context),
                                         void* context, hlo_storage_t** out_storage) HLO_MUST_USE;

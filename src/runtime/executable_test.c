@@ -105,6 +105,41 @@ static void donated_argument_becomes_the_result(void** state) {
   hlo_loaded_release(loaded);
 }
 
+static void count_end(void* context) {
+  ++*(int*)context;
+}
+
+// Foreign memory is overwritten where its owner lets programs do so, and is the owner's again after
+// the last use.
+static void donated_foreign_memory_is_reused_if_its_owner_says_so(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  for (int is_mutable = 0; is_mutable < 2; ++is_mutable) {
+    _Alignas(64) float bytes[COUNT] = {1, 2, 3, 4};
+    int ends = 0;
+    hlo_storage_t* storage = NULL;
+    hlo_buffer_t *x = NULL, *y = NULL;
+    check(hlo_storage_create_foreign(memory_of(0), bytes, sizeof bytes, is_mutable, count_end,
+                                     &ends, &storage));
+    check(hlo_buffer_create_over(memory_of(0), &kShape, storage, NULL, &x));
+    hlo_storage_release(storage);
+    check(run_one(loaded, 1, &x, &y));
+    assert_true(hlo_buffer_is_deleted(x));
+    void* address = NULL;
+    check(hlo_buffer_data_pointer(y, &address));
+    assert_int_equal(address == (void*)bytes, is_mutable);
+    assert_int_equal(ends, !is_mutable);
+    float got[COUNT];
+    check(read_back(y, got));
+    assert_true(got[0] == 2 && got[3] == 5);
+    assert_true(bytes[0] == (is_mutable ? 2 : 1));
+    hlo_buffer_release(x);
+    hlo_buffer_release(y);
+    assert_int_equal(ends, 1);
+  }
+  hlo_loaded_release(loaded);
+}
+
 // Readers of the result do not keep the donation waiting, nor does a donation of it.
 static void results_of_waiting_donations_can_be_used(void** state) {
   (void)state;
@@ -391,6 +426,7 @@ static void every_failed_allocation_of_a_meeting_is_survived(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(donated_argument_becomes_the_result),
+      cmocka_unit_test(donated_foreign_memory_is_reused_if_its_owner_says_so),
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),

@@ -50,6 +50,28 @@ def test_an_executable_survives_serialization(xla):
         xla.client.deserialize_executable(data, _jax.DeviceList((xla,)), options)
 
 
+SHARE_AND_DONATE = """
+import jax, jax.numpy as jnp, numpy as np
+memory = np.zeros(1088, "u1")
+start = -memory.ctypes.data % 64
+array = memory[start:start + 1024].view("f4")
+array[:] = range(256)
+shared = jnp.from_dlpack(array)
+assert shared.unsafe_buffer_pointer() == array.ctypes.data
+result = jax.jit(lambda x: x + 1, donate_argnums=0)(shared)
+assert "hlocc" in result.devices().pop().client.platform_version
+assert shared.is_deleted()
+np.testing.assert_array_equal(result, np.arange(1, 257))
+np.testing.assert_array_equal(array, np.arange(256))
+"""
+
+
+def test_donated_views_leave_the_array_of_numpy_as_it_was(python):
+    """NumPy's arrays come as views where hlocc takes the place of JAX's cpu client."""
+    status, _, errors = python(SHARE_AND_DONATE, HLOCC_AS_CPU="1", JAX_PLATFORMS="cpu")
+    assert status == 0, errors
+
+
 def test_many_python_threads():
     """Launches from many threads, with donation, deletion while in use, and programs that fail."""
     add = jax.jit(lambda x, y: x + y)
