@@ -162,8 +162,10 @@ DOC_PAGES := ops:ops passes:passes config:config support:support-matrix
 docs: all
 	@for page in $(DOC_PAGES); do \
 	  $(BUILD)/bin/hlocc $${page%:*} --markdown > docs/$${page#*:}.md || exit 1; done
+	@python3 tools/vir_reference.py
 
 check-docs:
+	@python3 tools/vir_reference.py --check
 	@for page in $(DOC_PAGES); do \
 	  $(BUILD)/bin/hlocc $${page%:*} --markdown | diff -q - docs/$${page#*:}.md >/dev/null \
 	    || { echo "docs/$${page#*:}.md is stale: run make docs"; exit 1; }; done
