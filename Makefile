@@ -41,6 +41,7 @@ demo: all
 check-rules:
 	@python3 tools/layer_check.py
 	@python3 tools/house_rules.py
+	@python3 tools/docs_check.py
 
 check:
 	@$(DEPS) build check python
