@@ -25,6 +25,28 @@ static void print_attrs(const hlo_op_info_t* info, hlo_strbuf_t* out) {
   }
 }
 
+static void print_traits(const hlo_op_info_t* info, hlo_strbuf_t* out) {
+  const char* separator = "";
+  for (uint32_t bit = 0; bit < HLO_TRAIT_COUNT; ++bit) {
+    if (!(info->traits & (1u << bit))) continue;
+    hlo_strbuf_printf(out, "%s%s", separator, hlo_trait_term(bit)->name);
+    separator = " ";
+  }
+}
+
+static void print_term(const hlo_op_term_t* term, hlo_strbuf_t* out) {
+  hlo_strbuf_printf(out, "| %s | %s |\n", term->name, term->doc);
+}
+
+static void print_terms(hlo_strbuf_t* out) {
+  hlo_strbuf_puts(out, "\n## Traits\n\n| trait | meaning |\n|---|---|\n");
+  for (uint32_t bit = 0; bit < HLO_TRAIT_COUNT; ++bit) print_term(hlo_trait_term(bit), out);
+  hlo_strbuf_puts(out, "\n## Cost classes\n\n| class | time |\n|---|---|\n");
+  for (int cost = 0; cost < HLO_COST_COUNT; ++cost) {
+    print_term(hlo_op_cost_term((hlo_op_cost_t)cost), out);
+  }
+}
+
 static void print_op(const hlo_op_info_t* info, bool markdown, hlo_strbuf_t* out) {
   if (!markdown) {
     hlo_strbuf_printf(out, "%-44s (", info->name);
@@ -48,7 +70,9 @@ static void print_op(const hlo_op_info_t* info, bool markdown, hlo_strbuf_t* out
   } else if (info->region_count > 0) {
     hlo_strbuf_printf(out, "%d", info->region_count);
   }
-  hlo_strbuf_printf(out, " | %s |\n", info->doc);
+  hlo_strbuf_puts(out, " | ");
+  print_traits(info, out);
+  hlo_strbuf_printf(out, " | %s | %s |\n", hlo_op_cost_term(info->cost)->name, info->doc);
 }
 
 hlo_status_t hlo_cli_cmd_ops(hlo_cli_t* cli, hlo_strbuf_t* out) {
@@ -57,11 +81,12 @@ hlo_status_t hlo_cli_cmd_ops(hlo_cli_t* cli, hlo_strbuf_t* out) {
         out,
         "# Operations\n\nWritten by `hlocc ops --markdown` from `src/ir/ops.def`: %d "
         "operations. `...` may be repeated, `?` may be left out.\n\n"
-        "| operation | HLO | operands | attributes | results | regions | what it is |\n"
-        "|---|---|---|---|---|---|---|\n",
+        "| operation | HLO | operands | attributes | results | regions | traits | cost | meaning |\n"
+        "|---|---|---|---|---|---|---|---|---|\n",
         (int)HLO_OP_COUNT);
   }
   for (int op = 0; op < HLO_OP_COUNT; ++op) print_op(hlo_op_info((hlo_op_t)op), cli->markdown, out);
+  if (cli->markdown) print_terms(out);
   return hlo_ok();
 }
 

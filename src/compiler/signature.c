@@ -147,7 +147,7 @@ static double dot_flops(const hlo_node_t* node) {
   uint32_t count;
   const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_lhs_contracting_dimensions, &count);
   const hlo_type_t* lhs = hlo_node_operand_type(node, 0);
-  double contracted = 1;
+  double contracted = node->op == HLO_OP_dot && lhs->rank ? (double)lhs->dims[lhs->rank - 1] : 1;
   for (uint32_t i = 0; i < count; ++i) {
     if (dims[i] >= 0 && dims[i] < lhs->rank) contracted *= (double)lhs->dims[dims[i]];
   }
@@ -176,7 +176,7 @@ static hlo_status_t count_node(void* context, hlo_node_t* node) {
     cost->bytes_accessed += bytes_of(node->results[i].type);
   }
   if (node->result_count == 0) return hlo_ok();
-  if (node->op == HLO_OP_dot_general) {
+  if (hlo_op_info(node->op)->cost == HLO_COST_PRODUCT) {
     cost->flops += dot_flops(node);
   } else if (node->op == HLO_OP_convolution) {
     cost->flops += convolution_flops(node);
@@ -220,39 +220,9 @@ static double linear_algebra_work(const hlo_node_t* node) {
 static bool is_plain(const hlo_node_t* node) {
   if (node->result_count && !hlo_type_is_static(node->results[0].type)) return false;
   if (is_linear_algebra(node)) return hlo_type_is_static(hlo_node_operand_type(node, 0));
-  if (hlo_op_info(node->op)->traits & (HLO_TRAIT_ELEMENTWISE | HLO_TRAIT_TERMINATOR)) return true;
-  switch (node->op) {
-    case HLO_OP_constant:
-    case HLO_OP_iota:
-    case HLO_OP_bitcast_convert:
-    case HLO_OP_broadcast:
-    case HLO_OP_broadcast_in_dim:
-    case HLO_OP_concatenate:
-    case HLO_OP_dynamic_slice:
-    case HLO_OP_dynamic_update_slice:
-    case HLO_OP_gather:
-    case HLO_OP_pad:
-    case HLO_OP_reshape:
-    case HLO_OP_reverse:
-    case HLO_OP_slice:
-    case HLO_OP_transpose:
-    case HLO_OP_reduce:
-    case HLO_OP_reduce_window:
-    case HLO_OP_dot_general:
-    case HLO_OP_fft:
-    case HLO_OP_sort:
-    case HLO_OP_chlo_top_k:
-    case HLO_OP_scatter:
-    case HLO_OP_all_gather:
-    case HLO_OP_all_reduce:
-    case HLO_OP_all_to_all:
-    case HLO_OP_collective_broadcast:
-    case HLO_OP_collective_permute:
-    case HLO_OP_reduce_scatter:
-    case HLO_OP_replica_id:
-    case HLO_OP_partition_id: return true;
-    default: return false;
-  }
+  if (hlo_op_has(node->op, HLO_TRAIT_TERMINATOR)) return true;
+  const hlo_op_cost_t cost = hlo_op_info(node->op)->cost;
+  return cost != HLO_COST_OTHER && cost != HLO_COST_CONVOLUTION;
 }
 
 /// What a node costs its executor for each of its elements, in a unit of its own, and how much is
@@ -302,30 +272,27 @@ static double window_elements(const hlo_node_t* node) {
 }
 
 static double work_of(const hlo_node_t* node, const pace_t* pace) {
-  if (node->op == HLO_OP_constant || node->result_count == 0) return 0;
-  if (node->op == HLO_OP_dot_general) return pace->flop * dot_flops(node);
-  if (node->op == HLO_OP_reduce) {
-    return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
-  }
-  double elements = elements_of(node->results[0].type);
-  if (node->op == HLO_OP_reduce_window) return pace->reduced * elements * window_elements(node);
-  if (node->op == HLO_OP_sort || node->op == HLO_OP_chlo_top_k) {
-    const double given = elements_of(hlo_node_operand_type(node, 0));
-    return pace->sorted * node->operand_count * given * log2(given + 2);
-  }
-  if (node->op == HLO_OP_scatter) {
-    return pace->gathered * elements_of(hlo_node_operand_type(node, node->operand_count - 1)) +
-           pace->moved * elements;
-  }
+  if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT) || node->result_count == 0) return 0;
   if (is_linear_algebra(node)) return linear_algebra_work(node);
-  if (node->op == HLO_OP_fft) return elements * log2(elements + 2);
-  if (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) {
-    return pace->exchanged * elements * node->result_count;
+  const double elements = elements_of(node->results[0].type);
+  switch (hlo_op_info(node->op)->cost) {
+    case HLO_COST_PRODUCT: return pace->flop * dot_flops(node);
+    case HLO_COST_REDUCE: return pace->reduced * elements_of(hlo_node_operand_type(node, 0));
+    case HLO_COST_WINDOW: return pace->reduced * elements * window_elements(node);
+    case HLO_COST_SORT: {
+      const double given = elements_of(hlo_node_operand_type(node, 0));
+      return pace->sorted * node->operand_count * given * log2(given + 2);
+    }
+    case HLO_COST_SCATTER:
+      return pace->gathered * elements_of(hlo_node_operand_type(node, node->operand_count - 1)) +
+             pace->moved * elements;
+    case HLO_COST_FFT: return elements * log2(elements + 2);
+    case HLO_COST_EXCHANGE: return pace->exchanged * elements * node->result_count;
+    case HLO_COST_LOOKUP: return pace->gathered * elements;
+    default: break;
   }
-  if (node->op == HLO_OP_gather) return pace->gathered * elements;
   if (is_transcendental(node->op)) return pace->transcendental * elements;
-  bool is_computed = hlo_op_info(node->op)->traits & HLO_TRAIT_ELEMENTWISE;
-  return elements * (is_computed ? pace->element : pace->moved);
+  return elements * (hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE) ? pace->element : pace->moved);
 }
 
 static double result_bytes(const hlo_type_t* type) {
@@ -341,7 +308,7 @@ static bool add_region(const hlo_region_t* region, const pace_t* pace, double ti
                        double* work) {
   enum { TURN_LIMIT = 4096 };
   for (const hlo_node_t* node = region->first; node; node = node->next) {
-    if (node->op == HLO_OP_while || node->op == HLO_OP_case || node->op == HLO_OP_if) {
+    if (hlo_op_has(node->op, HLO_TRAIT_STRUCTURED)) {
       const int32_t turns = node->op == HLO_OP_while ? hlo_loop_turns(node, TURN_LIMIT) : 1;
       for (uint32_t i = 0; i < node->region_count; ++i) {
         if (turns < 0 || !add_region(node->regions[i], pace, times * turns, limit, work)) {

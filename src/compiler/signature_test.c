@@ -50,6 +50,22 @@ static void little_work_is_cheap(void** state) {
                "1x64xf32"));
 }
 
+// stablehlo.dot contracts the last dimension of its first operand.
+static void legacy_products_are_counted(void** state) {
+  (void)state;
+  static const char kText[] =
+      "func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> {\n"
+      "%r = stablehlo.dot %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>\n"
+      "return %r : tensor<4x16xf32>\n}\n";
+  hlo_module_t* module = NULL;
+  hlo_status_t status = hlo_frontend_load(kText, strlen(kText), NULL, NULL, NULL, &module);
+  assert_true(hlo_status_is_ok(status));
+  hlo_cost_t cost;
+  hlo_cost_count(module, &cost);
+  assert_true(cost.flops == 2.0 * 4 * 8 * 16);
+  hlo_module_release(module);
+}
+
 static void much_work_and_loops_are_not(void** state) {
   (void)state;
   assert_false(is_cheap("%r = stablehlo.add %b, %b : tensor<1024x1024xf32>", "1024x1024xf32"));
@@ -157,6 +173,7 @@ static void small_factorisations_are_cheap(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(little_work_is_cheap),
+      cmocka_unit_test(legacy_products_are_counted),
       cmocka_unit_test(much_work_and_loops_are_not),
       cmocka_unit_test(machine_code_does_more),
       cmocka_unit_test(loops_count_as_often_as_they_run),

@@ -67,11 +67,7 @@ bool hlo_node_call_may_wait(const hlo_node_t* node) {
 }
 
 bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  switch (node->op) {
-    case HLO_OP_dynamic_update_slice: return operand == 0;
-    case HLO_OP_scatter: return operand == result;
-    default: return false;
-  }
+  return hlo_op_has(node->op, HLO_TRAIT_UPDATES) && operand == result;
 }
 
 bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {

@@ -51,12 +51,8 @@ static const hlo_func_t* find_func(const prepare_t* prep, const char* name) {
 
 // ---- slots and constants ------------------------------------------------------------------------
 
-static bool is_constant(const hlo_node_t* node) {
-  return node->op == HLO_OP_constant || node->op == HLO_OP_chlo_constant;
-}
-
 static bool is_shared_constant(const hlo_node_t* node) {
-  if (!is_constant(node) || node->result_count != 1) return false;
+  if (!hlo_op_has(node->op, HLO_TRAIT_CONSTANT) || node->result_count != 1) return false;
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
   if (!value || value->kind != HLO_ATTR_KIND_LITERAL) return false;
   return !value->literal->is_splat ||
@@ -138,10 +134,8 @@ static bool is_scalar_step(const hlo_node_t* node, hlo_scalar_step_t* out_scalar
 }
 
 static hlo_step_kind_t step_kind(const hlo_node_t* node, hlo_scalar_step_t* out_scalar) {
+  if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT)) return HLO_STEP_CONSTANT;
   switch (node->op) {
-    case HLO_OP_constant:
-    case HLO_OP_chlo_constant:
-      return HLO_STEP_CONSTANT;
     case HLO_OP_call:
     case HLO_OP_composite:
       return HLO_STEP_CALL;

@@ -136,10 +136,6 @@ static hlo_status_t add_instruction(compile_t* c, instruction_t** out_instructio
   return hlo_ok();
 }
 
-static bool is_constant(const hlo_node_t* node) {
-  return node->op == HLO_OP_constant || node->op == HLO_OP_chlo_constant;
-}
-
 // A constant of the body, or one that it uses from outside.
 static hlo_status_t add_constant(compile_t* c, const hlo_node_t* node, uint32_t* out_number) {
   const hlo_attr_t* value = hlo_node_attr(node, HLO_ATTR_value);
@@ -158,7 +154,9 @@ static hlo_status_t number_of(compile_t* c, value_numbers_t* map, const hlo_valu
                               uint32_t* out_number) {
   if (numbers_get(map, value, out_number)) return hlo_ok();
   // Not defined in the body: captured. (Inlined functions have no captures.)
-  if (value->def && is_constant(value->def)) return add_constant(c, value->def, out_number);
+  if (value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT)) {
+    return add_constant(c, value->def, out_number);
+  }
   c->fn->has_captures = true;
   HLO_TRY(add_value(c, value->type, out_number));
   c->fn->values[*out_number].captured = value;
@@ -256,7 +254,7 @@ static hlo_status_t compile_body(compile_t* c, const hlo_region_t* region, const
       }
       return hlo_ok();
     }
-    if (is_constant(node)) {
+    if (hlo_op_has(node->op, HLO_TRAIT_CONSTANT)) {
       HLO_TRY(compile_constant(c, &map, node));
     } else if (node->op == HLO_OP_call || node->op == HLO_OP_composite) {
       HLO_TRY(compile_call(c, &map, node));

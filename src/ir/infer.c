@@ -167,51 +167,17 @@ bool hlo_types_compatible(const hlo_type_t* a, const hlo_type_t* b) {
   return true;
 }
 
-// ---- elementwise ops of kind SAME: which element types each accepts
+// ---- elementwise ops of kind SAME
 
-enum {
-  PRED = 1, INT = 2, FLOAT = 4, COMPLEX = 8, QUANT = 16,
-  ANY = PRED | INT | FLOAT | COMPLEX | QUANT,
-};
-
-static uint32_t class_of(const hlo_type_t* type) {
-  if (type->quant) return QUANT;
+static uint32_t element_kind(const hlo_type_t* type) {
+  if (type->quant) return HLO_ELEMENT_QUANT;
   switch (hlo_dtype_info(type->dtype)->klass) {
-    case HLO_DTYPE_CLASS_BOOL: return PRED;
+    case HLO_DTYPE_CLASS_BOOL: return HLO_ELEMENT_PRED;
     case HLO_DTYPE_CLASS_SIGNED:
-    case HLO_DTYPE_CLASS_UNSIGNED: return INT;
-    case HLO_DTYPE_CLASS_FLOAT: return FLOAT;
-    case HLO_DTYPE_CLASS_COMPLEX: return COMPLEX;
+    case HLO_DTYPE_CLASS_UNSIGNED: return HLO_ELEMENT_INT;
+    case HLO_DTYPE_CLASS_FLOAT: return HLO_ELEMENT_FLOAT;
+    case HLO_DTYPE_CLASS_COMPLEX: return HLO_ELEMENT_COMPLEX;
     default: return 0;
-  }
-}
-
-static uint32_t accepted_classes(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_and: case HLO_OP_or: case HLO_OP_xor: case HLO_OP_not:
-      return PRED | INT;
-    case HLO_OP_count_leading_zeros: case HLO_OP_popcnt: case HLO_OP_shift_left:
-    case HLO_OP_shift_right_arithmetic: case HLO_OP_shift_right_logical: case HLO_OP_chlo_mulhi:
-      return INT;
-    case HLO_OP_ceil: case HLO_OP_floor: case HLO_OP_round_nearest_afz:
-    case HLO_OP_round_nearest_even:
-      return FLOAT | QUANT;
-    case HLO_OP_chlo_bessel_i1e: case HLO_OP_chlo_digamma: case HLO_OP_chlo_erf:
-    case HLO_OP_chlo_erf_inv: case HLO_OP_chlo_erfc: case HLO_OP_chlo_lgamma:
-    case HLO_OP_chlo_next_after: case HLO_OP_chlo_polygamma: case HLO_OP_chlo_zeta:
-      return FLOAT;
-    case HLO_OP_cbrt: case HLO_OP_cosine: case HLO_OP_exponential:
-    case HLO_OP_exponential_minus_one: case HLO_OP_log: case HLO_OP_log_plus_one:
-    case HLO_OP_logistic: case HLO_OP_rsqrt: case HLO_OP_sine: case HLO_OP_sqrt: case HLO_OP_tan:
-    case HLO_OP_tanh: case HLO_OP_atan2:
-      return FLOAT | COMPLEX | QUANT;
-    case HLO_OP_negate: case HLO_OP_sign: case HLO_OP_subtract: case HLO_OP_power:
-    case HLO_OP_divide:
-      return INT | FLOAT | COMPLEX | QUANT;
-    case HLO_OP_remainder:
-      return INT | FLOAT | COMPLEX | QUANT;
-    default:
-      return ANY;
   }
 }
 
@@ -228,7 +194,7 @@ static hlo_status_t infer_same(hlo_infer_t* infer) {
     return hlo_ok();
   }
   HLO_TRY(hlo_infer_tensor(infer, 0, &first));
-  if (!(class_of(first) & accepted_classes(node->op))) {
+  if (!(element_kind(first) & hlo_op_info(node->op)->elements)) {
     return hlo_infer_error("does not take elements of type %s",
                            hlo_dtype_info(first->dtype)->mlir_name);
   }

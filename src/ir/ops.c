@@ -10,7 +10,7 @@
 #define OPT(name) {#name, HLO_ARITY_OPT},
 #define REQ(name) {HLO_ATTR_##name, true},
 #define OPTA(name) {HLO_ATTR_##name, false},
-#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc) \
+#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, doc) \
   static const hlo_port_t k_operands_##id[] = {operands{NULL, HLO_ARITY_ONE}};        \
   static const hlo_port_t k_results_##id[] = {results{NULL, HLO_ARITY_ONE}};          \
   static const hlo_op_attr_t k_attrs_##id[] = {attrs{HLO_ATTR_COUNT, false}};
@@ -25,29 +25,56 @@
 #define PURE HLO_TRAIT_PURE
 #define ELEMENTWISE HLO_TRAIT_ELEMENTWISE
 #define COMMUTATIVE HLO_TRAIT_COMMUTATIVE
-#define EFFECT HLO_TRAIT_EFFECT
-#define COLLECTIVE HLO_TRAIT_COLLECTIVE
-#define TERMINATOR HLO_TRAIT_TERMINATOR
+#define ASSOCIATIVE HLO_TRAIT_ASSOCIATIVE
+#define TRANSCENDENTAL HLO_TRAIT_TRANSCENDENTAL
+#define MOVES HLO_TRAIT_MOVES
+#define JOINS HLO_TRAIT_JOINS
+#define UPDATES HLO_TRAIT_UPDATES
+#define VIEW HLO_TRAIT_VIEW
+#define REDUCES HLO_TRAIT_REDUCES
+#define CONSTANT HLO_TRAIT_CONSTANT
+#define STRUCTURED HLO_TRAIT_STRUCTURED
 #define CONTROL HLO_TRAIT_CONTROL
+#define TERMINATOR HLO_TRAIT_TERMINATOR
+#define EFFECT HLO_TRAIT_EFFECT
+#define ORDERS HLO_TRAIT_ORDERS
+#define COLLECTIVE HLO_TRAIT_COLLECTIVE
 #define HLO_ONLY HLO_TRAIT_HLO_ONLY
+#define PRED HLO_ELEMENT_PRED
+#define INT HLO_ELEMENT_INT
+#define FLOAT HLO_ELEMENT_FLOAT
+#define COMPLEX HLO_ELEMENT_COMPLEX
+#define QUANT HLO_ELEMENT_QUANT
+#define ANY HLO_ELEMENT_ANY
 #define ROWS(array) (uint8_t)(sizeof(array) / sizeof((array)[0]) - 1)
 static const hlo_op_info_t kOps[] = {
-#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc)       \
-  {mlir,           hlo,           #id,           HLO_INFER_##infer,       traits,           \
-   k_operands_##id, k_results_##id, k_attrs_##id, ROWS(k_operands_##id), ROWS(k_results_##id), \
-   ROWS(k_attrs_##id), regions,     doc},
+#define HLO_OP(id, mlir, hlo, infer, traits, elements, cost, operands, results, attrs, regions, doc) \
+  {mlir,           hlo,           #id,           HLO_INFER_##infer,       traits,             \
+   elements,        HLO_COST_##cost, k_operands_##id, k_results_##id,       k_attrs_##id,       \
+   ROWS(k_operands_##id), ROWS(k_results_##id), ROWS(k_attrs_##id), regions, doc},
 #include "ir/ops.def"
 #undef HLO_OP
 };
 
 static const hlo_op_info_t kPoison = {
-    "poison", "", "poison", HLO_INFER_NONE, 0, k_operands_iota, k_operands_iota,
-    k_attrs_abs, 0, 0, 0, 0, "Stands for a node that could not be made."};
+    .name = "poison", .hlo_name = "", .id = "poison", .infer = HLO_INFER_NONE,
+    .operands = k_operands_iota, .results = k_operands_iota, .attrs = k_attrs_abs,
+    .doc = "Stands for a node that could not be made."};
 
 static const uint8_t kOpNameLengths[] = {
-#define HLO_OP(id, mlir, hlo, infer, traits, operands, results, attrs, regions, doc) sizeof mlir - 1,
+#define HLO_OP(id, mlir, ...) sizeof mlir - 1,
 #include "ir/ops.def"
 #undef HLO_OP
+};
+
+static const hlo_op_term_t kTraits[] = {
+#define HLO_TRAIT(name, doc) {#name, doc},
+#include "ir/traits.def"
+};
+
+static const hlo_op_term_t kCosts[] = {
+#define HLO_COST(name, doc) {#name, doc},
+#include "ir/traits.def"
 };
 
 static const struct {
@@ -63,6 +90,12 @@ static const struct {
 const hlo_op_info_t* hlo_op_info(hlo_op_t op) {
   return (unsigned)op < HLO_OP_COUNT ? &kOps[op] : &kPoison;
 }
+
+bool hlo_op_has(hlo_op_t op, uint32_t traits) { return hlo_op_info(op)->traits & traits; }
+
+const hlo_op_term_t* hlo_trait_term(uint32_t bit) { return &kTraits[bit]; }
+
+const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost) { return &kCosts[cost]; }
 
 static bool same(const char* name, const char* text, size_t length) {
   return strlen(name) == length && memcmp(name, text, length) == 0;  // text may hold zeros

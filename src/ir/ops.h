@@ -50,16 +50,39 @@ typedef enum hlo_attr_form {
   HLO_ATTR_FORM_ENUM_TRANSPOSE,
 } hlo_attr_form_t;
 
-enum hlo_trait {
-  HLO_TRAIT_PURE = 1,
-  HLO_TRAIT_ELEMENTWISE = 2,
-  HLO_TRAIT_COMMUTATIVE = 4,
-  HLO_TRAIT_EFFECT = 8,
-  HLO_TRAIT_COLLECTIVE = 16,
-  HLO_TRAIT_TERMINATOR = 32,
-  HLO_TRAIT_CONTROL = 64,
-  HLO_TRAIT_HLO_ONLY = 128,
+enum hlo_trait_bit {
+#define HLO_TRAIT(name, doc) HLO_TRAIT_BIT_##name,
+#include "ir/traits.def"
+  HLO_TRAIT_COUNT
 };
+
+/// Facts about ops (traits.def), combined with |.
+typedef enum hlo_trait {
+#define HLO_TRAIT(name, doc) HLO_TRAIT_##name = 1 << HLO_TRAIT_BIT_##name,
+#include "ir/traits.def"
+} hlo_trait_t;
+
+/// Kinds of elements that an op accepts.
+typedef enum hlo_element_kind {
+  HLO_ELEMENT_PRED = 1 << 0,
+  HLO_ELEMENT_INT = 1 << 1,
+  HLO_ELEMENT_FLOAT = 1 << 2,
+  HLO_ELEMENT_COMPLEX = 1 << 3,
+  HLO_ELEMENT_QUANT = 1 << 4,
+  HLO_ELEMENT_ANY = (1 << 5) - 1,
+} hlo_element_kind_t;
+
+/// Classes by which the time that an op takes is estimated (traits.def). Consumers attach a unit.
+typedef enum hlo_op_cost {
+#define HLO_COST(name, doc) HLO_COST_##name,
+#include "ir/traits.def"
+  HLO_COST_COUNT
+} hlo_op_cost_t;
+
+/// Name and meaning of a trait or a cost class.
+typedef struct hlo_op_term {
+  const char *name, *doc;
+} hlo_op_term_t;
 
 typedef enum hlo_infer_kind {
   HLO_INFER_SAME,
@@ -88,7 +111,9 @@ typedef struct hlo_op_info {
   const char* hlo_name;  // HLO spelling or ""
   const char* id;        // spelling in ops.def
   hlo_infer_kind_t infer;
-  uint32_t traits;
+  uint32_t traits;    // of hlo_trait_t
+  uint8_t elements;   // of hlo_element_kind_t
+  hlo_op_cost_t cost;
   const hlo_port_t* operands;  // ended by a NULL name
   const hlo_port_t* results;
   const hlo_op_attr_t* attrs;
@@ -98,6 +123,11 @@ typedef struct hlo_op_info {
 } hlo_op_info_t;
 
 const hlo_op_info_t* hlo_op_info(hlo_op_t op);
+/// Returns true if the op has at least one of the traits (hlo_trait_t, combined with |).
+bool hlo_op_has(hlo_op_t op, uint32_t traits);
+/// bit: below HLO_TRAIT_COUNT
+const hlo_op_term_t* hlo_trait_term(uint32_t bit);
+const hlo_op_term_t* hlo_op_cost_term(hlo_op_cost_t cost);
 /// HLO_OP_COUNT when unknown.
 hlo_op_t hlo_op_from_name(const char* name, size_t length);
 hlo_op_t hlo_op_from_hlo_name(const char* name, size_t length);

@@ -38,10 +38,34 @@ static void names_with_zeros_are_unknown(void** state) {
                    HLO_COMPARISON_DIRECTION_LT);
 }
 
+// Consequences of what traits mean.
+static void traits_agree_with_each_other(void** state) {
+  (void)state;
+  for (int i = 0; i < HLO_OP_COUNT; ++i) {
+    const hlo_op_info_t* info = hlo_op_info((hlo_op_t)i);
+    const uint32_t traits = info->traits;
+    const bool computes = info->cost >= HLO_COST_SIMPLE && info->cost <= HLO_COST_POWER;
+    assert_true(!(traits & HLO_TRAIT_ELEMENTWISE) == !computes);
+    assert_true(!(traits & HLO_TRAIT_PURE) || !(traits & HLO_TRAIT_EFFECT));
+    if (traits & (HLO_TRAIT_COMMUTATIVE | HLO_TRAIT_ASSOCIATIVE)) {
+      assert_int_equal(info->operand_count, 2);
+    }
+    if (traits & HLO_TRAIT_TRANSCENDENTAL) assert_true(traits & HLO_TRAIT_ELEMENTWISE);
+    if (traits & (HLO_TRAIT_MOVES | HLO_TRAIT_JOINS | HLO_TRAIT_UPDATES | HLO_TRAIT_REDUCES)) {
+      assert_true(info->operand_count > 0 && info->result_count > 0);
+      assert_false(traits & HLO_TRAIT_ELEMENTWISE);
+    }
+    if (traits & HLO_TRAIT_STRUCTURED) assert_true(traits & HLO_TRAIT_CONTROL);
+    if (traits & HLO_TRAIT_CONSTANT) assert_true(hlo_op_attr_slot((hlo_op_t)i, HLO_ATTR_value) >= 0);
+    if (info->infer != HLO_INFER_SAME) assert_int_equal(info->elements, HLO_ELEMENT_ANY);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_name_finds_its_row),
       cmocka_unit_test(names_with_zeros_are_unknown),
+      cmocka_unit_test(traits_agree_with_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

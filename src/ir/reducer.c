@@ -12,16 +12,7 @@ hlo_op_t hlo_reduce_op(const hlo_node_t* node, uint32_t result) {
   const hlo_value_t *a = hlo_node_operand(node_of, 0), *b = hlo_node_operand(node_of, 1);
   const hlo_value_t *x = body->args[result], *y = body->args[count + result];
   if (!((a == x && b == y) || (a == y && b == x))) return HLO_OP_COUNT;
-  switch (node_of->op) {
-    case HLO_OP_add:
-    case HLO_OP_multiply:
-    case HLO_OP_maximum:
-    case HLO_OP_minimum:
-    case HLO_OP_and:
-    case HLO_OP_or:
-    case HLO_OP_xor: return node_of->op;
-    default: return HLO_OP_COUNT;
-  }
+  return hlo_op_has(node_of->op, HLO_TRAIT_ASSOCIATIVE) ? node_of->op : HLO_OP_COUNT;
 }
 
 static bool is_compare(const hlo_value_t* value, int64_t direction, const hlo_value_t* x,

@@ -3,15 +3,11 @@
 // readers bound.
 #include "passes/effects.h"
 
-static bool has_trait(const hlo_node_t* node, uint32_t traits) {
-  return (hlo_op_info(node->op)->traits & traits) != 0;
-}
-
 bool hlo_node_is_pure(const hlo_node_t* node) {
-  if (!has_trait(node, HLO_TRAIT_PURE)) return false;
+  if (!hlo_op_has(node->op, HLO_TRAIT_PURE)) return false;
   for (uint32_t i = 0; i < node->region_count; ++i) {
     for (const hlo_node_t* n = node->regions[i]->first; n; n = n->next) {
-      if (!has_trait(n, HLO_TRAIT_TERMINATOR) && !hlo_node_is_pure(n)) return false;
+      if (!hlo_op_has(n->op, HLO_TRAIT_TERMINATOR) && !hlo_node_is_pure(n)) return false;
     }
   }
   return true;
@@ -20,9 +16,6 @@ bool hlo_node_is_pure(const hlo_node_t* node) {
 static bool op_is_removable(const hlo_node_t* node, hlo_callee_query_t callee_is_removable,
                             void* context) {
   switch (node->op) {
-    case HLO_OP_if:
-    case HLO_OP_case:
-    case HLO_OP_while:
     case HLO_OP_partition_id:
     case HLO_OP_replica_id:
     case HLO_OP_optimization_barrier: return true;
@@ -31,7 +24,8 @@ static bool op_is_removable(const hlo_node_t* node, hlo_callee_query_t callee_is
       return node->result_count > 0 && !hlo_node_attr_bool(node, HLO_ATTR_has_side_effect, false);
     case HLO_OP_call:
     case HLO_OP_composite: return callee_is_removable && callee_is_removable(context, node);
-    default: return has_trait(node, HLO_TRAIT_PURE | HLO_TRAIT_TERMINATOR);
+    default:
+      return hlo_op_has(node->op, HLO_TRAIT_PURE | HLO_TRAIT_TERMINATOR | HLO_TRAIT_STRUCTURED);
   }
 }
 

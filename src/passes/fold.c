@@ -81,13 +81,9 @@ static hlo_status_t replace(hlo_node_t* node, hlo_tensor_t* const* tensors) {
 // Whether the result has elements of the operand and no others, and all of those are equal: then
 // nothing has to be computed, and no more than one element is written.
 static bool moves_splat(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_broadcast: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape: case HLO_OP_reverse:
-    case HLO_OP_slice: case HLO_OP_transpose:
-      return hlo_constant_splat(hlo_node_operand(node, 0)) &&
-             hlo_type_element_count(node->results[0].type) > 0;
-    default: return false;
-  }
+  return hlo_op_has(node->op, HLO_TRAIT_MOVES) && node->operand_count == 1 &&
+         hlo_constant_splat(hlo_node_operand(node, 0)) &&
+         hlo_type_element_count(node->results[0].type) > 0;
 }
 
 static hlo_status_t replace_by_splat(hlo_node_t* node) {

@@ -28,16 +28,8 @@ static bool is_known(const hlo_node_t* node, hlo_dtype_t dtype) {
   if (end && hlo_node_operand(end, 0) == body->args[1]) return true;
   bool is_swapped;
   const hlo_node_t* op = hlo_region_binary_op(body, &is_swapped);
-  switch (op ? op->op : HLO_OP_COUNT) {
-    case HLO_OP_add: return true;
-    case HLO_OP_multiply:
-    case HLO_OP_maximum:
-    case HLO_OP_minimum:
-    case HLO_OP_and:
-    case HLO_OP_or:
-    case HLO_OP_xor: return !hlo_dtype_is_complex(dtype);
-    default: return false;
-  }
+  return op && hlo_op_has(op->op, HLO_TRAIT_ASSOCIATIVE) &&
+         (op->op == HLO_OP_add || !hlo_dtype_is_complex(dtype));
 }
 
 static void read_dims(windows_t* w) {

@@ -259,8 +259,7 @@ static hlo_status_t slice_whole(splitter_t* s, hlo_node_t* node) {
 // to what is whole only
 
 static bool is_control(const hlo_node_t* node) {
-  return node->op == HLO_OP_while || node->op == HLO_OP_if || node->op == HLO_OP_case ||
-         node->op == HLO_OP_optimization_barrier;
+  return hlo_op_has(node->op, HLO_TRAIT_STRUCTURED) || node->op == HLO_OP_optimization_barrier;
 }
 
 static bool makes_whole(const hlo_node_t* node) {

@@ -76,7 +76,7 @@ def elementwise_ops():
     """Name and number of operands."""
     text = (ROOT / "src/ir/ops.def").read_text(encoding="utf-8")
     found = {}
-    for name, traits, rest in re.findall(r'^HLO_OP\(\w+, "([\w.]+)", "[^"]*", \w+, ([\w |]+), (.*)$', text, re.M):
+    for name, traits, rest in re.findall(r'^HLO_OP\(\w+, "([\w.]+)", "[^"]*", \w+, ([\w |]+), [\w |]+, \w+, (.*)$', text, re.M):
         operands = re.match(r"((?:ONE\(\w+\) ?)+), ONE\(\w+\),", rest)
         if "ELEMENTWISE" in traits and operands and "REQ(" not in rest and name not in OTHERS:
             found[name] = operands.group(1).count("ONE(")

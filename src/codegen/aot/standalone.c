@@ -27,13 +27,8 @@ typedef struct printer {
 
 static bool needs_library(const hlo_step_t* step) {
   if (step->kind != HLO_STEP_SITE) return false;
-  switch (step->node->op) {
-    case HLO_OP_after_all:
-    case HLO_OP_create_token:
-    case HLO_OP_replica_id:
-    case HLO_OP_partition_id: return false;
-    default: return true;
-  }
+  const hlo_op_t op = step->node->op;
+  return !hlo_op_has(op, HLO_TRAIT_ORDERS) && op != HLO_OP_replica_id && op != HLO_OP_partition_id;
 }
 
 static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const char* form) {

@@ -51,9 +51,8 @@ static void emit_done(hlo_vir_builder_t* b, uint32_t site_number) {
 
 static void emit_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
                       const hlo_node_t* node) {
+  if (hlo_op_has(node->op, HLO_TRAIT_ORDERS)) return;
   switch (node->op) {
-    case HLO_OP_after_all:
-    case HLO_OP_create_token: return;
     case HLO_OP_replica_id:
       emit_process_number(entry, b, node, offsetof(hlo_frame_t, replica_id));
       return;

@@ -29,20 +29,12 @@ static bool adds_ones(const hlo_node_t* node) {
 }
 
 bool hlo_node_is_view(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_reshape: case HLO_OP_optimization_barrier: case HLO_OP_hlo_bitcast: return true;
-    case HLO_OP_broadcast_in_dim: return adds_ones(node);
-    default: return false;
-  }
+  if (node->op == HLO_OP_broadcast_in_dim) return adds_ones(node);
+  return hlo_op_has(node->op, HLO_TRAIT_VIEW);
 }
 
 bool hlo_fuser_only_indexes(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_constant: case HLO_OP_iota: case HLO_OP_broadcast_in_dim: case HLO_OP_reshape:
-    case HLO_OP_slice:
-      return true;
-    default: return false;
-  }
+  return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
 }
 
 // Broadcasts of something small, and a few plain ops on nothing else, are sooner computed again

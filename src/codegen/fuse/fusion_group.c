@@ -176,12 +176,7 @@ static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t
 }
 
 bool hlo_fuser_sums(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
-    case HLO_OP_convolution:
-      return true;
-    default: return false;
-  }
+  return hlo_op_has(node->op, HLO_TRAIT_REDUCES);
 }
 
 void hlo_fuser_refute(hlo_fuser_t* f, const hlo_fuser_group_t* group) {

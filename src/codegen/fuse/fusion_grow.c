@@ -133,26 +133,15 @@ static users_t find_users(const hlo_fuser_t* f, const hlo_node_t* node) {
 
 // ---- whether it may join
 
-static bool changes_elements(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_broadcast_in_dim: case HLO_OP_gather: case HLO_OP_pad: case HLO_OP_concatenate:
-    case HLO_OP_dynamic_slice: case HLO_OP_slice: case HLO_OP_reverse: case HLO_OP_transpose:
-      return true;
-    default: return false;
-  }
-}
-
 // Joining is safe without a trial when the node and all its users just go along with the elements.
 static bool needs_trial(const hlo_node_t* node) {
-  if (hlo_fuser_sums(node) || node->op == HLO_OP_pad || node->op == HLO_OP_concatenate ||
-      node->op == HLO_OP_gather || node->op == HLO_OP_transpose) {
+  if (hlo_op_has(node->op, HLO_TRAIT_REDUCES | HLO_TRAIT_JOINS) || node->op == HLO_OP_gather ||
+      node->op == HLO_OP_transpose) {
     return true;
   }
   if (hlo_fuser_only_indexes(node)) return false;
   for (const hlo_use_t* use = node->results[0].uses; use; use = use->next) {
-    if (changes_elements(use->user) || use->user->op == HLO_OP_reshape || hlo_fuser_sums(use->user)) {
-      return true;
-    }
+    if (hlo_op_has(use->user->op, HLO_TRAIT_MOVES | HLO_TRAIT_JOINS | HLO_TRAIT_REDUCES)) return true;
   }
   return false;
 }

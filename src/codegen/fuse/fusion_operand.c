@@ -7,12 +7,7 @@
 // Ops whose elements are made of a few elements at places that loops can tell.
 static bool is_chainable(const hlo_fuser_t* f, const hlo_node_t* node) {
   if (!hlo_fuser_place(f, node)->is_fusible || node->result_count != 1) return false;
-  switch (node->op) {
-    case HLO_OP_broadcast_in_dim: case HLO_OP_reshape: case HLO_OP_slice: case HLO_OP_transpose:
-    case HLO_OP_dynamic_slice: case HLO_OP_reverse: case HLO_OP_gather:
-      return true;
-    default: return hlo_elementwise_supports(node);
-  }
+  return hlo_op_has(node->op, HLO_TRAIT_MOVES) || hlo_elementwise_supports(node);
 }
 
 // The one group whose product all uses belong to, as operands or as part of what makes them; NONE.

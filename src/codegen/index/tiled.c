@@ -306,28 +306,13 @@ static hlo_tiled_t* elementwise(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
 
 // ---- the walk
 
-// Whether elements are those of the operand: no instances of their own are found again.
-static bool leaves_nothing(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_reshape: case HLO_OP_broadcast_in_dim: case HLO_OP_transpose: case HLO_OP_slice:
-    case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather:
-      return true;
-    default: return false;
-  }
-}
-
 // What makes an element of a value that is no input.
 static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                              uint32_t depth) {
   const hlo_node_t* node = value->def;
+  if (hlo_tiling_moves(node->op)) return hlo_tiling_move(t, node, index, depth);
+  if (hlo_op_has(node->op, HLO_TRAIT_REDUCES)) return hlo_tiling_reduce(t, value, index, depth);
   switch (node->op) {
-    case HLO_OP_reshape: case HLO_OP_broadcast_in_dim: case HLO_OP_transpose: case HLO_OP_slice:
-    case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather: case HLO_OP_pad:
-    case HLO_OP_concatenate:
-      return hlo_tiling_move(t, node, index, depth);
-    case HLO_OP_reduce: case HLO_OP_reduce_window: case HLO_OP_dot: case HLO_OP_dot_general:
-    case HLO_OP_convolution:
-      return hlo_tiling_reduce(t, value, index, depth);
     case HLO_OP_constant: return hlo_tiling_leaf(t, value, index, HLO_TILED_CONSTANT, 0, NULL);
     case HLO_OP_iota:
       return hlo_tiling_leaf(t, value, index, HLO_TILED_INDEX, 0,
@@ -345,7 +330,8 @@ hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index
   uint32_t input = 0;
   while (input < inputs && t->fusion->inputs[input] != value) ++input;
   if (input == inputs && !value->def) return hlo_tiling_refuse(t, "not a member");
-  if (input == inputs && leaves_nothing(value->def->op)) {
+  // The element is one of the operand's: there is nothing of its own to find again.
+  if (input == inputs && hlo_op_has(value->def->op, HLO_TRAIT_MOVES)) {
     return hlo_tiling_move(t, value->def, index, depth);
   }
   // Of several guards of one value the newest, outermost one is found first.

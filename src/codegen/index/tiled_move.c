@@ -189,18 +189,26 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
   return tiled ? tiled : hlo_tiling_refuse(t, "it is read outside");
 }
 
+typedef hlo_tiled_t* (*move_fn_t)(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
+                                  uint32_t depth);
+
+// Ops with the trait MOVES or JOINS; NULL: loops cannot follow the op.
+static const move_fn_t kMoves[HLO_OP_COUNT] = {
+    [HLO_OP_reshape] = through_reshape,
+    [HLO_OP_broadcast_in_dim] = through_broadcast,
+    [HLO_OP_transpose] = through_transpose,
+    [HLO_OP_slice] = through_slice,
+    [HLO_OP_reverse] = through_reverse,
+    [HLO_OP_dynamic_slice] = through_dynamic_slice,
+    [HLO_OP_gather] = through_gather,
+    [HLO_OP_pad] = through_pad,
+    [HLO_OP_concatenate] = through_concatenate,
+};
+
+bool hlo_tiling_moves(hlo_op_t op) { return kMoves[op] != NULL; }
+
 hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                              uint32_t depth) {
-  switch (node->op) {
-    case HLO_OP_reshape: return through_reshape(t, node, index, depth);
-    case HLO_OP_broadcast_in_dim: return through_broadcast(t, node, index, depth);
-    case HLO_OP_transpose: return through_transpose(t, node, index, depth);
-    case HLO_OP_slice: return through_slice(t, node, index, depth);
-    case HLO_OP_reverse: return through_reverse(t, node, index, depth);
-    case HLO_OP_dynamic_slice: return through_dynamic_slice(t, node, index, depth);
-    case HLO_OP_gather: return through_gather(t, node, index, depth);
-    case HLO_OP_pad: return through_pad(t, node, index, depth);
-    case HLO_OP_concatenate: return through_concatenate(t, node, index, depth);
-    default: return hlo_tiling_refuse(t, "it moves nothing");
-  }
+  const move_fn_t move = kMoves[node->op];
+  return move ? move(t, node, index, depth) : hlo_tiling_refuse(t, "loops cannot follow the op");
 }

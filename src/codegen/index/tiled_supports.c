@@ -92,10 +92,8 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
   uint32_t count;
   const int64_t* list;
   switch (node->op) {
-    case HLO_OP_reshape: case HLO_OP_broadcast_in_dim: case HLO_OP_transpose: case HLO_OP_slice:
-    case HLO_OP_reverse: case HLO_OP_dynamic_slice: case HLO_OP_gather: case HLO_OP_concatenate:
     case HLO_OP_iota:
-      return true;
+    case HLO_OP_dynamic_update_slice: return true;
     case HLO_OP_constant: {
       const hlo_literal_t* literal = hlo_node_attr(node, HLO_ATTR_value)->literal;
       return literal->is_splat || literal->element_count == 1;
@@ -103,11 +101,10 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_pad:
       list = hlo_node_attr_ints(node, HLO_ATTR_interior_padding, &count);
       return is_zero(list, count);
-    case HLO_OP_dynamic_update_slice: return true;
     case HLO_OP_reduce: return supports_reduce(node);
     case HLO_OP_reduce_window: return supports_reduce_window(node);
     case HLO_OP_dot: case HLO_OP_dot_general: return supports_dot(node);
     case HLO_OP_convolution: return hlo_matmul_supports(node);
-    default: return hlo_elementwise_supports(node);
+    default: return hlo_tiling_moves(node->op) || hlo_elementwise_supports(node);
   }
 }

@@ -24,7 +24,7 @@ typedef struct refusal {
 // What cannot be called, or has to be told of the process that it runs in.
 static const char* refuse_op(const hlo_node_t* node) {
   uint32_t traits = hlo_op_info(node->op)->traits;
-  if (traits & HLO_TRAIT_TERMINATOR || hlo_op_is_control(node->op)) return NULL;
+  if (traits & (HLO_TRAIT_TERMINATOR | HLO_TRAIT_STRUCTURED | HLO_TRAIT_CONSTANT)) return NULL;
   switch (node->op) {
     case HLO_OP_async_start:
     case HLO_OP_async_done:
@@ -44,8 +44,6 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_sdy_manual_computation: return "its body cannot be put in its place";
     case HLO_OP_tuple:
     case HLO_OP_get_tuple_element: return "it works on tuples";
-    case HLO_OP_constant:
-    case HLO_OP_chlo_constant: return NULL;
     default: return hlo_ref_function(node->op) ? NULL : "the library has no function for it";
   }
 }

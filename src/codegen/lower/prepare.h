@@ -15,7 +15,7 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
 
 /// while, if, case: the ops of a prepared body whose regions become code, each on its own.
 static inline bool hlo_op_is_control(hlo_op_t op) {
-  return op == HLO_OP_while || op == HLO_OP_if || op == HLO_OP_case;
+  return hlo_op_has(op, HLO_TRAIT_STRUCTURED);
 }
 
 #endif  // HLO_CODEGEN_PREPARE_H_

@@ -11,13 +11,7 @@ typedef struct plain {
 } plain_t;
 
 static bool is_step(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_constant:
-    case HLO_OP_chlo_constant:
-    case HLO_OP_after_all:
-    case HLO_OP_create_token: return false;
-    default: return !(hlo_op_info(node->op)->traits & HLO_TRAIT_TERMINATOR);
-  }
+  return !hlo_op_has(node->op, HLO_TRAIT_CONSTANT | HLO_TRAIT_ORDERS | HLO_TRAIT_TERMINATOR);
 }
 
 static hlo_step_kind_t step_kind(const hlo_node_t* node) {

@@ -92,8 +92,7 @@ hlo_status_t hlo_plan_create(const hlo_func_t* func, const hlo_schedule_t* sched
                              hlo_plan_t** out_plan) HLO_MUST_USE;
 
 static inline bool hlo_plan_is_constant(const hlo_value_t* value) {
-  return value->def &&
-         (value->def->op == HLO_OP_constant || value->def->op == HLO_OP_chlo_constant);
+  return value->def && hlo_op_has(value->def->op, HLO_TRAIT_CONSTANT);
 }
 
 static inline hlo_place_t hlo_plan_place(const hlo_plan_t* plan, const hlo_value_t* value) {
