@@ -110,26 +110,6 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
   return read_donation(executable, entry);
 }
 
-static bool is_transcendental(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_exponential:
-    case HLO_OP_exponential_minus_one:
-    case HLO_OP_log:
-    case HLO_OP_log_plus_one:
-    case HLO_OP_logistic:
-    case HLO_OP_tanh:
-    case HLO_OP_tan:
-    case HLO_OP_sine:
-    case HLO_OP_cosine:
-    case HLO_OP_sqrt:
-    case HLO_OP_rsqrt:
-    case HLO_OP_cbrt:
-    case HLO_OP_power:
-    case HLO_OP_atan2: return true;
-    default: return false;
-  }
-}
-
 static double elements_of(const hlo_type_t* type) {
   if (type->kind != HLO_TYPE_TENSOR) return 0;
   int64_t count = hlo_type_element_count(type);
@@ -180,7 +160,7 @@ static hlo_status_t count_node(void* context, hlo_node_t* node) {
     cost->flops += dot_flops(node);
   } else if (node->op == HLO_OP_convolution) {
     cost->flops += convolution_flops(node);
-  } else if (is_transcendental(node->op)) {
+  } else if (hlo_op_has(node->op, HLO_TRAIT_TRANSCENDENTAL)) {
     cost->transcendentals += elements_of(node->results[0].type);
   } else if (traits & HLO_TRAIT_ELEMENTWISE) {
     cost->flops += elements_of(node->results[0].type);
@@ -291,7 +271,7 @@ static double work_of(const hlo_node_t* node, const pace_t* pace) {
     case HLO_COST_LOOKUP: return pace->gathered * elements;
     default: break;
   }
-  if (is_transcendental(node->op)) return pace->transcendental * elements;
+  if (hlo_op_has(node->op, HLO_TRAIT_TRANSCENDENTAL)) return pace->transcendental * elements;
   return elements * (hlo_op_has(node->op, HLO_TRAIT_ELEMENTWISE) ? pace->element : pace->moved);
 }
 

@@ -28,48 +28,12 @@ typedef struct hoister {
 
 // ---- what an op costs
 
-// Operations on each element; of ops that move elements none. MUCH_WORK: enough to be hoisted.
+// Operations on each element. MUCH_WORK: enough to be hoisted.
 static uint32_t work_of(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_bitcast_convert:
-    case HLO_OP_broadcast:
-    case HLO_OP_broadcast_in_dim:
-    case HLO_OP_concatenate:
-    case HLO_OP_constant:
-    case HLO_OP_dynamic_slice:
-    case HLO_OP_hlo_bitcast:
-    case HLO_OP_hlo_copy:
-    case HLO_OP_iota:
-    case HLO_OP_pad:
-    case HLO_OP_reshape:
-    case HLO_OP_reverse:
-    case HLO_OP_slice:
-    case HLO_OP_transpose: return 0;
-    case HLO_OP_abs:
-    case HLO_OP_add:
-    case HLO_OP_and:
-    case HLO_OP_ceil:
-    case HLO_OP_clamp:
-    case HLO_OP_compare:
-    case HLO_OP_complex:
-    case HLO_OP_convert:
-    case HLO_OP_floor:
-    case HLO_OP_imag:
-    case HLO_OP_is_finite:
-    case HLO_OP_maximum:
-    case HLO_OP_minimum:
-    case HLO_OP_multiply:
-    case HLO_OP_negate:
-    case HLO_OP_not:
-    case HLO_OP_or:
-    case HLO_OP_real:
-    case HLO_OP_select:
-    case HLO_OP_shift_left:
-    case HLO_OP_shift_right_arithmetic:
-    case HLO_OP_shift_right_logical:
-    case HLO_OP_sign:
-    case HLO_OP_subtract:
-    case HLO_OP_xor: return 1;
+  switch (hlo_op_info(op)->cost) {
+    case HLO_COST_INDEX:
+    case HLO_COST_MOVE: return 0;
+    case HLO_COST_SIMPLE: return 1;
     default: return MUCH_WORK;
   }
 }

@@ -117,6 +117,13 @@ static void print_sine(hlo_strbuf_t* out, uint32_t i, double constant) {
                     i ? 10 * i - 6 : 0);
 }
 
+// As cheap as a multiplication.
+static void print_square(hlo_strbuf_t* out, uint32_t i, double constant) {
+  (void)constant;
+  hlo_strbuf_printf(out, "%%%u = chlo.square %%%u : tensor<32x48xf32> -> tensor<32x48xf32>\n",
+                    10 * i + 4, i ? 10 * i - 6 : 0);
+}
+
 typedef void (*print_t)(hlo_strbuf_t* out, uint32_t i, double constant);
 
 // `step`: by how much the constants of rounds differ.
@@ -785,6 +792,15 @@ static void edges_are_short(void** state) {
   assert_true(instructions[1] < instructions[0]);
 }
 
+static void cheap_functions_are_one_fusion(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_square, 20, 0);
+  assert_int_equal(f.schedule->sequences[0].step_count, 1);
+  assert_int_equal(fusion_at(&f, 0)->node_count, 20);
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -811,6 +827,7 @@ int main(void) {
       cmocka_unit_test(what_fits_is_made_once),
       cmocka_unit_test(haste_changes_no_fusions),
       cmocka_unit_test(edges_are_short),
+      cmocka_unit_test(cheap_functions_are_one_fusion),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

@@ -47,18 +47,17 @@ bool hlo_elementwise_supports(const hlo_node_t* node) {
   return hlo_vmath_has(node->op, operand_dtype(node));
 }
 
+// In plain instructions.
+static const uint8_t kCosts[HLO_COST_COUNT] = {
+    [HLO_COST_SEVERAL] = 8, [HLO_COST_DIVIDE] = 4,    [HLO_COST_ROOT] = 6,
+    [HLO_COST_POWER] = 40,  [HLO_COST_FUNCTION] = 16, [HLO_COST_SPECIAL] = 30,
+};
+
 double hlo_elementwise_cost(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_divide: case HLO_OP_remainder:
-      return hlo_dtype_is_integer(operand_dtype(node)) ? 20 : 4;
-    case HLO_OP_sqrt: case HLO_OP_rsqrt: return 6;
-    case HLO_OP_exponential: case HLO_OP_log: case HLO_OP_tanh: case HLO_OP_logistic:
-    case HLO_OP_exponential_minus_one: case HLO_OP_log_plus_one: case HLO_OP_cbrt: case HLO_OP_sine:
-    case HLO_OP_cosine: case HLO_OP_tan:
-      return 16;
-    case HLO_OP_power: case HLO_OP_atan2: return 40;
-    default: return node->op >= HLO_OP_chlo_acos && node->op <= HLO_OP_chlo_zeta ? 30 : 1;
-  }
+  enum { INTEGER_DIVISION = 20 };
+  const hlo_op_cost_t cost = hlo_op_info(node->op)->cost;
+  if (cost == HLO_COST_DIVIDE && hlo_dtype_is_integer(operand_dtype(node))) return INTEGER_DIVISION;
+  return kCosts[cost] ? kCosts[cost] : 1;
 }
 
 uint32_t hlo_elementwise_register_bytes(hlo_dtype_t dtype) {
