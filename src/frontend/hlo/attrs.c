@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of StableHLO ops from the fields of HLO instructions: the rows of fields.h, and a few
 // functions for windows, groups of devices and the like.
+#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/fields.h"
 
@@ -137,12 +138,8 @@ static void precision_attrs(hlo_desc_node_t* node) {
 
 static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
   const hlo_desc_precision_t* precision = node->instruction->precision;
-  if (precision && precision->algorithm != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "algorithm number %d of a dot",
-                             (int)precision->algorithm);
-  }
   precision_attrs(node);
-  return hlo_ok();
+  return precision ? hlo_desc_algorithm_attrs(node, precision->algorithm) : hlo_ok();
 }
 
 // The case that bytes of a proto name, or -1; they may be empty or hold zeros.

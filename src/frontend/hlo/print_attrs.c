@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/print_impl.h"
 
 typedef hlo_hlo_printer_t printer_t;
@@ -309,6 +310,7 @@ static bool is_zero(const hlo_text_row_t* row, const void* field) {
     case HLO_NOTE_INT: return *(const int64_t*)field == 0;
     case HLO_NOTE_INT32:
     case HLO_NOTE_ENUM:
+    case HLO_NOTE_ALGORITHM:
     case HLO_NOTE_RNG_ENUM: return *(const int32_t*)field == 0;
     case HLO_NOTE_BOOL: return !*(const bool*)field;
     case HLO_NOTE_FLOAT: return *(const float*)field == 0;
@@ -318,9 +320,12 @@ static bool is_zero(const hlo_text_row_t* row, const void* field) {
     case HLO_NOTE_WINDOW:
     case HLO_NOTE_DIM_LABELS:
     case HLO_NOTE_PADDING:
-    case HLO_NOTE_PRECISION:
     case HLO_NOTE_METADATA:
     case HLO_NOTE_STRING_MAP: return *(const void* const*)field == NULL;
+    case HLO_NOTE_PRECISION: {
+      const hlo_desc_precision_t* precision = *(const hlo_desc_precision_t* const*)field;
+      return !precision || precision->operand_precision.count == 0;
+    }
     case HLO_NOTE_SKIP: return true;
     default: return ((const hlo_wire_array_t*)field)->count == 0;
   }
@@ -339,6 +344,9 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
     case HLO_NOTE_ENUM:
       print_case(p, (hlo_enum_kind_t)row->index, *(const int32_t*)field,
                  row->notation == HLO_NOTE_RNG_ENUM);
+      return;
+    case HLO_NOTE_ALGORITHM:
+      hlo_strbuf_puts(p->out, hlo_desc_algorithm_name(*(const int32_t*)field));
       return;
     case HLO_NOTE_INTS: hlo_hlo_print_ints(p, field); return;
     case HLO_NOTE_DIM:

@@ -2,6 +2,7 @@
 // Reads attributes of instructions in HLO text, by the table of text_rows.c.
 #include <stdlib.h>
 
+#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/text_impl.h"
 
 static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
@@ -413,10 +414,24 @@ static hlo_status_t enum_word(hlo_text_t* t, hlo_enum_kind_t kind, int32_t* out_
   return hlo_ok();
 }
 
+static hlo_status_t read_algorithm(hlo_text_t* t, int32_t* out_number) {
+  hlo_wire_bytes_t name;
+  HLO_TRY(hlo_text_name(t, &name));
+  int32_t number = hlo_desc_algorithm_number(name);
+  if (number < 0) {
+    return hlo_text_error(t, "%.*s is no algorithm of a dot", name.size < 60 ? (int)name.size : 60,
+                          (const char*)name.data);
+  }
+  *out_number = number;
+  return hlo_ok();
+}
+
 static hlo_status_t read_precision(hlo_text_t* t, hlo_desc_instruction_t* in) {
-  hlo_desc_precision_t* precision = hlo_arena_alloc_zeroed(t->arena, sizeof *precision);
-  if (!precision) return hlo_arena_status(t->arena);
-  in->precision = precision;
+  if (!in->precision) {
+    in->precision = hlo_arena_alloc_zeroed(t->arena, sizeof *in->precision);
+    if (!in->precision) return hlo_arena_status(t->arena);
+  }
+  hlo_desc_precision_t* precision = in->precision;
   HLO_TRY(hlo_text_expect(t, "{"));
   while (!hlo_text_take(t, "}")) {
     if (precision->operand_precision.count) HLO_TRY(hlo_text_expect(t, ","));
@@ -461,6 +476,7 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
       return hlo_ok();
     case HLO_NOTE_ENUM:
     case HLO_NOTE_RNG_ENUM: return enum_word(t, (hlo_enum_kind_t)row->index, field);
+    case HLO_NOTE_ALGORITHM: return read_algorithm(t, field);
     case HLO_NOTE_ORDER:
       HLO_TRY(hlo_text_name(t, &word));
       *(hlo_wire_bytes_t*)field = (hlo_wire_bytes_t){(const uint8_t*)"TOTALORDER", 10};

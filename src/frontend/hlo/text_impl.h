@@ -45,6 +45,7 @@ typedef enum hlo_notation {
   HLO_NOTE_WORD,      // a bare word, or text in braces
   HLO_NOTE_ENUM,      // a case of an enumeration
   HLO_NOTE_RNG_ENUM,  // ... in lower case after "rng_"
+  HLO_NOTE_ALGORITHM,  // of a dot (algorithm.h)
   HLO_NOTE_INTS,
   HLO_NOTE_DIM,   // one number of a list
   HLO_NOTE_CALL,  // a computation, at place `index` of the called ones

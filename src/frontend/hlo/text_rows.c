@@ -71,6 +71,7 @@ const hlo_text_row_t hlo_text_rows[] = {
     {OF("reduce-precision"), ROW("exponent_bits", INT32, exponent_bits)},
     {OF("reduce-precision"), ROW("mantissa_bits", INT32, mantissa_bits)},
     {OF("rng"), RNG_ROW("distribution", distribution, RNG_DISTRIBUTION)},
+    {IN("algorithm", ALGORITHM, precision, precision, algorithm)},
     {OF("rng-bit-generator"), RNG_ROW("algorithm", rng_algorithm, RNG_ALGORITHM)},
     {OF("fft"), ENUM_ROW("fft_type", fft_type, FFT_TYPE)},
     {OF("fft"), ROW("fft_length", INTS, fft_length)},

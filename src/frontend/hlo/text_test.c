@@ -11,6 +11,7 @@ static void text_and_proto_are_equal(void** state) {
       {"layouts.hlo", "layouts.pb"},
       {"ops.hlo", "ops.pb"},
       {"literals.hlo", "literals.pb"},
+      {"dots.hlo", "dots.pb"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_module_t* text = load(names[i][0]);
