@@ -30,6 +30,9 @@ static size_t skip_blank(const uint8_t* bytes, size_t size) {
       ++i;
     } else if (bytes[i] == '/' && i + 1 < size && bytes[i + 1] == '/') {
       while (i < size && bytes[i] != '\n') ++i;
+    } else if (bytes[i] == '/' && i + 1 < size && bytes[i + 1] == '*') {
+      for (i += 2; i + 1 < size && !(bytes[i] == '*' && bytes[i + 1] == '/');) ++i;
+      i = i + 1 < size ? i + 2 : size;
     } else {
       break;
     }

@@ -21,6 +21,8 @@ static void test_sniff(void** state) {
       {"\n// HloModule\n  func.func @f() {}", 33, HLO_FORMAT_MLIR_TEXT},
       {"HloModule m\n", 12, HLO_FORMAT_HLO_TEXT},
       {"// c\n HloModule m\n", 18, HLO_FORMAT_HLO_TEXT},
+      {"/* a\n b */ /**/HloModule m\n", 27, HLO_FORMAT_HLO_TEXT},
+      {"/* HloModule m", 14, HLO_FORMAT_MLIR_TEXT},
       {"\x0a\x03jit\x12\x01m", 8, HLO_FORMAT_HLO_PROTO},
       {"\0\0\0\0", 4, HLO_FORMAT_UNKNOWN},
   };
