@@ -816,6 +816,13 @@ static hlo_status_t build_collective_start(scope_t* s, const instruction_t* in,
   return build_row(s, in, op, shape, out_tree);
 }
 
+// A proto keeps the dimensions of the dot within those of the ragged dot.
+static hlo_status_t build_ragged_dot(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  instruction_t with_dot = *in;
+  if (in->ragged && !in->dot) with_dot.dot = in->ragged->dot;
+  return build_row(s, &with_dot, HLO_OP_chlo_ragged_dot, in->shape, out_tree);
+}
+
 static hlo_status_t build_top_k(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   if (!in->largest) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "topk of the smallest elements");
@@ -857,6 +864,7 @@ static const struct {
     {"recv", build_recv},
     {"recv-done", build_pass},
     {"topk", build_top_k},
+    {"ragged-dot", build_ragged_dot},
 };
 
 static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,

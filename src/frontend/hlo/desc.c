@@ -119,6 +119,13 @@ static const hlo_wire_field_info_t dot_fields[] = {
 };
 static const hlo_wire_message_t dot_message = HLO_WIRE_MESSAGE(hlo_desc_dot_t, dot_fields);
 
+static const hlo_wire_field_info_t ragged_fields[] = {
+    NESTED(hlo_desc_ragged_t, 1, dot, &dot_message),
+    REPEATED(hlo_desc_ragged_t, 2, INT64, lhs_ragged_dimensions),
+    REPEATED(hlo_desc_ragged_t, 3, INT64, rhs_group_dimensions),
+};
+static const hlo_wire_message_t ragged_message = HLO_WIRE_MESSAGE(hlo_desc_ragged_t, ragged_fields);
+
 static const hlo_wire_field_info_t gather_fields[] = {
     REPEATED(hlo_desc_gather_t, 1, INT64, offset_dims),
     REPEATED(hlo_desc_gather_t, 2, INT64, collapsed_slice_dims),
@@ -317,6 +324,7 @@ static const hlo_wire_field_info_t instruction_fields[] = {
     FIELD(hlo_desc_instruction_t, 85, BOOL, largest),
     NESTED(hlo_desc_instruction_t, 87, device_list, &device_list_message),
     FIELD(hlo_desc_instruction_t, 89, BOOL, is_composite),
+    NESTED(hlo_desc_instruction_t, 90, ragged, &ragged_message),
     NESTED(hlo_desc_instruction_t, 92, iota_list, &iota_list_message),
     NESTED(hlo_desc_instruction_t, 93, mesh_list, &mesh_list_message),
     FIELD(hlo_desc_instruction_t, 100, BOOL, has_dynamic_root),

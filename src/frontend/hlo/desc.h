@@ -71,6 +71,11 @@ typedef struct hlo_desc_dot {
       rhs_batch_dimensions;
 } hlo_desc_dot_t;
 
+typedef struct hlo_desc_ragged {
+  hlo_desc_dot_t* dot;  // in protos; text and builder have it in the instruction
+  hlo_wire_array_t lhs_ragged_dimensions, rhs_group_dimensions;
+} hlo_desc_ragged_t;
+
 typedef struct hlo_desc_gather {
   hlo_wire_array_t offset_dims, collapsed_slice_dims, start_index_map;
   int64_t index_vector_dim;
@@ -188,6 +193,7 @@ typedef struct hlo_desc_instruction {
   hlo_wire_bytes_t infeed_config, custom_call_target;
   hlo_desc_shape_t* outfeed_shape;
   hlo_desc_dot_t* dot;
+  hlo_desc_ragged_t* ragged;
   int32_t fft_type;
   hlo_wire_array_t fft_length;
   hlo_desc_gather_t* gather;

@@ -172,6 +172,14 @@ static hlo_status_t export_dot(scope_t* s, const hlo_node_t* node) {
   return hlo_export_results(s, node, "dot", &operands, &fields);
 }
 
+static hlo_status_t export_ragged_dot(scope_t* s, const hlo_node_t* node) {
+  hlo_export_ids_t operands;
+  instruction_t fields;
+  HLO_TRY(prepare(s, node, &operands, &fields));
+  fields.ragged->dot = fields.dot;  // where protos have it
+  return hlo_export_results(s, node, "ragged-dot", &operands, &fields);
+}
+
 // The dimension may be left out, or count from the end.
 static hlo_status_t export_sort(scope_t* s, const hlo_node_t* node) {
   exporter_t* ex = s->exporter;
@@ -726,6 +734,7 @@ static const struct {
     {HLO_OP_clamp, export_with_scalars},
     {HLO_OP_pad, export_pad},
     {HLO_OP_dot, export_dot},
+    {HLO_OP_chlo_ragged_dot, export_ragged_dot},
     {HLO_OP_sort, export_sort},
     {HLO_OP_rng, export_rng},
     {HLO_OP_chlo_top_k, export_top_k},

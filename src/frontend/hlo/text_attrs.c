@@ -535,7 +535,8 @@ static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t op
 
 // Dots, gathers and scatters may leave out every list of theirs.
 static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
-  if (hlo_bytes_equal(in->opcode, "dot") && !in->dot) {
+  bool is_dot = hlo_bytes_equal(in->opcode, "dot") || hlo_bytes_equal(in->opcode, "ragged-dot");
+  if (is_dot && !in->dot) {
     in->dot = hlo_arena_alloc_zeroed(t->arena, sizeof *in->dot);
     if (!in->dot) return hlo_arena_status(t->arena);
   }

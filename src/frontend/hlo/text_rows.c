@@ -52,6 +52,8 @@ const hlo_text_row_t hlo_text_rows[] = {
     {IN("lhs_contracting_dims", INTS, dot, dot, lhs_contracting_dimensions)},
     {IN("rhs_batch_dims", INTS, dot, dot, rhs_batch_dimensions)},
     {IN("rhs_contracting_dims", INTS, dot, dot, rhs_contracting_dimensions)},
+    {IN("lhs_ragged_dims", INTS, ragged, ragged, lhs_ragged_dimensions)},
+    {IN("rhs_group_dims", INTS, ragged, ragged, rhs_group_dimensions)},
     {OF("gather"), IN("offset_dims", INTS, gather, gather, offset_dims)},
     {OF("gather"), IN("collapsed_slice_dims", INTS, gather, gather, collapsed_slice_dims)},
     {OF("gather"), IN("start_index_map", INTS, gather, gather, start_index_map)},
