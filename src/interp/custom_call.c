@@ -123,6 +123,23 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
   return hlo_ok();
 }
 
+// Pin, Unpin: an array becomes a buffer, and a buffer an array. CreateBuffer has no operand: zeros.
+// Values never change here, so that a copy is what in-place updates need.
+static hlo_status_t custom_pin(REF_ARGUMENTS) {
+  if (node->result_count != 1 || node->operand_count > 1) return expect_operands(node, 1);
+  const hlo_type_t* type = node->results[0].type;
+  HLO_TRY(hlo_eval_result(eval, node, 0, &results[0]));
+  if (node->operand_count == 0) {
+    memset(results[0]->data, 0, results[0]->size_bytes);
+    return hlo_ok();
+  }
+  if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
+    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type", target_of(node));
+  }
+  memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
+  return hlo_ok();
+}
+
 static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
@@ -166,6 +183,9 @@ static const target_t targets[] = {
     {"xla.sdy.ShardingGroup", custom_nothing, 0},
     {"xla.sdy.GlobalToLocalShape", custom_identity, 0},
     {"xla.sdy.LocalToGlobalShape", custom_identity, 0},
+    {"Pin", custom_pin, 0},
+    {"Unpin", custom_pin, 0},
+    {"CreateBuffer", custom_pin, 0},
     {"dce_sink", custom_nothing, 0},
     {"InspectSharding", custom_nothing, 0},
     {"TopK", hlo_custom_topk, 0},

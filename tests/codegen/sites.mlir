@@ -103,6 +103,18 @@ func.func @main(%x: tensor<4x9xf32>) -> (tensor<4x9xf32>, tensor<4x3xf32>, tenso
   return %5, %4#0, %4#1 : tensor<4x9xf32>, tensor<4x3xf32>, tensor<4x3xi32>
 }
 // -----
+// Arrays as buffers and back; what is pinned is not changed by what becomes of the array.
+func.func @main(%x: tensor<4x9xf32>, %i: tensor<i32>) -> (tensor<4x9xf32>, tensor<4x9xf32>, tensor<3xi64>) {
+  %0 = stablehlo.add %x, %x : tensor<4x9xf32>
+  %b = stablehlo.custom_call @Pin(%0) : (tensor<4x9xf32>) -> memref<4x9xf32>
+  %u = stablehlo.slice %x [0:2, 0:3] : (tensor<4x9xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %u, %i, %i : (tensor<4x9xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x9xf32>
+  %2 = stablehlo.custom_call @Unpin(%b) : (memref<4x9xf32>) -> tensor<4x9xf32>
+  %c = stablehlo.custom_call @CreateBuffer() : () -> memref<3xi64>
+  %3 = stablehlo.custom_call @Unpin(%c) : (memref<3xi64>) -> tensor<3xi64>
+  return %1, %2, %3 : tensor<4x9xf32>, tensor<4x9xf32>, tensor<3xi64>
+}
+// -----
 // Factorisations over what they begin as a copy of, and where that is still needed.
 func.func @main(%x: tensor<40x40xf32>, %y: tensor<3x5x5xf64>) -> (tensor<40x40xf32>, tensor<40x40xf32>, tensor<3x5x5xf64>) {
   %0 = stablehlo.multiply %x, %x : tensor<40x40xf32>

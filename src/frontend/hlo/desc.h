@@ -9,7 +9,12 @@
 #include "base/wire.h"
 
 // Values of PrimitiveType that are no element types.
-enum { HLO_DESC_TUPLE = 13, HLO_DESC_OPAQUE = 14, HLO_DESC_TOKEN = 17 };
+enum {
+  HLO_DESC_TUPLE = 13,
+  HLO_DESC_OPAQUE = 14,
+  HLO_DESC_TOKEN = 17,
+  HLO_DESC_BUFFER = 34,  // of the one array in tuple_shapes; "b(f32[4])" in text
+};
 
 // A dimension without any bound ("?" in text), as protos write it.
 #define HLO_DESC_UNBOUNDED INT64_MIN
@@ -21,7 +26,7 @@ typedef struct hlo_desc_layout {
 typedef struct hlo_desc_shape {
   int32_t element_type;
   hlo_wire_array_t dimensions;            // int64_t
-  hlo_wire_array_t tuple_shapes;          // hlo_desc_shape_t
+  hlo_wire_array_t tuple_shapes;          // hlo_desc_shape_t; of a buffer: its array
   hlo_desc_layout_t* layout;              // NULL: row-major
   hlo_wire_array_t is_dynamic_dimension;  // bool
   uint32_t first_leaf;                    // set by hlo_desc_number_leaves()

@@ -94,6 +94,13 @@ hlo_status_t hlo_export_shape(const exporter_t* ex, const hlo_type_t* type,
     *out_shape = (hlo_desc_shape_t){.element_type = HLO_DESC_TOKEN};
     return hlo_ok();
   }
+  if (type->kind == HLO_TYPE_BUFFER) {
+    hlo_desc_shape_t* array = hlo_arena_alloc(ex->arena, sizeof *array);
+    if (!array) return hlo_arena_status(ex->arena);
+    *out_shape =
+        (hlo_desc_shape_t){.element_type = HLO_DESC_BUFFER, .tuple_shapes = {array, 1}};
+    return tensor_shape(ex, type, array);
+  }
   if (type->kind != HLO_TYPE_TUPLE) return hlo_export_refuse(ex, "a value of its type");
   hlo_desc_shape_t* items = hlo_arena_array(ex->arena, type->element_count, sizeof *items);
   if (!items) return hlo_arena_status(ex->arena);

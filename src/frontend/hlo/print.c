@@ -37,7 +37,8 @@ static void print_array_shape(printer_t* p, const hlo_desc_shape_t* shape, bool 
 }
 
 void hlo_hlo_print_shape(printer_t* p, const hlo_desc_shape_t* shape, bool layout) {
-  if (shape->element_type != HLO_DESC_TUPLE) {
+  if (shape->element_type == HLO_DESC_BUFFER) hlo_strbuf_putc(p->out, 'b');
+  if (shape->element_type != HLO_DESC_TUPLE && shape->element_type != HLO_DESC_BUFFER) {
     print_array_shape(p, shape, layout);
     return;
   }

@@ -195,7 +195,8 @@ bool hlo_text_at_shape(hlo_text_t* t) {
   if (c == '%') return false;
   const char* p = t->next;
   while (p < t->end && isalnum((unsigned char)*p)) ++p;
-  return p < t->end && p > t->next && *p == '[';
+  if (p == t->end || p == t->next) return false;
+  return *p == '[' || (*p == '(' && *t->next == 'b' && p == t->next + 1);  // b(f32[4]): a buffer
 }
 
 static hlo_status_t dimensions(hlo_text_t* t, hlo_desc_shape_t* shape) {
@@ -247,23 +248,34 @@ static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
   return hlo_ok();
 }
 
+static hlo_status_t read_shape(hlo_text_t* t, int depth, hlo_desc_shape_t* shape);
+
+// Items up to the closing parenthesis.
+static hlo_status_t read_shapes(hlo_text_t* t, int depth, hlo_desc_shape_t* shape) {
+  while (!hlo_text_take(t, ")")) {
+    if (shape->tuple_shapes.count) HLO_TRY(hlo_text_expect(t, ","));
+    hlo_desc_shape_t item;
+    HLO_TRY(read_shape(t, depth + 1, &item));
+    hlo_desc_shape_t* place = hlo_text_push(t, &shape->tuple_shapes, sizeof *place);
+    if (!place) return hlo_arena_status(t->arena);
+    *place = item;
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t read_shape(hlo_text_t* t, int depth, hlo_desc_shape_t* shape) {
   *shape = (hlo_desc_shape_t){0};
   if (depth > HLO_TEXT_DEPTH) return hlo_text_error(t, "the shape is nested too deep");
   if (hlo_text_take(t, "(")) {
     shape->element_type = HLO_DESC_TUPLE;
-    while (!hlo_text_take(t, ")")) {
-      if (shape->tuple_shapes.count) HLO_TRY(hlo_text_expect(t, ","));
-      hlo_desc_shape_t item;
-      HLO_TRY(read_shape(t, depth + 1, &item));
-      hlo_desc_shape_t* place = hlo_text_push(t, &shape->tuple_shapes, sizeof *place);
-      if (!place) return hlo_arena_status(t->arena);
-      *place = item;
-    }
-    return hlo_ok();
+    return read_shapes(t, depth, shape);
   }
   hlo_wire_bytes_t name;
   HLO_TRY(hlo_text_name(t, &name));
+  if (hlo_bytes_equal(name, "b") && hlo_text_take(t, "(")) {
+    shape->element_type = HLO_DESC_BUFFER;
+    return read_shapes(t, depth, shape);
+  }
   hlo_dtype_t dtype = hlo_dtype_from_hlo_name((const char*)name.data, name.size);
   if (dtype == HLO_DTYPE_INVALID) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the element type %.*s is not supported",
@@ -363,13 +375,14 @@ static hlo_status_t left_out(void) {
 static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                                   hlo_desc_literal_t* literal) {
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
-  size_t unit = hlo_dtype_size_bytes(dtype), found = 0, depth = 0;
+  size_t found = 0, depth = 0;
   int64_t count;
-  if (dtype == HLO_DTYPE_TOKEN ||
+  if (dtype == HLO_DTYPE_TOKEN || dtype == HLO_DTYPE_INVALID ||
       !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count) ||
       count > t->end - t->next) {
     return hlo_text_error(t, "the literal does not fit its shape");
   }
+  size_t unit = hlo_dtype_size_bytes(dtype);
   uint8_t* elements = hlo_arena_array(t->arena, (size_t)count + 1, unit);
   if (!elements) return hlo_arena_status(t->arena);
   do {

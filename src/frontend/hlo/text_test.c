@@ -12,6 +12,7 @@ static void text_and_proto_are_equal(void** state) {
       {"ops.hlo", "ops.pb"},
       {"literals.hlo", "literals.pb"},
       {"dots.hlo", "dots.pb"},
+      {"buffers.hlo", "buffers.pb"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     hlo_module_t* text = load(names[i][0]);
@@ -96,6 +97,12 @@ static void faults_say_where(void** state) {
       {"HloModule m\nENTRY e {\n  a = f32[] call(), to_apply=e\n}\n", "no computation e",
        HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n", "a name is expected", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = b(f32[2], f32[2]) parameter(0)\n}\n",
+       "the buffer is not one of an array", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = b((f32[2])) parameter(0)\n}\n",
+       "the buffer is not one of an array", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m\nENTRY e {\n  a = b(f32[2]) constant({1,2})\n}\n",
+       "the literal does not fit its shape", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m", "no computation", HLO_STATUS_INVALID_ARGUMENT},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -37,6 +37,14 @@ int64_t hlo_desc_leaf_number(const hlo_desc_shape_t* shape, const hlo_wire_array
 
 static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* shape,
                               const hlo_type_t** out_type) {
+  hlo_type_kind_t kind = HLO_TYPE_TENSOR;
+  if (shape->element_type == HLO_DESC_BUFFER) {
+    kind = HLO_TYPE_BUFFER;
+    if (shape->tuple_shapes.count == 1) shape = shape->tuple_shapes.items;
+    if (hlo_desc_dtype(shape->element_type) == HLO_DTYPE_TOKEN || shape->tuple_shapes.count) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "the buffer is not one of an array");
+    }
+  }
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
   if (dtype == HLO_DTYPE_INVALID) {
     return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "values of XLA's element type number %d",
@@ -68,7 +76,7 @@ static hlo_status_t leaf_type(hlo_desc_builder_t* b, const hlo_desc_shape_t* sha
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "the shape has a negative dimension or too many elements");
   }
-  *out_type = hlo_type_intern(b->module, &(hlo_type_t){.kind = HLO_TYPE_TENSOR,
+  *out_type = hlo_type_intern(b->module, &(hlo_type_t){.kind = kind,
                                                        .dtype = dtype,
                                                        .rank = (uint32_t)rank,
                                                        .dims = dims,
