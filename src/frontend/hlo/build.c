@@ -26,6 +26,18 @@ static hlo_status_t fault(const char* message) {
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", message);
 }
 
+hlo_wire_bytes_t hlo_desc_async_opcode(hlo_wire_bytes_t opcode) {
+  static const char* const ends[] = {"-start", "-update", "-done"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
+    size_t length = strlen(ends[i]);
+    if (opcode.size > length &&
+        memcmp(opcode.data + opcode.size - length, ends[i], length) == 0) {
+      return (hlo_wire_bytes_t){opcode.data, opcode.size - length};
+    }
+  }
+  return (hlo_wire_bytes_t){0};
+}
+
 // ---- places
 
 // The file and line of a stack frame; false if the tables do not have it.
@@ -470,17 +482,26 @@ static hlo_status_t build_call(scope_t* s, const instruction_t* in, const tree_t
   return results_tree(s, in, made, out_tree);
 }
 
-// async-start(f): the call itself; its tree is what async-done gives.
-static hlo_status_t build_async_start(scope_t* s, const instruction_t* in,
-                                      const tree_t** out_tree) {
+// An asynchronous start as the operation that it starts: its tree is what the done op gives. The
+// shape is a tuple of operands, results and more.
+static hlo_status_t find_started(const builder_t* b, const instruction_t* in,
+                                 instruction_t** out_started) {
   const hlo_desc_shape_t* shape = in->shape;
   if (shape->element_type != HLO_DESC_TUPLE || shape->tuple_shapes.count < 2) {
     return fault("the shape is no tuple of operands and results");
   }
-  instruction_t* call = hlo_arena_alloc(s->builder->arena, sizeof *call);
-  if (!call) return hlo_arena_status(s->builder->arena);
-  *call = *in;
-  call->shape = (hlo_desc_shape_t*)shape->tuple_shapes.items + 1;
+  instruction_t* operation = hlo_arena_alloc(b->arena, sizeof *operation);
+  if (!operation) return hlo_arena_status(b->arena);
+  *operation = *in;
+  operation->shape = (hlo_desc_shape_t*)shape->tuple_shapes.items + 1;
+  *out_started = operation;
+  return hlo_ok();
+}
+
+static hlo_status_t build_async_start(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  instruction_t* call;
+  HLO_TRY(find_started(s->builder, in, &call));
   return build_call(s, call, out_tree);
 }
 
@@ -867,9 +888,8 @@ static const struct {
     {"ragged-dot", build_ragged_dot},
 };
 
-static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
-                                      const tree_t** out_tree) {
-  if (!in->shape) return fault("the shape is missing");
+// *out_tree stays NULL where the opcode is unknown.
+static hlo_status_t build_operation(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
   for (size_t i = 0; i < sizeof special_opcodes / sizeof *special_opcodes; ++i) {
     if (hlo_bytes_equal(in->opcode, special_opcodes[i].opcode)) {
       return special_opcodes[i].build(s, in, out_tree);
@@ -878,11 +898,29 @@ static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
   hlo_op_t op = in->opcode.size
                     ? hlo_op_from_hlo_name((const char*)in->opcode.data, in->opcode.size)
                     : HLO_OP_COUNT;
-  if (op == HLO_OP_COUNT) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the op %.*s is not supported",
-                             (int)in->opcode.size, (const char*)in->opcode.data);
-  }
-  return build_row(s, in, op, in->shape, out_tree);
+  return op == HLO_OP_COUNT ? hlo_ok() : build_row(s, in, op, in->shape, out_tree);
+}
+
+// XLA writes an asynchronous call of a single operation as dot-start, dot-update and dot-done.
+static hlo_status_t build_async(scope_t* s, const instruction_t* in, const tree_t** out_tree) {
+  hlo_wire_bytes_t opcode = hlo_desc_async_opcode(in->opcode);
+  if (opcode.size == 0) return hlo_ok();
+  if (in->opcode.size - opcode.size != strlen("-start")) return build_pass(s, in, out_tree);
+  instruction_t* operation;
+  HLO_TRY(find_started(s->builder, in, &operation));
+  operation->opcode = opcode;
+  return build_operation(s, operation, out_tree);
+}
+
+static hlo_status_t build_instruction(scope_t* s, const instruction_t* in,
+                                      const tree_t** out_tree) {
+  if (!in->shape) return fault("the shape is missing");
+  *out_tree = NULL;
+  HLO_TRY(build_operation(s, in, out_tree));
+  if (!*out_tree) HLO_TRY(build_async(s, in, out_tree));
+  if (*out_tree) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "the op %.*s is not supported",
+                           (int)in->opcode.size, (const char*)in->opcode.data);
 }
 
 static hlo_status_t build_return(scope_t* s, hlo_op_t terminator) {

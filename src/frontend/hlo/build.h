@@ -76,6 +76,10 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
 hlo_status_t hlo_desc_fill_literal(hlo_arena_t* arena, const hlo_desc_shape_t* shape,
                                    hlo_desc_literal_t* desc) HLO_MUST_USE;
 
+/// The operation of an asynchronous opcode: dot of dot-start, dot-update and dot-done; empty if the
+/// opcode ends in none of these.
+hlo_wire_bytes_t hlo_desc_async_opcode(hlo_wire_bytes_t opcode);
+
 static inline bool hlo_bytes_equal(hlo_wire_bytes_t bytes, const char* text) {
   return bytes.size == strlen(text) &&
          (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);

@@ -521,13 +521,14 @@ static hlo_status_t read_value(hlo_text_t* t, const hlo_text_row_t* row, hlo_des
   return read_scalar(t, row, base + row->offset);
 }
 
-// The row of a name: the opcode's own, else the first.
+// The row of a name: the opcode's own or that of what it starts, else the first.
 static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t opcode) {
   const hlo_text_row_t* first = NULL;
+  hlo_wire_bytes_t started = hlo_desc_async_opcode(opcode);
   for (size_t i = 0; i < hlo_text_row_count; ++i) {
     const hlo_text_row_t* row = &hlo_text_rows[i];
     if (!hlo_bytes_equal(name, row->name)) continue;
-    if (hlo_text_row_is_of(row, opcode)) return row;
+    if (hlo_text_row_is_of(row, opcode) || hlo_text_row_is_of(row, started)) return row;
     if (!first) first = row;
   }
   return first;
@@ -535,16 +536,18 @@ static const hlo_text_row_t* find_row(hlo_wire_bytes_t name, hlo_wire_bytes_t op
 
 // Dots, gathers and scatters may leave out every list of theirs.
 static hlo_status_t fill_defaults(hlo_text_t* t, hlo_desc_instruction_t* in) {
-  bool is_dot = hlo_bytes_equal(in->opcode, "dot") || hlo_bytes_equal(in->opcode, "ragged-dot");
+  hlo_wire_bytes_t started = hlo_desc_async_opcode(in->opcode);
+  hlo_wire_bytes_t opcode = started.size ? started : in->opcode;
+  bool is_dot = hlo_bytes_equal(opcode, "dot") || hlo_bytes_equal(opcode, "ragged-dot");
   if (is_dot && !in->dot) {
     in->dot = hlo_arena_alloc_zeroed(t->arena, sizeof *in->dot);
     if (!in->dot) return hlo_arena_status(t->arena);
   }
-  if (hlo_bytes_equal(in->opcode, "cholesky") && !in->cholesky) {
+  if (hlo_bytes_equal(opcode, "cholesky") && !in->cholesky) {
     in->cholesky = hlo_arena_alloc_zeroed(t->arena, sizeof *in->cholesky);
     if (!in->cholesky) return hlo_arena_status(t->arena);
   }
-  if (hlo_bytes_equal(in->opcode, "sort") && in->dimensions.count == 0) {
+  if (hlo_bytes_equal(opcode, "sort") && in->dimensions.count == 0) {
     if (!hlo_text_push(t, &in->dimensions, sizeof(int64_t))) return hlo_arena_status(t->arena);
   }
   return hlo_ok();

@@ -84,6 +84,11 @@ static void faults_say_where(void** state) {
   } cases[] = {
       {"HloModule m\nENTRY e {\n  a = f32[] frob()\n}\n", "x.hlo:3:3: instruction a: the op frob",
        HLO_STATUS_UNIMPLEMENTED},
+      {"HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = ((f32[]), f32[]) frob-start(a)\n}\n",
+       "x.hlo:4:3: instruction b: the op frob-start", HLO_STATUS_UNIMPLEMENTED},
+      {"HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = f32[] negate-start(a)\n}\n",
+       "x.hlo:4:3: instruction b: the shape is no tuple of operands and results",
+       HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = f32[] negate(b)\n}\n",
        "x.hlo:3:20: there is no instruction b", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m\nENTRY e {\n  a = f32[3]{0} constant({1,2})\n}\n", "2 elements, its shape 3",
