@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "runtime/buffer.h"
 #include "runtime/storage.h"
+#include "runtime/test_util.h"
 
 static hlo_client_t* g_client;
 
@@ -236,6 +237,37 @@ static void alias_buffers_are_fulfilled_once(void** state) {
   hlo_buffer_release(source);
 }
 
+enum { COPIES = 1000000 };
+
+// Copies of copies of a value that is not there yet.
+static void* copy_and_fulfil(void* context) {
+  hlo_buffer_t *source = make(0), *alias, *last;
+  check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
+  check(hlo_buffer_copy_to_memory(alias, device_memory(0), &last));
+  for (int i = 1; i < COPIES; ++i) {
+    hlo_buffer_t* copy;
+    check(hlo_buffer_copy_to_memory(last, device_memory(0), &copy));
+    hlo_buffer_release(last);
+    last = copy;
+  }
+  check(hlo_buffer_fulfill(alias, source, hlo_ok()));
+  hlo_buffer_release(source);
+  hlo_buffer_release(alias);
+  *(hlo_buffer_t**)context = last;
+  return NULL;
+}
+
+static void long_chains_of_copies_need_little_stack(void** state) {
+  (void)state;
+  hlo_buffer_t* last = NULL;
+  hlo_test_on_small_stack(copy_and_fulfil, &last);
+  float want[15], got[15];
+  fill(want, 15);
+  read_back(last, got, sizeof got);
+  assert_memory_equal(got, want, sizeof want);
+  hlo_buffer_release(last);
+}
+
 // Whoever waits for an alias hears that its value will never come.
 static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
   (void)state;
@@ -432,6 +464,7 @@ int main(void) {
       cmocka_unit_test(donation_takes_and_gives_back),
       cmocka_unit_test(donated_storage_waits_for_readers),
       cmocka_unit_test(alias_buffers_are_fulfilled_once),
+      cmocka_unit_test(long_chains_of_copies_need_little_stack),
       cmocka_unit_test(aliases_that_cannot_be_fulfilled_are_errors),
       cmocka_unit_test(deleted_aliases_are_fulfilled_too),
       cmocka_unit_test(errors_travel_with_buffers),

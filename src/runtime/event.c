@@ -63,8 +63,45 @@ void hlo_event_release(hlo_event_t* event) {
   hlo_event_release(event);
 }
 
-// Calls back in order of registration, the list being in the other one.
-static void call_waiters(hlo_event_waiter_t* newest, hlo_status_t status) {
+// ---- callbacks
+
+// Callbacks that may run inside each other on one thread. Few, as each takes stack, but more than
+// one: code that sets an event in a callback finds the callbacks of that event done.
+enum { NESTED_LIMIT = 8 };
+
+// The callbacks of one thread. They are postponed on the deepest level only, which runs them before
+// it returns: on all other levels the list is empty.
+typedef struct calls {
+  unsigned depth;
+  hlo_event_waiter_t *first, *last;  // postponed, each with a reference to its event
+} calls_t;
+
+static _Thread_local calls_t t_calls;
+
+static void postpone(calls_t* calls, hlo_event_t* event, hlo_event_waiter_t* oldest) {
+  *(calls->last ? &calls->last->next : &calls->first) = oldest;
+  for (hlo_event_waiter_t* waiter = oldest; waiter; waiter = waiter->next) {
+    waiter->event = hlo_event_retain(event);
+    calls->last = waiter;
+  }
+}
+
+static void run_postponed(calls_t* calls) {
+  for (hlo_event_waiter_t* waiter; (waiter = calls->first) != NULL;) {
+    calls->first = waiter->next;
+    if (!calls->first) calls->last = NULL;
+    hlo_event_t* event = waiter->event;
+    waiter->callback(waiter->context, event->status);  // may free the waiter
+    hlo_event_release(event);
+  }
+}
+
+void hlo_event_run_postponed(void) {
+  run_postponed(&t_calls);
+}
+
+// The list in order of registration, given the newest first.
+static hlo_event_waiter_t* reverse(hlo_event_waiter_t* newest) {
   hlo_event_waiter_t* oldest = NULL;
   while (newest) {
     hlo_event_waiter_t* next = newest->next;
@@ -72,11 +109,24 @@ static void call_waiters(hlo_event_waiter_t* newest, hlo_status_t status) {
     oldest = newest;
     newest = next;
   }
+  return oldest;
+}
+
+// Runs the callbacks of a ready event, which the caller holds, or postpones them.
+static void call_waiters(hlo_event_t* event, hlo_event_waiter_t* oldest) {
+  calls_t* calls = &t_calls;
+  if (calls->depth == NESTED_LIMIT) {
+    postpone(calls, event, oldest);
+    return;
+  }
+  ++calls->depth;
   while (oldest) {
     hlo_event_waiter_t* waiter = oldest;
     oldest = waiter->next;  // the callback may free it
-    waiter->callback(waiter->context, status);
+    waiter->callback(waiter->context, event->status);
   }
+  if (calls->depth == NESTED_LIMIT) run_postponed(calls);
+  --calls->depth;
 }
 
 bool hlo_event_set(hlo_event_t* event, hlo_status_t status) {
@@ -90,7 +140,7 @@ bool hlo_event_set(hlo_event_t* event, hlo_status_t status) {
   hlo_gate_open(&event->gate);
   if (!waiters) return true;
   hlo_event_retain(event);  // a callback may drop the caller's reference
-  call_waiters(waiters, status);
+  call_waiters(event, reverse(waiters));
   hlo_event_release(event);
   return true;
 }
@@ -108,6 +158,7 @@ hlo_status_t hlo_event_error(hlo_event_t* event) {
 }
 
 hlo_status_t hlo_event_await(hlo_event_t* event, uint64_t timeout_ns) {
+  if (!hlo_event_is_ready(event)) hlo_event_run_postponed();  // what it waits for may be among them
   if (!hlo_event_is_ready(event) && !hlo_gate_await(&event->gate, timeout_ns)) {
     return hlo_status_create(HLO_STATUS_DEADLINE_EXCEEDED, "event not ready after %llu ns",
                              (unsigned long long)timeout_ns);
@@ -127,8 +178,10 @@ static bool add_waiter(hlo_event_t* event, hlo_event_waiter_t* waiter) {
 
 void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
                         hlo_event_callback_t callback, void* context) {
-  *waiter = (hlo_event_waiter_t){NULL, callback, context};
-  if (!add_waiter(event, waiter)) callback(context, event->status);
+  *waiter = (hlo_event_waiter_t){.callback = callback, .context = context};
+  if (add_waiter(event, waiter)) return;
+  waiter->next = NULL;
+  call_waiters(event, waiter);
 }
 
 typedef struct joined {

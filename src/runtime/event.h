@@ -9,7 +9,10 @@
 typedef struct hlo_event hlo_event_t;
 
 /// Called once, when the event is ready, on the thread that sets it (or at once on the caller's).
-/// The status is lent for the call.
+/// The status is lent for the call. Callbacks of one event run in order of registration. A callback
+/// that sets other events has their callbacks run before that returns, but only a few levels deep:
+/// so that chains of any length need little stack, further ones run when the callback that caused
+/// them has returned, or waits in hlo_event_await().
 typedef void (*hlo_event_callback_t)(void* context, hlo_status_t status);
 
 /// NULL when memory is exhausted.
@@ -35,12 +38,16 @@ typedef struct hlo_event_waiter {
   struct hlo_event_waiter* next;
   hlo_event_callback_t callback;
   void* context;
+  hlo_event_t* event;  // retained, of a callback that is put off
 } hlo_event_waiter_t;
 
 /// Registers a callback. `waiter`, which need not be initialised, is the event's until the callback
 /// is called, and may go with that.
 void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
                         hlo_event_callback_t callback, void* context);
+
+/// Runs the callbacks that this thread has put off: for those who are about to block.
+void hlo_event_run_postponed(void);
 
 /// Sets `target` when all `count` events are ready, with the error of the lowest index that failed.
 /// Events may be NULL (ready). Holds its own references.

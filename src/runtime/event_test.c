@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "runtime/event.h"
+#include "runtime/test_util.h"
 
 typedef struct record {
   int order[100];
@@ -177,6 +179,188 @@ static void threads_wait_together(void** state) {
   hlo_event_release(event);
 }
 
+// ---- callbacks that set events
+
+enum { CHAIN = 1000000, LEVELS = 40, WAITERS = 3 };
+
+typedef struct link {
+  hlo_event_t *event, *next;
+  hlo_event_waiter_t waiter;
+} link_t;
+
+static link_t* g_chain;
+
+static void chain_init(hlo_event_t* (*make)(void)) {
+  g_chain = calloc(CHAIN + 1, sizeof *g_chain);
+  assert_non_null(g_chain);
+  for (size_t i = 0; i <= CHAIN; ++i) g_chain[i].event = make();
+  for (size_t i = 0; i < CHAIN; ++i) g_chain[i].next = g_chain[i + 1].event;
+}
+
+static void chain_deinit(void) {
+  for (size_t i = 0; i <= CHAIN; ++i) hlo_event_release(g_chain[i].event);
+  free(g_chain);
+}
+
+static void set_first(void) {
+  hlo_event_set(g_chain[0].event, hlo_status_create(HLO_STATUS_INTERNAL, "carried to the end"));
+}
+
+static void expect_carried(void) {
+  assert_string_equal(hlo_status_message(hlo_event_error(g_chain[CHAIN].event)),
+                      "carried to the end");
+}
+
+static void set_next(void* context, hlo_status_t status) {
+  hlo_event_set(((link_t*)context)->next, hlo_status_clone(status));
+}
+
+static void* set_long_chain(void* context) {
+  for (size_t i = 0; i < CHAIN; ++i) {
+    hlo_event_on_ready(g_chain[i].event, &g_chain[i].waiter, set_next, &g_chain[i]);
+  }
+  set_first();
+  return context;
+}
+
+static void long_chains_need_little_stack(void** state) {
+  (void)state;
+  chain_init(hlo_event_create);
+  hlo_test_on_small_stack(set_long_chain, NULL);
+  expect_carried();
+  chain_deinit();
+}
+
+static void* join_long_chain(void* context) {
+  for (size_t i = 0; i < CHAIN; ++i) hlo_event_join(&g_chain[i].event, 1, g_chain[i].next);
+  set_first();
+  return context;
+}
+
+static void long_chains_of_joins_need_little_stack(void** state) {
+  (void)state;
+  chain_init(hlo_event_create);
+  hlo_test_on_small_stack(join_long_chain, NULL);
+  expect_carried();
+  chain_deinit();
+}
+
+static hlo_event_t* create_ready(void) {
+  return hlo_event_create_ready(hlo_ok());
+}
+
+static size_t g_visited;
+
+// Goes on to the next event, which is ready.
+static void visit_next(void* context, hlo_status_t status) {
+  (void)status;
+  link_t* link = context;
+  ++g_visited;
+  if (link->next) hlo_event_on_ready(link->next, &link->waiter, visit_next, link + 1);
+}
+
+static void* visit_long_chain(void* context) {
+  hlo_event_waiter_t waiter;
+  hlo_event_on_ready(g_chain[0].event, &waiter, visit_next, &g_chain[0]);
+  return context;
+}
+
+static void long_chains_of_ready_events_need_little_stack(void** state) {
+  (void)state;
+  chain_init(create_ready);
+  g_visited = 0;
+  hlo_test_on_small_stack(visit_long_chain, NULL);
+  assert_int_equal(g_visited, CHAIN + 1);
+  chain_deinit();
+}
+
+// An event with several waiters, the first of which sets the next such event.
+typedef struct level {
+  hlo_event_t* event;
+  struct level* next;
+  hlo_event_waiter_t waiters[WAITERS], late, awaited;
+  int called[WAITERS + 1], call_count;
+  bool is_awaited;
+} level_t;
+
+static void note_late(void* context, hlo_status_t status) {
+  (void)status;
+  level_t* level = context;
+  level->called[level->call_count++] = WAITERS;
+}
+
+static void note_first(void* context, hlo_status_t status) {
+  level_t* level = context;
+  level->called[level->call_count++] = 0;
+  if (level->next) hlo_event_set(level->next->event, hlo_status_clone(status));
+}
+
+static void note_second(void* context, hlo_status_t status) {
+  (void)status;
+  level_t* level = context;
+  level->called[level->call_count++] = 1;
+}
+
+// The last one registers another.
+static void note_third(void* context, hlo_status_t status) {
+  (void)status;
+  level_t* level = context;
+  level->called[level->call_count++] = 2;
+  hlo_event_on_ready(level->event, &level->late, note_late, level);
+}
+
+static void callbacks_of_nested_events_run_in_order(void** state) {
+  (void)state;
+  static const hlo_event_callback_t kCallbacks[WAITERS] = {note_first, note_second, note_third};
+  level_t levels[LEVELS] = {0};
+  for (int i = 0; i < LEVELS; ++i) levels[i].event = hlo_event_create();
+  for (int i = 0; i < LEVELS; ++i) {
+    levels[i].next = i + 1 < LEVELS ? &levels[i + 1] : NULL;
+    for (int w = 0; w < WAITERS; ++w) {
+      hlo_event_on_ready(levels[i].event, &levels[i].waiters[w], kCallbacks[w], &levels[i]);
+    }
+  }
+  hlo_event_set(levels[0].event, hlo_ok());
+  for (int i = 0; i < LEVELS; ++i) {
+    assert_int_equal(levels[i].call_count, WAITERS + 1);
+    for (int w = 0; w <= WAITERS; ++w) assert_int_equal(levels[i].called[w], w);
+    hlo_event_release(levels[i].event);
+  }
+}
+
+static void mark_awaited(void* context, hlo_status_t status) {
+  (void)status;
+  ((level_t*)context)->is_awaited = true;
+}
+
+// Waits in a callback for what another callback of the same thread has to do.
+static void set_and_await(void* context, hlo_status_t status) {
+  (void)status;
+  level_t* level = context;
+  if (!level->next) return;
+  hlo_event_t* joined = hlo_event_create();
+  hlo_event_join(&level->next->event, 1, joined);
+  hlo_event_on_ready(joined, &level->awaited, mark_awaited, level);
+  hlo_event_set(level->next->event, hlo_ok());
+  assert_true(hlo_status_is_ok(hlo_event_await(joined, UINT64_MAX)));
+  hlo_event_release(joined);
+}
+
+static void callbacks_may_await_what_they_set(void** state) {
+  (void)state;
+  level_t levels[LEVELS] = {0};
+  for (int i = 0; i < LEVELS; ++i) levels[i].event = hlo_event_create();
+  for (int i = 0; i < LEVELS; ++i) {
+    levels[i].next = i + 1 < LEVELS ? &levels[i + 1] : NULL;
+    hlo_event_on_ready(levels[i].event, &levels[i].waiters[0], set_and_await, &levels[i]);
+  }
+  hlo_event_set(levels[0].event, hlo_ok());
+  for (int i = 0; i < LEVELS; ++i) {
+    assert_int_equal(levels[i].is_awaited, i + 1 < LEVELS);
+    hlo_event_release(levels[i].event);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(callbacks_run_in_order),
@@ -187,6 +371,11 @@ int main(void) {
       cmocka_unit_test(join_takes_the_error_of_the_lowest_index),
       cmocka_unit_test(join_of_nothing_is_ready),
       cmocka_unit_test(threads_wait_together),
+      cmocka_unit_test(long_chains_need_little_stack),
+      cmocka_unit_test(long_chains_of_joins_need_little_stack),
+      cmocka_unit_test(long_chains_of_ready_events_need_little_stack),
+      cmocka_unit_test(callbacks_of_nested_events_run_in_order),
+      cmocka_unit_test(callbacks_may_await_what_they_set),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,40 @@ static void results_of_waiting_donations_can_be_used(void** state) {
   hlo_loaded_release(increment);
 }
 
+enum { STEPS = 20000 };
+
+// Launches and copies in turn, the first of which waits for a value that comes last.
+static void* launch_and_fulfil(void* context) {
+  hlo_loaded_t* loaded = load(kIncrement, 1);
+  hlo_buffer_t *zero = make(0, 0), *alias = NULL, *last = NULL;
+  check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
+  check(run_one(loaded, 1, &alias, &last));
+  for (int i = 1; i < STEPS; ++i) {
+    hlo_buffer_t *copy = NULL, *next = NULL;
+    check(hlo_buffer_copy_to_memory(last, memory_of(0), &copy));
+    check(run_one(loaded, 1, &copy, &next));
+    hlo_buffer_release(copy);
+    hlo_buffer_release(last);
+    last = next;
+  }
+  check(hlo_buffer_fulfill(alias, zero, hlo_ok()));
+  hlo_buffer_release(zero);
+  hlo_buffer_release(alias);
+  hlo_loaded_release(loaded);
+  *(hlo_buffer_t**)context = last;
+  return NULL;
+}
+
+static void long_chains_of_launches_need_little_stack(void** state) {
+  (void)state;
+  hlo_buffer_t* last = NULL;
+  hlo_test_on_small_stack(launch_and_fulfil, &last);
+  float got[COUNT];
+  check(read_back(last, got));
+  assert_true(got[0] == STEPS && got[3] == STEPS + 3);
+  hlo_buffer_release(last);
+}
+
 static void denied_donation_leaves_the_argument(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
@@ -428,6 +462,7 @@ int main(void) {
       cmocka_unit_test(donated_argument_becomes_the_result),
       cmocka_unit_test(donated_foreign_memory_is_reused_if_its_owner_says_so),
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
+      cmocka_unit_test(long_chains_of_launches_need_little_stack),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),
       cmocka_unit_test(donated_arguments_have_no_other_use),

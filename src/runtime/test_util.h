@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that tests of the runtime run.
+// What tests of the runtime share.
 #ifndef HLO_RUNTIME_TEST_UTIL_H_
 #define HLO_RUNTIME_TEST_UTIL_H_
+
+#include <pthread.h>
+
+enum { HLO_TEST_SMALL_STACK_BYTES = 256 << 10 };
+
+/// Runs a test on a thread whose stack ends soon: code that nests as deeply as its data does
+/// crashes there.
+static inline void hlo_test_on_small_stack(void* (*test)(void*), void* context) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, HLO_TEST_SMALL_STACK_BYTES);
+  if (pthread_create(&thread, &attributes, test, context) == 0) pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+}
 
 /// The sine of four elements, taken `times` (a string) over: long enough to be met while it runs.
 #define HLO_TEST_SINES(times)                                                    \

@@ -24,7 +24,7 @@ typedef struct copy_job {
   size_t offset_bytes, size_bytes;
   hlo_event_t* done;
   bool is_strided;
-  hlo_copy_plan_t plan;  // where is_strided
+  hlo_copy_plan_t plan[];  // one where is_strided
 } copy_job_t;
 
 static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char* name,
@@ -59,7 +59,7 @@ static void copy_run(hlo_job_t* job) {
   const uint8_t* from = copy->source.storage ? hlo_storage_data(copy->source.storage) : copy->from;
   uint8_t* to = copy->destination ? hlo_storage_data(copy->destination) : copy->to;
   if (copy->is_strided) {
-    hlo_copy_run(&copy->plan, from, to);
+    hlo_copy_run(copy->plan, from, to);
   } else if (copy->size_bytes) {
     memcpy(to, from + copy->offset_bytes, copy->size_bytes);
   }
@@ -83,15 +83,20 @@ static void copy_when_ready(void* context, hlo_status_t status) {
   }
 }
 
-static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes, copy_job_t** out_copy) {
+// `plan` NULL: a copy of bytes in their order.
+static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
+                                const hlo_copy_plan_t* plan, copy_job_t** out_copy) {
   HLO_TRY(hlo_client_check_usable(client));
-  copy_job_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
+  const size_t bytes = sizeof(copy_job_t) + (plan ? sizeof *plan : 0);
+  copy_job_t* copy = hlo_mem_alloc(bytes);
   hlo_event_t* done = hlo_event_create();
   if (!copy || !done) {
     hlo_mem_free(copy);
     hlo_event_release(done);
-    return hlo_status_out_of_memory(sizeof *copy);
+    return hlo_status_out_of_memory(bytes);
   }
+  *copy = (copy_job_t){.is_strided = plan != NULL};
+  if (plan) copy->plan[0] = *plan;
   copy->done = done;
   copy->job.run = copy_run;
   copy->client = client;
@@ -172,11 +177,9 @@ static hlo_status_t from_host_later(const hlo_buffer_t* buffer, hlo_storage_t* s
                                     const void* data, const hlo_copy_plan_t* plan,
                                     hlo_event_t** out_ready) {
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, plan, &copy));
   copy->from = data;
   copy->destination = hlo_storage_retain(storage);
-  copy->is_strided = plan != NULL;
-  if (plan) copy->plan = *plan;
   *out_ready = hlo_event_retain(copy->done);
   hlo_pool_submit(hlo_client_pool(copy->client), &copy->job);
   return hlo_ok();
@@ -284,11 +287,13 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
   if (!dense_strides(buffer, minor_to_major, strides)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is no permutation");
   }
+  hlo_copy_plan_t plan;
+  const bool is_strided = !is_dense(buffer, strides, dense);
+  if (is_strided) plan_copy(buffer, dense, strides, &plan);
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes, &copy));
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes,
+                      is_strided ? &plan : NULL, &copy));
   copy->to = data;
-  copy->is_strided = !is_dense(buffer, strides, dense);
-  if (copy->is_strided) plan_copy(buffer, dense, strides, &copy->plan);
   return copy_from_buffer(copy, buffer, out_done);
 }
 
@@ -302,7 +307,7 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
                              (long long)size_bytes, (long long)offset_bytes, (long long)total);
   }
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes, &copy));
+  HLO_TRY(copy_create(hlo_memory_client(buffer->memory), (size_t)size_bytes, NULL, &copy));
   copy->to = data;
   copy->offset_bytes = (size_t)offset_bytes;
   return copy_from_buffer(copy, buffer, out_done);
@@ -313,7 +318,7 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) {
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(memory), buffer->size_bytes, &copy));
+  HLO_TRY(copy_create(hlo_memory_client(memory), buffer->size_bytes, NULL, &copy));
   hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &copy->destination);
   if (hlo_status_is_ok(status)) status = hlo_buffer_use_begin(buffer, &copy->source);
   if (hlo_status_is_ok(status)) {
