@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "ir/clone.h"
 #include "ir/print.h"
-#include "passes/runner.h"
+#include "passes/pipeline.h"
 
 static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_module_t* module) {
   const hlo_cli_t* cli = context;
@@ -16,6 +16,15 @@ static void print_after(void* context, const hlo_pass_stats_t* stats, const hlo_
   fprintf(stderr, "// after pass %u, %s: %s\n%s", stats->position + 1, stats->pass->name,
           stats->changed ? "changed" : "unchanged", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
+}
+
+static hlo_status_t run_pipeline(const hlo_cli_t* cli, hlo_module_t* module,
+                                 const hlo_pass_options_t* options) {
+  hlo_stage_t stage;
+  if (!cli->pipeline) return hlo_ok();
+  HLO_TRY(hlo_stage_from_name(cli->pipeline, &stage));
+  return hlo_stages_run(module, stage, stage,
+                        &(hlo_stage_options_t){.partition_count = 1, .passes = *options});
 }
 
 static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
@@ -30,7 +39,10 @@ static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
                                 .after_context = cli,
                                 .dumper = &dumper,
                                 .trace = cli->observer.trace};
-  hlo_status_t status = hlo_passes_run(module, cli->passes ? cli->passes : "", &options);
+  hlo_status_t status = run_pipeline(cli, module, &options);
+  if (hlo_status_is_ok(status) && cli->passes) {
+    status = hlo_passes_run(module, cli->passes, &options);
+  }
   if (hlo_status_is_ok(status)) hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
   hlo_diag_deinit(&diag);
   return status;
@@ -48,12 +60,19 @@ hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
 hlo_status_t hlo_cli_cmd_passes(hlo_cli_t* cli, hlo_strbuf_t* out) {
   if (cli->markdown) {
     hlo_passes_markdown(out);
+    hlo_stages_markdown(out);
     return hlo_ok();
   }
   for (uint32_t i = 0; i < hlo_pass_count(); ++i) {
     const hlo_pass_info_t* info = hlo_pass_info(i);
     hlo_strbuf_printf(out, "%s%s%s%s  (%s)\n    %s\n", info->name, *info->argument ? "[=" : "",
                       info->argument, *info->argument ? "]" : "", hlo_pass_kind_name(info->kind),
+                      info->purpose);
+  }
+  for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
+    const hlo_stage_info_t* info = hlo_stage_info((hlo_stage_t)i);
+    hlo_strbuf_printf(out, "pipeline %s  (%s%s%s)\n    %s\n", info->name, info->passes,
+                      *info->dynamic_passes ? "; for dynamic shapes " : "", info->dynamic_passes,
                       info->purpose);
   }
   return hlo_ok();

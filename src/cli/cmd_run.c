@@ -13,8 +13,7 @@
 #include "interp/simgrid.h"
 #include "ir/clone.h"
 #include "ir/print.h"
-#include "passes/runner.h"
-#include "passes/static_form.h"
+#include "passes/pipeline.h"
 
 typedef struct run {
   const hlo_cli_t* cli;
@@ -279,11 +278,11 @@ static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
   hlo_dumper_init(&dumper, &run->cli->observer, module->name, hlo_module_hash(module));
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
   if (run->partition_count == 1) {
-    hlo_pass_options_t options = {.dumper = &dumper, .trace = run->cli->observer.trace};
-    HLO_TRY(hlo_passes_run(module, "drop_shardy", &options));
-    if (strcmp(run->cli->config.backend, "interp") != 0 && hlo_module_has_dynamic_shapes(module)) {
-      HLO_TRY(hlo_passes_run(module, "lower_composite,refine_shapes", &options));
-    }
+    const hlo_stage_options_t options = {
+        .partition_count = 1,
+        .keeps_dynamic_shapes = strcmp(run->cli->config.backend, "interp") == 0,
+        .passes = {.dumper = &dumper, .trace = run->cli->observer.trace}};
+    HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));
   }
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();

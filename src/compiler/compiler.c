@@ -102,11 +102,12 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
   const hlo_compile_config_t* config = &executable->config;
   hlo_module_t* module = executable->module;
   hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
-  HLO_TRY(hlo_pipeline_default(
-      module, &(hlo_pipeline_options_t){.partition_count = config->partition_count,
-                                        .verify_each = config->verify_each,
-                                        .dumper = dumper,
-                                        .trace = hlo_observer_trace(config->observer)}));
+  const hlo_stage_options_t options = {
+      .partition_count = config->partition_count,
+      .passes = {.verify_each = config->verify_each,
+                 .dumper = dumper,
+                 .trace = hlo_observer_trace(config->observer)}};
+  HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
   hlo_dump_module(dumper, HLO_DUMP_STAGE_final, module);
   return hlo_ok();
 }

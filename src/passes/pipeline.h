@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default order of passes between reading a program and handing it to a back end.
+// Every order of passes that the product runs: three stages between a frontend and machine code.
 #ifndef HLO_PASSES_PIPELINE_H_
 #define HLO_PASSES_PIPELINE_H_
 
-#include "ir/dump.h"
-#include "ir/module.h"
+#include "passes/runner.h"
 
-typedef struct hlo_pipeline_options {
-  int32_t partition_count;  // 1: Shardy ops are dropped as meaningless
-  bool verify_each;         // verify after every pass
-  hlo_dumper_t* dumper;     // as in hlo_pass_options_t
-  hlo_trace_t* trace;
-} hlo_pipeline_options_t;
+typedef enum hlo_stage {
+  HLO_STAGE_IMPORT,    // to static shapes, in one dialect
+  HLO_STAGE_OPTIMISE,  // for any back end
+  HLO_STAGE_NATIVE,    // to the ops that loops are made of
+  HLO_STAGE_COUNT,
+} hlo_stage_t;
 
-/// Runs the passes over a verified module, which stays verified.
-/// errors: UNIMPLEMENTED (what no back end can run, named with its place), RESOURCE_EXHAUSTED
-hlo_status_t hlo_pipeline_default(hlo_module_t* module,
-                                  const hlo_pipeline_options_t* options) HLO_MUST_USE;
+/// A stage, its passes as hlo_passes_run() takes them, and its purpose in one sentence.
+typedef struct hlo_stage_info {
+  const char* name;
+  const char* passes;
+  const char* dynamic_passes;  // follow where a module has dynamic shapes; "" for none
+  const char* purpose;
+} hlo_stage_info_t;
+
+const hlo_stage_info_t* hlo_stage_info(hlo_stage_t stage);
+/// errors: INVALID_ARGUMENT (unknown, with the names that there are)
+hlo_status_t hlo_stage_from_name(const char* name, hlo_stage_t* out_stage) HLO_MUST_USE;
+/// The stages as a section of a Markdown page.
+void hlo_stages_markdown(hlo_strbuf_t* out);
+
+/// Zero-initialised but for partition_count: the passes of any program.
+typedef struct hlo_stage_options {
+  int32_t partition_count;    // import: 1: Shardy ops are dropped as meaningless
+  bool keeps_dynamic_shapes;  // import: for a back end that runs programs of dynamic shapes
+  hlo_pass_options_t passes;
+} hlo_stage_options_t;
+
+/// Runs the stages `first` to `last` over a verified module, which stays verified.
+/// errors: UNIMPLEMENTED (no back end can run the module; says why), what hlo_passes_run() answers
+hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t last,
+                            const hlo_stage_options_t* options) HLO_MUST_USE;
 
 #endif  // HLO_PASSES_PIPELINE_H_

@@ -116,17 +116,36 @@ static void test_fold_limit(void** state) {
   hlo_module_release(module);
 }
 
-static void test_default_pipeline(void** state) {
+static void test_stages(void** state) {
   (void)state;
   hlo_module_t* module = parse(program);
-  hlo_pipeline_options_t options = {.partition_count = 1, .verify_each = true};
-  assert_true(hlo_status_is_ok(hlo_pipeline_default(module, &options)));
+  hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
+  check(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));
   assert_non_null(hlo_module_find_func(module, "f"));
   options.partition_count = 2;
-  hlo_status_t status = hlo_pipeline_default(module, &options);
+  hlo_status_t status = hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options);
   assert_int_equal(hlo_status_code(status), HLO_STATUS_UNIMPLEMENTED);
   hlo_status_release(status);
   hlo_module_release(module);
+}
+
+// Every list names passes that exist, in a stage by itself and after the one before.
+static void test_stages_by_name(void** state) {
+  (void)state;
+  for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
+    hlo_stage_t stage = HLO_STAGE_COUNT;
+    check(hlo_stage_from_name(hlo_stage_info((hlo_stage_t)i)->name, &stage));
+    assert_int_equal(stage, i);
+    const hlo_stage_options_t options = {.partition_count = 1, .passes = {.verify_each = true}};
+    hlo_module_t* module = parse(program);
+    check(hlo_stages_run(module, stage, stage, &options));
+    check(hlo_passes_run(module, hlo_stage_info(stage)->dynamic_passes, NULL));
+    hlo_module_release(module);
+  }
+  hlo_stage_t stage;
+  hlo_status_t status = hlo_stage_from_name("nativ", &stage);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INVALID_ARGUMENT);
+  hlo_status_release(status);
 }
 
 static void test_memory_failures(void** state) {
@@ -154,7 +173,8 @@ int main(void) {
       cmocka_unit_test(test_order_and_checks),
       cmocka_unit_test(test_stop_after),
       cmocka_unit_test(test_fold_limit),
-      cmocka_unit_test(test_default_pipeline),
+      cmocka_unit_test(test_stages),
+      cmocka_unit_test(test_stages_by_name),
       cmocka_unit_test(test_memory_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

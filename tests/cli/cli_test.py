@@ -430,6 +430,8 @@ class CliTest(unittest.TestCase):
         self.assertIn("drop_shardy", self.good("passes"))
         self.good("opt", "--passes=drop_shardy", "--verify-each", stdin=ADD)
         self.assertIn("'drop_shardy'", self.bad(1, "opt", "--passes=drop_shrady", stdin=ADD))
+        self.good("opt", "--pipeline=native", "--verify-each", stdin=ADD)
+        self.assertIn("'nativ'", self.bad(1, "opt", "--pipeline=nativ", stdin=ADD))
         done = tool("opt", "--passes=drop_shardy", "--print-after-all", stdin=ADD)
         self.assertIn("drop_shardy: unchanged", done.stderr)
 

@@ -6,15 +6,10 @@
 #include "interp/custom_call.h"
 #include "ir/clone.h"
 #include "passes/build.h"
-#include "passes/runner.h"
+#include "passes/pipeline.h"
 #include "passes/splice.h"
 
 enum { REGION_DEPTH_LIMIT = 128 };
-// A program is one function. The limit is there for chains of calls that double.
-static const char PASSES[] =
-    "lower_composite,inline=400000,unroll,loop_scatter,single_scatter,short_reduce,slice_reduces,"
-    "split_complex,split_groups,select_windows,spread_windows,slice_windows,transpose_windows,fold,dce,"
-    "canonicalize,hoist_invariants,cse,dce";
 
 typedef struct refusal {
   const hlo_node_t* node;  // NULL: an argument
@@ -214,7 +209,8 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
     if (func->body) open_bodies(func->body, 0);
   }
-  hlo_status_t status = hlo_passes_run(copy, PASSES, NULL);
+  hlo_status_t status =
+      hlo_stages_run(copy, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &(hlo_stage_options_t){0});
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
