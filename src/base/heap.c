@@ -14,13 +14,17 @@ enum {
   SMALLEST_LOG2 = 6,  // 64 bytes
   LARGE_LOG2 = 20,    // HLO_BLOCK_LARGE_BYTES
   LIMIT_LOG2 = 47,    // of the address space
+  STAGGERED_LOG2 = 17,
   SMALL_STEPS_LOG2 = 2,
   LARGE_STEPS_LOG2 = 4,
   SMALL_CLASSES = (LARGE_LOG2 - SMALLEST_LOG2) << SMALL_STEPS_LOG2,
+  UNSTAGGERED_CLASSES = (STAGGERED_LOG2 - SMALLEST_LOG2) << SMALL_STEPS_LOG2,
   CLASSES = SMALL_CLASSES + ((LIMIT_LOG2 - LARGE_LOG2) << LARGE_STEPS_LOG2),
   KEEPS_SMALL = !HLO_ADDRESS_SANITIZER,
 };
 static_assert(HLO_BLOCK_LARGE_BYTES == 1 << LARGE_LOG2, "one of the class bounds");
+static_assert(HLO_BLOCK_STAGGERED_BYTES == 1 << STAGGERED_LOG2, "one of the class bounds");
+static_assert(HLO_BLOCK_STEP_BYTES % HLO_BLOCK_ALIGNMENT == 0, "blocks stay aligned");
 
 /// What a kept block begins with.
 typedef struct kept {
@@ -34,6 +38,7 @@ struct hlo_heap {
   hlo_heap_options_t options;
   hlo_mutex_t lock;  // guards all below
   kept_t *newest, *oldest;
+  uint32_t staggered_count;  // fresh blocks so far that begin somewhere in a page
   hlo_heap_stats_t stats;
   kept_t* classes[CLASSES];
 };
@@ -74,25 +79,43 @@ static size_t class_bytes(uint32_t class_index) {
 
 // ---- the system
 
-/// NULL when the system refuses. `size_bytes` is what was asked for.
-static void* fresh_block(uint32_t class_index, size_t size_bytes) {
-  const size_t bytes = class_bytes(class_index);
-  if (!is_large_class(class_index)) {
-    return hlo_mem_alloc_aligned(KEEPS_SMALL ? bytes : size_bytes, HLO_BLOCK_ALIGNMENT);
-  }
-  void* data;
-  hlo_status_t status = hlo_os_pages_map(bytes, true, &data);
-  if (hlo_status_is_ok(status)) return data;
+static bool is_staggered_class(uint32_t class_index) {
+  return class_index >= UNSTAGGERED_CLASSES;
+}
+
+/// Memory of the system that begins at a page; NULL when the system refuses.
+static void* fresh_pages(uint32_t class_index, size_t bytes) {
+  if (!is_large_class(class_index)) return hlo_mem_alloc_aligned(bytes, HLO_BLOCK_ALIAS_BYTES);
+  void* pages;
+  hlo_status_t status = hlo_os_pages_map(bytes, true, &pages);
+  if (hlo_status_is_ok(status)) return pages;
   hlo_status_release(status);
   return NULL;
 }
 
+/// NULL when the system refuses. `size_bytes` is what was asked for; `offset_bytes` is where a
+/// staggered block begins in its first page.
+static void* fresh_block(uint32_t class_index, size_t size_bytes, size_t offset_bytes) {
+  const bool is_whole = KEEPS_SMALL || is_large_class(class_index);
+  const size_t bytes = is_whole ? class_bytes(class_index) : size_bytes;
+  if (!is_staggered_class(class_index)) return hlo_mem_alloc_aligned(bytes, HLO_BLOCK_ALIGNMENT);
+  // With one more page a block fits wherever it begins in the first one.
+  const size_t room = is_whole ? HLO_BLOCK_ALIAS_BYTES : offset_bytes;
+  uint8_t* pages = fresh_pages(class_index, bytes + room);
+  return pages ? pages + offset_bytes : NULL;
+}
+
 static void return_block(void* data, uint32_t class_index) {
+  if (!is_staggered_class(class_index)) {
+    hlo_mem_free(data);
+    return;
+  }
+  uint8_t* pages = (uint8_t*)data - (uintptr_t)data % HLO_BLOCK_ALIAS_BYTES;
   if (is_large_class(class_index)) {
     hlo_mem_permit(data, class_bytes(class_index));
-    hlo_os_pages_unmap(data, class_bytes(class_index));
+    hlo_os_pages_unmap(pages, class_bytes(class_index) + HLO_BLOCK_ALIAS_BYTES);
   } else {
-    hlo_mem_free(data);
+    hlo_mem_free(pages);
   }
 }
 
@@ -186,6 +209,11 @@ void hlo_heap_release(hlo_heap_t* heap) {
   hlo_mem_free(heap);
 }
 
+/// Where the next fresh block begins within its first page.
+static size_t next_offset_locked(hlo_heap_t* heap) {
+  return heap->staggered_count++ * HLO_BLOCK_STEP_BYTES % HLO_BLOCK_ALIAS_BYTES;
+}
+
 /// Counts `bytes` more as reserved, if the limit lets it.
 static bool reserve_locked(hlo_heap_t* heap, size_t bytes) {
   hlo_heap_stats_t* stats = &heap->stats;
@@ -211,9 +239,10 @@ static void* acquire_fresh(hlo_heap_t* heap, uint32_t class_index, size_t size_b
   const size_t bytes = class_bytes(class_index);
   hlo_mutex_lock(&heap->lock);
   const bool fits = reserve_locked(heap, bytes);
+  const size_t offset = fits && is_staggered_class(class_index) ? next_offset_locked(heap) : 0;
   hlo_mutex_unlock(&heap->lock);
   if (!fits) return NULL;
-  void* data = fresh_block(class_index, size_bytes);
+  void* data = fresh_block(class_index, size_bytes, offset);
   if (data) return data;
   hlo_mutex_lock(&heap->lock);
   unreserve_locked(heap, bytes);

@@ -11,7 +11,9 @@
 
 /// Blocks come in size classes. From 1 MiB on, sixteen to each power of two, they are pages of the
 /// system of their own, aligned to 2 MiB and advised to be huge; smaller ones, four to each power
-/// of two, come from malloc. A freed block stays, and serves the next request that it fits with at
+/// of two, come from malloc. Blocks from 128 KiB on begin at different offsets within a page: an Intel
+/// core holds a load back behind an earlier store that is a multiple of 4 KiB away, so arrays that
+/// are walked together must not begin alike. A freed block stays, and serves the next request that it fits with at
 /// most a quarter to spare, the best fitting first and the last freed among equals. All kept blocks
 /// together stay within a limit; the longest unused goes first.
 /// Under the address sanitizer small blocks are not kept, and of large ones only what was asked for
@@ -26,7 +28,13 @@ typedef struct hlo_block {
   uint32_t class_index;  // the heap's
 } hlo_block_t;
 
-enum { HLO_BLOCK_ALIGNMENT = 64, HLO_BLOCK_LARGE_BYTES = 1 << 20 };
+enum {
+  HLO_BLOCK_ALIGNMENT = 64,
+  HLO_BLOCK_LARGE_BYTES = 1 << 20,
+  HLO_BLOCK_STAGGERED_BYTES = 1 << 17,  // blocks from here on begin at different offsets of a page
+  HLO_BLOCK_ALIAS_BYTES = 4096,         // distance at which a load waits for an earlier store
+  HLO_BLOCK_STEP_BYTES = 1088,          // between the offsets of two blocks: 64 different ones
+};
 
 typedef struct hlo_heap_options {
   uint64_t keep_bytes;   // most memory of freed blocks that is kept; 0: none
@@ -34,7 +42,7 @@ typedef struct hlo_heap_options {
 } hlo_heap_options_t;
 
 typedef struct hlo_heap_stats {
-  uint64_t reserved_bytes;  // taken from the system, in use or kept
+  uint64_t reserved_bytes;  // of blocks in use or kept, without the page that staggering adds
   uint64_t peak_reserved_bytes;
   uint64_t kept_bytes;   // of freed blocks
   uint64_t fresh_count;  // blocks that came from the system

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "codegen/memory/plan_impl.h"
 #include "interp/node_call.h"
 
@@ -12,6 +13,9 @@ enum {
   FITTED_BLOCKS = 1024,  // the largest ones, for which gaps are looked for
   MAX_HOSTS = 16,        // results in whose memory gaps are looked for, the largest ones,
   HOSTED_BYTES = 4096,   // for blocks that are not smaller
+  // The first of blocks that begin at different offsets of a page is half a step from the arena's
+  // beginning: that is a block of the heap, and others of the heap are whole steps from it.
+  STAGGERED_START = HLO_BLOCK_STEP_BYTES / 2 / ALIGNMENT * ALIGNMENT,
 };
 
 // ---- the arena
@@ -25,6 +29,7 @@ typedef struct block {
 /// Memory that blocks share: the arena, or a result before its value is there.
 typedef struct space {
   uint64_t capacity_bytes, total_bytes;
+  bool is_staggered;  // large blocks begin at different offsets of a page
   uint32_t count;
   block_t** placed;  // by offset
 } space_t;
@@ -84,9 +89,22 @@ static void insert_block(space_t* space, block_t* block) {
   ++space->count;
 }
 
-// Into the smallest gap between those that it meets, or behind them; false: it is too large.
+static bool is_staggered(const space_t* space, const block_t* block) {
+  return space->is_staggered && block->size_bytes >= HLO_BLOCK_STAGGERED_BYTES;
+}
+
+// Where a staggered block begins after another one: a step further in a page than that does.
+static uint64_t staggered_end(const block_t* block) {
+  const uint64_t gap = HLO_BLOCK_STEP_BYTES - block->size_bytes;  // modulo a page
+  return block->offset_bytes + block->size_bytes + gap % HLO_BLOCK_ALIAS_BYTES;
+}
+
+// Into the smallest gap between those that it meets, or after them; false: it is too large. A
+// staggered block keeps its distance if the gap has the room for that.
 static bool place_block(space_t* space, block_t* block) {
-  uint64_t top = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+  const bool is_apart = is_staggered(space, block);
+  uint64_t top = 0, apart = is_apart ? STAGGERED_START : 0;
+  uint64_t best = UINT64_MAX, best_gap = UINT64_MAX;
   for (uint32_t i = 0; i < space->count; ++i) {
     const block_t* other = space->placed[i];
     if (other->range.end < block->range.begin || block->range.end < other->range.begin) continue;
@@ -94,13 +112,17 @@ static bool place_block(space_t* space, block_t* block) {
       uint64_t gap = other->offset_bytes - top;
       if (gap >= block->size_bytes && gap < best_gap) {
         best_gap = gap;
-        best = top;
+        const bool has_room = apart < other->offset_bytes &&
+                              other->offset_bytes - apart >= block->size_bytes;
+        best = has_room ? apart : top;
       }
     }
     uint64_t end = other->offset_bytes + other->size_bytes;
     if (end > top) top = end;
+    if (is_apart && is_staggered(space, other)) end = staggered_end(other);
+    if (end > apart) apart = end;
   }
-  const uint64_t offset = best != UINT64_MAX ? best : top;
+  const uint64_t offset = best != UINT64_MAX ? best : apart;
   size_t end;
   if (!hlo_size_add(offset, block->size_bytes, &end) || end > space->capacity_bytes) return false;
   block->offset_bytes = offset;
@@ -272,19 +294,44 @@ static hlo_status_t place_by_size(hlo_planner_t* planner, block_t* blocks, uint3
   return hlo_ok();
 }
 
+static hlo_status_t place_fitted(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+                                 bool is_staggered, uint64_t* out_total_bytes) {
+  space_t arena = {.capacity_bytes = SIZE_MAX - HLO_BLOCK_ALIAS_BYTES, .is_staggered = is_staggered};
+  arena.placed = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof(*arena.placed));
+  HLO_TRY(hlo_arena_status(planner->arena));
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!place_block(&arena, &blocks[i])) return hlo_status_out_of_memory(blocks[i].size_bytes);
+  }
+  *out_total_bytes = arena.total_bytes;
+  return hlo_ok();
+}
+
+// Large blocks begin at different offsets of a page, unless that grows the arena by more than a
+// small part.
+static hlo_status_t place_largest(hlo_planner_t* planner, block_t* blocks, uint32_t count,
+                                  uint64_t* out_total_bytes) {
+  enum { MOST_GROWTH = 32 };  // one part of so many
+  HLO_TRY(place_fitted(planner, blocks, count, false, out_total_bytes));
+  if (count < 2 || blocks[1].size_bytes < HLO_BLOCK_STAGGERED_BYTES) return hlo_ok();
+  block_t* copies = hlo_arena_array(planner->arena, count, sizeof *copies);
+  HLO_TRY(hlo_arena_status(planner->arena));
+  memcpy(copies, blocks, count * sizeof *copies);
+  uint64_t total_bytes;
+  HLO_TRY(place_fitted(planner, copies, count, true, &total_bytes));
+  if (total_bytes > *out_total_bytes + *out_total_bytes / MOST_GROWTH) return hlo_ok();
+  memcpy(blocks, copies, count * sizeof *copies);
+  *out_total_bytes = total_bytes;
+  return hlo_ok();
+}
+
 // Gaps are looked for among the largest blocks; what is beyond is placed by size: all of them, or
 // only what the largest leave over, whichever takes less.
 static hlo_status_t place_blocks(hlo_planner_t* planner, block_t* blocks, uint32_t count) {
   uint64_t* total = &planner->plan->temporary_bytes;
   uint32_t fitted = count < FITTED_BLOCKS ? count : FITTED_BLOCKS;
-  space_t arena = {.capacity_bytes = SIZE_MAX};
-  arena.placed = hlo_arena_array(planner->arena, (size_t)fitted + 1, sizeof(*arena.placed));
   uint64_t* offsets = hlo_arena_array(planner->arena, (size_t)count + 1, sizeof *offsets);
   HLO_TRY(hlo_arena_status(planner->arena));
-  for (uint32_t i = 0; i < fitted; ++i) {
-    if (!place_block(&arena, &blocks[i])) return hlo_status_out_of_memory(blocks[i].size_bytes);
-  }
-  *total = arena.total_bytes;
+  HLO_TRY(place_largest(planner, blocks, fitted, total));
   if (fitted == count) return hlo_ok();
   HLO_TRY(place_by_size(planner, blocks + fitted, count - fitted, total));
   for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset_bytes;
