@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compiler/execute.h"
 #include "compiler/signature.h"
 #include "interp/custom_call.h"
+#include "interp/program.h"
 
 typedef struct interp_data {
   hlo_program_t base;

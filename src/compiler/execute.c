@@ -18,7 +18,7 @@ typedef struct chunks {
 static int32_t run_chunk(void* context, size_t index) {
   const chunks_t* chunks = context;
   if (atomic_load_explicit(&chunks->frame->cancelled, memory_order_relaxed)) {
-    return hlo_site_check_failed(chunks->frame, HLO_SITE_CANCELLED, 0, 0);
+    return hlo_execute_fail_cancelled(chunks->frame);
   }
   return chunks->chunk(chunks->frame, chunks->context, index);
 }
@@ -56,13 +56,48 @@ int32_t hlo_execute_collective_done(hlo_frame_t* frame, uint32_t site_number) {
   return hlo_site_wait(frame, site_number, &none);
 }
 
+// ---- for tables of the runtime
+
+int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
+  return hlo_site_call(frame, site_number, buffers);
+}
+
+int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+                                 int64_t limit) {
+  return hlo_site_check_failed(frame, site_number, found, limit);
+}
+
+int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status) {
+  return hlo_site_fail(frame, site_number, status);
+}
+
+int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame) {
+  return hlo_site_check_failed(frame, HLO_SITE_CANCELLED, 0, 0);
+}
+
+hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
+                                                     uint32_t site_number) {
+  const hlo_site_t* site = hlo_site_of(frame, site_number);
+  return (hlo_execute_collective_t){site->node, site->exchange};
+}
+
+void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t site_number,
+                                      void** out_addresses) {
+  hlo_site_addresses(frame, hlo_site_of(frame, site_number), out_addresses);
+}
+
+int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t site_number,
+                                    hlo_node_peers_t* peers) {
+  return hlo_site_wait(frame, site_number, peers);
+}
+
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
                                                .size_bytes = sizeof(hlo_runtime_table_t),
                                                .parallel_for = parallel_for,
                                                .collective_start = hlo_execute_collective_start,
                                                .collective_done = hlo_execute_collective_done,
-                                               .call_kernel = hlo_site_call,
-                                               .check_failed = hlo_site_check_failed,
+                                               .call_kernel = hlo_execute_call_kernel,
+                                               .check_failed = hlo_execute_check_failed,
                                                .kernel_for = kernel_for};
 
 // ---- one run

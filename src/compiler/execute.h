@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program run at once on the calling thread, without client or device: for the tool and tests.
+// One program run at once on the calling thread, without client or device: for the tool and tests;
+// and what a runtime's table of functions answers to the programs that it runs.
 #ifndef HLO_COMPILER_EXECUTE_H_
 #define HLO_COMPILER_EXECUTE_H_
 
 #include "base/parallel.h"
 #include "compiler/compiler.h"
 #include "interp/eval.h"
+#include "interp/exchange.h"
+#include "interp/node_call.h"
 
 /// Runs a program of a function with this type. inputs are lent; outputs, one a result, are new
 /// references. pool NULL: everything on the calling thread.
@@ -26,5 +29,34 @@ int32_t hlo_execute_collective_done(hlo_frame_t* frame, uint32_t site_number);
 /// kernel_for likewise.
 void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument);
+/// call_kernel and check_failed likewise.
+int32_t hlo_execute_call_kernel(hlo_frame_t* frame, uint32_t site_number, void* const* buffers);
+int32_t hlo_execute_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t found,
+                                 int64_t limit);
+/// Sets the frame's error slot if it is free; takes over `status`. Returns HLO_KERNEL_ERROR.
+int32_t hlo_execute_fail(hlo_frame_t* frame, uint32_t site_number, hlo_status_t status);
+/// The same for a run that was cancelled.
+int32_t hlo_execute_fail_cancelled(hlo_frame_t* frame);
+
+/// A collective of the frame's program. exchange NULL: each member computes its own results.
+typedef struct hlo_execute_collective {
+  const hlo_node_t* node;
+  const hlo_exchange_t* exchange;  // of one that a single process computes for all members
+} hlo_execute_collective_t;
+hlo_execute_collective_t hlo_execute_find_collective(const hlo_frame_t* frame,
+                                                     uint32_t site_number);
+/// The addresses of the operands, then of the results, of this run.
+void hlo_execute_collective_addresses(const hlo_frame_t* frame, uint32_t site_number,
+                                      void** out_addresses);
+/// Computes this member's results. SUSPENDED: to be called again when the process is woken, with
+/// `peers` as the call left them.
+int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t site_number,
+                                    hlo_node_peers_t* peers);
+
+/// What a runtime hands to interpreted programs: the table of the ABI, then how processes meet.
+typedef struct hlo_interp_runtime {
+  hlo_runtime_table_t table;       // size_bytes covers the whole
+  const hlo_process_grid_t* grid;  // NULL: alone
+} hlo_interp_runtime_t;
 
 #endif  // HLO_COMPILER_EXECUTE_H_

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/lower/sites.h"
-#include "compiler/backend_interp.h"
 #include "compiler/execute.h"
 
 typedef enum presence { AWAY, HERE, GONE } presence_t;
@@ -277,13 +275,14 @@ static hlo_status_t check_alike(const meeting_t* meeting) {
 }
 
 // Adds the part of this run; *out_meeting is set if it is the last one.
-static hlo_status_t arrive(hlo_frame_t* frame, const hlo_site_t* site, meeting_t** out_meeting) {
+static hlo_status_t arrive(hlo_frame_t* frame, uint32_t site_number, meeting_t** out_meeting) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  uint32_t me = 0, tensors = hlo_exchange_tensor_count(site->exchange);
-  const hlo_exchange_group_t* members = hlo_exchange_group(site->exchange, run->row, &me);
-  const meeting_t like = {.node = site->node,
-                          .channel_id = hlo_node_attr_int(site->node, HLO_ATTR_channel_id, 0),
+  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
+  uint32_t me = 0, tensors = hlo_exchange_tensor_count(site.exchange);
+  const hlo_exchange_group_t* members = hlo_exchange_group(site.exchange, run->row, &me);
+  const meeting_t like = {.node = site.node,
+                          .channel_id = hlo_node_attr_int(site.node, HLO_ATTR_channel_id, 0),
                           .is_exchange = true,
                           .member_count = members->member_count,
                           .part_count = 2 * tensors};
@@ -291,8 +290,8 @@ static hlo_status_t arrive(hlo_frame_t* frame, const hlo_site_t* site, meeting_t
   meeting_t* meeting = NULL;
   HLO_TRY(find_meeting(group, &like, members->members, me, &meeting));
   meeting->presence[me] = HERE;
-  meeting->sites[me] = site->node;
-  hlo_site_addresses(frame, site, &meeting->parts[me * meeting->part_count]);
+  meeting->sites[me] = site.node;
+  hlo_execute_collective_addresses(frame, site_number, &meeting->parts[me * meeting->part_count]);
   if (meeting->arrived_count + 1 == meeting->member_count) HLO_TRY(check_alike(meeting));
   if (++meeting->arrived_count == meeting->member_count) *out_meeting = meeting;
   return hlo_ok();
@@ -302,17 +301,17 @@ static int32_t collective_start(hlo_frame_t* frame, uint32_t site_number, void* 
   (void)buffers;
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  const hlo_site_t* site = hlo_site_of(frame, site_number);
-  if (!site->exchange) return HLO_KERNEL_DONE;  // see collective_done()
+  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
+  if (!site.exchange) return HLO_KERNEL_DONE;  // see collective_done()
   meeting_t* meeting = NULL;
   hlo_mutex_lock(&group->lock);
-  hlo_status_t status = arrive(frame, site, &meeting);
+  hlo_status_t status = arrive(frame, site_number, &meeting);
   hlo_mutex_unlock(&group->lock);
-  if (!hlo_status_is_ok(status)) return hlo_site_fail(frame, site_number, status);
+  if (!hlo_status_is_ok(status)) return hlo_execute_fail(frame, site_number, status);
   if (!meeting) return HLO_KERNEL_DONE;
   const hlo_exchange_group_t members = {meeting->member_count, meeting->members};
   const hlo_parallel_t parallel = hlo_frame_parallel(frame);
-  hlo_exchange_run(site->exchange, &members, meeting->parts, &parallel);
+  hlo_exchange_run(site.exchange, &members, meeting->parts, &parallel);
   hlo_mutex_lock(&group->lock);
   meeting->is_done = true;
   wake_members(group, meeting);
@@ -340,34 +339,36 @@ static meeting_t* find_begun(const hlo_run_t* run, const hlo_node_t* site, uint3
 static int32_t await_exchange(hlo_frame_t* frame, uint32_t site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
-  const hlo_site_t* site = hlo_site_of(frame, site_number);
+  const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
   int32_t answer = HLO_KERNEL_DONE;
   hlo_status_t status = hlo_ok();
   uint32_t me = 0;
-  hlo_exchange_group(site->exchange, run->row, &me);
+  hlo_exchange_group(site.exchange, run->row, &me);
   hlo_mutex_lock(&group->lock);
-  meeting_t* meeting = find_begun(run, site->node, me);
+  meeting_t* meeting = find_begun(run, site.node, me);
   if (meeting && meeting->is_done) {
     leave(group, meeting, me);
   } else if (!(meeting && is_under_way(meeting)) && !hlo_status_is_ok(group->error)) {
     status = hlo_status_clone(group->error);
   } else if (!(meeting && is_under_way(meeting)) && is_cancelled(frame)) {
-    answer = hlo_site_check_failed(frame, HLO_SITE_CANCELLED, 0, 0);
+    answer = hlo_execute_fail_cancelled(frame);
   } else {
     group->is_waiting[run->row] = true;
     answer = HLO_KERNEL_SUSPENDED;
   }
   hlo_mutex_unlock(&group->lock);
-  return hlo_status_is_ok(status) ? answer : hlo_site_fail(frame, site_number, status);
+  return hlo_status_is_ok(status) ? answer : hlo_execute_fail(frame, site_number, status);
 }
 
 // What is no exchange hands over its part when the program first asks for what comes of it.
 static int32_t collective_done(hlo_frame_t* frame, uint32_t site_number) {
   hlo_run_t* run = frame->owner;
-  if (hlo_site_of(frame, site_number)->exchange) return await_exchange(frame, site_number);
+  if (hlo_execute_find_collective(frame, site_number).exchange) {
+    return await_exchange(frame, site_number);
+  }
   hlo_node_peers_t peers = {&run->group->grid, run->row, run->ticket, false};
-  int32_t answer = is_cancelled(frame) ? hlo_site_check_failed(frame, HLO_SITE_CANCELLED, 0, 0)
-                                       : hlo_site_wait(frame, site_number, &peers);
+  int32_t answer = is_cancelled(frame) ? hlo_execute_fail_cancelled(frame)
+                                       : hlo_execute_collective_wait(frame, site_number, &peers);
   run->ticket = answer == HLO_KERNEL_SUSPENDED ? peers.ticket : NULL;
   return answer;
 }
@@ -378,8 +379,8 @@ static const hlo_interp_runtime_t kAlone = {
               .parallel_for = parallel_for,
               .collective_start = hlo_execute_collective_start,
               .collective_done = hlo_execute_collective_done,
-              .call_kernel = hlo_site_call,
-              .check_failed = hlo_site_check_failed,
+              .call_kernel = hlo_execute_call_kernel,
+              .check_failed = hlo_execute_check_failed,
               .kernel_for = kernel_for}};
 
 hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
