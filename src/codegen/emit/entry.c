@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "base/kernel_abi.h"
+#include "codegen/body/split.h"
 #include "codegen/emit/entry_impl.h"
-#include "codegen/lower/split.h"
 #include "interp/node_call.h"
 
 // More bases than this are not worth keeping in registers.

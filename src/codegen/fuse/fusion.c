@@ -13,26 +13,6 @@
 #include "codegen/fuse/fusion_impl.h"
 #include "codegen/loops/elementwise.h"
 
-// Whether all that a broadcast adds are dimensions of one element, between those that it has.
-static bool adds_ones(const hlo_node_t* node) {
-  const hlo_type_t* from = hlo_node_operand_type(node, 0);
-  if (hlo_type_element_count(from) != hlo_type_element_count(node->results[0].type)) return false;
-  uint32_t count;
-  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_broadcast_dimensions, &count);
-  int64_t last = -1;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (from->dims[i] == 1) continue;
-    if (dims[i] < last) return false;
-    last = dims[i];
-  }
-  return true;
-}
-
-bool hlo_node_is_view(const hlo_node_t* node) {
-  if (node->op == HLO_OP_broadcast_in_dim) return adds_ones(node);
-  return hlo_op_has(node->op, HLO_TRAIT_VIEW);
-}
-
 bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
 }
@@ -144,22 +124,4 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
   hlo_arena_deinit(&f.trial);
   if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
   return status;
-}
-
-hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
-                                 hlo_arena_t* arena) {
-  schedule->sequence_of =
-      hlo_arena_array(arena, (size_t)module->node_count + 1, sizeof *schedule->sequence_of);
-  for (uint32_t i = 0; schedule->sequence_of && i < schedule->sequence_count; ++i) {
-    const hlo_node_t* end = hlo_region_terminator(schedule->sequences[i].region);
-    if (end) schedule->sequence_of[end->index] = i + 1;
-  }
-  return hlo_arena_status(arena);
-}
-
-const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule,
-                                        const hlo_region_t* region) {
-  const hlo_node_t* end = hlo_region_terminator(region);
-  uint32_t number = end ? schedule->sequence_of[end->index] : 0;
-  return number ? &schedule->sequences[number - 1] : NULL;
 }

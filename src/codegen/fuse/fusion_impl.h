@@ -9,7 +9,6 @@
 #include "codegen/fuse/fusion_key.h"
 #include "codegen/index/tiled.h"
 #include "codegen/loops/kernel_impl.h"
-#include "codegen/lower/prepare.h"
 
 enum { HLO_NO_GROUP = -1 };
 

@@ -5,7 +5,7 @@
 #define HLO_CODEGEN_FUSION_KEY_H_
 
 #include "base/hash.h"
-#include "codegen/fuse/fusion.h"
+#include "codegen/body/schedule.h"
 
 /// The fusion as words: operations, attributes, types, which operand is what, what is written.
 typedef struct hlo_fusion_key {

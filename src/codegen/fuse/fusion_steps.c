@@ -2,7 +2,6 @@
 // The steps of a region: the groups' fusions are made, with their kernels; what loops cannot
 // compute becomes calls; everything is put in an order in which it is made before it is read.
 #include "codegen/fuse/fusion_impl.h"
-#include "ir/captures.h"
 
 // ---- fusions
 
@@ -166,26 +165,6 @@ typedef struct waiting {
 } waiting_t;
 
 static const uint32_t NO_STEP = UINT32_MAX;
-
-hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
-                                hlo_value_list_t* out_read) {
-  if (step->fusion) {
-    *out_read = (hlo_value_list_t){step->fusion->input_count,
-                                   (const hlo_value_t* const*)step->fusion->inputs};
-    return hlo_ok();
-  }
-  const hlo_node_t* node = step->node;
-  uint32_t captured = 0;
-  const hlo_value_t** captures = NULL;
-  if (node->region_count) HLO_TRY(hlo_node_captures(node, arena, &captured, &captures));
-  const hlo_value_t** values =
-      hlo_arena_array(arena, (size_t)node->operand_count + captured, sizeof(*values));
-  HLO_TRY(hlo_arena_status(arena));
-  for (uint32_t i = 0; i < node->operand_count; ++i) values[i] = hlo_node_operand(node, i);
-  for (uint32_t i = 0; i < captured; ++i) values[node->operand_count + i] = captures[i];
-  *out_read = (hlo_value_list_t){node->operand_count + captured, values};
-  return hlo_ok();
-}
 
 // The next step that has to come before; NO_STEP: none is missing.
 static uint32_t next_missing(const hlo_fuser_t* f, const hlo_region_t* region, waiting_t* w,

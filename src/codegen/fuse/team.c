@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/body/split.h"
 #include "codegen/loops/tile_kernel.h"
-#include "codegen/lower/split.h"
 
 static const double LEAST_NS = 1000;  // shorter ones are better off in line, with what they read
                                       // and make in registers

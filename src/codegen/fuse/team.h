@@ -4,7 +4,8 @@
 #ifndef HLO_CODEGEN_TEAM_H_
 #define HLO_CODEGEN_TEAM_H_
 
-#include "codegen/fuse/fusion.h"
+#include "codegen/body/schedule.h"
+#include "codegen/target/target.h"
 
 /// Puts steps that may run at a time next to each other and makes teams of those that gain by it.
 /// Kernels of all fusions have been made. Everything is allocated in `arena`.

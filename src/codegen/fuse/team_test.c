@@ -3,6 +3,7 @@
 // finds members that touch each other's memory.
 #include "codegen/fuse/team.h"
 
+#include "codegen/fuse/fusion.h"
 #include "codegen/memory/plan.h"
 #include "ir/test_util.h"
 

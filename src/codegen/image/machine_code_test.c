@@ -3,6 +3,7 @@
 // however many threads, and as of the module in one piece; memory running out.
 #include "codegen/image/machine_code.h"
 
+#include "codegen/fuse/fusion.h"
 #include "codegen/x86/x86.h"
 #include "ir/test_util.h"
 

@@ -9,6 +9,7 @@
 #include "codegen/aot/standalone.h"
 #include "codegen/c/build.h"
 #include "codegen/emit/entry.h"
+#include "codegen/fuse/fusion.h"
 #include "codegen/fuse/team.h"
 #include "codegen/image/image.h"
 #include "codegen/image/machine_code.h"

@@ -6,7 +6,7 @@
 #ifndef HLO_CODEGEN_TILED_H_
 #define HLO_CODEGEN_TILED_H_
 
-#include "codegen/fuse/fusion.h"
+#include "codegen/body/schedule.h"
 #include "tile/expr.h"
 
 enum {
@@ -78,7 +78,7 @@ typedef struct hlo_tiling {
   hlo_tiled_t** table;        // and for HLO_TILED_TABLE_SIZE: instances by hash
   hlo_tiled_t** outputs;  // per output of the fusion
   const hlo_expr_t** output_offsets;
-  const hlo_tiled_t** output_owners;  // of a side output (fusion.h) the reduction whose loops make
+  const hlo_tiled_t** output_owners;  // of a side output (schedule.h) the reduction whose loops make
                                       // its elements; NULL: loops over the output do
   uint32_t whole_digits;  // so many of the last digits of the output stay whole
   bool is_hasty;        // a walk ends where a wish is made

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a fusion is computed: its output's elements as loops over digits, cut so that every access is
-// affine and every guard decided, one loop over lanes, and chunks for parallel_for (see fusion.h).
+// affine and every guard decided, one loop over lanes, and chunks for parallel_for (see kernel.h).
 #include <string.h>
 
 #include "base/mem.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codegen/body/site.h"
 #include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_emit_impl.h"
-#include "codegen/lower/sites.h"
 
 enum {
   PREFETCHED_BYTES = 4096,

@@ -3,8 +3,8 @@
 #ifndef HLO_CODEGEN_KERNEL_IMPL_H_
 #define HLO_CODEGEN_KERNEL_IMPL_H_
 
-#include "codegen/fuse/fusion.h"
 #include "codegen/index/tiled.h"
+#include "codegen/loops/kernel.h"
 
 typedef struct hlo_matmul hlo_matmul_t;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions as loops over accumulators: over lanes, unrolled, several of the same space at once.
 #include "codegen/loops/kernel_emit_impl.h"
-#include "codegen/lower/sites.h"
+#include "codegen/body/site.h"
 #include "codegen/math/math.h"
 #include "ir/reducer.h"
 

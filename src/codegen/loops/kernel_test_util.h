@@ -10,6 +10,7 @@
 #include "base/heap.h"
 #include "base/kernel_abi.h"
 #include "codegen/fuse/fusion.h"
+#include "codegen/loops/kernel.h"
 #include "codegen/vir/interp.h"
 #include "interp/program.h"
 #include "ir/test_util.h"

@@ -5,7 +5,7 @@
 #ifndef HLO_CODEGEN_TILE_KERNEL_H_
 #define HLO_CODEGEN_TILE_KERNEL_H_
 
-#include "codegen/fuse/fusion.h"
+#include "codegen/loops/kernel.h"
 #include "tile/ir.h"
 
 /// The kernel's loops and what is computed in them; buffers: the fusion's inputs, then its outputs.

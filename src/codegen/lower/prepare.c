@@ -2,6 +2,7 @@
 // Modules on their way into code generation (see prepare.h).
 #include "codegen/lower/prepare.h"
 
+#include "codegen/body/schedule.h"
 #include "codegen/lower/split.h"
 #include "interp/custom_call.h"
 #include "ir/clone.h"

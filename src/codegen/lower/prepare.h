@@ -13,9 +13,4 @@
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
                                 hlo_strbuf_t* out_refusal, hlo_module_t** out_module) HLO_MUST_USE;
 
-/// while, if, case: the ops of a prepared body whose regions become code, each on its own.
-static inline bool hlo_op_is_control(hlo_op_t op) {
-  return hlo_op_has(op, HLO_TRAIT_STRUCTURED);
-}
-
 #endif  // HLO_CODEGEN_PREPARE_H_

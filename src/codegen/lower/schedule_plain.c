@@ -2,7 +2,6 @@
 // One step a node (see schedule_plain.h).
 #include "codegen/lower/schedule_plain.h"
 
-#include "codegen/lower/prepare.h"
 
 typedef struct plain {
   hlo_arena_t* arena;

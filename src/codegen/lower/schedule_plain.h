@@ -4,7 +4,7 @@
 #ifndef HLO_CODEGEN_SCHEDULE_PLAIN_H_
 #define HLO_CODEGEN_SCHEDULE_PLAIN_H_
 
-#include "codegen/fuse/fusion.h"
+#include "codegen/body/schedule.h"
 
 /// As hlo_schedule_create(), with views, sites and control steps only. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_schedule_create_plain(const hlo_func_t* func, hlo_arena_t* arena,

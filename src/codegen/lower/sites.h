@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What compiled programs call in the library: reference functions of single nodes, copies, failed
 // checks. Prepared once per program; a call only turns places into addresses.
-//
-// Site numbers: node->index + 1 for a node, above all of those the copies; 0 is none. Numbers from
-// HLO_SITE_TILE and HLO_SITE_WATCH on are for what they say.
 #ifndef HLO_CODEGEN_SITES_H_
 #define HLO_CODEGEN_SITES_H_
 
 #include "base/kernel_abi.h"
+#include "codegen/body/site.h"
 #include "codegen/memory/plan.h"
 #include "interp/exchange.h"
 #include "interp/node_callers.h"
-
-/// Site number given to check_failed() by a loop that found the run cancelled.
-#define HLO_SITE_CANCELLED UINT32_MAX
 
 typedef struct hlo_site {
   const hlo_node_t* node;  // NULL: nothing is called for it
@@ -40,10 +35,6 @@ typedef struct hlo_watch_site {
   hlo_watch_event_t event;
   const hlo_node_t* node;  // the step, or the terminator
 } hlo_watch_site_t;
-
-/// Of a kernel that is interpreted: HLO_SITE_TILE + the fusion's index.
-#define HLO_SITE_TILE (UINT32_MAX / 4 + 1)
-#define HLO_SITE_WATCH (UINT32_MAX / 2 + 1)
 
 /// What frame->program points at. Immutable once made, but for the callers.
 typedef struct hlo_site_table {
@@ -72,9 +63,6 @@ typedef struct hlo_site_table {
 hlo_status_t hlo_site_table_init(const hlo_plan_t* plan, hlo_arena_t* arena,
                                  hlo_site_table_t* out_table) HLO_MUST_USE;
 void hlo_site_table_deinit(hlo_site_table_t* table);
-static inline uint32_t hlo_site_number(const hlo_node_t* node) {
-  return node->index + 1;
-}
 /// The number of the fusion's Tile IR; 0: it has none, and code is made of its loops.
 uint32_t hlo_site_tile_number(const hlo_site_table_t* table, uint32_t fusion);
 /// The elements of a constant; NULL when it is none.

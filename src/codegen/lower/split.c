@@ -2,6 +2,7 @@
 // Beginnings and ends of collectives (see split.h).
 #include "codegen/lower/split.h"
 
+#include "codegen/body/split.h"
 #include "passes/splice.h"
 
 enum {
@@ -12,41 +13,6 @@ enum {
 };
 
 // ---- pairs
-
-static bool is_collective(const hlo_node_t* node) {
-  return (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) != 0 &&
-         node->op != HLO_OP_async_start && node->op != HLO_OP_async_done;
-}
-
-static const hlo_node_t* only_user(const hlo_value_t* value) {
-  return value->uses && !value->uses->next ? value->uses->user : NULL;
-}
-
-static bool are_results_of(const hlo_node_t* barrier, const hlo_node_t* node) {
-  if (barrier->op != HLO_OP_optimization_barrier || barrier->parent != node->parent ||
-      barrier->operand_count != node->result_count) {
-    return false;
-  }
-  for (uint32_t i = 0; i < node->result_count; ++i) {
-    if (hlo_node_operand(barrier, i) != &node->results[i] ||
-        only_user(&node->results[i]) != barrier) {
-      return false;
-    }
-  }
-  return true;
-}
-
-const hlo_node_t* hlo_split_end(const hlo_node_t* collective) {
-  if (!is_collective(collective) || collective->result_count == 0) return NULL;
-  const hlo_node_t* user = only_user(&collective->results[0]);
-  return user && are_results_of(user, collective) ? user : NULL;
-}
-
-const hlo_node_t* hlo_split_begin(const hlo_node_t* node) {
-  if (node->op != HLO_OP_optimization_barrier || node->operand_count == 0) return NULL;
-  const hlo_node_t* maker = hlo_node_operand(node, 0)->def;
-  return maker && hlo_split_end(maker) == node ? maker : NULL;
-}
 
 // Everybody uses the results of a barrier before `place` instead of those of the collective.
 static void end_before(hlo_node_t* collective, hlo_node_t* place) {
@@ -95,7 +61,7 @@ static bool open_async(hlo_node_t* start) {
   for (uint32_t i = 0; i < done->result_count; ++i) {
     hlo_value_replace_uses(&done->results[i], hlo_node_operand(end, i));
   }
-  if (is_collective(last) && last->result_count && done->parent == start->parent) {
+  if (hlo_node_is_collective(last) && last->result_count && done->parent == start->parent) {
     end_before(last, done);
   }
   hlo_node_erase(done);
@@ -131,7 +97,7 @@ static hlo_node_t* find_first_user(const hlo_node_t* collective) {
   hlo_node_t* node = collective->next;
   for (; node && distance < DISTANCE_LIMIT; node = node->next, ++distance) {
     if (uses_results_of(node, collective)) return has_others ? node : NULL;
-    has_others |= is_collective(node);
+    has_others |= hlo_node_is_collective(node);
   }
   return NULL;
 }
@@ -147,12 +113,12 @@ hlo_status_t hlo_split_collectives(hlo_region_t* region) {
       continue;
     }
     next = node->next;
-    for (uint32_t i = 0; i < node->region_count && !is_collective(node); ++i) {
+    for (uint32_t i = 0; i < node->region_count && !hlo_node_is_collective(node); ++i) {
       HLO_TRY(hlo_split_collectives(node->regions[i]));
     }
   }
   for (hlo_node_t* node = region->first; node; node = node->next) {
-    if (!is_collective(node) || !is_small(node) || hlo_split_end(node)) continue;
+    if (!hlo_node_is_collective(node) || !is_small(node) || hlo_split_end(node)) continue;
     hlo_node_t* user = find_first_user(node);
     if (user) end_before(node, user);
   }

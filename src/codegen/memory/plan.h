@@ -13,7 +13,8 @@
 #ifndef HLO_CODEGEN_PLAN_H_
 #define HLO_CODEGEN_PLAN_H_
 
-#include "codegen/fuse/fusion.h"
+#include "codegen/body/schedule.h"
+#include "codegen/loops/kernel.h"
 #include "codegen/memory/watch.h"
 #include "ir/donation.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "codegen/lower/split.h"
+#include "codegen/body/split.h"
 #include "codegen/memory/plan.h"
 #include "interp/node_call.h"
 #include "ir/captures.h"

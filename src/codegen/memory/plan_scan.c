@@ -2,7 +2,7 @@
 // First part of planning: the order of everything, how long values live, which are the same bytes.
 #include <string.h>
 
-#include "codegen/lower/split.h"
+#include "codegen/body/split.h"
 #include "codegen/memory/plan_impl.h"
 
 // ---- positions

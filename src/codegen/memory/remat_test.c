@@ -4,6 +4,7 @@
 #include "codegen/memory/remat.h"
 
 #include "base/strbuf.h"
+#include "codegen/fuse/fusion.h"
 #include "ir/print.h"
 #include "ir/test_util.h"
 

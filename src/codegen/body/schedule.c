@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about steps and their order (see schedule.h).
+#include "codegen/body/schedule.h"
+
+#include "ir/captures.h"
+
+// Whether all that a broadcast adds are dimensions of one element, between those that it has.
+static bool adds_ones(const hlo_node_t* node) {
+  const hlo_type_t* from = hlo_node_operand_type(node, 0);
+  if (hlo_type_element_count(from) != hlo_type_element_count(node->results[0].type)) return false;
+  uint32_t count;
+  const int64_t* dims = hlo_node_attr_ints(node, HLO_ATTR_broadcast_dimensions, &count);
+  int64_t last = -1;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (from->dims[i] == 1) continue;
+    if (dims[i] < last) return false;
+    last = dims[i];
+  }
+  return true;
+}
+
+bool hlo_node_is_view(const hlo_node_t* node) {
+  if (node->op == HLO_OP_broadcast_in_dim) return adds_ones(node);
+  return hlo_op_has(node->op, HLO_TRAIT_VIEW);
+}
+
+hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
+                                hlo_value_list_t* out_read) {
+  if (step->fusion) {
+    *out_read = (hlo_value_list_t){step->fusion->input_count,
+                                   (const hlo_value_t* const*)step->fusion->inputs};
+    return hlo_ok();
+  }
+  const hlo_node_t* node = step->node;
+  uint32_t captured = 0;
+  const hlo_value_t** captures = NULL;
+  if (node->region_count) HLO_TRY(hlo_node_captures(node, arena, &captured, &captures));
+  const hlo_value_t** values =
+      hlo_arena_array(arena, (size_t)node->operand_count + captured, sizeof(*values));
+  HLO_TRY(hlo_arena_status(arena));
+  for (uint32_t i = 0; i < node->operand_count; ++i) values[i] = hlo_node_operand(node, i);
+  for (uint32_t i = 0; i < captured; ++i) values[node->operand_count + i] = captures[i];
+  *out_read = (hlo_value_list_t){node->operand_count + captured, values};
+  return hlo_ok();
+}
+
+hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
+                                 hlo_arena_t* arena) {
+  schedule->sequence_of =
+      hlo_arena_array(arena, (size_t)module->node_count + 1, sizeof *schedule->sequence_of);
+  for (uint32_t i = 0; schedule->sequence_of && i < schedule->sequence_count; ++i) {
+    const hlo_node_t* end = hlo_region_terminator(schedule->sequences[i].region);
+    if (end) schedule->sequence_of[end->index] = i + 1;
+  }
+  return hlo_arena_status(arena);
+}
+
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule,
+                                        const hlo_region_t* region) {
+  const hlo_node_t* end = hlo_region_terminator(region);
+  uint32_t number = end ? schedule->sequence_of[end->index] : 0;
+  return number ? &schedule->sequences[number - 1] : NULL;
+}

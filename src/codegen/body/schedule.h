@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function's body becomes before code is made: a sequence of steps, most of them fusions,
+// groups of ops computed together by one loop nest, so that values between them never reach memory.
+// The data only: src/codegen/fuse makes them.
+#ifndef HLO_CODEGEN_BODY_SCHEDULE_H_
+#define HLO_CODEGEN_BODY_SCHEDULE_H_
+
+#include "ir/module.h"
+
+/// while, if, case: the ops of a prepared body whose regions become code, each on its own.
+static inline bool hlo_op_is_control(hlo_op_t op) {
+  return hlo_op_has(op, HLO_TRAIT_STRUCTURED);
+}
+
+/// Kernels that run side by side, as chunks of one parallel loop: neighbours in their sequence, none
+/// of which reads or updates what another one makes.
+typedef struct hlo_team {
+  uint32_t index;  // dense in the schedule
+  uint32_t member_count;
+  struct hlo_fusion* const* members;  // in the order of their steps
+} hlo_team_t;
+
+/// A fused kernel. Cheap nodes (broadcasts, constants, iota ...) may be members of several fusions.
+typedef struct hlo_fusion {
+  uint32_t index;  // dense in the schedule
+  uint32_t node_count, input_count, output_count;
+  uint32_t side_count;  // outputs of another size than the first one's: the last ones
+  hlo_node_t** nodes;
+  hlo_value_t** inputs;   // read from memory
+  hlo_value_t** outputs;  // written to memory: members' results that others use
+  struct hlo_kernel* kernel;  // once hlo_kernel_create() has made it; that of `model` if any
+  const struct hlo_fusion* model;  // the first of several equal fusions (the same computation of
+                                   // other values, in the same order); NULL: the only one
+  const hlo_team_t* team;          // NULL: it runs by itself
+  const struct hlo_kernel_start* start;  // how loops of fewer nodes are cut, where finding those of
+                                         // this one begins; NULL: it begins with nothing
+} hlo_fusion_t;
+
+typedef enum hlo_step_kind {
+  HLO_STEP_FUSION,   // `fusion`
+  HLO_STEP_VIEW,     // `node`: the same bytes under another type (reshape), no work if shared
+  HLO_STEP_SITE,     // `node`: computed by a leaf kernel or the reference function
+  HLO_STEP_CONTROL,  // `node`: while, if, case; each of its regions has its own sequence
+} hlo_step_kind_t;
+
+typedef struct hlo_step {
+  hlo_step_kind_t kind;
+  hlo_node_t* node;  // the last member for a fusion
+  hlo_fusion_t* fusion;
+} hlo_step_t;
+
+/// Ops that say the same bytes anew, under another type or none: steps of kind VIEW, if not fused.
+bool hlo_node_is_view(const hlo_node_t* node);
+
+typedef struct hlo_value_list {
+  uint32_t count;
+  const hlo_value_t* const* values;
+} hlo_value_list_t;
+/// What a step reads, with what its regions use of the scope around it: the fusion's own list, or
+/// one in `arena`. errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_step_list_read(const hlo_step_t* step, hlo_arena_t* arena,
+                                hlo_value_list_t* out_read) HLO_MUST_USE;
+
+/// The team that a step is one of; NULL: none.
+static inline const hlo_team_t* hlo_step_team(const hlo_step_t* step) {
+  return step->fusion ? step->fusion->team : NULL;
+}
+
+/// The steps of one region, in an order that respects uses and tokens. Constants and the
+/// terminator are no steps.
+typedef struct hlo_sequence {
+  const hlo_region_t* region;
+  uint32_t step_count;
+  hlo_step_t* steps;
+} hlo_sequence_t;
+
+typedef struct hlo_schedule {
+  uint32_t sequence_count, fusion_count, team_count;
+  hlo_sequence_t* sequences;  // the function's body first
+  uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
+  uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost
+} hlo_schedule_t;
+
+/// What a schedule's maker does last: its sequences can be found then.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* module,
+                                 hlo_arena_t* arena) HLO_MUST_USE;
+const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region);
+
+#endif  // HLO_CODEGEN_BODY_SCHEDULE_H_
