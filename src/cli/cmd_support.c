@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/support.h"
 #include "compiler/compiler.h"
-#include "interp/custom_call.h"
+#include "ir/custom_call.h"
 
 // Back ends that the page has a column for; those that this build lacks stay empty.
 static const char* const kBackends[] = {"interp", "native", "c"};

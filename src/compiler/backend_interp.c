@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "compiler/execute.h"
 #include "compiler/signature.h"
-#include "interp/custom_call.h"
 #include "interp/program.h"
+#include "ir/custom_call.h"
 
 typedef struct interp_data {
   hlo_program_t base;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "interp/custom_call.h"
 #include "ir/clone.h"
+#include "ir/custom_call.h"
 #include "ir/donation.h"
 #include "passes/loop_turns.h"
 
@@ -179,8 +179,8 @@ void hlo_cost_count(hlo_module_t* module, hlo_cost_t* out_cost) {
 static bool is_linear_algebra(const hlo_node_t* node) {
   if (node->op == HLO_OP_cholesky || node->op == HLO_OP_triangular_solve) return true;
   if (node->op != HLO_OP_custom_call || node->operand_count == 0) return false;
-  const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
-  return target && strncmp(target, "lapack_", 7) == 0 && hlo_custom_call_find(target);
+  return strncmp(hlo_custom_call_target(node), "lapack_", 7) == 0 &&
+         hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT;
 }
 
 // A step for every element of the result and column of the operand; iterations take many more.

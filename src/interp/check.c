@@ -96,7 +96,7 @@ static hlo_status_t difference(const hlo_node_t* node, const hlo_check_t* check,
                       (unsigned long long)hlo_check_ulp_distance(actual->dtype, a, b));
   }
   hlo_status_t status =
-      hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s (%lld of %lld elements differ)",
+      hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s (%lld of %lld elements differ)",
                      hlo_strbuf_text(&text), (long long)count, (long long)actual->element_count);
   hlo_strbuf_deinit(&text);
   return status;
@@ -107,7 +107,7 @@ hlo_status_t hlo_check_tensors(const hlo_node_t* node, const hlo_check_t* check,
   if (actual->kind != HLO_TYPE_TENSOR || expected->kind != HLO_TYPE_TENSOR ||
       actual->dtype != expected->dtype || actual->rank != expected->rank ||
       memcmp(actual->dims, expected->dims, actual->rank * sizeof(*actual->dims)) != 0) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "the values compared differ in type or shape");
   }
   size_t width = hlo_dtype_size_bytes(actual->dtype);

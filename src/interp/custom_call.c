@@ -6,7 +6,6 @@
 
 #include "interp/check.h"
 #include "interp/eval_impl.h"
-#include "ir/clone.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
@@ -15,23 +14,10 @@ static const double check_eq_tolerance = 1e-4;
 static const double check_almost_tolerance = 1e-3;
 enum { CHECK_CLOSE_ULP = 3 };
 
-const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node) {
-  const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_backend_config);
-  if (!config || config->kind != HLO_ATTR_KIND_DICT) {
-    config = hlo_attr_dict_get(node->extra, "mhlo.backend_config");
-  }
-  return config && config->kind == HLO_ATTR_KIND_DICT ? config : NULL;
-}
-
-static const char* target_of(const hlo_node_t* node) {
-  const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
-  return target ? target : "";
-}
-
 static hlo_status_t expect_operands(const hlo_node_t* node, uint32_t count) {
   if (node->operand_count == count) return hlo_ok();
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has %u operands, expected %u",
-                        target_of(node), node->operand_count, count);
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has %u operands, expected %u",
+                        hlo_custom_call_target(node), node->operand_count, count);
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -96,7 +82,7 @@ static hlo_status_t custom_shape_assertion(REF_ARGUMENTS) {
     }
   }
   hlo_status_t status =
-      hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
+      hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
   return status;
 }
@@ -114,9 +100,9 @@ static hlo_status_t custom_identity(REF_ARGUMENTS) {
       is_alike = type->dims[d] < 0 || type->dims[d] == operands[i]->dims[d];
     }
     if (!is_alike) {
-      return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED,
+      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
                             "@%s changes a shape: the module has to be partitioned first",
-                            target_of(node));
+                            hlo_custom_call_target(node));
     }
   }
   for (uint32_t i = 0; i < node->result_count; ++i) results[i] = hlo_tensor_retain(operands[i]);
@@ -134,7 +120,7 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
     return hlo_ok();
   }
   if (operands[0]->dtype != type->dtype || operands[0]->size_bytes != results[0]->size_bytes) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type", target_of(node));
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s changes a type", hlo_custom_call_target(node));
   }
   memcpy(results[0]->data, operands[0]->data, results[0]->size_bytes);
   return hlo_ok();
@@ -143,139 +129,59 @@ static hlo_status_t custom_pin(REF_ARGUMENTS) {
 static hlo_status_t custom_nothing(REF_ARGUMENTS) {
   (void)eval, (void)operands, (void)results;
   if (node->result_count == 0) return hlo_ok();
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results", target_of(node));
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "@%s has no results", hlo_custom_call_target(node));
 }
 
 // ---- the table ----------------------------------------------------------------------------------
 
-typedef struct target {
-  const char* name;
-  hlo_ref_fn_t run;
-  uint32_t begun_from;  // the operand that result 0 begins as a copy of, + 1; 0: none
-} target_t;
-
-// LAPACK's names: a letter for the type, two for the matrix (others if it is complex), the rest.
-#define LAPACK_NAMED(real, complex, rest, function, from)                     \
-  {"lapack_s" real rest "_ffi", hlo_custom_lapack_##function, from},          \
-      {"lapack_d" real rest "_ffi", hlo_custom_lapack_##function, from},      \
-      {"lapack_c" complex rest "_ffi", hlo_custom_lapack_##function, from}, { \
-    "lapack_z" complex rest "_ffi", hlo_custom_lapack_##function, from        \
-  }
-#define LAPACK(matrix, rest, function, from) LAPACK_NAMED(matrix, matrix, rest, function, from)
-
-static const target_t targets[] = {
-    {"check.eq", custom_check_eq, 0},
-    {"check.expect_eq", custom_check_expect_eq, 0},
-    {"check.expect_close", custom_check_expect_close, 0},
-    {"check.expect_almost_eq", custom_check_expect_almost_eq, 0},
-    {"shape_assertion", custom_shape_assertion, 0},
-    {"Sharding", custom_identity, 0},
-    {"SPMDFullToShardShape", custom_identity, 0},
-    {"SPMDShardToFullShape", custom_identity, 0},
-    {"LayoutConstraint", custom_identity, 0},
-    {"annotate_device_placement", custom_identity, 0},
-    {"MoveToHost", custom_identity, 0},
-    {"MoveToDevice", custom_identity, 0},
-    {"PinToHost", custom_identity, 0},
-    {"PinToDevice", custom_identity, 0},
-    {"xla.sdy.FuncResultSharding", custom_identity, 0},
-    {"xla.sdy.PropagationBarrier", custom_identity, 0},
-    {"xla.sdy.ShardingGroup", custom_nothing, 0},
-    {"xla.sdy.GlobalToLocalShape", custom_identity, 0},
-    {"xla.sdy.LocalToGlobalShape", custom_identity, 0},
-    {"Pin", custom_pin, 0},
-    {"Unpin", custom_pin, 0},
-    {"CreateBuffer", custom_pin, 0},
-    {"dce_sink", custom_nothing, 0},
-    {"InspectSharding", custom_nothing, 0},
-    {"TopK", hlo_custom_topk, 0},
-    {"mhlo.topk", hlo_custom_topk, 0},
-    {"ApproxTopK", hlo_custom_approx_topk, 0},
-    {"mhlo.acos", hlo_ref_chlo_acos, 0},
-    {"mhlo.acosh", hlo_ref_chlo_acosh, 0},
-    {"mhlo.asin", hlo_ref_chlo_asin, 0},
-    {"mhlo.asinh", hlo_ref_chlo_asinh, 0},
-    {"mhlo.atanh", hlo_ref_chlo_atanh, 0},
-    {"mhlo.cosh", hlo_ref_chlo_cosh, 0},
-    {"mhlo.erf", hlo_ref_chlo_erf, 0},
-    {"mhlo.sinh", hlo_ref_chlo_sinh, 0},
-    {"mhlo.tan", hlo_ref_chlo_tan, 0},
-    LAPACK("po", "trf", potrf, 1),
-    LAPACK("tr", "sm", trsm, 2),
-    LAPACK("ge", "trf", getrf, 1),
-    LAPACK("ge", "qrf", geqrf, 1),
-    LAPACK_NAMED("or", "un", "gqr", orgqr, 1),
-    LAPACK_NAMED("or", "un", "mqr", ormqr, 0),
-    LAPACK("ge", "qp3", geqp3, 0),
-    LAPACK_NAMED("sy", "he", "evd", syevd, 1),
-    LAPACK_NAMED("sy", "he", "trd", sytrd, 1),
-    LAPACK("ge", "sdd", gesdd, 0),
-    LAPACK("ge", "svd", gesdd, 0),
-    LAPACK("ge", "hrd", gehrd, 1),
-    LAPACK("ge", "ev", geev, 0),
-    LAPACK("ge", "es", gees, 0),
-    LAPACK("gt", "sv", gtsv, 0),
-    {"tridiagonal_solve_perturbed_ffi", hlo_custom_tridiagonal_solve_perturbed, 0},
+static const hlo_ref_fn_t functions[HLO_CUSTOM_FUNCTION_COUNT] = {
+    [HLO_CUSTOM_check_eq] = custom_check_eq,
+    [HLO_CUSTOM_check_expect_eq] = custom_check_expect_eq,
+    [HLO_CUSTOM_check_expect_close] = custom_check_expect_close,
+    [HLO_CUSTOM_check_expect_almost_eq] = custom_check_expect_almost_eq,
+    [HLO_CUSTOM_shape_assertion] = custom_shape_assertion,
+    [HLO_CUSTOM_identity] = custom_identity,
+    [HLO_CUSTOM_pin] = custom_pin,
+    [HLO_CUSTOM_nothing] = custom_nothing,
+    [HLO_CUSTOM_top_k] = hlo_custom_topk,
+    [HLO_CUSTOM_approx_top_k] = hlo_custom_approx_topk,
+    [HLO_CUSTOM_acos] = hlo_ref_chlo_acos,
+    [HLO_CUSTOM_acosh] = hlo_ref_chlo_acosh,
+    [HLO_CUSTOM_asin] = hlo_ref_chlo_asin,
+    [HLO_CUSTOM_asinh] = hlo_ref_chlo_asinh,
+    [HLO_CUSTOM_atanh] = hlo_ref_chlo_atanh,
+    [HLO_CUSTOM_cosh] = hlo_ref_chlo_cosh,
+    [HLO_CUSTOM_erf] = hlo_ref_chlo_erf,
+    [HLO_CUSTOM_sinh] = hlo_ref_chlo_sinh,
+    [HLO_CUSTOM_tan] = hlo_ref_chlo_tan,
+    [HLO_CUSTOM_potrf] = hlo_custom_lapack_potrf,
+    [HLO_CUSTOM_trsm] = hlo_custom_lapack_trsm,
+    [HLO_CUSTOM_getrf] = hlo_custom_lapack_getrf,
+    [HLO_CUSTOM_geqrf] = hlo_custom_lapack_geqrf,
+    [HLO_CUSTOM_orgqr] = hlo_custom_lapack_orgqr,
+    [HLO_CUSTOM_ormqr] = hlo_custom_lapack_ormqr,
+    [HLO_CUSTOM_geqp3] = hlo_custom_lapack_geqp3,
+    [HLO_CUSTOM_syevd] = hlo_custom_lapack_syevd,
+    [HLO_CUSTOM_sytrd] = hlo_custom_lapack_sytrd,
+    [HLO_CUSTOM_gesdd] = hlo_custom_lapack_gesdd,
+    [HLO_CUSTOM_gehrd] = hlo_custom_lapack_gehrd,
+    [HLO_CUSTOM_geev] = hlo_custom_lapack_geev,
+    [HLO_CUSTOM_gees] = hlo_custom_lapack_gees,
+    [HLO_CUSTOM_gtsv] = hlo_custom_lapack_gtsv,
+    [HLO_CUSTOM_gtsv_perturbed] = hlo_custom_tridiagonal_solve_perturbed,
 };
 
-uint32_t hlo_custom_call_count(void) {
-  return sizeof(targets) / sizeof(targets[0]);
-}
-
-const char* hlo_custom_call_name(uint32_t index) {
-  return targets[index].name;
-}
-
-static const target_t* find_target(const char* name) {
-  for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
-    if (strcmp(targets[i].name, name) == 0) return &targets[i];
-  }
-  return NULL;
-}
-
-hlo_ref_fn_t hlo_custom_call_find(const char* target) {
-  const target_t* found = find_target(target);
-  return found ? found->run : NULL;
-}
-
-bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  const target_t* found = find_target(target_of(node));
-  return found && result == 0 && operand + 1 == found->begun_from;
-}
-
-// What JAX's debug.print, pure_callback and io_callback become, in several spellings.
-static bool is_python_callback(const char* target) {
-  return strstr(target, "python") && strstr(target, "callback");
-}
-
-static hlo_status_t unknown_target(const hlo_node_t* node) {
-  const char* target = target_of(node);
-  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "no custom call target @%s%s", target,
-                        is_python_callback(target) ? ": programs cannot call back into Python"
-                                                   : "");
-}
-
 hlo_status_t hlo_ref_custom_call(REF_ARGUMENTS) {
-  const char* target = target_of(node);
   if (eval->options.custom_call) {
     bool is_handled = false, is_pending = false;
     hlo_status_t status =
         eval->options.custom_call(eval->options.custom_call_context, eval, node, operands, results,
                                   &eval->op_state, &is_handled, &is_pending);
-    if (!hlo_status_is_ok(status)) return hlo_eval_annotate(node, status);
+    if (!hlo_status_is_ok(status)) return hlo_node_annotate(node, status);
     if (is_pending) hlo_eval_suspend(eval);
     if (is_handled || is_pending) return hlo_ok();
   }
-  hlo_ref_fn_t run = hlo_custom_call_find(target);
-  return run ? run(eval, node, operands, results) : unknown_target(node);
-}
-
-static hlo_status_t check_call(void* context, hlo_node_t* node) {
-  (void)context;
-  bool is_known = node->op != HLO_OP_custom_call || hlo_custom_call_find(target_of(node));
-  return is_known ? hlo_ok() : unknown_target(node);
-}
-
-hlo_status_t hlo_custom_call_check(hlo_module_t* module) {
-  return hlo_module_walk(module, false, check_call, NULL);
+  const hlo_custom_function_t function = hlo_custom_function_of(node);
+  if (function == HLO_CUSTOM_FUNCTION_COUNT) return hlo_custom_call_unknown(node);
+  return functions[function](eval, node, operands, results);
 }

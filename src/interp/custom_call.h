@@ -4,22 +4,7 @@
 #define HLO_INTERP_CUSTOM_CALL_H_
 
 #include "interp/eval.h"
-
-/// The function behind a target name; NULL if there is none.
-hlo_ref_fn_t hlo_custom_call_find(const char* target);
-/// Whether a result may be written over an operand, as it begins as a copy of it.
-bool hlo_custom_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
-/// The names of all targets, for lists.
-uint32_t hlo_custom_call_count(void);
-const char* hlo_custom_call_name(uint32_t index);
-
-/// Whether every call of a module has somebody who runs it.
-/// errors: UNIMPLEMENTED for the first that has nobody, with its target and place
-hlo_status_t hlo_custom_call_check(hlo_module_t* module) HLO_MUST_USE;
-
-/// The dictionary of the call: backend_config where it is one, else the discardable attribute that
-/// carries typed-FFI attributes through StableHLO. NULL if there is none.
-const hlo_attr_t* hlo_custom_call_config(const hlo_node_t* node);
+#include "ir/custom_call.h"
 
 /// lapack_{s,d,c,z}<name>_ffi: factorisations with the operands, results and attributes that
 /// JAX gives them.

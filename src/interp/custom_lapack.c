@@ -31,7 +31,7 @@ typedef struct call {
 } call_t;
 
 static hlo_status_t bad_call(const hlo_node_t* node) {
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                         "operands or results of @%s do not fit each other",
                         hlo_node_attr_text(node, HLO_ATTR_call_target_name));
 }
@@ -566,7 +566,7 @@ hlo_status_t hlo_custom_lapack_gees(REF_ARGUMENTS) {
   HLO_TRY(call_init(eval, node, operands, results, 1, &call));
   if (call.m != call.n) return bad_call(node);
   if (letter(node, "sort", 'N') != 'N') {
-    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "@%s cannot sort eigenvalues",
                           hlo_node_attr_text(node, HLO_ATTR_call_target_name));
   }
   call.mode = letter(node, "mode", 'V');

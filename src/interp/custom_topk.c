@@ -13,7 +13,7 @@ typedef struct selection {
 } selection_t;
 
 static hlo_status_t misfit(const hlo_node_t* node) {
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                         "operands, results or attributes of @%s do not fit each other",
                         hlo_node_attr_text(node, HLO_ATTR_call_target_name));
 }
@@ -70,7 +70,7 @@ static hlo_status_t read_comparator(hlo_eval_t* eval, const hlo_node_t* node, bo
   hlo_region_fn_release(fn);
   *out_largest = !is_ascending;
   return is_known ? hlo_ok()
-                  : hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED,
+                  : hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
                                    "its comparator @%s is no comparison of two values", func->name);
 }
 

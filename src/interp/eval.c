@@ -154,7 +154,7 @@ static void store_results(hlo_tensor_t** slots, const hlo_step_t* step, hlo_tens
 static hlo_status_t check_results(const hlo_eval_t* eval, const hlo_step_t* step) {
   for (uint32_t i = 0; i < step->result_count; ++i) {
     if (HLO_UNLIKELY(!eval->results[i])) {
-      return hlo_eval_error(step->node, HLO_STATUS_INTERNAL, "result %u was not computed", i);
+      return hlo_node_error(step->node, HLO_STATUS_INTERNAL, "result %u was not computed", i);
     }
   }
   return hlo_ok();
@@ -215,7 +215,7 @@ static hlo_status_t run_constant(hlo_tensor_t** slots, const hlo_step_t* step) {
   const hlo_attr_t* value = hlo_node_attr(step->node, HLO_ATTR_value);
   hlo_tensor_t* tensor = NULL;
   hlo_status_t status = hlo_tensor_from_literal(value->literal, &tensor);
-  if (!hlo_status_is_ok(status)) return hlo_eval_annotate(step->node, status);
+  if (!hlo_status_is_ok(status)) return hlo_node_annotate(step->node, status);
   tensor->quant = step->node->results[0].type->quant;
   slots[step->result_slot] = tensor;
   apply_drops(slots, &step->drops);
@@ -229,7 +229,7 @@ static hlo_status_t run_call(hlo_eval_t* eval, hlo_tensor_t** slots, const hlo_s
       enter_func(eval, step->callee, step, HLO_ACTIVATION_CALL, eval->operands);
   if (!hlo_status_is_ok(status)) {
     release_all(step->operand_count, eval->operands);
-    return hlo_eval_annotate(step->node, status);
+    return hlo_node_annotate(step->node, status);
   }
   memset(eval->operands, 0, step->operand_count * sizeof(*eval->operands));
   return hlo_ok();
@@ -320,7 +320,7 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
   }
   if (HLO_UNLIKELY(count != origin->result_count)) {
     release_all(count, eval->results);
-    return hlo_eval_error(origin->node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(origin->node, HLO_STATUS_INVALID_ARGUMENT,
                           "the body returns %u values for %u results", count,
                           origin->result_count);
   }
@@ -333,7 +333,7 @@ static hlo_status_t return_to_origin(hlo_eval_t* eval, hlo_activation_t* act,
 static hlo_status_t return_from_root(hlo_eval_t* eval, hlo_activation_t* act,
                                      const hlo_step_t* ret) {
   if (ret->operand_count != eval->output_count) {
-    return hlo_eval_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
                           "%u values returned, %u expected", ret->operand_count,
                           eval->output_count);
   }
@@ -356,7 +356,7 @@ static hlo_status_t run_return(hlo_eval_t* eval, hlo_activation_t* act, const hl
     default:
       return return_to_origin(eval, act, ret);
   }
-  return hlo_eval_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_node_error(ret->node, HLO_STATUS_INVALID_ARGUMENT,
                         "a loop's region returns %u values", ret->operand_count);
 }
 
@@ -383,7 +383,7 @@ static hlo_status_t run_step(hlo_eval_t* eval, hlo_activation_t* act, const hlo_
     case HLO_STEP_RETURN:
       return run_return(eval, act, step);
   }
-  return hlo_eval_error(step->node, HLO_STATUS_INTERNAL, "a step of unknown kind");
+  return hlo_node_error(step->node, HLO_STATUS_INTERNAL, "a step of unknown kind");
 }
 
 // Runs until only `base` activations are left, an error, or a wait (eval->is_pending).
@@ -421,7 +421,7 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
   const hlo_code_block_t* block =
       eval->program && eval->depth ? hlo_interp_block(eval->program, region) : NULL;
   if (!block) {
-    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "its region runs only in a program");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "its region runs only in a program");
   }
   uint32_t count = block->steps[block->step_count - 1].operand_count;
   uint32_t room = eval->program->max_operands + eval->program->max_results;
@@ -441,7 +441,7 @@ hlo_status_t hlo_eval_run_region(hlo_eval_t* eval, const hlo_region_t* region,
   if (hlo_status_is_ok(status)) status = run_until(eval, saved.depth);
   if (eval->is_pending) {
     eval->is_pending = false;
-    status = hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "an op inside its region has to wait");
+    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "an op inside its region has to wait");
     release_all(eval->program->max_operands, eval->operands);
   }
   if (!hlo_status_is_ok(status)) unwind(eval, saved.depth);
@@ -614,7 +614,7 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
                              hlo_tensor_t** results) {
   hlo_ref_fn_t ref = hlo_ref_function(node->op);
   if (!ref) {
-    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter runs it in programs only");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter runs it in programs only");
   }
   hlo_tensor_t** lent = hlo_mem_alloc(node->operand_count * sizeof(*lent));
   if (!lent) return hlo_status_out_of_memory(node->operand_count * sizeof(*lent));
@@ -625,7 +625,7 @@ hlo_status_t hlo_interp_node(const hlo_node_t* node, hlo_tensor_t* const* operan
   hlo_status_t status = found ? ref(&eval, node, lent, found)
                               : hlo_status_out_of_memory(node->result_count * sizeof(*found));
   if (hlo_status_is_ok(status) && eval.is_pending) {
-    status = hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
+    status = hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(lent[i]);
   if (hlo_status_is_ok(status)) {

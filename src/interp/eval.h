@@ -11,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "ir/module.h"
+#include "ir/node_error.h"
 
 /// A value while running: dense row-major elements of hlo_dtype_size_bytes() each, a tuple, or a
 /// token (no elements). Dims are the actual ones (never dynamic).
@@ -86,10 +87,6 @@ const hlo_parallel_t* hlo_eval_parallel(const hlo_eval_t* eval);
 struct hlo_fft_cache* hlo_eval_fft_cache(hlo_eval_t* eval);
 /// State of the stateful generators (rng), seeded by the options; never NULL.
 uint64_t* hlo_eval_rng_state(hlo_eval_t* eval);
-
-/// An error that names the op and its location: "model.py:3:7: stablehlo.sort: message".
-hlo_status_t hlo_eval_error(const hlo_node_t* node, hlo_status_code_t code, const char* format, ...)
-    HLO_PRINTF(3, 4) HLO_MUST_USE;
 
 /// hlo_ref_<op>(): computes the results of one node. `operands` are lent (a unique one may be
 /// overwritten); each result is a new reference. On failure no result is set.

@@ -144,8 +144,6 @@ struct hlo_eval {
 /// the same operands.
 static inline void hlo_eval_suspend(hlo_eval_t* eval) { eval->is_pending = true; }
 
-/// Puts the node's place and name ahead of the message.
-hlo_status_t hlo_eval_annotate(const hlo_node_t* node, hlo_status_t status) HLO_MUST_USE;
 /// Frees the region functions kept by an evaluation.
 void hlo_region_fn_free_all(hlo_eval_t* eval);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "interp/groups.h"
+#include "ir/process_groups.h"
 #include "interp/scalar.h"
 #include "lib/fold.h"
 #include "lib/strided.h"

@@ -143,7 +143,7 @@ static hlo_status_t deliver(const hlo_node_call_t* call, hlo_tensor_t* const* re
     const hlo_tensor_t* result = results[i];
     if (!result || result->kind != HLO_TYPE_TENSOR ||
         result->size_bytes != hlo_type_size_bytes(type)) {
-      return hlo_eval_error(call->node, HLO_STATUS_INTERNAL, "result %u is not of its type", i);
+      return hlo_node_error(call->node, HLO_STATUS_INTERNAL, "result %u is not of its type", i);
     }
     if (result->data != call->results[i] && result->size_bytes) {
       memcpy(call->results[i], result->data, result->size_bytes);
@@ -185,5 +185,5 @@ hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) {
   hlo_node_peers_t none = {0};
   HLO_TRY(hlo_node_call_meet(eval, call, &none));
   if (!none.is_pending) return hlo_ok();
-  return hlo_eval_error(call->node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
+  return hlo_node_error(call->node, HLO_STATUS_UNIMPLEMENTED, "it has to wait");
 }

@@ -162,11 +162,11 @@ static hlo_status_t find_callee(const prepare_t* prep, const hlo_node_t* node,
       node, node->op == HLO_OP_composite ? HLO_ATTR_decomposition : HLO_ATTR_callee);
   const hlo_func_t* func = name ? find_func(prep, name) : NULL;
   if (!func) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s in the module",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "no function @%s in the module",
                           name ? name : "");
   }
   if (func->body && func->body->arg_count != node->operand_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "@%s takes %u arguments, the call has %u", name, func->body->arg_count,
                           node->operand_count);
   }
@@ -183,7 +183,7 @@ static hlo_status_t check_manual(const hlo_node_t* node) {
   for (uint32_t i = 0; node->region_count && i < node->operand_count; ++i) {
     const hlo_region_t* body = node->regions[0];
     if (i < body->arg_count && body->args[i]->type != hlo_node_operand_type(node, i)) {
-      return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED,
+      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
                             "a computation over several devices has to be partitioned first");
     }
   }
@@ -219,7 +219,7 @@ static hlo_status_t check_step(const hlo_step_t* step) {
       break;
   }
   return is_ok ? hlo_ok()
-               : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+               : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                                 "operands, results and regions do not fit each other");
 }
 
@@ -245,7 +245,7 @@ static hlo_status_t build_step(prepare_t* prep, const hlo_node_t* node, hlo_step
   if (step->kind == HLO_STEP_REF) {
     step->ref = hlo_ref_function(node->op);
     if (!step->ref) {
-      return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter has no such op");
+      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "the interpreter has no such op");
     }
   }
   if (node->operand_count > program->max_operands) program->max_operands = node->operand_count;

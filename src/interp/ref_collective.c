@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "interp/eval_impl.h"
-#include "interp/groups.h"
+#include "ir/process_groups.h"
 
 #define REF_ARGUMENTS \
   hlo_eval_t *eval, const hlo_node_t *node, hlo_tensor_t **operands, hlo_tensor_t **results
@@ -36,7 +36,7 @@ static hlo_status_t check_alike(const hlo_node_t* node, const gathered_t* all) {
     const hlo_tensor_t *part = all->parts[i], *mine = own[i % all->tensor_count];
     if (part->kind != HLO_TYPE_TENSOR || part->dtype != mine->dtype || part->rank != mine->rank ||
         memcmp(part->dims, mine->dims, mine->rank * sizeof(*mine->dims)) != 0) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "the members of its group bring different types or shapes");
     }
   }
@@ -77,7 +77,7 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, hlo_group_s
   uint32_t process = grid ? eval->options.process : 0;
   *all = (gathered_t){.tensor_count = tensor_count};
   if (tensor_count > node->operand_count || node->result_count > tensor_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u operands for %u results",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u operands for %u results",
                           node->operand_count, node->result_count);
   }
   all->members = hlo_mem_alloc((size_t)replicas * partitions * sizeof(*all->members));
@@ -101,7 +101,7 @@ static hlo_status_t gather_groups(hlo_eval_t* eval, const hlo_node_t* node, uint
   HLO_TRY(gather(eval, node, hlo_group_strategy(node),
                  hlo_node_attr(node, HLO_ATTR_replica_groups), tensor_count, operands, all));
   if (!all->is_pending && !all->member_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "process %u is in none of the replica_groups", eval->options.process);
   }
   return hlo_ok();
@@ -142,7 +142,7 @@ static bool check_axis(const hlo_node_t* node, hlo_attr_id_t id, const hlo_tenso
 }
 
 static hlo_status_t axis_error(const hlo_node_t* node) {
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                         "a dimension of the attributes does not fit the operand");
 }
 
@@ -232,7 +232,7 @@ hlo_status_t hlo_ref_all_to_all(REF_ARGUMENTS) {
   int64_t pieces = hlo_node_attr_int(node, HLO_ATTR_split_count, all.member_count);
   hlo_status_t status = hlo_ok();
   if (!all.is_pending && pieces != (int64_t)all.member_count) {
-    status = hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    status = hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "split_count is %lld, the group has %u members", (long long)pieces,
                             all.member_count);
   }
@@ -254,7 +254,7 @@ static hlo_status_t root_of(const hlo_node_t* node, const gathered_t* all,
   const hlo_tensor_t* roots = operands[node->operand_count - 1];
   int64_t root = i < roots->element_count ? hlo_tensor_int(roots, i) : -1;
   if (root < 0 || root >= (int64_t)all->member_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "the root is member %lld of a group of %u", (long long)root,
                           all->member_count);
   }
@@ -295,7 +295,7 @@ hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
     int64_t source = pairs->values[k];
     if (pairs->values[k + 1] != (int64_t)all.own_index) continue;
     if (source < 0 || source >= (int64_t)all.member_count) {
-      status = hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      status = hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                               "source_target_pairs: source %lld of %u processes",
                               (long long)source, all.member_count);
     } else {
@@ -380,7 +380,7 @@ static hlo_status_t reduce_over(hlo_eval_t* eval, const hlo_node_t* node, const 
   hlo_op_t op = HLO_OP_add;
   if (node->region_count) {
     if (node->regions[0]->arg_count != 2) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "its computation takes %u arguments",
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "its computation takes %u arguments",
                             node->regions[0]->arg_count);
     }
     HLO_TRY(hlo_region_fn_create(eval, node->regions[0], &fn));
@@ -484,7 +484,7 @@ static hlo_status_t copy_ragged(const hlo_node_t* node, const gathered_t* all, u
     int64_t count = hlo_tensor_int(sizes, at);
     if (from < 0 || to < 0 || count < 0 || count > in->dims[0] || from > in->dims[0] - count ||
         count > out->dims[0] || to > out->dims[0] - count) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "a piece of %lld rows from %lld to %lld is outside its tensors",
                             (long long)count, (long long)from, (long long)to);
     }

@@ -75,13 +75,13 @@ static hlo_status_t bitcast_dims(const hlo_node_t* node, const hlo_tensor_t* x, 
     if (fits) --rank;
   }
   if (!fits || rank != node->results[0].type->rank) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "elements of %u bits do not fit elements of %u bits", from, to);
   }
   for (uint32_t d = 0; d < rank; ++d) {
     int64_t declared = node->results[0].type->dims[d];
     if (declared >= 0 && declared != dims[d]) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "dimension %u has size %lld, the result's type says %lld", d,
                             (long long)dims[d], (long long)declared);
     }
@@ -168,12 +168,12 @@ hlo_status_t hlo_ref_reduce_precision(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t exponent_bits = hlo_node_attr_int(node, HLO_ATTR_exponent_bits, 0);
   int64_t mantissa_bits = hlo_node_attr_int(node, HLO_ATTR_mantissa_bits, -1);
   if (exponent_bits < 1 || mantissa_bits < 0) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "a format needs exponent bits, and no fewer than 0 mantissa bits");
   }
   if (info->specials != HLO_FLOAT_IEEE || node->results[0].type->dtype != dtype ||
       hlo_dtype_is_complex(dtype)) {
-    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "not defined on elements of type %s",
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "not defined on elements of type %s",
                           info->hlo_name);
   }
   const reduction_t r = make_reduction(info, exponent_bits < 64 ? (unsigned)exponent_bits : 64u,
@@ -207,7 +207,7 @@ hlo_status_t hlo_ref_hlo_stochastic_convert(hlo_eval_t* eval, const hlo_node_t* 
   const hlo_dtype_t to = node->results[0].type->dtype;
   if (!hlo_dtype_is_float(x->dtype) || !hlo_dtype_is_unsigned(random->dtype) ||
       !hlo_dtype_is_integer(to) || x->element_count != random->element_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "converts floats with as many unsigned random numbers to integers");
   }
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, x->rank, x->dims, &results[0]));

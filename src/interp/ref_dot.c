@@ -22,18 +22,6 @@ typedef struct {
   int64_t batch_strides[HLO_RANK_MAX];  // in bytes
 } matrices_t;
 
-hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result) {
-  const hlo_dtype_t all[3] = {lhs, rhs, result};
-  bool is_float = false, is_wide = false;
-  for (int i = 0; i < 3; i++) {
-    const hlo_dtype_info_t* part = hlo_dtype_info(hlo_dtype_info(all[i])->part);
-    if (part->klass == HLO_DTYPE_CLASS_FLOAT) is_float = true;
-    if (part->bits > 32 && (i == 2 || part->klass == HLO_DTYPE_CLASS_FLOAT)) is_wide = true;
-  }
-  if (is_float) return is_wide ? HLO_DTYPE_F64 : HLO_DTYPE_F32;
-  return is_wide ? HLO_DTYPE_U64 : HLO_DTYPE_U32;
-}
-
 // The common stride of a group of dims seen as one, in elements; false if there is none.
 static bool group_stride(uint32_t count, const int64_t* dims, const int64_t* strides,
                          int64_t* out_stride) {

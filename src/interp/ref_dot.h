@@ -4,6 +4,7 @@
 #define HLO_INTERP_REF_DOT_H_
 
 #include "interp/ref_util.h"
+#include "ir/dot_dtype.h"
 
 /// Which dimensions of an operand are batch and contracting dimensions, in the order in which they
 /// pair up with the other operand's; the rest are free.
@@ -11,10 +12,6 @@ typedef struct hlo_dot_dims {
   hlo_ints_t batch;
   hlo_ints_t contracting;
 } hlo_dot_dims_t;
-
-/// The element type in which a contraction is computed: F32, F64, U32 or U64 (of the parts of
-/// complex numbers), wide enough for both operands and the result.
-hlo_dtype_t hlo_dot_compute_dtype(hlo_dtype_t lhs, hlo_dtype_t rhs, hlo_dtype_t result);
 
 /// The contraction of lhs and rhs (matching sizes) as a new tensor of `dtype` with dimensions
 /// batch, free of lhs, free of rhs. Small floats and integers accumulate in the compute type, with

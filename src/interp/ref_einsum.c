@@ -121,7 +121,7 @@ static hlo_status_t reorder(hlo_eval_t* eval, const hlo_node_t* node, const hlo_
   for (uint32_t d = 0; d < wanted->count; d++) {
     const int at = find_label(labels, wanted->labels[d]);
     if (at < 0 || wanted->count != labels->count) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result's labels do not fit");
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result's labels do not fit");
     }
     dims[d] = tensor->dims[at];
     in[d] = strides[at];
@@ -130,7 +130,7 @@ static hlo_status_t reorder(hlo_eval_t* eval, const hlo_node_t* node, const hlo_
   HLO_TRY(hlo_eval_result_dims(eval, node, 0, wanted->count, dims, &result));
   if (result->dtype != tensor->dtype) {
     hlo_tensor_release(result);
-    return hlo_eval_error(node, HLO_STATUS_INTERNAL, "element types differ");
+    return hlo_node_error(node, HLO_STATUS_INTERNAL, "element types differ");
   }
   hlo_tensor_strides(result, out);
   hlo_strided_copy(hlo_tensor_element_bytes(tensor), wanted->count, dims, result->data, out,
@@ -189,7 +189,7 @@ static hlo_status_t parse_config(const hlo_node_t* node, hlo_tensor_t* const* op
   }
   fits = fits && parse_labels(arrow + 2, arrow + strlen(arrow), -1, &dots, out_wanted);
   return fits ? hlo_ok()
-              : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                                "einsum_config \"%s\" does not fit the operands",
                                config ? config : "");
 }

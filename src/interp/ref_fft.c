@@ -20,7 +20,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
   const hlo_ints_t lengths = hlo_node_ints(node, HLO_ATTR_fft_length);
   *fft = (fft_t){.type = hlo_node_attr(node, HLO_ATTR_fft_type)->i};
   if (lengths.count < 1 || lengths.count > AXES_MAX || lengths.count > operand->rank) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %u dimensions", lengths.count);
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %u dimensions", lengths.count);
   }
   const bool is_half = fft->type == HLO_FFT_TYPE_RFFT || fft->type == HLO_FFT_TYPE_IRFFT;
   for (uint32_t a = 0; a < lengths.count; a++) {
@@ -29,7 +29,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
     const int64_t expected = fft->type == HLO_FFT_TYPE_IRFFT ? fft->kept : n;
     const int64_t size = operand->dims[operand->rank - lengths.count + a];
     if (n < 1 || size != expected) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "transform of length %lld does not fit a dimension of size %lld",
                             (long long)n, (long long)size);
     }
@@ -41,7 +41,7 @@ static hlo_status_t fft_init(fft_t* fft, const hlo_node_t* node, const hlo_tenso
   return (part == HLO_DTYPE_F32 || part == HLO_DTYPE_F64) &&
                  is_complex == (fft->type != HLO_FFT_TYPE_RFFT)
              ? hlo_ok()
-             : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %s",
+             : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "fft of %s",
                               hlo_dtype_info(operand->dtype)->name);
 }
 

@@ -20,7 +20,7 @@ hlo_status_t hlo_index_vectors_init(hlo_index_vectors_t* out, const hlo_node_t* 
   if (vector_dim < 0 || vector_dim > indices->rank || dims->index_map.count > HLO_RANK_MAX ||
       dims->index_map.count != (is_scalar ? 1 : (uint64_t)indices->dims[vector_dim]) ||
       dims->operand_batching.count != dims->indices_batching.count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
   }
   int64_t strides[HLO_RANK_MAX];
   hlo_strided_dense(1, indices->rank, indices->dims, strides);
@@ -141,14 +141,14 @@ static hlo_status_t gather(hlo_eval_t* eval, const hlo_node_t* node, const hlo_t
     collapsed[d] = hlo_ints_has(collapsed_dims, d) || hlo_ints_has(index_dims.operand_batching, d);
     kept += !collapsed[d];
     if (sizes[d] < 0 || sizes[d] > operand->dims[d] || (collapsed[d] && sizes[d] > 1)) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "slice size %lld does not fit dimension %u of size %lld",
                             (long long)sizes[d], d, (long long)operand->dims[d]);
     }
   }
   const uint32_t offset_count = hlo_node_ints(node, HLO_ATTR_offset_dims).count;
   if (kept != offset_count || vectors.batch_rank + offset_count > HLO_RANK_MAX) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
   }
   uint32_t rank = 0, window_dims[HLO_RANK_MAX] = {0}, batch_dims[HLO_RANK_MAX];
   int64_t dims[HLO_RANK_MAX], strides[HLO_RANK_MAX], in[HLO_RANK_MAX], out[HLO_RANK_MAX] = {0};
@@ -212,7 +212,7 @@ hlo_status_t hlo_ref_torch_index_select(hlo_eval_t* eval, const hlo_node_t* node
   const uint32_t batch_rank = (uint32_t)hlo_node_attr_int(node, HLO_ATTR_batch_dims, 0);
   if (dim >= operand->rank || batch_rank > dim || batch_rank > index->rank ||
       operand->rank + index->rank > HLO_RANK_MAX) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension numbers do not fit");
   }
   // result: operand dims before dim, index dims after its batch dims, operand dims after dim
   int64_t dims[HLO_RANK_MAX], before = 1, picks = 1, after = 1, batches = 1;

@@ -91,7 +91,7 @@ hlo_status_t hlo_ref_cholesky(hlo_eval_t* eval, const hlo_node_t* node, hlo_tens
                               hlo_tensor_t** results) {
   const hlo_tensor_t* a = operands[0];
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs square matrices");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "needs square matrices");
   }
   const int64_t n = a->dims[a->rank - 1];
   cholesky_t cholesky = {
@@ -132,7 +132,7 @@ static hlo_status_t solve_init(solve_t* s, const hlo_node_t* node, const hlo_ten
     fits = a->dims[a->rank - 2] == s->order && s->order == (s->triangle.is_left ? s->m : s->n);
   }
   return fits ? hlo_ok()
-              : hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the matrices do not fit");
+              : hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the matrices do not fit");
 }
 
 static void solve_one(const void* arg, int64_t index, void* scratch) {

@@ -15,7 +15,7 @@ hlo_status_t hlo_move_reshape(const hlo_node_t* node, uint32_t i, hlo_tensor_t**
   hlo_tensor_t* operand = operands[k];
   int64_t count = 0;
   if (!hlo_dims_element_count(rank, dims, &count) || count != operand->element_count) {
-    return hlo_eval_error(node, HLO_STATUS_INTERNAL, "cannot reshape %lld elements to %lld",
+    return hlo_node_error(node, HLO_STATUS_INTERNAL, "cannot reshape %lld elements to %lld",
                           (long long)operand->element_count, (long long)count);
   }
   if (rank == operand->rank && memcmp(dims, operand->dims, rank * sizeof(int64_t)) == 0) {
@@ -50,7 +50,7 @@ hlo_status_t hlo_ref_hlo_bitcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   HLO_TRY(hlo_eval_result(eval, node, 0, &result));
   if (result->size_bytes != operands[0]->size_bytes) {
     hlo_tensor_release(result);
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "operand and result differ in bytes");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "operand and result differ in bytes");
   }
   memcpy(result->data, operands[0]->data, result->size_bytes);
   results[0] = result;
@@ -74,7 +74,7 @@ hlo_status_t hlo_move_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   for (uint32_t d = 0; d < operand->rank; d++) {
     if (mapping[d] < 0 || mapping[d] >= rank ||
         (operand->dims[d] != 1 && operand->dims[d] != dims[mapping[d]])) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "operand dimension %u of size %lld does not fit the result", d,
                             (long long)operand->dims[d]);
     }
@@ -115,7 +115,7 @@ hlo_status_t hlo_ref_broadcast(hlo_eval_t* eval, const hlo_node_t* node, hlo_ten
   const hlo_tensor_t* operand = operands[0];
   int64_t dims[HLO_RANK_MAX], mapping[HLO_RANK_MAX];
   if (sizes.count + operand->rank > HLO_RANK_MAX) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "result rank above %d", HLO_RANK_MAX);
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "result rank above %d", HLO_RANK_MAX);
   }
   for (uint32_t d = 0; d < sizes.count; d++) dims[d] = sizes.values[d];
   for (uint32_t d = 0; d < operand->rank; d++) {
@@ -138,7 +138,7 @@ hlo_status_t hlo_ref_concatenate(hlo_eval_t* eval, const hlo_node_t* node, hlo_t
   memcpy(dims, operands[0]->dims, rank * sizeof(dims[0]));
   for (uint32_t k = 1; k < node->operand_count; k++) {
     if (__builtin_add_overflow(dims[axis], operands[k]->dims[axis], &dims[axis])) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension %u overflows", axis);
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension %u overflows", axis);
     }
   }
   hlo_tensor_t* result = NULL;
@@ -183,7 +183,7 @@ hlo_status_t hlo_move_slice_to(hlo_eval_t* eval, const hlo_node_t* node,
   int64_t dims[HLO_RANK_MAX];
   for (uint32_t d = 0; d < operand->rank; d++) {
     if (starts[d] < 0 || limits[d] < starts[d] || limits[d] > operand->dims[d] || strides[d] < 1) {
-      return hlo_eval_error(
+      return hlo_node_error(
           node, HLO_STATUS_INVALID_ARGUMENT, "slice [%lld, %lld) leaves dimension %u of size %lld",
           (long long)starts[d], (long long)limits[d], d, (long long)operand->dims[d]);
     }
@@ -207,7 +207,7 @@ static hlo_status_t clamped_starts(const hlo_node_t* node, hlo_tensor_t* const* 
                                    int64_t* out_starts) {
   for (uint32_t d = 0; d < rank; d++) {
     if (sizes[d] < 0 || sizes[d] > dims[d]) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "slice of size %lld does not fit dimension %u of size %lld",
                             (long long)sizes[d], d, (long long)dims[d]);
     }
@@ -300,7 +300,7 @@ hlo_status_t hlo_move_pad(hlo_eval_t* eval, const hlo_node_t* node, const hlo_te
   for (uint32_t d = 0; d < rank; d++) {
     if (low[d] == INT64_MIN || interior[d] == INT64_MAX ||
         !padded_size(operand->dims[d], low[d], high[d], interior[d], &dims[d])) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "padding gives dimension %u an impossible size", d);
     }
   }

@@ -210,7 +210,7 @@ hlo_status_t hlo_quant_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_ref_fn_
 static hlo_status_t located(const hlo_node_t* node, hlo_status_t status) {
   if (hlo_status_is_ok(status)) return status;
   hlo_status_t result =
-      hlo_eval_error(node, hlo_status_code(status), "%s", hlo_status_message(status));
+      hlo_node_error(node, hlo_status_code(status), "%s", hlo_status_message(status));
   hlo_status_release(status);
   return result;
 }
@@ -220,7 +220,7 @@ hlo_status_t hlo_ref_uniform_quantize(hlo_eval_t* eval, const hlo_node_t* node,
   (void)eval;
   const hlo_quant_t* quant = node->results[0].type->quant;
   if (quant == NULL) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result must be quantized");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the result must be quantized");
   }
   if (operands[0]->quant == NULL) {
     return located(node, quantize(operands[0], quant, &results[0]));
@@ -236,7 +236,7 @@ hlo_status_t hlo_ref_uniform_dequantize(hlo_eval_t* eval, const hlo_node_t* node
                                         hlo_tensor_t** operands, hlo_tensor_t** results) {
   (void)eval;
   if (operands[0]->quant == NULL) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the operand must be quantized");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the operand must be quantized");
   }
   return located(node, dequantize(operands[0], &results[0]));
 }

@@ -17,7 +17,7 @@ typedef struct scan {
 } scan_t;
 
 static hlo_status_t bad_scan(const hlo_node_t* node) {
-  return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+  return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                         "operands, results and body do not fit each other");
 }
 

@@ -339,17 +339,17 @@ static hlo_status_t sort_results(sort_t* sort, hlo_eval_t* eval, const hlo_node_
   int64_t axis = hlo_node_attr_int(node, HLO_ATTR_dimension, -1);
   if (axis < 0) axis += first->rank;
   if (first->rank > 0 && (axis < 0 || axis >= first->rank)) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension does not fit rank %u",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "dimension does not fit rank %u",
                           first->rank);
   }
   for (uint32_t k = 0; k < sort->count; k++) {
     if (sort->operands[k]->element_count != first->element_count) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "operands differ in shape");
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "operands differ in shape");
     }
     HLO_TRY(hlo_eval_result_dims(eval, node, k, first->rank, sort->operands[k]->dims, &results[k]));
   }
   if (node->regions[0]->arg_count != 2 * sort->count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "the comparator takes %u arguments",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "the comparator takes %u arguments",
                           node->regions[0]->arg_count);
   }
   sort->lines = lines_of(first, (uint32_t)axis);

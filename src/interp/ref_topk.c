@@ -152,11 +152,11 @@ hlo_status_t hlo_ref_chlo_top_k(hlo_eval_t* eval, const hlo_node_t* node, hlo_te
   const hlo_tensor_t* operand = operands[0];
   const int64_t k = hlo_node_attr_int(node, HLO_ATTR_k, 0);
   if (operand->rank == 0 || k < 0 || k > operand->dims[operand->rank - 1]) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "k = %lld exceeds the last dimension",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "k = %lld exceeds the last dimension",
                           (long long)k);
   }
   if (hlo_dtype_is_complex(operand->dtype)) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "complex numbers have no order");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "complex numbers have no order");
   }
   const hlo_topk_t topk = {.operand = operand,
                            .axis = operand->rank - 1,

@@ -11,7 +11,7 @@ static hlo_status_t grid_of(const hlo_eval_t* eval, const hlo_node_t* node, bool
                             const hlo_process_grid_t** out_grid) {
   *out_grid = eval->options.grid;
   if (has_function) return hlo_ok();
-  return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED,
+  return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED,
                         "there is nobody at the other end of the transfer");
 }
 
@@ -72,7 +72,7 @@ static hlo_status_t finish_input(const hlo_node_t* node, uint32_t count, hlo_ten
     }
     if (!is_alike) {
       return release_results(node, results,
-                             hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                             hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                                             "value %u received is not of the result's type", i));
     }
   }
@@ -149,7 +149,7 @@ hlo_status_t hlo_ref_hlo_recv_done(REF_ARGUMENTS) {
   (void)eval;
   const hlo_tensor_t* packed = operands[0];
   if (packed->item_count < node->result_count) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u values for %u results",
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "%u values for %u results",
                           packed->item_count, node->result_count);
   }
   for (uint32_t i = 0; i < node->result_count; ++i) {

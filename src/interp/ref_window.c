@@ -21,7 +21,7 @@ hlo_status_t hlo_window_dim_finish(const hlo_node_t* node, hlo_window_dim_t* dim
       !__builtin_add_overflow(padded, dim->high, &padded) &&
       !__builtin_mul_overflow(dim->size - 1, dim->window_dilation, &extent) && extent < limit;
   if (!is_valid) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                           "window sizes, strides and dilations must be positive and not overflow");
   }
   dim->out_size = padded > extent ? (padded - extent - 1) / dim->stride + 1 : 0;
@@ -467,7 +467,7 @@ static hlo_status_t select_prepare(select_t* s, hlo_eval_t* eval, const hlo_node
   for (uint32_t d = 0; d < rank; d++) {
     s->sizes[d] = s->windows[d].size;
     if (d >= s->source->rank || s->windows[d].out_size != s->source->dims[d]) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "the source does not have the windows' shape");
     }
   }
@@ -488,7 +488,7 @@ hlo_status_t hlo_ref_select_and_scatter(hlo_eval_t* eval, const hlo_node_t* node
   hlo_tensor_t *source = NULL, *init = NULL;
   const hlo_region_t* scatter = node->regions[1];
   if (scatter->arg_count != 2) {
-    return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT, "scatter takes two arguments");
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT, "scatter takes two arguments");
   }
   hlo_status_t status =
       hlo_eval_result_dims(eval, node, 0, s.operand->rank, s.operand->dims, &s.result);

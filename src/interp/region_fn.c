@@ -58,7 +58,7 @@ struct hlo_region_fn {
 // An error in a region: at the op that holds it, if any (called computations have none).
 static hlo_status_t region_error(const hlo_region_t* region, hlo_status_code_t code,
                                  const char* message) {
-  if (region->parent) return hlo_eval_error(region->parent, code, "its region: %s", message);
+  if (region->parent) return hlo_node_error(region->parent, code, "its region: %s", message);
   return hlo_status_create(code, "a called computation: %s", message);
 }
 
@@ -512,7 +512,7 @@ static hlo_status_t run_reference(hlo_region_fn_t* fn, const instruction_t* inst
   HLO_TRY(instruction->ref(fn->eval, node, operands, results));
   for (uint32_t i = 0; i < node->result_count; ++i) {
     if (!results[i]) {
-      return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "it cannot run inside a reducer");
+      return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "it cannot run inside a reducer");
     }
     region_value_t* value = &fn->values[instruction->result + i];
     memcpy(value->storage, results[i]->data, results[i]->size_bytes);

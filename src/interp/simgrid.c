@@ -86,7 +86,7 @@ static hlo_status_t find_meeting(simgrid_t* sim, const hlo_meeting_t* meeting,
   for (; *link; link = &(*link)->next) {
     if (!is_same_group(*link, meeting) || (*link)->has_arrived[place_of(meeting)]) continue;
     if ((*link)->tensor_count != meeting->tensor_count) {
-      return hlo_eval_error(meeting->node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(meeting->node, HLO_STATUS_INVALID_ARGUMENT,
                             "other processes of its group bring %u tensors, this one %u",
                             (*link)->tensor_count, meeting->tensor_count);
     }
@@ -189,7 +189,7 @@ static hlo_status_t sim_infeed(void* context, uint32_t process, const hlo_node_t
   simgrid_t* sim = context;
   *out_pending = false;
   if (tensor_count > sim->infeed_count - sim->infeed_next) {
-    return hlo_eval_error(node, HLO_STATUS_OUT_OF_RANGE, "the infeed is empty");
+    return hlo_node_error(node, HLO_STATUS_OUT_OF_RANGE, "the infeed is empty");
   }
   for (uint32_t i = 0; i < tensor_count; ++i) {
     out_tensors[i] = hlo_tensor_retain(sim->infeed[sim->infeed_next++]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated processes: groups, collectives inside loops, messages, processes that wait for ever.
 #include "interp/eval_test_util.h"
-#include "interp/groups.h"
+#include "ir/process_groups.h"
 #include "interp/simgrid.h"
 
 static const hlo_attr_t* matrix(hlo_module_t* m, uint32_t rows, uint32_t cols,

@@ -270,11 +270,11 @@ hlo_status_t hlo_eval_result(hlo_eval_t* eval, const hlo_node_t* node, uint32_t 
   const hlo_type_t* type = node->results[i].type;
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
   if (type->kind != HLO_TYPE_TENSOR && type->kind != HLO_TYPE_BUFFER) {
-    return hlo_eval_error(node, HLO_STATUS_INTERNAL, "result %u is no tensor", i);
+    return hlo_node_error(node, HLO_STATUS_INTERNAL, "result %u is no tensor", i);
   }
   for (uint32_t d = 0; d < type->rank; ++d) {
     if (type->dims[d] < 0) {
-      return hlo_eval_error(node, HLO_STATUS_INTERNAL, "result %u has an unknown dimension", i);
+      return hlo_node_error(node, HLO_STATUS_INTERNAL, "result %u has an unknown dimension", i);
     }
   }
   return hlo_eval_result_dims(eval, node, i, type->rank, type->dims, out_tensor);
@@ -298,7 +298,7 @@ hlo_status_t hlo_eval_result_dims(hlo_eval_t* eval, const hlo_node_t* node, uint
   hlo_status_t status =
       target ? hlo_tensor_create_lent(type->dtype, rank, dims, target, false, NULL, NULL, out_tensor)
              : hlo_tensor_create(type->dtype, rank, dims, out_tensor);
-  if (HLO_UNLIKELY(!hlo_status_is_ok(status))) return hlo_eval_annotate(node, status);
+  if (HLO_UNLIKELY(!hlo_status_is_ok(status))) return hlo_node_annotate(node, status);
   (*out_tensor)->quant = type->quant;
   return hlo_ok();
 }
@@ -326,39 +326,4 @@ hlo_status_t hlo_eval_result_reuse(hlo_eval_t* eval, const hlo_node_t* node, uin
   operand->quant = type->quant;
   *out_tensor = hlo_tensor_retain(operand);
   return hlo_ok();
-}
-
-// ---- errors -------------------------------------------------------------------------------------
-
-static void append_place(const hlo_node_t* node, hlo_strbuf_t* out) {
-  if (node->parent && node->loc) {
-    hlo_loc_format(hlo_region_module(node->parent), node->loc, out);
-    hlo_strbuf_puts(out, ": ");
-  }
-  hlo_strbuf_puts(out, hlo_node_is_poison(node) ? "poison" : hlo_op_info(node->op)->name);
-}
-
-hlo_status_t hlo_eval_error(const hlo_node_t* node, hlo_status_code_t code, const char* format,
-                            ...) {
-  hlo_strbuf_t place = {0};
-  append_place(node, &place);
-  va_list args;
-  va_start(args, format);
-  hlo_status_t status = hlo_status_createv(code, format, args);
-  va_end(args);
-  hlo_strbuf_t text = {0};
-  hlo_strbuf_printf(&text, "%s: %s", hlo_strbuf_text(&place), hlo_status_message(status));
-  hlo_status_release(status);
-  status = hlo_status_create(code, "%s", hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  hlo_strbuf_deinit(&place);
-  return status;
-}
-
-hlo_status_t hlo_eval_annotate(const hlo_node_t* node, hlo_status_t status) {
-  if (hlo_status_is_ok(status)) return status;
-  hlo_status_code_t code = hlo_status_code(status);
-  hlo_status_t located = hlo_eval_error(node, code, "%s", hlo_status_message(status));
-  hlo_status_release(status);
-  return located;
 }

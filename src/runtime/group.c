@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "compiler/execute.h"
+#include "ir/node_error.h"
 
 typedef enum presence { AWAY, HERE, GONE } presence_t;
 
@@ -267,7 +268,7 @@ static hlo_status_t check_alike(const meeting_t* meeting) {
                  node->results[i].type == first->results[i].type;
     }
     if (!is_alike) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "the members of its group bring different types or shapes");
     }
   }

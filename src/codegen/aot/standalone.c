@@ -43,7 +43,8 @@ static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const
 
 // Others must take part in it, and there are none.
 static bool is_exchange(const hlo_node_t* node) {
-  return hlo_node_call_may_wait(node) || !hlo_ref_function(node->op);
+  return hlo_node_call_may_wait(node) ||
+         hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 
 hlo_status_t hlo_standalone_check(const hlo_plan_t* plan, const char* form, bool may_call) {

@@ -3,7 +3,7 @@
 #include "codegen/dot/contraction.h"
 
 #include "codegen/loops/elementwise.h"
-#include "interp/ref_dot.h"
+#include "ir/dot_dtype.h"
 
 enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };
 

@@ -6,7 +6,7 @@
 
 #include "codegen/dot/matmul.h"
 #include "codegen/loops/elementwise.h"
-#include "interp/ref_dot.h"
+#include "ir/dot_dtype.h"
 
 enum {
   MAX_SPACE = 8,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "interp/eval.h"
 #include "ir/clone.h"
 
 typedef struct header {
@@ -278,9 +277,7 @@ static const hlo_type_t* site_type(const hlo_node_t* node, const hlo_site_t* sit
 }
 
 static bool is_callable(const hlo_node_t* node) {
-  uint32_t traits = hlo_op_info(node->op)->traits;
-  if (traits & HLO_TRAIT_TERMINATOR) return false;
-  return hlo_ref_function(node->op) != NULL;
+  return !hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 
 static hlo_status_t take_places(reader_t* r, const hlo_site_t* site, hlo_place_t* places,

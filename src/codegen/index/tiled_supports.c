@@ -3,7 +3,7 @@
 #include "codegen/dot/matmul.h"
 #include "codegen/index/tiled_impl.h"
 #include "codegen/loops/elementwise.h"
-#include "interp/ref_dot.h"
+#include "ir/dot_dtype.h"
 #include "ir/reducer.h"
 
 enum { MAX_WINDOW = 64 };  // elements of a reduce_window that loops compute

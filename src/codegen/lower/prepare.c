@@ -4,8 +4,8 @@
 
 #include "codegen/body/schedule.h"
 #include "codegen/lower/split.h"
-#include "interp/custom_call.h"
 #include "ir/clone.h"
+#include "ir/custom_call.h"
 #include "passes/build.h"
 #include "passes/pipeline.h"
 #include "passes/splice.h"
@@ -30,17 +30,17 @@ static const char* refuse_op(const hlo_node_t* node) {
     case HLO_OP_interpreter_print:
     case HLO_OP_interpreter_probe:
     case HLO_OP_check_expect_serialized_eq: return "it talks to the interpreter";
-    case HLO_OP_custom_call: {
-      const char* target = hlo_node_attr_text(node, HLO_ATTR_call_target_name);
-      return target && hlo_custom_call_find(target) ? NULL : "it calls a foreign function";
-    }
+    case HLO_OP_custom_call:
+      return hlo_custom_function_of(node) != HLO_CUSTOM_FUNCTION_COUNT
+                 ? NULL
+                 : "it calls a foreign function";
     case HLO_OP_hlo_fusion:
     case HLO_OP_call:
     case HLO_OP_composite:
     case HLO_OP_sdy_manual_computation: return "its body cannot be put in its place";
     case HLO_OP_tuple:
     case HLO_OP_get_tuple_element: return "it works on tuples";
-    default: return hlo_ref_function(node->op) ? NULL : "the library has no function for it";
+    default: return traits & HLO_TRAIT_CONTROL ? "the library has no function for it" : NULL;
   }
 }
 

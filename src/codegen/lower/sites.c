@@ -9,6 +9,7 @@
 #include "codegen/loops/tile_kernel.h"
 #include "ir/captures.h"
 #include "ir/clone.h"
+#include "ir/node_error.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -303,7 +304,7 @@ static hlo_status_t run_watch(const hlo_frame_t* frame, const hlo_site_table_t* 
                               const hlo_watch_site_t* site) {
   const hlo_watch_block_t* block = hlo_watch_run(table->watch, &site->event, frame->temporaries);
   if (!block) return hlo_ok();
-  return hlo_eval_error(site->node, HLO_STATUS_INTERNAL,
+  return hlo_node_error(site->node, HLO_STATUS_INTERNAL,
                         "it writes behind the end of a temporary of %" PRIu64 " bytes (at %" PRIu64
                         " of the arena)",
                         block->size_bytes, block->offset_bytes);
@@ -389,7 +390,7 @@ int32_t hlo_site_check_failed(hlo_frame_t* frame, uint32_t site_number, int64_t 
   const hlo_node_t* node = find_node(table, site_number);
   const char* format = "an access to byte %lld of a buffer of %lld bytes";
   hlo_status_t status =
-      node ? hlo_eval_error(node, HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit)
+      node ? hlo_node_error(node, HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit)
            : hlo_status_create(HLO_STATUS_INTERNAL, format, (long long)found, (long long)limit);
   return hlo_site_fail(frame, site_number, status);
 }

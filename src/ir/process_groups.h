@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which processes take part in a collective: the four strategies of StableHLO.
-#ifndef HLO_INTERP_GROUPS_H_
-#define HLO_INTERP_GROUPS_H_
+#ifndef HLO_IR_PROCESS_GROUPS_H_
+#define HLO_IR_PROCESS_GROUPS_H_
 
 #include "ir/module.h"
 
@@ -25,4 +25,4 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
                                uint32_t partition_count, uint32_t process, uint32_t* members,
                                uint32_t* out_count) HLO_MUST_USE;
 
-#endif  // HLO_INTERP_GROUPS_H_
+#endif  // HLO_IR_PROCESS_GROUPS_H_

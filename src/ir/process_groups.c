@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process groups of collectives (see groups.h; StableHLO spec, "Collective ops").
-#include "interp/groups.h"
+// Process groups of collectives (see process_groups.h; StableHLO spec, "Collective ops").
+#include "ir/process_groups.h"
 
-#include "interp/eval.h"
+#include "ir/node_error.h"
 
 hlo_group_strategy_t hlo_group_strategy(const hlo_node_t* node) {
   bool has_channel = hlo_node_attr_int(node, HLO_ATTR_channel_id, 0) > 0;
@@ -87,7 +87,7 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
       strategy == HLO_GROUP_CROSS_REPLICA_AND_PARTITION ? partition_count : 1;
   *out_count = 0;
   if (groups && groups->kind != HLO_ATTR_KIND_INTS) {
-    return hlo_eval_error(node, HLO_STATUS_UNIMPLEMENTED, "replica_groups over mesh axes");
+    return hlo_node_error(node, HLO_STATUS_UNIMPLEMENTED, "replica_groups over mesh axes");
   }
   if (!groups || groups->count == 0) {
     for (uint32_t i = 0; i < ids; ++i) add_members(strategy, &grid, i, ids, i, members);
@@ -100,12 +100,12 @@ hlo_status_t hlo_group_members(const hlo_node_t* node, hlo_group_strategy_t stra
     uint32_t length = row_length(groups, row, cols);
     bool is_own = false;
     if (length > ids) {
-      return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+      return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                             "replica_groups: a group of %u among %u processes", length, ids);
     }
     for (uint32_t i = 0; i < length; ++i) {
       if (values[i] < 0 || values[i] >= (int64_t)ids) {
-        return hlo_eval_error(node, HLO_STATUS_INVALID_ARGUMENT,
+        return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
                               "replica_groups: id %lld, expected 0 to %u", (long long)values[i],
                               ids - 1);
       }
