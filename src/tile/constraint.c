@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of constraint says once its variables are known, and what it says about those that
-// are not (see system.h).
+// Each kind of constraint: its verdict once all variables are known, and what it implies for
+// unknown ones (see system.h).
 #include <string.h>
 
 #include "tile/system_impl.h"
 
 // ---- terms
 
-// The layout of a term; NULL while its variable is unknown, or (is_known) where there is none.
+// Returns the layout of a term; NULL while its variable is unknown, or (is_known) if no such layout
+// exists.
 static const hlo_tile_layout_t* evaluate(const hlo_tile_system_t* s, const hlo_tile_term_t* term,
                                          bool* out_is_known) {
   *out_is_known = true;
@@ -29,7 +30,7 @@ static const hlo_tile_layout_t* evaluate(const hlo_tile_system_t* s, const hlo_t
   }
 }
 
-// The layout of the variable inside of a term whose layout is known; NULL: more than one may be.
+// Returns the layout of the variable inside a term whose layout is known; NULL if it is not unique.
 static const hlo_tile_layout_t* invert(const hlo_tile_system_t* s, const hlo_tile_term_t* term,
                                        const hlo_tile_layout_t* layout) {
   while (layout && term->kind != HLO_TILE_TERM_VAR) {
@@ -75,7 +76,7 @@ bool hlo_tile_suggest(const hlo_tile_system_t* s, const hlo_tile_constraint_t* c
   return false;
 }
 
-// Whether every element is at one place, where no other one is.
+// Returns true if every element has exactly one position, and no other element shares it.
 static bool has_one_place_each(const hlo_tile_layout_t* a) {
   for (uint32_t i = 0; i < a->digit_count; ++i) {
     if (a->digits[i].dim == HLO_DIGIT_REPLICATED || !a->digits[i].position) return false;
@@ -103,7 +104,7 @@ static hlo_tile_verdict_t verdict(bool holds) {
 static hlo_tile_verdict_t decide_atom(const hlo_tile_constraint_t* c,
                                       const hlo_tile_layout_t* const* layouts,
                                       const bool* is_known) {
-  // One atom has to agree with all that are known.
+  // An atom must agree with every known operand.
   for (uint32_t i = 0; i < c->item_count; ++i) {
     uint32_t known = 0, same = 0;
     for (uint32_t k = 0; k < 3; ++k) {
@@ -164,7 +165,7 @@ static hlo_tile_verdict_t decide_layouts(const hlo_tile_system_t* s, const hlo_t
   }
 }
 
-// The size, or while that is unknown the candidate with which a positive (negative) monomial is
+// Returns the size, or while it is unknown the candidate that makes a positive (negative) monomial
 // least.
 static int64_t least_size(const hlo_tile_variable_t* var, bool is_positive) {
   if (var->is_known || !var->candidate_count) return var->value.size;
@@ -176,7 +177,7 @@ static int64_t least_size(const hlo_tile_variable_t* var, bool is_positive) {
   return size;
 }
 
-// What cannot fit with the best of what is unknown is known early. Sizes are not negative.
+// Detects early a sum that cannot fit even with the best unknown sizes. Sizes are not negative.
 static hlo_tile_verdict_t decide_at_most(const hlo_tile_system_t* s,
                                          const hlo_tile_constraint_t* c) {
   double sum = (double)c->number;

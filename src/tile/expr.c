@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions (see expr.h): every operation makes a sum in canonical order and looks it up.
+// Index expressions (see expr.h): every operation builds a sum in canonical order and interns it.
 #include "tile/expr.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 
-// A sum in the making: terms sorted by the age of their atoms, coefficients not 0.
+// A sum under construction: terms sorted by the age of their atoms, coefficients not 0.
 typedef struct sum {
   int64_t constant;
   uint32_t count;
-  bool is_exceeded;  // too many terms, or too large numbers
+  bool is_exceeded;  // too many terms, or numbers too large
   hlo_expr_term_t terms[HLO_EXPR_MAX_TERMS];
 } sum_t;
 
-// Leaves the terms alone, which are many.
+// Does not initialise the terms: the array is large.
 static void sum_begin(sum_t* sum, int64_t constant) {
   sum->constant = constant;
   sum->count = 0;
@@ -27,7 +27,7 @@ void hlo_expr_space_init(hlo_expr_space_t* space, hlo_arena_t* arena) {
   space->poison = &zero;
 }
 
-// Terms by themselves, as they are sorted: none waits for the one before.
+// Hashes terms independently of each other, so that no term waits for the previous one.
 static uint64_t hash_terms(int64_t constant, uint32_t count, const hlo_expr_term_t* terms) {
   uint64_t sum = (uint64_t)constant;
   for (uint32_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ static uint64_t hash_atom(const hlo_expr_atom_t* atom) {
   return hlo_hash_word(hlo_hash_word(hash, (uint64_t)atom->low), (uint64_t)atom->high);
 }
 
-// Doubles an open table of pointers; entries are placed again by `hash`.
+// Doubles an open-addressing table of pointers; `hash` gives the positions of entries.
 static bool grow(hlo_expr_space_t* space, const void*** table, uint32_t* capacity,
                  uint64_t (*hash)(const void* item)) {
   uint32_t wanted = *capacity ? 2 * *capacity : 64;
@@ -78,7 +78,7 @@ static bool add_product(int64_t* total, int64_t a, int64_t b) {
   return true;
 }
 
-// False when a bound leaves 62 bits.
+// Returns false if a bound exceeds 62 bits.
 static bool find_bounds(const sum_t* sum, int64_t* out_low, int64_t* out_high) {
   *out_low = *out_high = sum->constant;
   for (uint32_t i = 0; i < sum->count; ++i) {
@@ -93,7 +93,7 @@ static bool find_bounds(const sum_t* sum, int64_t* out_low, int64_t* out_high) {
   return true;
 }
 
-// The place of a sum in the table, which is not full: where it is, or is to be.
+// Returns the table slot of a sum, where it is or belongs; the table is not full.
 static const hlo_expr_t** find_sum(const hlo_expr_space_t* space, const sum_t* sum) {
   uint32_t mask = space->expr_capacity - 1;
   uint32_t at = (uint32_t)hash_terms(sum->constant, sum->count, sum->terms) & mask;
@@ -115,7 +115,7 @@ static const hlo_expr_t* exceed(hlo_expr_space_t* space) {
   return space->poison;
 }
 
-// Bounds are looked at when a sum is new: those that are there have sound ones.
+// Checks the bounds of new sums only: existing ones were checked before.
 static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
   if (sum->is_exceeded) return exceed(space);
   if (2 * (space->expr_count + 1) > space->expr_capacity &&
@@ -201,15 +201,15 @@ static void sum_remove(sum_t* sum, uint32_t i) {
   memmove(&sum->terms[i], &sum->terms[i + 1], (--sum->count - i) * sizeof *sum->terms);
 }
 
-// The quotient of an expression that is nothing but an atom of that kind; else NULL.
+// Returns the quotient (or remainder) if an expression is nothing but one such atom; else NULL.
 static const hlo_expr_atom_t* lone_quotient(const hlo_expr_t* a) {
   bool is_lone = a->term_count == 1 && a->constant == 0 && a->terms[0].coefficient == 1 &&
                  a->terms[0].atom->kind == HLO_EXPR_QUOTIENT;
   return is_lone ? a->terms[0].atom : NULL;
 }
 
-// Whether `quotient` is the whole part to the remainder `rest`; (x div n) div m is kept as
-// x div (n * m).
+// Returns true if `quotient` is the whole part that belongs to the remainder `rest`; (x div n) div
+// m is stored as x div (n * m).
 static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom_t* rest) {
   if (quotient->kind != HLO_EXPR_QUOTIENT) return false;
   if (quotient->argument == rest->argument) return quotient->divisor == rest->divisor;
@@ -220,15 +220,15 @@ static bool belong_together(const hlo_expr_atom_t* quotient, const hlo_expr_atom
          quotient->divisor == both;
 }
 
-// Whether `high` is the digit above the digit `low` of one number: (x div n) mod m over x mod n.
+// Returns true if `high` is the next mixed-radix digit above `low`: (x div n) mod m over x mod n.
 static bool are_neighbours(const hlo_expr_atom_t* high, const hlo_expr_atom_t* low) {
   if (high->kind != HLO_EXPR_REMAINDER || high == low) return false;
   const hlo_expr_atom_t* whole = lone_quotient(high->argument);
   return whole && belong_together(whole, low);
 }
 
-// k * n * (x div n) + k * (x mod n) is k * x, and k * n * ((x div n) mod m) + k * (x mod n) is
-// k * (x mod (n * m)). Says whether something was put together.
+// Merges k * n * (x div n) + k * (x mod n) into k * x, and k * n * ((x div n) mod m) + k * (x mod
+// n) into k * (x mod (n * m)). Returns true if something was merged.
 static bool recombine_once(hlo_expr_space_t* space, sum_t* sum) {
   for (uint32_t i = 0; i < sum->count; ++i) {
     const hlo_expr_atom_t* rest = sum->terms[i].atom;
@@ -312,7 +312,7 @@ const hlo_expr_t* hlo_expr_offset(hlo_expr_space_t* space, const hlo_expr_t* a, 
   sum_begin(&sum, 0);
   sum_add(&sum, a, 1);
   sum.is_exceeded |= !add_product(&sum.constant, offset, 1);
-  return intern(space, &sum);  // its terms are together already
+  return intern(space, &sum);  // its terms are merged already
 }
 
 const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int64_t factor) {
@@ -323,8 +323,7 @@ const hlo_expr_t* hlo_expr_mul(hlo_expr_space_t* space, const hlo_expr_t* a, int
   return finish(space, &sum);
 }
 
-// a = divisor * whole + rest, where rest has the terms whose coefficients the divisor
-// does not divide.
+// a = divisor * whole + rest; `rest` has the terms whose coefficients the divisor does not divide.
 static void split(const hlo_expr_t* a, int64_t divisor, sum_t* whole, sum_t* rest) {
   sum_begin(whole, hlo_floor_div(a->constant, divisor));
   sum_begin(rest, a->constant - divisor * whole->constant);
@@ -375,7 +374,7 @@ const hlo_expr_t* hlo_expr_div(hlo_expr_space_t* space, const hlo_expr_t* a, int
   if (low == high) return hlo_expr_offset(space, quotient, low);
   argument = reduce_fraction(space, argument, &divisor);
   if (divisor == 1) return hlo_expr_add(space, quotient, argument);
-  // floor(floor(x / n) / m) = floor(x / (n * m)) when nothing is added in between.
+  // floor(floor(x / n) / m) = floor(x / (n * m)) if nothing is added in between.
   const hlo_expr_atom_t* inner = lone_quotient(argument);
   int64_t both;
   if (inner && !__builtin_mul_overflow(inner->divisor, divisor, &both)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building Tile IR and looking around in it (see ir.h).
+// Building and traversing Tile IR (see ir.h).
 #include "tile/ir.h"
 
 #include <string.h>
@@ -89,9 +89,9 @@ hlo_tile_op_t* hlo_tile_append(hlo_tile_kernel_t* kernel, hlo_tile_block_t* bloc
   return op;
 }
 
-// ---- going through
+// ---- traversal
 
-// The first operation without others in it, in these regions; NULL: they are empty.
+// Returns the first operation without regions inside these regions; NULL if they are empty.
 static hlo_tile_op_t* first_in(const hlo_tile_block_t* region) {
   hlo_tile_op_t* first = NULL;
   while (region) {
@@ -118,11 +118,11 @@ hlo_tile_op_t* hlo_tile_next_op(const hlo_tile_op_t* op) {
   return inside ? inside : op->block->parent;
 }
 
-// ---- numbers
+// ---- numbering
 
 typedef struct renumbering {
   hlo_tile_kernel_t* kernel;
-  uint32_t* numbers;  // new by old
+  uint32_t* numbers;  // new numbers by old ones
 } renumbering_t;
 
 static const hlo_expr_t* renumbered(void* context, const hlo_expr_atom_t* atom) {

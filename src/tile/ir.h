@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile IR: kernels as loops over digits with operations on tiles between them. A digit that goes in
-// steps of more than one is a dimension of the tile: a value that depends on it has an element for
-// each of its numbers inside of the step. So transposition, broadcasting, slicing and reshaping are
-// only index expressions; a reduction is a loop that has values.
+// Tile IR: kernels as loops with operations on tiles between them. A loop whose step is larger than
+// one is a dimension of the tile: a value that depends on it has one element for each iteration
+// inside the step. Transposition, broadcasting, slicing and reshaping are therefore only index
+// expressions; a reduction is a loop with results.
 //
 //   parallel d0 = 0..64 by 1 {
 //     for d1 = 0..128 by 16 {
@@ -10,9 +10,9 @@
 //       %1 = map add %0, %0 : f32
 //       store 1 [128*d0 + d1] %1
 //
-// Sequential loops may hand values from step to step, `while` and `switch` have regions: every
-// element goes its own way through them (one whose condition is false keeps its values and stores
-// nothing), so that a tile only says how many go at a time.
+// Sequential loops may carry values from step to step; `while` and `switch` have regions. Each
+// element takes its own path through them: an element whose condition is false keeps its values and
+// stores nothing. A tile only says how many elements are processed at a time.
 //
 //   %3 = for %0 over d1 = 0..8 by 1 : f32 {
 //     %1 = argument 0 : f32
@@ -20,7 +20,7 @@
 //     yield %2
 //   }
 //
-// Knows no machine and no meaning of elementwise operations: the interpreter is given it.
+// Knows no machine, and not what elementwise operations mean: the interpreter is told.
 #ifndef HLO_TILE_IR_H_
 #define HLO_TILE_IR_H_
 
@@ -33,7 +33,7 @@ enum {
   HLO_TILE_MAX_REDUCE_DIGITS = 12,
   HLO_TILE_MAX_DEPTH = 64,
   HLO_TILE_MAX_ALIASES = 256,
-  HLO_TILE_VERSION = 2,  // of the text; all from 1 on are read
+  HLO_TILE_VERSION = 2,  // of the text format; every version from 1 on can be read
 };
 
 typedef enum hlo_tile_op_kind {
@@ -45,15 +45,15 @@ typedef enum hlo_tile_op_kind {
 
 typedef struct hlo_tile_op hlo_tile_op_t;
 
-/// Operations in order. The kernel's own has no parent.
+/// Operations in order. The kernel's own block has no parent.
 typedef struct hlo_tile_block hlo_tile_block_t;
 struct hlo_tile_block {
   hlo_tile_op_t *first, *last;
   hlo_tile_op_t* parent;
-  hlo_tile_block_t* next;  // region of the parent
+  hlo_tile_block_t* next;  // next region of the parent operation
 };
 
-/// low <= digit < end in steps of `step`, the last of which may be shorter.
+/// low <= variable < end in steps of `step`; the last step may be shorter.
 typedef struct hlo_tile_loop {
   uint32_t digit;
   int64_t low, end, step;
@@ -68,30 +68,30 @@ typedef struct hlo_tile_map {
 
 struct hlo_tile_op {
   hlo_tile_op_kind_t kind;
-  uint32_t number;    // of the value; dense, in order of making
-  hlo_dtype_t dtype;  // of the value; INVALID: there is none
+  uint32_t number;    // of the value: dense, in order of creation
+  hlo_dtype_t dtype;  // of the value; INVALID: the operation has no result
   uint32_t operand_count;
-  // Of a reduce: initial values; none: zeros. Of loops: initial values of what goes from step to
-  // step.
+  // Reductions: initial values, or none for zeros. Loops: initial carried values.
   hlo_tile_op_t* operands[HLO_TILE_MAX_OPERANDS];
-  hlo_tile_block_t* block;  // that it is in
+  hlo_tile_block_t* block;  // the block that contains it
   hlo_tile_op_t* next;
-  const hlo_tile_layout_t* layout;  // NULL: not decided
+  const hlo_tile_layout_t* layout;  // NULL: not decided yet
   uint32_t buffer;                  // load, store
-  uint32_t alias;                   // load, store: those of one number lie alike; 0: none
+  uint32_t alias;                   // load, store: accesses with the same number share a layout; 0:
+                                    // none
   const hlo_expr_t* offset;         // load, store, index, guard
   int64_t low, end;                 // guard
   hlo_tile_map_t map;
   uint8_t element[16];  // constant
-  uint32_t result;      // result, argument: number of it
+  uint32_t result;      // result, argument: its number
   // Loops, reductions.
   uint32_t loop_count;
   hlo_tile_loop_t loops[HLO_TILE_MAX_REDUCE_DIGITS];
   hlo_op_t
-      reducers[HLO_TILE_MAX_OPERANDS / 2];  // for each value of a reduce, of which there is one
+      reducers[HLO_TILE_MAX_OPERANDS / 2];  // one per reduced value
   uint32_t reducer_count;
-  bool is_arg;  // two values: the better by reducers[0] (maximum, minimum) with its index, the
-                // smaller one of equals
+  bool is_arg;  // two values: reducers[0] (maximum or minimum) selects the value and its index; of
+                // equal values the smaller index
   hlo_tile_block_t body;  // the first region
 };
 
@@ -115,63 +115,63 @@ typedef struct hlo_tile_kernel {
 const char* hlo_tile_op_name(hlo_tile_op_kind_t kind);
 bool hlo_tile_op_has_result(const hlo_tile_op_t* op);
 
-/// buffers are copied. NULL when memory is out.
+/// `buffers` is copied. Returns NULL when memory is exhausted.
 hlo_tile_kernel_t* hlo_tile_kernel_create(hlo_arena_t* arena, const char* name,
                                           uint32_t buffer_count, const hlo_tile_buffer_t* buffers);
-/// A copy of `fields` for a block, its body empty; it is not yet there. NULL when memory is out.
+/// Creates a copy of `fields` with an empty body for a block, without inserting it. NULL when
+/// memory is exhausted.
 hlo_tile_op_t* hlo_tile_begin(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
                               const hlo_tile_op_t* fields);
-/// Another region, behind those that it has. NULL when memory is out.
+/// Adds a region after the existing ones. NULL when memory is exhausted.
 hlo_tile_block_t* hlo_tile_add_region(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op);
-/// Puts it at the end of its block, its body done, and numbers it if it has a result.
+/// Appends the operation, its body being complete, to its block and numbers its result.
 void hlo_tile_end(hlo_tile_kernel_t* kernel, hlo_tile_op_t* op);
-/// Both. NULL when memory is out.
+/// Begins and ends an operation at once. NULL when memory is exhausted.
 hlo_tile_op_t* hlo_tile_append(hlo_tile_kernel_t* kernel, hlo_tile_block_t* block,
                                const hlo_tile_op_t* fields);
-/// All operations in the order of the text, each after those of its regions: first, next; NULL: no
-/// more.
+/// Visits all operations in the order of the text, each after those of its regions. NULL: the end.
 hlo_tile_op_t* hlo_tile_first_op(const hlo_tile_kernel_t* kernel);
 hlo_tile_op_t* hlo_tile_next_op(const hlo_tile_op_t* op);
 /// Numbers values in the order of the text. errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_renumber(hlo_tile_kernel_t* kernel) HLO_MUST_USE;
-/// The loops around a block, outermost first; at most HLO_TILE_MAX_DEPTH of them.
+/// Lists the loops around a block, outermost first; at most HLO_TILE_MAX_DEPTH.
 uint32_t hlo_tile_block_loops(const hlo_tile_block_t* block,
                               const hlo_tile_loop_t* out_loops[HLO_TILE_MAX_DEPTH]);
 
-/// A value as a number in expressions, clamped to inclusive bounds.
+/// A value as an atom of index expressions, clamped to inclusive bounds.
 const hlo_expr_t* hlo_tile_value_expr(hlo_tile_kernel_t* kernel, const hlo_tile_op_t* op,
                                       int64_t low, int64_t high);
 
-/// The least version of the text that has all that the kernel needs: a reader that is not older can
-/// read it.
+/// Returns the least version of the text format that can express the kernel; readers of that
+/// version or later can read it.
 uint32_t hlo_tile_kernel_version(const hlo_tile_kernel_t* kernel);
-/// In that version.
+/// Prints the kernel in that version.
 void hlo_tile_kernel_print(const hlo_tile_kernel_t* kernel, hlo_strbuf_t* out);
-/// Reads what print writes and wrote in earlier versions; verified too. What names no version is of
-/// the first. errors: INVALID_ARGUMENT with the line, RESOURCE_EXHAUSTED
+/// Parses and verifies what any version of the printer has written; text without a version is
+/// version 1. errors: INVALID_ARGUMENT with the line, RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_parse(hlo_arena_t* arena, const char* text,
                                    hlo_tile_kernel_t** out_kernel) HLO_MUST_USE;
 /// errors: INVALID_ARGUMENT naming the operation
 hlo_status_t hlo_tile_kernel_verify(const hlo_tile_kernel_t* kernel) HLO_MUST_USE;
 
-/// Decides the layout of every value: lanes along one digit of each tile, so that loads, stores and
-/// changes of layout cost least on the target; where a value has to change its layout a relayout is
-/// put in. Layouts that values have already stay as they are, for that a relayout may be asked for
-/// by hand. errors: as hlo_tile_system_solve(), naming operations
+/// Decides the layout of every value: lanes along one loop of each tile, such that loads, stores
+/// and layout changes cost least on the target; a relayout is inserted where a value changes its
+/// layout. Layouts that are already set are kept, so a relayout can be requested by hand. errors:
+/// as hlo_tile_system_solve(), naming operations
 hlo_status_t hlo_tile_kernel_infer(hlo_tile_kernel_t* kernel, const hlo_tile_target_t* target,
                                    uint64_t fuel) HLO_MUST_USE;
 
-/// What elements mean. context is the first argument of both.
+/// The semantics of elements. `context` is the first argument of both.
 typedef struct hlo_tile_meaning {
   void* context;
-  /// `count` elements of a map; false: no such operation for these types.
+  /// Computes `count` elements of a map; false: no such operation for these types.
   bool (*map)(void* context, const hlo_tile_map_t* map, uint32_t operand_count,
               const hlo_dtype_t* dtypes, const void* const* operands, hlo_dtype_t dtype,
               void* result, size_t count);
 } hlo_tile_meaning_t;
 
-/// Runs the kernel, loop after loop. Accesses outside of their buffers are errors.
-/// errors: UNIMPLEMENTED (a map without meaning), OUT_OF_RANGE, RESOURCE_EXHAUSTED
+/// Interprets the kernel. Accesses outside of buffers are errors. errors: UNIMPLEMENTED (a map
+/// without semantics), OUT_OF_RANGE, RESOURCE_EXHAUSTED
 hlo_status_t hlo_tile_kernel_run(const hlo_tile_kernel_t* kernel, const hlo_tile_meaning_t* meaning,
                                  void* const* buffers) HLO_MUST_USE;
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of the values of a kernel (see ir.h): every operation says by constraints how its
-// operands and its result lie to each other, memory says what lanes cost, and the solver decides.
-// The rules of an operation hold both ways, so that what a store needs reaches the load, and back.
+// Layouts of the values of a kernel (see ir.h): constraints state how the operands and the result
+// of each operation are laid out relative to each other, memory states what lanes cost, and the
+// solver decides. The rules of an operation work in both directions, so a requirement of a store
+// reaches the load and vice versa.
 #include <inttypes.h>
 #include <string.h>
 
 #include "tile/ir_impl.h"
 #include "tile/system.h"
 
-// Farther apart than any two elements: an address that only running can tell.
+// The distance of addresses known at run time only: beyond any two elements.
 static const int64_t FAR = (int64_t)1 << 40;
 
 enum { MAX_CANDIDATES = 2 * HLO_TILE_LAYOUT_MAX_RANK };
 
-// A value that an operation needs in a layout of its own place.
+// A use of a value whose layout may differ from the value's own.
 typedef struct use {
   hlo_tile_op_t* op;
   uint32_t operand;
@@ -31,14 +32,14 @@ typedef struct inference {
   hlo_tile_system_t* system;
   int64_t lanes;             // of the widest element
   hlo_tile_var_t* vars;      // by value
-  hlo_tile_var_t** results;  // by value, of what has regions
+  hlo_tile_var_t** results;  // by value, of operations with regions
   alias_t* aliases;
   uint32_t given_count, use_count;
-  const hlo_tile_layout_t** given;  // by people
-  use_t* uses;                      // that may need a relayout
+  const hlo_tile_layout_t** given;  // set by hand
+  use_t* uses;                      // uses that may need a relayout
 } inference_t;
 
-// What constraints come from, as people find it in the text.
+// The name of a constraint's origin, as it appears in the text.
 static const char* origin_of(const inference_t* in, const hlo_tile_op_t* op) {
   const char* name = hlo_tile_op_name(op->kind);
   if (!hlo_tile_op_has_result(op)) return name;
@@ -46,7 +47,7 @@ static const char* origin_of(const inference_t* in, const hlo_tile_op_t* op) {
   return origin ? origin : name;
 }
 
-// ---- the variables of what has several results
+// ---- variables of operations with several results
 
 static void set_result(inference_t* in, const hlo_tile_op_t* op, uint32_t number,
                        hlo_tile_var_t var) {
@@ -83,13 +84,13 @@ static const hlo_tile_layout_t* along(const inference_t* in, uint32_t rank, cons
   return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, count, digits, (hlo_swizzle_t){0});
 }
 
-// A variable for the tile at a block; those of a sum have only what their operands give.
+// A variable for the tile at a block; the layouts of a sum follow from its operands.
 static hlo_tile_var_t add_var(inference_t* in, const char* name, const hlo_tile_block_t* block,
                               bool is_sum) {
   const hlo_tile_layout_t* candidates[MAX_CANDIDATES];
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t rank = hlo_tile_block_tile(block, dims, NULL), count = 0;
-  // The innermost digit first, what people ask for somewhere last.
+  // Candidates: the innermost loop first, layouts set by hand elsewhere last.
   for (uint32_t i = rank; i-- > 0;) candidates[count++] = along(in, rank, dims, i);
   if (rank == 0) candidates[count++] = along(in, rank, dims, 0);
   for (uint32_t i = 0; i < in->given_count && count < MAX_CANDIDATES; ++i) {
@@ -101,7 +102,7 @@ static hlo_tile_var_t add_var(inference_t* in, const char* name, const hlo_tile_
   return hlo_tile_system_layout(in->system, name, is_sum ? 0 : count, candidates);
 }
 
-// The layouts that values have already, each once.
+// The layouts that were set by hand, each once.
 static void find_given(inference_t* in) {
   uint32_t known = in->kernel->layouts.count;
   in->given = hlo_arena_array(in->kernel->arena, known + 1, sizeof *in->given);
@@ -116,7 +117,7 @@ static void find_given(inference_t* in) {
 
 // ---- memory
 
-// Where the tile's elements are: a digit's coefficient is its step.
+// The addresses of the tile's elements: the coefficient of a loop is its stride.
 static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_op_t* op) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t numbers[HLO_TILE_MAX_DEPTH], rank = hlo_tile_block_tile(op->block, dims, numbers);
@@ -133,7 +134,7 @@ static const hlo_tile_layout_t* memory_of(const inference_t* in, const hlo_tile_
   return hlo_tile_layout_make(&in->kernel->layouts, rank, dims, rank, digits, (hlo_swizzle_t){0});
 }
 
-// How many registers the loops around move for a tile of such elements.
+// The number of registers that the enclosing loops move for a tile of such elements.
 static double register_count(const inference_t* in, const hlo_tile_block_t* block, size_t bytes) {
   const hlo_tile_loop_t* loops[HLO_TILE_MAX_DEPTH];
   double points = 1;
@@ -149,7 +150,7 @@ static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t d
   const hlo_tile_layout_t* memory = memory_of(in, op);
   if (!memory) return;  // no memory
   size_t bytes = hlo_dtype_size_bytes(dtype);
-  // Bytes have no gathers, but one after another they still can be loaded.
+  // Bytes have no gathers, but they can still be loaded one by one.
   hlo_tile_system_transfer(in->system, origin_of(in, op), hlo_tile_term_layout(in->system, memory),
                            hlo_tile_term_var(in->system, var), bytes < 4 ? 4 : (int64_t)bytes,
                            register_count(in, op->block, bytes), 1e9);
@@ -157,7 +158,7 @@ static void add_transfer(inference_t* in, const hlo_tile_op_t* op, hlo_dtype_t d
 
 // ---- operands
 
-// The dimensions that the tile at `inner` has beyond that at `outer`, a bit each.
+// The dimensions of the tile at `inner` that the tile at `outer` lacks, one bit each.
 static uint64_t inner_dims(const hlo_tile_block_t* outer, const hlo_tile_block_t* inner) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   uint32_t from = hlo_tile_block_tile(outer, dims, NULL);
@@ -167,15 +168,16 @@ static uint64_t inner_dims(const hlo_tile_block_t* outer, const hlo_tile_block_t
   return mask;
 }
 
-// Whether a value may lie otherwise where it is used. What is summed up over lanes is there for all
-// of them, which others do not have to be; what goes into a loop changes once, not in each step.
+// Returns true if a use may have another layout than the value. A sum over lanes is replicated to
+// all of them, which other values need not be; an initial value of a loop is converted once, not in
+// each step.
 static bool may_change(const hlo_tile_op_t* value, const hlo_tile_op_t* op) {
   return hlo_tile_op_has_regions(value->kind) || value->kind == HLO_TILE_OP_result ||
          value->kind == HLO_TILE_OP_constant || hlo_tile_op_carries(op->kind) ||
          op->kind == HLO_TILE_OP_relayout;
 }
 
-// `value` is used where the tile lies as `var` says.
+// `value` is used in a tile with the layout `var`.
 static void add_operand(inference_t* in, hlo_tile_op_t* op, uint32_t operand, hlo_tile_var_t var) {
   const hlo_tile_op_t* value = op->operands[operand];
   hlo_tile_system_t* s = in->system;
@@ -193,7 +195,7 @@ static void add_operand(inference_t* in, hlo_tile_op_t* op, uint32_t operand, hl
   if (needs_relayout) in->uses[in->use_count++] = (use_t){op, operand, var};
 }
 
-// ---- a rule for each operation
+// ---- one rule per operation
 
 static void add_block(inference_t* in, const hlo_tile_block_t* block);
 
@@ -202,7 +204,7 @@ static void add_regions(inference_t* in, const hlo_tile_op_t* op) {
   for (; region; region = region->next) add_block(in, region);
 }
 
-// The variable of a value, which the layout that it was given binds.
+// The variable of a value, bound to the layout that was set by hand.
 static hlo_tile_var_t set_value(inference_t* in, const hlo_tile_op_t* op, hlo_tile_var_t var) {
   in->vars[op->number] = var;
   if (op->layout) {
@@ -217,7 +219,7 @@ static hlo_tile_var_t add_value(inference_t* in, const hlo_tile_op_t* op, bool i
   return set_value(in, op, add_var(in, name ? name : "value", op->block, is_sum));
 }
 
-// Accesses of one alias lie alike.
+// Accesses with the same alias share a layout.
 static void add_alias(inference_t* in, hlo_tile_op_t* op, hlo_tile_var_t var) {
   if (!op->alias) return;
   alias_t* alias = &in->aliases[op->alias];
@@ -246,13 +248,13 @@ static void elementwise_rule(inference_t* in, hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < op->operand_count; ++i) add_operand(in, op, i, var);
 }
 
-// The yields lie alike, and the results as they do without the dimensions of the loops.
+// Yields share a layout; the results have it without the dimensions of the loops.
 static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
   add_regions(in, op);
   hlo_tile_op_t* yield = hlo_tile_op_yield(op);
   const hlo_tile_op_t* value = yield->operands[0];
   hlo_tile_var_t var = add_value(in, op, true), yielded = in->vars[value->number];
-  if (value->block != yield->block) {  // it comes from outside, for all that the loops run over
+  if (value->block != yield->block) {  // it is defined outside and equal for all iterations
     yielded = add_var(in, "yielded", yield->block, false);
     add_operand(in, yield, 0, yielded);
   }
@@ -264,7 +266,7 @@ static void reduce_rule(inference_t* in, hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) set_result(in, op, i, var);
 }
 
-// A variable for each value that an operation with regions gives.
+// One variable for each result of an operation with regions.
 static void add_results(inference_t* in, const hlo_tile_op_t* op) {
   for (uint32_t i = 0; i < hlo_tile_result_count(op); ++i) {
     set_result(in, op, i,
@@ -278,8 +280,8 @@ static void add_yields(inference_t* in, const hlo_tile_op_t* op, hlo_tile_op_t* 
   }
 }
 
-// What goes from step to step lies alike in all of them, before and behind: the regions' arguments
-// are the same variables as the results.
+// Carried values have the same layout in all steps, before and after: the arguments of the regions
+// share the variables of the results.
 static void carry_rule(inference_t* in, hlo_tile_op_t* op) {
   if (!hlo_tile_op_has_result(op)) {
     add_regions(in, op);
@@ -307,7 +309,7 @@ static void argument_rule(inference_t* in, hlo_tile_op_t* op) {
   set_value(in, op, result_var(in, op->block->parent, op->result));
 }
 
-// What a yield needs is said where its region is.
+// The rule of a yield is part of its region's operation.
 static void yield_rule(inference_t* in, hlo_tile_op_t* op) {
   (void)in, (void)op;
 }
@@ -327,7 +329,7 @@ static void add_block(inference_t* in, const hlo_tile_block_t* block) {
   }
 }
 
-// ---- the answer
+// ---- the result
 
 static void put_layouts(const inference_t* in, const hlo_tile_value_t* values) {
   for (hlo_tile_op_t* op = hlo_tile_first_op(in->kernel); op; op = hlo_tile_next_op(op)) {
@@ -335,7 +337,7 @@ static void put_layouts(const inference_t* in, const hlo_tile_value_t* values) {
   }
 }
 
-// Puts a relayout before a use whose operand lies otherwise.
+// Inserts a relayout before a use whose operand has another layout.
 static void put_relayout(const inference_t* in, const use_t* use, const hlo_tile_value_t* values) {
   hlo_tile_op_t *op = use->op, *value = op->operands[use->operand];
   hlo_tile_block_t* block = op->block;
@@ -368,7 +370,7 @@ static bool has_too_many(uint32_t rank, const int64_t* dims) {
   return elements > HLO_TILE_LAYOUT_MAX_POSITION;
 }
 
-// Whether layouts can have as many dimensions and elements as the tiles.
+// Returns an error if tiles have more dimensions or elements than layouts support.
 static hlo_status_t check_tiles(const hlo_tile_kernel_t* kernel) {
   int64_t dims[HLO_TILE_MAX_DEPTH];
   for (hlo_tile_op_t* op = hlo_tile_first_op(kernel); op; op = hlo_tile_next_op(op)) {

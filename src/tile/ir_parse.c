@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading Tile IR (see ir.h): one operation a line, as ir_text.c prints it.
+// Parses Tile IR (see ir.h): one operation per line, as ir_text.c prints it.
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct parser {
   hlo_arena_t* arena;
   hlo_tile_kernel_t* kernel;
   hlo_tile_text_t text;
-  hlo_tile_op_t** values;  // by number as written
+  hlo_tile_op_t** values;  // by number in the text
   uint32_t depth;
 } parser_t;
 
@@ -91,7 +91,7 @@ static hlo_status_t parse_atom(parser_t* p, const hlo_tile_block_t* block, uint3
   return parse_digit(p, block, word, out_expr);
 }
 
-// Coefficients and bounds whose products stay far below what 62 bits hold.
+// Limits coefficients and bounds so that their products stay far below 62 bits.
 static bool is_moderate(int64_t number) {
   return number > -((int64_t)1 << 46) && number < (int64_t)1 << 46;
 }
@@ -174,7 +174,7 @@ static hlo_status_t parse_number(parser_t* p, uint32_t* out_number, const char* 
   return hlo_ok();
 }
 
-// ---- what stands between an operation's name and its operands
+// ---- between the name and the operands of an operation
 
 static hlo_status_t parse_offset(parser_t* p, const hlo_tile_block_t* block, hlo_tile_op_t* op) {
   EXPECT(p, hlo_tile_text_take(&p->text, "["), "'['");
@@ -342,7 +342,7 @@ static hlo_status_t parse_block(parser_t* p, hlo_tile_block_t* block) {
   return hlo_ok();
 }
 
-// What names no version was written before there were any.
+// Text without a version predates versions.
 static hlo_status_t parse_version(parser_t* p, uint32_t* out_version) {
   int64_t version = 1;
   if (hlo_tile_text_take(&p->text, "version")) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running Tile IR (see ir.h): the reference for what back ends make of it. Every value is an array
-// with an element for each point of the tile at its place, the loops around it outermost first.
+// Interprets Tile IR (see ir.h): the reference for what back ends make of it. A value is an array
+// with one element per point of the tile at its block, the enclosing loops outermost first.
 #include <inttypes.h>
 #include <string.h>
 
 #include "tile/ir_impl.h"
 
-enum { MAX_BYTES = 1 << 28, ELEMENT_BYTES = 16 };  // of values; of the widest element
+enum { MAX_BYTES = 1 << 28, ELEMENT_BYTES = 16 };  // of all values; of the widest element
 
-// A loop that runs: the numbers it has at the moment.
+// A running loop and its current range.
 typedef struct active {
   uint32_t digit;
   int64_t base, count;
@@ -17,12 +17,11 @@ typedef struct active {
 typedef struct value {
   void* data;
   const hlo_tile_op_t* op;
-  int64_t count;   // of points
-  void** results;  // of what has regions; of a reduce in the types that it adds up in
+  int64_t count;   // number of points
+  void** results;  // of operations with regions; reductions keep theirs in the type of the sums
 } value_t;
 
-// Which points go on, inside of what lets every element go its own way. Points of loops inside of
-// it follow theirs.
+// The active points where elements take different paths. Points of loops inside follow theirs.
 typedef struct mask {
   const uint8_t* is_on;  // NULL: all
   int64_t count;
@@ -32,8 +31,8 @@ typedef struct run {
   const hlo_tile_kernel_t* kernel;
   const hlo_tile_meaning_t* meaning;
   void* const* buffers;
-  hlo_arena_t arena;    // values
-  hlo_arena_t scratch;  // of one operation
+  hlo_arena_t arena;    // for values
+  hlo_arena_t scratch;  // for one operation
   value_t* values;
   mask_t mask;
   uint32_t depth;
@@ -46,7 +45,7 @@ static int64_t point_count(const run_t* run) {
   return count;
 }
 
-// ---- memory for values, as much as the largest tile takes
+// ---- memory for values, as much as the largest tile needs
 
 static int64_t most_points(const hlo_tile_block_t* block) {
   int64_t dims[HLO_TILE_MAX_DEPTH], count = 1;
@@ -61,7 +60,7 @@ static hlo_dtype_t sum_dtype(hlo_dtype_t dtype) {
   return hlo_dtype_is_float(dtype) && hlo_dtype_info(dtype)->bits < 32 ? HLO_DTYPE_F32 : dtype;
 }
 
-// What a result of an operation with regions is kept in.
+// The type in which results of an operation with regions are kept.
 static hlo_dtype_t result_dtype(const hlo_tile_op_t* op, uint32_t number) {
   hlo_dtype_t dtype = hlo_tile_op_yield(op)->operands[number]->dtype;
   return op->kind == HLO_TILE_OP_reduce ? sum_dtype(dtype) : dtype;
@@ -101,8 +100,8 @@ static bool is_on(const run_t* run, int64_t point, int64_t count) {
 
 // ---- indices
 
-// An operand at every point here: the value itself, or repeated for the loops that are inside of
-// its place. NULL when memory is out.
+// Returns an operand at every point of the current block, repeated for the loops inside the
+// operand's own block. NULL when memory is exhausted.
 static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
   const value_t* value = &run->values[op->number];
   if (value->count == count) return value->data;
@@ -117,7 +116,7 @@ static const void* spread(run_t* run, const hlo_tile_op_t* op, int64_t count) {
   return all;
 }
 
-// What a digit is at every point, times `factor`, added to `sum`.
+// Adds the value of a loop variable at every point, times `factor`, to `sum`.
 static void add_digit(const run_t* run, uint32_t digit, int64_t factor, int64_t count,
                       int64_t* sum) {
   int64_t inner = count;
@@ -142,7 +141,7 @@ static void add_value(const run_t* run, const hlo_expr_atom_t* atom, hlo_dtype_t
   for (int64_t p = 0; p < count; ++p) {
     const uint8_t* element = (const uint8_t*)value->data + (size_t)(p / repeat) * bytes;
     int64_t number = hlo_dtype_load_int64(dtype, element);
-    // Unsigned ones that 63 bits do not hold are large.
+    // Unsigned numbers that 63 bits cannot hold are large.
     if (number < 0 && hlo_dtype_is_unsigned(dtype)) number = atom->high;
     if (number < atom->low) number = atom->low;
     if (number > atom->high) number = atom->high;
@@ -167,7 +166,7 @@ static void add_atom(run_t* run, const hlo_expr_term_t* term, int64_t count, int
   }
 }
 
-// An expression at every point; NULL when memory is out.
+// Evaluates an expression at every point; NULL when memory is exhausted.
 static int64_t* evaluate(run_t* run, const hlo_expr_t* expr, int64_t count) {
   int64_t* sum = hlo_arena_array(&run->scratch, (size_t)count, sizeof *sum);
   for (int64_t p = 0; sum && p < count; ++p) sum[p] = expr->constant;
@@ -179,7 +178,7 @@ static int64_t* evaluate(run_t* run, const hlo_expr_t* expr, int64_t count) {
 
 // ---- operations
 
-// Elements outside of the buffer are those that a guard leaves out: zeros.
+// Elements outside the buffer are masked: they read as zeros.
 static void load(run_t* run, const hlo_tile_op_t* op, const int64_t* offsets, int64_t count) {
   const hlo_tile_buffer_t* buffer = &run->kernel->buffers[op->buffer];
   size_t bytes = hlo_dtype_size_bytes(op->dtype);
@@ -239,7 +238,7 @@ static hlo_status_t map(run_t* run, const hlo_tile_map_t* what, uint32_t operand
                            hlo_dtype_info(dtypes[0])->hlo_name);
 }
 
-// Both operands as the type of the sum, multiplied.
+// Converts both operands to the type of the sum and multiplies them.
 static hlo_status_t product(run_t* run, const hlo_tile_op_t* op, const void* const* operands,
                             int64_t count) {
   const void* wide[2];
@@ -278,8 +277,8 @@ static bool is_smaller(hlo_dtype_t dtype, const void* a, const void* b) {
   return hlo_dtype_is_unsigned(dtype) ? (uint64_t)x < (uint64_t)y : x < y;
 }
 
-// The better one of value and index. Of equal values the later one (zeros have signs) with the
-// smaller index; what is no number stays.
+// Selects the better pair of value and index. Of equal values the later one (zeros have signs) with
+// the smaller index; NaNs are kept.
 static void combine_arg(const hlo_tile_op_t* op, const hlo_dtype_t* dtypes, void* const* best,
                         const void* const* next, int64_t count) {
   size_t bytes[2] = {hlo_dtype_size_bytes(dtypes[0]), hlo_dtype_size_bytes(dtypes[1])};
@@ -295,7 +294,7 @@ static void combine_arg(const hlo_tile_op_t* op, const hlo_dtype_t* dtypes, void
   }
 }
 
-// Element `step` of each of `count` runs of `run_length`, in the type of the sums.
+// Folds element `step` of each of `count` runs of `run_length`, in the type of the sums.
 static void* column(run_t* run, const hlo_tile_op_t* yielded, const void* elements, int64_t count,
                     int64_t run_length, int64_t step) {
   size_t bytes = hlo_dtype_size_bytes(yielded->dtype);
@@ -314,7 +313,7 @@ static void* column(run_t* run, const hlo_tile_op_t* yielded, const void* elemen
 
 static hlo_status_t run_block(run_t* run, const hlo_tile_block_t* block);
 
-// Adds what the body yields at the points here to the sums of `outer` points.
+// Folds what the body yields at the current points into the sums of the `outer` points.
 static hlo_status_t combine(run_t* run, const hlo_tile_op_t* op, int64_t outer) {
   const hlo_tile_op_t* yield = hlo_tile_op_yield(op);
   int64_t here = point_count(run), length = here / outer;
@@ -346,7 +345,7 @@ static hlo_status_t combine(run_t* run, const hlo_tile_op_t* op, int64_t outer) 
   return hlo_ok();
 }
 
-// What a region yields as the operation's results, at the points that go on.
+// Stores what a region yields as the operation's results, at the active points.
 static hlo_status_t keep_yields(run_t* run, const hlo_tile_op_t* op, const hlo_tile_op_t* yield) {
   int64_t count = point_count(run);
   hlo_arena_mark_t mark = hlo_arena_mark(&run->scratch);
@@ -363,7 +362,7 @@ static hlo_status_t keep_yields(run_t* run, const hlo_tile_op_t* op, const hlo_t
   return hlo_ok();
 }
 
-// Runs loops from number `at` of the operation, then its body.
+// Runs the loops from index `at` of the operation, then its body.
 static hlo_status_t run_loops(run_t* run, const hlo_tile_op_t* op, uint32_t at, int64_t outer) {
   if (at == op->loop_count) {
     HLO_TRY(run_block(run, &op->body));
@@ -391,7 +390,7 @@ static void copy_or_convert(hlo_dtype_t from, const void* source, hlo_dtype_t to
   }
 }
 
-// A result of something with regions, rounded to its own type, as the value of `op`.
+// Rounds a result of an operation with regions to its own type, as the value of `op`.
 static void take_result(run_t* run, const hlo_tile_op_t* of, uint32_t number,
                         const hlo_tile_op_t* op) {
   const value_t* from = &run->values[of->number];
@@ -400,7 +399,7 @@ static void take_result(run_t* run, const hlo_tile_op_t* of, uint32_t number,
   copy_or_convert(result_dtype(of, number), from->results[number], op->dtype, to->data, to->count);
 }
 
-// The results as they are before the first step.
+// The results before the first step.
 static hlo_status_t put_initial(run_t* run, const hlo_tile_op_t* op) {
   int64_t count = point_count(run);
   value_t* value = &run->values[op->number];
@@ -423,9 +422,9 @@ static hlo_status_t run_loop(run_t* run, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-// ---- every element its own way
+// ---- elements with different paths
 
-// The points that go on, to be changed. NULL when memory is out.
+// A mutable copy of the active points. NULL when memory is exhausted.
 static uint8_t* copy_mask(run_t* run, int64_t count) {
   uint8_t* copy = hlo_arena_array(&run->scratch, (size_t)count, 1);
   for (int64_t p = 0; copy && p < count; ++p) copy[p] = is_on(run, p, count);
@@ -460,7 +459,7 @@ static hlo_status_t run_while(run_t* run, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-// Whether a number is that of a region; the last one's are those of no other.
+// Returns true if the number selects this region; the last region takes all other numbers.
 static bool is_chosen(hlo_dtype_t dtype, const void* number, int64_t region, bool is_last) {
   int64_t chosen = hlo_dtype_load_int64(dtype, number);
   return chosen == region || (is_last && (chosen < 0 || chosen > region));
@@ -490,7 +489,7 @@ static hlo_status_t run_switch(run_t* run, const hlo_tile_op_t* op) {
   return hlo_ok();
 }
 
-// ---- one after another
+// ---- sequence of operations
 
 static hlo_status_t run_value(run_t* run, const hlo_tile_op_t* op, int64_t count) {
   const void* operands[HLO_TILE_MAX_OPERANDS];

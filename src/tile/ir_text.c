@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile IR as text (see ir.h); ir_parse.c reads it.
+// Prints Tile IR as text (see ir.h); ir_parse.c reads it.
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,8 +13,7 @@ const char* hlo_tile_direction_name(int64_t direction) {
 
 static void print_atom(const hlo_expr_atom_t* atom, hlo_strbuf_t* out);
 
-// An order of atoms that does not depend on when they were made, so that text read back prints the
-// same.
+// Orders atoms independently of their creation, so that text read back prints the same.
 static bool comes_before(const hlo_expr_atom_t* a, const hlo_expr_atom_t* b) {
   for (;;) {
     if (a->kind != b->kind) return a->kind < b->kind;
@@ -97,7 +96,7 @@ static void print_loops(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   }
 }
 
-// ---- what stands between an operation's name and its operands
+// ---- between the name and the operands of an operation
 
 static void print_offset(const hlo_tile_op_t* op, hlo_strbuf_t* out) {
   hlo_strbuf_puts(out, " [");

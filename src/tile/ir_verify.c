@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether Tile IR is well formed (see ir.h): one function per group of rules.
+// Verifies that Tile IR is well formed (see ir.h): one function per group of rules.
 #include <inttypes.h>
 
 #include "tile/ir_impl.h"
@@ -26,7 +26,7 @@ static hlo_status_t wrong(const hlo_tile_op_t* op, hlo_tile_rule_t rule) {
 #define CHECK(op, condition, rule) \
   if (!(condition)) return wrong(op, HLO_TILE_RULE_##rule)
 
-// Whether a value is computed where `block` can see it.
+// Returns true if a value is defined where `block` can use it.
 static bool is_visible(const hlo_tile_op_t* value, const hlo_tile_block_t* block) {
   for (; block; block = block->parent ? block->parent->block : NULL) {
     if (value->block == block) return true;
@@ -97,8 +97,7 @@ static hlo_status_t check_relayout(const verifier_t* v, const hlo_tile_op_t* op)
   return hlo_ok();
 }
 
-// That a region ends with the values that the operation gives, in the types of `like` if there is
-// one.
+// Checks that a region ends by yielding the operation's values, in the types of `like` if given.
 static hlo_status_t check_yield_of(const hlo_tile_op_t* op, const hlo_tile_block_t* region,
                                    hlo_tile_op_t* const* like) {
   const hlo_tile_op_t* yield = hlo_tile_block_yield(region);
@@ -183,7 +182,7 @@ static hlo_status_t check_yield(const verifier_t* v, const hlo_tile_op_t* op) {
 
 typedef hlo_status_t (*check_fn_t)(const verifier_t* v, const hlo_tile_op_t* op);
 
-// What has no rules of its own is missing.
+// Operations without rules of their own are absent.
 static const check_fn_t CHECKS[HLO_TILE_OP_KIND_COUNT] = {
     [HLO_TILE_OP_load] = check_memory,       [HLO_TILE_OP_store] = check_memory,
     [HLO_TILE_OP_map] = check_map,           [HLO_TILE_OP_guard] = check_guard,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: canonical lists of digits, found again by hash, and what is where (see layout.h).
+// Layouts: canonical lists of modes, interned by hash, and the positions of elements (see
+// layout.h).
 #include "tile/layout.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ void hlo_tile_layout_space_init(hlo_tile_layout_space_t* space, hlo_arena_t* are
   *space = (hlo_tile_layout_space_t){.arena = arena};
 }
 
-// ---- digits
+// ---- modes
 
 void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit) {
   if (digit.extent == 1) return;
@@ -29,7 +30,8 @@ void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit) {
   list->digits[list->count++] = digit;
 }
 
-// Replicated digits have no order of their own: the farther axis and the larger step come first.
+// Orders replicated modes, which have no order of their own: the farther axis and the larger step
+// first.
 static bool comes_before(const hlo_digit_t* a, const hlo_digit_t* b) {
   if (a->dim != b->dim) return (uint32_t)a->dim < (uint32_t)b->dim;
   if (a->stride != b->stride) return a->stride > b->stride;
@@ -75,7 +77,7 @@ void hlo_digits_of(const hlo_tile_layout_t* a, hlo_digit_list_t* out_list) {
   memcpy(out_list->digits, a->digits, a->digit_count * sizeof *a->digits);
 }
 
-// Two neighbours that are one digit: the outer one goes on where the inner one ends.
+// Merges two adjacent modes if the outer one continues where the inner one ends.
 static bool join(hlo_digit_t* outer, const hlo_digit_t* inner) {
   int64_t stride, position, extent;
   if (outer->dim != inner->dim || outer->axis != inner->axis ||
@@ -95,7 +97,7 @@ static void canonicalize(hlo_digit_list_t* list) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < list->count; ++i) {
     hlo_digit_t* digit = &list->digits[i];
-    if (digit->position == 0) digit->axis = HLO_AXIS_SLOT;  // it moves on none
+    if (digit->position == 0) digit->axis = HLO_AXIS_SLOT;  // it moves on no axis
     if (digit->position || digit->dim != HLO_DIGIT_REPLICATED) list->digits[kept++] = *digit;
   }
   list->count = kept;
@@ -108,7 +110,7 @@ static void canonicalize(hlo_digit_list_t* list) {
   list->count = kept;
 }
 
-// Whether sorted digits are exactly the mixed radix of every dimension.
+// Returns true if sorted modes are exactly the mixed radix of every dimension.
 static bool covers(const hlo_digit_list_t* list, uint32_t rank, const int64_t* dims) {
   uint32_t at = 0;
   for (uint32_t d = 0; d < rank; ++d) {
@@ -218,7 +220,7 @@ const hlo_tile_layout_t* hlo_tile_layout_make(hlo_tile_layout_space_t* space, ui
   return space->table[at] = made;
 }
 
-// Of tiles that divide the dimensions.
+// Requires tiles that divide the dimensions.
 static const hlo_tile_layout_t* packed(hlo_tile_layout_space_t* space, uint32_t rank,
                                        const int64_t* dims, const int64_t* tile) {
   hlo_digit_list_t list = {0};
@@ -304,7 +306,7 @@ bool hlo_tile_layout_index(const hlo_tile_layout_t* a, const int64_t position[HL
   if (a->swizzle.bits) rest[HLO_AXIS_ADDRESS] = swizzled(a->swizzle, rest[HLO_AXIS_ADDRESS]);
   memset(out_index, 0, a->rank * sizeof *out_index);
   bool is_used[HLO_TILE_LAYOUT_MAX_DIGITS] = {false};
-  // The largest step first: what it leaves is for the others on its axis.
+  // The largest step first: the remainder belongs to the other modes of the axis.
   for (;;) {
     int32_t best = -1;
     for (uint32_t i = 0; i < a->digit_count; ++i) {

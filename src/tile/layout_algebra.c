@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of results from layouts of operands, and the cost of changing one (see layout.h): every
-// rule is about digits, so one rule serves registers, memory and devices.
+// Layouts of results from layouts of operands, and the cost of converting one to another (see
+// layout.h). Every rule is about modes, so one rule serves registers, memory and devices.
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const hlo_tile_layout_t* make(hlo_tile_layout_space_t* space, uint32_t ra
   return hlo_tile_layout_make(space, rank, dims, list->count, list->digits, swizzle);
 }
 
-// Whether others than the owner would have to be told of a sum.
+// Returns true if a sum has to be sent to others than its owner.
 static bool is_shared_out(hlo_axis_t axis) {
   return axis == HLO_AXIS_LANE || axis == HLO_AXIS_GROUP || axis == HLO_AXIS_CORE ||
          axis == HLO_AXIS_DEVICE;
@@ -84,14 +84,14 @@ const hlo_tile_layout_t* hlo_tile_layout_transpose(hlo_tile_layout_space_t* spac
   return make(space, a->rank, dims, &list, a->swizzle);
 }
 
-// Row-major; returns how many elements there are.
+// Computes row-major strides; returns the number of elements.
 static int64_t find_strides(uint32_t rank, const int64_t* dims, int64_t* out_strides) {
   int64_t stride = 1;
   for (uint32_t i = rank; i-- > 0; stride *= dims[i]) out_strides[i] = stride;
   return stride;
 }
 
-// Turns digits of dimensions with these strides into digits of one.
+// Combines the modes of dimensions with these strides into modes of one dimension.
 static void flatten(hlo_digit_list_t* list, const int64_t* strides) {
   for (uint32_t i = 0; i < list->count; ++i) {
     hlo_digit_t* digit = &list->digits[i];
@@ -127,8 +127,8 @@ const hlo_tile_layout_t* hlo_tile_layout_reshape(hlo_tile_layout_space_t* space,
   return make(space, rank, dims, &list, a->swizzle);
 }
 
-// Leaves of dimension `dim` the range [start, start + size), if that is a range of one digit and
-// all of those inside of it; else the digit that it would cut.
+// Restricts dimension `dim` to [start, start + size) if that is a range of one mode and all modes
+// inside it; otherwise returns the mode that it would split.
 static const hlo_digit_t* slice_dim(hlo_digit_list_t* list, int32_t dim, int64_t start,
                                     int64_t size) {
   for (uint32_t i = 0; i < list->count; ++i) {
@@ -159,7 +159,7 @@ hlo_status_t hlo_tile_layout_slice(hlo_tile_layout_space_t* space, const hlo_til
                                    const int64_t* starts, const int64_t* sizes,
                                    int64_t out_base[HLO_AXIS_COUNT],
                                    const hlo_tile_layout_t** out_layout) {
-  if (a->swizzle.bits) {  // positions would not be sums any more
+  if (a->swizzle.bits) {  // positions would no longer be sums
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "a slice of swizzled addresses");
   }
   hlo_digit_list_t list, kept = {0};
@@ -226,7 +226,7 @@ const hlo_tile_layout_t* hlo_tile_layout_bitcast(hlo_tile_layout_space_t* space,
   return make(space, last, dims, &wide, a->swizzle);
 }
 
-// ---- changing layouts
+// ---- conversion
 
 static hlo_relayout_kind_t worse(hlo_relayout_kind_t a, hlo_relayout_kind_t b) {
   return a > b ? a : b;
@@ -236,12 +236,12 @@ static bool is_in_registers(hlo_axis_t axis) {
   return axis == HLO_AXIS_LANE || axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
 }
 
-// Both name vectors, not elements inside of them.
+// Both name vectors, not elements inside vectors.
 static bool is_name(hlo_axis_t axis) {
   return axis == HLO_AXIS_SLOT || axis == HLO_AXIS_TIME;
 }
 
-// Whether `a` holds all its elements at every step that `digit` goes on its axis.
+// Returns true if `a` holds all its elements at every step of the mode on its axis.
 static bool is_replicated_over(const hlo_tile_layout_t* a, const hlo_digit_t* digit) {
   for (uint32_t i = 0; i < a->digit_count; ++i) {
     const hlo_digit_t* copy = &a->digits[i];
@@ -282,7 +282,7 @@ bool hlo_digits_refine(hlo_digit_list_t* a, hlo_digit_list_t* b) {
   return true;
 }
 
-// The copies that the target wants beside the digits.
+// The replicas that the destination has in addition to its modes.
 static hlo_relayout_kind_t copies_relayout(const hlo_tile_layout_t* from,
                                            const hlo_tile_layout_t* to) {
   hlo_relayout_kind_t kind = HLO_RELAYOUT_NONE;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digits while a layout is made, and their splitting. Private to tile.
+// Modes while a layout is built, and their splitting. Private to tile.
 #ifndef HLO_TILE_LAYOUT_IMPL_H_
 #define HLO_TILE_LAYOUT_IMPL_H_
 
 #include "tile/layout.h"
 
-/// Digits in any order and not yet a layout; more than fit are remembered as a failure.
+/// Modes in any order, not yet a layout; an overflow is recorded as a failure.
 typedef struct hlo_digit_list {
   uint32_t count;
   bool failed;
   hlo_digit_t digits[HLO_TILE_LAYOUT_MAX_DIGITS];
 } hlo_digit_list_t;
 
-/// Digits of extent 1 are none.
+/// Modes of extent 1 are ignored.
 void hlo_digits_add(hlo_digit_list_t* list, hlo_digit_t digit);
-/// By dimension, outer before inner, replicated ones last.
+/// Sorts by dimension, outer before inner, replicated modes last.
 void hlo_digits_sort(hlo_digit_list_t* list);
-/// Splits digits of `dim` so that one starts at `stride`; false: one would be torn.
+/// Splits the modes of `dim` so that one starts at `stride`; false if that is impossible.
 bool hlo_digits_cut(hlo_digit_list_t* list, int32_t dim, int64_t stride);
-/// Cuts digits of both at each other's boundaries and sorts; false: they do not fit.
+/// Splits the modes of both at each other's boundaries and sorts them; false if they do not match.
 bool hlo_digits_refine(hlo_digit_list_t* a, hlo_digit_list_t* b);
 void hlo_digits_of(const hlo_tile_layout_t* a, hlo_digit_list_t* out_list);
 

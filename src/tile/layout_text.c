@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts as text, both ways (see layout.h).
+// Layouts as text, printed and parsed (see layout.h).
 #include <inttypes.h>
 #include <string.h>
 

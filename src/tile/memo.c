@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solutions by what their systems depend on (see memo.h): a table of few places.
+// Solutions keyed by everything their systems depend on (see memo.h): a small direct-mapped table.
 #include "tile/memo.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 enum { PLACES = 32 };
 
 typedef struct entry {
-  uint32_t key_count;  // 0: nothing is here
+  uint32_t key_count;  // 0: the slot is empty
   int64_t keys[HLO_TILE_MEMO_KEYS], values[HLO_TILE_MEMO_VALUES];
 } entry_t;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solutions of systems that were solved before: by numbers that say everything that a system
-// depends on. Of two that fall in one place the later one stays.
+// Solutions of systems solved before, looked up by the numbers that determine a system. Of two that
+// collide the later one is kept.
 #ifndef HLO_TILE_MEMO_H_
 #define HLO_TILE_MEMO_H_
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be is not tried (see hlo_tile_shortcut_t): each shortcut looks at one constraint, of
-// which only the variable to be tried is unknown, and takes out candidates with which it cannot
-// hold. What is left stays in its order, so that without shortcuts the same is found, only later.
+// Discards candidates before they are tried (see hlo_tile_shortcut_t). Each shortcut looks at one
+// constraint whose only unknown variable is the one to be tried, and removes candidates with which
+// the constraint cannot hold. The rest keeps its order: without shortcuts the result is the same,
+// only later.
 #include "tile/system_impl.h"
 
-enum { MAX_PASSES = 16 };  // of those that find what is no splat
+enum { MAX_PASSES = 16 };  // of finding layouts that are not splats
 
 typedef struct narrowing {
   const hlo_tile_system_t* s;
@@ -38,7 +39,7 @@ static bool is_no_splat(hlo_tile_value_t value, int64_t unused) {
   return hlo_tile_layout_kind(value.layout) != HLO_TILE_LAYOUT_SPLAT;
 }
 
-// ---- one shortcut each
+// ---- one function per shortcut
 
 static void narrow_fit(narrowing_t* n) {
   if (n->c->kind != HLO_TILE_AT_MOST) return;
@@ -56,7 +57,7 @@ static void narrow_divide(narrowing_t* n) {
   if (divisor->is_known) keep(n, is_multiple, divisor->value.size);
 }
 
-// Where nothing may be moved, a layout with one place for each element leaves only itself.
+// If nothing may be converted, a layout with one position per element leaves only itself.
 static void narrow_strict(narrowing_t* n) {
   const hlo_tile_layout_t* only = hlo_tile_only_target(n->s, n->c, n->leader);
   if (!only) return;
@@ -94,12 +95,12 @@ uint32_t hlo_tile_narrow(const hlo_tile_system_t* s, hlo_tile_var_t leader, uint
   return n.count;
 }
 
-// ---- what is no splat
+// ---- layouts that are not splats
 
-// Whether a term is certain not to be one element for all.
+// Returns true if a term is certainly not a splat.
 static bool is_term_no_splat(const hlo_tile_system_t* s, const hlo_tile_term_t* term) {
   for (; term->operand; term = term->operand) {
-    if (term->kind == HLO_TILE_TERM_REDUCE) return false;  // what is left of it may be one
+    if (term->kind == HLO_TILE_TERM_REDUCE) return false;  // its remainder may be a splat
   }
   if (term->kind == HLO_TILE_TERM_LAYOUT) {
     return hlo_tile_layout_kind(term->layout) != HLO_TILE_LAYOUT_SPLAT;
@@ -107,8 +108,8 @@ static bool is_term_no_splat(const hlo_tile_system_t* s, const hlo_tile_term_t* 
   return hlo_tile_variable(s, term->var)->is_no_splat;
 }
 
-// Of a splat every term is one, so the variable of a term that is none is none. Whether that is
-// new.
+// Every term over a splat is a splat, so the variable of a term that is not a splat is not one
+// either. Returns true if that is new.
 static bool mark_no_splat(hlo_tile_system_t* s, const hlo_tile_term_t* term) {
   while (term->operand) term = term->operand;
   if (term->kind == HLO_TILE_TERM_LAYOUT) return false;
@@ -118,7 +119,7 @@ static bool mark_no_splat(hlo_tile_system_t* s, const hlo_tile_term_t* term) {
   return is_new;
 }
 
-// One pass over the constraints; whether it found something.
+// One pass over the constraints; returns true if it found something.
 static bool spread_no_splat(hlo_tile_system_t* s) {
   bool is_new = false;
   for (uint32_t i = 0; i < s->constraint_count; ++i) {

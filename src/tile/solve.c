@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solving systems of constraints: what is known spreads through a work-list until nothing new
-// follows, then candidates are tried depth first with a trail to go back along, in each part that
-// hangs together for itself, and where nothing holds the smallest contradiction is looked for by
-// leaving constraints out (see system.h).
+// Solves systems of constraints (see system.h): known values are propagated through a work list
+// until nothing new follows; then candidates are tried depth first, with a trail for backtracking,
+// separately in each connected part. If there is no solution, a minimal contradiction is found by
+// leaving constraints out.
 #include <inttypes.h>
 #include <string.h>
 
 #include "tile/system_impl.h"
 
 typedef struct trail_entry {
-  uint32_t number;  // of a variable, or of a constraint that was decided
+  uint32_t number;  // of a variable, or of a decided constraint
   bool is_constraint;
 } trail_entry_t;
 
@@ -17,9 +17,9 @@ typedef struct trail_entry {
 typedef struct level {
   hlo_tile_var_t var;
   uint32_t next, count;  // candidates
-  bool is_stuck;         // none of them can be
+  bool is_stuck;         // no candidate is possible
   const hlo_tile_value_t* candidates;
-  uint32_t trail;  // where to go back to
+  uint32_t trail;  // the position to backtrack to
   double cost;
   hlo_arena_mark_t mark;
 } level_t;
@@ -27,28 +27,28 @@ typedef struct level {
 typedef struct search {
   hlo_tile_system_t* s;
   hlo_arena_t own;
-  hlo_arena_t* scratch;  // the system's where that makes no layouts meanwhile, else `own`
+  hlo_arena_t* scratch;  // the system's arena if no layouts are created meanwhile, else `own`
   uint64_t fuel, fuel_used;
   bool is_first_enough;       // any solution will do
-  hlo_tile_visit_fn_t visit;  // who is told of all of them; NULL: the best is wanted
+  hlo_tile_visit_fn_t visit;  // receives all solutions; NULL: the best one is wanted
   void* context;
   double cost, best_cost;
   bool is_found, is_out_of_fuel;
-  const char* undetermined;  // a variable that nothing was said about
+  const char* undetermined;  // a variable that nothing constrains
   hlo_tile_value_t* best;
   uint32_t trail_count, queue_count;
   trail_entry_t* trail;
   uint32_t* queue;  // constraints to look at again
   bool *is_queued, *is_decided;
   level_t* levels;
-  hlo_tile_var_t* parts;  // by variable: towards the first of those that it hangs together with
-  hlo_tile_var_t* next_in_part;  // by variable: in order; HLO_TILE_NO_VAR: no more
-  hlo_tile_var_t part;           // that is searched
+  hlo_tile_var_t* parts;  // by variable: union-find parent of its connected part
+  hlo_tile_var_t* next_in_part;  // by variable: in order; HLO_TILE_NO_VAR: the end
+  hlo_tile_var_t part;           // the part being searched
 } search_t;
 
-// ---- equal variables are one
+// ---- merging equal variables
 
-// Keeps candidates that both have, in the order of `a`.
+// Intersects candidates, in the order of `a`.
 static bool meet(hlo_arena_t* arena, hlo_tile_variable_t* a, const hlo_tile_variable_t* b) {
   if (!b->candidate_count) return true;
   if (!a->candidate_count) {
@@ -65,13 +65,13 @@ static bool meet(hlo_arena_t* arena, hlo_tile_variable_t* a, const hlo_tile_vari
       break;
     }
   }
-  if (!count) return false;  // a contradiction, which the search then finds
+  if (!count) return false;  // a contradiction, which the search reports
   a->candidates = kept;
   a->candidate_count = count;
   return true;
 }
 
-// Whether it says that two variables are equal as they are.
+// Returns true if it states that two variables are equal.
 static bool joins(const hlo_tile_constraint_t* c) {
   if (c->kind != HLO_TILE_EQUAL) return false;
   return c->term_count == 0 ||
@@ -106,7 +106,7 @@ static void join_equal(hlo_tile_system_t* s, hlo_arena_t* scratch) {
   }
 }
 
-// ---- spreading what is known
+// ---- propagation
 
 static void enqueue_uses(search_t* search, hlo_tile_var_t leader) {
   const hlo_tile_system_t* s = search->s;
@@ -139,12 +139,12 @@ static void clear_queue(search_t* search) {
   while (search->queue_count) search->is_queued[search->queue[--search->queue_count]] = false;
 }
 
-// Whether nothing that follows is better than what was found.
+// Returns true if no completion can be better than the best solution.
 static bool is_beaten(const search_t* search) {
   return search->is_found && search->cost >= search->best_cost * (1 - search->s->tolerance);
 }
 
-// Until nothing new follows; false: a contradiction, or not better than the best.
+// Propagates until nothing new follows; false: a contradiction, or not better than the best.
 static bool spread(search_t* search) {
   hlo_tile_system_t* s = search->s;
   while (search->queue_count) {
@@ -190,7 +190,7 @@ static void go_back(search_t* search, const level_t* level) {
 
 // ---- search
 
-// Adds what neighbours would like for the variable.
+// Adds the candidates that neighbours prefer for the variable.
 static uint32_t add_suggestions(const hlo_tile_system_t* s, hlo_tile_var_t leader,
                                 hlo_tile_value_t* values) {
   uint32_t count = 0;
@@ -218,7 +218,7 @@ static uint32_t drop_doubles(hlo_tile_value_t* values, uint32_t count) {
   return kept;
 }
 
-// Layouts that neighbours suggest come first: they need no change of layout.
+// Layouts that neighbours suggest come first: they need no conversion.
 static bool make_candidates(search_t* search, level_t* level) {
   const hlo_tile_system_t* s = search->s;
   const hlo_tile_variable_t* var = &s->vars[level->var];
@@ -239,9 +239,9 @@ static bool make_candidates(search_t* search, level_t* level) {
   return true;
 }
 
-// The next variable of the part to try: the first that has candidates, else the first that is
-// suggested some. Those with candidates are tried in order, so that the one before says where to go
-// on.
+// Returns the next variable of the part to try: the first with candidates, else the first for which
+// some are suggested. Those with candidates are tried in order, so the previous one tells where to
+// continue.
 static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
   hlo_tile_system_t* s = search->s;
   hlo_tile_var_t first = level == search->levels ? search->part : level[-1].var;
@@ -260,7 +260,8 @@ static bool next_level(search_t* search, level_t* level, bool* out_is_done) {
     }
   }
   if (*out_is_done) return true;
-  // None has a candidate: where any solution will do they may be anything, else this branch fails.
+  // No variable has a candidate: they may be anything if any solution will do, else this branch
+  // fails.
   search->undetermined = s->vars[level->var].name;
   *out_is_done = search->is_first_enough;
   return true;
@@ -274,14 +275,14 @@ static void keep_best(search_t* search) {
   search->is_found = true;
 }
 
-// The values that all variables have now as the best ones.
+// Stores the current values of all variables as the best ones.
 static void copy_values(search_t* search) {
   for (hlo_tile_var_t v = 0; v < search->s->var_count; ++v) {
     search->best[v] = hlo_tile_variable(search->s, v)->value;
   }
 }
 
-// Whoever wants all of them is told; what is found later need not be cheaper then.
+// A visitor receives all solutions; later ones need not be cheaper then.
 static void keep_solution(search_t* search) {
   keep_best(search);
   if (!search->visit) return;
@@ -291,7 +292,7 @@ static void keep_solution(search_t* search) {
   search->is_found = false;
 }
 
-// Depth first through the variables of a part.
+// Searches the variables of a part depth first.
 static void search_part(search_t* search) {
   uint32_t depth = 0;
   bool goes_on = true, is_done;
@@ -328,7 +329,7 @@ static hlo_tile_var_t part_of(search_t* search, hlo_tile_var_t v) {
   return v;
 }
 
-// Variables hang together that are unknown in one constraint; the first stands for all.
+// Variables that are unknown in the same constraint are connected; the first stands for all.
 static void find_parts(search_t* search) {
   const hlo_tile_system_t* s = search->s;
   for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
@@ -355,7 +356,7 @@ static void find_parts(search_t* search) {
   }
 }
 
-// For those who want all solutions: what meets what.
+// Combines the solutions of all parts for a visitor.
 static void make_one_part(search_t* search) {
   search->part = HLO_TILE_NO_VAR;
   for (hlo_tile_var_t v = search->s->var_count; v-- > 0;) {
@@ -365,7 +366,7 @@ static void make_one_part(search_t* search) {
   }
 }
 
-// The best that was found for a part stays while others are searched.
+// Keeps the best solution of a part while others are searched.
 static void settle_part(search_t* search, const level_t* start) {
   go_back(search, start);
   for (hlo_tile_var_t v = search->part; v != HLO_TILE_NO_VAR; v = search->next_in_part[v]) {
@@ -388,7 +389,7 @@ static void run(search_t* search) {
     return;
   }
   find_parts(search);
-  search->is_found = true;  // where nothing is left to be searched
+  search->is_found = true;  // if nothing is left to search
   search->best_cost = search->cost;
   for (hlo_tile_var_t v = 0; v < s->var_count; ++v) {
     if (search->parts[v] != v || s->vars[v].leader != v || s->vars[v].is_known) continue;
@@ -402,8 +403,7 @@ static void run(search_t* search) {
   copy_values(search);
 }
 
-// Goes through what `search` has been told to. owner of the scratch memory: the caller, also after
-// failure.
+// Runs `search` as configured. owner of the scratch memory: the caller, also after failure.
 static hlo_status_t go_through(search_t* search) {
   hlo_tile_system_t* s = search->s;
   hlo_arena_init(&search->own, 0);
@@ -451,8 +451,9 @@ double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_
 
 // ---- explanations
 
-// Leaves out the constraints of a range without which there still is no solution: all of them, or
-// what can be of each half. What is needed once stays needed, so that none is asked for twice.
+// Leaves out those constraints of a range without which there is still no solution: the whole
+// range, or what can be left out of each half. A constraint that is needed stays needed, so none is
+// tried twice.
 static hlo_status_t leave_out(hlo_tile_system_t* s, uint32_t begin, uint32_t end, uint64_t fuel,
                               bool* is_minimal) {
   if (begin == end) return hlo_ok();
@@ -523,8 +524,8 @@ hlo_status_t hlo_tile_system_each(hlo_tile_system_t* s, uint64_t fuel, hlo_tile_
   return status;
 }
 
-// Whether a tile is part of a digit and whole of those inside of it; of the outermost one the last
-// tile may have less.
+// Returns true if a tile is part of one mode and all of those inside it; the last tile of the
+// outermost mode may be shorter.
 static bool is_whole(uint32_t digit_count, const int64_t* extents, int64_t size) {
   for (uint32_t i = digit_count; --i > 0; size /= extents[i]) {
     if (extents[i] % size == 0) return true;

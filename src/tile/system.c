@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building systems of constraints and printing them (see system.h).
+// Builds and prints systems of constraints (see system.h).
 #include "tile/system.h"
 
 #include <inttypes.h>
@@ -141,7 +141,8 @@ static bool add_use(hlo_tile_system_t* s, hlo_tile_var_t var, uint32_t constrain
   return true;
 }
 
-// Adds a constraint over its terms' variables and `vars`, which are there unless memory is out.
+// Adds a constraint over the variables of its terms and `vars`, which exist unless memory is
+// exhausted.
 static void add_constraint(hlo_tile_system_t* s, const hlo_tile_constraint_t* fields,
                            uint32_t var_count, const hlo_tile_var_t* vars) {
   if (s->arena->failed) return;
@@ -240,7 +241,7 @@ void hlo_tile_system_one_of(hlo_tile_system_t* s, const char* origin, const hlo_
                  0, NULL);
 }
 
-// The layouts of all atoms for the types, three each.
+// The layouts of all atoms for the types, three per atom.
 void hlo_tile_system_atom(hlo_tile_system_t* s, const char* origin, hlo_dtype_t operand,
                           hlo_dtype_t result, const hlo_tile_term_t* a, const hlo_tile_term_t* b,
                           const hlo_tile_term_t* sum) {

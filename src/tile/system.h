@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems of constraints over tile sizes and layouts, and their best solution: "these two layouts
-// are equal", "that is a sum over dimension 1", "all of it fits the second cache", "operands as one
-// of the machine's atoms wants them". Everything about the machine comes from its description.
+// are equal", "this is a sum over dimension 1", "everything fits the second cache", "operands are
+// laid out as one of the machine's atoms requires". Everything about the machine comes from its
+// description.
 //
-// Solving first spreads what is known (equal variables are one; a constraint whose other side is
-// known gives its variable), then searches depth first in a fixed order, cutting what cannot become
-// cheaper than the best found. The same system always has the same answer.
+// The solver first propagates what is known (equal variables are merged; a constraint with one
+// unknown side determines its variable), then searches depth first in a fixed order, pruning
+// branches that cannot become cheaper than the best solution found. The same system always has the
+// same answer.
 #ifndef HLO_TILE_SYSTEM_H_
 #define HLO_TILE_SYSTEM_H_
 
@@ -13,7 +15,7 @@
 
 typedef uint32_t hlo_tile_var_t;
 
-/// What a variable stands for; which of the two the variable's kind says.
+/// The value of a variable; its kind selects the member.
 typedef union hlo_tile_value {
   int64_t size;
   const hlo_tile_layout_t* layout;
@@ -33,8 +35,8 @@ typedef struct hlo_tile_monomial {
 
 enum { HLO_TILE_MAX_COST_SIZES = 8, HLO_TILE_MAX_SIZES = 64 };
 
-/// A cost in nanoseconds of some size variables, called once all are known. Negative: they cannot
-/// be these together.
+/// A cost in nanoseconds of some size variables, called once all are known. Negative: this
+/// combination is not allowed.
 typedef double (*hlo_tile_cost_fn_t)(const void* context, const int64_t* sizes);
 
 /// NULL when memory is out (the arena says so); later failures show in hlo_tile_system_solve().
@@ -42,7 +44,7 @@ typedef double (*hlo_tile_cost_fn_t)(const void* context, const int64_t* sizes);
 hlo_tile_system_t* hlo_tile_system_create(hlo_arena_t* arena, hlo_tile_layout_space_t* space,
                                           const hlo_tile_target_t* target);
 
-/// A variable with the values it may have, tried in this order. Names are for messages; lent.
+/// A size variable and its candidates, tried in this order. Names are for messages; lent.
 hlo_tile_var_t hlo_tile_system_size(hlo_tile_system_t* system, const char* name, uint32_t count,
                                     const int64_t* candidates);
 /// count 0: only what constraints give or suggest.
@@ -62,19 +64,21 @@ const hlo_tile_term_t* hlo_tile_term_reshape(hlo_tile_system_t* system,
                                              const int64_t* from, uint32_t rank,
                                              const int64_t* dims);
 
-// Constraints. origin: what they come from (an operation's name), for explanations; lent.
+// Constraints. origin: the operation that a constraint comes from, for explanations; lent.
 
 void hlo_tile_system_equal(hlo_tile_system_t* system, const char* origin, const hlo_tile_term_t* a,
                            const hlo_tile_term_t* b);
-/// `from` is brought to `to`, at a cost for so many registers; not beyond `worst`.
+/// `from` is converted to `to`, at the cost of that many registers and by nothing dearer than
+/// `worst`.
 void hlo_tile_system_relayout(hlo_tile_system_t* system, const char* origin,
                               const hlo_tile_term_t* from, const hlo_tile_term_t* to,
                               double vectors, hlo_relayout_kind_t worst);
-/// `registers` are loaded from or stored to `memory`, so often; at most `most_ops` operations each.
+/// `registers` are loaded from or stored to `memory`, `weight` times, with at most `most_ops`
+/// operations per register.
 void hlo_tile_system_transfer(hlo_tile_system_t* system, const char* origin,
                               const hlo_tile_term_t* memory, const hlo_tile_term_t* registers,
                               int64_t element_bytes, double count, double most_ops);
-/// `narrow` is `wide` without the dimensions of `dims`, or one element for all of it.
+/// `narrow` is `wide` without the dimensions of `dims`, or a splat.
 void hlo_tile_system_broadcastable(hlo_tile_system_t* system, const char* origin,
                                    const hlo_tile_term_t* narrow, const hlo_tile_term_t* wide,
                                    uint64_t dims);
@@ -98,23 +102,23 @@ void hlo_tile_system_multiple(hlo_tile_system_t* system, const char* origin, hlo
 /// constant + the sum of the monomials is at most `limit`.
 void hlo_tile_system_at_most(hlo_tile_system_t* system, const char* origin, int64_t constant,
                              uint32_t count, const hlo_tile_monomial_t* monomials, int64_t limit);
-/// The same, in bytes, with the capacity of a memory of the target (0: registers).
+/// As above, in bytes, with the capacity of a memory of the target as the limit (0: registers).
 void hlo_tile_system_fits(hlo_tile_system_t* system, const char* origin, uint32_t memory,
                           int64_t constant, uint32_t count, const hlo_tile_monomial_t* monomials);
-/// At most HLO_TILE_MAX_COST_SIZES sizes.
+/// A cost over at most HLO_TILE_MAX_COST_SIZES sizes.
 void hlo_tile_system_cost(hlo_tile_system_t* system, const char* origin, uint32_t count,
                           const hlo_tile_var_t* sizes, hlo_tile_cost_fn_t cost,
                           const void* context);
 
-/// A size variable's candidates.
+/// The candidates of a size variable.
 typedef struct hlo_tile_candidates {
   const char* name;
   uint32_t count;
   const int64_t* sizes;
 } hlo_tile_candidates_t;
 
-/// What solving a system of nothing but a cost finds, without building one. out_sizes: by variable,
-/// of which there are at most HLO_TILE_MAX_COST_SIZES. The cost; negative: nothing can be.
+/// Solves a system that consists of a cost only, without building it. out_sizes: by variable, at
+/// most HLO_TILE_MAX_COST_SIZES. Returns the cost; negative if no combination is allowed.
 double hlo_tile_cheapest(uint32_t count, const hlo_tile_candidates_t* vars, hlo_tile_cost_fn_t cost,
                          const void* context, int64_t* out_sizes);
 
@@ -124,46 +128,46 @@ typedef struct hlo_tile_solution {
   uint64_t fuel_used;
 } hlo_tile_solution_t;
 
-/// The cheapest assignment; of equal ones the first in the order of candidates. Fuel: how many
-/// candidates may be tried.
-/// errors: FAILED_PRECONDITION: there is none; the message names a set of constraints that
-/// contradict each other of which none can be left out. RESOURCE_EXHAUSTED: fuel or memory ran out.
+/// Finds the cheapest assignment; of equal ones the first in the order of candidates. fuel: the
+/// number of candidates that may be tried. errors: FAILED_PRECONDITION: there is no solution; the
+/// message names a minimal set of contradictory constraints. RESOURCE_EXHAUSTED: fuel or memory ran
+/// out.
 hlo_status_t hlo_tile_system_solve(hlo_tile_system_t* system, uint64_t fuel,
                                    hlo_tile_solution_t* out_solution) HLO_MUST_USE;
 
-/// Told of a solution, which is lent for the call.
+/// Receives a solution, lent for the call.
 typedef void (*hlo_tile_visit_fn_t)(void* context, const hlo_tile_solution_t* solution);
 
-/// Every assignment that the constraints allow, with its cost, in the order of candidates. None is
-/// no error. errors: RESOURCE_EXHAUSTED: as above
+/// Visits every allowed assignment with its cost, in the order of candidates; no assignment is not
+/// an error. errors: RESOURCE_EXHAUSTED as above
 hlo_status_t hlo_tile_system_each(hlo_tile_system_t* system, uint64_t fuel,
                                   hlo_tile_visit_fn_t visit, void* context) HLO_MUST_USE;
 
-/// The sizes that a tile of one dimension is tried with: powers of two below its extent, and all of
-/// it. Where an index has made digits of the dimension, outermost first, tiles are parts of one of
-/// them and whole of those inside. out_sizes: HLO_TILE_MAX_SIZES. How many; 0: of an empty one.
+/// Lists the sizes to try for a tile of one dimension: the powers of two below its extent, and the
+/// extent. Where an index splits the dimension into modes, outermost first, a tile is a part of one
+/// mode and all of those inside. out_sizes has room for HLO_TILE_MAX_SIZES. Returns the count; 0
+/// for an empty dimension.
 uint32_t hlo_tile_list_sizes(uint32_t digit_count, const int64_t* extents, int64_t* out_sizes);
 
-/// A solution only takes the place of one found before it if it is cheaper by more than this share,
-/// so that of those that are as good as equal the first in the order of candidates stays. 0 without
-/// it.
+/// A solution replaces an earlier one only if it is cheaper by more than this share, so the first
+/// of nearly equal solutions is kept. The default is 0.
 void hlo_tile_system_tolerance(hlo_tile_system_t* system, double share);
 
-/// Constraints that follow from others, by which candidates are left out before they are tried.
-/// None changes what is found, only how many tries that takes.
+/// Redundant constraints that discard candidates before they are tried. They change no result, only
+/// the number of tries.
 typedef enum hlo_tile_shortcut {
-  HLO_TILE_SHORTCUT_FIT,        // sizes that fit with the least that others can be
-  HLO_TILE_SHORTCUT_DIVIDE,     // sizes that divide what is known, also of those equal to them
-  HLO_TILE_SHORTCUT_STRICT,     // a layout to which nothing may be moved is the same
-  HLO_TILE_SHORTCUT_NOT_SPLAT,  // what comes from no splat is none
+  HLO_TILE_SHORTCUT_FIT,        // sizes that fit together with the least the others can be
+  HLO_TILE_SHORTCUT_DIVIDE,     // sizes that divide a known size, or one equal to it
+  HLO_TILE_SHORTCUT_STRICT,     // a layout that must not be converted equals the other side
+  HLO_TILE_SHORTCUT_NOT_SPLAT,  // a layout not derived from a splat is not a splat
   HLO_TILE_SHORTCUT_COUNT
 } hlo_tile_shortcut_t;
 void hlo_tile_system_turn_off(hlo_tile_system_t* system, hlo_tile_shortcut_t shortcut);
 
-/// The constraints, what was found, its cost and the tries it took.
+/// Prints the constraints, the solution, its cost and the number of tries.
 void hlo_tile_solution_print(const hlo_tile_system_t* system, const hlo_tile_solution_t* solution,
                              hlo_strbuf_t* out);
-/// One constraint a line.
+/// Prints one constraint per line.
 void hlo_tile_system_print(const hlo_tile_system_t* system, hlo_strbuf_t* out);
 
 #endif  // HLO_TILE_SYSTEM_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What building, deciding and solving of constraint systems share. Private to tile.
+// Shared by building, deciding and solving constraint systems. Private to tile.
 #ifndef HLO_TILE_SYSTEM_IMPL_H_
 #define HLO_TILE_SYSTEM_IMPL_H_
 
@@ -26,7 +26,7 @@ struct hlo_tile_term {
   const hlo_tile_term_t* operand;
   uint64_t reduced;
   uint32_t from_rank, rank;
-  const int64_t *from, *numbers;  // of a reshape: dimensions; of a transpose: the permutation
+  const int64_t *from, *numbers;  // of a reshape: the dimensions; of a transpose: the permutation
 };
 
 typedef enum hlo_tile_constraint_kind {
@@ -45,12 +45,12 @@ typedef enum hlo_tile_constraint_kind {
 
 typedef struct hlo_tile_constraint {
   hlo_tile_constraint_kind_t kind;
-  bool is_left_out;  // while a conflict is made smaller
+  bool is_left_out;  // while a contradiction is minimised
   const char *origin, *memory;
   uint32_t term_count, var_count, item_count;
   const hlo_tile_term_t* terms[3];
-  const hlo_tile_var_t* vars;  // all that occur
-  double weight, most;         // vectors or transfers; most operations
+  const hlo_tile_var_t* vars;  // every variable that occurs
+  double weight, most;         // vectors or transfers; the limit of operations
   int64_t number, limit;       // element bytes, factor, constant
   uint64_t dims;
   hlo_dtype_t operand, result;
@@ -66,11 +66,12 @@ typedef struct hlo_tile_variable {
   const char* name;
   bool is_layout, is_known, is_no_splat;
   hlo_tile_value_t value;
-  hlo_tile_var_t leader;      // of equal variables: the first; itself
-  hlo_tile_var_t next_equal;  // from the leader on, all in order; HLO_TILE_NO_VAR: no more
+  hlo_tile_var_t leader;      // the first of the equal variables; itself if there are no others
+  hlo_tile_var_t next_equal;  // in order, from the leader on; HLO_TILE_NO_VAR: the end
   uint32_t own_count, candidate_count;
-  const hlo_tile_value_t *own_candidates, *candidates;  // the latter: met with those of equal ones
-  uint32_t use_count, use_capacity;                     // constraints it occurs in
+  const hlo_tile_value_t *own_candidates, *candidates;  // `candidates` is intersected with those of
+                                                        // equal variables
+  uint32_t use_count, use_capacity;                     // constraints that mention it
   uint32_t* uses;
 } hlo_tile_variable_t;
 
@@ -79,40 +80,40 @@ struct hlo_tile_system {
   hlo_tile_layout_space_t* space;
   const hlo_tile_target_t* target;
   double tolerance;
-  uint32_t shortcuts_off;  // a bit each
+  uint32_t shortcuts_off;  // one bit each
   uint32_t var_count, var_capacity, constraint_count, constraint_capacity;
   hlo_tile_variable_t* vars;
   hlo_tile_constraint_t* constraints;
 };
 
 typedef enum hlo_tile_verdict {
-  HLO_TILE_OPEN,  // not all is known
+  HLO_TILE_OPEN,  // some variable is unknown
   HLO_TILE_HOLDS,
   HLO_TILE_FAILS,
 } hlo_tile_verdict_t;
 
 hlo_tile_var_t hlo_tile_leader(const hlo_tile_system_t* system, hlo_tile_var_t var);
 const hlo_tile_variable_t* hlo_tile_variable(const hlo_tile_system_t* system, hlo_tile_var_t var);
-/// Decides what is decidable, with its cost.
+/// Decides what can be decided, with its cost.
 hlo_tile_verdict_t hlo_tile_decide(const hlo_tile_system_t* system,
                                    const hlo_tile_constraint_t* constraint, double* out_cost);
-/// A value that the constraint forces on (is_forced) or would like for one of its unknown
-/// variables; false: none.
+/// Returns a value that the constraint forces (is_forced) or prefers for one of its unknown
+/// variables; false if there is none.
 bool hlo_tile_suggest(const hlo_tile_system_t* system, const hlo_tile_constraint_t* constraint,
                       hlo_tile_var_t* out_var, const hlo_tile_layout_t** out_layout,
                       bool* out_is_forced);
-/// The layout that the constraint leaves for a variable of which nothing else is known; NULL:
-/// several, or it says nothing about that.
+/// Returns the only layout that the constraint allows for an otherwise unknown variable; NULL if it
+/// allows several or does not say.
 const hlo_tile_layout_t* hlo_tile_only_target(const hlo_tile_system_t* system,
                                               const hlo_tile_constraint_t* constraint,
                                               hlo_tile_var_t leader);
-/// Takes out candidates of an unknown variable that can be in no solution, as the shortcuts find
-/// them; the others keep their order. Returns how many are left.
+/// Removes candidates of an unknown variable that the shortcuts exclude; the others keep their
+/// order. Returns the number left.
 uint32_t hlo_tile_narrow(const hlo_tile_system_t* system, hlo_tile_var_t leader, uint32_t count,
                          hlo_tile_value_t* values);
-/// Before a search, for hlo_tile_narrow().
+/// Prepares hlo_tile_narrow() before a search.
 void hlo_tile_find_no_splats(hlo_tile_system_t* system);
-/// The largest value of an unknown size with which the constraint can still hold.
+/// Returns the largest value of an unknown size with which the constraint can still hold.
 int64_t hlo_tile_largest_fit(const hlo_tile_system_t* system,
                              const hlo_tile_constraint_t* constraint, hlo_tile_var_t leader);
 void hlo_tile_constraint_print(const hlo_tile_system_t* system,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines as data, and the time of work on them (see target.h).
+// Machines as data, and the time that work takes on them (see target.h).
 #include "tile/target.h"
 
 #include <inttypes.h>
@@ -62,7 +62,7 @@ double hlo_tile_work_ns(const hlo_tile_target_t* target, const hlo_tile_work_t* 
                  work->distinct_bytes / hlo_tile_home(target, work->distinct_bytes)->bytes_per_ns);
 }
 
-// Stores leave while the loops go on: loads are what is waited for.
+// Stores proceed while the loops continue: only loads are waited for.
 double hlo_tile_kept_ns(const hlo_tile_target_t* target, double vectors, double bytes) {
   return largest(2 * vectors / atom_rate(target, HLO_TILE_ATOM_LOAD),
                  bytes / hlo_tile_home(target, bytes)->bytes_per_ns);
@@ -82,8 +82,8 @@ int64_t hlo_tile_chunk_count(const hlo_tile_target_t* target, double work_ns, bo
   return wanted > (double)target->max_chunks ? target->max_chunks : (int64_t)wanted;
 }
 
-// The step in memory that neighbouring lanes are apart, in units of the lanes' own: 0 when all
-// lanes read one element, 1 when they read neighbours, else something in between or beyond (-1).
+// Returns the distance of adjacent lanes in memory, in units of the lanes' own stride: 0 if all
+// lanes read one element, 1 if they read adjacent ones, else another step or none (-1).
 static int64_t lane_step(const hlo_tile_layout_t* memory, const hlo_tile_layout_t* registers) {
   int64_t step = 0;
   bool is_first = true;
@@ -133,7 +133,7 @@ double hlo_tile_relayout_ns(const hlo_tile_target_t* target, hlo_relayout_t rela
     case HLO_RELAYOUT_RENAME: return 0;
     case HLO_RELAYOUT_BROADCAST: return vectors / atom_rate(target, HLO_TILE_ATOM_SHUFFLE);
     case HLO_RELAYOUT_SHUFFLE:
-      // n x n lanes and registers change places in log2(n) stages of n shuffles.
+      // n x n lanes and registers exchange in log2(n) stages of n shuffles.
       for (int64_t moved = relayout.moved; moved > 4; moved /= 4) ++stages;
       return vectors * stages / atom_rate(target, HLO_TILE_ATOM_SHUFFLE);
     case HLO_RELAYOUT_MEMORY:
@@ -200,9 +200,9 @@ void hlo_tile_target_print(const hlo_tile_target_t* target, hlo_strbuf_t* out) {
   }
 }
 
-// ---- reading ------------------------------------------------------------------------------------
+// ---- parsing
 
-// Takes the number if it is one that a rate or size can be.
+// Takes a number that is valid as a rate or size.
 static void take(double number, double* out) {
   if (number > 0 && number < 1e12) *out = number;
 }

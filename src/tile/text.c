@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the text forms of this folder (see text.h).
+// Reads the text forms of this folder (see text.h).
 #include "tile/text.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the text forms of this folder: words, numbers and marks with blanks between them.
+// Reads the text forms of this folder: words, numbers and punctuation separated by blanks.
 #ifndef HLO_TILE_TEXT_H_
 #define HLO_TILE_TEXT_H_
 
@@ -10,12 +10,12 @@ typedef struct hlo_tile_text {
   const char *start, *at;
 } hlo_tile_text_t;
 
-/// Takes the word or mark if it comes next (a word only whole).
+/// Takes the word (a whole one) or mark if it comes next.
 bool hlo_tile_text_take(hlo_tile_text_t* text, const char* token);
-/// Whether the word or mark comes next.
+/// Returns true if the word or mark comes next.
 bool hlo_tile_text_is_next(hlo_tile_text_t* text, const char* token);
-/// A letter, then letters, digits, `_` and `.`; copied, cut off at `capacity`. false: none comes
-/// next.
+/// Takes a letter followed by letters, digits, `_` and `.`; copies it, truncated to `capacity`.
+/// false if no word comes next.
 bool hlo_tile_text_word(hlo_tile_text_t* text, char* out_word, size_t capacity);
 bool hlo_tile_text_number(hlo_tile_text_t* text, int64_t* out_number);
 /// Skips blanks, line ends and // comments.
