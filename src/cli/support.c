@@ -206,7 +206,7 @@ static hlo_status_t make_arguments(hlo_loaded_t* loaded, hlo_arena_t* arena,
     size_t bytes = (size_t)entry->element_count * hlo_dtype_size_bytes(entry->dtype);
     const void* zeros = hlo_arena_alloc_zeroed(arena, bytes);
     if (!zeros) return hlo_arena_status(arena);
-    hlo_buffer_shape_t shape = {entry->dtype, entry->rank, entry->dims};
+    hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
     HLO_TRY(hlo_buffer_from_host(memory, &shape, zeros, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
                                  NULL, &arguments[i]));
   }

@@ -50,6 +50,7 @@ typedef struct hlo_signature_entry {
   bool is_token;
   uint32_t rank;
   const int64_t* dims;
+  const int64_t* minor_to_major;  // layout in device memory (base/dim_order.h)
   int64_t element_count;
   size_t size_bytes;        // in device memory
   const char* memory_kind;  // "device", "pinned_host", "unpinned_host"

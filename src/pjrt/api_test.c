@@ -346,6 +346,13 @@ static void test_canonical_shape(void** state) {
   assert_int_equal(args.serialized_shape_size, sizeof expected);
   assert_memory_equal(args.serialized_shape, expected, sizeof expected);
   args.serialized_shape_deleter(args.serialized_shape);
+  PJRT_Buffer_MemoryLayout layout = {
+      .type = PJRT_Buffer_MemoryLayout_Type_Tiled,
+      .tiled = {.minor_to_major = (int64_t[]){0, 1}, .minor_to_major_size = 2}};
+  args.layout = &layout;
+  OK(TopologyDescription_MakeCanonicalShapeForMemorySpace, &args);
+  assert_memory_equal(args.serialized_shape + 10, ((char[]){0, 1}), 2);
+  args.serialized_shape_deleter(args.serialized_shape);
   OK(TopologyDescription_Destroy, &ARGS(TopologyDescription_Destroy, .topology = create.topology));
 }
 

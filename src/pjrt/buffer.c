@@ -5,23 +5,20 @@
 
 // --- Shells --------------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, size_t rank, PJRT_Buffer** out_buffer) {
-  const size_t size = sizeof(PJRT_Buffer) + rank * sizeof(int64_t);
-  PJRT_Buffer* buffer = hlo_mem_alloc(size);
-  if (buffer == NULL) return hlo_status_out_of_memory(size);
+hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, PJRT_Buffer** out_buffer) {
+  PJRT_Buffer* buffer = hlo_mem_alloc(sizeof *buffer);
+  if (buffer == NULL) return hlo_status_out_of_memory(sizeof *buffer);
   atomic_init(&buffer->count, 1);
   buffer->buffer = NULL;
   buffer->client = client;
-  buffer->rank = rank;
-  for (size_t i = 0; i < rank; ++i) buffer->minor_to_major[i] = (int64_t)(rank - 1 - i);
   *out_buffer = buffer;
   return hlo_ok();
 }
 
 hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
                                     PJRT_Buffer** out_buffer) {
-  PJRT_Buffer* shell;
-  hlo_status_t status = hlo_pjrt_buffer_reserve(client, hlo_buffer_shape(buffer)->rank, &shell);
+  PJRT_Buffer* shell = NULL;
+  hlo_status_t status = hlo_pjrt_buffer_reserve(client, &shell);
   if (!hlo_status_is_ok(status)) {
     hlo_buffer_release(buffer);
     return status;
@@ -82,12 +79,13 @@ hlo_status_t hlo_pjrt_Buffer_DynamicDimensionIndices(
 }
 
 hlo_status_t hlo_pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args* args) {
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
   args->layout = (PJRT_Buffer_MemoryLayout){
       .struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE,
       .type = PJRT_Buffer_MemoryLayout_Type_Tiled,
       .tiled = {.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE,
-                .minor_to_major = args->buffer->minor_to_major,
-                .minor_to_major_size = args->buffer->rank}};
+                .minor_to_major = shape->minor_to_major,
+                .minor_to_major_size = shape->rank}};
   return hlo_ok();
 }
 
@@ -210,7 +208,8 @@ hlo_status_t hlo_pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args* args) {
   hlo_buffer_t* source = args->buffer->buffer;
   hlo_buffer_shape_t shape;
   HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->device_layout, &shape));
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->device_layout, &shape, order));
   size_t size;
   HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if (size != hlo_buffer_size_bytes(source)) {
@@ -237,8 +236,8 @@ static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Ar
 hlo_status_t hlo_pjrt_Buffer_DonateWithControlDependency(
     PJRT_Buffer_DonateWithControlDependency_Args* args) {
   hlo_buffer_t* source = args->buffer->buffer;
-  PJRT_Buffer* shell;
-  HLO_TRY(hlo_pjrt_buffer_reserve(args->buffer->client, args->buffer->rank, &shell));
+  PJRT_Buffer* shell = NULL;
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->buffer->client, &shell));
   hlo_event_t* dependency = hlo_event_create();
   hlo_status_t status = dependency != NULL ? hlo_ok() : hlo_status_out_of_memory(sizeof(void*));
   if (hlo_status_is_ok(status)) {

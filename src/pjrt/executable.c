@@ -27,7 +27,8 @@ static hlo_status_t describe_side(const hlo_signature_entry_t* entries, size_t c
   HLO_TRY(hlo_arena_status(arena));
   for (size_t i = 0; i < count; ++i) {
     hlo_pjrt_lend(entries[i].memory_kind, &(*out_kinds)[i], &(*out_sizes)[i]);
-    HLO_TRY(hlo_pjrt_layout_create(entries[i].rank, arena, &(*out_layouts)[i]));
+    HLO_TRY(hlo_pjrt_layout_create(entries[i].rank, entries[i].minor_to_major, arena,
+                                   &(*out_layouts)[i]));
   }
   return hlo_ok();
 }

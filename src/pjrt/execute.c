@@ -60,7 +60,7 @@ static hlo_status_t reserve_shells(const PJRT_LoadedExecutable* loaded, size_t d
   const hlo_executable_t* executable = hlo_loaded_executable(loaded->loaded);
   for (size_t d = 0; d < devices; ++d) {
     for (uint32_t i = 0; i < executable->result_count; ++i) {
-      HLO_TRY(hlo_pjrt_buffer_reserve(loaded->client, executable->results[i].rank,
+      HLO_TRY(hlo_pjrt_buffer_reserve(loaded->client,
                                       &lists->shells[d * executable->result_count + i]));
     }
   }

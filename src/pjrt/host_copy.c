@@ -13,9 +13,10 @@ enum { VIEW_ALIGNMENT_BYTES = 16 };
 hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
   PJRT_Memory* memory;
   hlo_buffer_shape_t shape;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->type, args->dims, args->num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->device_layout, &shape));
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->device_layout, &shape, order));
   if (args->num_byte_strides != 0 && args->num_byte_strides != args->num_dims) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%zu strides for %zu dimensions",
                              args->num_byte_strides, args->num_dims);
@@ -25,7 +26,7 @@ hlo_status_t hlo_pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuff
                              (int)args->host_buffer_semantics);
   }
   PJRT_Buffer* shell;
-  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, shape.rank, &shell));
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, &shell));
   hlo_event_t* done;
   hlo_status_t status = hlo_buffer_from_host(
       hlo_pjrt_memory_target(memory), &shape, args->data,
@@ -46,7 +47,7 @@ hlo_status_t hlo_pjrt_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   hlo_buffer_t* buffer = args->src->buffer;
   const hlo_buffer_shape_t* shape = hlo_buffer_shape(buffer);
   int64_t order[HLO_SHAPE_RANK_LIMIT];
-  HLO_TRY(hlo_pjrt_host_order(args->host_layout, shape, order));
+  HLO_TRY(hlo_pjrt_layout_order(args->host_layout, shape, order));
   if (args->dst == NULL) {
     args->dst_size = hlo_buffer_size_bytes(buffer);
     return hlo_ok();
@@ -163,9 +164,10 @@ hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
   PJRT_Memory* memory;
   hlo_buffer_shape_t shape;
   size_t size;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->layout, &shape));
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->layout, &shape, order));
   HLO_TRY(hlo_buffer_shape_size_bytes(&shape, &size));
   if ((uintptr_t)args->device_buffer_ptr % VIEW_ALIGNMENT_BYTES != 0) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
@@ -173,7 +175,7 @@ hlo_status_t hlo_pjrt_Client_CreateViewOfDeviceBuffer(
                              args->device_buffer_ptr, VIEW_ALIGNMENT_BYTES);
   }
   PJRT_Buffer* shell;
-  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, shape.rank, &shell));
+  HLO_TRY(hlo_pjrt_buffer_reserve(args->client, &shell));
   hlo_storage_t* storage = NULL;
   hlo_status_t status = view_storage(args, memory, size, &storage);
   if (hlo_status_is_ok(status)) {
@@ -196,9 +198,10 @@ hlo_status_t hlo_pjrt_Client_CreateUninitializedBuffer(
   PJRT_Memory* memory;
   hlo_buffer_shape_t shape;
   hlo_buffer_t* buffer;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_placement(args->device, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->shape_layout, &shape));
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->shape_layout, &shape, order));
   HLO_TRY(hlo_buffer_create_uninitialized(hlo_pjrt_memory_target(memory), &shape, &buffer));
   return hlo_pjrt_buffer_create(args->client, buffer, &args->buffer);
 }
@@ -207,8 +210,10 @@ hlo_status_t hlo_pjrt_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Arg
   PJRT_Memory* memory;
   hlo_buffer_shape_t shape;
   hlo_buffer_t* buffer;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->shape_layout, &shape, order));
   if (args->error_code == PJRT_Error_Code_OK) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "an error buffer needs an error");
   }
@@ -228,9 +233,10 @@ hlo_status_t hlo_pjrt_Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Arg
   PJRT_Memory* memory;
   hlo_buffer_shape_t shape;
   hlo_buffer_t* buffer;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
   HLO_TRY(hlo_pjrt_placement(NULL, args->memory, &memory));
   HLO_TRY(hlo_pjrt_shape(args->shape_element_type, args->shape_dims, args->shape_num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->shape_layout, &shape));
+  HLO_TRY(hlo_pjrt_shape_take_layout(args->shape_layout, &shape, order));
   PJRT_FulfillAliasBufferCallback* handle = hlo_mem_alloc(sizeof *handle);
   if (handle == NULL) return hlo_status_out_of_memory(sizeof *handle);
   hlo_status_t status = hlo_buffer_create_alias(hlo_pjrt_memory_target(memory), &shape, &buffer);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts. On the device arrays are dense and row-major; on the host they are dense in any order of
-// dimensions. The Layouts extension speaks of layouts as text, "{1,0}" being row-major.
-#include <stdio.h>
-
+// Layouts: arrays are dense in any order of their dimensions, on the device and on the host. The
+// Layouts extension speaks of layouts as text, "{1,0}" being row-major.
 #include "pjrt/objects.h"
 
 // --- Shapes --------------------------------------------------------------------------------------
@@ -23,26 +21,37 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
 
 // --- Layouts of argument blocks ------------------------------------------------------------------
 
-static void row_major(size_t rank, int64_t* out_minor_to_major) {
-  for (size_t i = 0; i < rank; ++i) out_minor_to_major[i] = (int64_t)(rank - 1 - i);
+/// "{1,0:T(8,128)(2,1)}"
+static hlo_status_t tiles_error(const PJRT_Buffer_MemoryLayout_Tiled* tiled) {
+  hlo_strbuf_t text = {0};
+  hlo_dim_order_print(tiled->minor_to_major_size, tiled->minor_to_major, &text);
+  if (text.length != 0) --text.length;  // goes on before the brace
+  hlo_strbuf_puts(&text, ":T");
+  const int64_t* dims = tiled->tile_dims;
+  for (size_t i = 0; i < tiled->num_tiles; ++i) {
+    hlo_strbuf_putc(&text, '(');
+    for (size_t d = 0; d < tiled->tile_dim_sizes[i]; ++d) {
+      hlo_strbuf_printf(&text, d != 0 ? ",%lld" : "%lld", (long long)*dims++);
+    }
+    hlo_strbuf_putc(&text, ')');
+  }
+  hlo_strbuf_putc(&text, '}');
+  hlo_status_t status =
+      hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                        "layout %s is not supported: layouts are orders of dimensions "
+                        "without tiles",
+                        hlo_strbuf_text(&text));
+  hlo_strbuf_deinit(&text);
+  return status;
 }
 
 static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, size_t rank,
                                    int64_t* out_minor_to_major) {
-  if (tiled->num_tiles != 0) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "tiled layouts are not supported");
-  }
-  bool seen[HLO_SHAPE_RANK_LIMIT] = {false};
-  bool is_permutation = tiled->minor_to_major_size == rank;
-  for (size_t i = 0; is_permutation && i < rank; ++i) {
-    const int64_t dim = tiled->minor_to_major[i];
-    is_permutation = dim >= 0 && (uint64_t)dim < rank && !seen[dim];
-    if (is_permutation) seen[dim] = true;
-  }
-  if (!is_permutation) {
+  if (tiled->minor_to_major_size != rank || !hlo_dim_order_is_valid(rank, tiled->minor_to_major)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "minor_to_major is not a permutation of %zu dimensions", rank);
   }
+  if (tiled->num_tiles != 0) return tiles_error(tiled);
   if (rank != 0) memcpy(out_minor_to_major, tiled->minor_to_major, rank * sizeof(int64_t));
   return hlo_ok();
 }
@@ -58,7 +67,7 @@ static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* str
   bool is_empty = false;
   for (uint32_t i = 0; i < shape->rank; ++i) is_empty |= shape->dims[i] == 0;
   if (is_empty) {
-    row_major(shape->rank, out_minor_to_major);
+    hlo_dim_order_row_major(shape->rank, out_minor_to_major);
     return hlo_ok();
   }
   bool placed[HLO_SHAPE_RANK_LIMIT] = {false};
@@ -80,10 +89,14 @@ static hlo_status_t order_of_strides(const PJRT_Buffer_MemoryLayout_Strides* str
   return hlo_ok();
 }
 
-hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
-                                 const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
+hlo_status_t hlo_pjrt_layout_order(const PJRT_Buffer_MemoryLayout* layout,
+                                   const hlo_buffer_shape_t* shape, int64_t* out_minor_to_major) {
   if (layout == NULL) {
-    row_major(shape->rank, out_minor_to_major);
+    if (shape->minor_to_major == NULL) {
+      hlo_dim_order_row_major(shape->rank, out_minor_to_major);
+    } else if (shape->rank != 0) {
+      memcpy(out_minor_to_major, shape->minor_to_major, shape->rank * sizeof(int64_t));
+    }
     return hlo_ok();
   }
   if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
@@ -92,36 +105,29 @@ hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
   return order_of_strides(&layout->strides, shape, out_minor_to_major);
 }
 
-hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout,
-                                          const hlo_buffer_shape_t* shape) {
-  int64_t order[HLO_SHAPE_RANK_LIMIT];
-  HLO_TRY(hlo_pjrt_host_order(layout, shape, order));
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    if (order[i] != (int64_t)shape->rank - 1 - i) {
-      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                               "device layouts other than row-major are not supported");
-    }
-  }
+hlo_status_t hlo_pjrt_shape_take_layout(const PJRT_Buffer_MemoryLayout* layout,
+                                        hlo_buffer_shape_t* shape, int64_t* order) {
+  HLO_TRY(hlo_pjrt_layout_order(layout, shape, order));
+  shape->minor_to_major = order;
   return hlo_ok();
 }
 
 // --- The extension -------------------------------------------------------------------------------
 
-hlo_status_t hlo_pjrt_layout_create(size_t rank, hlo_arena_t* arena,
+hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, hlo_arena_t* arena,
                                     PJRT_Layouts_MemoryLayout** out_layout) {
-  char text[HLO_SHAPE_RANK_LIMIT * 3 + 3] = "{";
-  size_t length = 1;
-  for (size_t i = rank; i-- > 0;) {
-    length +=
-        (size_t)snprintf(text + length, sizeof text - length, "%s%zu", length > 1 ? "," : "", i);
+  hlo_strbuf_t text = {0};
+  hlo_dim_order_print(rank, minor_to_major, &text);
+  const size_t size = sizeof(PJRT_Layouts_MemoryLayout) + text.length + 1;
+  PJRT_Layouts_MemoryLayout* layout = text.failed     ? NULL
+                                      : arena != NULL ? hlo_arena_alloc(arena, size)
+                                                      : hlo_mem_alloc(size);
+  if (layout != NULL) {
+    layout->is_lent = arena != NULL;
+    memcpy(layout->text, hlo_strbuf_text(&text), text.length + 1);
   }
-  snprintf(text + length, sizeof text - length, "}");
-  const size_t size = sizeof(PJRT_Layouts_MemoryLayout) + length + 2;
-  PJRT_Layouts_MemoryLayout* layout =
-      arena != NULL ? hlo_arena_alloc(arena, size) : hlo_mem_alloc(size);
+  hlo_strbuf_deinit(&text);
   if (layout == NULL) return hlo_status_out_of_memory(size);
-  layout->is_lent = arena != NULL;
-  memcpy(layout->text, text, length + 2);
   *out_layout = layout;
   return hlo_ok();
 }
@@ -149,7 +155,7 @@ static hlo_status_t default_layout(PJRT_Buffer_Type type, const int64_t* dims, s
                                    PJRT_Layouts_MemoryLayout** out_layout) {
   hlo_buffer_shape_t shape;
   HLO_TRY(hlo_pjrt_shape(type, dims, rank, &shape));
-  return hlo_pjrt_layout_create(rank, NULL, out_layout);
+  return hlo_pjrt_layout_create(rank, NULL, NULL, out_layout);
 }
 
 hlo_status_t hlo_pjrt_Layouts_PJRT_Client_GetDefaultLayout(
@@ -164,7 +170,8 @@ hlo_status_t hlo_pjrt_Layouts_PJRT_Topology_GetDefaultLayout(
 
 hlo_status_t hlo_pjrt_Layouts_PJRT_Buffer_MemoryLayout(
     PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
-  return hlo_pjrt_layout_create(args->buffer->rank, NULL, &args->layout);
+  const hlo_buffer_shape_t* shape = hlo_buffer_shape(args->buffer->buffer);
+  return hlo_pjrt_layout_create(shape->rank, shape->minor_to_major, NULL, &args->layout);
 }
 
 hlo_status_t hlo_pjrt_Layouts_PJRT_Executable_GetOutputLayouts(

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/dim_order.h"
 #include "base/mem.h"
 #include "base/observer.h"
 #include "base/shape.h"
@@ -129,13 +130,10 @@ struct PJRT_Buffer {
   atomic_int count;
   hlo_buffer_t* buffer;
   PJRT_Client* client;
-  size_t rank;
-  int64_t minor_to_major[];  // `rank` of them
 };
 
 /// A shell without a buffer, to be filled once there is one.
-hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, size_t rank,
-                                     PJRT_Buffer** out_buffer) HLO_MUST_USE;
+hlo_status_t hlo_pjrt_buffer_reserve(PJRT_Client* client, PJRT_Buffer** out_buffer) HLO_MUST_USE;
 /// owner  : takes `buffer`, also on error
 hlo_status_t hlo_pjrt_buffer_create(PJRT_Client* client, hlo_buffer_t* buffer,
                                     PJRT_Buffer** out_buffer) HLO_MUST_USE;
@@ -149,16 +147,16 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
 
 // --- Layouts -------------------------------------------------------------------------------------
 
-/// OK if `layout` is null or the dense row-major order that buffers have on the device.
-/// errors : INVALID_ARGUMENT, UNIMPLEMENTED
-hlo_status_t hlo_pjrt_check_device_layout(const PJRT_Buffer_MemoryLayout* layout,
-                                          const hlo_buffer_shape_t* shape) HLO_MUST_USE;
-
-/// The order of dimensions of a dense array on the host; null layouts give row-major.
+/// The order of dimensions that `layout` asks for; null layouts give that of `shape`.
 /// errors : INVALID_ARGUMENT, UNIMPLEMENTED for tiles and gaps
-hlo_status_t hlo_pjrt_host_order(const PJRT_Buffer_MemoryLayout* layout,
-                                 const hlo_buffer_shape_t* shape,
-                                 int64_t* out_minor_to_major) HLO_MUST_USE;
+hlo_status_t hlo_pjrt_layout_order(const PJRT_Buffer_MemoryLayout* layout,
+                                   const hlo_buffer_shape_t* shape,
+                                   int64_t* out_minor_to_major) HLO_MUST_USE;
+
+/// The same for an array on the device, whose `shape` then says so: `order` is room for
+/// HLO_SHAPE_RANK_LIMIT dimensions that lives as long as `shape`.
+hlo_status_t hlo_pjrt_shape_take_layout(const PJRT_Buffer_MemoryLayout* layout,
+                                        hlo_buffer_shape_t* shape, int64_t* order) HLO_MUST_USE;
 
 // --- Executables ---------------------------------------------------------------------------------
 
@@ -211,9 +209,9 @@ struct PJRT_Layouts_MemoryLayout {
   char text[];   // "{1,0}"
 };
 
-/// A layout object of dense row-major arrays; from `arena` (lent, then) or, when that is null, from
-/// the heap.
-hlo_status_t hlo_pjrt_layout_create(size_t rank, hlo_arena_t* arena,
+/// A layout object of dense arrays (null order: row-major); from `arena` (lent, then) or, when that
+/// is null, from the heap.
+hlo_status_t hlo_pjrt_layout_create(size_t rank, const int64_t* minor_to_major, hlo_arena_t* arena,
                                     PJRT_Layouts_MemoryLayout** out_layout) HLO_MUST_USE;
 
 // --- Strings -------------------------------------------------------------------------------------

@@ -248,18 +248,21 @@ static void free_serialized_shape(const char* bytes) {
   hlo_mem_free((void*)bytes);
 }
 
-/// Writes a ShapeProto of a dense row-major array.
+/// Writes a ShapeProto of a dense array.
 hlo_status_t hlo_pjrt_TopologyDescription_MakeCanonicalShapeForMemorySpace(
     PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args* args) {
   hlo_buffer_shape_t shape;
   HLO_TRY(hlo_pjrt_shape(args->element_type, args->dims, args->num_dims, &shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(args->layout, &shape));
+  int64_t minor_to_major[HLO_SHAPE_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_layout_order(args->layout, &shape, minor_to_major));
   hlo_strbuf_t proto = {0};
   hlo_wire_put_int(&proto, 2, hlo_dtype_primitive_type(shape.dtype));
   hlo_wire_put_packed_int64(&proto, 3, shape.dims, shape.rank);
   const size_t layout = hlo_wire_begin(&proto, 5);
   const size_t order = hlo_wire_begin(&proto, 1);
-  for (uint32_t i = shape.rank; i-- > 0;) hlo_wire_put_varint(&proto, i);
+  for (uint32_t i = 0; i < shape.rank; ++i) {
+    hlo_wire_put_varint(&proto, (uint64_t)minor_to_major[i]);
+  }
   hlo_wire_end(&proto, order);
   hlo_wire_end(&proto, layout);
   args->serialized_shape_size = proto.length;

@@ -45,14 +45,28 @@ static void destroy_manager(manager_t* manager) {
   hlo_mem_free(manager);
 }
 
+/// Keeps the shape of a buffer, which the framework may destroy before it is filled.
+static hlo_status_t keep_shape(manager_t* manager, const hlo_buffer_shape_t* shape,
+                               hlo_buffer_shape_t* out_shape) {
+  const size_t size = shape->rank * sizeof(int64_t);
+  int64_t* lists = hlo_arena_array(&manager->arena, 2 * shape->rank, sizeof *lists);
+  HLO_TRY(hlo_arena_status(&manager->arena));
+  if (size != 0) {
+    memcpy(lists, shape->dims, size);
+    memcpy(lists + shape->rank, shape->minor_to_major, size);
+  }
+  *out_shape = (hlo_buffer_shape_t){.dtype = shape->dtype,
+                                    .rank = shape->rank,
+                                    .dims = lists,
+                                    .minor_to_major = lists + shape->rank};
+  return hlo_ok();
+}
+
 static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
                               const PJRT_Buffer_MemoryLayout* layout, item_t* item) {
   HLO_TRY(hlo_pjrt_shape(spec->element_type, spec->dims, spec->num_dims, &item->shape));
-  HLO_TRY(hlo_pjrt_check_device_layout(layout, &item->shape));
-  int64_t* dims = hlo_arena_array(&manager->arena, spec->num_dims, sizeof *dims);
-  HLO_TRY(hlo_arena_status(&manager->arena));
-  if (spec->num_dims != 0) memcpy(dims, spec->dims, spec->num_dims * sizeof *dims);
-  item->shape.dims = dims;
+  int64_t order[HLO_SHAPE_RANK_LIMIT];
+  HLO_TRY(hlo_pjrt_shape_take_layout(layout, &item->shape, order));
   HLO_TRY(hlo_buffer_shape_size_bytes(&item->shape, &item->size));
   hlo_memory_t* memory = hlo_pjrt_memory_target(manager->memory);
   HLO_TRY(hlo_storage_create(memory, item->size, &item->storage));
@@ -60,7 +74,8 @@ static hlo_status_t fill_item(manager_t* manager, const PJRT_ShapeSpec* spec,
   if (item->ready == NULL) return hlo_status_out_of_memory(sizeof(void*));
   hlo_buffer_t* buffer;
   HLO_TRY(hlo_buffer_create_over(memory, &item->shape, item->storage, item->ready, &buffer));
-  return hlo_pjrt_buffer_create(hlo_pjrt_memory_client(manager->memory), buffer, &item->shell);
+  HLO_TRY(hlo_pjrt_buffer_create(hlo_pjrt_memory_client(manager->memory), buffer, &item->shell));
+  return keep_shape(manager, hlo_buffer_shape(buffer), &item->shape);
 }
 
 hlo_status_t hlo_pjrt_Client_CreateBuffersForAsyncHostToDevice(
@@ -202,15 +217,13 @@ hlo_status_t hlo_pjrt_AsyncHostToDeviceTransferManager_TransferData(
 /// Brings a host array into the form that it has on the device, in a buffer of its own.
 static hlo_status_t stage_literal(
     const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args,
-    const hlo_buffer_shape_t* shape, hlo_buffer_t** out_staged) {
+    const hlo_buffer_shape_t* shape, const hlo_buffer_shape_t* on_device,
+    hlo_buffer_t** out_staged) {
   int64_t order[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
-  HLO_TRY(hlo_pjrt_host_order(args->shape_layout, shape, order));
-  int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    strides[order[i]] = stride;
-    stride *= shape->dims[order[i]];
-  }
-  return hlo_buffer_from_host(hlo_pjrt_memory_target(args->transfer_manager->memory), shape,
+  HLO_TRY(hlo_pjrt_layout_order(args->shape_layout, shape, order));
+  hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims, order,
+                        strides);
+  return hlo_buffer_from_host(hlo_pjrt_memory_target(args->transfer_manager->memory), on_device,
                               args->data, strides, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
                               out_staged);
 }
@@ -220,7 +233,7 @@ static hlo_status_t copy_literal(
     const hlo_buffer_shape_t* shape) {
   if (item->size == 0) return copy_piece(args->transfer_manager, item, 0, NULL, 0, true);
   hlo_buffer_t* staged;
-  HLO_TRY(stage_literal(args, shape, &staged));
+  HLO_TRY(stage_literal(args, shape, &item->shape, &staged));
   void* bytes;
   hlo_status_t status = hlo_buffer_data_pointer(staged, &bytes);
   if (hlo_status_is_ok(status)) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/dim_order.h"
 #include "base/mem.h"
 #include "base/shape.h"
 #include "runtime/buffer_impl.h"
@@ -21,11 +22,22 @@ hlo_status_t hlo_buffer_alloc(hlo_memory_t* memory, const hlo_buffer_shape_t* sh
                               hlo_buffer_t** out_buffer) {
   size_t size_bytes;
   HLO_TRY(hlo_buffer_shape_size_bytes(shape, &size_bytes));
-  size_t bytes = sizeof(hlo_buffer_t) + shape->rank * sizeof(int64_t);
+  if (!hlo_dim_order_is_valid(shape->rank, shape->minor_to_major)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "minor_to_major of a buffer is no order of its %u dimensions",
+                             shape->rank);
+  }
+  size_t bytes = sizeof(hlo_buffer_t) + 2 * shape->rank * sizeof(int64_t);
   hlo_buffer_t* buffer = hlo_mem_alloc_zeroed(bytes);
   if (!buffer) return hlo_status_out_of_memory(bytes);
+  int64_t* minor_to_major = buffer->dims + shape->rank;
   if (shape->rank) memcpy(buffer->dims, shape->dims, shape->rank * sizeof(int64_t));
-  buffer->shape = (hlo_buffer_shape_t){shape->dtype, shape->rank, buffer->dims};
+  if (shape->minor_to_major && shape->rank) {
+    memcpy(minor_to_major, shape->minor_to_major, shape->rank * sizeof(int64_t));
+  } else {
+    hlo_dim_order_row_major(shape->rank, minor_to_major);
+  }
+  buffer->shape = (hlo_buffer_shape_t){shape->dtype, shape->rank, buffer->dims, minor_to_major};
   buffer->memory = memory;
   buffer->size_bytes = size_bytes;
   hlo_mutex_init(&buffer->lock, HLO_LOCK_LEVEL_BUFFER);
@@ -127,12 +139,25 @@ static void fulfil_when_ready(void* context, hlo_status_t status) {
   hlo_mem_free(f);
 }
 
+// Elements of one array are at the same places in both buffers; arrays of other shapes share bytes.
+static bool has_layout_of(const hlo_buffer_t* a, const hlo_buffer_t* b) {
+  const hlo_buffer_shape_t *x = &a->shape, *y = &b->shape;
+  if (x->rank != y->rank || (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) != 0)) {
+    return true;
+  }
+  return hlo_dim_order_is_same(x->rank, x->dims, x->minor_to_major, y->minor_to_major);
+}
+
 // Gives the alias's storage (taken, but on error) the source's value once that is there.
 static hlo_status_t fulfil_from(hlo_buffer_t* alias, hlo_storage_t* storage, hlo_buffer_t* source) {
   if (source->size_bytes != alias->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "an alias buffer of %zu bytes cannot take a value of %zu bytes",
                              alias->size_bytes, source->size_bytes);
+  }
+  if (!has_layout_of(alias, source)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "an alias buffer cannot take a value of another layout");
   }
   fulfilment_t* f = hlo_mem_alloc_zeroed(sizeof *f);
   if (!f) return hlo_status_out_of_memory(sizeof *f);

@@ -28,11 +28,12 @@ uint32_t hlo_storage_holder_count(const hlo_storage_t* storage);
 size_t hlo_storage_size_bytes(const hlo_storage_t* storage);
 bool hlo_storage_is_mutable(const hlo_storage_t* storage);
 
-/// What a buffer holds: dense, row-major elements.
+/// What a buffer holds: dense elements.
 typedef struct hlo_buffer_shape {
   hlo_dtype_t dtype;
   uint32_t rank;
   const int64_t* dims;
+  const int64_t* minor_to_major;  // order in memory (base/dim_order.h); buffers always say it
 } hlo_buffer_shape_t;
 
 /// Bytes on the device: one at least for each element.
@@ -53,7 +54,7 @@ typedef enum hlo_host_semantics {
   HLO_HOST_MUTABLE_ZERO_COPY = 3,
 } hlo_host_semantics_t;
 
-/// Creates a buffer from host memory. byte_strides NULL: dense row-major. *out_done (may be NULL):
+/// Creates a buffer from host memory. byte_strides NULL: dense row-major there. *out_done (may be NULL):
 /// an event, ready when the host memory is no longer needed.
 /// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED
 hlo_status_t hlo_buffer_from_host(hlo_memory_t* memory, const hlo_buffer_shape_t* shape,
@@ -75,7 +76,7 @@ hlo_status_t hlo_buffer_create_alias(hlo_memory_t* memory, const hlo_buffer_shap
                                      hlo_buffer_t** out_buffer) HLO_MUST_USE;
 /// Takes over the value of `source`, or is `error` (taken) where that is NULL. What waits for an
 /// alias that could not be fulfilled gets the error that is answered.
-/// errors: FAILED_PRECONDITION the second time, INVALID_ARGUMENT if sizes differ.
+/// errors: FAILED_PRECONDITION the second time, INVALID_ARGUMENT if sizes or layouts differ.
 hlo_status_t hlo_buffer_fulfill(hlo_buffer_t* alias, hlo_buffer_t* source,
                                 hlo_status_t error) HLO_MUST_USE;
 /// Drops the handle; pending work on the storage goes on.
@@ -90,8 +91,8 @@ hlo_event_t* hlo_buffer_ready_event(hlo_buffer_t* buffer);
 void hlo_buffer_delete(hlo_buffer_t* buffer);
 bool hlo_buffer_is_deleted(hlo_buffer_t* buffer);
 
-/// Copies the value to host memory as dense elements permuted to `minor_to_major` (NULL:
-/// row-major); sub-byte types take a byte each. *out_done is set when the bytes are there.
+/// Copies the value to host memory as dense elements in the order `minor_to_major` (NULL:
+/// row-major), whatever their order in the buffer; sub-byte types take a byte each. *out_done is set when the bytes are there.
 /// errors: INVALID_ARGUMENT (size), FAILED_PRECONDITION (deleted)
 hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_bytes,
                                 const int64_t* minor_to_major, hlo_event_t** out_done) HLO_MUST_USE;

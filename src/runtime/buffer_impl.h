@@ -9,7 +9,7 @@
 
 struct hlo_buffer {
   hlo_memory_t* memory;
-  hlo_buffer_shape_t shape;  // dims points at the end of this
+  hlo_buffer_shape_t shape;  // dims and minor_to_major point at the end of this
   size_t size_bytes;
   hlo_event_t* ready;  // never changes
   hlo_mutex_t lock;    // guards the fields below
@@ -19,7 +19,7 @@ struct hlo_buffer {
   int32_t external_count;
   hlo_storage_t* external_storage;  // kept for external references, also after deletion
   hlo_storage_t* unfulfilled;  // of an alias: what is to get a value, also after deletion
-  int64_t dims[];
+  int64_t dims[];  // then minor_to_major
 };
 
 /// A handle without storage and event yet.

@@ -53,7 +53,7 @@ static void read_back(hlo_buffer_t* buffer, void* data, size_t size_bytes) {
 }
 
 static const int64_t kDims[2] = {3, 5};
-static const hlo_buffer_shape_t kShape = {HLO_DTYPE_F32, 2, kDims};
+static const hlo_buffer_shape_t kShape = {.dtype = HLO_DTYPE_F32, .rank = 2, .dims = kDims};
 
 static void fill(float* values, int count) {
   for (int i = 0; i < count; ++i) values[i] = (float)i + 0.5f;
@@ -134,6 +134,93 @@ static void raw_ranges_are_checked(void** state) {
   assert_true(got == 1.5f);
   expect_code(hlo_buffer_copy_raw_to_host(buffer, &got, 58, 4, &done), HLO_STATUS_INVALID_ARGUMENT);
   expect_code(hlo_buffer_to_host(buffer, &got, 4, NULL, &done), HLO_STATUS_INVALID_ARGUMENT);
+  hlo_buffer_release(buffer);
+}
+
+static const int64_t kColumnMajor[] = {0, 1};
+static const hlo_buffer_shape_t kColumns = {
+    .dtype = HLO_DTYPE_F32, .rank = 2, .dims = kDims, .minor_to_major = kColumnMajor};
+
+// Element (row, column) of make() at [column * 3 + row].
+static void fill_columns(float* columns) {
+  float rows[15];
+  fill(rows, 15);
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 5; ++c) columns[c * 3 + r] = rows[r * 5 + c];
+  }
+}
+
+static hlo_buffer_t* make_columns(void) {
+  float rows[15];
+  fill(rows, 15);
+  hlo_buffer_t* buffer;
+  check(hlo_buffer_from_host(device_memory(0), &kColumns, rows, NULL,
+                             HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &buffer));
+  return buffer;
+}
+
+static void expect_bytes(hlo_buffer_t* buffer, const float* want) {
+  float got[15];
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_copy_raw_to_host(buffer, got, 0, sizeof got, &done));
+  await_and_release(done);
+  assert_memory_equal(got, want, sizeof got);
+}
+
+static void layouts_of_the_device_are_honoured(void** state) {
+  (void)state;
+  float rows[15], columns[15], got[15];
+  fill(rows, 15);
+  fill_columns(columns);
+  hlo_buffer_t* buffer = make_columns();
+  expect_bytes(buffer, columns);
+  assert_memory_equal(hlo_buffer_shape(buffer)->minor_to_major, kColumnMajor, sizeof kColumnMajor);
+  read_back(buffer, got, sizeof got);
+  assert_memory_equal(got, rows, sizeof rows);
+  hlo_event_t* done = NULL;
+  check(hlo_buffer_to_host(buffer, got, sizeof got, kColumnMajor, &done));
+  await_and_release(done);
+  assert_memory_equal(got, columns, sizeof columns);
+  hlo_buffer_t* copy;
+  check(hlo_buffer_copy_to_memory(buffer, device_memory(1), &copy));
+  hlo_buffer_release(buffer);
+  assert_memory_equal(hlo_buffer_shape(copy)->minor_to_major, kColumnMajor, sizeof kColumnMajor);
+  expect_bytes(copy, columns);
+  hlo_buffer_release(copy);
+}
+
+// Host memory in the order of the device is used as it is, but no other.
+static void zero_copy_needs_the_layout_of_the_device(void** state) {
+  (void)state;
+  _Alignas(64) float columns[16];
+  fill_columns(columns);
+  const int64_t strides[2] = {4, 12};
+  hlo_buffer_t *same, *other;
+  void *same_data, *other_data;
+  check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, strides,
+                             HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &same));
+  check(hlo_buffer_from_host(device_memory(0), &kColumns, columns, NULL,
+                             HLO_HOST_IMMUTABLE_ZERO_COPY, NULL, &other));
+  check(hlo_buffer_data_pointer(same, &same_data));
+  check(hlo_buffer_data_pointer(other, &other_data));
+  assert_ptr_equal(same_data, columns);
+  assert_ptr_not_equal(other_data, columns);
+  hlo_buffer_release(same);
+  hlo_buffer_release(other);
+}
+
+static void other_orders_are_refused(void** state) {
+  (void)state;
+  const int64_t twice[2] = {1, 1};
+  hlo_buffer_shape_t shape = kShape;
+  shape.minor_to_major = twice;
+  hlo_buffer_t *buffer = make(0), *other;
+  expect_code(hlo_buffer_create_uninitialized(device_memory(0), &shape, &other),
+              HLO_STATUS_INVALID_ARGUMENT);
+  float got[15];
+  hlo_event_t* done = NULL;
+  expect_code(hlo_buffer_to_host(buffer, got, sizeof got, twice, &done),
+              HLO_STATUS_INVALID_ARGUMENT);
   hlo_buffer_release(buffer);
 }
 
@@ -272,12 +359,12 @@ static void long_chains_of_copies_need_little_stack(void** state) {
 static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
   (void)state;
   const int64_t other_dims[1] = {2};
-  const hlo_buffer_shape_t other = {HLO_DTYPE_F32, 1, other_dims};
-  hlo_buffer_t *deleted = make(0), *small, *alias;
+  const hlo_buffer_shape_t other = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = other_dims};
+  hlo_buffer_t *deleted = make(0), *turned = make_columns(), *small, *alias;
   hlo_buffer_delete(deleted);
   check(hlo_buffer_create_uninitialized(device_memory(0), &other, &small));
-  hlo_buffer_t* sources[] = {deleted, small};
-  for (int i = 0; i < 2; ++i) {
+  hlo_buffer_t* sources[] = {deleted, small, turned};
+  for (int i = 0; i < 3; ++i) {
     check(hlo_buffer_create_alias(device_memory(0), &kShape, &alias));
     hlo_event_t* ready = hlo_buffer_ready_event(alias);
     expect_code(hlo_buffer_fulfill(alias, sources[i], hlo_ok()), HLO_STATUS_INVALID_ARGUMENT);
@@ -286,6 +373,7 @@ static void aliases_that_cannot_be_fulfilled_are_errors(void** state) {
     hlo_event_release(ready);
     hlo_buffer_release(alias);
   }
+  hlo_buffer_release(turned);
   hlo_buffer_release(small);
   hlo_buffer_release(deleted);
 }
@@ -328,7 +416,7 @@ static void impossible_shapes_are_refused(void** state) {
   (void)state;
   hlo_buffer_t* buffer;
   const int64_t huge[2] = {INT64_MAX, 4}, negative[2] = {-1, 4};
-  hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 2, huge};
+  hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 2, .dims = huge};
   expect_code(hlo_buffer_create_uninitialized(device_memory(0), &shape, &buffer),
               HLO_STATUS_INVALID_ARGUMENT);
   shape.dims = negative;
@@ -458,6 +546,9 @@ int main(void) {
       cmocka_unit_test(zero_copy_aliases_and_tells_when_it_is_over),
       cmocka_unit_test(strides_of_the_host_are_honoured),
       cmocka_unit_test(raw_ranges_are_checked),
+      cmocka_unit_test(layouts_of_the_device_are_honoured),
+      cmocka_unit_test(zero_copy_needs_the_layout_of_the_device),
+      cmocka_unit_test(other_orders_are_refused),
       cmocka_unit_test(deleted_buffers_say_so),
       cmocka_unit_test(external_references_outlive_deletion),
       cmocka_unit_test(copies_land_elsewhere),

@@ -266,7 +266,7 @@ static void fill(hlo_dtype_t dtype, uint32_t device, uint8_t* to, size_t count) 
 
 static hlo_buffer_t* make_input(hlo_client_t* client, hlo_dtype_t dtype, uint32_t device) {
   static const int64_t dims[2] = {ROWS, COLUMNS};
-  const hlo_buffer_shape_t shape = {dtype, 2, dims};
+  const hlo_buffer_shape_t shape = {.dtype = dtype, .rank = 2, .dims = dims};
   uint8_t data[ROWS * COLUMNS * 16];
   fill(dtype, device, data, ROWS * COLUMNS);
   hlo_memory_t* memory = &hlo_client_device(client, device)->memories[HLO_MEMORY_DEVICE];

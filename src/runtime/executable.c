@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/dim_order.h"
 #include "base/mem.h"
 #include "runtime/run.h"
 
@@ -88,13 +89,16 @@ static void describe_dims(uint32_t rank, const int64_t* dims, hlo_strbuf_t* out)
   hlo_strbuf_putc(out, ']');
 }
 
+// Layouts are named where they are what differs.
 static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buffer_shape_t* found,
-                               uint32_t argument) {
+                               bool is_layout, uint32_t argument) {
   hlo_strbuf_t text = {0};
   hlo_strbuf_printf(&text, "argument %u is %s", argument, hlo_dtype_info(found->dtype)->hlo_name);
   describe_dims(found->rank, found->dims, &text);
+  if (is_layout) hlo_dim_order_print(found->rank, found->minor_to_major, &text);
   hlo_strbuf_printf(&text, ", the program expects %s", hlo_dtype_info(want->dtype)->hlo_name);
   describe_dims(want->rank, want->dims, &text);
+  if (is_layout) hlo_dim_order_print(want->rank, want->minor_to_major, &text);
   hlo_status_t status =
       hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s", hlo_strbuf_text(&text));
   hlo_strbuf_deinit(&text);
@@ -111,7 +115,10 @@ static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer
   bool same =
       shape->dtype == want->dtype && shape->rank == want->rank &&
       (want->rank == 0 || memcmp(shape->dims, want->dims, want->rank * sizeof *want->dims) == 0);
-  if (!same) return type_error(want, shape, argument);
+  if (!same) return type_error(want, shape, false, argument);
+  if (!hlo_dim_order_is_same(want->rank, want->dims, want->minor_to_major, shape->minor_to_major)) {
+    return type_error(want, shape, true, argument);
+  }
   const hlo_device_t* place = hlo_buffer_memory(buffer)->device;
   if (place != device) {
     return hlo_status_create(
@@ -214,7 +221,10 @@ static hlo_status_t prepare_results(hlo_run_t* run, hlo_buffer_t** results) {
     if (!storage) HLO_TRY(hlo_storage_create(memory, entry->size_bytes, &storage));
     run->outputs[r] = storage;
     ++run->output_count;
-    hlo_buffer_shape_t shape = {entry->dtype, entry->rank, entry->dims};
+    hlo_buffer_shape_t shape = {.dtype = entry->dtype,
+                                .rank = entry->rank,
+                                .dims = entry->dims,
+                                .minor_to_major = entry->minor_to_major};
     HLO_TRY(hlo_buffer_create_over(memory, &shape, storage, run->done, &results[r]));
     ++run->result_count;
   }

@@ -47,7 +47,7 @@ static hlo_loaded_t* load(const char* text, int32_t replica_count) {
 }
 
 static const int64_t kDims[1] = {COUNT};
-static const hlo_buffer_shape_t kShape = {HLO_DTYPE_F32, 1, kDims};
+static const hlo_buffer_shape_t kShape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = kDims};
 
 static hlo_memory_t* memory_of(uint32_t device) {
   return &hlo_client_device(g_client, device)->memories[HLO_MEMORY_DEVICE];
@@ -282,7 +282,7 @@ static void wrong_calls_change_nothing(void** state) {
   hlo_loaded_t* loaded = load(kIncrement, 1);
   hlo_buffer_t *x = make(0, 1), *elsewhere = make(1, 1), *y = NULL;
   const int64_t three[1] = {3};
-  hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, three};
+  hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = three};
   hlo_buffer_t* small = NULL;
   check(hlo_buffer_create_uninitialized(memory_of(0), &shape, &small));
   expect(run_one(loaded, 0, NULL, &y), HLO_STATUS_INVALID_ARGUMENT, "0 arguments");

@@ -76,7 +76,7 @@ static void start(const char* text, const char* backend, uint32_t device_count, 
   check(hlo_client_create(&(hlo_client_options_t){.device_count = DEVICES, .thread_count = 1},
                           &f->client));
   const int64_t dims[] = {COUNT};
-  const hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, dims};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
   const float values[COUNT] = {1, 2, 3, 4};
   hlo_buffer_t* const* argument_rows[DEVICES];
   hlo_buffer_t** result_rows[DEVICES];

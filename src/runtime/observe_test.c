@@ -146,7 +146,7 @@ static hlo_executable_t* load(const hlo_observer_t* observer, hlo_client_t** out
 
 static void run_once(hlo_client_t* client, hlo_loaded_t* loaded) {
   const int64_t dims[1] = {COUNT};
-  const hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, dims};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
   float values[COUNT] = {0};
   hlo_device_t* device = hlo_client_device(client, 0);
   hlo_buffer_t *argument = NULL, *result = NULL, *copy = NULL;

@@ -64,7 +64,7 @@ typedef struct worker {
 
 static hlo_buffer_t* make(uint32_t device, float value) {
   static const int64_t dims[] = {COUNT};
-  const hlo_buffer_shape_t shape = {HLO_DTYPE_F32, 1, dims};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_F32, .rank = 1, .dims = dims};
   float values[COUNT];
   for (int i = 0; i < COUNT; ++i) values[i] = value;
   hlo_buffer_t* buffer = NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "base/dim_order.h"
 #include "base/mem.h"
 #include "runtime/buffer_impl.h"
 #include "runtime/storage.h"
@@ -106,29 +107,25 @@ static hlo_status_t copy_create(hlo_client_t* client, size_t size_bytes,
   return hlo_ok();
 }
 
-// ---- other orders of elements than the dense row-major one of buffers
+// ---- other orders of elements than those of the buffer
 
-// Byte strides of the elements, densely from dimension order[0], the innermost one, to the
-// outermost (NULL: as in buffers); false if that is no permutation.
-static bool dense_strides(const hlo_buffer_t* buffer, const int64_t* order, int64_t* out_strides) {
+// Byte strides of the elements in another order of dimensions.
+static void strides_in(const hlo_buffer_t* buffer, const int64_t* minor_to_major,
+                       int64_t* out_strides) {
   const hlo_buffer_shape_t* shape = &buffer->shape;
-  int64_t stride = (int64_t)hlo_dtype_size_bytes(shape->dtype);
-  uint64_t seen = 0;
-  for (uint32_t i = 0; i < shape->rank; ++i) {
-    const int64_t dim = order ? order[i] : shape->rank - 1 - i;
-    if (dim < 0 || dim >= shape->rank || (seen >> dim & 1)) return false;
-    seen |= UINT64_C(1) << dim;
-    out_strides[dim] = stride;
-    if (buffer->size_bytes) stride *= shape->dims[dim];
-  }
-  return true;
+  hlo_dim_order_strides(hlo_dtype_size_bytes(shape->dtype), shape->rank, shape->dims,
+                        minor_to_major, out_strides);
 }
 
-// Whether elements at these strides lie as in the buffer, whose own are `dense`.
-static bool is_dense(const hlo_buffer_t* buffer, const int64_t* strides, const int64_t* dense) {
+static void own_strides(const hlo_buffer_t* buffer, int64_t* out_strides) {
+  strides_in(buffer, buffer->shape.minor_to_major, out_strides);
+}
+
+// Whether elements at these strides lie as in the buffer, whose strides are `own`.
+static bool lies_as_buffer(const hlo_buffer_t* buffer, const int64_t* strides, const int64_t* own) {
   const hlo_buffer_shape_t* shape = &buffer->shape;
   for (uint32_t i = 0; i < shape->rank && buffer->size_bytes; ++i) {
-    if (shape->dims[i] != 1 && strides[i] != dense[i]) return false;
+    if (shape->dims[i] != 1 && strides[i] != own[i]) return false;
   }
   return true;
 }
@@ -226,16 +223,20 @@ static hlo_status_t from_host(const hlo_buffer_t* buffer, const void* data,
   if (!data && buffer->size_bytes) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "host data of a buffer is null");
   }
-  int64_t dense[HLO_SHAPE_RANK_LIMIT];
-  dense_strides(buffer, NULL, dense);
-  const bool is_strided = byte_strides && !is_dense(buffer, byte_strides, dense);
+  int64_t own[HLO_SHAPE_RANK_LIMIT], row_major[HLO_SHAPE_RANK_LIMIT];
+  own_strides(buffer, own);
+  if (!byte_strides) {
+    strides_in(buffer, NULL, row_major);
+    byte_strides = row_major;
+  }
+  const bool is_strided = !lies_as_buffer(buffer, byte_strides, own);
   if (semantics >= HLO_HOST_IMMUTABLE_ZERO_COPY && !is_strided && is_aligned(data) &&
       buffer->size_bytes) {
     return from_host_zero_copy(buffer, data, semantics == HLO_HOST_MUTABLE_ZERO_COPY, out_done,
                                out_ready, out_storage);
   }
   hlo_copy_plan_t plan;
-  if (is_strided) plan_copy(buffer, byte_strides, dense, &plan);
+  if (is_strided) plan_copy(buffer, byte_strides, own, &plan);
   return from_host_copy(buffer, data, is_strided ? &plan : NULL,
                         semantics == HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, out_done, out_ready,
                         out_storage);
@@ -282,14 +283,15 @@ hlo_status_t hlo_buffer_to_host(hlo_buffer_t* buffer, void* data, size_t size_by
                              "host destination of %zu bytes is too small for a buffer of %zu bytes",
                              size_bytes, buffer->size_bytes);
   }
-  int64_t dense[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
-  dense_strides(buffer, NULL, dense);
-  if (!dense_strides(buffer, minor_to_major, strides)) {
+  if (!hlo_dim_order_is_valid(buffer->shape.rank, minor_to_major)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "minor_to_major is no permutation");
   }
+  int64_t own[HLO_SHAPE_RANK_LIMIT], strides[HLO_SHAPE_RANK_LIMIT];
+  own_strides(buffer, own);
+  strides_in(buffer, minor_to_major, strides);
   hlo_copy_plan_t plan;
-  const bool is_strided = !is_dense(buffer, strides, dense);
-  if (is_strided) plan_copy(buffer, dense, strides, &plan);
+  const bool is_strided = !lies_as_buffer(buffer, strides, own);
+  if (is_strided) plan_copy(buffer, own, strides, &plan);
   copy_job_t* copy;
   HLO_TRY(copy_create(hlo_memory_client(buffer->memory), buffer->size_bytes,
                       is_strided ? &plan : NULL, &copy));

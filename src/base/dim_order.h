@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts of dense arrays: the order of their dimensions in memory, as XLA's minor_to_major lists
+// it, the dimension of adjacent elements first. A null order is row-major: rank - 1, ..., 1, 0.
+// threads: safe (pure)
+#ifndef HLO_BASE_DIM_ORDER_H_
+#define HLO_BASE_DIM_ORDER_H_
+
+#include <stdbool.h>
+
+#include "base/shape.h"
+#include "base/strbuf.h"
+
+void hlo_dim_order_row_major(size_t rank, int64_t* out_minor_to_major);
+
+/// Returns true if the order names each of `rank` (at most HLO_SHAPE_RANK_LIMIT) dimensions once.
+bool hlo_dim_order_is_valid(size_t rank, const int64_t* minor_to_major);
+bool hlo_dim_order_is_row_major(size_t rank, const int64_t* minor_to_major);
+
+/// Returns true if arrays of these dimensions have the same bytes in both orders: dimensions of one
+/// element may lie anywhere, and arrays without elements have no bytes.
+bool hlo_dim_order_is_same(size_t rank, const int64_t* dims, const int64_t* a, const int64_t* b);
+
+/// Byte strides of a dense array of a valid order whose size hlo_shape_measure() accepts.
+void hlo_dim_order_strides(size_t element_bytes, size_t rank, const int64_t* dims,
+                           const int64_t* minor_to_major, int64_t* out_strides);
+
+/// Appends XLA's text of the layout, "{1,0}".
+void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_t* out);
+
+/// Reads XLA's text of a layout. Element sizes, ":E(4)", are accepted and have no effect, because
+/// frameworks write them for every type below a byte.
+/// errors : INVALID_ARGUMENT (no order of `rank` dimensions), UNIMPLEMENTED (tiles, memory spaces
+///          and other properties); both quote the text
+hlo_status_t hlo_dim_order_parse(const char* text, size_t rank,
+                                 int64_t* out_minor_to_major) HLO_MUST_USE;
+
+#endif  // HLO_BASE_DIM_ORDER_H_
