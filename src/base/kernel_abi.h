@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between compiled programs and the runtime: the only way generated code reaches back.
 // Native code, the C back end and the interpreter implement the same resumable entry. Frozen and
-// versioned: fields are only appended, and any change of meaning raises the version.
+// versioned: fields are only appended, and any change of meaning raises the version. No function of a
+// runtime's table but kernel_for is NULL: one that a runtime does not offer answers ERROR.
 #ifndef HLO_BASE_KERNEL_ABI_H_
 #define HLO_BASE_KERNEL_ABI_H_
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HLO_KERNEL_ABI_VERSION = 1 };
+enum { HLO_KERNEL_ABI_VERSION = 2 };
 
 /// The first bytes of frame->saved are the library's: the state of generators of random numbers.
 enum { HLO_KERNEL_SAVED_START = 8 };
@@ -41,18 +42,12 @@ typedef struct hlo_runtime_table {
   /// Runs the chunks on the pool and the caller; returns when all are done. DONE or ERROR.
   int32_t (*parallel_for)(hlo_frame_t* frame, uint64_t chunk_count, hlo_kernel_chunk_t chunk,
                           void* context);
-  /// Hands this device's part to a collective (also send, recv, infeed and outfeed); never waits.
-  /// DONE or ERROR. buffers: operands, then results, in the order of the site; NULL: the places
-  /// that were planned for them. They are the collective's until collective_done() says DONE.
-  int32_t (*collective_start)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
+  /// Begins the operation of a call site that may have to wait: a collective, send, recv, infeed or
+  /// outfeed. Never waits. DONE or ERROR. The site table knows the operands and results; their
+  /// memory is the operation's until async_done() answers DONE.
+  int32_t (*async_start)(hlo_frame_t* frame, uint32_t site_index);
   /// DONE when the results are there, else SUSPENDED (queued again when they are), or ERROR.
-  int32_t (*collective_done)(hlo_frame_t* frame, uint32_t site_index);
-  /// A foreign function (FFI custom call). SUSPENDED when the handler blocks or returned a future.
-  int32_t (*custom_call)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
-  /// Second half of a suspended custom call or callback: called at its resume point.
-  int32_t (*custom_call_done)(hlo_frame_t* frame, uint32_t site_index);
-  /// A host callback, infeed or outfeed; as custom_call.
-  int32_t (*callback)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);
+  int32_t (*async_done)(hlo_frame_t* frame, uint32_t site_index);
   /// An inline kernel of the library that the program did not generate code for (sort, FFT, the
   /// reference interpreter of one op). Never suspends. From chunks too. DONE or ERROR.
   int32_t (*call_kernel)(hlo_frame_t* frame, uint32_t site_index, void* const* buffers);

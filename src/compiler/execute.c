@@ -45,13 +45,12 @@ static void kernel_for(hlo_frame_t* frame, uint64_t chunk_count, hlo_parallel_ch
   hlo_execute_kernel_for(frame->owner, chunk_count, chunk, argument);
 }
 
-int32_t hlo_execute_collective_start(hlo_frame_t* frame, uint32_t site_number,
-                                     void* const* buffers) {
-  (void)frame, (void)site_number, (void)buffers;
+int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t site_number) {
+  (void)frame, (void)site_number;
   return HLO_KERNEL_DONE;
 }
 
-int32_t hlo_execute_collective_done(hlo_frame_t* frame, uint32_t site_number) {
+int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t site_number) {
   hlo_node_peers_t none = {0};
   return hlo_site_wait(frame, site_number, &none);
 }
@@ -94,8 +93,8 @@ int32_t hlo_execute_collective_wait(hlo_frame_t* frame, uint32_t site_number,
 const hlo_runtime_table_t hlo_execute_table = {.abi_version = HLO_KERNEL_ABI_VERSION,
                                                .size_bytes = sizeof(hlo_runtime_table_t),
                                                .parallel_for = parallel_for,
-                                               .collective_start = hlo_execute_collective_start,
-                                               .collective_done = hlo_execute_collective_done,
+                                               .async_start = hlo_execute_async_start,
+                                               .async_done = hlo_execute_async_done,
                                                .call_kernel = hlo_execute_call_kernel,
                                                .check_failed = hlo_execute_check_failed,
                                                .kernel_for = kernel_for};

@@ -22,10 +22,9 @@ extern const hlo_runtime_table_t hlo_execute_table;
 /// parallel_for on a pool (NULL: on the caller), for tables of the runtime.
 int32_t hlo_execute_parallel_for(hlo_pool_t* pool, hlo_frame_t* frame, uint64_t chunk_count,
                                  hlo_kernel_chunk_t chunk, void* context);
-/// Collectives of a process that is alone.
-int32_t hlo_execute_collective_start(hlo_frame_t* frame, uint32_t site_number,
-                                     void* const* buffers);
-int32_t hlo_execute_collective_done(hlo_frame_t* frame, uint32_t site_number);
+/// async_start and async_done of a process that is alone.
+int32_t hlo_execute_async_start(hlo_frame_t* frame, uint32_t site_number);
+int32_t hlo_execute_async_done(hlo_frame_t* frame, uint32_t site_number);
 /// kernel_for likewise.
 void hlo_execute_kernel_for(hlo_pool_t* pool, uint64_t chunk_count, hlo_parallel_chunk_t chunk,
                             void* argument);

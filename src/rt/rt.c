@@ -119,9 +119,17 @@ static int32_t check_failed(hlo_frame_t* frame, uint32_t site, int64_t found, in
   return HLO_KERNEL_ERROR;
 }
 
+// Programs that wait for other processes are not compiled ahead of time (codegen/aot).
+static int32_t refuse_async(hlo_frame_t* frame, uint32_t site) {
+  (void)frame, (void)site;
+  return HLO_KERNEL_ERROR;
+}
+
 static const hlo_runtime_table_t kTable = {.abi_version = HLO_KERNEL_ABI_VERSION,
                                            .size_bytes = sizeof(hlo_runtime_table_t),
                                            .parallel_for = parallel_for,
+                                           .async_start = refuse_async,
+                                           .async_done = refuse_async,
                                            .call_kernel = call_kernel,
                                            .check_failed = check_failed,
                                            .kernel_for = kernel_for};

@@ -6,7 +6,7 @@
 
 #include "base/kernel_abi.h"
 
-enum { HLO_RT_ABI_VERSION = 3, HLO_RT_ELEMENT_BYTES = 16 };
+enum { HLO_RT_ABI_VERSION = 4, HLO_RT_ELEMENT_BYTES = 16 };
 
 /// Where a copy or a call reads or writes; a token is nowhere.
 typedef enum hlo_rt_place_kind {

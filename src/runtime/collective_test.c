@@ -11,7 +11,9 @@
 
 #include "base/mem.h"
 #include "base/test_util.h"
+#include "compiler/execute.h"
 #include "runtime/executable.h"
+#include "runtime/group.h"
 
 enum { DEVICES = 8, ROWS = 8, COLUMNS = 24, TEXT_BYTES = 8192 };
 
@@ -439,8 +441,27 @@ static void errors_reach_all_devices(void** state) {
   for (uint32_t c = 0; c < 2; ++c) hlo_client_release(clients[c]);
 }
 
+// Generated code calls what a table has without asking.
+static void check_table(const hlo_runtime_table_t* table) {
+  enum { FIRST = 2 * sizeof(uint32_t) };  // behind version and size
+  assert_int_equal(table->abi_version, HLO_KERNEL_ABI_VERSION);
+  assert_int_equal(table->size_bytes % sizeof(void*), 0);
+  for (size_t at = FIRST; at < sizeof *table; at += sizeof(void*)) {
+    void* function;
+    memcpy(&function, (const char*)table + at, sizeof function);
+    assert_non_null(function);
+  }
+}
+
+static void tables_are_complete(void** state) {
+  (void)state;
+  check_table(&hlo_execute_table);
+  check_table(hlo_group_runtime(NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tables_are_complete),
       cmocka_unit_test(executors_agree),
       cmocka_unit_test(c_source_agrees),
       cmocka_unit_test(element_types_agree),

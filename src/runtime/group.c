@@ -298,12 +298,11 @@ static hlo_status_t arrive(hlo_frame_t* frame, uint32_t site_number, meeting_t**
   return hlo_ok();
 }
 
-static int32_t collective_start(hlo_frame_t* frame, uint32_t site_number, void* const* buffers) {
-  (void)buffers;
+static int32_t async_start(hlo_frame_t* frame, uint32_t site_number) {
   hlo_run_t* run = frame->owner;
   hlo_run_group_t* group = run->group;
   const hlo_execute_collective_t site = hlo_execute_find_collective(frame, site_number);
-  if (!site.exchange) return HLO_KERNEL_DONE;  // see collective_done()
+  if (!site.exchange) return HLO_KERNEL_DONE;  // see async_done()
   meeting_t* meeting = NULL;
   hlo_mutex_lock(&group->lock);
   hlo_status_t status = arrive(frame, site_number, &meeting);
@@ -362,7 +361,7 @@ static int32_t await_exchange(hlo_frame_t* frame, uint32_t site_number) {
 }
 
 // What is no exchange hands over its part when the program first asks for what comes of it.
-static int32_t collective_done(hlo_frame_t* frame, uint32_t site_number) {
+static int32_t async_done(hlo_frame_t* frame, uint32_t site_number) {
   hlo_run_t* run = frame->owner;
   if (hlo_execute_find_collective(frame, site_number).exchange) {
     return await_exchange(frame, site_number);
@@ -378,8 +377,8 @@ static const hlo_interp_runtime_t kAlone = {
     .table = {.abi_version = HLO_KERNEL_ABI_VERSION,
               .size_bytes = sizeof(hlo_interp_runtime_t),
               .parallel_for = parallel_for,
-              .collective_start = hlo_execute_collective_start,
-              .collective_done = hlo_execute_collective_done,
+              .async_start = hlo_execute_async_start,
+              .async_done = hlo_execute_async_done,
               .call_kernel = hlo_execute_call_kernel,
               .check_failed = hlo_execute_check_failed,
               .kernel_for = kernel_for}};
@@ -402,8 +401,8 @@ hlo_status_t hlo_group_create(uint32_t replica_count, uint32_t partition_count,
                                      .send = grid_send,
                                      .recv = grid_recv};
   group->runtime = (hlo_interp_runtime_t){.table = kAlone.table, .grid = &group->grid};
-  group->runtime.table.collective_start = collective_start;
-  group->runtime.table.collective_done = collective_done;
+  group->runtime.table.async_start = async_start;
+  group->runtime.table.async_done = async_done;
   *out_group = group;
   return hlo_ok();
 }

@@ -31,16 +31,15 @@ static void emit_process_number(const hlo_entry_context_t* entry, hlo_vir_builde
 }
 
 static void emit_start(hlo_vir_builder_t* b, uint32_t site_number) {
-  hlo_vir_value_t* arguments[] = {hlo_vir_iconst(b, site_number), hlo_vir_iconst(b, 0)};
-  hlo_entry_call(b, offsetof(hlo_runtime_table_t, collective_start), 2, arguments);
+  hlo_vir_value_t* site = hlo_vir_iconst(b, site_number);
+  hlo_entry_call(b, offsetof(hlo_runtime_table_t, async_start), 1, &site);
 }
 
 // Asks whether the results are there, and leaves the function until they may be.
 static void emit_done(hlo_vir_builder_t* b, uint32_t site_number) {
   hlo_vir_begin_loop(b);
   hlo_vir_value_t* site = hlo_vir_iconst(b, site_number);
-  hlo_vir_value_t* answer =
-      hlo_vir_call(b, offsetof(hlo_runtime_table_t, collective_done), 1, &site);
+  hlo_vir_value_t* answer = hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1, &site);
   hlo_vir_break_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_DONE)));
   hlo_vir_begin_if(b, hlo_vir_icmp(b, HLO_VIR_EQ, answer, hlo_vir_iconst(b, HLO_KERNEL_ERROR)));
   hlo_vir_return(b, answer);

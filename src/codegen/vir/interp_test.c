@@ -148,7 +148,7 @@ static hlo_vir_func_t* build_suspending(fixture_t* t) {
   hlo_vir_value_t* i =
       hlo_vir_begin_for(b, hlo_vir_iconst(b, 0), hlo_vir_iload(b, base, 32, 0), 1, 0);
   hlo_vir_value_t* early = hlo_vir_index(b, HLO_VIR_imul, i, factor);
-  hlo_vir_call(b, offsetof(hlo_runtime_table_t, collective_done), 1,
+  hlo_vir_call(b, offsetof(hlo_runtime_table_t, async_done), 1,
                (hlo_vir_value_t*[]){hlo_vir_iconst(b, 10)});
   hlo_vir_suspend(b, 7);
   hlo_vir_set(b, sum, hlo_vir_index(b, HLO_VIR_iadd, sum, early));
@@ -163,7 +163,7 @@ static void test_suspend(void** state) {
   int64_t* words = (int64_t*)t->memory;
   words[1] = 100;
   words[4] = 4;
-  t->runtime.collective_done = count_calls;
+  t->runtime.async_done = count_calls;
   hlo_vir_func_t* func = build_suspending(t);
   for (int entry = 0; entry < 4; ++entry) {
     int32_t answer = -1;
