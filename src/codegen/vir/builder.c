@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building vector IR (see builder.h): where instructions go, and finding equal ones again.
+// Builds vector IR (see builder.h): placement of instructions and reuse of equal ones.
 #include "codegen/vir/builder.h"
 
 #include <string.h>
@@ -16,10 +16,10 @@ enum { FIRST_SLOTS = 64, POINTER_WIDTH_LOG2 = 3 };
 typedef struct slot {
   uint64_t hash;
   hlo_vir_value_t* value;  // NULL: free
-  const hlo_vir_block_t* block;  // that it is in
+  const hlo_vir_block_t* block;  // the block of the value
 } slot_t;
 
-// Open addressing. Entries of closed blocks are never equal to anything again; they are dropped
+// Open addressing. Entries of closed blocks can never be equal to anything again; they are dropped
 // when the table is full.
 struct hlo_vir_equal_table {
   slot_t* slots;
@@ -47,12 +47,12 @@ static bool equal_content(const hlo_vir_value_t* a, const hlo_vir_value_t* b) {
   return true;
 }
 
-// Whether the instruction reads memory that is invariant up to the next fence only.
+// Returns true if the instruction reads memory that is invariant only up to the next fence.
 static bool is_fenced(const hlo_vir_value_t* draft) {
   return (draft->flags & (HLO_VIR_INVARIANT | HLO_VIR_FIXED)) == HLO_VIR_INVARIANT;
 }
 
-// Where an instruction like `value` is in `block`, or would be.
+// Returns the slot of an instruction equal to `value` in `block`, or the slot where it belongs.
 static slot_t* find_slot(const struct hlo_vir_equal_table* table, uint64_t hash,
                          const hlo_vir_value_t* value, const hlo_vir_block_t* block) {
   uint32_t mask = table->slot_count - 1, at = (uint32_t)hash & mask;
@@ -82,10 +82,10 @@ static bool is_open(const hlo_vir_builder_t* b, const hlo_vir_block_t* block) {
 static void put_slot(struct hlo_vir_equal_table* table, uint64_t hash, hlo_vir_value_t* value) {
   slot_t* slot = find_slot(table, hash, value, value->parent);
   table->used += !slot->value;
-  *slot = (slot_t){hash, value, value->parent};  // instead of a load from before a fence, perhaps
+  *slot = (slot_t){hash, value, value->parent};  // may replace a load from before a fence
 }
 
-// All that are moved differ.
+// Entries that are moved are all different.
 static void move_slot(struct hlo_vir_equal_table* table, const slot_t* slot) {
   uint32_t mask = table->slot_count - 1, at = (uint32_t)slot->hash & mask;
   while (table->slots[at].value) at = (at + 1) & mask;
@@ -93,7 +93,7 @@ static void move_slot(struct hlo_vir_equal_table* table, const slot_t* slot) {
   ++table->used;
 }
 
-// Room for as many again as there are in open blocks.
+// Makes room for twice the entries of open blocks.
 static bool renew_table(const hlo_vir_builder_t* b, struct hlo_vir_equal_table* table) {
   uint32_t open_count = 0, count = FIRST_SLOTS;
   for (uint32_t i = 0; i < table->slot_count; ++i) {
@@ -135,10 +135,10 @@ void hlo_vir_builder_deinit(hlo_vir_builder_t* b) {
   b->equal = NULL;
 }
 
-// ---- placing -----------------------------------------------------------------------------------
+// ---- placement ---------------------------------------------------------------------------------
 
-// The instruction of `block` that the innermost open block is inside of; NULL if that is `block`
-// itself.
+// Returns the instruction of `block` that contains the innermost open block; NULL if that is
+// `block` itself.
 static hlo_vir_value_t* open_child(const hlo_vir_builder_t* b, const hlo_vir_block_t* block) {
   const hlo_vir_block_t* inner = b->block;
   if (inner == block) return NULL;
@@ -146,7 +146,7 @@ static hlo_vir_value_t* open_child(const hlo_vir_builder_t* b, const hlo_vir_blo
   return inner->owner;
 }
 
-// Links a value into an open block: at its end, which is before the instruction that is still open.
+// Links a value into an open block: at its end, which precedes the instruction that is still open.
 static void link_value(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_block_t* block) {
   hlo_vir_value_t* next = open_child(b, block);
   hlo_vir_value_t* prev = next ? next->prev : block->last;
@@ -157,7 +157,7 @@ static void link_value(hlo_vir_builder_t* b, hlo_vir_value_t* value, hlo_vir_blo
   *(next ? &next->prev : &block->last) = value;
 }
 
-// A copy of the draft in the block; the poison value when memory is out.
+// Creates a copy of the draft in the block; the poison value when memory is exhausted.
 static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
                              hlo_vir_block_t* block) {
   hlo_vir_value_t* value =
@@ -173,7 +173,7 @@ static hlo_vir_value_t* make(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
   return value;
 }
 
-// The outermost open block where all operands are known.
+// Returns the outermost open block in which all operands are available.
 static hlo_vir_block_t* outermost_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   uint32_t depth = is_fenced(draft) ? b->fence_depth : 0;
   for (uint32_t i = 0; i < draft->operand_count; ++i) {
@@ -187,7 +187,7 @@ static hlo_vir_block_t* outermost_block(const hlo_vir_builder_t* b, const hlo_vi
   return block;
 }
 
-// Whether a division may trap where it is not asked for: hoisted out of an `if` or an empty loop.
+// Returns true if the division could trap when hoisted out of an `if` or an empty loop.
 static bool may_trap(const hlo_vir_value_t* draft) {
   const hlo_vir_value_t* divisor = draft->operands[1];
   switch (draft->op) {
@@ -218,8 +218,8 @@ void hlo_vir_fence(hlo_vir_builder_t* b) {
   b->fence_number = b->func->value_count;
 }
 
-// How far out, up to `outermost`, the instruction may be made: a load stays inside the `if` that
-// says that there is such an element.
+// Returns the outermost block, up to `outermost`, for the instruction: a load must stay inside the
+// `if` that proves that the element exists.
 static hlo_vir_block_t* reachable_block(const hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
                                         const hlo_vir_block_t* outermost) {
   hlo_vir_block_t* block = b->block;
@@ -230,7 +230,8 @@ static hlo_vir_block_t* reachable_block(const hlo_vir_builder_t* b, const hlo_vi
   return block;
 }
 
-// A movable instruction without vars: an equal earlier one, or a new one as far out as possible.
+// Emits a movable instruction without var operands: reuses an equal one, or places it as far out as
+// possible.
 static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_block_t* block = outermost_block(b, draft);
   hlo_vir_block_t* innermost = reachable_block(b, draft, block);
@@ -245,7 +246,7 @@ static hlo_vir_value_t* make_movable(hlo_vir_builder_t* b, const hlo_vir_value_t
   return value;
 }
 
-// What the block fetches already is not fetched again.
+// Omits a prefetch that the block already has.
 static hlo_vir_value_t* make_prefetch(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   uint64_t hash = content_hash(draft);
   hlo_vir_value_t* found = find_equal(b, hash, draft, b->block);
@@ -255,12 +256,12 @@ static hlo_vir_value_t* make_prefetch(hlo_vir_builder_t* b, const hlo_vir_value_
   return value;
 }
 
-// The draft of an instruction; false when an operand is poison.
+// Makes the draft of an instruction; false if an operand is poison.
 static bool draft_of(const hlo_vir_builder_t* b, hlo_vir_opcode_t op, hlo_vir_type_t type,
                      uint32_t flags, int64_t imm, uint32_t operand_count,
                      hlo_vir_value_t* const* operands, hlo_vir_value_t* out) {
   while (operand_count && !operands[operand_count - 1]) --operand_count;
-  // In one store, as all of it is soon read together: what is stored in pieces comes late then.
+  // One wide store: the draft is read as a whole soon after, which stalls on several narrow stores.
   out->head = op | (uint64_t)type.elem << 16 | (uint64_t)type.lanes << 24 | (uint64_t)flags << 32 |
               (uint64_t)operand_count << 40;
   out->imm = imm;
@@ -306,8 +307,8 @@ static hlo_vir_block_t* new_block(hlo_vir_builder_t* b) {
   return block;
 }
 
-// Appends an instruction with a body (`if`: two) and goes inside. Without memory the current block
-// stays, and end() of the instruction will find a loop of one iteration.
+// Appends an instruction with a body (`if`: two) and enters it. Without memory the current block
+// stays open, and the matching end() finds a loop of one iteration.
 static hlo_vir_value_t* begin(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_block_t* body = new_block(b);
   hlo_vir_block_t* other = draft->op == HLO_VIR_if ? new_block(b) : NULL;
@@ -329,7 +330,7 @@ static bool is_single_trip(const hlo_vir_value_t* lo, const hlo_vir_value_t* hi,
   return lo->imm < hi->imm && (uint64_t)hi->imm - (uint64_t)lo->imm <= (uint64_t)step;
 }
 
-// The value that a var has here; of other values themselves.
+// Returns the current value of a var; other values themselves.
 static hlo_vir_value_t* value_now(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
   if (value->op != HLO_VIR_var) return value;
   return hlo_vir_index(b, HLO_VIR_iadd, value, hlo_vir_iconst(b, 0));
@@ -356,7 +357,7 @@ void hlo_vir_begin_if(hlo_vir_builder_t* b, hlo_vir_value_t* condition) {
 }
 
 void hlo_vir_begin_else(hlo_vir_builder_t* b) {
-  if (b->block->single_trips || !b->block->owner) return;  // memory was out at begin_if
+  if (b->block->single_trips || !b->block->owner) return;  // memory was exhausted at begin_if
   b->block = b->block->owner->other_body;
 }
 
@@ -368,7 +369,7 @@ void hlo_vir_end(hlo_vir_builder_t* b) {
   }
 }
 
-// ---- one call an instruction -------------------------------------------------------------------
+// ---- one function per instruction --------------------------------------------------------------
 
 static const hlo_vir_type_t void_type = {HLO_VIR_VOID, 0};
 static const hlo_vir_type_t index_type = {HLO_VIR_INDEX, 1};

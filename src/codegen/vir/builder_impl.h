@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builder's files share: an instruction that is asked for, and folding it away.
+// Shared by the builder's files: drafts of instructions and their folding.
 #ifndef HLO_CODEGEN_VIR_BUILDER_IMPL_H_
 #define HLO_CODEGEN_VIR_BUILDER_IMPL_H_
 
@@ -9,8 +9,8 @@ static inline bool hlo_vir_is_const_index(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_iconst;
 }
 
-/// A value equal to the pure instruction `draft` (no operand is a var) that needs no such
-/// instruction, or NULL. May build others.
+/// Returns an existing or simpler value equal to the pure instruction `draft` (no operand is a
+/// var), or NULL. May emit other instructions.
 hlo_vir_value_t* hlo_vir_fold(hlo_vir_builder_t* b, const hlo_vir_value_t* draft);
 
 /// Moves constant terms of the base and index of a MEMORY op into its displacement.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folding while building: INDEX arithmetic on constants and its identities, constant terms of sums
-// moved outwards until they are displacements of memory ops, and vectors of constants.
+// Folds while building: INDEX arithmetic on constants and its identities, constant terms of sums
+// that move outwards until they become displacements, and vectors of constants.
 //
-// Nothing is folded through an operand that is a var, or through an instruction that reads one: a
-// var stands for another value at every place.
+// Nothing is folded through a var operand, or through an instruction that reads one: a var has
+// another value at every position.
 #include "base/fpenv.h"
 #include "codegen/vir/builder_impl.h"
 #include "codegen/vir/lane.h"
@@ -14,7 +14,7 @@ static bool is_const(const hlo_vir_value_t* value, int64_t imm) {
   return hlo_vir_is_const_index(value) && value->imm == imm;
 }
 
-// x of x + c; NULL when the value is no such sum.
+// Returns x of x + c; NULL if the value is not such a sum.
 static hlo_vir_value_t* sum_with_const(const hlo_vir_value_t* value, int64_t* out_term) {
   if (value->op != HLO_VIR_iadd || !hlo_vir_is_const_index(value->operands[1])) return NULL;
   if (value->operands[0]->op == HLO_VIR_var) return NULL;
@@ -31,7 +31,7 @@ static int64_t wrap_mul(int64_t x, int64_t y) {
 
 // ---- INDEX -------------------------------------------------------------------------------------
 
-// op on two constants; false where it has no value.
+// Evaluates an operation on two constants; false where it is undefined.
 static bool evaluate(const hlo_vir_value_t* draft, int64_t x, int64_t y, int64_t* out) {
   switch (draft->op) {
     case HLO_VIR_iadd: *out = wrap_add(x, y); return true;
@@ -73,7 +73,7 @@ static hlo_vir_value_t* fold_truth(hlo_vir_builder_t* b, const hlo_vir_value_t* 
   return hlo_vir_icmp(b, (hlo_vir_condition_t)negated[x->flags], x->operands[0], x->operands[1]);
 }
 
-// x op y where y is constant.
+// Folds x op y for a constant y.
 static hlo_vir_value_t* fold_right_const(hlo_vir_builder_t* b, const hlo_vir_value_t* draft,
                                          hlo_vir_value_t* x, hlo_vir_value_t* y) {
   int64_t c = y->imm, term;
@@ -103,7 +103,7 @@ static hlo_vir_value_t* fold_right_const(hlo_vir_builder_t* b, const hlo_vir_val
   }
 }
 
-// (x + c) + y -> (x + y) + c, unless that puts a sum deeper into a loop than it was.
+// (x + c) + y -> (x + y) + c, unless the sum would be placed deeper in a loop than before.
 static hlo_vir_value_t* move_term_out(hlo_vir_builder_t* b, hlo_vir_value_t* sum,
                                       hlo_vir_value_t* y) {
   int64_t term;
@@ -190,7 +190,7 @@ static hlo_vir_value_t* fold_index(hlo_vir_builder_t* b, const hlo_vir_value_t* 
 
 // ---- addresses ---------------------------------------------------------------------------------
 
-// Moves the constant term of one operand into the displacement, if that stays within 32 bits.
+// Moves the constant term of one operand into the displacement if that stays within 32 bits.
 static bool fold_term(hlo_vir_value_t* draft, uint32_t operand, uint32_t scale) {
   int64_t term, moved;
   if (operand >= draft->operand_count || !draft->operands[operand]) return false;
@@ -274,13 +274,14 @@ static hlo_vir_value_t* fold_select(const hlo_vir_value_t* draft) {
   return draft->operands[1] == draft->operands[2] ? draft->operands[1] : NULL;
 }
 
-// Whether bits are a NaN of the element: which one an operation gives depends on the machine.
+// Returns true if the bits are a NaN of the element: the NaN of an operation depends on the
+// machine.
 static bool is_nan(hlo_vir_elem_t elem, uint64_t bits) {
   if (elem == HLO_VIR_F32) return (bits & 0x7fffffff) > 0x7f800000;
   return elem == HLO_VIR_F64 && (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
 }
 
-// Shifts of all lanes by the same constant.
+// Folds shifts of all lanes by the same constant.
 static hlo_vir_value_t* fold_lane_shift(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   hlo_vir_value_t *x = draft->operands[0], *by = draft->operands[1];
   uint32_t bits = hlo_vir_elem_bits((hlo_vir_elem_t)draft->type.elem);
@@ -294,7 +295,7 @@ static hlo_vir_value_t* fold_lane_shift(hlo_vir_builder_t* b, const hlo_vir_valu
   return hlo_vir_unary_imm(b, op, x, (int64_t)(count < bits ? count : bits - 1));
 }
 
-// x << n | x >> (width - n), as random number generators have it.
+// Recognises x << n | x >> (width - n), as in random number generators.
 static hlo_vir_value_t* fold_rotation(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   const hlo_vir_value_t *left = draft->operands[0], *right = draft->operands[1];
   if (left->op == HLO_VIR_lshri) left = draft->operands[1], right = draft->operands[0];
@@ -306,7 +307,7 @@ static hlo_vir_value_t* fold_rotation(hlo_vir_builder_t* b, const hlo_vir_value_
   return is_rotation ? hlo_vir_unary_imm(b, HLO_VIR_rotli, x, left->imm) : NULL;
 }
 
-// (x & bits) >> n, where the bits that n leaves are all set.
+// Folds (x & bits) >> n if all bits that survive the shift are set.
 static hlo_vir_value_t* fold_masked_shift(hlo_vir_builder_t* b, const hlo_vir_value_t* draft) {
   const hlo_vir_value_t* both = draft->operands[0];
   if (both->op != HLO_VIR_and) return NULL;
@@ -318,7 +319,7 @@ static hlo_vir_value_t* fold_masked_shift(hlo_vir_builder_t* b, const hlo_vir_va
   return is_whole ? hlo_vir_unary_imm(b, HLO_VIR_lshri, x, draft->imm) : NULL;
 }
 
-// There and back.
+// Folds a pair of opposite bitcasts.
 static hlo_vir_value_t* fold_bitcast(const hlo_vir_value_t* draft) {
   const hlo_vir_value_t* inner = draft->operands[0];
   if (inner->op != HLO_VIR_bitcast || inner->operands[0]->op == HLO_VIR_var) return NULL;

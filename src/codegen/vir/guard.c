@@ -35,7 +35,8 @@ void hlo_vir_guards_begin(hlo_vir_builder_t* b, hlo_vir_guards_t* guards) {
 hlo_vir_value_t* hlo_vir_guard(hlo_vir_builder_t* b, hlo_vir_value_t* address,
                                uint64_t size_bytes) {
   hlo_vir_guards_t* guards = b->guards;
-  // A sum would be taken apart by the sums made of it; addresses are not negative.
+  // The maximum keeps the address one value: a sum would be folded into the sums made from it.
+  // Addresses are not negative.
   address = hlo_vir_index(b, HLO_VIR_imax, address, hlo_vir_iconst(b, 0));
   for (uint32_t i = 0; i < guards->count; ++i) {
     if (guards->items[i].address != address) continue;
@@ -62,7 +63,7 @@ void hlo_vir_guards_end(hlo_vir_builder_t* b) {
   hlo_vir_end(b);
 }
 
-// ---- where an address comes from
+// ---- provenance of addresses
 
 typedef enum origin_kind { ORIGIN_BUFFER, ORIGIN_FRAME, ORIGIN_UNKNOWN } origin_kind_t;
 
@@ -72,7 +73,8 @@ typedef struct origin {
   uint64_t size_bytes;
 } origin_t;
 
-// The operand that an address goes on from, in `*out_other` another one that may; NULL: none.
+// Returns the operand that an address derives from, with a second candidate in `*out_other`; NULL
+// if there is none.
 static hlo_vir_value_t* next_of(const hlo_vir_value_t* value, hlo_vir_value_t** out_other) {
   *out_other = NULL;
   switch (value->op) {
@@ -114,7 +116,8 @@ typedef struct access {
   origin_t origin;
   uint32_t lanes, lane_bytes;
   hlo_vir_value_t *base, *index, *mask;
-  hlo_vir_value_t* byte;  // of the buffer, where the access begins; a gather's without its indices
+  hlo_vir_value_t* byte;  // of the buffer: first byte of the access; for a gather without its
+                          // indices
 } access_t;
 
 static bool has_index_lanes(const hlo_vir_value_t* draft) {
@@ -143,7 +146,7 @@ static hlo_vir_value_t* shifted(hlo_vir_builder_t* b, hlo_vir_value_t* x, int64_
   return hlo_vir_emit(b, HLO_VIR_ishl, kIndex, 0, bits, 1, &x);
 }
 
-// What is read or written by an access, and a load_splat's one element.
+// Sets the extent of an access; a load_splat reads one element.
 static void measure(access_t* a) {
   const hlo_vir_value_t* draft = a->draft;
   if (draft->op == HLO_VIR_iload || draft->op == HLO_VIR_istore) {
@@ -158,7 +161,7 @@ static void measure(access_t* a) {
   a->lane_bytes = hlo_vir_elem_bits((hlo_vir_elem_t)type.elem) / 8;
 }
 
-// Whether `bytes` at `byte` are outside of the buffer.
+// Returns true at run time if `bytes` at `byte` are outside the buffer.
 static hlo_vir_value_t* is_outside(const access_t* a, hlo_vir_value_t* byte, uint32_t bytes) {
   hlo_vir_value_t* last = hlo_vir_iconst(a->b, (int64_t)a->origin.size_bytes - (int64_t)bytes);
   return hlo_vir_index(a->b, HLO_VIR_ior,
@@ -166,7 +169,7 @@ static hlo_vir_value_t* is_outside(const access_t* a, hlo_vir_value_t* byte, uin
                        hlo_vir_icmp(a->b, HLO_VIR_GT, byte, last));
 }
 
-// The first one stays.
+// Records the first violation only.
 static void note(const access_t* a, hlo_vir_value_t* byte) {
   hlo_vir_builder_t* b = a->b;
   hlo_vir_value_t* address = a->guards->note;
@@ -187,7 +190,7 @@ static hlo_vir_value_t* check_whole(const access_t* a) {
   return bad;
 }
 
-// Lane by lane: those that the mask has not are never wrong.
+// Checks each lane; lanes that the mask disables cannot fail.
 static hlo_vir_value_t* check_lanes(const access_t* a) {
   hlo_vir_builder_t* b = a->b;
   const hlo_vir_value_t* draft = a->draft;
@@ -225,11 +228,11 @@ static hlo_vir_value_t* check_lanes(const access_t* a) {
   return sum(b, bad, hlo_vir_iconst(b, 0));
 }
 
-// A gather that would go wrong has no lanes; other accesses go to the spare place.
+// Redirects a failing access to the spare memory; a failing gather gets an empty mask.
 static hlo_vir_value_t* emit_safe(const access_t* a, hlo_vir_value_t* bad) {
   hlo_vir_builder_t* b = a->b;
   hlo_vir_value_t draft = *a->draft;
-  draft.flags &= (uint8_t)~HLO_VIR_INVARIANT;  // not before its check
+  draft.flags &= (uint8_t)~HLO_VIR_INVARIANT;  // must not move before its check
   uint32_t base_at = hlo_vir_base_operand((hlo_vir_opcode_t)draft.op);
   if (has_index_lanes(&draft)) {
     uint32_t mask_at = mask_operand(&draft);
@@ -251,7 +254,7 @@ static hlo_vir_value_t* emit_safe(const access_t* a, hlo_vir_value_t* bad) {
                       draft.operand_count, draft.operands);
 }
 
-// The rows between the first and the last one are between them in memory too.
+// Rows between the first and the last one are between them in memory as well.
 static hlo_vir_value_t* emit_checked_tile(access_t* a) {
   hlo_vir_builder_t* b = a->b;
   hlo_vir_value_t draft = *a->draft, *step = draft.operands[1], *zero = hlo_vir_iconst(b, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of vector IR (see interp.h). Every value has its lanes as 64-bit words,
-// zero-extended; a mask is one word with bit i for lane i.
+// Interprets vector IR (see interp.h). A value is an array of lanes as zero-extended 64-bit words;
+// a mask is one word with bit i for lane i.
 #include "codegen/vir/interp.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ typedef struct run {
   hlo_arena_t arena;
   uint64_t** lanes;  // by number
   hlo_vir_saved_t saved;
-  const hlo_vir_value_t* resume;  // the suspend to go on behind, while on the way there
+  const hlo_vir_value_t* resume;  // the suspend to resume after, until it is reached
   int32_t answer;
   hlo_status_t status;
   hlo_vir_tiles_t* tiles;  // NULL: not configured
@@ -69,7 +69,7 @@ static bool is_inside(const void* start, size_t room_bytes, uint64_t address, si
 
 static bool is_in_stack(const run_t* run, const hlo_vir_block_t* block, uint64_t address,
                         size_t size_bytes) {
-  // `stack` has no operands, so the builder has put it into the function's body.
+  // The builder places `stack`, which has no operands, in the function's body.
   for (const hlo_vir_value_t* value = block->first; value; value = value->next) {
     if (value->op == HLO_VIR_stack && is_inside((const void*)(uintptr_t)lanes_of(run, value)[0],
                                                 (size_t)value->imm, address, size_bytes)) {
@@ -124,7 +124,7 @@ static bool write_word(run_t* run, const hlo_vir_value_t* value, uint64_t addres
   return true;
 }
 
-// base + (index << scale) + imm; of a gather or scatter: with the index of one lane.
+// Returns base + (index << scale) + imm; for a gather or scatter with the index of one lane.
 static uint64_t address_of(const run_t* run, const hlo_vir_value_t* value, uint32_t lane) {
   uint32_t at = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
   uint64_t address = (uint64_t)index_of(run, value->operands[at]) + (uint64_t)value->imm;
@@ -241,7 +241,7 @@ static const hlo_vir_func_t* func_of(const run_t* run, int64_t number) {
   return func;
 }
 
-// Values without operands.
+// Evaluates values without operands.
 static uint64_t index_leaf(run_t* run, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_param: return run->params[value->imm];
@@ -294,7 +294,7 @@ static uint64_t first_lanes(int64_t count) {
   return count <= 0 ? 0 : count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-// Lane i of a CROSS op whose result is a vector; false: a lane that is not there.
+// Computes lane i of a CROSS op whose result is a vector; false for a lane out of range.
 static bool cross_lane(const run_t* run, const hlo_vir_value_t* value, uint32_t i, uint64_t* out) {
   uint32_t half = value->type.lanes / 2;
   const uint64_t* a = value->operand_count ? lanes_of(run, value->operands[0]) : NULL;
@@ -339,13 +339,13 @@ static flow_t run_cross(run_t* run, const hlo_vir_value_t* value) {
     default:
       for (uint32_t i = 0; i < value->type.lanes; ++i) {
         if (!cross_lane(run, value, i, &out[i]))
-          return fault(run, value, "takes a lane beyond the last", i, 0);
+          return fault(run, value, "reads a lane past the last", i, 0);
       }
       return FLOW_NEXT;
   }
 }
 
-// Lane i of an operand: of a mask 0 or all ones.
+// Returns lane i of an operand; of a mask 0 or all ones.
 static uint64_t lane_at(const run_t* run, const hlo_vir_value_t* value, uint32_t at, uint32_t i) {
   const hlo_vir_value_t* from = operand(value, at);
   if (!from) return 0;
@@ -402,7 +402,7 @@ static flow_t run_loop(run_t* run, const hlo_vir_value_t* value) {
   }
 }
 
-// Whether `inner` is `block` or inside it.
+// Returns true if `inner` is `block` or nested in it.
 static bool is_within(const hlo_vir_block_t* inner, const hlo_vir_block_t* block) {
   while (inner && inner != block) inner = inner->parent;
   return inner == block;
@@ -460,7 +460,7 @@ static const hlo_vir_resume_t* find_resume(const run_t* run, int64_t resume_poin
   return NULL;
 }
 
-// Copies the values that live across a suspend into the frame, or back.
+// Copies the values that are live across a suspend to or from the frame.
 static void copy_saved(run_t* run, const hlo_vir_resume_t* resume, bool to_frame) {
   for (uint32_t i = 0; i < resume->value_count; ++i) {
     const hlo_vir_value_t* value = resume->values[i];
@@ -480,7 +480,7 @@ static void copy_saved(run_t* run, const hlo_vir_resume_t* resume, bool to_frame
 
 static flow_t run_suspend(run_t* run, const hlo_vir_value_t* value) {
   if (run->saved.size_bytes > run->frame->saved_bytes) {
-    return fault(run, value, "the frame has too little room for saved values", 0,
+    return fault(run, value, "the frame is too small for the saved values", 0,
                  run->saved.size_bytes);
   }
   copy_saved(run, find_resume(run, value->imm), true);
@@ -514,7 +514,7 @@ static flow_t run_value(run_t* run, const hlo_vir_value_t* value) {
   }
 }
 
-// The instruction of a block that the resume point is at or inside of.
+// Returns the instruction of a block that is, or contains, the resume point.
 static const hlo_vir_value_t* way_to_resume(const run_t* run, const hlo_vir_block_t* block) {
   const hlo_vir_value_t* value = run->resume;
   while (value->parent != block) value = value->parent->owner;
@@ -547,7 +547,7 @@ static void give_lanes(run_t* run, const hlo_vir_block_t* block) {
   }
 }
 
-// Goes to where the frame was suspended: what is not saved is made again, the rest comes back.
+// Restores the state of a suspended frame: saved values are loaded, the others recomputed.
 static hlo_status_t prepare_resume(run_t* run) {
   const hlo_vir_resume_t* resume = find_resume(run, run->frame->resume_point);
   if (!resume) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs vector IR directly, lane by lane (lane.h): the meaning that machine code and C source are
-// compared with, and a way to find where a program leaves its memory.
+// Runs vector IR directly, lane by lane (lane.h): the semantics that machine code and C source are
+// compared with, and a tool to find accesses outside of a program's memory.
 #ifndef HLO_CODEGEN_VIR_INTERP_H_
 #define HLO_CODEGEN_VIR_INTERP_H_
 
@@ -13,7 +13,7 @@ typedef struct hlo_vir_range {
   bool is_writable;
 } hlo_vir_range_t;
 
-/// Zero-initialised: nothing is checked but divisors, table lookups and lanes of permute.
+/// Zero-initialised: only divisors, table lookups and lanes of permute are checked.
 typedef struct hlo_vir_interp_options {
   bool check_memory;  // every access must be inside one of the ranges, this call's stack, a
                       // constant blob, the frame or (read only) its table of buffers
@@ -21,12 +21,11 @@ typedef struct hlo_vir_interp_options {
   const hlo_vir_range_t* ranges;
 } hlo_vir_interp_options_t;
 
-/// Runs a function of a verified module. params: as many words as it has parameters; the first is
-/// its hlo_frame_t*. An entry function that was suspended goes on at frame->resume_point.
-/// parallel_for of the runtime table is not called: its chunks are interpreted one after the other.
-/// errors : INTERNAL with function, instruction and site for an access that is not allowed or a
-/// division
-///          without value; RESOURCE_EXHAUSTED
+/// Runs a function of a verified module. params: one word per parameter; the first is its
+/// hlo_frame_t*. A suspended entry function resumes at frame->resume_point. parallel_for of the
+/// runtime table is not called: its chunks are interpreted in order.
+/// errors : INTERNAL with function, instruction and debug id for a forbidden access or an undefined
+/// division; RESOURCE_EXHAUSTED
 /// threads: safe; several may run the same module
 hlo_status_t hlo_vir_interp_run(const hlo_vir_func_t* func, const uint64_t* params,
                                 const hlo_vir_interp_options_t* options,

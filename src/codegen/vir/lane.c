@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expression column of vir.def for every element type (see lane.h).
+// Compiles the expression column of vir.def for every element type (see lane.h).
 #include "codegen/vir/lane.h"
 
 #include <math.h>
@@ -28,8 +28,8 @@ static double round_to(double x, int64_t rounding) {
   }
 }
 
-// Exponents further away give the same zeros and infinities. Of an f32 the product is exact: it is
-// rounded where it becomes one again.
+// Larger exponents give the same zeros and infinities. The product of an f32 is exact in double and
+// rounded when it becomes an f32 again.
 static double scale(double x, double exponent, size_t bytes) {
   const double limit = bytes == sizeof(float) ? 512 : 4096;
   if (isnan(exponent)) return exponent;
@@ -124,10 +124,10 @@ static uint64_t lane_mask(uint32_t op, uint64_t a, uint64_t b) {
   }
 }
 
-// ---- choice of the type ------------------------------------------------------------------------
+// ---- dispatch on the type ----------------------------------------------------------------------
 
-// The element whose type decides what an op computes: of the operands (for select: of what is
-// chosen).
+// Returns the element that selects the variant of an op: that of the operands (select: of its
+// values).
 static hlo_vir_elem_t lane_elem(const hlo_vir_value_t* value) {
   uint32_t at = value->op == HLO_VIR_select ? 1 : 0;
   return (hlo_vir_elem_t)value->operands[at]->type.elem;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function for every lane-wise op, type and immediate, run over arrays of hard and random
-// numbers, for tests that compare two ways of running vector IR. Only tests include this.
+// numbers, for tests that compare two ways of running vector IR. For tests only.
 //
 // The functions are chunks (frame, block, index): the block has LANE_CASES_COUNT elements of each
-// operand a, b, c at multiples of LANE_CASES_ROOM_BYTES, and room for the results behind. NaNs
-// among results of arithmetic are all the same.
+// operand a, b, c at multiples of LANE_CASES_ROOM_BYTES, followed by room for the results. All NaN
+// results of arithmetic are replaced by one.
 #include <string.h>
 
 #include "base/kernel_abi.h"
@@ -16,10 +16,10 @@ enum {
   LANE_CASES_MEMORY_BYTES = LANE_CASES_ROOM_BYTES * 4,
 };
 
-/// What a case computes.
+/// The op, types and immediate of a case.
 typedef struct lane_case {
   hlo_vir_opcode_t op;
-  hlo_vir_elem_t result, operand;  // a comparison's result: MASK
+  hlo_vir_elem_t result, operand;  // of a comparison: MASK
   int64_t imm;
 } lane_case_t;
 
@@ -30,7 +30,7 @@ static uint64_t lane_cases_random(uint64_t* state) {
   return *state >> 32 | *state << 32;
 }
 
-// Numbers between two of half precision, near halves of integers, near the ends of integers.
+// Numbers between two f16 values, near halves of integers, near the limits of integer types.
 static uint32_t lane_cases_f32(uint64_t word) {
   static const uint32_t hard[] = {
       0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x3f800000,
@@ -60,7 +60,7 @@ static uint64_t lane_cases_f64(uint64_t word) {
   memcpy(&narrow, &narrow_bits, sizeof narrow);
   number = narrow;
   memcpy(&bits, &number, sizeof bits);
-  // Half a place of f32 more or less: where ftrunc has to choose.
+  // Half a unit in the last place of f32 more or less: ftrunc has to round.
   switch (word >> 50 & 3) {
     case 0: return bits + 0x10000000;
     case 1: return bits + 0x0fffffff;
@@ -83,7 +83,7 @@ static uint64_t lane_cases_number(hlo_vir_elem_t elem, uint64_t* state) {
   }
 }
 
-// From far below the smallest subnormal number to far above the largest, also between integers.
+// From far below the smallest subnormal to far above the largest number, fractions included.
 static uint64_t lane_cases_exponent(hlo_vir_elem_t elem, uint32_t i) {
   double wide = ((double)i - LANE_CASES_COUNT / 2) * (elem == HLO_VIR_F32 ? 0.625 : 4.5);
   float narrow = (float)wide;
@@ -121,7 +121,7 @@ static hlo_vir_value_t* lane_cases_load(hlo_vir_builder_t* b, const lane_case_t*
                       (int64_t)row * LANE_CASES_ROOM_BYTES, 2, operands);
 }
 
-// Every NaN replaced by one and the same.
+// Replaces every NaN by the same one.
 static hlo_vir_value_t* lane_cases_clean(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
   if (!lane_cases_is_float((hlo_vir_elem_t)value->type.elem)) return value;
   uint64_t nan = value->type.elem == HLO_VIR_F32 ? 0x7fc00000 : UINT64_C(0x7ff8000000000000);
@@ -129,7 +129,7 @@ static hlo_vir_value_t* lane_cases_clean(hlo_vir_builder_t* b, hlo_vir_value_t* 
   return hlo_vir_ternary(b, HLO_VIR_select, is_nan, hlo_vir_const_bits(b, value->type, nan), value);
 }
 
-// The same of f16.
+// The same for f16.
 static hlo_vir_value_t* lane_cases_clean_halves(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
   hlo_vir_value_t* size =
       hlo_vir_binary(b, HLO_VIR_and, value, hlo_vir_const_bits(b, value->type, 0x7fff));
@@ -139,7 +139,7 @@ static hlo_vir_value_t* lane_cases_clean_halves(hlo_vir_builder_t* b, hlo_vir_va
                          value);
 }
 
-// Between -5000 and 5000, or NaN.
+// Clamps to [-5000, 5000]; NaN is kept.
 static hlo_vir_value_t* lane_cases_finite(hlo_vir_builder_t* b, hlo_vir_value_t* value) {
   value = hlo_vir_binary(b, HLO_VIR_fmax, hlo_vir_const_float(b, value->type, -5000), value);
   return hlo_vir_binary(b, HLO_VIR_fmin, hlo_vir_const_float(b, value->type, 5000), value);
@@ -149,7 +149,7 @@ static bool lane_cases_divides(hlo_vir_opcode_t op) {
   return op == HLO_VIR_sdiv || op == HLO_VIR_srem || op == HLO_VIR_udiv || op == HLO_VIR_urem;
 }
 
-// The op on its loaded operands; a mask that is wanted compares a with b.
+// Emits the op on its loaded operands; a mask operand is a comparison of a with b.
 static hlo_vir_value_t* lane_cases_op(hlo_vir_builder_t* b, const lane_case_t* c, uint32_t lanes,
                                       hlo_vir_value_t* i) {
   hlo_vir_value_t* operands[3];
@@ -177,7 +177,7 @@ static hlo_vir_value_t* lane_cases_op(hlo_vir_builder_t* b, const lane_case_t* c
   return is_half ? lane_cases_clean_halves(b, result) : result;
 }
 
-/// A function of the module for a case, with as many lanes as fit the vector (a division: one).
+/// Creates the function of a case, with as many lanes as fit the vector (division: one).
 static inline hlo_vir_func_t* lane_cases_func(hlo_vir_module_t* module, const lane_case_t* c,
                                               uint32_t vector_bytes) {
   hlo_vir_builder_t b;
@@ -206,7 +206,7 @@ static inline hlo_vir_func_t* lane_cases_func(hlo_vir_module_t* module, const la
   return func;
 }
 
-// ---- the list ----------------------------------------------------------------------------------
+// ---- enumeration -------------------------------------------------------------------------------
 
 static bool lane_cases_converts(hlo_vir_opcode_t op, hlo_vir_elem_t to, hlo_vir_elem_t from) {
   uint32_t to_bits = hlo_vir_elem_bits(to), from_bits = hlo_vir_elem_bits(from);
@@ -228,7 +228,7 @@ static bool lane_cases_converts(hlo_vir_opcode_t op, hlo_vir_elem_t to, hlo_vir_
   }
 }
 
-// Whether an op has operands of the element.
+// Returns true if the op has operands of the element.
 static bool lane_cases_takes(hlo_vir_opcode_t op, hlo_vir_elem_t elem) {
   switch (hlo_vir_opcode_class(op)) {
     case HLO_VIR_FLOAT: return lane_cases_is_float(elem);
@@ -240,7 +240,7 @@ static bool lane_cases_takes(hlo_vir_opcode_t op, hlo_vir_elem_t elem) {
   }
 }
 
-// How many immediates an op has on an element, from which number on.
+// Returns the number of immediates of an op on an element, and the first one.
 static uint32_t lane_cases_imms(hlo_vir_opcode_t op, hlo_vir_elem_t elem, int64_t* out_first) {
   *out_first = op == HLO_VIR_rotli;
   switch (op) {
@@ -256,7 +256,7 @@ static uint32_t lane_cases_imms(hlo_vir_opcode_t op, hlo_vir_elem_t elem, int64_
   }
 }
 
-/// Calls `visit` for every case; of shifts by a constant a few.
+/// Calls `visit` for every case; for shifts by a constant with a few counts.
 static inline void lane_cases_each(void (*visit)(const lane_case_t* c, void* context),
                                    void* context) {
   for (hlo_vir_opcode_t op = HLO_VIR_fadd; op < HLO_VIR_OPCODE_COUNT; ++op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector IR as text: one instruction a line, `%number:type = op operands`, blocks indented; for
-// people and for comparing what two versions generate, never read back.
+// Prints vector IR: one instruction per line, `%number:type = op operands`, blocks indented; for
+// people and for comparing generated code, never parsed.
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const hlo_vir_value_t* operand(const hlo_vir_value_t* value, uint32_t at)
   return at < value->operand_count ? value->operands[at] : NULL;
 }
 
-// [base + index << scale + displacement] and, behind it, the mask.
+// Prints [base + index << scale + displacement] and then the mask.
 static void print_address(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   uint32_t base = hlo_vir_base_operand((hlo_vir_opcode_t)value->op);
   hlo_strbuf_puts(out, " [");
@@ -77,7 +77,7 @@ static void print_flags(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   }
 }
 
-// A constant: bits, and for floats the number they are.
+// Prints a constant: its bits, and the number for floats.
 static void print_const(const hlo_vir_value_t* value, hlo_strbuf_t* out) {
   if (value->type.elem == HLO_VIR_F32 || value->type.elem == HLO_VIR_F64) {
     float narrow;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random functions of the vector IR, for tests that compare two ways of running them. Only tests
-// include this. Every function works on one block of RANDOM_VIR_MEMORY_BYTES: the lower half is
-// only read, all accesses are inside, no operation lacks a value, and the bits of a NaN never reach
-// memory, integers or control, so that equal programs leave equal bytes.
+// Random functions of the vector IR, for tests that compare two ways of running them. For tests
+// only. Every function works on one block of RANDOM_VIR_MEMORY_BYTES: the lower half is read-only,
+// all accesses are inside, no operation is undefined, and the bits of a NaN never reach memory,
+// integers or control flow, so equal programs leave equal bytes.
 //
 // A chunk function takes (frame, block, index). An entry function finds the block in
-// frame->buffers[0] and suspends here and there, also inside loops.
+// frame->buffers[0] and suspends at random positions, inside loops as well.
 #include <string.h>
 
 #include "base/kernel_abi.h"
@@ -21,15 +21,15 @@ enum {
 
 typedef struct random_vir_options {
   uint32_t vector_bytes;     // of the widest vector
-  uint32_t statement_count;  // about as many instructions as asked for
+  uint32_t statement_count;  // approximate number of instructions
   bool is_entry;
-  bool has_calls;  // of the runtime's call_kernel, with any four words
+  bool has_calls;  // to the runtime's call_kernel, with any four words
   bool is_plain;   // hlo_vir_builder_t::is_plain
-  bool has_dots;   // DOT ops too
-  bool has_halves; // HALF ops too
-  bool has_scale;  // `scale` too
-  /// NULL, or whether an op of this result and operand element may be used (for what a back end
-  /// lacks).
+  bool has_dots;   // includes DOT ops
+  bool has_halves; // includes HALF ops
+  bool has_scale;  // includes `scale`
+  /// Returns true if an op of this result and operand element may be used; NULL: all. For back ends
+  /// that lack some.
   bool (*accepts)(hlo_vir_opcode_t op, hlo_vir_type_t result, hlo_vir_elem_t operand);
 } random_vir_options_t;
 
@@ -39,10 +39,10 @@ typedef struct random_vir {
   uint64_t state;
   uint32_t lanes;  // of most vectors
   uint32_t depth, value_count, statements_left;
-  uint32_t loops;  // that are open, and that break_if leaves
+  uint32_t loops;  // open ones that break_if may leave
   int64_t resume_point;
   hlo_vir_value_t *frame, *memory, *stack;
-  hlo_vir_value_t* values[RANDOM_VIR_MAX_VALUES];  // that may be used here, vars included
+  hlo_vir_value_t* values[RANDOM_VIR_MAX_VALUES];  // usable values, vars included
 } random_vir_t;
 
 static uint32_t random_vir_below(random_vir_t* r, uint32_t limit) {
@@ -72,7 +72,7 @@ static bool random_vir_accepts(const random_vir_t* r, hlo_vir_opcode_t op, hlo_v
   return !r->options.accepts || r->options.accepts(op, type, operand);
 }
 
-// A value of the type among those that may be used here, or NULL.
+// Returns a usable value of the type, or NULL.
 static hlo_vir_value_t* random_vir_known(random_vir_t* r, hlo_vir_type_t type) {
   uint32_t start = r->value_count ? random_vir_below(r, r->value_count) : 0;
   for (uint32_t i = 0; i < r->value_count; ++i) {
@@ -88,7 +88,7 @@ static hlo_vir_value_t* random_vir_iconst(random_vir_t* r, int64_t value) {
   return hlo_vir_iconst(&r->b, value);
 }
 
-// Most bits set or clear, small numbers, ones near the ends, anything.
+// Returns bits: mostly set or clear, small numbers, numbers near the limits, anything.
 static uint64_t random_vir_bits(random_vir_t* r, hlo_vir_elem_t elem) {
   static const float floats[] = {0.0f,  -0.0f, 1.0f,   -1.5f,   3e38f,   1e-45f,
                                  1e10f, 0.5f,  -2e-3f, 255.75f, 65504.f, -7.0f};
@@ -106,13 +106,13 @@ static uint64_t random_vir_bits(random_vir_t* r, hlo_vir_elem_t elem) {
   }
 }
 
-// An INDEX that is known, at times a constant.
+// Returns a usable INDEX, sometimes a constant.
 static hlo_vir_value_t* random_vir_want_index(random_vir_t* r) {
   hlo_vir_value_t* value = random_vir_below(r, 8) ? random_vir_known(r, random_vir_index) : NULL;
   return value ? value : random_vir_iconst(r, (int64_t)random_vir_below(r, 100) - 20);
 }
 
-// An INDEX from 0 to mask, a number of all ones.
+// Returns an INDEX from 0 to mask, which is all ones.
 static hlo_vir_value_t* random_vir_bounded(random_vir_t* r, int64_t mask) {
   return hlo_vir_index(&r->b, HLO_VIR_iand, random_vir_want_index(r), random_vir_iconst(r, mask));
 }
@@ -131,8 +131,8 @@ static hlo_vir_value_t* random_vir_want_mask(random_vir_t* r, uint32_t lanes) {
   return hlo_vir_emit(&r->b, HLO_VIR_mask_first, type, 0, 0, 1, &count);
 }
 
-// Operands of a memory op: base and index (at times none), flags and displacement, so that `bytes`
-// from there are inside the block (the upper half for writes).
+// The operands of a memory op: base and optional index, flags and displacement, such that `bytes`
+// from there are inside the block (writes: in the upper half).
 typedef struct random_vir_address {
   hlo_vir_value_t *base, *index;
   uint32_t flags;
@@ -172,7 +172,7 @@ static hlo_vir_value_t* random_vir_load(random_vir_t* r, hlo_vir_type_t type) {
   return hlo_vir_emit(&r->b, HLO_VIR_load, type, at.flags, at.imm, 3, operands);
 }
 
-// A value of the type: one that is known, a load, at times a constant.
+// Returns a value of the type: a usable one, a load, sometimes a constant.
 static hlo_vir_value_t* random_vir_want(random_vir_t* r, hlo_vir_type_t type) {
   if (type.elem == HLO_VIR_INDEX) return random_vir_want_index(r);
   if (type.elem == HLO_VIR_MASK) return random_vir_want_mask(r, type.lanes);
@@ -186,7 +186,7 @@ static hlo_vir_value_t* random_vir_want(random_vir_t* r, hlo_vir_type_t type) {
   return hlo_vir_const_bits(&r->b, type, random_vir_bits(r, (hlo_vir_elem_t)type.elem));
 }
 
-// The value with every NaN replaced by one and the same.
+// Replaces every NaN of the value by the same one.
 static hlo_vir_value_t* random_vir_clean(random_vir_t* r, hlo_vir_value_t* value) {
   if (!random_vir_is_float(value->type.elem)) return value;
   uint64_t nan = value->type.elem == HLO_VIR_F32 ? 0x7fc00000 : UINT64_C(0x7ff8000000000000);
@@ -342,7 +342,7 @@ static hlo_vir_value_t* random_vir_cross_op(random_vir_t* r) {
   }
 }
 
-// The result's type of a conversion from `from`, VOID when there is none.
+// Returns the result type of a conversion from `from`; VOID if there is no conversion.
 static hlo_vir_type_t random_vir_convert_type(random_vir_t* r, hlo_vir_opcode_t op,
                                               hlo_vir_type_t from) {
   hlo_vir_type_t to = {random_vir_below(r, HLO_VIR_F64 - HLO_VIR_I8 + 1) + HLO_VIR_I8, from.lanes};
@@ -432,7 +432,7 @@ static hlo_vir_value_t* random_vir_float_op(random_vir_t* r, hlo_vir_opcode_t op
   }
 }
 
-// Without NaN among the results, whose bits may differ.
+// Without NaN results, whose bits may differ.
 static hlo_vir_value_t* random_vir_half_op(random_vir_t* r, hlo_vir_opcode_t op,
                                            hlo_vir_type_t type) {
   hlo_vir_value_t* value = random_vir_float_op(r, op, type);
@@ -565,7 +565,7 @@ static void random_vir_control(random_vir_t* r) {
   }
 }
 
-// Another value for a var that there is, or a new var.
+// Sets an existing var or creates a new one.
 static void random_vir_variable(random_vir_t* r) {
   uint32_t start = random_vir_below(r, RANDOM_VIR_MAX_VALUES);
   for (uint32_t i = 0; i < r->value_count && random_vir_below(r, 16); ++i) {
@@ -626,7 +626,7 @@ static void random_vir_statements(random_vir_t* r, uint32_t count) {
   }
 }
 
-// Everything that is still known reaches memory or the answer.
+// Stores or returns everything that is still usable.
 static void random_vir_finish(random_vir_t* r) {
   hlo_vir_value_t* answer = random_vir_iconst(r, 0);
   int64_t offset = RANDOM_VIR_MEMORY_BYTES - 4096;
@@ -666,7 +666,7 @@ static void random_vir_start(random_vir_t* r, hlo_vir_func_t* func) {
   }
 }
 
-/// A new function of the module; the same for the same seed, options and version of this file.
+/// Creates a function; equal for equal seed, options and version of this file.
 static inline hlo_vir_func_t* random_vir_func(hlo_vir_module_t* module, const char* name,
                                               uint64_t seed, const random_vir_options_t* options) {
   random_vir_t r = {.options = *options, .state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1};

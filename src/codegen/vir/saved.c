@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that live across a suspend (see saved.h).
+// Values that are live across a suspend (see saved.h).
 //
-// A value is live across s when it is known there and used behind s in the text, or anywhere in the
-// outermost loop that has s but not the value's definition inside: such a loop may run again. The
+// A value is live across s if it is available there and used after s in the text, or anywhere in
+// the outermost loop that contains s but not the value's definition: such a loop may run again. The
 // counter and bound of a `for` around s are used at its end.
 #include "codegen/vir/saved.h"
 
@@ -12,17 +12,18 @@
 
 enum { SLOT_BYTES = 8 };
 
-// Places in the text, by number: of an instruction, and of the last one inside it.
+// Text positions by number: of an instruction, and of the last instruction inside it.
 typedef struct places {
   uint32_t* at;
   uint32_t* end;
   bool* is_remade;
-  bool* is_stack;  // an address made from one of the stack
+  bool* is_stack;  // an address derived from one of the stack
   uint32_t next;
   uint32_t resume_count;
 } places_t;
 
-// Whether a value is made again, and whether it may point into the stack; its operands are known.
+// Decides if a value is recomputed, and if it may point into the stack; its operands are decided
+// already.
 static void classify(places_t* places, const hlo_vir_value_t* value) {
   bool is_index = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_INDEX_OP;
   bool is_remade = hlo_vir_opcode_is_pure((hlo_vir_opcode_t)value->op) && !value->parent->owner &&
@@ -53,7 +54,7 @@ static bool is_loop(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_for || value->op == HLO_VIR_loop;
 }
 
-// One suspend while its live values are looked for.
+// A suspend whose live values are being collected.
 typedef struct search {
   const places_t* places;
   const hlo_vir_value_t* suspend;
@@ -61,7 +62,8 @@ typedef struct search {
   uint32_t live_count;
 } search_t;
 
-// The outermost loop around the suspend that does not have the value's definition inside, or NULL.
+// Returns the outermost loop around the suspend that does not contain the value's definition, or
+// NULL.
 static const hlo_vir_value_t* loop_between(const search_t* search, const hlo_vir_value_t* value) {
   const hlo_vir_block_t* known = hlo_vir_value_block(value);
   const hlo_vir_value_t* found = NULL;

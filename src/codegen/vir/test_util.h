@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of vector IR start from: a module with one empty function. Include after cmocka.h.
+// The starting point of vector IR tests: a module with one empty function. Include after cmocka.h.
 #ifndef HLO_CODEGEN_VIR_TEST_UTIL_H_
 #define HLO_CODEGEN_VIR_TEST_UTIL_H_
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring and copying loop bodies (see unroll.h).
+// Measures and copies loop bodies (see unroll.h).
 #include "codegen/vir/unroll.h"
 
 enum { MAX_OUTSIDE = 64, MAX_COPIES = 8 };
 
-/// Something about each value made since the loop was.
+/// Notes on each value created since the loop began.
 typedef struct notes {
   uint32_t first, count;
   uint32_t* items;
@@ -25,7 +25,7 @@ static bool is_vector(const hlo_vir_value_t* value) {
   return value->type.elem > HLO_VIR_MASK;
 }
 
-/// Vectors from outside that were met so far.
+/// Vectors defined outside that were found so far.
 typedef struct outside {
   uint32_t count;
   const hlo_vir_value_t* values[MAX_OUTSIDE];
@@ -55,7 +55,7 @@ static bool may_copy(const hlo_vir_value_t* value) {
   return hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) != HLO_VIR_CONTROL;
 }
 
-// Backwards: a value lives from where it is made to its last use.
+// Backwards: a value is live from its definition to its last use.
 static void count_lives(const hlo_vir_value_t* loop, notes_t* used, hlo_vir_pressure_t* pressure) {
   uint32_t vectors = 0, masks = 0;
   for (const hlo_vir_value_t* at = loop->body->last; at; at = at->prev) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of vector IR: signatures, immediates, structure, and that every value is known where it is
-// used.
+// Verifies vector IR: signatures, immediates, structure, and that every value is available where it
+// is used.
 #include <inttypes.h>
 #include <string.h>
 
@@ -96,8 +96,8 @@ static bool fits_letter(char letter, hlo_vir_type_t type, hlo_vir_type_t bound) 
   }
 }
 
-// The type that binds T: the first of the result and the operands whose letter does; a mask binds
-// only the number of lanes, so it is the last choice.
+// Returns the type that binds T: the first among the result and the operands whose letter binds. A
+// mask binds only the number of lanes, so it is the last choice.
 static hlo_vir_type_t bound_type(const hlo_vir_value_t* value, const char* letters) {
   for (const char* binding = "fita"; *binding; ++binding) {
     const char* at = strchr(letters, *binding);
@@ -128,7 +128,7 @@ static void check_signature(checker_t* c, const hlo_vir_value_t* value) {
   }
 }
 
-// Bits and kinds of both sides of a conversion.
+// Checks widths and kinds of both sides of a conversion.
 static bool is_sound_convert(hlo_vir_opcode_t op, hlo_vir_type_t to, hlo_vir_type_t from) {
   uint32_t to_bits = hlo_vir_elem_bits((hlo_vir_elem_t)to.elem);
   uint32_t from_bits = hlo_vir_elem_bits((hlo_vir_elem_t)from.elem);
@@ -184,7 +184,7 @@ static bool has_var_operand(const hlo_vir_value_t* value) {
   return false;
 }
 
-// A function of the module that needs no resuming.
+// Returns true if the number is a function of the module that never suspends.
 static bool is_callable(const hlo_vir_module_t* module, int64_t number) {
   const hlo_vir_func_t* func = module->first_func;
   while (func && func->index != number) func = func->next;
@@ -198,7 +198,7 @@ static bool is_tile_config(int64_t imm) {
   return true;
 }
 
-// Three different tiles.
+// Returns true if the operands are three different tiles.
 static bool is_tile_dot(const hlo_vir_value_t* value) {
   uint32_t sum = hlo_vir_tile_operand(value->imm, 0), a = hlo_vir_tile_operand(value->imm, 1);
   uint32_t b = hlo_vir_tile_operand(value->imm, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules and functions of the vector IR and what its table says of each op (see vir.h).
+// Modules and functions of the vector IR, and accessors of its table (see vir.h).
 #include "codegen/vir/vir.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ hlo_status_t hlo_vir_module_status(const hlo_vir_module_t* module) {
   return hlo_arena_status(&module->arena);
 }
 
-// Room for one more blob; the old array stays behind in the arena.
+// Makes room for one more blob; the old array remains in the arena.
 static bool grow_blobs(hlo_vir_module_t* module) {
   if (module->blob_count < module->blob_capacity) return true;
   uint32_t capacity = module->blob_capacity ? module->blob_capacity * 2 : FIRST_BLOBS;
