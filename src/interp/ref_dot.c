@@ -9,6 +9,8 @@
 
 #include "interp/quant.h"
 #include "interp/ref_fold.h"
+#include "ir/dot_algorithm.h"
+#include "ir/node_error.h"
 #include "lib/gemm.h"
 
 // An operand as matrices [free x contracting], one per batch index.
@@ -323,15 +325,40 @@ hlo_status_t hlo_dot_contract(const hlo_parallel_t* parallel, const hlo_tensor_t
   return status;
 }
 
+// The product of rounded operands, rounded to the type of its sums, as the result's type.
+static hlo_status_t run_algorithm(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
+                                  hlo_dot_dims_t lhs, hlo_dot_dims_t rhs, hlo_tensor_t** results) {
+  hlo_dot_types_t types;
+  hlo_status_t status = hlo_dot_algorithm_types(node, &types);
+  if (!hlo_status_is_ok(status)) return hlo_node_annotate(node, status);
+  hlo_tensor_t *factors[2] = {NULL, NULL}, *product = NULL;
+  for (int i = 0; i < 2 && hlo_status_is_ok(status); i++) {
+    status = hlo_tensor_as(operands[i], types.operands[i], &factors[i]);
+  }
+  if (hlo_status_is_ok(status)) {
+    status = hlo_dot_contract(hlo_eval_parallel(eval), factors[0], lhs, factors[1], rhs,
+                              types.result, &product);
+  }
+  if (hlo_status_is_ok(status)) {
+    status = hlo_tensor_as(product, node->results[0].type->dtype, &results[0]);
+  }
+  hlo_tensor_release(factors[0]);
+  hlo_tensor_release(factors[1]);
+  hlo_tensor_release(product);
+  return status;
+}
+
 hlo_status_t hlo_ref_dot_general(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t** operands,
                                  hlo_tensor_t** results) {
-  if (hlo_quant_is_used(node, operands)) {
+  const bool has_algorithm = hlo_dot_has_algorithm(node);
+  if (!has_algorithm && hlo_quant_is_used(node, operands)) {
     return hlo_quant_run(eval, node, hlo_ref_dot_general, operands, results);
   }
   const hlo_dot_dims_t lhs = {hlo_node_ints(node, HLO_ATTR_lhs_batching_dimensions),
                               hlo_node_ints(node, HLO_ATTR_lhs_contracting_dimensions)};
   const hlo_dot_dims_t rhs = {hlo_node_ints(node, HLO_ATTR_rhs_batching_dimensions),
                               hlo_node_ints(node, HLO_ATTR_rhs_contracting_dimensions)};
+  if (has_algorithm) return run_algorithm(eval, node, operands, lhs, rhs, results);
   return hlo_dot_contract(hlo_eval_parallel(eval), operands[0], lhs, operands[1], rhs,
                           node->results[0].type->dtype, &results[0]);
 }

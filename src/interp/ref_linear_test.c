@@ -44,6 +44,67 @@ static void test_dot_element_types(void** state) {
       "check.expect_eq_const %long, dense<1000.0> : tensor<bf16>\n");
 }
 
+#define PRODUCT(x, y, precision, sum, products, lhs, rhs, out)                                    \
+  "stablehlo.dot_general " x ", " y ", contracting_dims = [0] x [0], algorithm = "                \
+  "<lhs_precision_type = " precision ", rhs_precision_type = " precision ", accumulation_type = " \
+  sum ", lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = " products  \
+  ", allow_imprecise_accumulation = false> : (" lhs ", " rhs ") -> " out "\n"
+#define SQUARE(x, precision, sum, products, type, out) \
+  PRODUCT(x, x, precision, sum, products, type, type, out)
+
+static void test_dot_algorithms(void** state) {
+  (void)state;
+  // 1 + 2^-8, 1 + 2^-12 and 1 + 2^-40 lie between two bf16, f16 and f32.
+  expect_runs(
+      "%a = stablehlo.constant dense<1.00390625> : tensor<1xf32>\n"
+      "%one = stablehlo.constant dense<1.0> : tensor<1xf32>\n"
+      "%0 = " SQUARE("%a", "bf16", "f32", "1", "tensor<1xf32>", "tensor<f32>")
+      "check.expect_eq_const %0, dense<1.0> : tensor<f32>\n"
+      "%1 = " PRODUCT("%a", "%one", "bf16", "f32", "3", "tensor<1xf32>", "tensor<1xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %1, dense<1.00390625> : tensor<f32>\n"
+      "%b = stablehlo.constant dense<1.000244140625> : tensor<1xf32>\n"
+      "%2 = " SQUARE("%b", "f16", "f32", "1", "tensor<1xf32>", "tensor<f32>")
+      "check.expect_eq_const %2, dense<1.0> : tensor<f32>\n"
+      "%3 = " PRODUCT("%b", "%one", "tf32", "f32", "1", "tensor<1xf32>", "tensor<1xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %3, dense<1.000244140625> : tensor<f32>\n"
+      "%c = stablehlo.constant dense<1.0000000000009094947> : tensor<1xf64>\n"
+      "%4 = " SQUARE("%c", "f32", "f32", "1", "tensor<1xf64>", "tensor<f64>")
+      "check.expect_eq_const %4, dense<1.0> : tensor<f64>\n"
+      "%5 = " SQUARE("%b", "f64", "f64", "1", "tensor<1xf32>", "tensor<f64>")
+      "check.expect_eq_const %5, dense<1.000488340854644775390625> : tensor<f64>\n");
+}
+
+static void test_dot_algorithm_sums(void** state) {
+  (void)state;
+  // 2049 and 257 lie between two f16 and bf16.
+  expect_runs(
+      "%one = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
+      "%h = stablehlo.constant dense<[2048.0, 1.0]> : tensor<2xf32>\n"
+      "%0 = " PRODUCT("%h", "%one", "f16", "f16", "1", "tensor<2xf32>", "tensor<2xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %0, dense<2048.0> : tensor<f32>\n"
+      "%1 = " PRODUCT("%h", "%one", "f16", "f32", "1", "tensor<2xf32>", "tensor<2xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %1, dense<2049.0> : tensor<f32>\n"
+      "%b = stablehlo.constant dense<[256.0, 1.0]> : tensor<2xf32>\n"
+      "%2 = " PRODUCT("%b", "%one", "bf16", "bf16", "1", "tensor<2xf32>", "tensor<2xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %2, dense<256.0> : tensor<f32>\n"
+      "%3 = " PRODUCT("%b", "%one", "bf16", "f32", "1", "tensor<2xf32>", "tensor<2xf32>",
+                      "tensor<bf16>")
+      "check.expect_eq_const %3, dense<256.0> : tensor<bf16>\n"
+      "%i = stablehlo.constant dense<[0x7F800000, 1.0]> : tensor<2xf32>\n"
+      "%z = stablehlo.constant dense<[1.0, 0.0]> : tensor<2xf32>\n"
+      "%4 = " PRODUCT("%i", "%z", "bf16", "f32", "6", "tensor<2xf32>", "tensor<2xf32>",
+                      "tensor<f32>")
+      "check.expect_eq_const %4, dense<0x7F800000> : tensor<f32>\n"
+      "%e = stablehlo.constant dense<[1.5, 3.0]> : tensor<2xf8E5M2>\n"
+      "%5 = " SQUARE("%e", "f8E5M2", "f32", "1", "tensor<2xf8E5M2>", "tensor<f32>")
+      "check.expect_eq_const %5, dense<11.25> : tensor<f32>\n");
+}
+
 static void test_einsum(void** state) {
   (void)state;
   expect_runs(
@@ -247,6 +308,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_dot_general_any_dims),
       cmocka_unit_test(test_dot_element_types),
+      cmocka_unit_test(test_dot_algorithms),
+      cmocka_unit_test(test_dot_algorithm_sums),
       cmocka_unit_test(test_einsum),
       cmocka_unit_test(test_ragged_dot),
       cmocka_unit_test(test_convolution),

@@ -79,7 +79,7 @@ static const char* const kOps[] = {
     "%0 = stablehlo.broadcast_in_dim %arg2, dims = [] : (tensor<f32>) -> tensor<2xf32>",
     "%0 = stablehlo.reduce_precision %arg0, format = e5m10 : tensor<4xf32>",
     "%0 = stablehlo.dot_general %arg4, %arg11, batching_dims = [0] x [0], contracting_dims = [2] "
-    "x [1], precision = [DEFAULT, HIGHEST], algorithm = <lhs_precision_type = f32, "
+    "x [1], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = f32, "
     "rhs_precision_type = f32, accumulation_type = tf32, lhs_component_count = 1, "
     "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = "
     "false> : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>",

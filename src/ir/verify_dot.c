@@ -2,6 +2,7 @@
 // Rules of contractions and convolutions.
 #include <string.h>
 
+#include "ir/dot_algorithm.h"
 #include "ir/infer_impl.h"
 #include "ir/verify_impl.h"
 
@@ -107,8 +108,39 @@ static hlo_status_t check_result(const hlo_node_t* node) {
   return check_dims(node->results[0].type, rank, dims);
 }
 
+// The attributes of an algorithm: all of them or none, and no precision beside them.
+static hlo_status_t check_algorithm(const hlo_node_t* node) {
+  static const hlo_attr_id_t counts[] = {HLO_ATTR_lhs_component_count, HLO_ATTR_rhs_component_count,
+                                         HLO_ATTR_num_primitive_operations};
+  static const hlo_attr_id_t others[] = {HLO_ATTR_lhs_precision_type, HLO_ATTR_rhs_precision_type,
+                                         HLO_ATTR_accumulation_type,
+                                         HLO_ATTR_allow_imprecise_accumulation};
+  uint32_t given = 0;
+  for (uint32_t i = 0; i < 4; ++i) given += hlo_node_attr(node, others[i]) != NULL;
+  for (uint32_t i = 0; i < 3; ++i) {
+    given += hlo_node_attr(node, counts[i]) != NULL;
+    const int64_t count = hlo_node_attr_int(node, counts[i], 1);
+    if (count >= 1) continue;
+    return hlo_infer_error("%s is %lld, not positive", hlo_attr_name(counts[i]), (long long)count);
+  }
+  if (given == 0) return hlo_ok();
+  if (given < HLO_DOT_ALGORITHM_ATTR_COUNT) {
+    return hlo_infer_error("%u of the %d attributes of an algorithm are given", given,
+                           HLO_DOT_ALGORITHM_ATTR_COUNT);
+  }
+  const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
+  for (uint32_t i = 0; config && i < config->count; ++i) {
+    if (config->items[i]->i == HLO_PRECISION_DEFAULT) continue;
+    return hlo_infer_error("with an algorithm, the precision of both operands is DEFAULT");
+  }
+  return hlo_ok();
+}
+
 void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
+  if (!hlo_verify_tensors(verify, node)) return;
+  if (hlo_verify_status(verify, node, check_result(node))) {
+    hlo_verify_status(verify, node, check_algorithm(node));
+  }
 }
 
 void hlo_verify_dot(hlo_verify_t* verify, const hlo_node_t* node) {

@@ -5,13 +5,14 @@
 //     │ import    drop_shardy                       (one partition) no sdy ops
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
 //     ▼
-//     │ optimise  fold          constants computed
-//     │           canonicalize  simpler ops, the same bits
-//     │           cse, dce      equal ops merged, unused ones gone
+//     │ optimise  lower_dot_algorithms  products of the types that algorithms name
+//     │           fold                  constants computed
+//     │           canonicalize          simpler ops, the same bits
+//     │           cse, dce              equal ops merged, unused ones gone
 //     ▼
 //   module of an executable ──> interpreter
 //     │           one function
-//     │ native    lower_composite, inline, unroll   no calls, no short loops
+//     │ native    lower_composite .. unroll         no calls, no short loops, no algorithms of products
 //     │           loop_scatter .. slice_reduces     scatters and reductions become ops that loops compute
 //     │           split_complex                     pairs of reals
 //     │           split_groups .. transpose_windows convolutions and windows in shapes with fast loops
@@ -30,11 +31,11 @@ static const hlo_stage_info_t kStages[] = {
     [HLO_STAGE_IMPORT] = {"import", "drop_shardy", "lower_composite,refine_shapes",
                           "Removes shardings over one partition and gives static shapes where they are "
                           "known."},
-    [HLO_STAGE_OPTIMISE] = {"optimise", "fold,canonicalize,cse,dce", "",
+    [HLO_STAGE_OPTIMISE] = {"optimise", "lower_dot_algorithms,fold,canonicalize,cse,dce", "",
                             "Makes fewer and simpler ops, for every back end."},
     // The limit of inlining is there for chains of calls that double.
     [HLO_STAGE_NATIVE] = {"native",
-                          "lower_composite,inline=400000,unroll,"
+                          "lower_composite,lower_dot_algorithms,inline=400000,unroll,"
                           "loop_scatter,single_scatter,short_reduce,slice_reduces,"
                           "split_complex,"
                           "split_groups,select_windows,spread_windows,slice_windows,transpose_windows,"

@@ -176,3 +176,18 @@ func.func @main(%x: tensor<20x48xf32>, %w: tensor<5x48x48xf32>) -> tensor<20x48x
   }
   return %0#1 : tensor<20x48xf32>
 }
+
+// -----
+
+// Algorithms: operands rounded or widened before the product, sums afterwards.
+func.func @main(%x: tensor<40x131xf32>, %y: tensor<131x90xf32>, %b: tensor<40x131xbf16>) -> (tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x40xbf16>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %1 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = bf16, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %2 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = f16, rhs_precision_type = f16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %3 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = f16, rhs_precision_type = f16, accumulation_type = f16, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %4 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 6, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %5 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %6 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = f64, rhs_precision_type = f64, accumulation_type = f64, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xf32>, tensor<131x90xf32>) -> tensor<40x90xf32>
+  %7 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [1], algorithm = <lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<40x131xbf16>, tensor<40x131xbf16>) -> tensor<40x40xbf16>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x90xf32>, tensor<40x40xbf16>
+}

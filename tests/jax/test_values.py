@@ -47,6 +47,72 @@ def test_bfloat16_layer(both, random):
     both(lambda x, w: jnp.dot(x, w, preferred_element_type=jnp.float32), x, w)
 
 
+# What each algorithm of a product multiplies, and what it rounds sums to.
+DOT_ALGORITHMS = {
+    "F16_F16_F16": ("float16", "float16"), "F16_F16_F32": ("float16", "float32"),
+    "BF16_BF16_BF16": ("bfloat16", "bfloat16"), "BF16_BF16_F32": ("bfloat16", "float32"),
+    "BF16_BF16_F32_X3": ("float32", "float32"), "BF16_BF16_F32_X6": ("float32", "float32"),
+    "BF16_BF16_F32_X9": ("float32", "float32"), "TF32_TF32_F32": ("float32", "float32"),
+    "TF32_TF32_F32_X3": ("float32", "float32"), "F32_F32_F32": ("float32", "float32"),
+    "F64_F64_F64": ("float64", "float64"),
+}
+
+
+def compile_for_any(f, *args):
+    """JAX lowers few algorithms for cpu, which our client says that it is; others are exported."""
+    from jax import export
+    anywhere = [export.DisabledSafetyCheck.platform()]
+    lowered = export.export(jax.jit(f), platforms=["cuda"], disabled_checks=anywhere)(*args)
+    return jax.jit(lowered.call)
+
+
+@pytest.mark.parametrize("algorithm", DOT_ALGORITHMS)
+def test_dot_algorithms(random, algorithm):
+    with jax.enable_x64(True):
+        factor, sum_type = DOT_ALGORITHMS[algorithm]
+        x, w = random.normal(size=(17, 45)).astype("f4"), random.normal(size=(45, 33)).astype("f4")
+        x[0, :2], w[:2, 0] = [1 + 2 ** -8, 0], [1 + 2 ** -8, np.inf]  # the first is no bf16
+        x[1, 0] = np.nan
+        multiply = lambda x, w: jnp.matmul(x, w, precision=algorithm)
+        got = compile_for_any(multiply, x, w)(x, w)
+        assert is_ours(got) and got.dtype == "float32"
+        wide_x, wide_w = (np.asarray(jnp.asarray(v).astype(factor)).astype("f8") for v in (x, w))
+        with np.errstate(invalid="ignore"):
+            want = wide_x @ wide_w
+            scale = np.abs(wide_x) @ np.abs(wide_w)
+        error = jnp.finfo(sum_type).eps + 45 * np.finfo("f4").eps
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+        finite = np.isfinite(want)
+        assert np.all(np.abs(got - want)[finite] <= (error * scale)[finite])
+        assert got[2, 0] == want[2, 0]  # infinite, also where operands are cut into parts
+        between = 1 + float(jnp.finfo(factor).eps) / 2  # 1 and the next number, if f32 has it
+        x, one = jnp.array([[between]], "f4"), jnp.ones((1, 1), "f4")
+        assert compile_for_any(multiply, one, one)(x, one)[0, 0] == 1
+        assert compile_for_any(multiply, one, one)(one + 2 ** -8, one)[0, 0] == (
+            1 if factor == "bfloat16" else 1 + 2 ** -8)
+
+
+@pytest.mark.parametrize("lhs,rhs", [("float8_e4m3fn", "float8_e5m2"), ("float8_e5m2",) * 2])
+def test_dot_algorithms_of_8_bits(random, lhs, rhs):
+    x = jnp.asarray(random.normal(size=(5, 40)).astype("f4")).astype(lhs)
+    w = jnp.asarray(random.normal(size=(40, 7)).astype("f4")).astype(rhs)
+    want = np.asarray(x.astype("f4")) @ np.asarray(w.astype("f4"))
+    for algorithm in ("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"):
+        multiply = lambda x, w: jax.lax.dot(x, w, precision=algorithm,
+                                            preferred_element_type="float32")
+        got = compile_for_any(multiply, x, w)(x, w)
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_dot_algorithms_in_transformations(random):
+    x = random.normal(size=(4, 6, 8)).astype("f4")
+    w = random.normal(size=(8, 5)).astype("f4")
+    with jax.default_matmul_precision("BF16_BF16_F32"):
+        rounded = jax.jit(jax.grad(lambda w: jnp.sum(jax.vmap(jnp.dot, (0, None))(x, w) ** 2)))(w)
+    exact = jax.jit(jax.grad(lambda w: jnp.sum(jax.vmap(jnp.dot, (0, None))(x, w) ** 2)))(w)
+    assert 0 < np.max(np.abs(rounded - exact)) < 0.05 * np.max(np.abs(exact))
+
+
 def test_special_values(both):
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 3e38, -1.0], "f4")
     both(lambda x: (x + 1, x * 0, jnp.sqrt(x), jnp.sign(x), jnp.isnan(x), jnp.maximum(x, 0),

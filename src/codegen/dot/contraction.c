@@ -3,6 +3,7 @@
 #include "codegen/dot/contraction.h"
 
 #include "codegen/loops/elementwise.h"
+#include "ir/dot_algorithm.h"
 #include "ir/dot_dtype.h"
 
 enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512, EXACT_IN_F32 = 1 << 24 };
@@ -48,7 +49,8 @@ static bool is_exact_as_f32(const hlo_contraction_t* c) {
 }
 
 bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out) {
-  if ((node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) || !supports_types(node)) {
+  if ((node->op != HLO_OP_dot && node->op != HLO_OP_dot_general) || !supports_types(node) ||
+      hlo_dot_has_algorithm(node)) {
     return false;
   }
   *out = (hlo_contraction_t){.node = node};

@@ -21,9 +21,6 @@ enum {
 // ---- which products
 
 static bool is_usual_precision(const hlo_node_t* node) {
-  if (node->op == HLO_OP_dot_general && hlo_node_attr(node, HLO_ATTR_lhs_precision_type)) {
-    return false;  // an algorithm is given
-  }
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
   for (uint32_t i = 0; config && i < config->count; ++i) {
     if (config->items[i]->i != HLO_PRECISION_DEFAULT) return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of StableHLO ops from the fields of HLO instructions: the rows of fields.h, and a few
 // functions for windows, groups of devices and the like.
-#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/fields.h"
+#include "ir/dot_algorithm.h"
 
 void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value) {
   if (value && node->attr_count < HLO_DESC_ATTRS_MAX) {
@@ -138,8 +138,22 @@ static void precision_attrs(hlo_desc_node_t* node) {
 
 static hlo_status_t dot_attrs(hlo_desc_node_t* node) {
   const hlo_desc_precision_t* precision = node->instruction->precision;
-  precision_attrs(node);
-  return precision ? hlo_desc_algorithm_attrs(node, precision->algorithm) : hlo_ok();
+  if (!precision || precision->algorithm == 0) {
+    precision_attrs(node);
+    return hlo_ok();
+  }
+  // XLA ignores the precision of operands beside an algorithm.
+  const hlo_dot_algorithm_t* row = hlo_dot_algorithm_numbered(precision->algorithm);
+  if (!row) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "algorithm number %d of a dot",
+                             (int)precision->algorithm);
+  }
+  hlo_named_attr_t attrs[HLO_DOT_ALGORITHM_ATTR_COUNT];
+  hlo_dot_algorithm_attrs(node->builder->module, row, attrs);
+  for (uint32_t i = 0; i < HLO_DOT_ALGORITHM_ATTR_COUNT; ++i) {
+    hlo_desc_add_attr(node, attrs[i].id, attrs[i].value);
+  }
+  return hlo_module_status(node->builder->module);
 }
 
 // The case that bytes of a proto name, or -1; they may be empty or hold zeros.

@@ -3,8 +3,8 @@
 // functions for windows, groups of devices and the like. The way back of attrs.c.
 #include "frontend/hlo/fields.h"
 
-#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/export.h"
+#include "ir/dot_algorithm.h"
 
 // The struct behind a pointer of the instruction, made when needed; NULL: memory is out.
 static uint8_t* outer_struct(const hlo_exporter_t* ex, hlo_desc_instruction_t* in, uint16_t outer,
@@ -130,16 +130,20 @@ static hlo_status_t set_conv(const hlo_exporter_t* ex, const hlo_node_t* node,
 
 static hlo_status_t set_precision(const hlo_exporter_t* ex, const hlo_node_t* node,
                                   hlo_desc_instruction_t* in) {
-  bool has_algorithm = hlo_op_attr_slot(node->op, HLO_ATTR_lhs_precision_type) >= 0;
-  int32_t algorithm = has_algorithm ? hlo_desc_algorithm_of(node) : 0;
-  if (algorithm < 0) return hlo_export_refuse(ex, "the algorithm of the dot");
+  const hlo_dot_algorithm_t* algorithm = NULL;
+  if (hlo_dot_has_algorithm(node)) {
+    hlo_status_t status = hlo_dot_algorithm_find(node, &algorithm);
+    const bool is_known = hlo_status_is_ok(status);
+    hlo_status_release(status);
+    if (!is_known) return hlo_export_refuse(ex, "the algorithm of the dot");
+  }
   const hlo_attr_t* config = hlo_node_attr(node, HLO_ATTR_precision_config);
   bool usual = true;
   for (uint32_t i = 0; config && i < config->count; ++i) usual &= config->items[i]->i == 0;
-  if (usual && algorithm == 0) return hlo_ok();
+  if (usual && !algorithm) return hlo_ok();
   in->precision = hlo_arena_alloc_zeroed(ex->arena, sizeof *in->precision);
   if (!in->precision) return hlo_arena_status(ex->arena);
-  in->precision->algorithm = algorithm;
+  in->precision->algorithm = algorithm ? algorithm->number : 0;
   if (usual) return hlo_ok();
   int32_t* items = hlo_arena_array(ex->arena, config->count, sizeof *items);
   if (!items) return hlo_arena_status(ex->arena);

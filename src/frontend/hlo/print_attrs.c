@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/print_impl.h"
+#include "ir/dot_algorithm.h"
 
 typedef hlo_hlo_printer_t printer_t;
 
@@ -346,7 +346,7 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
                  row->notation == HLO_NOTE_RNG_ENUM);
       return;
     case HLO_NOTE_ALGORITHM:
-      hlo_strbuf_puts(p->out, hlo_desc_algorithm_name(*(const int32_t*)field));
+      hlo_strbuf_puts(p->out, hlo_dot_algorithm_numbered(*(const int32_t*)field)->name);
       return;
     case HLO_NOTE_INTS: hlo_hlo_print_ints(p, field); return;
     case HLO_NOTE_DIM:

@@ -2,8 +2,8 @@
 // Reads attributes of instructions in HLO text, by the table of text_rows.c.
 #include <stdlib.h>
 
-#include "frontend/hlo/algorithm.h"
 #include "frontend/hlo/text_impl.h"
+#include "ir/dot_algorithm.h"
 
 static hlo_status_t read_bool(hlo_text_t* t, bool* out_value) {
   *out_value = hlo_text_take(t, "true");
@@ -417,12 +417,12 @@ static hlo_status_t enum_word(hlo_text_t* t, hlo_enum_kind_t kind, int32_t* out_
 static hlo_status_t read_algorithm(hlo_text_t* t, int32_t* out_number) {
   hlo_wire_bytes_t name;
   HLO_TRY(hlo_text_name(t, &name));
-  int32_t number = hlo_desc_algorithm_number(name);
-  if (number < 0) {
+  const hlo_dot_algorithm_t* row = hlo_dot_algorithm_named((const char*)name.data, name.size);
+  if (!row && !hlo_bytes_equal(name, "unset")) {
     return hlo_text_error(t, "%.*s is no algorithm of a dot", name.size < 60 ? (int)name.size : 60,
                           (const char*)name.data);
   }
-  *out_number = number;
+  *out_number = row ? row->number : 0;
   return hlo_ok();
 }
 
