@@ -614,3 +614,27 @@ void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count
     default: memcpy(out, in, count * hlo_dtype_size_bytes(dtype));
   }
 }
+
+// source: SplitMix64 (Steele, Lea, Flood 2014)
+static uint64_t next_random(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint64_t* state) {
+  const hlo_dtype_t part = hlo_dtype_info(dtype)->part;  // a complex element is two
+  const unsigned bits = hlo_dtype_info(part)->bits;
+  const size_t step = hlo_dtype_size_bytes(part), size = count * hlo_dtype_size_bytes(dtype);
+  const uint64_t range = part == HLO_DTYPE_PRED || bits == 2 ? 2 : bits == 4 ? 8 : 10;
+  uint8_t* bytes = elements;
+  for (size_t at = 0; at < size; at += step) {
+    uint64_t word = next_random(state);
+    if (hlo_dtype_is_float(part)) {
+      hlo_dtype_store_double(part, bytes + at, (double)(int64_t)word / 0x1p63);
+    } else {
+      hlo_dtype_store_int64(part, bytes + at, (int64_t)(word % range));
+    }
+  }
+}

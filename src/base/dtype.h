@@ -118,5 +118,8 @@ void hlo_dtype_unpack(hlo_dtype_t dtype, const void* in, void* out, size_t count
 /// Elements narrower than a byte, one to a byte with anything in the upper bits, as they are kept
 /// in memory: signed ones sign-extended, booleans 0 or 1. Leaves all others as they are.
 void hlo_dtype_normalise(hlo_dtype_t dtype, void* elements, size_t count);
+/// Random elements: floats in [-1, 1), integers 0 ... 9 (narrow ones 0 ... 7 or 0 and 1). `state` is
+/// the seed and moves on.
+void hlo_dtype_fill_random(hlo_dtype_t dtype, void* elements, size_t count, uint64_t* state);
 
 #endif  // HLO_BASE_DTYPE_H_

@@ -142,14 +142,28 @@ hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t statu
   return result;
 }
 
+hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) {
+  const char* value = cli->elided_constants;
+  *out_elided = HLO_ELIDED_REFUSED;
+  if (!value) return hlo_ok();
+  if (strcmp(value, "zero") != 0 && strcmp(value, "random") != 0) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "--elided-constants=%s: the values are zero and random", value);
+  }
+  *out_elided = *value == 'z' ? HLO_ELIDED_ZERO : HLO_ELIDED_RANDOM;
+  return hlo_ok();
+}
+
 hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
+  hlo_frontend_options_t options = {0};
+  HLO_TRY(hlo_cli_elided(cli, &options.elided));
   hlo_cli_source_t source;
   hlo_module_t* module = NULL;
   hlo_status_t status = hlo_cli_open(cli, &source);
   uint64_t begin = hlo_trace_begin(cli->observer.trace);
   if (hlo_status_is_ok(status)) {
-    status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, NULL, &source.diag,
-                               &module);
+    status = hlo_frontend_load(source.bytes, source.size_bytes, source.name, &options,
+                               &source.diag, &module);
   }
   hlo_trace_end(cli->observer.trace, begin, "compile", "frontend", source.name);
   if (hlo_status_is_ok(status)) status = hlo_module_verify(module, &source.diag);

@@ -83,6 +83,8 @@ hlo_status_t hlo_cli_open(const hlo_cli_t* cli, hlo_cli_source_t* source) HLO_MU
 void hlo_cli_close(hlo_cli_source_t* source);
 /// All faults of the source, with their places, under the code of `status` (taken).
 hlo_status_t hlo_cli_reported(const hlo_cli_source_t* source, hlo_status_t status) HLO_MUST_USE;
+/// What --elided-constants asks for. errors: INVALID_ARGUMENT
+hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) HLO_MUST_USE;
 /// Reads and verifies cli->file. All faults with their places are in the status.
 /// owner: caller, hlo_module_release()
 hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) HLO_MUST_USE;

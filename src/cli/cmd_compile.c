@@ -118,6 +118,7 @@ static hlo_status_t compile(hlo_cli_t* cli, output_t* output) {
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
   config.cache = cli->cache;
+  HLO_TRY(hlo_cli_elided(cli, &config.elided));
   config.verify_each |= cli->verify_each;
   if (cli->device_count) config.replica_count = (int32_t)cli->device_count;
   if (output->is_wanted) config.listing = &output->listing;

@@ -44,6 +44,7 @@ static hlo_status_t compile(const hlo_cli_t* cli, const hlo_cli_source_t* source
                             hlo_executable_t** out_executable) {
   hlo_compile_config_t config;
   hlo_compile_config_read(&cli->config, &cli->observer, &config);
+  HLO_TRY(hlo_cli_elided(cli, &config.elided));
   config.target = target;
   config.listing = listing;
   return hlo_compile(source->bytes, source->size_bytes, source->name, &config, NULL, 0, NULL,

@@ -9,32 +9,9 @@
 
 #include "ir/print.h"
 
-// ---- random values
-
-static uint64_t next_random(uint64_t* state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-static void store_random(hlo_dtype_t part, uint8_t* element, uint64_t* state) {
-  uint64_t bits = next_random(state);
-  if (hlo_dtype_is_float(part)) {
-    hlo_dtype_store_double(part, element, (double)(int64_t)bits / 9223372036854775808.0);
-    return;
-  }
-  uint64_t range = part == HLO_DTYPE_PRED || hlo_dtype_info(part)->bits == 2 ? 2
-                   : hlo_dtype_info(part)->bits == 4                         ? 8
-                                                                             : 10;
-  hlo_dtype_store_int64(part, element, (int64_t)(bits % range));
-}
-
 static void fill_random(hlo_tensor_t* tensor, uint64_t* state) {
-  hlo_dtype_t part = hlo_dtype_info(tensor->dtype)->part;
-  size_t step = hlo_dtype_size_bytes(part);
-  uint8_t* bytes = tensor->data;
-  for (size_t at = 0; at < tensor->size_bytes; at += step) store_random(part, bytes + at, state);
+  size_t count = tensor->size_bytes / hlo_dtype_size_bytes(tensor->dtype);
+  hlo_dtype_fill_random(tensor->dtype, tensor->data, count, state);
 }
 
 static hlo_status_t no_value(const hlo_type_t* type, const char* why) {

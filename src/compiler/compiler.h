@@ -27,6 +27,7 @@ typedef struct hlo_compile_config {
   bool verify_each;     // verify after every pass, check what code generation plans
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
+  hlo_elided_t elided;  // what constants become whose elements the program's text leaves out
   bool perf, gdb;       // names of generated code for perf, for debuggers
   struct hlo_compile_cache*
       cache;         // what compilations share (compiler/cache.h), lent; NULL: nothing

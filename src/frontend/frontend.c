@@ -64,10 +64,10 @@ static hlo_status_t load(const void* bytes, size_t size, const char* file_name, 
       return hlo_bytecode_read(bytes, size, options->keeper, out_module);
     case HLO_FORMAT_MLIR_TEXT:
       *out_reported = true;
-      return hlo_parse_module(bytes, size, file_name, diag, out_module);
+      return hlo_parse_module_elided(bytes, size, file_name, options->elided, diag, out_module);
     case HLO_FORMAT_HLO_TEXT:
       *out_reported = true;
-      return hlo_hlo_text_read(bytes, size, file_name, diag, out_module);
+      return hlo_hlo_text_read(bytes, size, file_name, options->elided, diag, out_module);
     case HLO_FORMAT_HLO_PROTO:
       return hlo_hlo_proto_read(bytes, size, out_module);
     default:

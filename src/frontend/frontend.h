@@ -17,6 +17,8 @@ typedef enum hlo_format {
 /// Zero-initialised is the default.
 typedef struct hlo_frontend_options {
   hlo_format_t format;           // UNKNOWN: found by looking
+  hlo_elided_t elided;           // of constants whose text leaves the elements out; these
+                                 // are not bounded by the size of the text
   hlo_literal_keeper_t* keeper;  // keeps `bytes` alive for constants that point into them; NULL:
                                  // constants are copied
 } hlo_frontend_options_t;

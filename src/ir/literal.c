@@ -107,6 +107,24 @@ void hlo_literal_keeper_release(hlo_literal_keeper_t* keeper) {
   }
 }
 
+hlo_status_t hlo_literal_create_elided(hlo_elided_t elided, uint64_t seed, hlo_dtype_t dtype,
+                                       uint32_t rank, const int64_t* dims,
+                                       hlo_literal_t** out_literal) {
+  if (elided == HLO_ELIDED_REFUSED) {
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "the text leaves out the elements of the constant; hlocc reads it "
+                             "with --elided-constants=zero or --elided-constants=random");
+  }
+  hlo_literal_t* literal = NULL;
+  HLO_TRY(hlo_literal_create(dtype, rank, dims, elided == HLO_ELIDED_ZERO, &literal));
+  if (elided == HLO_ELIDED_RANDOM) {
+    hlo_dtype_fill_random(dtype, hlo_literal_mutable_data(literal), (size_t)literal->element_count,
+                          &seed);
+  }
+  *out_literal = literal;
+  return hlo_ok();
+}
+
 void* hlo_literal_mutable_data(hlo_literal_t* literal) { return (void*)literal->data; }
 
 const void* hlo_literal_element(const hlo_literal_t* literal, int64_t i) {

@@ -43,6 +43,15 @@ hlo_status_t hlo_literal_create(hlo_dtype_t dtype, uint32_t rank, const int64_t*
 hlo_status_t hlo_literal_create_lent(hlo_dtype_t dtype, uint32_t rank, const int64_t* dims,
                                      bool is_splat, const void* data, hlo_literal_keeper_t* keeper,
                                      hlo_literal_t** out_literal) HLO_MUST_USE;
+
+/// What becomes of constants whose text leaves their elements out: "{...}" in HLO,
+/// dense_resource<__elided__> in MLIR.
+typedef enum hlo_elided { HLO_ELIDED_REFUSED, HLO_ELIDED_ZERO, HLO_ELIDED_RANDOM } hlo_elided_t;
+/// Such a constant; `seed` makes random ones differ.
+/// errors: UNIMPLEMENTED (refused), INVALID_ARGUMENT, RESOURCE_EXHAUSTED
+hlo_status_t hlo_literal_create_elided(hlo_elided_t elided, uint64_t seed, hlo_dtype_t dtype,
+                                       uint32_t rank, const int64_t* dims,
+                                       hlo_literal_t** out_literal) HLO_MUST_USE;
 hlo_literal_t* hlo_literal_retain(hlo_literal_t* literal);
 void hlo_literal_release(hlo_literal_t* literal);
 hlo_literal_keeper_t* hlo_literal_keeper_retain(hlo_literal_keeper_t* keeper);

@@ -357,9 +357,10 @@ static hlo_status_t parser_status(const hlo_parser_t* p) {
 }
 
 static hlo_status_t parse_module(hlo_module_t* module, const char* text, size_t length,
-                                 const char* file, hlo_diag_t* diag) {
+                                 const char* file, hlo_elided_t elided, hlo_diag_t* diag) {
   hlo_parser_t p;
   if (!parser_init(&p, module, diag, file, text, length)) return hlo_status_out_of_memory(length);
+  p.elided = elided;
   void* locale = hlo_text_locale_begin();
   bool ok = parse_top(&p, false);
   hlo_text_locale_end(locale);
@@ -373,6 +374,12 @@ static hlo_status_t parse_module(hlo_module_t* module, const char* text, size_t 
 
 hlo_status_t hlo_parse_module(const char* text, size_t length, const char* file, hlo_diag_t* diag,
                               hlo_module_t** out_module) {
+  return hlo_parse_module_elided(text, length, file, HLO_ELIDED_REFUSED, diag, out_module);
+}
+
+hlo_status_t hlo_parse_module_elided(const char* text, size_t length, const char* file,
+                                     hlo_elided_t elided, hlo_diag_t* diag,
+                                     hlo_module_t** out_module) {
   size_t limit;
   if (!hlo_size_mul(length, LIMIT_FACTOR - LIMIT_FACTOR / SCRATCH_SHARE, &limit) ||
       !hlo_size_add(limit, LIMIT_BYTES - LIMIT_BYTES / SCRATCH_SHARE, &limit)) {
@@ -382,7 +389,7 @@ hlo_status_t hlo_parse_module(const char* text, size_t length, const char* file,
   HLO_TRY(hlo_module_create(limit, &module));
   hlo_diag_t own;
   hlo_diag_init(&own, file, text, length);
-  hlo_status_t status = parse_module(module, text, length, file, diag ? diag : &own);
+  hlo_status_t status = parse_module(module, text, length, file, elided, diag ? diag : &own);
   hlo_diag_deinit(&own);
   if (!hlo_status_is_ok(status)) {
     hlo_module_release(module);

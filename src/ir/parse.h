@@ -11,6 +11,10 @@
 ///         RESOURCE_EXHAUSTED
 hlo_status_t hlo_parse_module(const char* text, size_t length, const char* file, hlo_diag_t* diag,
                               hlo_module_t** out_module) HLO_MUST_USE;
+/// The same; `elided` says what constants without their elements become.
+hlo_status_t hlo_parse_module_elided(const char* text, size_t length, const char* file,
+                                     hlo_elided_t elided, hlo_diag_t* diag,
+                                     hlo_module_t** out_module) HLO_MUST_USE;
 /// Parses one attribute or type of MLIR text into `module` (used for text embedded in bytecode).
 hlo_status_t hlo_parse_attr(hlo_module_t* module, const char* text, size_t length,
                             const hlo_attr_t** out_attr) HLO_MUST_USE;

@@ -74,6 +74,7 @@ typedef struct hlo_parser {
   bool unimplemented;       // the first fault was an op that is not in the table
   bool no_memory;           // outside the module's arena
   bool metadata_read, module_seen;
+  hlo_elided_t elided;
   size_t alias_bytes;  // text that the aliases met so far stand for, nested ones written out
   hlo_arena_t scratch;
   hlo_region_t* region;  // that nodes are appended to

@@ -284,6 +284,17 @@ const hlo_attr_t* hlo_parse_dense(hlo_parser_t* p) {
   return literal_attr(p, type, literal);
 }
 
+// What MLIR prints for a constant that is too long to print.
+static hlo_literal_t* elided_literal(hlo_parser_t* p, const char* at, const hlo_type_t* type) {
+  hlo_literal_t* literal = NULL;
+  hlo_status_t status = hlo_literal_create_elided(p->elided, (uint64_t)(at - p->text), type->dtype,
+                                                  type->rank, type->dims, &literal);
+  if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) p->no_memory = true;
+  if (!hlo_status_is_ok(status)) hlo_parse_fault(p, at, "%s", hlo_status_message(status));
+  hlo_status_release(status);
+  return literal;
+}
+
 // The blob of a resource: 4 bytes of alignment, then the elements.
 const hlo_attr_t* hlo_parse_dense_resource(hlo_parser_t* p) {
   enum { HEADER_HEX_DIGITS = 8 };
@@ -301,6 +312,11 @@ const hlo_attr_t* hlo_parse_dense_resource(hlo_parser_t* p) {
     return NULL;
   }
   hlo_read_metadata_ahead(p);
+  if (hlo_text_same("__elided__", name.start, name.length)) {
+    hlo_literal_t* elided = elided_literal(p, name.start, type);
+    if (elided) hlo_lex_seek(p, after);
+    return literal_attr(p, type, elided);
+  }
   hlo_name_entry_t* entry = hlo_names_find(&p->resources, name.start, name.length);
   if (!entry) {
     hlo_parse_fault(p, name.start, "resource '%.*s' is not in the text",

@@ -230,6 +230,25 @@ class CliTest(unittest.TestCase):
         self.assertEqual(self.good("translate", "--to=hlo", proto), text)
         self.assertIn("the forms are", self.bad(1, "translate", "--to=bytecode", stdin=ADD))
 
+    def test_elided_constants(self):
+        hlo = ("HloModule m\nENTRY e {\n  a = f32[300,2] constant({...})\n  b = f32[300,2] constant({...})\n"
+               "  ROOT t = (f32[300,2], f32[300,2]) tuple(a, b)\n}\n")
+        self.assertIn("--elided-constants=zero", self.bad(1, "run", stdin=hlo))
+        self.assertIn("3:", self.bad(1, "compile", stdin=hlo))
+        self.assertIn("zero and random", self.bad(1, "check", "--elided-constants=0", stdin=hlo))
+        self.assertEqual(self.good("run", "--print", "--elided-constants=zero", stdin=hlo).count("dense<0.0"), 2)
+        self.good("compile", "--elided-constants=random", stdin=hlo)
+        random = self.good("translate", "--elided-constants=random", stdin=hlo)
+        self.assertEqual(random, self.good("translate", "--elided-constants=random", stdin=hlo))
+        first, second = [line.split("dense")[1] for line in random.splitlines() if "dense" in line]
+        self.assertNotEqual(first, second)
+        text = self.good("translate", "--elide=9", "--elided-constants=random", stdin=hlo)
+        self.assertEqual(text.count("__elided__"), 2)
+        refused = tool("opt", stdin=text)
+        self.assertEqual((refused.returncode, refused.stderr.count("error: ")), (1, 2))
+        self.assertIn("dense<0.0", self.good("opt", "--elided-constants=zero", stdin=text))
+        self.good("compile", "--elided-constants=random", stdin=text)
+
     def test_programs_of_jax(self):
         for name in ("add_scalar", "mlp_train_digits"):
             self.assertIn("ok", self.good("check", PROGRAMS / f"{name}.mlirbc"))

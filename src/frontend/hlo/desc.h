@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/wire.h"
+#include "ir/literal.h"
 
 // Values of PrimitiveType that are no element types.
 enum {
@@ -40,6 +41,8 @@ typedef struct hlo_desc_literal {
   hlo_wire_bytes_t f8e5m2s, f8e4m3fns, f8e4m3b11fnuzs, f8e5m2fnuzs, f8e4m3fnuzs, f8e4m3s, f8e3m4s,
       f4e2m1fns, f8e8m0fnus, f6e3m2fns, f6e2m3fns;
   const void* elements;          // from text: dense row-major elements as literals keep them
+  hlo_elided_t elided;           // text leaves the elements out: what they become
+  uint64_t seed;                 // of random ones
   const struct hlo_attr* value;  // made of it by its first use
 } hlo_desc_literal_t;
 

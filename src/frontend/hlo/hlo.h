@@ -10,7 +10,8 @@
 /// its line and column; the status repeats it. Tuples become several values; computations become
 /// regions or functions, the entry @main. Memory: at most 16 MiB + 64x the text. errors:
 /// INVALID_ARGUMENT, UNIMPLEMENTED (an op or attribute, by name), RESOURCE_EXHAUSTED
-hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file, hlo_diag_t* diag,
+hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file,
+                               hlo_elided_t elided, hlo_diag_t* diag,
                                hlo_module_t** out_module) HLO_MUST_USE;
 /// The same for a serialized HloModuleProto, or an HloProto around one; errors name the byte or the
 /// instruction.

@@ -149,6 +149,11 @@ hlo_status_t hlo_desc_make_literal(const hlo_desc_literal_t* desc, const hlo_des
       (desc->shape && desc->shape->dimensions.count != shape->dimensions.count)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "no literal can have this shape");
   }
+  if (desc->elided != HLO_ELIDED_REFUSED) {
+    return hlo_literal_create_elided(desc->elided, desc->seed, dtype,
+                                     (uint32_t)shape->dimensions.count, shape->dimensions.items,
+                                     out_literal);
+  }
   const void* elements = desc->elements;
   bool packed = false;
   if (!elements) HLO_TRY(find_elements(desc, dtype, (size_t)count, &elements, &packed));

@@ -314,8 +314,8 @@ static hlo_status_t read_all(hlo_text_t* t, const char* file, size_t limit, hlo_
   return hlo_ok();
 }
 
-hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file, hlo_diag_t* diag,
-                               hlo_module_t** out_module) {
+hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file,
+                               hlo_elided_t elided, hlo_diag_t* diag, hlo_module_t** out_module) {
   size_t limit;
   if (!hlo_size_mul(length, 32, &limit) || !hlo_size_add(limit, 8 << 20, &limit)) {
     return hlo_status_out_of_memory(SIZE_MAX);
@@ -326,6 +326,7 @@ hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file
   hlo_text_t t = {.next = text,
                   .end = text + length,
                   .arena = &arena,
+                  .elided = elided,
                   .module = &desc,
                   .counted = text,
                   .line_start = text,

@@ -367,9 +367,34 @@ static hlo_status_t number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   return hlo_text_expect(t, ")");
 }
 
-static hlo_status_t left_out(void) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                           "the elements of the constant are left out ({...})");
+// {...}: elements that were too many to print.
+static bool take_elided(hlo_text_t* t, const char** out_start) {
+  hlo_text_skip(t);
+  const char* start = *out_start = t->next;
+  if (hlo_text_take(t, "{") && hlo_text_take(t, "...") && hlo_text_take(t, "}")) return true;
+  t->next = start;
+  return false;
+}
+
+// A tuple is left out as a whole.
+static hlo_status_t elided_literal(hlo_text_t* t, const char* start, const hlo_desc_shape_t* shape,
+                                   hlo_desc_literal_t* literal) {
+  if (t->elided == HLO_ELIDED_REFUSED) {
+    t->next = start;  // the place of the error
+    return hlo_literal_create_elided(t->elided, 0, HLO_DTYPE_INVALID, 0, NULL, NULL);
+  }
+  literal->elided = t->elided;
+  literal->seed = (uint64_t)(t->end - t->next);
+  bool is_tuple = shape->element_type == HLO_DESC_TUPLE;
+  for (size_t i = 0; is_tuple && i < shape->tuple_shapes.count; ++i) {
+    hlo_desc_literal_t item = {0};
+    HLO_TRY(
+        elided_literal(t, start, (const hlo_desc_shape_t*)shape->tuple_shapes.items + i, &item));
+    hlo_desc_literal_t* place = hlo_text_push(t, &literal->tuple_literals, sizeof *place);
+    if (!place) return hlo_arena_status(t->arena);
+    *place = item;
+  }
+  return hlo_ok();
 }
 
 static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
@@ -377,6 +402,8 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
   hlo_dtype_t dtype = hlo_desc_dtype(shape->element_type);
   size_t found = 0, depth = 0;
   int64_t count;
+  const char* start;
+  if (take_elided(t, &start)) return elided_literal(t, start, shape, literal);
   if (dtype == HLO_DTYPE_TOKEN || dtype == HLO_DTYPE_INVALID ||
       !hlo_dims_element_count((uint32_t)shape->dimensions.count, shape->dimensions.items, &count) ||
       count > t->end - t->next) {
@@ -387,9 +414,6 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
   if (!elements) return hlo_arena_status(t->arena);
   do {
     if (hlo_text_take(t, "{")) {
-      if (hlo_text_take(t, "...")) {
-        return left_out();
-      }
       if (++depth > shape->dimensions.count) return hlo_text_error(t, "too many braces");
     } else if (depth > 0 && hlo_text_take(t, "}")) {
       --depth;
@@ -411,7 +435,8 @@ static hlo_status_t array_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
 static hlo_status_t read_literal(hlo_text_t* t, const hlo_desc_shape_t* shape,
                                  hlo_desc_literal_t* literal) {
   if (shape->element_type != HLO_DESC_TUPLE) return array_literal(t, shape, literal);
-  if (hlo_text_take(t, "{...}")) return left_out();
+  const char* start;
+  if (take_elided(t, &start)) return elided_literal(t, start, shape, literal);
   HLO_TRY(hlo_text_expect(t, "("));
   for (size_t i = 0; i < shape->tuple_shapes.count; ++i) {
     if (i) HLO_TRY(hlo_text_expect(t, ","));

@@ -18,6 +18,7 @@ typedef struct hlo_text {
   const char* next;
   const char* end;
   hlo_arena_t* arena;
+  hlo_elided_t elided;
   hlo_desc_module_t* module;
   hlo_map_t computations;  // name to hlo_desc_computation_t*, those that are complete
   HLO_VEC(hlo_desc_computation_t) list;
