@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/dot/matmul.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "ir/dot_dtype.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "tile/system.h"
 
 // Costs decide what is cut and packed, never results.
@@ -52,10 +52,6 @@ enum {
 // Many times the second cache: what comes from the third one each time.
 enum { FAR_CACHES = 4 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
-
-bool hlo_matmul_supports(const hlo_node_t* node) {
-  return hlo_contraction_is_matrix(node) || hlo_convolution_supports(node);
-}
 
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count) {
   const hlo_node_t* found = NULL;

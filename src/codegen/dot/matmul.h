@@ -38,7 +38,7 @@
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
-#include "codegen/dot/contraction.h"
+#include "codegen/index/contraction.h"
 #include "codegen/loops/kernel_impl.h"
 
 enum {

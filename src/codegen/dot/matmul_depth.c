@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 enum { STRAIGHT_STEPS = 8, FETCH_LINES = 16 };

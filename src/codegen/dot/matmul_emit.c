@@ -2,7 +2,7 @@
 // Vector IR of matrix products: units of panels and blocks of rows, register tiles, the loop of
 // fused multiply-adds (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 // ---- lanes along the contraction

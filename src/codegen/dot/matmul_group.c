@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 enum {

@@ -3,7 +3,7 @@
 // apart, B as panels whose rows are side by side (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
 
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 enum {

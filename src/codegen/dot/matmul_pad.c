@@ -2,7 +2,7 @@
 // Vector IR that copies a convolution's input into scratch memory with zeros around and between its
 // elements (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 typedef struct padder {

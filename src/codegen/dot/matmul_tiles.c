@@ -5,7 +5,7 @@
 // groups as for vectors, A is read in place where its rows are whole steps, else packed; both are
 // filled up with zeros. Rows need no filling up: tiles have as many as are left.
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/vir/tile.h"
 
 enum {

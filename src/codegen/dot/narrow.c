@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 enum { WORD_BYTES = 8 };
 

@@ -2,7 +2,7 @@
 // Operands of matrix products that are computed where they are packed or read, instead of being
 // read from memory; those that are views of something in memory are read there (see matmul.h).
 #include "codegen/dot/matmul_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 
 // Of an operand that memory could hold as well, so much of its bytes may be read instead.

@@ -10,8 +10,8 @@
 #ifndef HLO_CODEGEN_ENTRY_VALUES_H_
 #define HLO_CODEGEN_ENTRY_VALUES_H_
 
-#include "codegen/loops/scalar.h"
 #include "codegen/lower/sites.h"
+#include "codegen/math/scalar.h"
 #include "codegen/memory/plan.h"
 
 typedef struct hlo_entry_register {

@@ -11,7 +11,7 @@
 // those stand behind that place, so no cycle can arise.
 #include "base/mem.h"
 #include "codegen/fuse/fusion_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 bool hlo_fuser_only_indexes(const hlo_node_t* node) {
   return hlo_op_info(node->op)->cost == HLO_COST_INDEX;
@@ -41,14 +41,16 @@ static uint8_t spread_of(const hlo_fuser_t* f, const hlo_node_t* node) {
 static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
   uint32_t position = 0;
   for (hlo_node_t* node = region->first; node; node = node->next) {
-    bool is_fusible = !hlo_op_is_control(node->op) && hlo_tiled_supports(node);
+    bool is_product = hlo_matmul_supports(node);  // kernels of its own compute it
+    bool is_computed = is_product ? hlo_tiled_supports_types(node) : hlo_tiled_supports(node);
+    bool is_fusible = !hlo_op_is_control(node->op) && is_computed;
     f->placings[node->index] =
         (hlo_placing_t){.position = position++,
                         .group = HLO_NO_GROUP,
                         .is_careful = hlo_fuser_place(f, node)->is_careful,
                         .is_fusible = is_fusible,
                         .is_cheap = is_fusible && hlo_fuser_only_indexes(node),
-                        .is_product = hlo_matmul_supports(node)};
+                        .is_product = is_product};
     if (!is_fusible) continue;
     f->placings[node->index].spread = spread_of(f, node);
     f->placings[node->index].is_cheap |= f->placings[node->index].spread > 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/fuse/fusion_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 bool hlo_fuser_chain_has(const hlo_fuser_chain_t* chain, const hlo_node_t* node) {
   for (uint32_t i = 0; chain && i < chain->count; ++i) {

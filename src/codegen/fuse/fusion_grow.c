@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/fuse/fusion_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 enum {
   MANY = -2,            // instead of a group

@@ -2,7 +2,7 @@
 // Operands that products compute where they pack or read them: what makes an operand, and nothing
 // else, is taken into the product's group where that costs less than memory.
 #include "codegen/fuse/fusion_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 // Ops whose elements are made of a few elements at places that loops can tell.
 static bool is_chainable(const hlo_fuser_t* f, const hlo_node_t* node) {

@@ -131,8 +131,10 @@ void hlo_tiling_mark_certain(const hlo_tiling_t* tiling, bool* marks);
 /// Whether a reduction is among what `tiled` needs.
 bool hlo_tiling_needs_reduction(const hlo_tiling_t* tiling, const hlo_tiled_t* tiled);
 
-/// Whether a node can be a member of a fusion at all (element types, op, reducer).
+/// Whether loops can compute a node at all (element types, op, reducer).
 bool hlo_tiled_supports(const hlo_node_t* node);
+/// Whether its element types and sizes allow it, whatever the op.
+bool hlo_tiled_supports_types(const hlo_node_t* node);
 /// What the loops write of an output: all of it, or the update of a dynamic_update_slice, whose
 /// other elements are there already.
 const hlo_value_t* hlo_tiled_written(const hlo_value_t* output);

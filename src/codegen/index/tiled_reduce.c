@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions, as a walk sees them (see tiled_impl.h): reduce and reduce_window, and matrix products
 // and convolutions as sums of products.
-#include "codegen/dot/matmul.h"
+#include "codegen/index/contraction.h"
 #include "codegen/index/tiled_impl.h"
 
 // A reduce instance over `space` of the operands at `inner`; what is read outside of them is the

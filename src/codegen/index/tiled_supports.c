@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes can be members of a fusion at all (see tiled.h).
-#include "codegen/dot/matmul.h"
+#include "codegen/index/contraction.h"
 #include "codegen/index/tiled_impl.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "ir/dot_dtype.h"
 #include "ir/reducer.h"
 
@@ -22,7 +22,7 @@ hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result) {
   return node->region_count == 0 ? HLO_OP_add : hlo_reduce_op(node, result);  // dot_general
 }
 
-static bool supports_types(const hlo_node_t* node) {
+bool hlo_tiled_supports_types(const hlo_node_t* node) {
   for (uint32_t i = 0; i < node->operand_count + node->result_count; ++i) {
     const hlo_type_t* type = i < node->operand_count
                                  ? hlo_node_operand_type(node, i)
@@ -88,7 +88,7 @@ static bool supports_dot(const hlo_node_t* node) {
 }
 
 bool hlo_tiled_supports(const hlo_node_t* node) {
-  if (!supports_types(node)) return false;
+  if (!hlo_tiled_supports_types(node)) return false;
   uint32_t count;
   const int64_t* list;
   switch (node->op) {
@@ -104,7 +104,6 @@ bool hlo_tiled_supports(const hlo_node_t* node) {
     case HLO_OP_reduce: return supports_reduce(node);
     case HLO_OP_reduce_window: return supports_reduce_window(node);
     case HLO_OP_dot: case HLO_OP_dot_general: return supports_dot(node);
-    case HLO_OP_convolution: return hlo_matmul_supports(node);
     default: return hlo_tiling_moves(node->op) || hlo_elementwise_supports(node);
   }
 }

@@ -2,7 +2,7 @@
 // Index expressions the other way (see tiled.h): one rule per op says which element of its result
 // is made of an element of an operand, where each is made of one.
 #include "codegen/index/tiled.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 typedef const hlo_expr_t* const* index_t;
 

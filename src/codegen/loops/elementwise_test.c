@@ -2,7 +2,7 @@
 // The cost of elementwise ops agrees with the instructions that they become.
 #include <stdio.h>
 
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/math/math.h"
 #include "ir/test_util.h"
 

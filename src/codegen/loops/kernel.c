@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "codegen/dot/matmul.h"
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_choose.h"
+#include "codegen/math/elementwise.h"
 
 hlo_status_t hlo_kernel_refused(const hlo_fusion_t* fusion, const char* why) {
   return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u cannot be computed by loops: %s",

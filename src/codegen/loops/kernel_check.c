@@ -3,8 +3,8 @@
 // one, is cheaper kept in memory, by fusions of its own.
 #include <math.h>
 
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_choose.h"
+#include "codegen/math/elementwise.h"
 
 enum {
   SHORT_REDUCTION = 256,  // elements of a reduction that is soon done

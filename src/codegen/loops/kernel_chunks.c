@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Into which chunks the loops of a kernel are cut for parallel_for: outer loops, or reductions.
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_choose.h"
+#include "codegen/math/elementwise.h"
 
 enum {
   STRIP_VECTORS = 16,  // chunks of vectors are multiples of so many,

@@ -8,9 +8,9 @@
 #ifndef HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 #define HLO_CODEGEN_KERNEL_EMIT_IMPL_H_
 
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_impl.h"
-#include "codegen/loops/scalar.h"
+#include "codegen/math/elementwise.h"
+#include "codegen/math/scalar.h"
 
 enum {
   HLO_NO_DIGIT = HLO_TILED_MAX_DIGITS,

@@ -4,8 +4,8 @@
 // description, the least of all (see kernel_choose.h).
 #include <stdlib.h>
 
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_choose.h"
+#include "codegen/math/elementwise.h"
 #include "tile/system.h"
 
 enum {

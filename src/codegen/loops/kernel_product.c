@@ -2,8 +2,8 @@
 // Kernels of matrix products: the loops are the product's, and what follows it is computed with
 // them.
 #include "codegen/dot/matmul.h"
-#include "codegen/loops/elementwise.h"
 #include "codegen/loops/kernel_choose.h"
+#include "codegen/math/elementwise.h"
 
 // Cost of what follows, for each element: it is emitted for every vector of a tile, and a pass over
 // memory is little beside it.

@@ -2,7 +2,7 @@
 // Which values never reach memory: single elements, and arrays of f32 that one vector holds, that
 // only kernels in line, loops, branches and copies deal with. All values of a class agree, and so
 // do a loop's slot and what comes out of it, which are one buffer.
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 #include "codegen/memory/plan_impl.h"
 
 static bool has_one_element(const hlo_value_t* value) {

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "codegen/dot/contraction.h"
-#include "codegen/loops/elementwise.h"
+#include "codegen/index/contraction.h"
+#include "codegen/math/elementwise.h"
 #include "ir/clone.h"
 
 enum {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single elements as INDEX (see scalar.h).
-#include "codegen/loops/scalar.h"
+#include "codegen/math/scalar.h"
 
 #include "codegen/math/math.h"
 

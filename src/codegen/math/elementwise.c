@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements in registers and elementwise nodes as vector IR (see elementwise.h).
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 #include <math.h>
 #include <string.h>

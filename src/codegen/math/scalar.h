@@ -7,7 +7,7 @@
 #ifndef HLO_CODEGEN_SCALAR_H_
 #define HLO_CODEGEN_SCALAR_H_
 
-#include "codegen/loops/elementwise.h"
+#include "codegen/math/elementwise.h"
 
 /// Whether single elements of the type are INDEX values.
 bool hlo_scalar_is_index(hlo_dtype_t dtype);

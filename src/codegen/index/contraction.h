@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dimensions of a dot_general in order: those of the batch, the free ones of each operand, and
-// the contracting ones. The result has the batch, then lhs's free ones, then rhs's. Private to
-// codegen.
-#ifndef HLO_CODEGEN_DOT_CONTRACTION_H_
-#define HLO_CODEGEN_DOT_CONTRACTION_H_
+// the contracting ones. The result has the batch, then lhs's free ones, then rhs's.
+#ifndef HLO_CODEGEN_CONTRACTION_H_
+#define HLO_CODEGEN_CONTRACTION_H_
 
 #include "ir/module.h"
 
@@ -21,6 +20,13 @@ typedef struct hlo_contraction {
   hlo_dtype_t dtype;  // of products and sums, as the reference computes them
 } hlo_contraction_t;
 
+/// Whether a group has a dimension.
+static inline bool hlo_contraction_has(const hlo_contraction_group_t* group, uint32_t dim) {
+  for (uint32_t i = 0; i < group->count; ++i) {
+    if (group->dims[i] == dim) return true;
+  }
+  return false;
+}
 /// Whether `node` is a dot or dot_general of elements that code is made for.
 bool hlo_contraction_init(const hlo_node_t* node, hlo_contraction_t* out_contraction);
 /// Elements of a group of operand `side`'s dimensions.
@@ -32,7 +38,5 @@ static inline int64_t hlo_contraction_stride(uint32_t rank, const int64_t* dims,
   for (uint32_t i = dim + 1; i < rank; ++i) stride *= dims[i];
   return stride;
 }
-/// Whether `node` is a product that matrix kernels compute.
-bool hlo_contraction_is_matrix(const hlo_node_t* node);
 
-#endif  // HLO_CODEGEN_DOT_CONTRACTION_H_
+#endif  // HLO_CODEGEN_CONTRACTION_H_
