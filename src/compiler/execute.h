@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "compiler/compiler.h"
 #include "interp/eval.h"
-#include "interp/exchange.h"
+#include "lib/exchange.h"
 #include "interp/node_call.h"
 
 /// Runs a program of a function with this type. inputs are lent; outputs, one a result, are new

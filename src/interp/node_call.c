@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "interp/custom_call.h"
 #include "interp/eval_impl.h"
+#include "lib/call.h"
 
 // ---- evaluations
 
@@ -56,30 +56,6 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
 
 // ---- calls
 
-bool hlo_node_call_may_wait(const hlo_node_t* node) {
-  switch (node->op) {
-    case HLO_OP_send:
-    case HLO_OP_recv:
-    case HLO_OP_infeed:
-    case HLO_OP_outfeed: return true;
-    default: return (hlo_op_info(node->op)->traits & HLO_TRAIT_COLLECTIVE) != 0;
-  }
-}
-
-bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  return hlo_op_has(node->op, HLO_TRAIT_UPDATES) && operand == result;
-}
-
-bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand) {
-  if (node->results[result].type != hlo_node_operand_type(node, operand)) return false;
-  switch (node->op) {
-    case HLO_OP_all_reduce:
-    case HLO_OP_cross_replica_sum: return result == operand;
-    case HLO_OP_custom_call: return hlo_custom_call_may_cover(node, result, operand);
-    default: return false;
-  }
-}
-
 static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,
                          hlo_tensor_t** out_tensor) {
   if (type->kind == HLO_TYPE_TOKEN) return hlo_tensor_create_token(out_tensor);
@@ -93,7 +69,7 @@ static hlo_status_t lend(const hlo_type_t* type, void* data, bool is_read_only,
 static bool is_shared(const hlo_node_call_t* call, uint32_t operand) {
   for (uint32_t i = 0; i < call->node->result_count; ++i) {
     if (call->results[i] == call->operands[operand] &&
-        hlo_node_call_may_share(call->node, i, operand)) {
+        hlo_call_may_share(call->node, i, operand)) {
       return true;
     }
   }

@@ -7,7 +7,7 @@
 #include "interp/program.h"
 
 /// Addresses of elements as hlo_tensor_t holds them; those of tokens are not looked at. A result
-/// may be the very memory of an operand where hlo_node_call_may_share() says so; otherwise none
+/// may be the very memory of an operand where hlo_call_may_share() says so; otherwise none
 /// overlaps.
 typedef struct hlo_node_call {
   const hlo_node_t* node;
@@ -36,19 +36,9 @@ hlo_status_t hlo_node_calls_begin(const hlo_interp_program_t* program, const hlo
                                   hlo_eval_t** out_eval) HLO_MUST_USE;
 /// errors: as hlo_ref_<op>(), at the node's place; UNIMPLEMENTED for what would have to wait
 hlo_status_t hlo_node_call_run(hlo_eval_t* eval, const hlo_node_call_t* call) HLO_MUST_USE;
-/// Likewise of a node that may have to wait (hlo_node_call_may_wait()). The operands may change as
+/// Likewise of a node that may have to wait (hlo_call_may_wait()). The operands may change as
 /// soon as the call has answered.
 hlo_status_t hlo_node_call_meet(hlo_eval_t* eval, const hlo_node_call_t* call,
                                 hlo_node_peers_t* peers) HLO_MUST_USE;
-
-/// Whether the node exchanges data with other processes, which may be late.
-bool hlo_node_call_may_wait(const hlo_node_t* node);
-
-/// Whether the node changes operand `operand` into result `result` (updates of slices, scatters):
-/// given the same address for both it touches only what changes.
-bool hlo_node_call_may_share(const hlo_node_t* node, uint32_t result, uint32_t operand);
-/// Whether the result may, but need not, be written over the operand, of which everything is read
-/// before (sums over processes), or that it begins as a copy of (factorisations).
-bool hlo_node_call_may_cover(const hlo_node_t* node, uint32_t result, uint32_t operand);
 
 #endif  // HLO_INTERP_NODE_CALL_H_

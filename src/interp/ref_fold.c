@@ -2,19 +2,6 @@
 // Preparation shared by the folding ops.
 #include "interp/ref_fold.h"
 
-hlo_fold_op_t hlo_fold_op_of(hlo_op_t op) {
-  switch (op) {
-    case HLO_OP_add: return HLO_FOLD_ADD;
-    case HLO_OP_multiply: return HLO_FOLD_MULTIPLY;
-    case HLO_OP_maximum: return HLO_FOLD_MAXIMUM;
-    case HLO_OP_minimum: return HLO_FOLD_MINIMUM;
-    case HLO_OP_and: return HLO_FOLD_AND;
-    case HLO_OP_or: return HLO_FOLD_OR;
-    case HLO_OP_xor: return HLO_FOLD_XOR;
-    default: return HLO_FOLD_OP_COUNT;
-  }
-}
-
 hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype, hlo_tensor_t** out_tensor) {
   if (tensor->dtype == dtype) {
     *out_tensor = hlo_tensor_retain(tensor);
@@ -84,22 +71,4 @@ hlo_status_t hlo_fold_run(hlo_eval_t* eval, const hlo_node_t* node, hlo_tensor_t
   }
   end_operands(&fold);
   return status;
-}
-
-void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
-                      const char* update) {
-  enum { CHUNK = 256 };
-  if (fold->in == dtype) {
-    fold->into(count, update, result);
-    return;
-  }
-  _Alignas(16) char acc[CHUNK * 8], in[CHUNK * 8];
-  const size_t bytes = hlo_dtype_size_bytes(dtype);
-  for (int64_t i = 0; i < count; i += CHUNK) {
-    const size_t n = count - i < CHUNK ? (size_t)(count - i) : CHUNK;
-    hlo_dtype_convert(dtype, result + (size_t)i * bytes, fold->acc, acc, n);
-    hlo_dtype_convert(dtype, update + (size_t)i * bytes, fold->in, in, n);
-    fold->rows((int64_t)n, in, acc);
-    hlo_dtype_convert(fold->acc, acc, dtype, result + (size_t)i * bytes, n);
-  }
 }

@@ -8,14 +8,6 @@
 #include "interp/ref_util.h"
 #include "lib/fold.h"
 
-/// The folding operation of an op, or HLO_FOLD_OP_COUNT.
-hlo_fold_op_t hlo_fold_op_of(hlo_op_t op);
-
-/// result[i] = op(result[i], update[i]) for dense elements of `dtype`, each rounded as one
-/// operation.
-void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, char* result,
-                      const char* update);
-
 /// `tensor` (a new reference) in another element type; the same tensor when it already is.
 hlo_status_t hlo_tensor_as(hlo_tensor_t* tensor, hlo_dtype_t dtype,
                            hlo_tensor_t** out_tensor) HLO_MUST_USE;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "ir/ops.h"
 
 typedef enum hlo_fold_op {
   HLO_FOLD_ADD,
@@ -43,5 +44,12 @@ typedef struct hlo_fold {
 /// When fold->in differs from dtype, the caller converts elements first (hlo_dtype_convert);
 /// results go back from fold->acc the same way. threads: safe
 const hlo_fold_t* hlo_fold_find(hlo_fold_op_t op, hlo_dtype_t dtype);
+
+/// The folding operation of an op, or HLO_FOLD_OP_COUNT.
+hlo_fold_op_t hlo_fold_op_of(hlo_op_t op);
+/// result[i] = op(result[i], update[i]) for dense elements of `dtype`, each rounded as one
+/// operation. fold: of hlo_fold_find(op, dtype).
+void hlo_fold_combine(const hlo_fold_t* fold, hlo_dtype_t dtype, int64_t count, void* result,
+                      const void* update);
 
 #endif  // HLO_LIB_FOLD_H_

@@ -8,7 +8,7 @@
 
 #include "codegen/aot/standalone_impl.h"
 #include "codegen/c/emit.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 enum { WORD_BYTES = 8 };
 #define FRAME_WORD(member) (offsetof(hlo_frame_t, member) / WORD_BYTES)
@@ -43,7 +43,7 @@ static hlo_status_t refuse(const hlo_plan_t* plan, const hlo_node_t* node, const
 
 // Others must take part in it, and there are none.
 static bool is_exchange(const hlo_node_t* node) {
-  return hlo_node_call_may_wait(node) ||
+  return hlo_call_may_wait(node) ||
          hlo_op_has(node->op, HLO_TRAIT_CONTROL | HLO_TRAIT_TERMINATOR);
 }
 

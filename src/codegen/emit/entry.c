@@ -7,7 +7,7 @@
 #include "base/kernel_abi.h"
 #include "codegen/body/split.h"
 #include "codegen/emit/entry_impl.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 // More bases than this are not worth keeping in registers.
 enum { SHARED_PLACE_LIMIT = 192 };
@@ -60,7 +60,7 @@ static void emit_site(const hlo_entry_context_t* entry, hlo_vir_builder_t* b,
       return;
     default: break;
   }
-  if (hlo_node_call_may_wait(node)) {
+  if (hlo_call_may_wait(node)) {
     emit_start(b, hlo_site_number(node));
     if (!hlo_split_end(node)) emit_done(b, hlo_site_number(node));
   } else {

@@ -10,6 +10,7 @@
 #include "ir/captures.h"
 #include "ir/clone.h"
 #include "ir/node_error.h"
+#include "lib/call.h"
 
 enum {
   CONSTANT_ALIGNMENT = 64,
@@ -191,7 +192,7 @@ hlo_status_t hlo_site_table_prepare(hlo_site_table_t* table, uint32_t replica_co
   if (replica_count * partition_count < 2) return hlo_ok();
   for (uint32_t i = 0; i < table->node_count; ++i) {
     hlo_site_t* site = &table->sites[i];
-    if (!site->node || !hlo_node_call_may_wait(site->node)) continue;
+    if (!site->node || !hlo_call_may_wait(site->node)) continue;
     hlo_status_t status = hlo_exchange_create(site->node, replica_count, partition_count, arena,
                                               &site->exchange);
     if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;

@@ -7,7 +7,7 @@
 #include "base/kernel_abi.h"
 #include "codegen/body/site.h"
 #include "codegen/memory/plan.h"
-#include "interp/exchange.h"
+#include "lib/exchange.h"
 #include "interp/node_callers.h"
 
 typedef struct hlo_site {

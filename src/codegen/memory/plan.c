@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/memory/plan_impl.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 // ---- buffers
 
@@ -151,7 +151,7 @@ static hlo_status_t join_control(hlo_planner_t* planner, const hlo_region_t* reg
 static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
-      if (!hlo_node_call_may_share(node, r, i)) continue;
+      if (!hlo_call_may_share(node, r, i)) continue;
       join(planner, hlo_planner_buffer(planner, &node->results[r]),
            hlo_planner_buffer(planner, hlo_node_operand(node, i)));
     }
@@ -162,7 +162,7 @@ static void join_node(hlo_planner_t* planner, const hlo_node_t* node) {
 static void join_covered(hlo_planner_t* planner, const hlo_node_t* node) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
-      if (!hlo_node_call_may_cover(node, r, i)) continue;
+      if (!hlo_call_may_cover(node, r, i)) continue;
       join(planner, hlo_planner_buffer(planner, &node->results[r]),
            hlo_planner_buffer(planner, hlo_node_operand(node, i)));
     }

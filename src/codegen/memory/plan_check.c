@@ -8,8 +8,8 @@
 #include "base/vec.h"
 #include "codegen/body/split.h"
 #include "codegen/memory/plan.h"
-#include "interp/node_call.h"
 #include "ir/captures.h"
+#include "lib/call.h"
 
 // Memory that holds a token: a range of one space.
 typedef struct cell {
@@ -238,7 +238,7 @@ static hlo_status_t run_team(check_t* check, const hlo_step_t* steps, uint32_t c
 
 static bool is_changed(const hlo_node_t* node, uint32_t operand) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
-    if (hlo_node_call_may_share(node, r, operand)) return true;
+    if (hlo_call_may_share(node, r, operand)) return true;
   }
   return false;
 }
@@ -260,7 +260,7 @@ static hlo_status_t run_site(check_t* check, const hlo_node_t* node) {
       return fault(check, node, "something else is in the place of operand", i);
     }
     for (uint32_t r = 0; r < node->result_count && !is_changed(node, i); ++r) {
-      if (!hlo_node_call_may_cover(node, r, i) &&
+      if (!hlo_call_may_cover(node, r, i) &&
           overlap(check, place, size_of(operand), hlo_plan_place(plan, &node->results[r]),
                   size_of(&node->results[r]))) {
         return fault(check, node, "a result is in the place of operand", i);

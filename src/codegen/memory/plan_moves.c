@@ -4,7 +4,7 @@
 // they are put in an order in which everything is read before it is overwritten. Where they go in
 // circles, or may overwrite what a donated argument still holds, something is saved first.
 #include "codegen/memory/plan_impl.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 /// What the moves of one list do to a buffer.
 typedef struct traffic {
@@ -218,7 +218,7 @@ static hlo_status_t move_site(mover_t* m, const hlo_node_t* node) {
   hlo_plan_moves_t* list = NULL;
   for (uint32_t r = 0; r < node->result_count; ++r) {
     for (uint32_t i = 0; i < node->operand_count; ++i) {
-      if (!hlo_node_call_may_share(node, r, i)) continue;
+      if (!hlo_call_may_share(node, r, i)) continue;
       if (!list) HLO_TRY(begin_list(m, node, &list));
       const hlo_value_t* value = hlo_node_operand(node, i);
       HLO_TRY(add_move(m, list, hlo_planner_buffer(planner, value),

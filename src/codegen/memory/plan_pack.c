@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "codegen/memory/plan_impl.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 enum {
   ALIGNMENT = 64,        // of blocks
@@ -462,7 +462,7 @@ static hlo_status_t list_constants(const hlo_planner_t* planner) {
 
 hlo_place_t hlo_plan_operand_place(const hlo_plan_t* plan, const hlo_node_t* node, uint32_t i) {
   for (uint32_t r = 0; r < node->result_count; ++r) {
-    if (hlo_node_call_may_share(node, r, i)) return hlo_plan_place(plan, &node->results[r]);
+    if (hlo_call_may_share(node, r, i)) return hlo_plan_place(plan, &node->results[r]);
   }
   return hlo_plan_place(plan, hlo_node_operand(node, i));
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/memory/plan_impl.h"
-#include "interp/node_call.h"
+#include "lib/call.h"
 
 // ---- may two stays be in one buffer?
 
@@ -38,7 +38,7 @@ static bool node_may_share(const hlo_planner_t* planner, const hlo_node_t* node,
     if (hlo_planner_root(planner, &node->results[r]) != beginning) continue;
     for (uint32_t i = 0; i < node->operand_count; ++i) {
       if (hlo_planner_root(planner, hlo_node_operand(node, i)) != ending) continue;
-      if (!hlo_node_call_may_share(node, r, i) && !hlo_node_call_may_cover(node, r, i)) {
+      if (!hlo_call_may_share(node, r, i) && !hlo_call_may_cover(node, r, i)) {
         return false;
       }
       found = true;

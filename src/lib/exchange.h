@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives as plain work on memory, once what all members of a group bring is at hand: how
 // processes that share an address space exchange data without copying it first.
-#ifndef HLO_INTERP_EXCHANGE_H_
-#define HLO_INTERP_EXCHANGE_H_
+#ifndef HLO_LIB_EXCHANGE_H_
+#define HLO_LIB_EXCHANGE_H_
 
 #include "base/parallel.h"
 #include "ir/module.h"
@@ -31,4 +31,4 @@ uint32_t hlo_exchange_tensor_count(const hlo_exchange_t* exchange);
 void hlo_exchange_run(const hlo_exchange_t* exchange, const hlo_exchange_group_t* group,
                       void* const* buffers, const hlo_parallel_t* parallel);
 
-#endif  // HLO_INTERP_EXCHANGE_H_
+#endif  // HLO_LIB_EXCHANGE_H_

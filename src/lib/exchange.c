@@ -2,12 +2,11 @@
 // Exchanges between members of a group (see exchange.h). Reductions fold a block of all operands
 // while it is in the cache, first member to last as the reference does; the rest are strided
 // copies.
-#include "interp/exchange.h"
+#include "lib/exchange.h"
 
 #include <string.h>
 
 #include "ir/process_groups.h"
-#include "interp/scalar.h"
 #include "lib/fold.h"
 #include "lib/strided.h"
 
@@ -35,8 +34,9 @@ typedef struct tensor {
   size_t width;              // bytes of an element
   size_t count;              // elements of the result
   size_t row_count;          // KIND_SCATTER: elements of a piece that lie together
-  hlo_scalar_step_t step;    // of reductions
-  const hlo_fold_t* kernel;  // does the same quicker; or NULL
+  const hlo_fold_t* fold;    // of reductions, by parts of `dtype`
+  hlo_dtype_t dtype;
+  size_t part_count;         // parts of an element: 2 of complex numbers
   box_t box;                 // of KIND_MOVE
 } tensor_t;
 
@@ -60,21 +60,22 @@ static const hlo_node_t* find_operation(const hlo_node_t* node) {
   return op && !is_swapped ? op : NULL;
 }
 
-static bool prepare_step(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* tensor) {
-  const hlo_scalar_op_t sum = {HLO_OP_add, 2, {dtype, dtype}, dtype, 0, false};
+// Sums of complex numbers are sums of their parts.
+static bool prepare_fold(const hlo_node_t* node, hlo_dtype_t dtype, tensor_t* tensor) {
   const hlo_node_t* operation = find_operation(node);
-  bool is_sum = node->op == HLO_OP_cross_replica_sum;
-  bool is_known = is_sum ? hlo_scalar_op_prepare(&sum, &tensor->step)
-                         : operation && hlo_scalar_step_prepare(operation, &tensor->step);
-  if (!is_known || tensor->step.from != dtype || tensor->step.to != dtype) return false;
-  // Of others the kernels' zeros and NaN may be other ones.
-  hlo_op_t op = is_sum ? HLO_OP_add : operation->op;
-  if (op == HLO_OP_add) tensor->kernel = hlo_fold_find(HLO_FOLD_ADD, dtype);
-  if (op == HLO_OP_multiply) tensor->kernel = hlo_fold_find(HLO_FOLD_MULTIPLY, dtype);
-  if (dtype == HLO_DTYPE_PRED || (tensor->kernel && tensor->kernel->in != dtype)) {
-    tensor->kernel = NULL;
+  hlo_op_t op = HLO_OP_COUNT;
+  if (node->op == HLO_OP_cross_replica_sum) {
+    op = HLO_OP_add;
+  } else if (operation && hlo_node_operand_type(operation, 0)->dtype == dtype &&
+             operation->results[0].type->dtype == dtype) {
+    op = operation->op;
   }
-  return true;
+  const bool is_complex = hlo_dtype_is_complex(dtype);
+  if (is_complex && op != HLO_OP_add) return false;
+  tensor->dtype = is_complex ? hlo_dtype_info(dtype)->part : dtype;
+  tensor->part_count = is_complex ? 2 : 1;
+  tensor->fold = hlo_fold_find(hlo_fold_op_of(op), tensor->dtype);
+  return tensor->fold != NULL;
 }
 
 static bool find_kind(const hlo_node_t* node, exchange_kind_t* out_kind) {
@@ -130,7 +131,7 @@ static bool prepare_tensor(const hlo_node_t* node, exchange_kind_t kind, uint32_
   tensor->width = hlo_dtype_size_bytes(in->dtype);
   tensor->count = (size_t)hlo_type_element_count(out);
   if (kind == KIND_MOVE) return prepare_box(node, in, out, member_count, &tensor->box);
-  if (!prepare_step(node, in->dtype, tensor)) return false;
+  if (!prepare_fold(node, in->dtype, tensor)) return false;
   if (kind == KIND_REDUCE) return true;
   size_t axis = axis_of(node, HLO_ATTR_scatter_dimension);
   if (axis >= in->rank || in->dims[axis] != out->dims[axis] * member_count) return false;
@@ -254,12 +255,8 @@ static void fold(const job_t* job, size_t at, size_t count, void* out) {
   const size_t begin = at * tensor->width;
   memcpy(out, in_of(job, 0) + begin, count * tensor->width);
   for (uint32_t m = 1; m < job->member_count; ++m) {
-    const void* args[2] = {out, in_of(job, m) + begin};
-    if (tensor->kernel) {
-      tensor->kernel->into((int64_t)count, args[1], out);
-    } else {
-      hlo_scalar_step_run_many(&tensor->step, args, out, count);
-    }
+    hlo_fold_combine(tensor->fold, tensor->dtype, (int64_t)(count * tensor->part_count), out,
+                     in_of(job, m) + begin);
   }
 }
 
