@@ -24,6 +24,7 @@ typedef enum hlo_cpu_level {
   HLO_CPU_LEVEL_AVX2,
   HLO_CPU_LEVEL_AVX512,
   HLO_CPU_LEVEL_AMX,
+  HLO_CPU_LEVEL_LAST = HLO_CPU_LEVEL_AMX,
 } hlo_cpu_level_t;
 
 /// threads: immutable after detection.

@@ -1,48 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point state that compiled programs run in: round to nearest, subnormals kept, all
-// exceptions masked. The host's state (flush-to-zero, say) is put back on the way out.
+// The floating-point state of a thread: rounding, exceptions, what becomes of subnormal numbers.
+// One implementation for each architecture. base/env.h enters it together with the rest of what a
+// program's code finds on its thread; only tests call this header directly.
 #ifndef HLO_BASE_FPENV_H_
 #define HLO_BASE_FPENV_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#else
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <fenv.h>
 #endif
 
-/// What the host had; plain data, for hlo_fp_leave() on the same thread.
+/// What arithmetic does with numbers below the smallest normal one (docs/numerics.md).
+typedef enum hlo_subnormals {
+  HLO_SUBNORMALS_FLUSH,  // reads them as zeros, and gives zeros in their place
+  HLO_SUBNORMALS_KEEP,   // as IEEE 754 says
+} hlo_subnormals_t;
+
+/// The control register, and nothing else of the thread; plain data.
 typedef struct hlo_fp_state {
 #if defined(__x86_64__)
   uint32_t mxcsr;
+#elif defined(__aarch64__)
+  uint64_t fpcr;
 #else
   fenv_t environment;
 #endif
 } hlo_fp_state_t;
 
-/// Enters the programs' state: around every entry of a program on a thread that is not the pool's,
-/// and again after every foreign call. A few cycles when nothing differs. threads: safe
-static inline hlo_fp_state_t hlo_fp_enter(void) {
-  hlo_fp_state_t before;
 #if defined(__x86_64__)
-  enum { MXCSR_DEFAULT = 0x1f80, MXCSR_FLAGS = 0x3f };  // all masked; sticky flags do not matter
-  before.mxcsr = _mm_getcsr();
-  if ((before.mxcsr & ~(uint32_t)MXCSR_FLAGS) != MXCSR_DEFAULT) _mm_setcsr(MXCSR_DEFAULT);
-#else
-  fegetenv(&before.environment);
-  fesetenv(FE_DFL_ENV);
-#endif
+
+enum {
+  HLO_MXCSR_STICKY = 0x3f,        // flags of exceptions that happened
+  HLO_MXCSR_MASKED = 0x1f80,      // no exception traps, to nearest even
+  HLO_MXCSR_FLUSH = 0x8000,       // results
+  HLO_MXCSR_FLUSH_INPUT = 0x40,
+};
+
+static inline hlo_fp_state_t hlo_fp_get(void) {
+  return (hlo_fp_state_t){__builtin_ia32_stmxcsr()};
+}
+
+/// A few cycles when nothing differs.
+static inline void hlo_fp_set(hlo_fp_state_t state) {
+  if (__builtin_ia32_stmxcsr() != state.mxcsr) __builtin_ia32_ldmxcsr(state.mxcsr);
+}
+
+/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
+  const uint32_t flush = HLO_MXCSR_FLUSH | HLO_MXCSR_FLUSH_INPUT;
+  const uint32_t wanted =
+      HLO_MXCSR_MASKED | (subnormals == HLO_SUBNORMALS_FLUSH ? flush : 0);
+  const hlo_fp_state_t before = hlo_fp_get();
+  if ((before.mxcsr & ~(uint32_t)HLO_MXCSR_STICKY) != wanted) __builtin_ia32_ldmxcsr(wanted);
   return before;
 }
 
-/// Puts the host's state back.
-static inline void hlo_fp_leave(hlo_fp_state_t before) {
-#if defined(__x86_64__)
-  if (_mm_getcsr() != before.mxcsr) _mm_setcsr(before.mxcsr);
-#else
-  fesetenv(&before.environment);
+/// Whether arithmetic on this thread flushes subnormal numbers.
+static inline bool hlo_fp_flushes(void) {
+  return (__builtin_ia32_stmxcsr() & HLO_MXCSR_FLUSH) != 0;
+}
+
+#elif defined(__aarch64__)
+
+#define HLO_FPCR_FLUSH (UINT64_C(1) << 24)  // operands and results of f32 and f64, not of f16
+
+static inline hlo_fp_state_t hlo_fp_get(void) {
+  hlo_fp_state_t state;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(state.fpcr));
+  return state;
+}
+
+/// A few cycles when nothing differs.
+static inline void hlo_fp_set(hlo_fp_state_t state) {
+  if (hlo_fp_get().fpcr != state.fpcr) __asm__ volatile("msr fpcr, %0" : : "r"(state.fpcr));
+}
+
+/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
+  const hlo_fp_state_t before = hlo_fp_get();
+  hlo_fp_set((hlo_fp_state_t){subnormals == HLO_SUBNORMALS_FLUSH ? HLO_FPCR_FLUSH : 0});
+  return before;
+}
+
+/// Whether arithmetic on this thread flushes subnormal numbers.
+static inline bool hlo_fp_flushes(void) {
+  return (hlo_fp_get().fpcr & HLO_FPCR_FLUSH) != 0;
+}
+
+#else  // C cannot ask for more: subnormal numbers are kept
+
+static inline hlo_fp_state_t hlo_fp_get(void) {
+  hlo_fp_state_t state;
+  fegetenv(&state.environment);
+  return state;
+}
+
+static inline void hlo_fp_set(hlo_fp_state_t state) {
+  fesetenv(&state.environment);
+}
+
+/// Enters the state of programs: to nearest even, nothing traps. Returns the state before.
+static inline hlo_fp_state_t hlo_fp_enter(hlo_subnormals_t subnormals) {
+  (void)subnormals;
+  const hlo_fp_state_t before = hlo_fp_get();
+  fesetenv(FE_DFL_ENV);
+  return before;
+}
+
+/// Whether arithmetic on this thread flushes subnormal numbers.
+static inline bool hlo_fp_flushes(void) {
+  return false;
+}
+
 #endif
+
+/// Puts back what hlo_fp_enter() found, on the same thread.
+static inline void hlo_fp_leave(hlo_fp_state_t before) {
+  hlo_fp_set(before);
 }
 
 #endif  // HLO_BASE_FPENV_H_

@@ -7,13 +7,13 @@
 #include "base/threads.h"
 
 #include <assert.h>
-#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -157,6 +157,7 @@ typedef struct loop {
   bool listed;                   // mutex
   hlo_chunk_fn_t fn;
   void* context;
+  hlo_env_state_t env;  // of the thread that began it, for those that join
   share_t* shares;
   uint32_t share_count;
   uint32_t joined;     // mutex; workers that did
@@ -429,7 +430,8 @@ static void* worker_main(void* argument) {
   worker_t* worker = argument;
   hlo_pool_t* pool = worker->pool;
   t_pool = pool;
-  fesetenv(FE_DFL_ENV);  // a new thread inherits its creator's rounding and flush-to-zero bits
+  // A new thread inherits its creator's rounding and flush-to-zero bits.
+  (void)hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   pthread_setname_np(pthread_self(), "hlocc-worker");
   worker->thread_id = hlo_os_thread_id();
   uint64_t idle_since = 0;
@@ -450,7 +452,9 @@ static void* worker_main(void* argument) {
     hlo_mutex_unlock(&pool->mutex);
     idle_since = 0;
     if (loop) {
+      const hlo_env_state_t own = hlo_env_adopt(loop->env);
       run_chunks(loop, number);
+      hlo_env_leave(own);
       leave_loop(loop);
     } else {
       run_job(pool, job);
@@ -567,6 +571,7 @@ int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn
   share_t shares[MAX_SHARES];
   loop_t loop = {.fn = fn,
                  .context = context,
+                 .env = hlo_env_get(),
                  .shares = shares,
                  .share_count = seats < MAX_SHARES ? seats + 1 : MAX_SHARES,
                  .seats = seats};

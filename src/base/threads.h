@@ -114,8 +114,8 @@ typedef int32_t (*hlo_chunk_fn_t)(void* context, size_t chunk_index);
 /// the pool has workers; returns when all are done. Each thread takes chunks that follow each other,
 /// the same ones when the loop is run again, as far as none is late. The caller takes chunks of its
 /// own loop only and waits only for chunks already running elsewhere, so it may be called on a
-/// worker. Returns zero or the value of a chunk that stopped the loop. pool NULL: all on the caller,
-/// in order.
+/// worker. Every thread runs its chunks in the environment of the caller (base/env.h). Returns zero
+/// or the value of a chunk that stopped the loop. pool NULL: all on the caller, in order.
 int32_t hlo_pool_parallel_for(hlo_pool_t* pool, size_t chunk_count, hlo_chunk_fn_t fn,
                               void* context);
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/fpenv.h"
+#include "base/env.h"
 #include "base/mem.h"
 
 enum { WORKER_COUNT = 3, TIMEOUT_NS = 2000000000 };
@@ -290,35 +290,46 @@ static void test_many_hosts(void** state) {
   hlo_pool_release(pool);
 }
 
-// Flush-to-zero of the host reaches neither the workers nor the programs, and comes back.
-static int32_t halve_smallest(void* context, size_t index) {
+// What a chunk of a loop found on its thread.
+typedef struct found {
+  atomic_int flushed, kept, of_level;
+  hlo_cpu_level_t level;
+} found_t;
+
+static int32_t look_at_environment(void* context, size_t index) {
   (void)index;
+  found_t* found = context;
   volatile float smallest = 0x1p-126f;
-  atomic_int* kept = context;
-  hlo_fp_state_t before = hlo_fp_enter();
-  if (smallest * 0.5f != 0.0f) atomic_fetch_add(kept, 1);
-  hlo_fp_leave(before);
+  atomic_fetch_add(smallest * 0.5f == 0.0f ? &found->flushed : &found->kept, 1);
+  atomic_fetch_add(&found->of_level, hlo_env_level() == found->level);
+  usleep(20);  // so that workers join
   return 0;
 }
 
-static void test_floating_point_state(void** state) {
+// Chunks run in the environment of the thread that began the loop, whatever the host's was when the
+// workers began; and the host's comes back.
+static void test_environment_of_loops(void** state) {
   (void)state;
-#if defined(__x86_64__)
-  enum { FLUSH_AND_DENORMALS_ARE_ZERO = 0x8040 };
-  unsigned host = _mm_getcsr();
-  _mm_setcsr(host | FLUSH_AND_DENORMALS_ARE_ZERO);
-  unsigned flushing = _mm_getcsr();
-#endif
-  hlo_pool_t* pool = create_pool(2);
-  atomic_int kept = 0;
-  hlo_pool_parallel_for(pool, 100, halve_smallest, &kept);
+  enum { CHUNKS = 100 };
+  const hlo_fp_state_t host = hlo_fp_enter(HLO_SUBNORMALS_FLUSH);
+  hlo_pool_t* pool = create_pool(3);
+  const hlo_cpu_level_t machine = hlo_env_level();
+  for (int i = 0; i < 4; ++i) {
+    const bool flushes = i % 2 == 0;
+    const hlo_env_t env = {flushes ? HLO_SUBNORMALS_FLUSH : HLO_SUBNORMALS_KEEP,
+                           i < 2 ? HLO_CPU_LEVEL_GENERIC : HLO_CPU_LEVEL_LAST};
+    found_t found = {.level = i < 2 ? HLO_CPU_LEVEL_GENERIC : machine};
+    const hlo_env_state_t before = hlo_env_enter(&env);
+    assert_int_equal(hlo_fp_flushes(), flushes);
+    hlo_pool_parallel_for(pool, CHUNKS, look_at_environment, &found);
+    hlo_env_leave(before);
+    assert_int_equal(flushes ? found.flushed : found.kept, CHUNKS);
+    assert_int_equal(found.of_level, CHUNKS);
+    assert_true(hlo_fp_flushes());
+    assert_int_equal(hlo_env_level(), machine);
+  }
   hlo_pool_release(pool);
-#if defined(__x86_64__)
-  assert_int_equal(_mm_getcsr() & FLUSH_AND_DENORMALS_ARE_ZERO,
-                   flushing & FLUSH_AND_DENORMALS_ARE_ZERO);
-  _mm_setcsr(host);
-#endif
-  assert_int_equal(kept, 100);
+  hlo_fp_leave(host);
 }
 
 // ---- the rest ----------------------------------------------------------------------------------
@@ -402,7 +413,7 @@ int main(void) {
       cmocka_unit_test(test_chunk_ranges),
       cmocka_unit_test(test_jobs_resubmit),
       cmocka_unit_test(test_many_hosts),
-      cmocka_unit_test(test_floating_point_state),
+      cmocka_unit_test(test_environment_of_loops),
       cmocka_unit_test(test_release_runs_what_is_queued),
       cmocka_unit_test(test_gate_times_out),
       cmocka_unit_test(test_create_fails_cleanly),

@@ -177,6 +177,14 @@ hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) {
   return status;
 }
 
+hlo_status_t hlo_cli_env(const hlo_cli_t* cli, bool may_be_absent, hlo_env_t* out_env) {
+  hlo_cpu_t cpu;
+  HLO_TRY(may_be_absent ? hlo_cpu_find(cli->config.cpu, &cpu)
+                        : hlo_cpu_detect(cli->config.cpu, &cpu));
+  *out_env = (hlo_env_t){hlo_env_default()->subnormals, cpu.level};
+  return hlo_ok();
+}
+
 hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module, hlo_strbuf_t* out) {
   hlo_print_options_t options = {
       .locations = cli->locations, .generic = cli->generic, .elide_literals_above = cli->elide};

@@ -88,6 +88,9 @@ hlo_status_t hlo_cli_elided(const hlo_cli_t* cli, hlo_elided_t* out_elided) HLO_
 /// Reads and verifies cli->file. All faults with their places are in the status.
 /// owner: caller, hlo_module_release()
 hlo_status_t hlo_cli_load(const hlo_cli_t* cli, hlo_module_t** out_module) HLO_MUST_USE;
+/// The environment that the options ask for. may_be_absent: nothing is to run in it but folding.
+/// errors: those of hlo_cpu_detect()
+hlo_status_t hlo_cli_env(const hlo_cli_t* cli, bool may_be_absent, hlo_env_t* out_env) HLO_MUST_USE;
 /// The module as text, by the options that printing verbs share.
 hlo_status_t hlo_cli_print(const hlo_cli_t* cli, const hlo_module_t* module,
                            hlo_strbuf_t* out) HLO_MUST_USE;

@@ -27,13 +27,14 @@ static hlo_status_t run_pipeline(const hlo_cli_t* cli, hlo_module_t* module,
                         &(hlo_stage_options_t){.partition_count = 1, .passes = *options});
 }
 
-static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
+static hlo_status_t run_passes(hlo_cli_t* cli, const hlo_env_t* env, hlo_module_t* module) {
   hlo_diag_t diag;
   hlo_diag_init(&diag, cli->file, NULL, 0);
   hlo_dumper_t dumper;
   hlo_dumper_init(&dumper, &cli->observer, module->name, hlo_module_hash(module));
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_input, module);
-  hlo_pass_options_t options = {.verify_each = cli->verify_each || cli->config.check,
+  hlo_pass_options_t options = {.env = env,
+                                .verify_each = cli->verify_each || cli->config.check,
                                 .diag = &diag,
                                 .after = cli->print_after_all ? print_after : NULL,
                                 .after_context = cli,
@@ -50,8 +51,10 @@ static hlo_status_t run_passes(hlo_cli_t* cli, hlo_module_t* module) {
 
 hlo_status_t hlo_cli_cmd_opt(hlo_cli_t* cli, hlo_strbuf_t* out) {
   hlo_module_t* module = NULL;
+  hlo_env_t env;
+  HLO_TRY(hlo_cli_env(cli, true, &env));
   HLO_TRY(hlo_cli_load(cli, &module));
-  hlo_status_t status = run_passes(cli, module);
+  hlo_status_t status = run_passes(cli, &env, module);
   if (hlo_status_is_ok(status)) status = hlo_cli_print(cli, module, out);
   hlo_module_release(module);
   return status;

@@ -22,6 +22,7 @@ typedef struct run {
   hlo_interp_program_t* program;
   hlo_program_t* compiled;             // of `func`; NULL: interpreted
   hlo_pool_t* pool;                    // for it
+  hlo_env_t env;
   uint32_t process_count, partition_count;
   uint32_t input_count, output_count;  // of one process
   hlo_tensor_t** inputs;               // [process][input]: the same tensors for each
@@ -120,15 +121,10 @@ static void print_probe(void* context, const char* text, size_t length) {
   hlo_cli_write(text, length);
 }
 
-static hlo_status_t call_function(run_t* run) {
-  drop(run->outputs, run->process_count * run->output_count);
+static hlo_status_t interpret(run_t* run) {
   hlo_interp_options_t options = {.rng_seed = (uint64_t)run->cli->seed,
                                   .probe_directory = run->cli->probe_dir,
                                   .print = print_probe};
-  if (run->compiled) {
-    return hlo_program_execute(run->compiled, run->func->type, run->pool, run->inputs,
-                               run->outputs);
-  }
   if (run->process_count == 1) {
     return hlo_interp_call(run->program, run->func, run->input_count, run->inputs,
                            run->output_count, run->outputs, &options);
@@ -141,6 +137,18 @@ static hlo_status_t call_function(run_t* run) {
                             .inputs = run->inputs,
                             .options = &options};
   return hlo_simgrid_run(run->program, &grid, run->outputs);
+}
+
+static hlo_status_t call_function(run_t* run) {
+  drop(run->outputs, run->process_count * run->output_count);
+  if (run->compiled) {
+    return hlo_program_execute(run->compiled, run->func->type, run->pool, run->inputs,
+                               run->outputs);
+  }
+  const hlo_env_state_t before = hlo_env_enter(&run->env);
+  hlo_status_t status = interpret(run);
+  hlo_env_leave(before);
+  return status;
 }
 
 static hlo_status_t run_once(run_t* run) {
@@ -281,7 +289,7 @@ static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
     const hlo_stage_options_t options = {
         .partition_count = 1,
         .keeps_dynamic_shapes = strcmp(run->cli->config.backend, "interp") == 0,
-        .passes = {.dumper = &dumper, .trace = run->cli->observer.trace}};
+        .passes = {.env = &run->env, .dumper = &dumper, .trace = run->cli->observer.trace}};
     HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_IMPORT, &options));
   }
   hlo_dump_module(&dumper, HLO_DUMP_STAGE_final, module);
@@ -289,6 +297,7 @@ static hlo_status_t prepare(const run_t* run, hlo_module_t* module) {
 }
 
 static hlo_status_t run_module(run_t* run, hlo_module_t* module, hlo_strbuf_t* out) {
+  HLO_TRY(hlo_cli_env(run->cli, false, &run->env));
   HLO_TRY(choose_processes(run, module));
   HLO_TRY(prepare(run, module));
   HLO_TRY(choose_function(run->cli, module, &run->func));

@@ -154,6 +154,8 @@ static void interp_destroy(hlo_program_t* program) {
 static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* module,
                                    const hlo_compile_config_t* config,
                                    hlo_program_t** out_program) {
+  hlo_env_t env;
+  HLO_TRY(hlo_compile_config_env(config, &env));
   HLO_TRY(hlo_custom_call_check(module));
   interp_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) return hlo_status_out_of_memory(sizeof *data);
@@ -166,6 +168,7 @@ static hlo_status_t interp_compile(const hlo_backend_t* backend, hlo_module_t* m
   data->base = (hlo_program_t){
       .backend = backend,
       .entry = interp_entry,
+      .env = env,
       .data = data,
       .destroy = interp_destroy,
       .saved_bytes = sizeof(saved_t),

@@ -26,8 +26,8 @@ static void native_destroy(hlo_program_t* program) {
   hlo_mem_free(data);
 }
 
-static hlo_status_t wrap(const hlo_backend_t* backend, bool is_cheap, hlo_code_program_t* program,
-                         hlo_program_t** out_program) {
+static hlo_status_t wrap(const hlo_backend_t* backend, hlo_env_t env, bool is_cheap,
+                         hlo_code_program_t* program, hlo_program_t** out_program) {
   native_data_t* data = hlo_mem_alloc_zeroed(sizeof *data);
   if (!data) {
     hlo_code_program_release(program);
@@ -36,6 +36,7 @@ static hlo_status_t wrap(const hlo_backend_t* backend, bool is_cheap, hlo_code_p
   data->program = program;
   data->base = (hlo_program_t){.backend = backend,
                                .entry = hlo_code_program_entry(program),
+                               .env = env,
                                .data = hlo_code_program_data(program),
                                .destroy = native_destroy,
                                .temporary_bytes = hlo_code_program_temporary_bytes(program),
@@ -190,8 +191,12 @@ static void warn_of_limit(const hlo_compile_config_t* config, const hlo_code_opt
 }
 
 static hlo_status_t find_target(const hlo_compile_config_t* config, hlo_target_t* out_target) {
-  if (!config->target) return hlo_target_find(config->cpu, config->listing != NULL, out_target);
-  *out_target = *config->target;
+  if (config->target) {
+    *out_target = *config->target;
+    return hlo_ok();
+  }
+  HLO_TRY(hlo_target_find(config->cpu, config->listing != NULL, out_target));
+  out_target->subnormals = config->subnormals;
   return hlo_ok();
 }
 
@@ -239,7 +244,7 @@ static hlo_status_t make(const hlo_backend_t* backend, const hlo_func_t* func,
   hlo_code_program_t* program = NULL;
   HLO_TRY(make_program(backend, prepared, config, &options, &is_reused, &program));
   warn_of_limit(config, &options, program);
-  HLO_TRY(wrap(backend, is_cheap, program, out_program));
+  HLO_TRY(wrap(backend, hlo_target_env(&options.target), is_cheap, program, out_program));
   native_data_t* data = (native_data_t*)*out_program;
   data->entry = func->name;
   data->target = options.target;
@@ -265,7 +270,9 @@ static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
                               const hlo_compile_config_t* config, hlo_strbuf_t* cause,
                               hlo_program_t** out_program) {
   hlo_module_t* prepared = NULL;
-  HLO_TRY(hlo_prepare_module(module, func->name, cause, &prepared));
+  hlo_env_t env;
+  HLO_TRY(hlo_compile_config_env(config, &env));
+  HLO_TRY(hlo_prepare_module(module, func->name, &env, cause, &prepared));
   hlo_status_t status = make(&hlo_backend_c, func, prepared, config, out_program);
   if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
   if (hlo_status_is_ok(status)) {
@@ -307,7 +314,9 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
   hlo_strbuf_t cause = {0};
   hlo_module_t* prepared = NULL;
   *out_program = NULL;
-  hlo_status_t status = hlo_prepare_module(module, func->name, &cause, &prepared);
+  hlo_env_t env;
+  HLO_TRY(hlo_compile_config_env(config, &env));
+  hlo_status_t status = hlo_prepare_module(module, func->name, &env, &cause, &prepared);
   if (hlo_status_is_ok(status) && prepared) {
     status = make(backend, func, prepared, config, out_program);
     if (!hlo_status_is_ok(status)) {

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "codegen/target/target.h"
 #include "compiler/backend_interp.h"
 #include "compiler/backend_native.h"
 #include "compiler/cache.h"
@@ -16,7 +17,9 @@
 #include "passes/pipeline.h"
 
 void hlo_compile_config_init(hlo_compile_config_t* config) {
-  *config = (hlo_compile_config_t){.replica_count = 1, .partition_count = 1};
+  *config = (hlo_compile_config_t){.replica_count = 1,
+                                    .partition_count = 1,
+                                    .subnormals = hlo_env_default()->subnormals};
 }
 
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
@@ -30,6 +33,17 @@ void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* 
   config->perf = options->perf;
   config->gdb = options->gdb;
   config->observer = observer;
+}
+
+hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config, hlo_env_t* out_env) {
+  if (config->target) {
+    *out_env = hlo_target_env(config->target);
+    return hlo_ok();
+  }
+  hlo_cpu_t cpu;  // perhaps of another machine, if the code is not to run here
+  HLO_TRY(config->listing ? hlo_cpu_find(config->cpu, &cpu) : hlo_cpu_detect(config->cpu, &cpu));
+  *out_env = (hlo_env_t){config->subnormals, cpu.level};
+  return hlo_ok();
 }
 
 static const hlo_backend_t* const kBackends[] = {&hlo_backend_native, &hlo_backend_interp,
@@ -102,10 +116,13 @@ static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t
 static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper) {
   const hlo_compile_config_t* config = &executable->config;
   hlo_module_t* module = executable->module;
+  hlo_env_t env;
+  HLO_TRY(hlo_compile_config_env(config, &env));
   hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
   const hlo_stage_options_t options = {
       .partition_count = config->partition_count,
-      .passes = {.verify_each = config->verify_each,
+      .passes = {.env = &env,
+                 .verify_each = config->verify_each,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
   HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));

@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "base/diag.h"
+#include "base/env.h"
 #include "base/kernel_abi.h"
 #include "base/observer.h"
 #include "base/parallel.h"
@@ -22,7 +23,8 @@ typedef struct hlo_compile_config {
   const char* backend;  // as hlo_backend_find() knows them; NULL: the best there is
   const char* entry;    // name of the function to compile; NULL: hlo_module_entry()
   const char* cpu;      // as hlo_cpu_detect() takes it; NULL: this machine
-  const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu`
+  hlo_subnormals_t subnormals;
+  const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu` and `subnormals`
   const char* cc;       // C compiler of back end c; NULL or "": the first there is
   bool verify_each;     // verify after every pass, check what code generation plans
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
@@ -44,6 +46,9 @@ void hlo_compile_config_init(hlo_compile_config_t* config);
 /// As above, then what the options of the library say (lent, as the observer is).
 void hlo_compile_config_read(const hlo_config_t* options, const hlo_observer_t* observer,
                              hlo_compile_config_t* config);
+/// The environment that the program is to run in. errors: those of hlo_cpu_detect()
+hlo_status_t hlo_compile_config_env(const hlo_compile_config_t* config,
+                                    hlo_env_t* out_env) HLO_MUST_USE;
 
 /// One argument or result of an executable. The type is static.
 typedef struct hlo_signature_entry {
@@ -66,6 +71,7 @@ typedef struct hlo_backend hlo_backend_t;
 typedef struct hlo_program {
   const hlo_backend_t* backend;  // that runs it, which may be another than was asked for
   hlo_kernel_entry_t entry;
+  hlo_env_t env;     // that whoever calls the entry enters first
   const void* data;  // frame->program
   void (*destroy)(struct hlo_program* program);
   size_t temporary_bytes;  // arena that a frame needs

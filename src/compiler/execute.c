@@ -2,7 +2,7 @@
 // Running programs without a runtime (see execute.h).
 #include "compiler/execute.h"
 
-#include "base/fpenv.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "codegen/lower/sites.h"
 
@@ -146,9 +146,9 @@ static hlo_status_t run_frame(const hlo_program_t* program, hlo_pool_t* pool, ui
                          .saved_bytes = (uint32_t)program->saved_bytes,
                          .program = program->data,
                          .owner = pool};
-    hlo_fp_state_t host = hlo_fp_enter();
-    int32_t answer = program->entry(&frame);
-    hlo_fp_leave(host);
+    const hlo_env_state_t host = hlo_env_enter(&program->env);
+    const int32_t answer = program->entry(&frame);
+    hlo_env_leave(host);
     status = frame_status(&frame, answer);
   } else {
     status = hlo_status_out_of_memory(program->temporary_bytes + program->saved_bytes);

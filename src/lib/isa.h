@@ -9,7 +9,7 @@ typedef enum hlo_isa {
   HLO_ISA_AVX512,   // F, BW, DQ, VL
 } hlo_isa_t;
 
-/// The best set of this machine, at most what HLOCC_CPU allows (asked once).
+/// The best set that the program on this thread may use (hlo_env_level()).
 /// threads: safe
 hlo_isa_t hlo_isa(void);
 

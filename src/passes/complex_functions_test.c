@@ -137,7 +137,7 @@ static hlo_tensor_t* evaluate(const hlo_module_t* module, hlo_tensor_t* const* i
   check(hlo_interp_program_create(module, &program));
   const hlo_func_t* entry = hlo_module_entry(module);
   hlo_tensor_t* output = NULL;
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   check(hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
   hlo_fp_leave(before);
   hlo_interp_program_release(program);

@@ -7,7 +7,7 @@
 // would fail stays too, to fail when it runs. iota stays: it says more than its elements.
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "base/env.h"
 #include "interp/program.h"
 #include "interp/tensor_pool.h"
 #include "ir/clone.h"
@@ -100,16 +100,18 @@ static hlo_status_t replace_by_splat(hlo_node_t* node) {
   return hlo_ok();
 }
 
-static hlo_status_t evaluate(const hlo_node_t* node, hlo_tensor_t** results) {
+static hlo_status_t evaluate(const folder_t* folder, const hlo_node_t* node,
+                             hlo_tensor_t** results) {
   hlo_tensor_t* operands[OPERAND_LIMIT] = {0};
   hlo_status_t status = hlo_ok();
   for (uint32_t i = 0; i < node->operand_count && hlo_status_is_ok(status); ++i) {
     status = hlo_tensor_from_literal(hlo_constant_literal(hlo_node_operand(node, i)), &operands[i]);
   }
   if (hlo_status_is_ok(status)) {
-    hlo_fp_state_t before = hlo_fp_enter();
+    const hlo_env_t* env = folder->ctx->options->env;
+    const hlo_env_state_t before = hlo_env_enter(env ? env : hlo_env_default());
     status = hlo_interp_node(node, operands, results);
-    hlo_fp_leave(before);
+    hlo_env_leave(before);
   }
   for (uint32_t i = 0; i < node->operand_count; ++i) hlo_tensor_release(operands[i]);
   return status;
@@ -125,7 +127,7 @@ static hlo_status_t visit(void* context, hlo_node_t* node) {
   hlo_tensor_t** results =
       hlo_arena_array(&folder->ctx->scratch, node->result_count, sizeof(hlo_tensor_t*));
   if (!results) return hlo_arena_status(&folder->ctx->scratch);
-  hlo_status_t status = evaluate(node, results);
+  hlo_status_t status = evaluate(folder, node, results);
   if (!hlo_status_is_ok(status)) {
     if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
     hlo_status_release(status);

@@ -258,7 +258,7 @@ static hlo_tensor_t* evaluate(const hlo_module_t* module, bool moderate) {
     inputs[i] = make_input(entry->type->elements[i], i, moderate);
   }
   hlo_tensor_t* output = NULL;
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   check(hlo_interp_call(program, entry, entry->type->input_count, inputs, 1, &output, NULL));
   hlo_fp_leave(before);
   for (uint32_t i = 0; i < entry->type->input_count; ++i) hlo_tensor_release(inputs[i]);

@@ -3,6 +3,7 @@
 #ifndef HLO_PASSES_RUNNER_H_
 #define HLO_PASSES_RUNNER_H_
 
+#include "base/env.h"
 #include "ir/dump.h"
 #include "ir/module.h"
 
@@ -42,6 +43,7 @@ typedef struct hlo_pass_stats {
 
 /// Zero-initialised: no checks, the whole list.
 typedef struct hlo_pass_options {
+  const hlo_env_t* env;        // what constants are computed in; NULL: hlo_env_default()
   bool verify_each;            // verify the module after every pass that changed it
   bool run_twice;              // an opt pass must report no change when run again
   bool check_changed;          // a pass that reports no change must leave the module's hash alone

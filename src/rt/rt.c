@@ -7,7 +7,7 @@
 
 #include "base/config.h"
 #include "base/cpu.h"
-#include "base/fpenv.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/threads.h"
@@ -146,9 +146,10 @@ static int run(const hlo_rt_program_t* program, const void** buffers, uint8_t* t
                        .buffer_count = program->argument_count + program->result_count,
                        .saved_bytes = (uint32_t)program->saved_bytes,
                        .program = program};
-  hlo_fp_state_t host = hlo_fp_enter();
-  int32_t answer = program->entry(&frame);
-  hlo_fp_leave(host);
+  const hlo_env_t env = {(hlo_subnormals_t)program->subnormals, (hlo_cpu_level_t)program->level};
+  const hlo_env_state_t host = hlo_env_enter(&env);
+  const int32_t answer = program->entry(&frame);
+  hlo_env_leave(host);
   return answer == HLO_KERNEL_DONE ? HLO_RT_DONE : HLO_RT_FAILED;
 }
 

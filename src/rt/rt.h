@@ -58,6 +58,8 @@ typedef struct hlo_rt_program {
   uint32_t abi_version;  // HLO_RT_ABI_VERSION
   uint32_t argument_count, result_count;
   uint32_t copy_count, first_copy;  // the site number of the first one
+  uint32_t subnormals;  // hlo_subnormals_t
+  uint32_t level;       // hlo_cpu_level_t, most that calls use
   uint32_t reserved;
 } hlo_rt_program_t;
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "runtime/capture.h"
 #include "runtime/flight.h"
@@ -164,9 +164,10 @@ static void end_program(hlo_run_t* run, hlo_status_t status) {
 // One stretch of the program on the calling thread: to its end, or to a suspension.
 static void advance(hlo_run_t* run) {
   uint64_t begin_ns = hlo_trace_begin(hlo_client_trace(run->loaded->client));
-  hlo_fp_state_t host = hlo_fp_enter();  // cheap programs run on the caller's thread
-  int32_t answer = run->loaded->executable->program->entry(&run->frame);
-  hlo_fp_leave(host);
+  const hlo_program_t* program = run->loaded->executable->program;
+  const hlo_env_state_t host = hlo_env_enter(&program->env);
+  const int32_t answer = program->entry(&run->frame);
+  hlo_env_leave(host);
   trace_stretch(run, begin_ns);
   if (answer == HLO_KERNEL_SUSPENDED) return;
   end_program(run, answer == HLO_KERNEL_DONE ? hlo_ok() : frame_status(run));

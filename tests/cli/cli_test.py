@@ -42,6 +42,16 @@ ALL_SUM = """func.func @main(%a: tensor<ui32>) -> tensor<ui32> {
 }
 """
 
+# The bits of a factor depend on the lanes that its sums run over.
+CHOLESKY = """func.func @main(%a: tensor<96x96xf32>) -> tensor<96x96xf32> {
+  %0 = "stablehlo.dot_general"(%a, %a) <{dot_dimension_numbers = #stablehlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>}>
+      : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>
+  %1 = "stablehlo.cholesky"(%0) <{lower = true}> : (tensor<96x96xf32>) -> tensor<96x96xf32>
+  return %1 : tensor<96x96xf32>
+}
+"""
+
 # (name, text, exact place, part of the message)
 BAD_PROGRAMS = [
     ("wrong arity", 'func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n'
@@ -132,6 +142,20 @@ class CliTest(unittest.TestCase):
         args = ("run", "--random", "--print")
         self.assertEqual(self.good(*args, stdin=ADD), self.good(*args, stdin=ADD))
         self.assertNotEqual(self.good(*args, stdin=ADD), self.good(*args, "--seed=7", stdin=ADD))
+
+    def test_library_functions_are_of_the_processor_asked_for(self):
+        order = ("generic", "sse2", "sse4", "avx2", "avx512", "amx")
+        here = re.search(r"features: \w+ (\w+):", self.good("info")).group(1)
+        levels = [level for level in ("sse2", "avx2", "avx512")
+                  if order.index(level) <= order.index(here)]
+        for backend in ("interp", "native"):
+            factors = {}
+            for level in levels:
+                saved = self.folder / f"{level}.npy"
+                self.good("run", "--random", f"--backend={backend}", f"--cpu={level}",
+                          f"--output=@{saved}", stdin=CHOLESKY)
+                factors[level] = saved.read_bytes()
+            self.assertEqual(len(set(factors.values())), len(levels), (backend, levels))
 
     def test_run_npy(self):
         saved = self.folder / "sum.npy"

@@ -176,7 +176,7 @@ static hlo_status_t add_calls(writer_t* w, const hlo_object_calls_t* list, hlo_a
   return hlo_ok();
 }
 
-static hlo_status_t add_program(writer_t* w, uint64_t features, hlo_arena_t* arena,
+static hlo_status_t add_program(writer_t* w, const hlo_target_t* target, hlo_arena_t* arena,
                                 uint64_t* out_start) {
   const hlo_plan_t* plan = w->plan;
   uint64_t constants = add_constants(w), copies = add_copies(w), calls = 0;
@@ -185,14 +185,16 @@ static hlo_status_t add_program(writer_t* w, uint64_t features, hlo_arena_t* are
   if (list.count) HLO_TRY(add_calls(w, &list, arena, &calls));
   uint64_t saved_bytes = w->code->funcs[0].saved_bytes;
   const hlo_rt_program_t program = {
-      .features = features,
+      .features = target->cpu.features,
       .temporary_bytes = plan->temporary_bytes,
       .saved_bytes = saved_bytes > sizeof(uint64_t) ? saved_bytes : sizeof(uint64_t),
       .abi_version = HLO_RT_ABI_VERSION,
       .argument_count = plan->argument_count,
       .result_count = plan->result_count,
       .copy_count = w->table->copy_count,
-      .first_copy = w->table->node_count + 1};
+      .first_copy = w->table->node_count + 1,
+      .subnormals = target->subnormals,
+      .level = target->cpu.level};
   uint64_t start = end_of(w, w->data);
   put(w, w->data, &program, sizeof program);
   point(w, start + offsetof(hlo_rt_program_t, constants), w->data_symbol, constants);
@@ -228,13 +230,13 @@ static void add_run(writer_t* w, uint64_t program, hlo_arena_t* arena) {
   hlo_elf_add_relocation(&w->elf, w->text, at + TARGET_AT, R_X86_64_PLT32, target, FROM_NEXT);
 }
 
-static hlo_status_t write_object(writer_t* w, uint64_t features, hlo_arena_t* arena,
+static hlo_status_t write_object(writer_t* w, const hlo_target_t* target, hlo_arena_t* arena,
                                  hlo_strbuf_t* out) {
   add_sections(w);
   add_functions(w, arena);
   HLO_TRY(add_frames(w, arena));
   uint64_t program = 0;
-  HLO_TRY(add_program(w, features, arena, &program));
+  HLO_TRY(add_program(w, target, arena, &program));
   add_run(w, program, arena);
   if (w->call_at) point(w, w->call_at, import(w, "hlo_rt_call"), 0);
   HLO_TRY(hlo_arena_status(arena));
@@ -254,7 +256,7 @@ hlo_status_t hlo_object_print(const hlo_plan_t* plan, const hlo_site_table_t* ta
       .plan = plan, .table = table, .code = &code, .name = hlo_standalone_identifier(name, &arena)};
   hlo_status_t status = hlo_arena_status(&arena);
   if (hlo_status_is_ok(status)) {
-    status = write_object(&w, target->cpu.features, &arena, out_object);
+    status = write_object(&w, target, &arena, out_object);
   }
   if (hlo_status_is_ok(status) && out_header) {
     status = hlo_standalone_print_header(plan, w.name, kUsage, out_header);

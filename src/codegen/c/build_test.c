@@ -102,7 +102,7 @@ static void compare_random(fixture_t* t, const hlo_target_t* target, uint64_t fi
     random_vir_func(t->module, name, first_seed + i, &options);
   }
   hlo_c_program_t* program = build(t, target);
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   for (const hlo_vir_func_t* func = t->module->first_func; func; func = func->next) {
     reset(by_interp, func->index);
     reset(by_code, func->index);
@@ -170,7 +170,7 @@ static void test_each_op(void** state) {
   cases.next = t->module->first_func;
   cases.by_interp = malloc(LANE_CASES_MEMORY_BYTES);
   cases.by_code = malloc(LANE_CASES_MEMORY_BYTES);
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   lane_cases_each(visit_case, &cases);
   hlo_fp_leave(before);
   assert_null(cases.next);

@@ -35,7 +35,7 @@ static const hlo_module_t* the_module(void) {
   hlo_strbuf_t refusal = {0};
   hlo_status_release(hlo_parse_module(kProgram, strlen(kProgram), "fuzz.mlir", NULL, &module));
   hlo_status_release(hlo_module_verify(module, NULL));
-  hlo_status_release(hlo_prepare_module(module, "main", &refusal, &prepared));
+  hlo_status_release(hlo_prepare_module(module, "main", NULL, &refusal, &prepared));
   hlo_module_release(module);
   hlo_strbuf_deinit(&refusal);
   return prepared;

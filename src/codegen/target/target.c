@@ -172,6 +172,7 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target) {
       .cpu = *cpu,
       .has_dot_u8s8 = has_quads(cpu),
       .has_dot_bf16 = hlo_cpu_has(cpu, HLO_CPU_AVX512BF16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
+      .subnormals = hlo_env_default()->subnormals,
       .has_half = hlo_cpu_has(cpu, HLO_CPU_AVX512FP16) && cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_scale = cpu->level >= HLO_CPU_LEVEL_AVX512,
       .has_masks = cpu->level >= HLO_CPU_LEVEL_AVX512,
@@ -218,7 +219,8 @@ uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash) {
   const uint64_t words[] = {target->cpu.features,     (uint64_t)target->cpu.level,
                             target->cpu.l1_bytes,     target->cpu.l2_bytes,
                             target->cpu.l3_bytes,     target->vector_bytes,
-                            target->vector_registers, target->has_masks};
+                            target->vector_registers, target->has_masks,
+                            target->subnormals};
   hash = hlo_hash_bytes(words, sizeof words, hash);
   for (uint32_t i = 0; i < target->tile.memory_count; ++i) {
     const hlo_tile_memory_t* memory = &target->tile.memories[i];

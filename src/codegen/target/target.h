@@ -4,12 +4,13 @@
 #ifndef HLO_CODEGEN_TARGET_H_
 #define HLO_CODEGEN_TARGET_H_
 
-#include "base/cpu.h"
+#include "base/env.h"
 #include "tile/target.h"
 
 /// threads: immutable
 typedef struct hlo_target {
   hlo_cpu_t cpu;                    // features that may be used, caches
+  hlo_subnormals_t subnormals;      // what becomes of them in the state that code runs in
   uint32_t vector_bytes;            // 16, 32, 64
   uint32_t vector_registers;        // that values may be in: 14, 16, 32
   bool has_masks;                   // masked loads and stores of every element, faults suppressed
@@ -30,6 +31,11 @@ void hlo_target_init(const hlo_cpu_t* cpu, hlo_target_t* out_target);
 /// one. may_be_absent: nothing of it is to run here. errors: those of hlo_cpu_detect()
 hlo_status_t hlo_target_find(const char* wanted, bool may_be_absent,
                              hlo_target_t* out_target) HLO_MUST_USE;
+
+/// The environment that code for the target runs in.
+static inline hlo_env_t hlo_target_env(const hlo_target_t* target) {
+  return (hlo_env_t){target->subnormals, target->cpu.level};
+}
 
 /// Adds to a hash all that code depends on.
 uint64_t hlo_target_hash(const hlo_target_t* target, uint64_t hash);

@@ -26,7 +26,7 @@ static void run_code(const hlo_vir_module_t* module, cases_t* cases) {
   if (!hlo_status_is_ok(status)) fail_msg("%s", hlo_status_message(status));
   assert_true(hlo_status_is_ok(hlo_jit_load(&code, "ops", NULL, &jit)));
   hlo_kernel_chunk_t chunk = (hlo_kernel_chunk_t)hlo_jit_address(jit, 0);
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   assert_int_equal(chunk(NULL, cases->by_code, 0), HLO_KERNEL_DONE);
   hlo_fp_leave(before);
   hlo_jit_release(jit);

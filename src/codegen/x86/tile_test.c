@@ -320,7 +320,7 @@ static void every_executor_leaves_the_same_bytes(void** state) {
   bool has_all = t->has_tiles && hlo_cpu_has(&t->target.cpu, HLO_CPU_AMX_FP16);
   hlo_jit_t* plain = has_all ? load(t, &(hlo_x86_limits_t){0}) : NULL;
   hlo_jit_t* limited = has_all ? load(t, &(hlo_x86_limits_t){{4, 4, 2}}) : NULL;
-  hlo_fp_state_t before = hlo_fp_enter();
+  hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
   for (const hlo_vir_func_t* func = t->module->first_func; func; func = func->next) {
     fill(t->expected, func);
     interpret(func, t->expected);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program's code finds on its thread (see env.h).
+#include "base/env.h"
+
+#include <stdatomic.h>
+
+enum { OF_MACHINE = -1 };
+
+static _Thread_local int t_level = OF_MACHINE;
+
+const hlo_env_t* hlo_env_default(void) {
+  static const hlo_env_t kDefault = {HLO_SUBNORMALS_KEEP, HLO_CPU_LEVEL_LAST};
+  return &kDefault;
+}
+
+hlo_env_state_t hlo_env_get(void) {
+  return (hlo_env_state_t){hlo_fp_get(), t_level};
+}
+
+hlo_env_state_t hlo_env_enter(const hlo_env_t* env) {
+  const int level = t_level;
+  t_level = (int)env->level;
+  return (hlo_env_state_t){hlo_fp_enter(env->subnormals), level};
+}
+
+hlo_env_state_t hlo_env_adopt(hlo_env_state_t state) {
+  const hlo_env_state_t before = hlo_env_get();
+  hlo_env_leave(state);
+  return before;
+}
+
+void hlo_env_leave(hlo_env_state_t before) {
+  t_level = before.level;
+  hlo_fp_set(before.fp);
+}
+
+static int machine_level(void) {
+  // relaxed: every thread computes the same value, and nothing else is published with it
+  static atomic_int known = OF_MACHINE;
+  int level = atomic_load_explicit(&known, memory_order_relaxed);
+  if (level == OF_MACHINE) {
+    hlo_cpu_t cpu = {0};
+    hlo_status_release(hlo_cpu_detect(NULL, &cpu));  // cannot fail
+    level = (int)cpu.level;
+    atomic_store_explicit(&known, level, memory_order_relaxed);
+  }
+  return level;
+}
+
+hlo_cpu_level_t hlo_env_level(void) {
+  const int machine = machine_level();
+  return (hlo_cpu_level_t)(t_level == OF_MACHINE || t_level > machine ? machine : t_level);
+}
