@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From blocks to a line of instructions with the life of every value (see x86_impl.h): one pass to
-// line up, one backwards to count uses, one forwards to fold, to share places and to find ranges,
-// and, where there are calls, one more for copies inside loops without calls. All linear.
+// Linearizes blocks and computes the live range of every value (see x86_impl.h): one pass to order,
+// one backwards to count uses, one forwards to fold, to share locations and to find ranges, and, if
+// there are calls, one for copies inside loops without calls. All passes are linear.
 #include <string.h>
 
 #include "codegen/x86/x86_impl.h"
@@ -24,7 +24,7 @@ static bool is_power_of_two(int64_t x) {
   return x > 0 && (x & (x - 1)) == 0;
 }
 
-// Whether a division needs rdx.
+// Returns true if a division needs rdx.
 static bool is_long_division(const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_idiv:
@@ -70,7 +70,7 @@ hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value) {
   return address;
 }
 
-// The values that an instruction reads, as emitting it will read them.
+// Lists the values that the emitted instruction will read.
 static uint32_t operands_of(const hlo_vir_value_t* value,
                             const hlo_vir_value_t* out[HLO_VIR_MAX_OPERANDS]) {
   uint32_t count = 0, base = HLO_X86_NONE, index = HLO_X86_NONE;
@@ -89,7 +89,7 @@ static uint32_t operands_of(const hlo_vir_value_t* value,
   return count;
 }
 
-// ---- the line
+// ---- linear order
 
 static hlo_x86_class_t class_of(const hlo_x86_fn_t* f, hlo_vir_type_t type) {
   if (type.elem == HLO_VIR_INDEX) return HLO_X86_GENERAL;
@@ -97,7 +97,7 @@ static hlo_x86_class_t class_of(const hlo_x86_fn_t* f, hlo_vir_type_t type) {
   return HLO_X86_VECTORS;
 }
 
-// A call that the function returns from: nothing lives across it.
+// A call that the function returns from: nothing is live across it.
 static bool is_last_call(const hlo_vir_value_t* call) {
   const hlo_vir_value_t* next = call->next;
   return next && next->op == HLO_VIR_return &&
@@ -194,7 +194,7 @@ bool hlo_x86_has_effect(const hlo_vir_value_t* value) {
   }
 }
 
-// Backwards, so that what only dead instructions read is dead too.
+// Runs backwards, so that operands of dead instructions only are dead as well.
 static void count_uses(hlo_x86_fn_t* f) {
   const hlo_vir_value_t* operands[HLO_VIR_MAX_OPERANDS];
   for (uint32_t p = f->item_count; p-- > 0;) {
@@ -210,8 +210,8 @@ static void count_uses(hlo_x86_fn_t* f) {
 typedef struct walk {
   hlo_x86_fn_t* f;
   uint32_t position;
-  uint32_t loop;          // innermost around the position
-  uint32_t memory_epoch;  // counts what may change memory, and blocks
+  uint32_t loop;          // innermost loop around the position
+  uint32_t memory_epoch;  // counts possible changes of memory, and blocks
   uint32_t set_epoch;     // counts `set`
   uint32_t barrier;       // position of the last break_if
 } walk_t;
@@ -226,8 +226,8 @@ static void add_weight(const walk_t* w, hlo_x86_life_t* life) {
   if (__builtin_add_overflow(life->weight, weight_at(w), &life->weight)) life->weight = UINT32_MAX;
 }
 
-// The value is read (a var: or set) here: it lives until then, and through every loop around here
-// that it was made before.
+// The value is read here (a var: or set): it is live until here, and through every enclosing loop
+// that began after its definition.
 static void touch(const walk_t* w, const hlo_vir_value_t* value) {
   hlo_x86_life_t* life = hlo_x86_life(w->f, value);
   uint32_t end = 2 * w->position;
@@ -240,13 +240,14 @@ static void touch(const walk_t* w, const hlo_vir_value_t* value) {
   add_weight(w, life);
 }
 
-// A constant that nothing so far wants in a register.
+// A constant that needs no register so far.
 static bool is_immediate(const walk_t* w, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
   return is_iconst(value) && life->end == life->start;
 }
 
-// Whether a constant of an outer block is better in a register: the instruction has no immediate.
+// Returns true if a constant of an outer block should be in a register: the instruction has no
+// immediate form.
 static bool wants_register(const hlo_vir_value_t* user, const hlo_vir_value_t* constant) {
   bool is_choice =
       user->op == HLO_VIR_imin || user->op == HLO_VIR_imax || user->op == HLO_VIR_iselect;
@@ -265,7 +266,7 @@ static void touch_operands(const walk_t* w, const hlo_vir_value_t* value) {
   }
 }
 
-// Whether what the instruction reads is still the same here.
+// Returns true if the instruction would still read the same values here.
 static bool is_fresh(const walk_t* w, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* life = hlo_x86_life(w->f, value);
   bool reads_memory = hlo_vir_opcode_class((hlo_vir_opcode_t)value->op) == HLO_VIR_MEMORY;
@@ -298,7 +299,7 @@ static bool is_foldable_load(const walk_t* w, const hlo_vir_value_t* user, uint3
   return type.lanes == 1 ? fold.splat : fold.whole;
 }
 
-// One load becomes the memory operand of the instruction.
+// Folds one load into the memory operand of the instruction.
 static void fold_load(const walk_t* w, const hlo_vir_value_t* user) {
   for (uint32_t i = user->operand_count; i-- > 0;) {
     if (!user->operands[i] || !is_foldable_load(w, user, i)) continue;
@@ -307,7 +308,7 @@ static void fold_load(const walk_t* w, const hlo_vir_value_t* user) {
   }
 }
 
-// A comparison becomes part of the branch or choice on it, and so does a load.
+// Folds a comparison into its branch or select; a load as well.
 static void fold_compare(const walk_t* w, const hlo_vir_value_t* user) {
   const hlo_vir_value_t* compare = user->operands[0];
   bool is_load = compare->op == HLO_VIR_iload && compare->imm == (int32_t)compare->imm;
@@ -334,7 +335,7 @@ static bool can_share(const hlo_vir_value_t* value) {
   }
 }
 
-// A value that is what a var is at this place.
+// Returns the var if the value is its current value.
 static const hlo_vir_value_t* var_read_by(const hlo_vir_value_t* value) {
   if (!value->operand_count || !value->operands[0]) return NULL;
   const hlo_vir_value_t* var = value->operands[0];
@@ -353,7 +354,7 @@ static void note_reading(const walk_t* w, const hlo_vir_value_t* value) {
   home->readings = value->number;
 }
 
-// The var becomes something else at this half position.
+// Ends the readings of a var at this half position.
 static void overwrite(const walk_t* w, const hlo_vir_value_t* var, uint32_t at) {
   hlo_x86_life_t* home = hlo_x86_life(w->f, var);
   for (uint32_t n = home->readings; n != HLO_X86_NONE; n = w->f->lives[n].readings) {
@@ -362,7 +363,7 @@ static void overwrite(const walk_t* w, const hlo_vir_value_t* var, uint32_t at) 
   home->readings = HLO_X86_NONE;
 }
 
-// Values read from a var that are not used once it is something else are the var.
+// Merges values read from a var with it if they are not used after its next set.
 static void merge_readings(hlo_x86_fn_t* f) {
   for (uint32_t n = 0; n < f->vir->value_count; ++n) {
     hlo_x86_life_t* life = &f->lives[n];
@@ -379,8 +380,8 @@ static void merge_readings(hlo_x86_fn_t* f) {
   }
 }
 
-// `set var, x` where x is made for nothing else: x is computed where the var is, if the var is not
-// read any more behind that and no way leads out in between.
+// For `set var, x` where x has no other use: x is computed in the location of the var if the var is
+// not read afterwards and no exit lies in between.
 static void share_home(const walk_t* w, const hlo_vir_value_t* set) {
   const hlo_vir_value_t* var = set->operands[0];
   const hlo_vir_value_t* value = hlo_x86_resolve(set->operands[1]);
@@ -423,7 +424,7 @@ static hlo_status_t add_object(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return hlo_ok();
 }
 
-// What the function as a whole needs.
+// Collects the needs of the function as a whole.
 static hlo_status_t note_needs(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_vir_type_t type = value->type;
   if (type.elem == HLO_VIR_MASK) {
@@ -464,7 +465,7 @@ static void walk_insn(walk_t* w, const hlo_vir_value_t* value) {
   note_epochs(w, value);
 }
 
-// The second name of a parameter: its life is the first one's.
+// Merges the second value of a parameter into the live range of the first.
 static void merge_params(hlo_x86_fn_t* f) {
   for (uint32_t n = 0; n < f->vir->value_count; ++n) {
     hlo_x86_life_t* life = &f->lives[n];
@@ -506,7 +507,7 @@ static void walk_end(walk_t* w, const hlo_vir_value_t* owner) {
   hlo_x86_control_t* control = &w->f->controls[hlo_x86_life(w->f, owner)->aux];
   if (owner->op == HLO_VIR_for) {
     touch(w, owner);
-    const hlo_vir_value_t* hi = owner->operands[1];  // of a var, the value at the end counts
+    const hlo_vir_value_t* hi = owner->operands[1];  // of a var, its value at the end counts
     if (!is_immediate(w, hi)) touch(w, hi);
   }
   w->loop = control->loop;
@@ -544,8 +545,7 @@ static bool crosses_call(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
                          begin->suspends_before != end->suspends_before);
 }
 
-// A value that calls force into memory is kept in a register at least inside of a loop without
-// calls.
+// A value that calls force into memory is kept in a register at least inside loops without calls.
 static void copy_operand(hlo_x86_fn_t* f, const hlo_vir_value_t* value, uint32_t loop) {
   hlo_x86_life_t* life = hlo_x86_life(f, value);
   if (is_iconst(value) || value->op == HLO_VIR_var || value->op == HLO_VIR_stack ||
@@ -603,8 +603,8 @@ static bool spread(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return is_new;
 }
 
-// Which values point into the stack, which does not outlive a suspension. Again as long as a var
-// that was read before turns out to do so.
+// Finds the values that point into the stack, which does not outlive a suspension. Repeats while a
+// var that was read earlier turns out to be one.
 static void find_stack_addresses(hlo_x86_fn_t* f) {
   bool again = true;
   while (again) {
@@ -619,7 +619,7 @@ static void find_stack_addresses(hlo_x86_fn_t* f) {
 
 hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) {
   uint32_t count = f->vir->value_count;
-  // Controls have up to two more items than their instruction.
+  // Controls have up to two items more than their instruction.
   f->items = hlo_arena_alloc(f->arena, ((size_t)count * 3 + 1) * sizeof *f->items);
   f->lives = hlo_arena_array(f->arena, (size_t)count + 1, sizeof *f->lives);
   f->controls = hlo_arena_alloc(f->arena, ((size_t)count + 1) * sizeof *f->controls);

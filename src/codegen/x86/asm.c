@@ -68,7 +68,7 @@ void hlo_x86_data(hlo_x86_asm_t* as, const void* bytes, size_t size_bytes) {
   as->size_bytes += size_bytes;
 }
 
-// The recommended no-operations of each length.
+// The recommended nops of each length.
 static const uint8_t kNops[9][9] = {
     {0x90},
     {0x66, 0x90},
@@ -110,7 +110,7 @@ void hlo_x86_label_bind(hlo_x86_asm_t* as, hlo_x86_label_t label) {
   if (hlo_status_is_ok(as->status)) as->labels.items[label] = (int64_t)as->size_bytes;
 }
 
-// A 32-bit field to be filled in by hlo_x86_asm_finish().
+// Appends a 32-bit field for hlo_x86_asm_finish() to fill in.
 static void put_fixup(hlo_x86_asm_t* as, hlo_x86_label_t label, int32_t addend) {
   hlo_x86_fixup_t fixup = {(uint32_t)as->size_bytes, label, addend};
   if (!hlo_vec_push(&as->fixups, fixup)) {
@@ -232,13 +232,13 @@ static const char* const kScalarNames[HLO_X86_SCALAR_COUNT] = {
 #include "codegen/x86/insn.def"
 };
 
-// One byte of a register: spl to dil need a REX prefix, which would else mean ah to bh.
+// spl to dil need a REX prefix; without it their encodings mean ah to bh.
 static bool needs_byte_rex(unsigned reg) {
   return reg >= 4 && reg < 8;
 }
 
-// An instruction from prefixes to displacement; `is_byte_reg` and `is_byte_rm` say which operands
-// are registers of one byte.
+// Emits an instruction from prefixes to displacement; `is_byte_reg` and `is_byte_rm` mark byte
+// register operands.
 static void put_scalar(hlo_x86_asm_t* as, hlo_x86_pp_t pp, hlo_x86_map_t map, unsigned opcode,
                        unsigned size, unsigned reg, const hlo_x86_rm_t* rm, bool is_byte_reg,
                        bool is_byte_rm, unsigned imm_bytes) {
@@ -265,7 +265,7 @@ static bool is_scalar_valid(unsigned opcode, const scalar_row_t* row, unsigned s
          (rm->index < 16 || rm->index == HLO_X86_NO_REG) && rm->index != HLO_X86_RSP;
 }
 
-// False, with the error set, when there is no such form.
+// Returns false and sets the error if there is no such form.
 static bool begin_scalar(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, unsigned opcode, unsigned size,
                          unsigned reg, const hlo_x86_rm_t* rm) {
   if (!hlo_x86_begin(as)) return false;
@@ -376,7 +376,7 @@ void hlo_x86_pop(hlo_x86_asm_t* as, unsigned reg) {
 
 // ---- control
 
-// True, with the short jump emitted, when the label is bound close behind.
+// Emits a short jump if the label is bound nearby; returns true if it did.
 static bool put_short_jump(hlo_x86_asm_t* as, unsigned opcode, hlo_x86_label_t label) {
   int64_t target = as->labels.items[label];
   int64_t distance = target - ((int64_t)as->size_bytes + 2);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The x86-64 assembler: one call appends one instruction to a growing buffer; every instruction is
-// a row of insn.def. Operands come in Intel's order but for the one that may be memory, which is
-// always the last argument of its group. Vector instructions get the shorter VEX prefix whenever it
-// can say the same, else EVEX; without AVX they may become several (sse.h).
-// errors : sticky; nothing is emitted after the first one. hlo_x86_asm_finish() tells
-// it: memory out,
-//          code too large, or INTERNAL naming an instruction that has no such form.
-// owner  : hlo_x86_asm_deinit(). threads: confined.
+// a row of insn.def. Operands are in Intel's order except that the operand that may be memory is
+// the last argument of its group. Vector instructions get the shorter VEX prefix if it can encode
+// them, else EVEX; without AVX they may become several instructions (sse.h).
+// errors : sticky; nothing is emitted after the first one. hlo_x86_asm_finish() returns it: memory
+// exhausted, code too large, or INTERNAL naming an instruction that has no such form.
+// owner  : hlo_x86_asm_deinit().
+// threads: confined.
 #ifndef HLO_CODEGEN_X86_ASM_H_
 #define HLO_CODEGEN_X86_ASM_H_
 
@@ -32,8 +32,8 @@ typedef enum hlo_x86_cc {
 
 enum { HLO_X86_NO_REG = 0xff };
 
-typedef enum hlo_x86_insn {  // vector and mask instructions, and those of general registers with
-                             // VEX
+typedef enum hlo_x86_insn {  // vector and mask instructions, and VEX-encoded ones of general
+                             // registers
 #define HLO_X86_VECTOR(id, ...) HLO_X86_##id,
 #include "codegen/x86/insn.def"
   HLO_X86_INSN_COUNT
@@ -56,7 +56,7 @@ typedef uint32_t hlo_x86_label_t;
 typedef struct hlo_x86_fixup {
   uint32_t offset_bytes;  // of the 32-bit field
   hlo_x86_label_t label;
-  int32_t addend;  // to the distance from the end of the field
+  int32_t addend;  // added to the distance from the end of the field
 } hlo_x86_fixup_t;
 
 enum { HLO_X86_NO_LABEL = UINT32_MAX };
@@ -72,17 +72,16 @@ typedef struct hlo_x86_asm {
 
 void hlo_x86_asm_init(hlo_x86_asm_t* as, uint64_t features);
 void hlo_x86_asm_deinit(hlo_x86_asm_t* as);
-/// Fills in what labels stand for. The bytes belong to the assembler still; the caller may take
-/// them (hlo_mem) by setting as->bytes to NULL. errors: see above; INTERNAL for a label that was
-/// never bound
+/// Resolves all labels. The assembler keeps the bytes; the caller may take them (hlo_mem) by
+/// setting as->bytes to NULL. errors: as above; INTERNAL for a label that was never bound
 hlo_status_t hlo_x86_asm_finish(hlo_x86_asm_t* as) HLO_MUST_USE;
 
-/// The first error, which stays.
+/// Returns the first error.
 hlo_status_t hlo_x86_asm_status(const hlo_x86_asm_t* as) HLO_MUST_USE;
-/// Fills in the distances between labels that are bound, from this fixup on; the others are left.
+/// Resolves references to bound labels from this fixup on; the others are kept.
 void hlo_x86_asm_settle(hlo_x86_asm_t* as, size_t first_fixup);
-/// Appends settled code of another assembler. map: by label of the other that is not bound there,
-/// which one it is here.
+/// Appends resolved code of another assembler. map: for each label that is unbound there, its label
+/// here.
 void hlo_x86_asm_append(hlo_x86_asm_t* as, const hlo_x86_asm_t* other, const hlo_x86_label_t* map);
 
 // ---- operands
@@ -93,7 +92,7 @@ typedef enum hlo_x86_rm_kind { HLO_X86_REGISTER, HLO_X86_MEMORY, HLO_X86_RIP } h
 typedef struct hlo_x86_rm {
   uint8_t kind;   // hlo_x86_rm_kind_t
   uint8_t reg;    // the register (of the instruction's kind) or the base; HLO_X86_NO_REG: no base
-  uint8_t index;  // never rsp; gathers and scatters: a vector register; HLO_X86_NO_REG: none
+  uint8_t index;  // never rsp; gathers and scatters: a vector register; HLO_X86_NO_REG: no index
   uint8_t log2_scale;
   bool is_splat;  // memory holds one element, used in all lanes ({1toN})
   int32_t disp;
@@ -123,16 +122,15 @@ static inline hlo_x86_rm_t hlo_x86_splat(hlo_x86_rm_t memory) {
 // ---- labels and data
 
 hlo_x86_label_t hlo_x86_label_create(hlo_x86_asm_t* as);
-/// The label means the next byte. Once for each label.
+/// Binds the label to the next byte; once per label.
 void hlo_x86_label_bind(hlo_x86_asm_t* as, hlo_x86_label_t label);
-/// Pads to a multiple of a power of two: code with nops, else with zeros.
+/// Pads to a multiple of a power of two: code with nops, data with zeros.
 void hlo_x86_align(hlo_x86_asm_t* as, size_t alignment, bool is_code);
 void hlo_x86_data(hlo_x86_asm_t* as, const void* bytes, size_t size_bytes);
 
 // ---- general registers
-// --------------------------------------------------------------------------- size: 1, 2, 4 or 8
-// bytes, as far as insn.def allows; 4 clears the upper half of the result. Instructions that widen
-// (movzx_8, movsx_16, movsxd) take the size of the result.
+// size: 1, 2, 4 or 8 bytes, as far as insn.def allows; 4 clears the upper half of the result.
+// Instructions that widen (movzx_8, movsx_16, movsxd) take the size of the result.
 
 /// reg = reg op rm (mov, lea, movzx_8, popcnt: reg = op rm; cmp, test: flags only).
 void hlo_x86_rm(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, unsigned size, unsigned reg,
@@ -148,9 +146,9 @@ void hlo_x86_mi(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, unsigned size, hlo_x86
 void hlo_x86_m(hlo_x86_asm_t* as, hlo_x86_scalar_t insn, unsigned size, hlo_x86_rm_t rm);
 /// reg = rm * imm.
 void hlo_x86_imul_imm(hlo_x86_asm_t* as, unsigned size, unsigned reg, hlo_x86_rm_t rm, int32_t imm);
-/// reg = imm, all 64 bits, by the shortest mov (flags stay).
+/// reg = imm, all 64 bits, by the shortest mov; flags are kept.
 void hlo_x86_mov_imm(hlo_x86_asm_t* as, unsigned reg, int64_t imm);
-/// The low byte of reg = condition; the other bits stay.
+/// Sets the low byte of reg to the condition; the other bits are kept.
 void hlo_x86_setcc(hlo_x86_asm_t* as, hlo_x86_cc_t cc, unsigned reg);
 /// reg = condition ? rm : reg; size 4 or 8. Memory is read in both cases.
 void hlo_x86_cmov(hlo_x86_asm_t* as, hlo_x86_cc_t cc, unsigned size, unsigned reg, hlo_x86_rm_t rm);
@@ -163,12 +161,11 @@ void hlo_x86_call(hlo_x86_asm_t* as, hlo_x86_label_t label);
 void hlo_x86_bare(hlo_x86_asm_t* as, hlo_x86_bare_t insn);
 
 // ---- vectors
-// ------------------------------------------------------------------------------------- width: 16,
-// 32 or 64 bytes: the vector length of the instruction (of a conversion: of its wider side).
-// Ignored where insn.def knows one length only (scalars, masks). Instructions of general registers
-// with VEX (bzhi, shlx, ...): 4 or 8. modifiers: 0, or hlo_x86_k(n), n in 1 to 7: only lanes of
-// this mask, the others keep the destination, or become 0 with HLO_X86_ZERO; HLO_X86_ROUND_...:
-// rounding of this instruction (register operands, width 64 or scalar).
+// width: 16, 32 or 64 bytes, the vector length of the instruction (of a conversion: of its wider
+// side). Ignored where insn.def has a single length (scalars, masks). VEX instructions of general
+// registers: 4 or 8. modifiers: 0, or hlo_x86_k(n), n in 1 to 7: only lanes of this mask; the
+// others keep the destination, or become 0 with HLO_X86_ZERO; HLO_X86_ROUND_...: the rounding of
+// this instruction (register operands, width 64 or scalar).
 
 enum {
   HLO_X86_ZERO = 8,
@@ -181,8 +178,8 @@ static inline unsigned hlo_x86_k(unsigned mask_register) {
   return mask_register;
 }
 
-/// The general form. a, b: the register operands in Intel's order without rm, wherever that stands;
-/// operands that the instruction does not have are ignored.
+/// The general form. a, b: the register operands in Intel's order, rm left out; operands that the
+/// instruction lacks are ignored.
 void hlo_x86_vector(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned width, unsigned a, unsigned b,
                     hlo_x86_rm_t rm, unsigned imm, unsigned modifiers);
 
@@ -211,9 +208,9 @@ static inline void hlo_x86_vvvv(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned
   hlo_x86_vector(as, insn, width, a, b, rm, c << 4, 0);
 }
 
-/// The id of the row: "vaddps", "vpslld_imm".
+/// Returns the id of the row: "vaddps", "vpslld_imm".
 const char* hlo_x86_insn_name(hlo_x86_insn_t insn);
-/// Whether the features allow the instruction at all (in one of its prefixes).
+/// Returns true if the features allow the instruction in one of its encodings.
 bool hlo_x86_insn_is_available(hlo_x86_insn_t insn, uint64_t features);
 
 #endif  // HLO_CODEGEN_X86_ASM_H_

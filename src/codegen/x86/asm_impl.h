@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the assembler share: the rows of insn.def and the bytes common to all
-// encodings.
+// Shared by the assembler's files: the rows of insn.def, and the bytes common to all encodings.
 #ifndef HLO_CODEGEN_X86_ASM_IMPL_H_
 #define HLO_CODEGEN_X86_ASM_IMPL_H_
 
 #include "codegen/x86/asm.h"
 
-// The names are those of insn.def, which says what they mean.
+// The names are those of insn.def, which explains them.
 typedef enum hlo_x86_form {
   HLO_X86_FORM_RM,
   HLO_X86_FORM_RMI,
@@ -32,7 +31,7 @@ typedef enum hlo_x86_kind {
 } hlo_x86_kind_t;
 
 typedef enum hlo_x86_tuple {
-  HLO_X86_TUPLE_FV, HLO_X86_TUPLE_HV,  // the two with the choice of one element for all lanes
+  HLO_X86_TUPLE_FV, HLO_X86_TUPLE_HV,  // with the choice of one element for all lanes
   HLO_X86_TUPLE_FVM, HLO_X86_TUPLE_HVM, HLO_X86_TUPLE_QVM, HLO_X86_TUPLE_OVM,
   HLO_X86_TUPLE_T1, HLO_X86_TUPLE_T2, HLO_X86_TUPLE_T4, HLO_X86_TUPLE_T8,
   HLO_X86_TUPLE_M128, HLO_X86_TUPLE_DUP, HLO_X86_TUPLE_REG,
@@ -53,7 +52,7 @@ typedef enum hlo_x86_lengths {
 
 typedef enum hlo_x86_w { HLO_X86_W_NONE, HLO_X86_W0, HLO_X86_W1, HLO_X86_W_SIZE } hlo_x86_w_t;
 
-/// A prefix an instruction may have; w: HLO_X86_W_NONE if it may not.
+/// An encoding of an instruction; w: HLO_X86_W_NONE if it does not exist.
 typedef struct hlo_x86_prefix {
   uint8_t w;        // hlo_x86_w_t
   uint8_t feature;  // hlo_cpu_feature_t
@@ -70,26 +69,26 @@ typedef struct hlo_x86_row {
 
 extern const hlo_x86_row_t hlo_x86_rows[HLO_X86_INSN_COUNT];
 
-/// Vector length in bytes of a row asked for `width`; 0: the row has no such length. General
+/// Returns the vector length in bytes of a row for `width`; 0 if the row lacks it. General
 /// registers: 16.
 unsigned hlo_x86_row_length(const hlo_x86_row_t* row, unsigned width);
-/// Bytes of the memory operand.
+/// Returns the bytes of the memory operand.
 unsigned hlo_x86_row_memory_bytes(const hlo_x86_row_t* row, unsigned length, bool is_splat);
 
-/// Room for one instruction; false after an error.
+/// Makes room for one instruction; false after an error.
 bool hlo_x86_begin(hlo_x86_asm_t* as);
-/// The first error stays.
+/// Records an error; the first one is kept.
 void hlo_x86_fail(hlo_x86_asm_t* as, hlo_status_t status);
 
 static inline void hlo_x86_put8(hlo_x86_asm_t* as, unsigned byte) {
   as->bytes[as->size_bytes++] = (uint8_t)byte;
 }
-/// The low `count` bytes of a value.
+/// Appends the low `count` bytes of a value.
 static inline void hlo_x86_put(hlo_x86_asm_t* as, uint64_t value, unsigned count) {
   for (unsigned i = 0; i < count; i++) hlo_x86_put8(as, (unsigned)(value >> 8 * i) & 0xff);
 }
-/// ModRM, SIB and displacement. disp8_unit: what an 8-bit displacement counts; trailing_bytes: of
-/// the instruction, behind the displacement.
+/// Appends ModRM, SIB and displacement. disp8_unit: the unit of an 8-bit displacement;
+/// trailing_bytes: bytes of the instruction after the displacement.
 void hlo_x86_put_rm(hlo_x86_asm_t* as, unsigned reg, const hlo_x86_rm_t* rm, unsigned disp8_unit,
                     unsigned trailing_bytes);
 

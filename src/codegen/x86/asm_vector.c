@@ -93,11 +93,11 @@ unsigned hlo_x86_row_memory_bytes(const hlo_x86_row_t* row, unsigned length, boo
   return 0;
 }
 
-// What one instruction is about to be.
+// The parts of one instruction.
 typedef struct encoding {
   const hlo_x86_row_t* row;
   const hlo_x86_rm_t* rm;
-  unsigned reg, vvvv;  // numbers, 0 where there is none
+  unsigned reg, vvvv;  // numbers, 0 if absent
   unsigned length;     // bytes
   unsigned width;      // as asked for
   unsigned modifiers;
@@ -112,7 +112,7 @@ static bool is_below(unsigned reg, unsigned limit) {
   return reg < limit || reg == HLO_X86_NO_REG;
 }
 
-// Registers of a kind; 0: a register cannot be there.
+// Returns the number of registers of a kind; 0 if it cannot be a register.
 static unsigned kind_registers(hlo_x86_kind_t kind) {
   switch (kind) {
     case HLO_X86_KIND_V:
@@ -135,7 +135,7 @@ static unsigned kind_registers(hlo_x86_kind_t kind) {
   return 0;
 }
 
-// Puts the register operands where the form wants them.
+// Assigns the register operands to the fields of the form.
 static void place_operands(encoding_t* e, unsigned a, unsigned b) {
   switch ((hlo_x86_form_t)e->row->form) {
     case HLO_X86_FORM_RM:
@@ -158,7 +158,7 @@ static bool has_immediate(hlo_x86_form_t form) {
          form == HLO_X86_FORM_RVMR || form == HLO_X86_FORM_VMI;
 }
 
-// Whether the operands are of the right kinds, in either prefix.
+// Returns true if the operands are of valid kinds, in either encoding.
 static bool are_operands_valid(const encoding_t* e) {
   const hlo_x86_row_t* row = e->row;
   const hlo_x86_rm_t* rm = e->rm;
@@ -166,7 +166,7 @@ static bool are_operands_valid(const encoding_t* e) {
   bool has_digit = row->form == HLO_X86_FORM_VMI || row->form == HLO_X86_FORM_M;
   if (!has_digit && e->reg >= kind_registers(row->reg)) return false;
   if (e->vvvv >= kind_registers(row->vvvv)) return false;
-  // Of tiles that are multiplied all have to be different.
+  // The three tiles of a product must differ.
   bool are_tiles = row->vvvv == HLO_X86_KIND_T;
   if (are_tiles && (e->reg == e->vvvv || e->reg == rm->reg || e->vvvv == rm->reg)) return false;
   if (!is_memory(e)) return rm->reg < kind_registers(row->rm) && !rm->is_splat;
@@ -187,7 +187,7 @@ static bool fits_vex(const encoding_t* e, uint64_t features) {
   if (e->reg >= 16 || e->vvvv >= 16) return false;
   if (!is_memory(e)) return e->rm->reg < 16;
   if (e->has_vector_index && e->rm->index >= 16) return false;
-  return row->form != HLO_X86_FORM_VMI;  // shifts of memory by an immediate came with EVEX
+  return row->form != HLO_X86_FORM_VMI;  // shifts of memory by an immediate need EVEX
 }
 
 static bool fits_evex(const encoding_t* e, uint64_t features) {
@@ -205,7 +205,7 @@ static unsigned w_bit(hlo_x86_prefix_t prefix, unsigned width) {
   return prefix.w == HLO_X86_W1 || (prefix.w == HLO_X86_W_SIZE && width == 8);
 }
 
-// Bits 3 of base (or register) and index.
+// Bit 3 of base (or register) and index.
 static unsigned b_bit(const encoding_t* e) {
   return e->rm->reg == HLO_X86_NO_REG ? 0 : e->rm->reg >> 3 & 1;
 }
@@ -231,7 +231,7 @@ static void put_vex(hlo_x86_asm_t* as, const encoding_t* e) {
 
 static void put_evex(hlo_x86_asm_t* as, const encoding_t* e) {
   const hlo_x86_row_t* row = e->row;
-  // A register in rm has its bit 4 where the index has bit 3.
+  // For a register in rm, bit 4 is encoded where an index has bit 3.
   unsigned x = is_memory(e) ? x_bit(e) : e->rm->reg >> 4 & 1;
   unsigned high = e->has_vector_index ? e->rm->index >> 4 & 1 : e->vvvv >> 4 & 1;
   bool rounds = e->modifiers & ROUND_BIT;

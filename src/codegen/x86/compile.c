@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of vector IR to machine code: one by one, in units that are joined, then the constants
-// they use.
+// Compiles functions of vector IR: one by one, in units that are joined, followed by their
+// constants.
 #include "codegen/x86/x86_impl.h"
 
 enum { FUNC_ALIGN = 64, MAX_ATTEMPTS = 12 };
 
-// Emitting finds out how many registers instructions need besides those of their values.
+// Emits repeatedly: each attempt finds how many registers instructions need besides those of
+// values.
 static hlo_status_t make_code(hlo_x86_fn_t* f) {
   hlo_x86_asm_t* as = f->as;
   size_t size_bytes = as->size_bytes, fixup_count = as->fixups.count;
@@ -108,7 +109,8 @@ hlo_status_t hlo_x86_unit_add(hlo_x86_unit_t* unit, const hlo_vir_func_t* func) 
   return hlo_x86_asm_status(&unit->as);
 }
 
-// Which labels of `next` mean what in `unit`; the function of a sealed unit is that of `placing`.
+// Maps the labels of `next` to labels of `unit`; the function of a sealed unit is that of
+// `placing`.
 static void map_labels(hlo_x86_unit_t* unit, const hlo_x86_unit_t* next,
                        const hlo_x86_placing_t* placing, hlo_x86_label_t* map) {
   for (uint32_t i = 0; i < next->func_count; ++i) map[i] = placing ? placing->index : i;

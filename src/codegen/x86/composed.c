@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane-wise operations that take several instructions: elements that the processor has no
-// instruction for, division. The result is never in the register of an operand here.
+// Lane-wise operations of several instructions: element types that the processor lacks, division.
+// Here the result never shares a register with an operand.
 #include "codegen/x86/x86_impl.h"
 
 typedef enum shift { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_ARITHMETIC } shift_t;
@@ -38,8 +38,8 @@ static void shift_words(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t 
   hlo_x86_vvi(f->as, insns[kind][log2_bytes(bits) - 1], width, to, reg(from), by, 0);
 }
 
-// Of lanes of any width. Bytes are shifted as words, what came from the neighbour is cut off; a
-// sign that cannot be shifted in is added behind: (x ^ m) - m, m being where the sign went.
+// Shifts lanes of any width. Bytes are shifted as words and the bits of the neighbour cleared; a
+// missing sign is added afterwards: (x ^ m) - m, where m is the shifted position of the sign.
 static void shift_lanes(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind, unsigned to,
                         unsigned from, unsigned by) {
   bool is_word = bits > 8, has_sign = is_word && (bits < 64 || f->is_avx512);
@@ -78,7 +78,7 @@ static void emit_shift_imm(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsign
 
 // ---- shifts lane by lane
 
-// Without AVX2 all lanes by the count of one lane, of which that lane is kept, and so on.
+// Without AVX2: shifts all lanes by the count of one lane, keeps that lane, and so on.
 static void shift_each(hlo_x86_fn_t* f, unsigned bits, shift_t kind, unsigned to, unsigned a,
                        unsigned b) {
   static const hlo_x86_insn_t insns[3][3] = {{HLO_X86_vpsllw, HLO_X86_vpslld, HLO_X86_vpsllq},
@@ -103,7 +103,7 @@ static void shift_each(hlo_x86_fn_t* f, unsigned bits, shift_t kind, unsigned to
   hlo_x86_move(f, HLO_X86_VECTORS, WIDTH, to, sum);
 }
 
-// Lanes of 16 bits with AVX-512, of 32 and, but for the arithmetic shift, 64 bits with AVX2.
+// Lanes of 16 bits with AVX-512; of 32 and, except arithmetic shifts, 64 bits with AVX2.
 static void shift_by_lanes(hlo_x86_fn_t* f, unsigned bits, unsigned width, shift_t kind,
                            unsigned to, unsigned a, unsigned b) {
   static const hlo_x86_insn_t insns[3][3] = {{HLO_X86_vpsllvw, HLO_X86_vpsllvd, HLO_X86_vpsllvq},
@@ -121,7 +121,7 @@ static shift_t kind_of(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_lshr ? SHIFT_RIGHT : SHIFT_ARITHMETIC;
 }
 
-// Narrow lanes in the lanes of a width that has the shift, one after the other.
+// Shifts narrow lanes inside wider lanes that have the shift, one part after the other.
 static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to,
                         unsigned container) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
@@ -136,7 +136,7 @@ static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
     shift_words(f, container, width, SHIFT_LEFT, n, b, above);
     shift_words(f, container, width, SHIFT_RIGHT, n, n, container - bits);
     shift_by_lanes(f, container, width, kind, x, x, n);
-    // Only the part's own bits, back to their place.
+    // Keeps only the part's own bits and moves them back.
     shift_words(f, container, width, SHIFT_LEFT, x, x, container - bits);
     if (at == 0) {
       shift_words(f, container, width, SHIFT_RIGHT, to, x, above);
@@ -147,7 +147,7 @@ static void shift_parts(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   }
 }
 
-// 64-bit arithmetic shift without AVX-512: negative lanes are shifted turned over.
+// 64-bit arithmetic shift without AVX-512: negative lanes are complemented before and after.
 static void shift_quads(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type);
   unsigned a = hlo_x86_in(f, value->operands[0]), b = hlo_x86_in(f, value->operands[1]);
@@ -186,7 +186,7 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
     hlo_x86_vvv(as, HLO_X86_vpmullw, width, to, a, reg(b), 0);
     hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 16, 0xff, width));
     hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
-  } else if (hlo_x86_elem_bits(value->type) == 32) {  // odd and even ones
+  } else if (hlo_x86_elem_bits(value->type) == 32) {  // odd and even lanes
     shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
     shift_words(f, 64, width, SHIFT_RIGHT, y, b, 32);
     hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(y), 0);
@@ -194,7 +194,7 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
     hlo_x86_vvv(as, HLO_X86_vpmuludq, width, to, a, reg(b), 0);
     hlo_x86_bits(f, HLO_X86_AND, width, to, to, hlo_x86_pool_splat(f, 64, UINT32_MAX, width));
     hlo_x86_bits(f, HLO_X86_OR, width, to, to, reg(x));
-  } else {  // both cross products of 32-bit halves, above the product of the low ones
+  } else {  // both cross products of 32-bit halves, above the product of the low halves
     shift_words(f, 64, width, SHIFT_RIGHT, x, a, 32);
     hlo_x86_vvv(as, HLO_X86_vpmuludq, width, x, x, reg(b), 0);
     shift_words(f, 64, width, SHIFT_RIGHT, y, b, 32);
@@ -206,7 +206,7 @@ static void emit_mul(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   }
 }
 
-// By comparison.
+// Minimum and maximum by comparison.
 static void emit_min_max(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   static const hlo_x86_insn_t greater[] = {HLO_X86_vpcmpgtb, HLO_X86_vpcmpgtw, HLO_X86_vpcmpgtd,
                                            HLO_X86_vpcmpgtq};
@@ -227,8 +227,7 @@ static void emit_min_max(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
 
 // ---- counting bits
 
-// to = of the sums of neighbours, which are `half` bits wide, those of pairs: (x & kept) + (x >>
-// half & kept).
+// Adds neighbouring sums of `half` bits: (x & kept) + (x >> half & kept).
 static void add_halves(hlo_x86_fn_t* f, unsigned half, uint64_t kept, unsigned to, unsigned from) {
   enum { WIDTH = 16 };
   unsigned high = hlo_x86_temp_vec(f);
@@ -239,7 +238,7 @@ static void add_halves(hlo_x86_fn_t* f, unsigned half, uint64_t kept, unsigned t
   add(f, 64, WIDTH, to, to, reg(high));
 }
 
-// With SSE2 alone: sums of ever more bits.
+// With SSE2 only: sums of doubling width.
 static void count_bits_by_sums(hlo_x86_fn_t* f, unsigned bits, unsigned to, unsigned from) {
   static const uint64_t kept[] = {UINT64_C(0x5555555555555555), UINT64_C(0x3333333333333333),
                                   UINT64_C(0x0f0f0f0f0f0f0f0f), UINT64_C(0x00ff00ff00ff00ff),
@@ -249,7 +248,7 @@ static void count_bits_by_sums(hlo_x86_fn_t* f, unsigned bits, unsigned to, unsi
   }
 }
 
-// Bits of each nibble by table, then sums of bytes to the width of the lanes. `from` is kept.
+// Looks up the bits of each nibble, then sums bytes to the lane width. `from` is kept.
 static void count_bits(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned to, unsigned from) {
   static const hlo_x86_insn_t insns[] = {HLO_X86_vpopcntb, HLO_X86_vpopcntw, HLO_X86_vpopcntd,
                                          HLO_X86_vpopcntq};
@@ -287,7 +286,7 @@ static void count_bits(hlo_x86_fn_t* f, unsigned bits, unsigned width, unsigned 
   }
 }
 
-// Everything below the highest one becomes ones; the zeros that are left are counted.
+// Sets all bits below the highest one and counts the remaining zeros.
 static void emit_clz(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
   unsigned from = hlo_x86_in(f, value->operands[0]);
@@ -305,8 +304,8 @@ static void emit_clz(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
 
 // ---- rounding with SSE2
 
-// |x| + 2^23 - 2^23 (f64: 2^52) is |x| rounded to even where it is smaller than that; one is taken
-// off or added where another direction was asked for; the sign is that of x.
+// |x| + 2^23 - 2^23 (f64: 2^52) rounds |x| to even if it is smaller than that; one is added or
+// subtracted for other roundings; the sign is x's.
 static void emit_round(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   enum { WIDTH = 16, LT = 1 };
   bool wide = value->type.elem == HLO_VIR_F64;

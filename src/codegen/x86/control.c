@@ -105,7 +105,7 @@ static void end_loop(hlo_x86_fn_t* f, const hlo_vir_value_t* loop) {
   end_copies(f, control);
 }
 
-// The innermost `loop` around a break_if; a `for` in between is left too.
+// Leaves the innermost `loop`, and any `for` in between.
 static void emit_break(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const hlo_vir_block_t* block = value->parent;
   while (block->owner && block->owner->op != HLO_VIR_loop) block = block->parent;
@@ -163,13 +163,13 @@ static void assign(hlo_x86_fn_t* f, const hlo_vir_value_t* var, const hlo_vir_va
 
 static void emit_set(hlo_x86_fn_t* f, const hlo_vir_value_t* set) {
   const hlo_vir_value_t *var = set->operands[0], *value = hlo_x86_resolve(set->operands[1]);
-  if (hlo_x86_life(f, value)->home == var->number) return;  // computed there
+  if (hlo_x86_life(f, value)->home == var->number) return;  // computed there already
   assign(f, var, set->operands[1]);
 }
 
 // ---- calls
 
-// Moves between registers that must seem to happen at once; a cycle goes through rax.
+// Parallel moves between registers; a cycle goes through rax.
 static void move_together(hlo_x86_fn_t* f, const uint8_t* to, uint8_t* from, unsigned count) {
   bool done[HLO_VIR_MAX_OPERANDS] = {false};
   for (unsigned left = count; left;) {
@@ -240,7 +240,7 @@ static int by_point(const void* a, const void* b) {
   return (x->imm > y->imm) - (x->imm < y->imm);
 }
 
-// Jumps to the point in eax, if it is one of them; a binary search.
+// Jumps to the resume point in eax, if it is one of these, by binary search.
 static void emit_search(hlo_x86_fn_t* f, const hlo_vir_value_t* const* points, uint32_t count) {
   hlo_x86_rm_t eax = hlo_x86_reg(HLO_X86_RAX);
   if (count <= LINEAR_SEARCH) {
@@ -288,7 +288,7 @@ static void emit_return(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   } else {
     hlo_x86_rm(f->as, HLO_X86_mov, 8, HLO_X86_RAX, hlo_x86_in_rm(f, code));
   }
-  bool is_last = f->position + 2 == f->item_count;  // before the end of the function
+  bool is_last = f->position + 2 == f->item_count;  // at the end of the function
   if (!is_last) hlo_x86_jmp(f->as, f->epilogue);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of lanes: by table where one instruction does it; else, with AVX2 only, exact
-// sequences, and for 64-bit integers and unsigned results lane by lane through the scratch area.
+// Conversions of lanes: one instruction by table; with AVX2 only, exact sequences; 64-bit integers
+// and unsigned results lane by lane through the scratch area.
 #include "codegen/x86/x86_impl.h"
 
 typedef struct row {
@@ -59,7 +59,7 @@ hlo_x86_insn_t hlo_x86_convert_insn(const hlo_x86_fn_t* f, const hlo_vir_value_t
   return insn == HLO_X86_NONE ? HLO_X86_INSN_COUNT : (hlo_x86_insn_t)insn;
 }
 
-// Results in the operand that may be memory.
+// Returns true if the result is the operand that may be memory.
 static bool is_reversed(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_trunc || value->op == HLO_VIR_f32_to_half;
 }
@@ -76,7 +76,7 @@ hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_val
   unsigned from = hlo_x86_type_bytes(user->operands[0]->type), to = hlo_x86_type_bytes(user->type);
   bool has_splat =
       user->op != HLO_VIR_sext && user->op != HLO_VIR_zext && user->op != HLO_VIR_half_to_f32;
-  bool is_loaded = f->is_sse && from < 16;  // what is extended step by step
+  bool is_loaded = f->is_sse && from < 16;  // extended step by step
   return (hlo_x86_fold_t){
       .whole = (from > to ? from : to) >= 16 && !is_loaded,
       .splat = has_splat && f->is_avx512,
@@ -112,7 +112,7 @@ static void int64_to_f32(hlo_x86_fn_t* f, const lane_t* lane, hlo_x86_rm_t from)
   hlo_x86_vvv(f->as, HLO_X86_vcvtsi2ss_64, 16, lane->vec, lane->vec, from, 0);
 }
 
-// Halves with the lost bit kept, converts, doubles: rounds once.
+// Halves with a sticky bit, converts, doubles: rounds once.
 static void uint64_to_f32(hlo_x86_fn_t* f, const lane_t* lane) {
   hlo_x86_asm_t* as = f->as;
   hlo_x86_label_t done = hlo_x86_label_create(as), big = hlo_x86_label_create(as);
@@ -142,7 +142,7 @@ static void float_to_uint32(hlo_x86_fn_t* f, const lane_t* lane) {
   hlo_x86_label_bind(as, done);
 }
 
-// Where x does not fit a signed integer, x - 2^63 may.
+// If x does not fit a signed integer, x - 2^63 may.
 static void float_to_uint64(hlo_x86_fn_t* f, const lane_t* lane) {
   hlo_x86_asm_t* as = f->as;
   hlo_x86_label_t done = hlo_x86_label_create(as), none = hlo_x86_label_create(as);
@@ -201,8 +201,8 @@ static void convert_through_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value
 
 // ---- without AVX-512
 
-// Halves the lanes until they are narrow enough: what is above is cut off, or made of the sign, so
-// that packing does not saturate.
+// Halves the lane width until it is narrow enough; the upper bits are cleared, or copied from the
+// sign, so that packing does not saturate.
 static void narrow_by_packing(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
                               unsigned to_bits) {
   enum { WIDTH = 16, EVEN_WORDS = 0x08 };
@@ -224,7 +224,7 @@ static void narrow_by_packing(hlo_x86_fn_t* f, unsigned to, unsigned from, unsig
   }
 }
 
-// Picks the low parts within 16 bytes, then brings those of both halves together.
+// Selects the low parts within 16 bytes, then joins those of both halves.
 void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
                     unsigned to_bits, unsigned lanes) {
   if (f->is_sse) {
@@ -249,7 +249,7 @@ void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_b
   hlo_x86_join_bytes(f, 2 * kept, to, low, reg(high));
 }
 
-// u32 to f64: behind the exponent of 2^52. u32 to f32: in two parts that are exact, joined by fma.
+// u32 to f64: below the exponent of 2^52. u32 to f32: two exact parts, joined by fma.
 static void convert_u32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type), from = hlo_x86_in(f, value->operands[0]);
   hlo_x86_asm_t* as = f->as;
@@ -274,8 +274,8 @@ static void convert_u32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   }
 }
 
-// The low half behind the exponent of 2^52, the high half behind that of 2^84; the bias comes off
-// exactly, and the sum rounds once.
+// The low half is put below the exponent of 2^52, the high half below that of 2^84; the biases are
+// subtracted exactly, and the sum rounds once.
 static void convert_i64(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   unsigned width = hlo_x86_width(value->type), from = hlo_x86_in(f, value->operands[0]);
   unsigned low = hlo_x86_temp_vec(f);
@@ -303,8 +303,8 @@ static hlo_x86_rm_t words(hlo_x86_fn_t* f, uint32_t word) {
   return hlo_x86_pool_splat(f, 32, word, 16);
 }
 
-// Exponent and fraction in their place make a float that is 2^112 times too small, subnormal or
-// not; infinity and NaN get the exponent that they have there, NaN its quiet bit.
+// Exponent and fraction, shifted into position, make a float that is 2^112 times too small,
+// subnormals included; infinity and NaN get their own exponent, NaN its quiet bit.
 static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   enum { WIDTH = 16, HALF_INFINITY = 0x7c00, QUIET = 0x00400000 };
   unsigned from = hlo_x86_in(f, value->operands[0]);
@@ -325,8 +325,8 @@ static void half_to_f32(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   hlo_x86_bits(f, HLO_X86_OR, WIDTH, to, to, reg(bits));
 }
 
-// Three ranges, all computed: normal results round by adding just less than half, subnormal ones by
-// adding a float whose last place is theirs, what is too large or NaN is made of constants.
+// Computes three ranges: normal results round by adding just less than half, subnormal ones by
+// adding a float with the same last place, overflows and NaN are constants.
 static void f32_to_half(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   enum { WIDTH = 16, LEAST_NORMAL = 113 << 23, TOO_LARGE = 143 << 23, INFINITE = 255 << 23 };
   const uint32_t magic = 126u << 23;  // 1/2: its last place is that of subnormal halves
@@ -334,19 +334,19 @@ static void f32_to_half(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned 
   unsigned size = hlo_x86_temp_vec(f), x = hlo_x86_temp_vec(f), mask = hlo_x86_temp_vec(f);
   hlo_x86_asm_t* as = f->as;
   hlo_x86_bits(f, HLO_X86_AND, WIDTH, size, from, words(f, 0x7fffffff));
-  // Normal: to.
+  // Normal results, in `to`.
   hlo_x86_vvi(as, HLO_X86_vpslld_imm, WIDTH, to, reg(size), 31 - 13, 0);
-  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, to, reg(to), 31, 0);  // the last bit that stays
+  hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, to, reg(to), 31, 0);  // the last bit that is kept
   hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, reg(size), 0);
   hlo_x86_vvv(as, HLO_X86_vpaddd, WIDTH, to, to, words(f, 0xfff - (112u << 23)), 0);
   hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, to, reg(to), 13, 0);
-  // Subnormal: x.
+  // Subnormal results, in `x`.
   hlo_x86_vvv(as, HLO_X86_vaddps, WIDTH, x, size, words(f, magic), 0);
   hlo_x86_vvv(as, HLO_X86_vpsubd, WIDTH, x, x, words(f, magic), 0);
   hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, mask, words(f, LEAST_NORMAL), 0);
   hlo_x86_vvv(as, HLO_X86_vpcmpgtd, WIDTH, mask, mask, reg(size), 0);
   hlo_x86_vvvv(as, HLO_X86_vpblendvb, WIDTH, to, to, reg(x), mask);
-  // Infinity; of NaN the upper bits of the fraction, made quiet.
+  // Infinity; for NaN the upper bits of the fraction, made quiet.
   hlo_x86_vvi(as, HLO_X86_vpsrld_imm, WIDTH, x, reg(size), 13, 0);
   hlo_x86_bits(f, HLO_X86_AND, WIDTH, x, x, words(f, 0x1ff));
   hlo_x86_bits(f, HLO_X86_OR, WIDTH, x, x, words(f, 0x200));

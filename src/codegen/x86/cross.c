@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations between lanes: splats, halves, joins, slides, zips, permutations.
+// Operations between lanes: splats, halves, joins, slides, interleaves, permutations.
 #include "codegen/x86/x86_impl.h"
 
 static hlo_x86_rm_t reg(unsigned number) {
@@ -85,7 +85,7 @@ void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a
 
 // ---- slides
 
-// from, moved up by whole 16-byte parts, zeros below. `to` may not be `from` unless parts is 0.
+// Shifts `from` up by whole 16-byte parts with zeros below. `to` may be `from` only if parts is 0.
 static unsigned slide_parts(hlo_x86_fn_t* f, unsigned width, unsigned parts, unsigned from) {
   if (parts == 0) return from;
   unsigned to = hlo_x86_temp_vec(f);
@@ -123,8 +123,7 @@ static void emit_slide(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned t
 
 // ---- permutations
 
-// Bytes of a 32-byte register by byte indices, without AVX-512: both halves looked up in both
-// halves.
+// Permutes bytes of a 32-byte register without AVX-512: both halves are looked up in both halves.
 static void permute_bytes_avx2(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned index) {
   unsigned low = hlo_x86_temp_vec(f), choice = hlo_x86_temp_vec(f);
   hlo_x86_asm_t* as = f->as;
@@ -136,7 +135,7 @@ static void permute_bytes_avx2(hlo_x86_fn_t* f, unsigned to, unsigned from, unsi
   hlo_x86_vvvv(as, HLO_X86_vpblendvb, 32, to, low, reg(to), choice);
 }
 
-// Bytes by byte indices with AVX-512BW but no VBMI: the word that holds each, then its half.
+// Permutes bytes with AVX-512BW but no VBMI: selects the word that holds each byte, then its half.
 static void permute_bytes_by_words(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned from,
                                    unsigned index) {
   hlo_x86_asm_t* as = f->as;
@@ -202,7 +201,7 @@ static void permute_quads(hlo_x86_fn_t* f, unsigned width, unsigned to, unsigned
   hlo_x86_vvv(f->as, HLO_X86_vpermd, width, to, twice, reg(from), 0);
 }
 
-// Without AVX: lane by lane, each index giving way to its element.
+// Without AVX: lane by lane; each index is replaced by its element.
 static void permute_through_memory(hlo_x86_fn_t* f, hlo_vir_type_t type, unsigned to, unsigned from,
                                    unsigned index) {
   static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
@@ -243,7 +242,7 @@ static void emit_permute(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned
 
 // ---- zips
 
-// Element i of a row of indices into two registers: the lanes of a and b in turn.
+// Element i of the indices into two registers that interleave a and b.
 static hlo_x86_rm_t zip_indices(hlo_x86_fn_t* f, unsigned elem_bytes, unsigned width,
                                 bool is_high) {
   uint8_t bytes[64] = {0};
@@ -254,7 +253,7 @@ static hlo_x86_rm_t zip_indices(hlo_x86_fn_t* f, unsigned elem_bytes, unsigned w
   return hlo_x86_pool_bytes(f, bytes, width);
 }
 
-// Lanes of 16-byte parts in turn; `to` holds the result of all parts.
+// Interleaves the lanes of 16-byte parts; `to` receives the result of all parts.
 static void zip_parts(hlo_x86_fn_t* f, unsigned log2_bytes, unsigned width, bool is_high,
                       unsigned to, unsigned a, unsigned b) {
   static const hlo_x86_insn_t unpack[2][4] = {
@@ -284,7 +283,7 @@ static void emit_zip(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
     hlo_x86_vvv(f->as, lookup[log2], width, to, a, reg(b), 0);
     return;
   }
-  // Zipped within parts of 16 bytes, then the parts in turn.
+  // Interleaves within parts of 16 bytes, then interleaves the parts.
   unsigned low = hlo_x86_temp_vec(f), high = hlo_x86_temp_vec(f);
   zip_parts(f, log2, width, false, low, a, b);
   zip_parts(f, log2, width, true, high, a, b);
@@ -294,7 +293,7 @@ static void emit_zip(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to)
   }
   uint64_t parts[8];
   for (unsigned i = 0; i < width / 8; ++i) {
-    unsigned part = i / 2 + (is_high ? width / 16 : 0);  // of low and high in turn
+    unsigned part = i / 2 + (is_high ? width / 16 : 0);  // of low and high, alternating
     parts[i] = (part % 2 ? width / 8 : 0) + part / 2 * 2 + i % 2;
   }
   hlo_x86_vv(f->as, HLO_X86_vmovups, width, to, hlo_x86_pool_bytes(f, parts, width), 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function from prologue to epilogue, instruction by instruction.
+// Emits one function from prologue to epilogue, instruction by instruction.
 //
-// Frame, from rbp down: callee-saved registers, then, 64-byte aligned if anything in it asks for
-// that, slots, objects of `stack`, and the scratch area at rsp. rsp never moves in between.
+// Frame, from rbp down: callee-saved registers, then, 64-byte aligned if any content needs it,
+// slots, objects of `stack`, and the scratch area at rsp. rsp never moves in between.
 #include "base/kernel_abi.h"
 #include "codegen/x86/x86_impl.h"
 
@@ -25,7 +25,7 @@ static unsigned pushed_count(const hlo_x86_fn_t* f) {
   return (unsigned)__builtin_popcount(f->pushed);
 }
 
-// Bytes that rsp goes down by, so that calls find it aligned.
+// Bytes to subtract from rsp so that calls find it aligned.
 static int32_t frame_step(const hlo_x86_fn_t* f) {
   bool is_odd = !f->needs_alignment && f->has_call && pushed_count(f) % 2;
   return (int32_t)f->frame_bytes + (is_odd ? 8 : 0);
@@ -89,7 +89,8 @@ static void note_site(hlo_x86_fn_t* f, uint32_t site) {
   if (!hlo_vec_push(&f->unit->sites, entry)) f->arena->failed = true;
 }
 
-// Nothing to do where the value is wanted again each time, or inside its user.
+// Returns true if nothing is emitted: the value is rematerialized at each use, or computed inside
+// its user.
 static bool is_silent(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* life = hlo_x86_life(f, value);
   if (value->op == HLO_VIR_param || life->is_folded || hlo_x86_is_dead(f, value)) return true;
@@ -116,7 +117,7 @@ static void emit_insn(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   }
 }
 
-// ---- who is in which register
+// ---- register occupancy
 
 static void begin_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   if (life->place == HLO_X86_IN_REGISTER) f->busy[life->klass] |= 1u << life->reg;
@@ -154,7 +155,7 @@ static void emit_items(hlo_x86_fn_t* f) {
       hlo_x86_emit_end(f, item->value);
     }
     end_lives(f, 2 * f->position);
-    // A result may have taken the register of an operand that ended just now.
+    // A result may take the register of an operand that has just ended.
     begin_lives(f, item);
     end_lives(f, 2 * f->position + 1);
     for (uint32_t c = 0; c < HLO_X86_CLASS_COUNT; ++c) f->taken[c] = 0;

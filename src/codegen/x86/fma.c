@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// a * b + c with one rounding for processors without FMA: functions of a module, one for each type,
-// behind its other functions. They find their operands below the caller's stack pointer, answer in
-// RESULT, and keep all registers but those that no value is in (sse.h).
+// a * b + c with one rounding for processors without FMA: one function per type, after the module's
+// other functions. They take their operands below the caller's stack pointer, return RESULT, and
+// preserve all registers except those that never hold values (sse.h).
 #include "codegen/x86/x86_impl.h"
 
 enum {
   WIDTH = 16,
-  ARGUMENTS = -64,  // from the caller's rsp, which is aligned to as much: a, b, c; in the red zone
+  ARGUMENTS = -64,  // from the caller's rsp, with the same alignment: a, b, c; in the red zone
   RETURN_BYTES = 8,
   SPARE = HLO_X86_SSE_REGISTERS,
   RESULT = HLO_X86_SSE_REGISTERS + 1,
@@ -51,7 +51,7 @@ static void copy(hlo_x86_asm_t* as, unsigned to, unsigned from) {
   hlo_x86_vv(as, HLO_X86_vmovaps, WIDTH, to, reg(from), 0);
 }
 
-// sum = a + b rounded, a = the error; b, x, y are destroyed.
+// sum = a + b rounded, a = the error; b, x, y are clobbered.
 static void two_sum_lanes(hlo_x86_asm_t* as, unsigned sum, unsigned a, unsigned b, unsigned x,
                           unsigned y) {
   copy(as, sum, a);
@@ -65,15 +65,15 @@ static void two_sum_lanes(hlo_x86_asm_t* as, unsigned sum, unsigned a, unsigned 
   vector(as, HLO_X86_vaddpd, a, b);
 }
 
-// sum = p + c rounded to odd: the product p of two F32 is exact in F64, so what rounding takes away
-// is found exactly, and an even sum goes one step to where it points. Rounding that to F32 is
-// right, because F64 has more than two bits more. p and c are destroyed. source: Boldo and
+// sum = p + c rounded to odd: the product p of two F32 is exact in F64, so the rounding error is
+// computed exactly, and an even sum moves one step towards it. Rounding the result to F32 is
+// correct because F64 has more than two extra bits. p and c are clobbered. source: Boldo and
 // Melquiond, Emulation of FMA and correctly rounded sums
 static void add_to_odd(hlo_x86_asm_t* as, unsigned sum, unsigned p, unsigned c, unsigned x,
                        unsigned y) {
   enum { LT = 1, UPPER_WORDS = 0xf5 };
   two_sum_lanes(as, sum, p, c, x, y);  // p: the error; NaN if the sum is not finite
-  // Its sign as an integer: 1, 0, -1; turned over where the sum is negative.
+  // The sign of the error as an integer: 1, 0, -1; negated if the sum is negative.
   vector(as, HLO_X86_vxorps, c, c);
   copy(as, x, c);
   hlo_x86_vvvi(as, HLO_X86_vcmppd, WIDTH, x, x, reg(p), LT, 0);
@@ -83,7 +83,7 @@ static void add_to_odd(hlo_x86_asm_t* as, unsigned sum, unsigned p, unsigned c, 
   hlo_x86_vvi(as, HLO_X86_vpshufd, WIDTH, x, reg(x), UPPER_WORDS, 0);
   vector(as, HLO_X86_vpxor, p, x);
   vector(as, HLO_X86_vpsubq, p, x);
-  // Where the sum is odd it stays.
+  // An odd sum is kept.
   vector(as, HLO_X86_vpcmpeqd, c, c);
   hlo_x86_vvi(as, HLO_X86_vpsrlq_imm, WIDTH, c, reg(c), 63, 0);
   copy(as, x, sum);
@@ -93,7 +93,7 @@ static void add_to_odd(hlo_x86_asm_t* as, unsigned sum, unsigned p, unsigned c, 
   vector(as, HLO_X86_vpaddq, sum, p);
 }
 
-// Vectors behind the code of a function.
+// Vector constants after the code of a function.
 typedef struct constant {
   uint32_t words[4];
   hlo_x86_label_t label;
@@ -115,14 +115,14 @@ static void emit_constants(hlo_x86_asm_t* as, constant_t* constants, unsigned co
 #define WORDS(low, high) \
   { {low, high, low, high}, HLO_X86_NO_LABEL }
 
-// Registers from `first` on to memory, or back.
+// Moves registers from `first` on to memory, or back.
 static void save(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned first, unsigned end, int32_t to) {
   for (unsigned i = first; i < end; ++i) {
     hlo_x86_vv(as, insn, WIDTH, i, at(to + (int32_t)i * WIDTH), 0);
   }
 }
 
-// emit_f32() keeps registers and rax below what it is called with, in its own red zone.
+// emit_f32() saves registers and rax in its own red zone, below its arguments.
 enum {
   F32_ARGUMENTS = RETURN_BYTES + ARGUMENTS,
   F32_SAVED = 3,
@@ -131,7 +131,7 @@ enum {
   F32_RAX_AT = F32_SAVED_AT - 8,
 };
 
-// p and c of two lanes in F64; x is destroyed and may be c.
+// Loads p and c of two lanes as F64; x is clobbered and may be c.
 static void load_wide(hlo_x86_asm_t* as, int32_t half, unsigned p, unsigned c, unsigned x) {
   int32_t from = F32_ARGUMENTS + half * WIDTH / 2;
   hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, p, at(from), 0);
@@ -140,8 +140,8 @@ static void load_wide(hlo_x86_asm_t* as, int32_t half, unsigned p, unsigned c, u
   hlo_x86_vv(as, HLO_X86_vcvtps2pd, WIDTH, c, at(from + 2 * WIDTH), 0);
 }
 
-// Jumps where a sum in F64 is just between two F32, or smaller than normal ones but not 0: then
-// what was rounded away matters. low, high and x are destroyed.
+// Jumps if a sum in F64 is exactly between two F32, or below the normal ones but not 0: only then
+// the rounding error matters. low, high and x are clobbered.
 static void jump_if_between(hlo_x86_asm_t* as, unsigned low, unsigned high, unsigned x,
                             hlo_x86_label_t label, constant_t* constants) {
   enum { EVEN_WORDS = 0x88, ODD_WORDS = 0xdd, WHOLE_BITS = 3 };
@@ -163,7 +163,7 @@ static void jump_if_between(hlo_x86_asm_t* as, unsigned low, unsigned high, unsi
 static void emit_f32(hlo_x86_asm_t* as) {
   enum { LOW = SPARE, HIGH = RESULT, X = 0, SUM = 1, REST = 2 };
   enum { P = 0, C = 1, SLOW_X = 2, Y = 3 };
-  // Doubled upper words less 1, signs turned over so that they compare as unsigned ones do.
+  // Doubled upper words minus 1, with flipped signs so that they compare as unsigned numbers.
   enum { BIAS = 0x7fffffff, LEAST_NORMAL = 0x38100000 };
   const uint32_t limit = 2u * LEAST_NORMAL + BIAS;
   constant_t constants[] = {WORDS(1u << 31, 1u << 31), WORDS(BIAS, BIAS), WORDS(limit, limit)};
@@ -196,8 +196,8 @@ static void emit_f32(hlo_x86_asm_t* as) {
   emit_constants(as, constants, sizeof constants / sizeof *constants);
 }
 
-// ---- F64, any numbers: in the x87 unit, which has 64 bits of precision, and whose range no
-// product or sum leaves
+// ---- F64, any numbers: in the x87 unit, which has 64 bits of precision and the range for every
+// product and sum
 
 // The frame of emit_f64(), as above.
 enum {
@@ -233,7 +233,7 @@ static void two_sum(hlo_x86_asm_t* as) {
   hlo_x86_bare(as, HLO_X86_faddp);
 }
 
-// st0 + st1 rounded to odd, left in memory: cut off, the last bit set if anything was.
+// Stores st0 + st1 rounded to odd: truncated, with the last bit set if anything was lost.
 static void add_and_store_odd(hlo_x86_asm_t* as) {
   enum { INEXACT = 0x20 };
   hlo_x86_label_t exact = hlo_x86_label_create(as);
@@ -249,7 +249,7 @@ static void add_and_store_odd(hlo_x86_asm_t* as) {
   hlo_x86_label_bind(as, exact);
 }
 
-// Upper and lower bits, so that the product of any two parts is exact in 64 bits.
+// Splits into upper and lower bits, so that the product of any two parts is exact in 64 bits.
 static void split(hlo_x86_asm_t* as, int32_t from, int32_t high, int32_t low) {
   enum { LOW_BITS = 27 };
   hlo_x86_rm(as, HLO_X86_mov, 8, HLO_X86_RAX, at(from));
@@ -265,7 +265,7 @@ static void product(hlo_x86_asm_t* as, int32_t a, int32_t b) {
   x87(as, HLO_X86_fmul_64, b);
 }
 
-// One lane: a * b = p + e, p + e + c with all roundings but the last one to odd.
+// One lane: a * b = p + e, and p + e + c with all roundings but the last one to odd.
 static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   enum { EXPONENT_SHIFT = 52, EXPONENT = 0x7ff };
   hlo_x86_label_t plain = hlo_x86_label_create(as), done = hlo_x86_label_create(as);
@@ -297,7 +297,7 @@ static void emit_x87_lane(hlo_x86_asm_t* as, int32_t a, int32_t b, int32_t c) {
   x87(as, HLO_X86_fld_80, EXTENDED_AT);
   add_and_store_odd(as);
   hlo_x86_mi(as, HLO_X86_cmp, 8, at(EXTENDED_AT), 0);
-  hlo_x86_jcc(as, HLO_X86_E, plain);  // a zero of which sign?
+  hlo_x86_jcc(as, HLO_X86_E, plain);  // the sign of a zero result
   x87(as, HLO_X86_fld_80, EXTENDED_AT);
   x87(as, HLO_X86_fstp_64, a);
   hlo_x86_jmp(as, done);
@@ -321,11 +321,11 @@ static void emit_x87(hlo_x86_asm_t* as) {
   x87(as, HLO_X86_fldcw, CONTROL_AT);
 }
 
-// ---- F64, numbers of usual size: the same in two lanes
+// ---- F64, numbers of usual size: two lanes at once
 
 enum { HALF_SPLIT, UPPER_BITS, MAGNITUDE, LEAST_PRODUCT, SIGN, F64_CONSTANTS };
 
-// high = x rounded to 26 bits, x = the rest, which has no more.
+// high = x rounded to 26 bits, x = the rest, which has no more bits.
 static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t* constants) {
   copy(as, high, x);
   hlo_x86_vvv(as, HLO_X86_vpaddq, WIDTH, high, high, constant(as, &constants[HALF_SPLIT]), 0);
@@ -333,8 +333,8 @@ static void split_lanes(hlo_x86_asm_t* as, unsigned x, unsigned high, constant_t
   vector(as, HLO_X86_vsubpd, x, high);
 }
 
-// a and b from where they were given, p their product and e what is missing from it; the other two
-// registers are destroyed. Both middle parts together have no more than 53 bits.
+// Loads a and b; p = their product, e = its error; the other two registers are clobbered. Both
+// middle parts together have at most 53 bits.
 static void multiply_lanes(hlo_x86_asm_t* as, unsigned p, unsigned e, unsigned a, unsigned b,
                            unsigned a_high, unsigned b_high, constant_t* constants) {
   hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, a, at(F64_ARGUMENTS), 0);
@@ -354,7 +354,7 @@ static void multiply_lanes(hlo_x86_asm_t* as, unsigned p, unsigned e, unsigned a
   vector(as, HLO_X86_vaddpd, e, a);
 }
 
-// Whether nothing of the product p was lost: it is large enough, or one of its operands is 0.
+// Sets out if the product p is exact: large enough, or an operand is 0.
 static void is_whole_product(hlo_x86_asm_t* as, unsigned out, unsigned p, unsigned x, unsigned zero,
                              constant_t* constants) {
   enum { EQ = 0, NOT_LT = 5 };
@@ -377,7 +377,7 @@ static void jump_unless_all(hlo_x86_asm_t* as, unsigned mask, hlo_x86_label_t la
   hlo_x86_jcc(as, HLO_X86_NE, label);
 }
 
-// Whether sum = a + b is exact, which is so if it gives back both; they are kept.
+// Sets out if sum = a + b is exact, i.e. it gives back both; they are kept.
 static void is_exact_sum(hlo_x86_asm_t* as, unsigned out, unsigned sum, unsigned a, unsigned b,
                          unsigned x) {
   enum { EQ = 0 };
@@ -390,15 +390,14 @@ static void is_exact_sum(hlo_x86_asm_t* as, unsigned out, unsigned sum, unsigned
   vector(as, HLO_X86_vpand, out, x);
 }
 
-// p + c = s + t exactly, v = t + e rounded, and the answer s + v. That is right if v is exact, or
-// if the numbers next to v on both sides give the same, because t + e is between them. Jumps where
-// it may not be.
+// p + c = s + t exactly, v = t + e rounded; the result is s + v. It is right if v is exact, or if
+// both neighbours of v give the same, since t + e is between them. Jumps where it may be wrong.
 static void emit_quick(hlo_x86_asm_t* as, hlo_x86_label_t rare, constant_t* constants) {
   enum { T = 0, DOWN = 1, C = 2, P = 3, S = 4, V = 5, E = SPARE, EQ = 0 };
   enum { UP = T, GOOD = C };
   multiply_lanes(as, P, E, T, DOWN, S, V, constants);
   hlo_x86_vv(as, HLO_X86_vmovups, WIDTH, C, at(F64_ARGUMENTS + 2 * WIDTH), 0);
-  // A sum of two negative zeros is one, but s + v is not.
+  // The sum of two negative zeros is negative, but s + v is not.
   copy(as, RESULT, P);
   vector(as, HLO_X86_vpand, RESULT, C);
   hlo_x86_vvv(as, HLO_X86_vpand, WIDTH, RESULT, RESULT, constant(as, &constants[SIGN]), 0);
@@ -423,9 +422,9 @@ static void emit_quick(hlo_x86_asm_t* as, hlo_x86_label_t rare, constant_t* cons
   jump_unless_all(as, GOOD, rare);
 }
 
-// As above with t + e rounded to odd, which is always right. Jumps where a part of the product may
-// have been lost, or something is not finite; else RESULT is right, also the sign of zero, which is
-// that of p + c.
+// As above with t + e rounded to odd, which is always right. Jumps if a part of the product may
+// have been lost, or if something is not finite; otherwise RESULT is right, including the sign of
+// zero, which is that of p + c.
 static void emit_odd(hlo_x86_asm_t* as, hlo_x86_label_t slow, constant_t* constants) {
   enum { A = 0, B = 1, C = 2, P = 3, A_HIGH = 4, B_HIGH = 5, EQ = 0 };
   enum { X = 0, IS_GOOD = 1, ZERO = 2 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// INDEX instructions: 64-bit integers in general registers, comparisons joined with their branches.
+// INDEX instructions: 64-bit integers in general registers, comparisons fused with their branches.
 #include "codegen/x86/x86_impl.h"
 
 static hlo_x86_rm_t reg(unsigned number) {
@@ -52,7 +52,7 @@ static void emit_binary(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_x86_s
   hlo_x86_out_done(f, value, to);
 }
 
-// Sums of registers go by lea, which needs no move.
+// Sums of registers use lea, which needs no move.
 static void emit_add(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   int32_t imm;
   unsigned to = hlo_x86_out(f, value);
@@ -239,7 +239,7 @@ static void emit_compare_value(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_out_done(f, value, to);
 }
 
-// to = cc ? x : y, the flags being set already; mov leaves them.
+// to = cc ? x : y with the flags already set; mov preserves them.
 static void emit_choice(hlo_x86_fn_t* f, hlo_x86_cc_t cc, unsigned to, unsigned x, unsigned y) {
   if (to == x) {
     hlo_x86_cmov(f->as, (hlo_x86_cc_t)(cc ^ 1), 8, to, reg(y));

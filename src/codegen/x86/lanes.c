@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane-wise operations of one instruction, by table; fma, choices and signs, which need a look at
-// their operands; and what else is said of instructions before registers are known.
+// Lane-wise operations of one instruction, by table; fma, selects and signs, which depend on their
+// operands; and properties of instructions needed before register allocation.
 #include "codegen/x86/x86_impl.h"
 
 enum { ELEM_COUNT = HLO_VIR_F64 + 1, ROUND_QUIETLY = 8 };
@@ -26,7 +26,7 @@ static const row_t rows[HLO_VIR_OPCODE_COUNT][ELEM_COUNT] = {
 #include "codegen/x86/lanes.def"
 };
 
-// The row of an operation if this processor has its instruction.
+// Returns the row of an operation if this processor has its instruction.
 static const row_t* row_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   if (value->type.elem >= ELEM_COUNT) return NULL;
   const row_t* row = &rows[value->op][value->type.elem];
@@ -45,7 +45,7 @@ static bool is_fma(const hlo_vir_value_t* value) {
   return value->op == HLO_VIR_fma || value->op == HLO_VIR_fnma;
 }
 
-// ---- before registers are known
+// ---- before register allocation
 
 static hlo_x86_fold_t may_fold_index(const hlo_vir_value_t* user, uint32_t operand) {
   const hlo_vir_value_t* load = user->operands[operand];
@@ -190,15 +190,15 @@ static unsigned force_register(hlo_x86_fn_t* f, unsigned width, hlo_x86_rm_t rm,
   return reg;
 }
 
-// a * b + c with the form that overwrites what need not be kept; at most one of the operands stays
-// in memory.
+// a * b + c with the form that overwrites an operand that is not kept; at most one operand stays in
+// memory.
 static void emit_fma(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   unsigned width = hlo_x86_width(value->type), bits = hlo_x86_elem_bits(value->type);
   unsigned to = hlo_x86_out(f, value);
   hlo_x86_rm_t a = hlo_x86_in_vec(f, value->operands[0], width, bits);
   hlo_x86_rm_t b = hlo_x86_in_vec(f, value->operands[1], width, bits);
   hlo_x86_rm_t c = hlo_x86_in_vec(f, value->operands[2], width, bits);
-  if (a.kind != HLO_X86_REGISTER) {  // the product commutes: b may be memory, a not
+  if (a.kind != HLO_X86_REGISTER) {  // the product commutes: b may be memory, a may not
     hlo_x86_rm_t swap = a;
     a = b;
     b = swap;
@@ -224,7 +224,7 @@ static void emit_fma(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_out_done(f, value, to);
 }
 
-// ---- choices and signs
+// ---- selects and signs
 
 static void emit_select(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   static const hlo_x86_insn_t by_mask[] = {
@@ -246,7 +246,7 @@ static void emit_select(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_x86_out_done(f, value, to);
 }
 
-// fabs clears the sign, fneg turns it.
+// fabs clears the sign, fneg flips it.
 static void emit_sign(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
   uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -292,7 +292,7 @@ static void emit_one(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t*
   hlo_x86_out_done(f, value, to);
 }
 
-// The sum is overwritten; what is neither it nor the result's register is copied there first.
+// The accumulator is overwritten; if it is not in the result's register it is copied there first.
 static void emit_sum(hlo_x86_fn_t* f, const hlo_vir_value_t* value, const row_t* row) {
   unsigned width = hlo_x86_width(value->type), to = hlo_x86_out(f, value);
   unsigned a = hlo_x86_in(f, value->operands[0]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons and masks. With AVX-512 a mask is bits in a mask register, those above its lanes
-// being anything; without, a vector of all-ones and all-zeros lanes, as wide as those that were
-// compared.
+// Comparisons and masks. With AVX-512 a mask is bits in a mask register, with arbitrary bits above
+// its lanes; without, a vector of all-ones and all-zeros lanes, as wide as the compared lanes.
 #include "codegen/x86/x86_impl.h"
 
 static hlo_x86_rm_t reg(unsigned number) {
@@ -40,7 +39,7 @@ static unsigned mask_width(unsigned lanes, unsigned lane_bits) {
   return lanes * lane_bits <= 128 ? 16 : 32;
 }
 
-// ---- other forms
+// ---- conversions between forms
 
 unsigned hlo_x86_in_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned lane_bits) {
   static const hlo_x86_insn_t widen[4][4] = {
@@ -125,7 +124,7 @@ static void flip(hlo_x86_fn_t* f, unsigned width, unsigned to) {
   hlo_x86_bits(f, HLO_X86_XOR, width, to, to, reg(ones));
 }
 
-// Integers with AVX2: equal and greater are there, the rest is made of them.
+// Integers with AVX2: only equal and greater exist; the others are derived.
 static void compare_integers(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned to) {
   static const hlo_x86_insn_t equal[] = {HLO_X86_vpcmpeqb, HLO_X86_vpcmpeqw, HLO_X86_vpcmpeqd,
                                          HLO_X86_vpcmpeqq};
@@ -173,7 +172,7 @@ void hlo_x86_emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
 
 // ---- mask registers
 
-// n clamped to 0 ... lanes.
+// Returns n clamped to 0 ... lanes.
 static unsigned clamped_count(hlo_x86_fn_t* f, const hlo_vir_value_t* n, unsigned lanes) {
   unsigned from = hlo_x86_in(f, n), to = hlo_x86_temp_gpr(f), zero = hlo_x86_temp_gpr(f);
   hlo_x86_mov_imm(f->as, to, lanes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads, stores, gathers, scatters. What the processor has no instruction for goes lane by lane
-// through the scratch area of the stack.
+// Loads, stores, gathers, scatters. Accesses without an instruction go lane by lane through the
+// scratch area of the stack.
 #include "codegen/x86/x86_impl.h"
 
 static unsigned log2_bytes_of(unsigned bits) {
@@ -58,7 +58,7 @@ static void emit_short_load(hlo_x86_fn_t* f, unsigned bytes, unsigned to, hlo_x8
   hlo_x86_vv(f->as, HLO_X86_vmovd, 16, to, hlo_x86_reg(temp), 0);
 }
 
-// The lanes of a mask for AVX2's masked moves, as wide as the elements, none beyond the type.
+// A mask for AVX2's masked moves: lanes as wide as the elements, none beyond the type.
 static unsigned vector_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_vir_type_t type) {
   unsigned bits = hlo_x86_elem_bits(type), bytes = hlo_x86_type_bytes(type);
   unsigned lanes = hlo_x86_in_mask(f, mask, bits);
@@ -74,8 +74,8 @@ static unsigned mask_register(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, hlo_
   return hlo_x86_type_bytes(type) < 16 ? hlo_x86_in_exact_mask(f, mask) : hlo_x86_in(f, mask);
 }
 
-// Masked loads and stores that the processor has no instruction for: lane by lane, between memory
-// and the scratch area.
+// Masked loads and stores without an instruction: lane by lane, between memory and the scratch
+// area.
 static void copy_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value, hlo_vir_type_t type,
                        bool is_store) {
   static const hlo_x86_scalar_t loads[] = {HLO_X86_movzx_8, HLO_X86_movzx_16, HLO_X86_mov,
@@ -206,7 +206,7 @@ static hlo_x86_rm_t vector_address(hlo_x86_fn_t* f, const hlo_vir_value_t* value
   return memory;
 }
 
-// A mask register that the instruction may destroy.
+// A mask register that the instruction may clobber.
 static unsigned lane_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned lanes) {
   unsigned mask = hlo_x86_temp(f, HLO_X86_MASKS);
   if (mask_of(value)) {
@@ -219,7 +219,7 @@ static unsigned lane_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigne
   return mask;
 }
 
-// The same as a vector, its lanes as wide as the elements.
+// The same as a vector with lanes as wide as the elements.
 static unsigned lane_mask_vector(hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   hlo_vir_type_t type = value->type;
   unsigned mask = hlo_x86_temp_vec(f), width = hlo_x86_width(type);
@@ -256,8 +256,7 @@ static void emit_vector_gather(hlo_x86_fn_t* f, const hlo_vir_value_t* value, un
   }
 }
 
-// Runs over the lanes of a gather or scatter that go one by one; the indices are in the scratch
-// area.
+// Iterates over the lanes of a gather or scatter; the indices are in the scratch area.
 typedef struct lane_walk {
   hlo_x86_rm_t memory;
   unsigned index;  // general register

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as operands of instructions: where they are, how they get into a register for a moment,
-// and back into memory.
+// Values as operands of instructions: their locations, temporary loads into registers, and stores.
 #include "codegen/x86/x86_impl.h"
 
 // ---- temporaries
@@ -10,7 +9,7 @@ static uint32_t temporaries(const hlo_x86_fn_t* f, hlo_x86_class_t klass) {
   switch (klass) {
     case HLO_X86_GENERAL: return general & (~hlo_x86_callee_saved | f->pushed);
     case HLO_X86_VECTORS: return hlo_x86_vector_registers(f);
-    default: return 0xfe;  // k0 selects nothing
+    default: return 0xfe;  // k0 cannot be a mask operand
   }
 }
 
@@ -29,7 +28,7 @@ void hlo_x86_claim(hlo_x86_fn_t* f, unsigned reg) {
   f->taken[HLO_X86_GENERAL] |= 1u << reg;
 }
 
-// ---- places
+// ---- locations
 
 static const hlo_x86_life_t* place_of(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   const hlo_x86_life_t* home = &f->lives[hlo_x86_life(f, value)->home];
@@ -44,7 +43,7 @@ static bool is_in_memory(const hlo_x86_life_t* life) {
   return life->place == HLO_X86_ON_STACK || life->place == HLO_X86_IN_SAVED;
 }
 
-// Bytes to move for a life in a vector register; masks there are as wide as a register.
+// Bytes to move for a live range in a vector register; masks are as wide as a register there.
 static unsigned vector_bytes(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   return life->value->type.elem == HLO_VIR_MASK ? hlo_x86_mask_bytes(f)
                                                 : hlo_x86_width(life->value->type);
@@ -66,7 +65,7 @@ void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsign
   }
 }
 
-// ---- making again
+// ---- rematerialization
 
 static void remake_const(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg) {
   unsigned bits = hlo_x86_elem_bits(value->type), width = hlo_x86_width(value->type);
@@ -147,7 +146,7 @@ void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg)
   }
 }
 
-// ---- whole lives
+// ---- whole live ranges
 
 void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg) {
   if (life->place == HLO_X86_IN_REGISTER) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants behind the code: each once, the widest first, so that all are aligned.
+// Constants after the code: each once, the widest first, so that all are aligned.
 #include <string.h>
 
 #include "base/hash.h"
@@ -32,7 +32,7 @@ static bool make_room(hlo_x86_pool_t* pool) {
   return true;
 }
 
-// The label of these bytes in the unit; HLO_X86_NO_LABEL when memory is out.
+// Returns the label of these bytes in the unit; HLO_X86_NO_LABEL when memory is exhausted.
 static hlo_x86_label_t intern(hlo_x86_unit_t* unit, const void* bytes, uint32_t size_bytes) {
   hlo_x86_pool_t* pool = &unit->pool;
   if (!make_room(pool)) return HLO_X86_NO_LABEL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place for every life: linear scan over the line of instructions. What lives across a call goes
-// to registers that calls keep, else to memory; what lives across a suspension goes to frame->saved
-// or is made again. Without a free register, the life that costs least for the room it takes moves
-// to memory as a whole.
+// Chooses the location of every live range: linear scan over the instructions. Ranges across a call
+// go to callee-saved registers, else to memory; ranges across a suspension go to frame->saved or
+// are rematerialized. Without a free register, the range that is cheapest for the room it takes is
+// moved to memory as a whole.
 #include <string.h>
 
 #include "base/kernel_abi.h"
@@ -15,10 +15,10 @@ const uint32_t hlo_x86_callee_saved =
 
 enum {
   SIZE_CLASSES = 4,  // slots of 8, 16, 32, 64 bytes
-  MEMORY_COST = 3,   // of keeping a value in memory, against making a constant again
+  MEMORY_COST = 3,   // of keeping a value in memory, relative to rematerializing a constant
 };
 
-// Under a limit, the first ones of this order are in use. rax is never a place.
+// Under a limit, the first ones of this order are used. rax is never allocated.
 static const uint8_t general_order[] = {
     HLO_X86_RCX, HLO_X86_RBX, HLO_X86_RDX, HLO_X86_R12, HLO_X86_RSI, HLO_X86_R13, HLO_X86_RDI,
     HLO_X86_R14, HLO_X86_R8,  HLO_X86_R15, HLO_X86_R9,  HLO_X86_R10, HLO_X86_R11,
@@ -29,19 +29,19 @@ static const uint8_t param_registers[HLO_VIR_MAX_PARAMS] = {HLO_X86_RDI, HLO_X86
 typedef struct scan {
   hlo_x86_fn_t* f;
   uint32_t used[HLO_X86_CLASS_COUNT];
-  uint32_t owner[HLO_X86_CLASS_COUNT][32];  // life in a register
-  uint32_t free_slots[2][SIZE_CLASSES];     // lives by next_free: stack, saved
+  uint32_t owner[HLO_X86_CLASS_COUNT][32];  // live range in a register
+  uint32_t free_slots[2][SIZE_CLASSES];     // live ranges by next_free: stack, saved
   uint32_t position;
   bool saves_stack;  // an address of the stack would outlive it
 } scan_t;
 
-// ---- what a life needs
+// ---- requirements of a live range
 
 typedef struct crossing {
   bool call, suspend, division;
 } crossing_t;
 
-// What happens strictly inside of a life; a division also counts where the life ends.
+// Events strictly inside a live range; a division also counts at its end.
 static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   const hlo_x86_item_t* all = &f->items[f->item_count - 1];
   if (!(all->calls_before | all->suspends_before | all->divisions_before)) return (crossing_t){0};
@@ -58,8 +58,8 @@ static crossing_t crossing_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life)
 
 static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
-// An INVARIANT load from the frame itself or from its table of buffers; what those point to may be
-// invariant for a while only.
+// An INVARIANT load from the frame itself or from its table of buffers; memory behind those
+// pointers may be invariant only for a while.
 static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
   for (uint32_t depth = 0; depth < 2; ++depth) {
     if (load->op != HLO_VIR_iload || !(load->flags & HLO_VIR_INVARIANT)) return false;
@@ -72,7 +72,7 @@ static bool is_of_frame(const hlo_x86_fn_t* f, const hlo_vir_value_t* load) {
   return false;
 }
 
-// Whether the value can be computed anywhere from nothing but the frame.
+// Returns true if the value can be computed anywhere from the frame alone.
 static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   switch (value->op) {
     case HLO_VIR_iconst:
@@ -92,7 +92,7 @@ static bool is_remakable(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   }
 }
 
-// Made by one instruction from nothing.
+// Computed by one instruction without operands.
 static bool is_cheap(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   return life->value->op != HLO_VIR_iload && is_remakable(f, life->value);
 }
@@ -127,8 +127,8 @@ static void take_new_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   f->needs_alignment |= !saved && bytes > 8;
 }
 
-// A slot for the whole life, which may have been going on for a while: one that nothing was in
-// since then, if such a one is among the first that are free.
+// Takes a slot for the whole live range, which may have begun earlier: one that was unused since
+// then, if one of the first free slots is.
 static void take_slot(scan_t* s, hlo_x86_life_t* life, bool saved) {
   enum { MAX_TRIES = 16 };
   life->place = saved ? HLO_X86_IN_SAVED : HLO_X86_ON_STACK;
@@ -172,7 +172,7 @@ static uint32_t cost_of(const hlo_x86_fn_t* f, const hlo_x86_life_t* life) {
   return life->weight > UINT32_MAX / factor ? UINT32_MAX : life->weight * factor;
 }
 
-// Whether a is the better one to move to memory: cheaper for the positions it still takes.
+// Returns true if a is the better one to move to memory: cheaper for its remaining positions.
 static bool is_cheaper(const scan_t* s, const hlo_x86_life_t* a, const hlo_x86_life_t* b) {
   uint32_t now = 2 * s->position;
   uint64_t a_room = a->end > now ? a->end - now : 1, b_room = b->end > now ? b->end - now : 1;
@@ -188,7 +188,7 @@ static hlo_x86_life_t* cheapest(const scan_t* s, const hlo_x86_life_t* life, uin
   return best;
 }
 
-// The register of an operand that dies here, for a result in its place.
+// Returns the register of an operand that ends here, for a result in its place.
 static unsigned dying_register(const scan_t* s, const hlo_x86_life_t* life, uint32_t free) {
   const hlo_vir_value_t* value = life->value;
   if (is_copy(s->f, life)) return HLO_X86_NO_REG;
@@ -299,8 +299,7 @@ static void expire(scan_t* s, uint32_t half_position) {
   }
 }
 
-// Parameters stay where they come in, or go to a register that calls keep: no two of them can then
-// be in each other's way.
+// Parameters keep their registers or move to callee-saved ones, so no two of them conflict.
 static void place_param(scan_t* s, uint32_t number, const hlo_vir_value_t* param) {
   hlo_x86_fn_t* f = s->f;
   hlo_x86_life_t* life = hlo_x86_life(f, param);
@@ -362,7 +361,7 @@ static uint32_t keep_lowest(uint32_t mask, uint32_t count) {
   return kept;
 }
 
-// The registers that lives may be in: all but the reserve and what a test withholds.
+// The registers available to live ranges: all but the reserve and those that a test withholds.
 static void choose_available(hlo_x86_fn_t* f) {
   const uint8_t* limit = f->unit->limits.registers;
   uint32_t general = 0, count = sizeof general_order;

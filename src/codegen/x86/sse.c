@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector instructions for processors without AVX (see sse.h): their encoding, the copies that two
-// operands in place of three ask for, loads of what may not be aligned, and sequences for some that
-// came later. Two registers are kept for that; no value is ever in them.
+// Vector instructions for processors without AVX (see sse.h): encoding, the copies for two-operand
+// forms, loads of unaligned memory, and sequences for later instructions. Two registers are
+// reserved for this; values never use them.
 // source: Intel SDM volume 2, section 2.2.1 (REX)
 #include "codegen/x86/sse.h"
 
@@ -76,8 +76,7 @@ static void copy(hlo_x86_asm_t* as, unsigned to, unsigned from) {
   if (to != from) hlo_x86_sse_put(as, HLO_X86_vmovaps, to, reg(from), 0);
 }
 
-// The same operand where whole registers of memory have to be aligned; constants behind the code
-// are.
+// Loads an operand whose memory would have to be aligned; constants after the code are.
 static hlo_x86_rm_t aligned(hlo_x86_asm_t* as, const hlo_x86_row_t* row, hlo_x86_rm_t rm) {
   bool is_constant = rm.kind == HLO_X86_RIP && rm.disp % WIDTH == 0;
   if (rm.kind == HLO_X86_REGISTER || is_constant) return rm;
@@ -121,7 +120,7 @@ static void put_direct(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, unsig
 
 // ---- sequences
 
-// Only the eight first predicates are there; the greater ones are the smaller ones turned round.
+// Only the first eight predicates exist; "greater" swaps the operands of "less".
 static void compare(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, unsigned b, hlo_x86_rm_t rm,
                     unsigned predicate) {
   enum { LT = 1, LE = 2, LT_QUIET = 0x11, LE_QUIET = 0x12, GE_QUIET = 0x1d, GT_QUIET = 0x1e };
@@ -135,7 +134,7 @@ static void compare(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, unsigned
   put_two(as, insn, a, b, rm, predicate);
 }
 
-// b where the mask is zeros, rm where it is ones.
+// Selects b where the mask is zeros, rm where it is ones.
 static void blend(hlo_x86_asm_t* as, unsigned a, unsigned b, hlo_x86_rm_t rm, unsigned mask) {
   put_direct(as, HLO_X86_vmovups, TEMP, 0, rm, 0);
   hlo_x86_sse_put(as, HLO_X86_vpxor, TEMP, reg(b), 0);
@@ -144,7 +143,7 @@ static void blend(hlo_x86_asm_t* as, unsigned a, unsigned b, hlo_x86_rm_t rm, un
   copy(as, a, TEMP);
 }
 
-// The first element of a register, or the one in memory (not of a byte), in all lanes.
+// Broadcasts the first element of a register, or the one in memory (not bytes).
 static void broadcast(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, hlo_x86_rm_t rm) {
   enum { LOW_WORD = 0x00, LOW_PAIR = 0x44 };
   unsigned bytes = hlo_x86_rows[insn].element_bytes;
@@ -167,7 +166,7 @@ static void broadcast(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, hlo_x8
 }
 
 // Doubles the width of the first lanes until it is the wanted one: the upper halves are zeros, or
-// ones where the lane is negative.
+// the sign.
 static void extend(hlo_x86_asm_t* as, hlo_x86_insn_t insn, unsigned a, hlo_x86_rm_t rm) {
   static const hlo_x86_insn_t unpack[] = {HLO_X86_vpunpcklbw, HLO_X86_vpunpcklwd,
                                           HLO_X86_vpunpckldq};
@@ -204,8 +203,8 @@ static void equal(hlo_x86_asm_t* as, unsigned a, unsigned b, hlo_x86_rm_t rm) {
   hlo_x86_sse_put(as, HLO_X86_vpand, a, reg(TEMP), 0);
 }
 
-// 64-bit lanes, b > rm: the upper halves decide, or if they are equal the borrow of rm - b. rm: a
-// register or a constant.
+// 64-bit lanes, b > rm: decided by the upper halves, or by the borrow of rm - b if they are equal.
+// rm: a register or a constant.
 static void greater(hlo_x86_asm_t* as, unsigned a, unsigned b, hlo_x86_rm_t rm) {
   enum { UPPER_HALVES = 0xf5 };
   put_direct(as, HLO_X86_vmovups, OTHER_TEMP, 0, rm, 0);

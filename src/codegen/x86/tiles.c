@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles (AMX): each operation is one instruction, on the tiles that it names.
+// Tiles (AMX): each operation is one instruction on the tiles that it names.
 // source: Intel SDM volume 1, section 18.3, the memory of LDTILECFG
 #include "codegen/vir/tile.h"
 #include "codegen/x86/x86_impl.h"

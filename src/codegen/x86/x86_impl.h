@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function on its way from vector IR to machine code: its instructions in a line, the lives of
-// its values, where each of them is kept, and the helpers that all emitting files share.
+// A function between vector IR and machine code: its instructions in linear order, the live ranges
+// of its values, their locations, and helpers that all emitting files share.
 //
-// Half positions: 2p is where instruction p reads, 2p + 1 where its result begins. A life is one
-// range of half positions, in one place all through: a register, a slot, or made again at each use.
+// Half positions: instruction p reads at 2p, and its result begins at 2p + 1. A live range is one
+// interval of half positions with one location throughout: a register, a slot, or rematerialized at
+// each use.
 #ifndef HLO_CODEGEN_X86_X86_IMPL_H_
 #define HLO_CODEGEN_X86_X86_IMPL_H_
 
@@ -19,41 +20,42 @@ typedef enum hlo_x86_class {
 } hlo_x86_class_t;
 
 typedef enum hlo_x86_place {
-  HLO_X86_NOWHERE,  // without value, dead, or computed inside the instruction that uses it
+  HLO_X86_NOWHERE,  // no value, dead, or computed inside the instruction that uses it
   HLO_X86_IN_REGISTER,
   HLO_X86_ON_STACK,
-  HLO_X86_IN_SAVED,  // in frame->saved: lives across a suspension
-  HLO_X86_REMADE,    // computed again at each use: constants, addresses, invariants of the frame
+  HLO_X86_IN_SAVED,  // in frame->saved: live across a suspension
+  HLO_X86_REMADE,    // recomputed at each use: constants, addresses, invariants of the frame
 } hlo_x86_place_t;
 
 enum { HLO_X86_NONE = UINT32_MAX };
 
-/// What is known of one value. Numbers from value_count on are copies that stand for another value
+/// The live range of one value. Numbers from value_count on are copies that replace another value
 /// inside one loop.
 typedef struct hlo_x86_life {
   const hlo_vir_value_t* value;
   uint32_t start, end;  // half positions
   uint32_t uses;        // instructions that read it
-  uint32_t weight;      // reads and writes, those in loops counting more
-  uint32_t home;       // the life whose place it shares: a var that it becomes; else its own number
-  uint32_t next;       // the next life that ends at the same half position
-  uint32_t copy;       // the life that stands for it just now; HLO_X86_NONE: itself
+  uint32_t weight;      // reads and writes; those in loops count more
+  uint32_t home;       // the live range whose location it shares: a var that it becomes; else its
+                       // own number
+  uint32_t next;       // the next live range that ends at the same half position
+  uint32_t copy;       // the live range that currently replaces it; HLO_X86_NONE: itself
   uint32_t aux;        // controls: index in `controls`; loads and compares: epoch of memory
-  uint32_t set_epoch;  // loads and compares: how many `set` went before
+  uint32_t set_epoch;  // loads and compares: number of preceding `set`
   uint32_t last_touch;  // vars: position of the last read or set so far
-  uint32_t next_free;   // lives whose slot of this size is free again: the next of them
-  uint32_t readings;    // vars: the last value read since it was set; values: the one before
-  uint32_t overwritten;  // such values: half position from which the var is something else
+  uint32_t next_free;   // of live ranges whose slot of this size is free: the next one
+  uint32_t readings;    // vars: the last value read since it was set; values: the previous one
+  uint32_t overwritten;  // such values: half position from which the var has another value
   int32_t slot;         // byte offset from rsp or from frame->saved
   uint8_t place, reg;   // hlo_x86_place_t
   uint8_t klass;        // hlo_x86_class_t
   uint8_t lane_bits;    // masks kept in vector registers
   bool is_folded;       // part of the one instruction that uses it
-  bool is_of_stack;     // an address made from one of the stack (looked for only where it matters)
+  bool is_of_stack;     // an address derived from one of the stack (computed only where it matters)
 } hlo_x86_life_t;
 
 typedef enum hlo_x86_item_kind {
-  HLO_X86_ITEM_INSN,  // also the beginning of for, loop, if
+  HLO_X86_ITEM_INSN,  // includes the beginning of for, loop, if
   HLO_X86_ITEM_ELSE,
   HLO_X86_ITEM_END,
 } hlo_x86_item_kind_t;
@@ -67,21 +69,21 @@ typedef struct hlo_x86_item {
 /// A for, loop or if.
 typedef struct hlo_x86_control {
   uint32_t begin, end;              // positions
-  uint32_t loop;                    // the loop around it, an index of controls; HLO_X86_NONE: none
-  uint32_t depth;                   // loops around its body, itself counting if it is one
-  uint32_t first_copy, copy_count;  // lives that exist in this loop only
+  uint32_t loop;                    // the enclosing loop, an index of controls; HLO_X86_NONE: none
+  uint32_t depth;                   // number of loops around its body, itself included
+  uint32_t first_copy, copy_count;  // live ranges that exist in this loop only
   bool is_loop, has_inner_loop;
   hlo_x86_label_t top, other, done;
 } hlo_x86_control_t;
 
-/// Constants behind the code, each once.
+/// Constants after the code, each once.
 typedef struct hlo_x86_pool_entry {
   uint8_t bytes[64];
   uint32_t size_bytes;
   hlo_x86_label_t label;
 } hlo_x86_pool_entry_t;
 
-/// A blob of vector IR that code uses.
+/// A blob of vector IR used by the code.
 typedef struct hlo_x86_blob {
   uint8_t* bytes;  // a copy
   size_t size_bytes;
@@ -96,19 +98,19 @@ typedef struct hlo_x86_pool {
   HLO_VEC(hlo_x86_blob_t) blobs;
 } hlo_x86_pool_t;
 
-/// Limits for tests: how many registers of each class values may be kept in; 0: all there are.
+/// Limits for tests: registers of each class available to values; 0: all.
 typedef struct hlo_x86_limits {
   uint8_t registers[HLO_X86_CLASS_COUNT];
 } hlo_x86_limits_t;
 
-/// What the functions of a unit share.
+/// Shared by the functions of a unit.
 struct hlo_x86_unit {
   const hlo_target_t* target;
   hlo_x86_limits_t limits;
   hlo_x86_asm_t as;   // the first labels are those of the program's functions, by number
-  hlo_arena_t arena;  // of the function at hand
+  hlo_arena_t arena;  // of the current function
   hlo_x86_pool_t pool;
-  hlo_x86_label_t fma_labels[2];  // of F32 and F64, without FMA; HLO_X86_NO_LABEL: not used so far
+  hlo_x86_label_t fma_labels[2];  // of F32 and F64, without FMA; HLO_X86_NO_LABEL: not used yet
   uint32_t func_count;            // of the program
   HLO_VEC(hlo_code_func_t) funcs;
   HLO_VEC(hlo_code_site_t) sites;
@@ -123,7 +125,7 @@ typedef struct hlo_x86_fn {
   const hlo_target_t* target;
   hlo_arena_t* arena;
   bool is_avx512, is_sse;  // is_sse: without AVX
-  hlo_status_t status;  // the first error of emitting
+  hlo_status_t status;  // the first error while emitting
 
   // analyse.c
   hlo_x86_item_t* items;
@@ -135,10 +137,10 @@ typedef struct hlo_x86_fn {
   const hlo_vir_value_t* params[HLO_VIR_MAX_PARAMS];
   bool has_call, has_suspend, uses_wide, uses_scratch, uses_stream;
   bool calls_fma;  // fma.c
-  uint32_t objects_bytes;  // of `stack`, with the scratch area below
+  uint32_t objects_bytes;  // of `stack`, followed by the scratch area
 
   // registers.c
-  uint32_t* ending;                       // by half position: first life that ends there
+  uint32_t* ending;                       // by half position: first live range that ends there
   uint32_t reserve[HLO_X86_CLASS_COUNT];  // registers kept free for values in memory
   uint32_t available[HLO_X86_CLASS_COUNT];
   uint32_t frame_bytes, saved_bytes;  // slots and objects; room in frame->saved
@@ -147,9 +149,9 @@ typedef struct hlo_x86_fn {
 
   // emitting
   uint32_t position;
-  uint32_t busy[HLO_X86_CLASS_COUNT];   // registers of the values that live here
-  uint32_t taken[HLO_X86_CLASS_COUNT];  // by the instruction at hand
-  bool short_of[HLO_X86_CLASS_COUNT];   // there was no register left
+  uint32_t busy[HLO_X86_CLASS_COUNT];   // registers of the values that are live here
+  uint32_t taken[HLO_X86_CLASS_COUNT];  // by the current instruction
+  bool short_of[HLO_X86_CLASS_COUNT];   // no register was left
   hlo_x86_label_t epilogue;
   uint32_t site;
 } hlo_x86_fn_t;
@@ -163,11 +165,11 @@ static inline unsigned hlo_x86_elem_bits(hlo_vir_type_t type) {
   };
   return bits[type.elem];
 }
-/// Bytes of the vector itself.
+/// Returns the bytes of the vector itself.
 static inline unsigned hlo_x86_type_bytes(hlo_vir_type_t type) {
   return type.lanes * hlo_x86_elem_bits(type) / 8;
 }
-/// Bytes of the register that holds it: 16, 32 or 64.
+/// Returns the bytes of the register that holds it: 16, 32 or 64.
 static inline unsigned hlo_x86_width(hlo_vir_type_t type) {
   unsigned bytes = hlo_x86_type_bytes(type);
   return bytes <= 16 ? 16 : bytes;
@@ -175,50 +177,50 @@ static inline unsigned hlo_x86_width(hlo_vir_type_t type) {
 
 // ---- analyse.c
 
-/// Lines up the instructions, counts and folds, and finds the range of every life.
+/// Orders the instructions, counts uses, folds, and computes every live range.
 hlo_status_t hlo_x86_analyse(hlo_x86_fn_t* f) HLO_MUST_USE;
-/// What an operand really is: looks through instructions that change nothing but the type.
+/// Returns the value behind instructions that change only its type.
 const hlo_vir_value_t* hlo_x86_resolve(const hlo_vir_value_t* value);
-/// The address of a MEMORY op: base + (index << log2_scale) + disp. NULL: none.
+/// The address of a MEMORY op: base + (index << log2_scale) + disp. NULL: absent.
 typedef struct hlo_x86_address {
   const hlo_vir_value_t *base, *index;
   uint32_t log2_scale;
   int64_t disp;
 } hlo_x86_address_t;
 hlo_x86_address_t hlo_x86_address_of(const hlo_vir_value_t* value);
-/// Whether an instruction does more than give its value.
+/// Returns true if an instruction has an effect besides its value.
 bool hlo_x86_has_effect(const hlo_vir_value_t* value);
 static inline hlo_x86_life_t* hlo_x86_life(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return &f->lives[value->number];
 }
 
-/// Neither read by anything nor of any effect.
+/// Returns true if the value is unused and has no effect.
 static inline bool hlo_x86_is_dead(const hlo_x86_fn_t* f, const hlo_vir_value_t* value) {
   return hlo_x86_life(f, value)->uses == 0 && !hlo_x86_has_effect(value);
 }
 
 // ---- registers.c
 
-/// A place for every life.
+/// Chooses the location of every live range.
 hlo_status_t hlo_x86_allocate(hlo_x86_fn_t* f) HLO_MUST_USE;
-/// Registers that calls keep.
+/// Registers that calls preserve.
 extern const uint32_t hlo_x86_callee_saved;
 
 // ---- emit.c
 
-/// All of one function, prologue to epilogue; false: an instruction had too few registers free, and
-/// f->reserve was raised.
+/// Emits one function from prologue to epilogue; false if an instruction found too few free
+/// registers, in which case f->reserve was raised.
 bool hlo_x86_emit_function(hlo_x86_fn_t* f);
 void hlo_x86_emit_control(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_emit_else(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_emit_end(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// Where an entry goes on behind a suspension, by frame->resume_point.
+/// Emits the jumps to the resume points, by frame->resume_point.
 void hlo_x86_emit_resume(hlo_x86_fn_t* f);
 void hlo_x86_unimplemented(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
 // ---- operands.c: values as operands of instructions
 
-/// A register that nothing else is in, until the instruction is done.
+/// Returns a register that is unused until the instruction is complete.
 unsigned hlo_x86_temp(hlo_x86_fn_t* f, hlo_x86_class_t klass);
 static inline unsigned hlo_x86_temp_gpr(hlo_x86_fn_t* f) {
   return hlo_x86_temp(f, HLO_X86_GENERAL);
@@ -226,53 +228,53 @@ static inline unsigned hlo_x86_temp_gpr(hlo_x86_fn_t* f) {
 static inline unsigned hlo_x86_temp_vec(hlo_x86_fn_t* f) {
   return hlo_x86_temp(f, HLO_X86_VECTORS);
 }
-/// Keeps a general register from being a temporary of this instruction.
+/// Excludes a general register from the temporaries of this instruction.
 void hlo_x86_claim(hlo_x86_fn_t* f, unsigned reg);
-/// The register of a value: its own, or a temporary that it was loaded into.
+/// Returns the register of a value: its own, or a temporary that it was loaded into.
 unsigned hlo_x86_in(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// A general register or 64 bits of memory.
+/// Returns a general register or 64 bits of memory.
 hlo_x86_rm_t hlo_x86_in_rm(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// A vector register, or memory of `width` bytes; elem_bits 32 or 64 where one element may be
-/// repeated, else 0.
+/// Returns a vector register, or memory of `width` bytes; elem_bits: 32 or 64 if one element may be
+/// broadcast, else 0.
 hlo_x86_rm_t hlo_x86_in_vec(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned width,
                             unsigned elem_bits);
-/// Whether a value would come from memory at each use.
+/// Returns true if a value would be read from memory at each use.
 bool hlo_x86_prefers_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// Whether an INDEX is a constant that instructions hold as 32 bits.
+/// Returns true if an INDEX is a constant that fits a 32-bit immediate.
 bool hlo_x86_in_imm(const hlo_vir_value_t* value, int32_t* out_imm);
-/// The register for the result; stored by hlo_x86_out_done() if the value lives in memory.
+/// Returns the register for the result; hlo_x86_out_done() stores it if the value is in memory.
 unsigned hlo_x86_out(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_out_done(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
-/// Loads and stores of whole lives, for copies, vars and parameters.
+/// Loads and stores whole live ranges, for copies, vars and parameters.
 void hlo_x86_load_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
 void hlo_x86_store_life(hlo_x86_fn_t* f, const hlo_x86_life_t* life, unsigned reg);
-/// Constants and addresses, into this register of their class.
+/// Rematerializes a constant or address into this register of its class.
 void hlo_x86_remake(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
 void hlo_x86_move(hlo_x86_fn_t* f, hlo_x86_class_t klass, unsigned width, unsigned to,
                   unsigned from);
-/// The memory that a MEMORY op names.
+/// Returns the memory operand of a MEMORY op.
 hlo_x86_rm_t hlo_x86_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// All vector registers that values may be in.
+/// Returns all vector registers that may hold values.
 static inline uint32_t hlo_x86_vector_registers(const hlo_x86_fn_t* f) {
   return (uint32_t)((UINT64_C(1) << f->target->vector_registers) - 1);
 }
-/// Bytes of a mask in a vector register.
+/// Returns the bytes of a mask in a vector register.
 static inline unsigned hlo_x86_mask_bytes(const hlo_x86_fn_t* f) {
   return f->is_sse ? 16 : 32;
 }
 static inline hlo_x86_rm_t hlo_x86_scratch(int32_t offset_bytes) {
   return hlo_x86_mem(HLO_X86_RSP, offset_bytes);
 }
-// ---- pool.c: constants behind the code
+// ---- pool.c: constants after the code
 
 hlo_x86_rm_t hlo_x86_pool_bytes(hlo_x86_fn_t* f, const void* bytes, uint32_t size_bytes);
 hlo_x86_rm_t hlo_x86_pool_blob(hlo_x86_fn_t* f, const hlo_vir_blob_t* blob);
-/// An element of elem_bits repeated over width bytes.
+/// An element of elem_bits broadcast over width bytes.
 hlo_x86_rm_t hlo_x86_pool_splat(hlo_x86_fn_t* f, unsigned elem_bits, uint64_t bits, unsigned width);
 /// 0, 1, 2, ... in elements of elem_bits.
 hlo_x86_rm_t hlo_x86_pool_iota(hlo_x86_fn_t* f, unsigned elem_bits, unsigned width);
-/// Takes up the constants of another unit; map: by label of that unit, which label it has in this
-/// one now. errors: sticky in the assembler
+/// Adds the constants of another unit; map: by label of that unit, its label in this one. errors:
+/// sticky in the assembler
 void hlo_x86_pool_join(hlo_x86_unit_t* unit, const hlo_x86_pool_t* other, hlo_x86_label_t* map);
 void hlo_x86_pool_emit(hlo_x86_unit_t* unit);
 size_t hlo_x86_pool_size_bytes(const hlo_x86_pool_t* pool);
@@ -280,16 +282,16 @@ void hlo_x86_pool_deinit(hlo_x86_pool_t* pool);
 
 // ---- lanes.c: lane-wise operations
 
-/// How an operand may be folded: memory of all lanes, or of one element for all lanes.
+/// How an operand may be folded: as memory with all lanes, or with one element for all lanes.
 typedef struct hlo_x86_fold {
   bool whole, splat;
 } hlo_x86_fold_t;
 hlo_x86_fold_t hlo_x86_may_fold(const hlo_x86_fn_t* f, const hlo_vir_value_t* user,
                                 uint32_t operand);
-/// Whether the instruction writes its result before it has read everything.
+/// Returns true if the instruction writes its result before it has read all operands.
 bool hlo_x86_is_early(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_emit_lanes(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// Whether emitting needs the scratch area of the stack.
+/// Returns true if emitting needs the scratch area of the stack.
 bool hlo_x86_needs_scratch(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 typedef enum hlo_x86_logic { HLO_X86_AND, HLO_X86_OR, HLO_X86_XOR, HLO_X86_ANDN } hlo_x86_logic_t;
 void hlo_x86_bits(hlo_x86_fn_t* f, hlo_x86_logic_t op, unsigned width, unsigned to, unsigned a,
@@ -303,19 +305,19 @@ void hlo_x86_emit_composed(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
 // ---- fma.c: without FMA
 
-/// a * b + c, rounded once, by a call of a function of the module.
+/// Emits a * b + c, rounded once, as a call of a function of the module.
 void hlo_x86_emit_fma_call(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// The functions that those calls go to.
+/// Emits the functions that those calls use.
 void hlo_x86_emit_fma_functions(hlo_x86_unit_t* unit);
 
 // ---- convert.c
 
 void hlo_x86_emit_convert(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// The one instruction of a conversion; HLO_X86_INSN_COUNT: there is none.
+/// Returns the instruction of a conversion; HLO_X86_INSN_COUNT if one does not suffice.
 hlo_x86_insn_t hlo_x86_convert_insn(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 hlo_x86_fold_t hlo_x86_may_fold_convert(const hlo_x86_fn_t* f, const hlo_vir_value_t* user);
 bool hlo_x86_converts_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// Integers to narrower ones, without AVX-512.
+/// Narrows integers without AVX-512.
 void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_bits,
                     unsigned to_bits, unsigned lanes);
 
@@ -323,13 +325,13 @@ void hlo_x86_narrow(hlo_x86_fn_t* f, unsigned to, unsigned from, unsigned from_b
 
 void hlo_x86_emit_compare(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 void hlo_x86_emit_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// A vector mask whose lanes have so many bits.
+/// Returns a vector mask whose lanes have `lane_bits` bits.
 unsigned hlo_x86_in_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned lane_bits);
-/// A mask register without bits above the lanes, for memory.
+/// Returns a mask register without bits above the lanes, for memory.
 unsigned hlo_x86_in_exact_mask(hlo_x86_fn_t* f, const hlo_vir_value_t* mask);
-/// The mask as bits in a general register, zero above.
+/// Moves the mask as bits into a general register, zero above.
 void hlo_x86_mask_to_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* mask, unsigned to);
-/// Lane widths of masks kept in vectors, as analysing meets them.
+/// Chooses the lane widths of masks kept in vectors, during analysis.
 void hlo_x86_choose_lane_bits(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 
 // ---- tiles.c
@@ -339,19 +341,19 @@ void hlo_x86_emit_tile(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
 // ---- index.c, memory.c, cross.c
 
 void hlo_x86_emit_index(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// Compares; the condition that then means "not 0".
+/// Compares; returns the condition that means "not 0".
 hlo_x86_cc_t hlo_x86_emit_condition(hlo_x86_fn_t* f, const hlo_vir_value_t* condition);
 void hlo_x86_emit_memory(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// A gather or scatter without an instruction for it.
+/// Returns true for a gather or scatter without an instruction.
 bool hlo_x86_lanes_through_memory(const hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// A load or iload into this register.
+/// Emits a load or iload into this register.
 void hlo_x86_emit_load(hlo_x86_fn_t* f, const hlo_vir_value_t* value, unsigned reg);
 void hlo_x86_emit_cross(hlo_x86_fn_t* f, const hlo_vir_value_t* value);
-/// The upper half of the first `bytes` of a register; those of two registers in a row.
+/// Moves the upper half of the first `bytes` of a register (or of two consecutive registers).
 void hlo_x86_upper_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned from);
 void hlo_x86_join_bytes(hlo_x86_fn_t* f, unsigned bytes, unsigned to, unsigned a, hlo_x86_rm_t b);
 
-/// hlo_x86_compile() with fewer registers.
+/// As hlo_x86_compile(), with fewer registers.
 hlo_status_t hlo_x86_compile_limited(const hlo_vir_module_t* module, const hlo_target_t* target,
                                      const hlo_x86_limits_t* limits,
                                      hlo_code_t* out_code) HLO_MUST_USE;
