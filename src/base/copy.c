@@ -3,9 +3,10 @@
 // they are written, merges neighbours that both sides keep together, and names the inner loop.
 #include "base/copy.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/check.h"
 
 enum {
   HLO_CACHELINE_BYTES = 64,
@@ -100,7 +101,7 @@ static void take_dims(hlo_copy_plan_t* plan, size_t rank, const int64_t* dims,
 void hlo_copy_plan_init(hlo_copy_plan_t* plan, size_t element_bytes, size_t rank,
                         const int64_t* dims, const int64_t* in_strides,
                         const int64_t* out_strides) {
-  assert(rank <= HLO_SHAPE_RANK_LIMIT);
+  HLO_ASSERT(rank <= HLO_SHAPE_RANK_LIMIT, "the rank of a copy is bounded");
   plan->kind = HLO_COPY_KIND_EMPTY;
   plan->item_bytes = element_bytes;
   for (size_t i = 0; i < rank; ++i) {

@@ -6,13 +6,13 @@
 #define _GNU_SOURCE
 #include "base/threads.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/os.h"
@@ -42,11 +42,11 @@ static inline void pause_cpu(void) {
 #ifndef NDEBUG
 static _Thread_local uint64_t t_levels_held;  // one bit a level
 void hlo_mutex_note_lock(const hlo_mutex_t* mutex) {
-  assert(t_levels_held >> mutex->level == 0 && "locks must be taken in rising order of level");
+  HLO_ASSERT(t_levels_held >> mutex->level == 0, "locks are taken in rising order of level");
   t_levels_held |= 1ull << mutex->level;
 }
 void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
-  assert(t_levels_held >> mutex->level & 1 && "unlocking a mutex that this thread does not hold");
+  HLO_ASSERT(t_levels_held >> mutex->level & 1, "a mutex is unlocked by the thread that holds it");
   t_levels_held &= ~(1ull << mutex->level);
 }
 #else
@@ -59,7 +59,7 @@ void hlo_mutex_note_unlock(const hlo_mutex_t* mutex) {
 #endif
 
 void hlo_mutex_init(hlo_mutex_t* mutex, unsigned level) {
-  assert(level < HLO_LOCK_LEVEL_LIMIT);
+  HLO_ASSERT(level < HLO_LOCK_LEVEL_LIMIT, "a level is a bit of a word");
   atomic_init(&mutex->state, HLO_MUTEX_FREE);
   mutex->level = (uint8_t)level;
 }
@@ -92,7 +92,7 @@ void hlo_mutex_wake(hlo_mutex_t* mutex) {
 
 void hlo_mutex_assert_held(const hlo_mutex_t* mutex) {
 #ifndef NDEBUG
-  assert(t_levels_held >> mutex->level & 1);
+  HLO_ASSERT(t_levels_held >> mutex->level & 1, "the caller holds the lock");
 #else
   (void)mutex;
 #endif
@@ -519,7 +519,7 @@ void hlo_pool_release(hlo_pool_t* pool) {
     hlo_mem_free(pool);
     return;
   }
-  assert(t_pool != pool && "a pool cannot be released by its own thread");
+  HLO_ASSERT(t_pool != pool, "a pool is not released by a thread of its own");
   hlo_mutex_lock(&pool->mutex);
   pool->stopping = true;
   worker_t* called = take_idle_locked(pool, SIZE_MAX);

@@ -3,8 +3,7 @@
 #ifndef HLO_LIB_LAPACK_IMPL_H_
 #define HLO_LIB_LAPACK_IMPL_H_
 
-#include <assert.h>
-
+#include "base/check.h"
 #include "lib/gemm.h"
 #include "lib/lapack/lapack.h"
 
@@ -98,7 +97,7 @@ static inline hlo_lapack_pieces_t hlo_lapack_pieces(const hlo_lapack_work_t* wor
 static inline void* hlo_lapack_take(hlo_lapack_pieces_t* pieces, size_t bytes) {
   void* piece = pieces->next;
   pieces->next += (bytes + 63) & ~(size_t)63;
-  assert(pieces->next <= pieces->end);  // hlo_lapack_scratch_bytes() has room for all
+  HLO_ASSERT(pieces->next <= pieces->end, "hlo_lapack_scratch_bytes() has room for all pieces");
   return piece;
 }
 
