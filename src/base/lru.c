@@ -35,12 +35,22 @@ static void unlink_entry(hlo_lru_t* lru, entry_t* entry) {
   *(entry->older ? &entry->older->newer : &lru->oldest) = entry->newer;
 }
 
-static void drop(hlo_lru_t* lru, entry_t* entry) {
+// Takes the entry out and puts it before those of `chain`, for destroy_chain(), without lock.
+static entry_t* drop_locked(hlo_lru_t* lru, entry_t* entry, entry_t* chain) {
   hlo_map_remove(&lru->entries, (const char*)&entry->key, sizeof entry->key);
   unlink_entry(lru, entry);
   lru->size_bytes -= entry->item->size_bytes;
-  hlo_lru_item_release(entry->item);
-  hlo_mem_free(entry);
+  entry->older = chain;
+  return entry;
+}
+
+static void destroy_chain(entry_t* chain) {
+  while (chain) {
+    entry_t* next = chain->older;
+    hlo_lru_item_release(chain->item);
+    hlo_mem_free(chain);
+    chain = next;
+  }
 }
 
 static entry_t* find(const hlo_lru_t* lru, const hlo_digest_t* key) {
@@ -53,7 +63,9 @@ void hlo_lru_init(hlo_lru_t* lru, uint64_t limit_bytes) {
 }
 
 void hlo_lru_deinit(hlo_lru_t* lru) {
-  while (lru->oldest) drop(lru, lru->oldest);
+  entry_t* chain = NULL;  // nobody else is there to lock out
+  while (lru->oldest) chain = drop_locked(lru, lru->oldest, chain);
+  destroy_chain(chain);
   hlo_map_deinit(&lru->entries);
   hlo_mutex_deinit(&lru->mutex);
 }
@@ -71,18 +83,21 @@ hlo_lru_item_t* hlo_lru_find(hlo_lru_t* lru, const hlo_digest_t* key) {
   return item;
 }
 
-static void add_locked(hlo_lru_t* lru, entry_t* entry) {
-  entry_t* old = find(lru, &entry->key);
-  if (old) drop(lru, old);
-  if (!hlo_map_put(&lru->entries, (const char*)&entry->key, sizeof entry->key, entry)) {
-    hlo_mem_free(entry);
-    return;
-  }
+// Takes a reference to the item. Returns the entries that have to go, `entry` itself if there is no
+// memory to keep it.
+static entry_t* add_locked(hlo_lru_t* lru, entry_t* entry) {
+  entry_t *chain = NULL, *old = find(lru, &entry->key);
+  if (old) chain = drop_locked(lru, old, chain);
   retain(entry->item);
+  if (!hlo_map_put(&lru->entries, (const char*)&entry->key, sizeof entry->key, entry)) {
+    entry->older = chain;
+    return entry;
+  }
   link_newest(lru, entry);
   lru->size_bytes += entry->item->size_bytes;
   ++lru->added_count;
-  while (lru->size_bytes > lru->limit_bytes) drop(lru, lru->oldest);
+  while (lru->size_bytes > lru->limit_bytes) chain = drop_locked(lru, lru->oldest, chain);
+  return chain;
 }
 
 void hlo_lru_add(hlo_lru_t* lru, const hlo_digest_t* key, hlo_lru_item_t* item) {
@@ -91,6 +106,7 @@ void hlo_lru_add(hlo_lru_t* lru, const hlo_digest_t* key, hlo_lru_item_t* item) 
   if (!entry) return;
   *entry = (entry_t){.key = *key, .item = item};
   hlo_mutex_lock(&lru->mutex);
-  add_locked(lru, entry);
+  entry_t* chain = add_locked(lru, entry);
   hlo_mutex_unlock(&lru->mutex);
+  destroy_chain(chain);
 }

@@ -9,7 +9,8 @@
 #include "base/hashmap.h"
 #include "base/threads.h"
 
-/// The head of a thing that is kept: its owners, counted, and what it takes.
+/// The head of a thing that is kept: its owners, counted, and what it takes. `destroy` is called
+/// without any lock held, so it may take some and use the table.
 typedef struct hlo_lru_item {
   atomic_int count;
   size_t size_bytes;

@@ -77,6 +77,46 @@ static void what_was_not_used_goes_first(void** state) {
   assert_int_equal(living, 0);
 }
 
+enum { NOTE_KEY = 1000 };
+
+// Leaves a note in the table that the item falls out of.
+typedef struct last_will {
+  hlo_lru_item_t item;
+  hlo_lru_t* lru;
+} last_will_t;
+
+static void destroy_and_note(hlo_lru_item_t* item) {
+  hlo_lru_t* lru = ((last_will_t*)item)->lru;
+  assert_false(has(lru, NOTE_KEY));
+  add(lru, NOTE_KEY, 1);
+  hlo_mem_free(item);
+}
+
+static void add_will(hlo_lru_t* lru, uint64_t number) {
+  last_will_t* will = hlo_mem_alloc(sizeof *will);
+  assert_non_null(will);
+  hlo_lru_item_init(&will->item, 60, destroy_and_note);
+  will->lru = lru;
+  const hlo_digest_t key = key_of(number);
+  hlo_lru_add(lru, &key, &will->item);
+  hlo_lru_item_release(&will->item);
+}
+
+// Evicted, and replaced: the table is not locked while an item is destroyed.
+static void destroying_items_may_use_the_table(void** state) {
+  (void)state;
+  for (int is_replaced = 0; is_replaced < 2; ++is_replaced) {
+    hlo_lru_t lru;
+    hlo_lru_init(&lru, 100);
+    add_will(&lru, 0);
+    add(&lru, is_replaced ? 0 : 1, 50);
+    assert_true(has(&lru, NOTE_KEY));
+    assert_int_equal(lru.size_bytes, 51);
+    hlo_lru_deinit(&lru);
+    assert_int_equal(living, 0);
+  }
+}
+
 static void use(void* context, uint64_t index) {
   enum { KEYS = 40, ROUNDS = 200 };
   for (uint64_t i = 0; i < ROUNDS; ++i) {
@@ -116,6 +156,7 @@ static void allocations_may_fail(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_not_used_goes_first),
+      cmocka_unit_test(destroying_items_may_use_the_table),
       cmocka_unit_test(threads_share_one),
       cmocka_unit_test(allocations_may_fail),
   };
