@@ -309,6 +309,11 @@ int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* old) {
 uint64_t __real_hlo_cpu_read_features(void);
 uint64_t __wrap_hlo_cpu_read_features(void);
 
+bool amx_emulator_is_idle(void) {
+  return __real_hlo_cpu_read_features() >> HLO_CPU_AMX_TILE & 1;
+}
+
+// A processor that has tiles is taken as it is: what it holds in them is out of reach here.
 uint64_t __wrap_hlo_cpu_read_features(void) {
   const uint64_t tile = UINT64_C(1) << HLO_CPU_AMX_TILE;
   uint64_t features = __real_hlo_cpu_read_features();

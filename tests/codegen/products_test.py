@@ -296,6 +296,16 @@ def narrow_convolutions():
     return [(f"convolution {i}", part) for i, part in enumerate(parts) if re.search(r"x(bf16|u?i8)>", part)]
 
 
+def tiles_of(tool):
+    """Who runs tile instructions: this processor, the emulator that the tool has, or nobody."""
+    info = subprocess.run([tool, "info"], capture_output=True, text=True, check=True).stdout
+    if "amx_tile" not in info:
+        return "none"
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    has_them = cpuinfo.exists() and "amx_tile" in cpuinfo.read_text(encoding="utf-8")
+    return "of this processor" if has_them else "emulated"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
@@ -316,7 +326,7 @@ def main():
             bad += len(faults)
             for fault in faults:
                 print(f"{name}: {fault}")
-    print(f"{len(cases)} products, {bad} faults")
+    print(f"{len(cases)} products, {bad} faults; tile registers: {tiles_of(options.tool)}")
     return bad != 0
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic on f16: what its ops mean is what IEEE 754 says, by a model that shares nothing with
 // the expression of vir.def; roundings become those ops where the target has them; and the code for
-// such a target holds their instructions. Whether those do the same is tested (ops_test.c,
-// x86_test.c) on machines that have them only.
+// such a target holds their instructions, which are run where the processor has them. So do ops_test.c and
+// x86_test.c.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/fpenv.h"
+#include "codegen/jit/jit.h"
 #include "codegen/math/math.h"
 #include "codegen/vir/builder.h"
 #include "codegen/vir/interp.h"
@@ -170,8 +172,55 @@ static void test_code(void** state) {
   }
 }
 
+static void interpret(const hlo_vir_module_t* module, uint16_t* out) {
+  uint64_t params[] = {(uintptr_t)operands[0], (uintptr_t)operands[1], (uintptr_t)out};
+  int32_t answer = -1;
+  const hlo_vir_interp_options_t options = {0};
+  assert_true(
+      hlo_status_is_ok(hlo_vir_interp_run(module->first_func, params, &options, &answer)));
+}
+
+// The instructions themselves, where the processor has them.
+static void test_processor(void** state) {
+  (void)state;
+  typedef int32_t (*routine_t)(const uint16_t*, const uint16_t*, uint16_t*);
+  static uint16_t expected[COUNT];
+  hlo_cpu_t cpu;
+  hlo_target_t target;
+  assert_true(hlo_status_is_ok(hlo_cpu_detect(NULL, &cpu)));
+  hlo_target_init(&cpu, &target);
+  print_message("arithmetic on f16 is %s\n", target.has_half
+                                                 ? "run on this processor"
+                                                 : "not of this processor: encodings only");
+  for (uint32_t k = 0; k < (target.has_half ? OP_COUNT * ROUNDS : 0); ++k) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
+      operands[0][i] = (uint16_t)i;
+      operands[1][i] = (uint16_t)(i * (2 * k + 1) * 40503u + (k << 9));
+    }
+    hlo_vir_module_t* module = build(ops[k % OP_COUNT]);
+    hlo_code_t code;
+    hlo_jit_t* jit;
+    routine_t routine;
+    interpret(module, expected);
+    assert_true(hlo_status_is_ok(hlo_x86_compile(module, &target, &code)));
+    assert_true(hlo_status_is_ok(hlo_jit_load(&code, "half", NULL, &jit)));
+    void* address = hlo_jit_address(jit, 0);
+    memcpy(&routine, &address, sizeof address);
+    const hlo_fp_state_t before = hlo_fp_enter(HLO_SUBNORMALS_KEEP);
+    assert_int_equal(routine(operands[0], operands[1], results), 0);
+    hlo_fp_leave(before);
+    for (uint32_t i = 0; i < COUNT; ++i) {
+      const bool are_nan = isnan(value_of(expected[i])) && isnan(value_of(results[i]));
+      if (!are_nan) assert_int_equal(results[i], expected[i]);
+    }
+    hlo_jit_release(jit);
+    hlo_code_deinit(&code);
+    hlo_vir_module_release(module);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_meaning), cmocka_unit_test(test_choice),
-                                     cmocka_unit_test(test_code)};
+                                     cmocka_unit_test(test_code), cmocka_unit_test(test_processor)};
   return cmocka_run_group_tests_name("codegen/x86/half", tests, NULL, NULL);
 }
