@@ -87,4 +87,12 @@ hlo_status_t hlo_schedule_finish(hlo_schedule_t* schedule, const hlo_module_t* m
                                  hlo_arena_t* arena) HLO_MUST_USE;
 const hlo_sequence_t* hlo_schedule_find(const hlo_schedule_t* schedule, const hlo_region_t* region);
 
+/// Checks the rules of a fusion: members in order, inputs and outputs, equality with its model.
+/// errors: INTERNAL, naming the broken rule and a node
+hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) HLO_MUST_USE;
+/// Checks the rules of a schedule and of its fusions: kinds of steps, their order, teams.
+/// errors: INTERNAL, naming the broken rule and a node; RESOURCE_EXHAUSTED
+hlo_status_t hlo_schedule_verify(const hlo_schedule_t* schedule,
+                                 const hlo_func_t* func) HLO_MUST_USE;
+
 #endif  // HLO_CODEGEN_BODY_SCHEDULE_H_

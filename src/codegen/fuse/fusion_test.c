@@ -801,6 +801,41 @@ static void cheap_functions_are_one_fusion(void** state) {
   drop(&f);
 }
 
+// ---- the verifier
+
+static void expect_broken(fixture_t* f, const char* rule) {
+  hlo_status_t status = hlo_schedule_verify(f->schedule, hlo_module_entry(f->module));
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
+  if (!strstr(hlo_status_message(status), rule)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+}
+
+static void broken_schedules_are_found(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_layer, 3, 0);
+  check(hlo_schedule_verify(f.schedule, hlo_module_entry(f.module)));
+  hlo_step_t* steps = f.schedule->sequences[0].steps;
+  hlo_step_t step = steps[0];
+  steps[0] = steps[1];
+  steps[1] = step;
+  expect_broken(&f, "a step reads what earlier steps have made");
+  steps[0] = steps[1];
+  expect_broken(&f, "a fusion is one step");
+  drop(&f);
+  make_rounds(&f, print_layer, 3, 0);
+  hlo_fusion_t* fusion = f.schedule->sequences[0].steps[1].fusion;
+  fusion->inputs[0] = fusion->outputs[0];
+  expect_broken(&f, "an operand is an input or the result of a member");
+  drop(&f);
+  make_rounds(&f, print_layer, 3, 0);
+  f.schedule->sequences[0].steps[1].fusion->kernel = NULL;
+  expect_broken(&f, "equal fusions share a kernel");
+  f.schedule->sequences[0].steps[1].kind = HLO_STEP_SITE;
+  expect_broken(&f, "steps of kind FUSION have a fusion");
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -828,6 +863,7 @@ int main(void) {
       cmocka_unit_test(haste_changes_no_fusions),
       cmocka_unit_test(edges_are_short),
       cmocka_unit_test(cheap_functions_are_one_fusion),
+      cmocka_unit_test(broken_schedules_are_found),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

@@ -258,6 +258,7 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
     HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
   }
   HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
+  if (options->check_plan) HLO_TRY(hlo_schedule_verify(schedule, func));
   return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
 }
 

@@ -41,9 +41,9 @@ hlo_tiled_t* hlo_tiling_guard(hlo_tiling_t* t, const hlo_value_t* value, hlo_ind
                               uint32_t rank, const hlo_expr_t* offset, int64_t low, int64_t end,
                               hlo_tiled_t* inside, hlo_tiled_t* outside);
 
-/// An element of what only moves elements.
 /// Returns true if loops can follow the op, which moves or joins elements, to its operands.
 bool hlo_tiling_moves(hlo_op_t op);
+/// An element of what only moves elements.
 hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                              uint32_t depth);
 /// An element of a reduction, a window's, a matrix product's or a convolution's result.
