@@ -36,12 +36,13 @@ static hlo_status_t verify_members(const hlo_fusion_t* fusion) {
     const hlo_node_t* node = fusion->nodes[i];
     HLO_TRY(require(!is_member(fusion, i, node), node, "a node is a member once"));
     HLO_TRY(require(node->parent == region || hlo_op_has(node->op, HLO_TRAIT_CONSTANT), node,
-           "members but constants are in one region"));
+                    "members but constants are in one region"));
     for (uint32_t k = 0; k < node->operand_count; ++k) {
       const hlo_value_t* value = hlo_node_operand(node, k);
       const bool is_input = is_listed(fusion->inputs, fusion->input_count, value);
       const bool is_inside = value->def && is_member(fusion, fusion->node_count, value->def);
-      HLO_TRY(require(is_input || is_inside, node, "an operand is an input or the result of a member"));
+      HLO_TRY(
+          require(is_input || is_inside, node, "an operand is an input or the result of a member"));
     }
   }
   return hlo_ok();
@@ -52,12 +53,13 @@ static hlo_status_t verify_model(const hlo_fusion_t* fusion) {
   const hlo_node_t* first = fusion->nodes[0];
   if (!model) return hlo_ok();
   HLO_TRY(require(model->model == model, first, "a model is its own model"));
-  HLO_TRY(require(model->node_count == fusion->node_count && model->input_count == fusion->input_count &&
-             model->output_count == fusion->output_count && model->side_count == fusion->side_count,
-         first, "a fusion has the form of its model"));
+  HLO_TRY(require(
+      model->node_count == fusion->node_count && model->input_count == fusion->input_count &&
+          model->output_count == fusion->output_count && model->side_count == fusion->side_count,
+      first, "a fusion has the form of its model"));
   for (uint32_t i = 0; i < fusion->node_count; ++i) {
     HLO_TRY(require(fusion->nodes[i]->op == model->nodes[i]->op, fusion->nodes[i],
-           "a fusion has the ops of its model, in the same order"));
+                    "a fusion has the ops of its model, in the same order"));
   }
   HLO_TRY(require(fusion->kernel == model->kernel, first, "equal fusions share a kernel"));
   return hlo_ok();
@@ -66,19 +68,20 @@ static hlo_status_t verify_model(const hlo_fusion_t* fusion) {
 hlo_status_t hlo_fusion_verify(const hlo_fusion_t* fusion) {
   const hlo_node_t* first = fusion->nodes[0];
   HLO_TRY(require(fusion->node_count > 0, first, "a fusion has members"));
-  HLO_TRY(require(fusion->output_count > fusion->side_count, first, "a fusion has an output of its loops"));
+  HLO_TRY(require(fusion->output_count > fusion->side_count, first,
+                  "a fusion has an output of its loops"));
   HLO_TRY(verify_members(fusion));
   for (uint32_t i = 0; i < fusion->input_count; ++i) {
     const hlo_value_t* input = fusion->inputs[i];
     HLO_TRY(require(!is_listed(fusion->inputs, i, input), first, "inputs are different values"));
     HLO_TRY(require(!input->def || !is_member(fusion, fusion->node_count, input->def), first,
-           "no input is the result of a member"));
+                    "no input is the result of a member"));
   }
   for (uint32_t i = 0; i < fusion->output_count; ++i) {
     const hlo_value_t* output = fusion->outputs[i];
     HLO_TRY(require(!is_listed(fusion->outputs, i, output), first, "outputs are different values"));
     HLO_TRY(require(output->def && is_member(fusion, fusion->node_count, output->def), first,
-           "an output is the result of a member"));
+                    "an output is the result of a member"));
   }
   return verify_model(fusion);
 }
@@ -90,15 +93,17 @@ static hlo_status_t verify_step(verifier_t* v, const hlo_sequence_t* sequence,
   const hlo_node_t* node = step->node;
   HLO_TRY(require(node->parent == sequence->region, node, "a step is of its sequence's region"));
   HLO_TRY(require((step->kind == HLO_STEP_FUSION) == (step->fusion != NULL), node,
-         "steps of kind FUSION have a fusion"));
+                  "steps of kind FUSION have a fusion"));
   HLO_TRY(require((step->kind == HLO_STEP_CONTROL) == hlo_op_is_control(node->op), node,
-         "control flow is a step of kind CONTROL"));
-  HLO_TRY(require(step->kind != HLO_STEP_VIEW || hlo_node_is_view(node), node, "a VIEW moves nothing"));
+                  "control flow is a step of kind CONTROL"));
+  HLO_TRY(
+      require(step->kind != HLO_STEP_VIEW || hlo_node_is_view(node), node, "a VIEW moves nothing"));
   if (!step->fusion) return hlo_ok();
-  HLO_TRY(require(step->fusion->index < v->schedule->fusion_count, node, "numbers of fusions are dense"));
+  HLO_TRY(require(step->fusion->index < v->schedule->fusion_count, node,
+                  "numbers of fusions are dense"));
   HLO_TRY(require(!v->seen[step->fusion->index], node, "a fusion is one step"));
   HLO_TRY(require(is_member(step->fusion, step->fusion->node_count, node), node,
-         "a fusion's step is named by a member"));
+                  "a fusion's step is named by a member"));
   v->seen[step->fusion->index] = true;
   return hlo_fusion_verify(step->fusion);
 }
@@ -133,13 +138,13 @@ static hlo_status_t verify_order(const verifier_t* v, const hlo_sequence_t* sequ
     HLO_TRY(hlo_step_list_read(step, scratch, &read));
     for (uint32_t k = 0; k < read.count; ++k) {
       HLO_TRY(require(is_made(v, region, read.values[k], i), step->node,
-             "a step reads what earlier steps have made"));
+                      "a step reads what earlier steps have made"));
     }
   }
   const hlo_node_t* end = hlo_region_terminator(region);
   for (uint32_t k = 0; end && k < end->operand_count; ++k) {
     HLO_TRY(require(is_made(v, region, hlo_node_operand(end, k), sequence->step_count), end,
-           "a region gives what its steps have made"));
+                    "a region gives what its steps have made"));
   }
   return hlo_ok();
 }
@@ -148,10 +153,11 @@ static hlo_status_t verify_team(const hlo_sequence_t* sequence, uint32_t at) {
   const hlo_team_t* team = hlo_step_team(&sequence->steps[at]);
   const hlo_node_t* node = sequence->steps[at].node;
   if (!team || team->members[0] != sequence->steps[at].fusion) return hlo_ok();
-  HLO_TRY(require(at + team->member_count <= sequence->step_count, node, "members of a team are neighbours"));
+  HLO_TRY(require(at + team->member_count <= sequence->step_count, node,
+                  "members of a team are neighbours"));
   for (uint32_t i = 0; i < team->member_count; ++i) {
     HLO_TRY(require(sequence->steps[at + i].fusion == team->members[i], node,
-           "members of a team are neighbours, in the order of their steps"));
+                    "members of a team are neighbours, in the order of their steps"));
     HLO_TRY(require(team->members[i]->team == team, node, "a member knows its team"));
   }
   return hlo_ok();
@@ -176,11 +182,11 @@ static hlo_status_t verify_all(const hlo_schedule_t* schedule, const hlo_func_t*
   HLO_TRY(hlo_arena_status(scratch));
   const hlo_node_t* end = hlo_region_terminator(func->body);
   HLO_TRY(require(schedule->sequence_count && schedule->sequences[0].region == func->body, end,
-         "the first sequence is the function's body"));
+                  "the first sequence is the function's body"));
   for (uint32_t i = 0; i < schedule->sequence_count; ++i) {
     const hlo_sequence_t* sequence = &schedule->sequences[i];
     HLO_TRY(require(hlo_schedule_find(schedule, sequence->region) == sequence, end,
-           "a region has one sequence"));
+                    "a region has one sequence"));
     HLO_TRY(verify_sequence(&v, sequence, scratch));
   }
   for (uint32_t i = 0; i < schedule->fusion_count; ++i) {

@@ -836,6 +836,44 @@ static void broken_schedules_are_found(void** state) {
   drop(&f);
 }
 
+static void expect_illegal(const hlo_kernel_t* kernel, const char* rule) {
+  hlo_status_t status = hlo_kernel_verify(kernel);
+  assert_int_equal(hlo_status_code(status), HLO_STATUS_INTERNAL);
+  if (!strstr(hlo_status_message(status), rule)) fail_msg("%s", hlo_status_message(status));
+  hlo_status_release(status);
+}
+
+// Elementwise, with lanes along the only loop.
+static void illegal_kernels_are_found(void** state) {
+  (void)state;
+  fixture_t f;
+  make_rounds(&f, print_link, 2, 0);
+  hlo_kernel_t* kernel = fusion_at(&f, 0)->kernel;
+  const hlo_kernel_t good = *kernel;
+  check(hlo_kernel_verify(kernel));
+  assert_int_equal(kernel->kind, HLO_KERNEL_LANES);
+  kernel->kind = HLO_KERNEL_SQUARES;
+  expect_illegal(kernel, "SQUARES has two loops");
+  *kernel = good;
+  kernel->kind = HLO_KERNEL_POINTS;
+  kernel->is_streamed = true;
+  expect_illegal(kernel, "POINTS has neither");
+  *kernel = good;
+  kernel->loop_count = 0;
+  expect_illegal(kernel, "every loop with more than one value runs");
+  *kernel = good;
+  kernel->segments[0][0][1] -= 1;
+  expect_illegal(kernel, "every element of the output is in a segment");
+  kernel->segments[0][0][1] += 1;
+  kernel->cut = HLO_KERNEL_CUT_REDUCTION;
+  expect_illegal(kernel, "a cut reduction has parts to join");
+  *kernel = good;
+  kernel->spaces[0].element_count += 1;
+  kernel->segment_count = 0;
+  expect_illegal(kernel, "a kernel has segments");
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -864,6 +902,7 @@ int main(void) {
       cmocka_unit_test(edges_are_short),
       cmocka_unit_test(cheap_functions_are_one_fusion),
       cmocka_unit_test(broken_schedules_are_found),
+      cmocka_unit_test(illegal_kernels_are_found),
   };
   return cmocka_run_group_tests_name("codegen/fusion", tests, NULL, NULL);
 }

@@ -258,7 +258,12 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
     HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
   }
   HLO_TRY(hlo_schedule_make_teams(schedule, func->module, &options->target, scratch));
-  if (options->check_plan) HLO_TRY(hlo_schedule_verify(schedule, func));
+  if (options->check_plan) {
+    HLO_TRY(hlo_schedule_verify(schedule, func));
+    for (uint32_t i = 0; i < schedule->fusion_count; ++i) {
+      if (kernels[i]) HLO_TRY(hlo_kernel_verify(kernels[i]));
+    }
+  }
   return hlo_plan_create(func, schedule, kernels, options->is_checked, scratch, out_plan);
 }
 

@@ -103,6 +103,10 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* tiling);
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
 
+/// Checks the rules of a finished walk: spaces and their loops, instances in order, outputs.
+/// errors: INTERNAL, naming the broken rule
+hlo_status_t hlo_tiling_verify(const hlo_tiling_t* tiling) HLO_MUST_USE;
+
 /// The index in `to` of what members of the fusion make of the element of `from` at `index`, each
 /// element of one: they compute it or move it. NULL: they do neither. The last walk's expressions.
 const hlo_expr_t* const* hlo_tiling_index_above(hlo_tiling_t* tiling, const hlo_value_t* from,

@@ -73,4 +73,9 @@ void hlo_kernel_emit(const hlo_kernel_t* kernel, uint32_t phase, hlo_vir_builder
                      hlo_vir_value_t* const* addresses, hlo_vir_value_t** values,
                      hlo_vir_value_t* chunk);
 
+/// Checks that what was decided for a kernel is a legal combination (kernel_verify.c lists them), and
+/// the walks of its segments.
+/// errors: INTERNAL, naming the broken rule; RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_verify(const hlo_kernel_t* kernel) HLO_MUST_USE;
+
 #endif  // HLO_CODEGEN_LOOPS_KERNEL_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that a finished walk keeps (see tiled.h).
+#include "codegen/index/tiled.h"
+
+static hlo_status_t require(bool holds, const char* rule) {
+  if (holds) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INTERNAL, "tiling: broken rule: %s", rule);
+}
+
+static hlo_status_t require_of(bool holds, const hlo_tiled_t* tiled, const char* rule) {
+  if (holds) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INTERNAL,
+                           "tiling: at instance %u of kind %d: broken rule: %s", tiled->number,
+                           (int)tiled->kind, rule);
+}
+
+static hlo_status_t verify_space(const hlo_tiling_t* t, uint32_t number) {
+  const hlo_tiled_space_t* space = &t->spaces[number];
+  int64_t count = 1;
+  for (uint32_t i = 0; i < space->digit_count; ++i) count *= space->extents[i];
+  HLO_TRY(require(count == space->element_count, "the loops of a space visit all its elements"));
+  if (!space->linear) return hlo_ok();  // not reached by this walk
+  HLO_TRY(require(space->first_digit + space->digit_count <= t->digit_count,
+                  "the loops of a space are loops of the walk"));
+  for (uint32_t i = 0; i < space->digit_count; ++i) {
+    const hlo_tiled_digit_t* digit = &t->digits[space->first_digit + i];
+    HLO_TRY(require(digit->space == number, "a loop belongs to one space"));
+    HLO_TRY(require(0 <= digit->low && digit->low <= digit->end && digit->end <= space->extents[i],
+                    "a segment is part of its loop"));
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t verify_instance(const hlo_tiling_t* t, uint32_t number) {
+  const hlo_tiled_t* tiled = t->instances[number];
+  HLO_TRY(require(tiled->number == number, "numbers of instances are dense"));
+  uint64_t digits = 0;
+  for (uint32_t i = 0; i < tiled->operand_count; ++i) {
+    HLO_TRY(require_of(tiled->operands[i]->number < number, tiled, "operands come before users"));
+    digits |= tiled->operands[i]->digits;
+  }
+  HLO_TRY(require_of(t->digit_count == 64 || tiled->digits >> t->digit_count == 0, tiled,
+                     "an instance depends on loops of the walk"));
+  switch (tiled->kind) {
+    case HLO_TILED_LOAD:
+      return require_of(tiled->input < t->fusion->input_count && tiled->offset, tiled,
+                        "a load is of an input, at an offset");
+    case HLO_TILED_COMPUTE:
+      return require_of((digits & ~tiled->digits) == 0, tiled,
+                        "what is computed depends on the loops of its operands");
+    case HLO_TILED_REDUCE:
+      return require_of(0 < tiled->reduction && tiled->reduction < t->space_count, tiled,
+                        "a reduction has a space of its own");
+    case HLO_TILED_RESULT:
+      return require_of(tiled->operand_count == 1 && tiled->operands[0]->kind == HLO_TILED_REDUCE,
+                        tiled, "a result is that of a reduction");
+    case HLO_TILED_GUARD:
+      return require_of(tiled->operand_count == 2 && tiled->low < tiled->end, tiled,
+                        "a guard chooses between two values");
+    default: return hlo_ok();
+  }
+}
+
+hlo_status_t hlo_tiling_verify(const hlo_tiling_t* t) {
+  if (t->refusal) return hlo_ok();
+  for (uint32_t i = 0; i < t->space_count; ++i) HLO_TRY(verify_space(t, i));
+  for (uint32_t i = 0; i < t->instance_count; ++i) HLO_TRY(verify_instance(t, i));
+  for (uint32_t i = 0; i < t->fusion->output_count; ++i) {
+    HLO_TRY(require(t->outputs[i] && t->output_offsets[i], "an output has a value and an offset"));
+  }
+  return hlo_ok();
+}
