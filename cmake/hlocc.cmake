@@ -45,13 +45,23 @@ function(hlo_compile_settings)
   add_link_options(-Wl,--gc-sections -Wl,-z,noexecstack -Wl,-z,relro -Wl,--build-id)
 endfunction()
 
-# Instruction-set flags belong to files: *_avx2.c and *_avx512.c of src/lib. Other folders get none.
+# Instruction sets of src/lib: their compiler flags, and bytes of a vector. Other folders get none.
+set(HLOCC_ISA_FLAGS_generic "")
+set(HLOCC_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
+set(HLOCC_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi -mbmi2
+                           -mprefer-vector-width=512)
+set(HLOCC_ISA_VECTOR_BYTES_generic 16)
+set(HLOCC_ISA_VECTOR_BYTES_avx2 32)
+set(HLOCC_ISA_VECTOR_BYTES_avx512 64)
+set(HLOCC_ISAS generic)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND HLOCC_ISAS avx2 avx512)
+endif()
+
+# Flags of one file: x_avx2.c and x_avx512.c get those of their instruction set.
 function(hlo_kernel file)
-  if(file MATCHES "_avx2\\.c$")
-    set(flags -mavx2 -mfma -mf16c -mbmi -mbmi2)
-  elseif(file MATCHES "_avx512\\.c$")
-    set(flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi -mbmi2
-              -mprefer-vector-width=512)
+  if(file MATCHES "_(avx2|avx512)\\.c$")
+    set(flags ${HLOCC_ISA_FLAGS_${CMAKE_MATCH_1}})
   endif()
   # Elementwise functions: exceptions are masked, so the sides of a select may both be computed.
   if(file MATCHES "/(math|scatter)_[a-z0-9]+\\.c$")
@@ -87,6 +97,15 @@ function(hlo_layer layer)
     foreach(file IN LISTS files)
       hlo_kernel(${file})
     endforeach()
+    set(variants ${files})
+    list(FILTER variants INCLUDE REGEX "_isa\\.c$")
+    list(FILTER files EXCLUDE REGEX "_isa\\.c$")
+    foreach(isa IN LISTS HLOCC_ISAS)
+      add_library(hlocc_lib_${isa} OBJECT ${variants})
+      target_compile_options(hlocc_lib_${isa} PRIVATE ${HLOCC_ISA_FLAGS_${isa}})
+      target_compile_definitions(hlocc_lib_${isa} PRIVATE HLO_ISA=${isa}
+                                 HLO_ISA_VECTOR_BYTES=${HLOCC_ISA_VECTOR_BYTES_${isa}})
+    endforeach()
   endif()
   if(layer MATCHES "^(base|interp)$")
     # Elementwise loops, for the vectoriser. Exceptions are masked, so comparisons may be speculated.
@@ -95,6 +114,17 @@ function(hlo_layer layer)
     hlo_sources(${layer} files)
   endif()
   add_library(hlocc_${layer} OBJECT ${files})
+endfunction()
+
+# The object files of a layer; src/lib has more, one set for each instruction set.
+function(hlo_layer_objects layer out)
+  set(objects $<TARGET_OBJECTS:hlocc_${layer}>)
+  if(layer STREQUAL lib)
+    foreach(isa IN LISTS HLOCC_ISAS)
+      list(APPEND objects $<TARGET_OBJECTS:hlocc_lib_${isa}>)
+    endforeach()
+  endif()
+  set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
 function(hlo_link_system target)
@@ -113,9 +143,10 @@ function(hlo_products)
   set(plugin "")
   foreach(layer IN LISTS HLOCC_LAYERS)
     if(TARGET hlocc_${layer})
-      list(APPEND all $<TARGET_OBJECTS:hlocc_${layer}>)
+      hlo_layer_objects(${layer} objects)
+      list(APPEND all ${objects})
       if(NOT layer STREQUAL capi)
-        list(APPEND plugin $<TARGET_OBJECTS:hlocc_${layer}>)
+        list(APPEND plugin ${objects})
       endif()
     endif()
   endforeach()
@@ -130,7 +161,8 @@ function(hlo_products)
 
   # What programs that were compiled ahead of time are linked with; linkers take what is asked for.
   hlo_sources(rt rt)
-  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> $<TARGET_OBJECTS:hlocc_lib>
+  hlo_layer_objects(lib lib)
+  add_library(hlocc_rt STATIC $<TARGET_OBJECTS:hlocc_base> ${lib}
               $<TARGET_OBJECTS:hlocc_ir> $<TARGET_OBJECTS:hlocc_interp> ${rt})
   target_link_libraries(hlocc_rt PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
 

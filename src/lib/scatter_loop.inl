@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop of scatter.inl. Needs T (type of an element), OP(a, b) of two, NAME; perhaps ONE(a, b),
+// One loop of scatter_isa.c. Needs T (type of an element), OP(a, b) of two, NAME; perhaps ONE(a, b),
 // which is OP with branches, and quicker for one element at a time.
 
 #ifndef ONE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of random.h, once per instruction set. Needs LOOPS, the name of their table,
-// and VECTOR_BYTES.
+// Loops of random.h (see isa_variant.h).
 #include <string.h>
 
+#include "lib/isa_variant.h"
 #include "lib/random_impl.h"
+
+#define VECTOR_BYTES HLO_ISA_VECTOR_BYTES
 
 enum { LANES = VECTOR_BYTES / 4, VECTORS = HLO_RANDOM_BLOCK / LANES };
 
@@ -92,4 +94,4 @@ static void philox(uint64_t key, const uint64_t counter[2], uint32_t words[HLO_R
   }
 }
 
-const hlo_random_loops_t LOOPS = {threefry, philox};
+const hlo_random_loops_t HLO_ISA_NAME(hlo_random_loops) = {threefry, philox};

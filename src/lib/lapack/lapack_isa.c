@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of lapack_impl.h for one instruction set. Needs LAPACK, its name, and VECTOR_BYTES.
+// The table of lapack_impl.h for one instruction set (see isa_variant.h).
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "lib/isa_variant.h"
 #include "lib/lapack/lapack_impl.h"
 #include "lib/lapack/lapack_ql.h"
 #include "lib/lapack/lapack_ql.inl"
 
+#define VECTOR_BYTES HLO_ISA_VECTOR_BYTES
 #define NORM_LEAST (REAL_LEAST / REAL_EPSILON)
 #define NORM_MOST (REAL_MAX * REAL_EPSILON)
 
@@ -73,7 +75,7 @@
   .trsm_small = type##_trsm_small, .geqrf_small = type##_geqrf_small,                      \
   .orgqr_small = type##_orgqr_small
 
-const hlo_lapack_t LAPACK[HLO_LAPACK_TYPES] = {
+const hlo_lapack_t HLO_ISA_NAME(hlo_lapack)[HLO_LAPACK_TYPES] = {
     [HLO_LAPACK_F32] = {ENTRIES(f32), SMALL_ENTRIES(f32)},
     [HLO_LAPACK_F64] = {ENTRIES(f64), SMALL_ENTRIES(f64)},
     [HLO_LAPACK_C64] = {ENTRIES(c64)},

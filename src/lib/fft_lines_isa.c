@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variant of fft_lines_impl.h for one instruction set. Needs VARIANT, its name, and VECTOR_BYTES.
+// The variant of fft_lines_impl.h for one instruction set (see isa_variant.h).
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "lib/fft_lines_impl.h"
+#include "lib/isa_variant.h"
 #include "lib/strided.h"
+
+#define VECTOR_BYTES HLO_ISA_VECTOR_BYTES
 
 #define T float
 #define NAME(x) f32_##x
@@ -22,4 +25,4 @@
 #include "lib/fft_long.inl"
 #include "lib/fft_any.inl"
 
-const hlo_fft_variant_t VARIANT = {.f32 = f32_run, .f64 = f64_run};
+const hlo_fft_variant_t HLO_ISA_NAME(hlo_fft) = {.f32 = f32_run, .f64 = f64_run};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions of f32 arrays for one instruction set. Takes MATH_TABLE, the table to
-// define. Every element is computed in double without a branch (selects only) and without
-// contraction, so that the compiler vectorises the loops and every instruction set gives the same
-// bits. What is lost before the one rounding to f32 is below 2^-40 of the result.
+// Elementary functions of f32 arrays (see isa_variant.h). Every element is computed in double
+// without a branch (selects only) and without contraction, so that the compiler vectorises the
+// loops and every instruction set gives the same bits. What is lost before the one rounding to f32
+// is below 2^-40 of the result.
 #include <stdint.h>
 #include <string.h>
 
 #include "base/float_bits.h"
+#include "lib/isa_variant.h"
 #include "lib/math_impl.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -195,7 +196,7 @@ enum { BLOCK = 256 };
   }
 #include "lib/math.def"
 
-const hlo_math_f32_fn_t MATH_TABLE[HLO_MATH_COUNT] = {
+const hlo_math_f32_fn_t HLO_ISA_NAME(hlo_math_f32)[HLO_MATH_COUNT] = {
 #define HLO_MATH(id, plain, limit, ulps) [HLO_MATH_##id] = loop_##id,
 #include "lib/math.def"
 };

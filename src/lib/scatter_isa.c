@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the scattering loops and the tables that find them, once per instruction set. Needs
-// LOOPS, the name of what is defined.
+// Instances of the scattering loops and the tables that find them (see isa_variant.h).
 #include <stddef.h>
 
 #include "base/float_bits.h"
+#include "lib/isa_variant.h"
 #include "lib/scatter_impl.h"
 
 // Rows further on are on their way while this one is put in its place. Inlined always: a call that
@@ -235,7 +235,7 @@ static hlo_scatter_loop_t find_fold(hlo_fold_op_t op, hlo_dtype_t dtype) {
   return (unsigned)op < HLO_FOLD_OP_COUNT ? folds[dtype][op] : NULL;
 }
 
-const hlo_scatter_loops_t LOOPS = {.fold = find_fold,
+const hlo_scatter_loops_t HLO_ISA_NAME(hlo_scatter_loops) = {.fold = find_fold,
                                    .copy_8 = copy_8,
                                    .copy_16 = copy_16,
                                    .copy_32 = copy_32,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of the sorts that the compiler vectorises, once per instruction set. Needs LOOPS, the name
-// of the table that is defined.
+// Loops of the sorts that the compiler vectorises (see isa_variant.h).
+#include "lib/isa_variant.h"
 #include "lib/sort_impl.h"
 
 #define BITS_T uint16_t
@@ -63,7 +63,7 @@ static int64_t collect(int64_t count, const uint32_t* keys, uint32_t bound, int6
   return found;
 }
 
-const hlo_sort_loops_t LOOPS = {
+const hlo_sort_loops_t HLO_ISA_NAME(hlo_sort_loops) = {
     .keys_bf16 = bf16_keys,
     .keys_f16 = f16_keys,
     .keys_f32 = f32_keys,

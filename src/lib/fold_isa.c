@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the folding loops and the table that finds them, once per instruction set. Needs
-// FIND, the name of the function that finds. Lanes never change the order of a fold.
+// Instances of the folding loops and the table that finds them (see isa_variant.h). Lanes never
+// change the order of a fold.
 #include <stddef.h>
 
 #include "base/float_bits.h"
 #include "lib/fold_impl.h"
+#include "lib/isa_variant.h"
 
 // NaN wins, and +0 is above -0. MORE and LESS take any of two zeros: less work in a chain.
 #define MORE(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
@@ -190,7 +191,7 @@ static const hlo_fold_t u64_folds[HLO_FOLD_OP_COUNT] = {
     FOLD(XOR, U64, U64, xor_64),
 };
 
-const hlo_fold_t* FIND(hlo_fold_op_t op, hlo_dtype_t dtype) {
+const hlo_fold_t* HLO_ISA_NAME(hlo_fold_find)(hlo_fold_op_t op, hlo_dtype_t dtype) {
   if ((unsigned)op >= HLO_FOLD_OP_COUNT) return NULL;
   const hlo_dtype_info_t* info = hlo_dtype_info(dtype);
   const hlo_fold_t* folds = NULL;
