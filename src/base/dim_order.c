@@ -59,9 +59,40 @@ void hlo_dim_order_strides(size_t element_bytes, size_t rank, const int64_t* dim
 void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_t* out) {
   hlo_strbuf_putc(out, '{');
   for (size_t i = 0; i < rank; ++i) {
-    hlo_strbuf_printf(out, i ? ",%zu" : "%zu", dim_at(rank, minor_to_major, i));
+    hlo_strbuf_printf(out, i ? ",%lld" : "%lld", (long long)dim_at(rank, minor_to_major, i));
   }
   hlo_strbuf_putc(out, '}');
+}
+
+// ---- refusals
+
+static hlo_status_t refuse_properties(const char* text) {
+  return hlo_status_create(
+      HLO_STATUS_UNIMPLEMENTED,
+      "layout %s is not supported: layouts are orders of dimensions without tiles", text);
+}
+
+static void print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* out) {
+  for (size_t d = 0; d < rank; ++d) {
+    hlo_strbuf_printf(out, d ? ",%lld" : "(%lld", (long long)dims[d]);
+  }
+  hlo_strbuf_puts(out, rank ? ")" : "()");
+}
+
+hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,
+                                        size_t tile_count, const size_t* tile_ranks,
+                                        const int64_t* tile_dims) {
+  hlo_strbuf_t text = {0};
+  hlo_dim_order_print(rank, minor_to_major, &text);
+  if (text.length) --text.length;  // goes on before the brace
+  hlo_strbuf_puts(&text, ":T");
+  for (size_t i = 0; i < tile_count; tile_dims += tile_ranks[i++]) {
+    print_tile(tile_ranks[i], tile_dims, &text);
+  }
+  hlo_strbuf_putc(&text, '}');
+  hlo_status_t status = refuse_properties(hlo_strbuf_text(&text));
+  hlo_strbuf_deinit(&text);
+  return status;
 }
 
 // ---- reading
@@ -99,9 +130,7 @@ static hlo_status_t check_properties(const char* at, const char* text) {
   const char* rest = at + 1;
   if (*at == ':' && skip_element_size(&rest) && strcmp(rest, "}") == 0) return hlo_ok();
   if (*at == ':' && at[strlen(at) - 1] == '}') {
-    return hlo_status_create(
-        HLO_STATUS_UNIMPLEMENTED,
-        "layout %s is not supported: layouts are orders of dimensions without tiles", text);
+    return refuse_properties(text);
   }
   return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "layout %s is malformed", text);
 }

@@ -27,6 +27,12 @@ void hlo_dim_order_strides(size_t element_bytes, size_t rank, const int64_t* dim
 /// Appends XLA's text of the layout, "{1,0}".
 void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_t* out);
 
+/// The refusal of a layout with tiles, which quotes its text: `tile_dims` are those of all tiles,
+/// one after the other. Always UNIMPLEMENTED.
+hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,
+                                        size_t tile_count, const size_t* tile_ranks,
+                                        const int64_t* tile_dims) HLO_MUST_USE;
+
 /// Reads XLA's text of a layout. Element sizes, ":E(4)", are accepted and have no effect, because
 /// frameworks write them for every type below a byte.
 /// errors : INVALID_ARGUMENT (no order of `rank` dimensions), UNIMPLEMENTED (tiles, memory spaces

@@ -14,6 +14,7 @@ typedef struct replay {
   hlo_arena_t arena;
   uint8_t* options;  // as they came; may be none
   size_t options_bytes;
+  hlo_compile_options_t compile_options;  // parsed from them
   hlo_client_t* client;
   hlo_loaded_t* loaded;
   const hlo_executable_t* executable;  // of `loaded`
@@ -36,19 +37,16 @@ static hlo_status_t read_file(const replay_t* r, const char* name, uint8_t** out
   return status;
 }
 
-// Programs of the C interface have no options.
+// Programs of the C interface have no options, and row-major arguments.
 static hlo_status_t read_options(replay_t* r, hlo_compile_config_t* config) {
-  hlo_compile_options_t options;
   hlo_status_t status = read_file(r, HLO_CAPTURE_OPTIONS, &r->options, &r->options_bytes);
   if (hlo_status_code(status) == HLO_STATUS_NOT_FOUND) {
     hlo_status_release(status);
     return hlo_ok();
   }
   HLO_TRY(status);
-  HLO_TRY(hlo_compile_options_parse(r->options, r->options_bytes, &r->arena, &options));
-  config->replica_count = options.replica_count;
-  config->partition_count = options.partition_count;
-  config->device_memory_bytes = options.device_memory_bytes;
+  HLO_TRY(hlo_compile_options_parse(r->options, r->options_bytes, &r->arena, &r->compile_options));
+  hlo_compile_options_apply(&r->compile_options, config);
   return hlo_ok();
 }
 
@@ -95,7 +93,10 @@ static hlo_status_t make_lists(replay_t* r) {
 static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   const hlo_signature_entry_t* entry = &r->executable->arguments[i];
   hlo_memory_t* memory = &hlo_loaded_device(r->loaded, row)->memories[HLO_MEMORY_DEVICE];
-  hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
+  hlo_buffer_shape_t shape = {.dtype = entry->dtype,
+                              .rank = entry->rank,
+                              .dims = entry->dims,
+                              .minor_to_major = entry->minor_to_major};
   char name[sizeof HLO_CAPTURE_ARGUMENT + 20];
   snprintf(name, sizeof name, HLO_CAPTURE_ARGUMENT, row, i);
   uint8_t* bytes = NULL;
@@ -144,13 +145,18 @@ static hlo_status_t launch(replay_t* r) {
 static hlo_status_t print_result(const replay_t* r, uint32_t row, uint32_t i, hlo_strbuf_t* out) {
   const hlo_signature_entry_t* entry = &r->executable->results[i];
   hlo_tensor_t* tensor = NULL;
+  hlo_event_t* done = NULL;
+  hlo_status_t status = hlo_ok();
   if (!entry->is_token) {
-    void* data = NULL;
-    HLO_TRY(hlo_buffer_data_pointer(r->results[row][i], &data));
-    HLO_TRY(hlo_tensor_create_lent(entry->dtype, entry->rank, entry->dims, data, true, NULL, NULL,
-                                   &tensor));
+    HLO_TRY(hlo_tensor_create(entry->dtype, entry->rank, entry->dims, &tensor));
+    status =
+        hlo_buffer_to_host(r->results[row][i], tensor->data, tensor->size_bytes, NULL, &done);
+    if (hlo_status_is_ok(status)) status = hlo_event_await(done, UINT64_MAX);
+    hlo_event_release(done);
   }
-  hlo_status_t status = hlo_cli_result_print(tensor, r->device_count, row, i, out);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_cli_result_print(tensor, r->device_count, row, i, out);
+  }
   hlo_tensor_release(tensor);
   return status;
 }

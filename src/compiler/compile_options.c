@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dim_order.h"
 #include "base/wire.h"
 
 enum {
@@ -19,9 +20,13 @@ enum {
 
 // --- The messages --------------------------------------------------------------------------------
 
+typedef struct tile_proto {
+  hlo_wire_array_t dimensions;  // int64_t
+} tile_proto_t;
+
 typedef struct layout_proto {
   hlo_wire_array_t minor_to_major;  // int64_t
-  hlo_wire_array_t tiles;           // hlo_wire_bytes_t
+  hlo_wire_array_t tiles;           // tile_proto_t
 } layout_proto_t;
 
 typedef struct shape_proto {
@@ -85,9 +90,14 @@ typedef struct compile_options {
   hlo_wire_bytes_t compiler_variant;
 } compile_options_t;
 
+static const hlo_wire_field_info_t tile_fields[] = {
+    HLO_WIRE_REPEATED(tile_proto_t, 1, INT64, dimensions),
+};
+static const hlo_wire_message_t tile_message = HLO_WIRE_MESSAGE(tile_proto_t, tile_fields);
+
 static const hlo_wire_field_info_t layout_fields[] = {
     HLO_WIRE_REPEATED(layout_proto_t, 1, INT64, minor_to_major),
-    HLO_WIRE_REPEATED(layout_proto_t, 6, BYTES, tiles),
+    HLO_WIRE_REPEATED_NESTED(layout_proto_t, 6, tiles, &tile_message),
 };
 static const hlo_wire_message_t layout_message = HLO_WIRE_MESSAGE(layout_proto_t, layout_fields);
 
@@ -410,44 +420,54 @@ static hlo_status_t take_device_assignment(const device_assignment_t* assignment
   return hlo_ok();
 }
 
-static hlo_status_t take_layout(const shape_proto_t* shape, const char* what, hlo_arena_t* arena,
+static hlo_status_t refuse_tiles(const layout_proto_t* layout, hlo_arena_t* arena) {
+  const tile_proto_t* tiles = layout->tiles.items;
+  size_t* ranks = hlo_arena_array(arena, layout->tiles.count, sizeof *ranks);
+  size_t total = 0, at = 0;
+  for (size_t i = 0; i < layout->tiles.count; ++i) total += tiles[i].dimensions.count;
+  int64_t* dims = hlo_arena_array(arena, total, sizeof *dims);
+  HLO_TRY(hlo_arena_status(arena));
+  for (size_t i = 0; i < layout->tiles.count; at += ranks[i++]) {
+    ranks[i] = tiles[i].dimensions.count;
+    if (ranks[i]) memcpy(dims + at, tiles[i].dimensions.items, ranks[i] * sizeof *dims);
+  }
+  return hlo_dim_order_refuse_tiles(layout->minor_to_major.count, layout->minor_to_major.items,
+                                    layout->tiles.count, ranks, dims);
+}
+
+static hlo_status_t take_layout(const shape_proto_t* shape, hlo_arena_t* arena,
                                 hlo_array_layout_t* out) {
   *out = (hlo_array_layout_t){.dtype = dtype_of_primitive(shape->element_type),
                               .rank = shape->dimensions.count,
                               .dimensions = shape->dimensions.items};
   if (out->dtype == HLO_DTYPE_INVALID) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "%s holds the element type %d", what,
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "element type %d is unknown",
                              shape->element_type);
   }
   if (shape->layout == NULL) return hlo_ok();
-  if (shape->layout->tiles.count != 0) return refused(what, "tiled layouts");
   const hlo_wire_array_t* order = &shape->layout->minor_to_major;
-  if (order->count != out->rank) {
-    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "%s: a layout of %zu dimensions for an array of %zu", what,
-                             order->count, out->rank);
+  if (order->count != out->rank || !hlo_dim_order_is_valid(out->rank, order->items)) {
+    hlo_strbuf_t text = {0};
+    hlo_dim_order_print(order->count, order->items, &text);
+    hlo_status_t status =
+        hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "layout %s is no order of %zu dimensions",
+                          hlo_strbuf_text(&text), out->rank);
+    hlo_strbuf_deinit(&text);
+    return status;
   }
-  bool* seen = hlo_arena_array(arena, out->rank, sizeof *seen);
-  HLO_TRY(hlo_arena_status(arena));
-  const int64_t* dims = order->items;
-  for (size_t i = 0; i < out->rank; ++i) {
-    if (dims[i] < 0 || (uint64_t)dims[i] >= out->rank || seen[dims[i]]) {
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "%s: minor_to_major is not a permutation", what);
-    }
-    seen[dims[i]] = true;
-  }
-  out->minor_to_major = dims;
+  if (shape->layout->tiles.count != 0) return refuse_tiles(shape->layout, arena);
+  out->minor_to_major = order->items;
   return hlo_ok();
 }
 
-static hlo_status_t take_layouts(const shape_proto_t* shapes, size_t count, const char* what,
-                                 hlo_arena_t* arena, const hlo_array_layout_t** out_layouts,
-                                 size_t* out_count) {
+static hlo_status_t take_layouts(const shape_proto_t* shapes, size_t count, const char* field,
+                                 const char* what, hlo_arena_t* arena,
+                                 const hlo_array_layout_t** out_layouts, size_t* out_count) {
   hlo_array_layout_t* layouts = hlo_arena_array(arena, count, sizeof *layouts);
   HLO_TRY(hlo_arena_status(arena));
   for (size_t i = 0; i < count; ++i) {
-    HLO_TRY(take_layout(&shapes[i], what, arena, &layouts[i]));
+    HLO_TRY_MSG(take_layout(&shapes[i], arena, &layouts[i]), "%s of the compile options: %s %zu",
+                field, what, i);
   }
   *out_layouts = layouts;
   *out_count = count;
@@ -467,9 +487,9 @@ static hlo_status_t take_build_options(const build_options_t* build, hlo_arena_t
   const shape_proto_t* result = build->result_layout;
   if (result != NULL && result->element_type == TUPLE_TYPE) {
     HLO_TRY(take_layouts(result->tuple_shapes.items, result->tuple_shapes.count, "result_layout",
-                         arena, &out->result_layouts, &out->result_layout_count));
+                         "result", arena, &out->result_layouts, &out->result_layout_count));
   } else if (result != NULL && result->element_type != 0) {
-    HLO_TRY(take_layouts(result, 1, "result_layout", arena, &out->result_layouts,
+    HLO_TRY(take_layouts(result, 1, "result_layout", "result", arena, &out->result_layouts,
                          &out->result_layout_count));
   }
   out->use_spmd_partitioning = build->use_spmd_partitioning;
@@ -510,7 +530,7 @@ hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_
   HLO_TRY(check_refusals(&options, build));
   HLO_TRY(take_build_options(build, arena, &result));
   HLO_TRY(take_layouts(options.argument_layouts.items, options.argument_layouts.count,
-                       "argument_layouts", arena, &result.argument_layouts,
+                       "argument_layouts", "argument", arena, &result.argument_layouts,
                        &result.argument_layout_count));
   const option_override_t* overrides = options.env_option_overrides.items;
   for (size_t i = 0; i < options.env_option_overrides.count; ++i) {
@@ -521,6 +541,56 @@ hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_
   result.serialized_bytes = size_bytes;
   *out = result;
   return hlo_ok();
+}
+
+void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile_config_t* config) {
+  config->replica_count = options->replica_count;
+  config->partition_count = options->partition_count;
+  config->device_memory_bytes = options->device_memory_bytes;
+  config->layouts = options;
+}
+
+static void put_layout(const hlo_array_layout_t* layout, uint32_t number, hlo_strbuf_t* out) {
+  const size_t shape = hlo_wire_begin(out, number);
+  hlo_wire_put_int(out, 2, hlo_dtype_primitive_type(layout->dtype));
+  hlo_wire_put_packed_int64(out, 3, layout->dimensions, layout->rank);
+  if (layout->minor_to_major) {
+    const size_t order = hlo_wire_begin(out, 5);
+    hlo_wire_put_packed_int64(out, 1, layout->minor_to_major, layout->rank);
+    hlo_wire_end(out, order);
+  }
+  hlo_wire_end(out, shape);
+}
+
+static void put_result_layouts(const hlo_compile_options_t* from, hlo_strbuf_t* out) {
+  const size_t build = hlo_wire_begin(out, 3);
+  const size_t tuple = hlo_wire_begin(out, 2);
+  hlo_wire_put_int(out, 2, TUPLE_TYPE);
+  for (size_t i = 0; i < from->result_layout_count; ++i) {
+    put_layout(&from->result_layouts[i], 4, out);
+  }
+  hlo_wire_end(out, tuple);
+  hlo_wire_end(out, build);
+}
+
+hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from, hlo_arena_t* arena,
+                                              hlo_compile_options_t* options) {
+  const bool takes_arguments = !options->argument_layout_count && from->argument_layout_count;
+  const bool takes_results = !options->result_layout_count && from->result_layout_count;
+  if (!takes_arguments && !takes_results) return hlo_ok();
+  // What follows in a message adds to what it has.
+  hlo_strbuf_t bytes = {0};
+  hlo_strbuf_append(&bytes, (const char*)options->serialized, options->serialized_bytes);
+  for (size_t i = 0; takes_arguments && i < from->argument_layout_count; ++i) {
+    put_layout(&from->argument_layouts[i], 1, &bytes);
+  }
+  if (takes_results) put_result_layouts(from, &bytes);
+  hlo_status_t status = hlo_strbuf_status(&bytes);
+  if (hlo_status_is_ok(status)) {
+    status = hlo_compile_options_parse(bytes.data, bytes.length, arena, options);
+  }
+  hlo_strbuf_deinit(&bytes);
+  return status;
 }
 
 void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,

@@ -14,12 +14,13 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "compiler/compiler.h"
 
 /// Layout asked for one argument or result.
 typedef struct hlo_array_layout {
   hlo_dtype_t dtype;
   const int64_t* dimensions;
-  const int64_t* minor_to_major;  // NULL: no wish
+  const int64_t* minor_to_major;  // NULL: nothing is asked
   size_t rank;
 } hlo_array_layout_t;
 
@@ -39,9 +40,10 @@ typedef struct hlo_compile_options {
   /// Device of (replica, partition) at [replica * partition_count + partition]; NULL: the default.
   const int32_t* device_assignment;
 
-  const hlo_array_layout_t* argument_layouts;  // empty: no wish
+  /// One for each argument, each result, or none: asked for instead of what the program asks.
+  const hlo_array_layout_t* argument_layouts;
   size_t argument_layout_count;
-  const hlo_array_layout_t* result_layouts;  // empty: no wish
+  const hlo_array_layout_t* result_layouts;
   size_t result_layout_count;
 
   /// May the partitioner choose shardings of parameters and results that the program leaves open?
@@ -64,6 +66,14 @@ typedef struct hlo_compile_options {
 /// owner  : `arena` owns all that *out refers to; the input may go away
 hlo_status_t hlo_compile_options_parse(const void* data, size_t size_bytes, hlo_arena_t* arena,
                                        hlo_compile_options_t* out) HLO_MUST_USE;
+
+/// Makes `config` compile as the options say; they are lent to it.
+void hlo_compile_options_apply(const hlo_compile_options_t* options, hlo_compile_config_t* config);
+
+/// Takes the layouts of `from` where the options have none, also in their serialized form.
+/// owner  : `arena` owns all that *options refers to afterwards
+hlo_status_t hlo_compile_options_take_layouts(const hlo_compile_options_t* from, hlo_arena_t* arena,
+                                              hlo_compile_options_t* options) HLO_MUST_USE;
 
 /// Writes a DeviceAssignmentProto: ids as in hlo_compile_options_t.device_assignment.
 void hlo_device_assignment_write(const int32_t* ids, int32_t replica_count, int32_t partition_count,

@@ -182,15 +182,25 @@ static void test_unsupported_is_named(void** state) {
   expect_refused(f, HLO_STATUS_UNIMPLEMENTED, "parameter_is_tupled_arguments");
 }
 
-static void put_argument_layout(hlo_strbuf_t* out, const int64_t* order) {
+static void put_tiled_layout(hlo_strbuf_t* out, const int64_t* order, size_t tile_rank) {
   const int64_t dims[] = {3, 5};
   const size_t shape = hlo_wire_begin(out, 1);
   hlo_wire_put_int(out, 2, 11);  // F32
   hlo_wire_put_packed_int64(out, 3, dims, 2);
   const size_t layout = hlo_wire_begin(out, 5);
   hlo_wire_put_packed_int64(out, 1, order, 2);
+  if (tile_rank) {
+    const int64_t tile[] = {8, 128};
+    const size_t tiles = hlo_wire_begin(out, 6);
+    hlo_wire_put_packed_int64(out, 1, tile, tile_rank);
+    hlo_wire_end(out, tiles);
+  }
   hlo_wire_end(out, layout);
   hlo_wire_end(out, shape);
+}
+
+static void put_argument_layout(hlo_strbuf_t* out, const int64_t* order) {
+  put_tiled_layout(out, order, 0);
 }
 
 static void test_layouts(void** state) {
@@ -208,7 +218,15 @@ static void test_layouts(void** state) {
 static void test_layout_must_be_a_permutation(void** state) {
   fixture_t* f = *state;
   put_argument_layout(&f->bytes, (const int64_t[]){1, 1});
-  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "permutation");
+  expect_refused(f, HLO_STATUS_INVALID_ARGUMENT, "layout {1,1} is no order of 2 dimensions");
+}
+
+static void test_tiled_layouts_are_refused(void** state) {
+  fixture_t* f = *state;
+  put_argument_layout(&f->bytes, (const int64_t[]){1, 0});
+  put_tiled_layout(&f->bytes, (const int64_t[]){1, 0}, 2);
+  expect_refused(f, HLO_STATUS_UNIMPLEMENTED, "layout {1,0:T(8,128)} is not supported");
+  expect_refused(f, HLO_STATUS_UNIMPLEMENTED, "argument_layouts of the compile options: argument 1");
 }
 
 /// Every prefix of a message is parsed or refused, never read past its end.
@@ -238,6 +256,7 @@ int main(void) {
       TEST(test_override_of_the_wrong_kind),
       TEST(test_unsupported_is_named),
       TEST(test_layouts),
+      TEST(test_tiled_layouts_are_refused),
       TEST(test_layout_must_be_a_permutation),
       TEST(test_truncated),
   };

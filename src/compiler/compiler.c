@@ -10,6 +10,7 @@
 #include "compiler/backend_interp.h"
 #include "compiler/backend_native.h"
 #include "compiler/cache.h"
+#include "compiler/layouts.h"
 #include "compiler/signature.h"
 #include "frontend/frontend.h"
 #include "ir/clone.h"
@@ -121,6 +122,7 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
   hlo_dump_module(dumper, HLO_DUMP_STAGE_input, module);
   const hlo_stage_options_t options = {
       .partition_count = config->partition_count,
+      .has_layouts = config->layouts != NULL,
       .passes = {.env = &env,
                  .verify_each = config->verify_each,
                  .dumper = dumper,
@@ -156,6 +158,7 @@ static hlo_status_t complete(hlo_executable_t* executable, const void* bytes, si
                              "the program has no function @main, nor a single public one");
   }
   executable->name = module->name ? module->name : entry->name;
+  if (executable->config.layouts) HLO_TRY(hlo_layouts_apply(entry, executable->config.layouts));
   executable->fingerprint = hlo_module_hash(module) ^
                             ((uint64_t)executable->config.replica_count << 32) ^
                             (uint64_t)executable->config.partition_count;
@@ -194,6 +197,7 @@ hlo_status_t hlo_compile(const void* bytes, size_t size_bytes, const char* file_
   hlo_trace_flush(trace);
   executable->config.observer = NULL;
   executable->config.target = NULL;
+  executable->config.layouts = NULL;
   executable->config.listing = NULL;
   executable->config.cache = NULL;
   executable->config.parallel = (hlo_parallel_t){0};

@@ -26,6 +26,9 @@ typedef struct hlo_compile_config {
   hlo_subnormals_t subnormals;
   const struct hlo_target* target;  // the machine instead (codegen/target/target.h), lent; NULL: by `cpu` and `subnormals`
   const char* cc;       // C compiler of back end c; NULL or "": the first there is
+  /// Arguments and results have the layouts that these options, else the program, ask for; lent for
+  /// the call. NULL: all are row-major.
+  const struct hlo_compile_options* layouts;
   bool verify_each;     // verify after every pass, check what code generation plans
   uint64_t temporary_limit;     // bytes of temporaries that a program should not exceed; 0: none
   uint64_t device_memory_bytes; // nor with its arguments and results these; 0: no limit
@@ -56,7 +59,7 @@ typedef struct hlo_signature_entry {
   bool is_token;
   uint32_t rank;
   const int64_t* dims;
-  const int64_t* minor_to_major;  // layout in device memory (base/dim_order.h)
+  const int64_t* minor_to_major;  // layout in device memory (base/dim_order.h); NULL: row-major
   int64_t element_count;
   size_t size_bytes;        // in device memory
   const char* memory_kind;  // "device", "pinned_host", "unpinned_host"

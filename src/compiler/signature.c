@@ -5,14 +5,37 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/dim_order.h"
 #include "base/mem.h"
 #include "ir/clone.h"
 #include "ir/custom_call.h"
 #include "ir/donation.h"
+#include "ir/entry_layout.h"
 #include "passes/loop_turns.h"
 
-static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, const char* what,
-                               uint32_t number, hlo_signature_entry_t* out) {
+// The dimensions of the program, where those of the type are as they lie in memory.
+static hlo_status_t read_layout(hlo_module_t* module, const hlo_type_t* type,
+                                const hlo_attr_t* layout, hlo_signature_entry_t* out) {
+  out->dims = type->dims;
+  if (!layout) return hlo_ok();
+  if (layout->kind != HLO_ATTR_KIND_INTS || layout->count != type->rank ||
+      !hlo_dim_order_is_valid(type->rank, layout->values)) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             HLO_LAYOUT_ATTR " is no order of %u dimensions", type->rank);
+  }
+  int64_t* dims = hlo_arena_array(&module->arena, type->rank + 1, sizeof *dims);
+  if (!dims) return hlo_module_status(module);
+  for (uint32_t i = 0; i < type->rank; ++i) {
+    dims[layout->values[type->rank - 1 - i]] = type->dims[i];
+  }
+  out->dims = dims;
+  out->minor_to_major = layout->values;
+  return hlo_ok();
+}
+
+static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
+                               const hlo_attr_t* attrs, const char* what, uint32_t number,
+                               hlo_signature_entry_t* out) {
   *out = (hlo_signature_entry_t){.alias = -1, .memory_kind = "device"};
   if (type->kind == HLO_TYPE_TOKEN) {
     static const int64_t kNone[1];
@@ -35,7 +58,8 @@ static hlo_status_t read_entry(const hlo_type_t* type, const hlo_attr_t* attrs, 
   }
   out->dtype = type->dtype;
   out->rank = type->rank;
-  out->dims = type->dims;
+  HLO_TRY_MSG(read_layout(module, type, hlo_attr_dict_get(attrs, HLO_LAYOUT_ATTR), out),
+              "%s %u of the entry function", what, number);
   out->element_count = hlo_type_element_count(type);
   out->size_bytes = hlo_type_size_bytes(type);
   const hlo_attr_t* kind = hlo_attr_dict_get(attrs, "mhlo.memory_kind");
@@ -97,12 +121,13 @@ hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* 
   executable->argument_count = inputs;
   executable->result_count = results;
   for (uint32_t i = 0; i < inputs; ++i) {
-    HLO_TRY(read_entry(type->elements[i], entry->arg_attrs ? entry->arg_attrs[i] : NULL, "argument",
-                       i, &executable->arguments[i]));
+    HLO_TRY(read_entry(entry->module, type->elements[i],
+                       entry->arg_attrs ? entry->arg_attrs[i] : NULL, "argument", i,
+                       &executable->arguments[i]));
     executable->argument_bytes += executable->arguments[i].size_bytes;
   }
   for (uint32_t i = 0; i < results; ++i) {
-    HLO_TRY(read_entry(type->elements[inputs + i],
+    HLO_TRY(read_entry(entry->module, type->elements[inputs + i],
                        entry->result_attrs ? entry->result_attrs[i] : NULL, "result", i,
                        &executable->results[i]));
     executable->result_bytes += executable->results[i].size_bytes;

@@ -6,7 +6,7 @@
 #include "compiler/compiler.h"
 
 /// Fills arguments, results and byte counts of an executable from the types and attributes of its
-/// entry: tf.aliasing_output, jax.buffer_donor, mhlo.memory_kind.
+/// entry: tf.aliasing_output, jax.buffer_donor, mhlo.memory_kind, hlocc.layout.
 /// errors: UNIMPLEMENTED (dynamic shapes, tuples, buffers), INVALID_ARGUMENT (bad aliases)
 hlo_status_t hlo_signature_read(hlo_executable_t* executable, const hlo_func_t* entry) HLO_MUST_USE;
 

@@ -2,19 +2,25 @@
 // Donation attributes of arguments (see donation.h).
 #include "ir/donation.h"
 
-static const hlo_attr_t* argument_attr(const hlo_func_t* func, uint32_t argument,
-                                       const char* name) {
-  const hlo_attr_t* attrs = func->arg_attrs ? func->arg_attrs[argument] : NULL;
-  return attrs ? hlo_attr_dict_get(attrs, name) : NULL;
-}
+#include "ir/entry_layout.h"
 
 const hlo_attr_t* hlo_func_argument_alias(const hlo_func_t* func, uint32_t argument) {
-  return argument_attr(func, argument, "tf.aliasing_output");
+  return hlo_func_argument_attr(func, argument, "tf.aliasing_output");
 }
 
 bool hlo_func_argument_is_donor(const hlo_func_t* func, uint32_t argument) {
-  const hlo_attr_t* donor = argument_attr(func, argument, "jax.buffer_donor");
+  const hlo_attr_t* donor = hlo_func_argument_attr(func, argument, "jax.buffer_donor");
   return donor && donor->kind == HLO_ATTR_KIND_BOOL && donor->i;
+}
+
+// The same bytes, and elements in the same order of dimensions: no result in another order can be
+// computed in place.
+static bool fits_result(const hlo_func_t* func, uint32_t argument, uint32_t result) {
+  const hlo_type_t* const* types = func->type->elements;
+  return hlo_type_size_bytes(types[argument]) ==
+             hlo_type_size_bytes(types[func->type->input_count + result]) &&
+         hlo_func_argument_attr(func, argument, HLO_LAYOUT_ATTR) ==
+             hlo_func_result_attr(func, result, HLO_LAYOUT_ATTR);
 }
 
 static void pair(uint32_t argument, uint32_t result, uint32_t* results, uint32_t* arguments) {
@@ -24,7 +30,6 @@ static void pair(uint32_t argument, uint32_t result, uint32_t* results, uint32_t
 
 void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
                              uint32_t* out_arguments) {
-  const hlo_type_t* const* types = func->type->elements;
   const uint32_t argument_count = func->type->input_count;
   const uint32_t result_count = func->type->element_count - argument_count;
   for (uint32_t a = 0; a < argument_count; ++a) out_results[a] = HLO_DONATED_NOWHERE;
@@ -40,13 +45,9 @@ void hlo_func_pair_donations(const hlo_func_t* func, uint32_t* out_results,
   uint32_t next = 0;  // donors mostly come in the order of the results
   for (uint32_t a = 0; a < argument_count; ++a) {
     if (hlo_func_argument_alias(func, a) || !hlo_func_argument_is_donor(func, a)) continue;
-    const size_t size_bytes = hlo_type_size_bytes(types[a]);
     for (uint32_t i = 0; i < result_count; ++i) {
       const uint32_t r = (next + i) % result_count;
-      if (out_arguments[r] != HLO_DONATED_NOWHERE ||
-          hlo_type_size_bytes(types[argument_count + r]) != size_bytes) {
-        continue;
-      }
+      if (out_arguments[r] != HLO_DONATED_NOWHERE || !fits_result(func, a, r)) continue;
       pair(a, r, out_results, out_arguments);
       next = r + 1;
       break;

@@ -25,7 +25,22 @@ static void donors_go_to_results_of_their_size(void** state) {
   hlo_module_release(module);
 }
 
+static void donors_go_to_results_of_their_layout(void** state) {
+  (void)state;
+  hlo_module_t* module = parse(
+      "func.func @main(%a: tensor<2x4xf32> {jax.buffer_donor = true, hlocc.layout = array<i64: 0, "
+      "1>}, %b: tensor<2x4xf32> {jax.buffer_donor = true})\n"
+      "    -> (tensor<2x4xf32>, tensor<2x4xf32> {hlocc.layout = array<i64: 0, 1>}) {\n"
+      "  return %b, %a : tensor<2x4xf32>, tensor<2x4xf32>\n}\n");
+  uint32_t results[2], arguments[2];
+  hlo_func_pair_donations(module->first_func, results, arguments);
+  assert_memory_equal(results, ((uint32_t[]){1, 0}), sizeof results);
+  assert_memory_equal(arguments, ((uint32_t[]){1, 0}), sizeof arguments);
+  hlo_module_release(module);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(donors_go_to_results_of_their_size)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(donors_go_to_results_of_their_size),
+                                     cmocka_unit_test(donors_go_to_results_of_their_layout)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

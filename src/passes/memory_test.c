@@ -32,6 +32,18 @@ static void check_passes(const char* passes, const char* text) {
   }
 }
 
+static void test_layouts(void** state) {
+  (void)state;
+  check_passes("lower_layouts",
+               "func.func @main(%x: tensor<2x8xf32> {mhlo.layout_mode = \"{0,1}\"})\n"
+               "    -> (tensor<8x2xf32> {mhlo.layout_mode = \"auto\"},\n"
+               "        tensor<2x8xf32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
+               "  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x8xf32>) -> "
+               "tensor<8x2xf32>\n"
+               "  return %0, %x : tensor<8x2xf32>, tensor<2x8xf32>\n"
+               "}\n");
+}
+
 static void test_reduction(void** state) {
   (void)state;
   check_passes("slice_reduces",
@@ -87,6 +99,7 @@ static void test_windows(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_layouts),
       cmocka_unit_test(test_reduction),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_windows),

@@ -4,6 +4,7 @@
 //   module of a frontend
 //     │ import    drop_shardy                       (one partition) no sdy ops
 //     │           lower_composite, refine_shapes    (dynamic shapes) static shapes
+//     │           lower_layouts                     (buffers of any layout) all row-major
 //     ▼
 //     │ optimise  lower_dot_algorithms  products of the types that algorithms name
 //     │           fold                  constants computed
@@ -28,10 +29,10 @@
 #include "passes/static_form.h"
 
 static const hlo_stage_info_t kStages[] = {
-    [HLO_STAGE_IMPORT] = {"import", "drop_shardy", "lower_composite,refine_shapes",
+    [HLO_STAGE_IMPORT] = {"import", "drop_shardy", "lower_composite,refine_shapes", "lower_layouts",
                           "Removes shardings over one partition and gives static shapes where they are "
                           "known."},
-    [HLO_STAGE_OPTIMISE] = {"optimise", "lower_dot_algorithms,fold,canonicalize,cse,dce", "",
+    [HLO_STAGE_OPTIMISE] = {"optimise", "lower_dot_algorithms,fold,canonicalize,cse,dce", "", "",
                             "Makes fewer and simpler ops, for every back end."},
     // The limit of inlining is there for chains of calls that double.
     [HLO_STAGE_NATIVE] = {"native",
@@ -40,7 +41,7 @@ static const hlo_stage_info_t kStages[] = {
                           "split_complex,"
                           "split_groups,select_windows,spread_windows,slice_windows,transpose_windows,"
                           "fold,dce,canonicalize,hoist_invariants,cse,dce",
-                          "",
+                          "", "",
                           "Makes one function, of ops that fusions compute as far as possible."},
 };
 
@@ -72,12 +73,14 @@ void hlo_stages_markdown(hlo_strbuf_t* out) {
   hlo_strbuf_puts(out,
                   "\n## Pipelines\n\nA compilation runs these lists in this order; `hlocc opt "
                   "--pipeline=NAME` runs one.\n\n| pipeline | passes | for dynamic shapes also | "
-                  "purpose |\n|---|---|---|---|\n");
+                  "for layouts also | purpose |\n|---|---|---|---|---|\n");
   for (int i = 0; i < HLO_STAGE_COUNT; ++i) {
     hlo_strbuf_printf(out, "| `%s` | ", kStages[i].name);
     print_list(kStages[i].passes, out);
     hlo_strbuf_puts(out, " | ");
     print_list(kStages[i].dynamic_passes, out);
+    hlo_strbuf_puts(out, " | ");
+    print_list(kStages[i].layout_passes, out);
     hlo_strbuf_printf(out, " | %s |\n", kStages[i].purpose);
   }
 }
@@ -100,6 +103,7 @@ hlo_status_t hlo_stages_run(hlo_module_t* module, hlo_stage_t first, hlo_stage_t
     if (has_more && hlo_module_has_dynamic_shapes(module)) {
       add_list(&list, kStages[stage].dynamic_passes);
     }
+    if (options->has_layouts) add_list(&list, kStages[stage].layout_passes);
   }
   hlo_status_t status = hlo_strbuf_status(&list);
   if (hlo_status_is_ok(status)) {

@@ -17,6 +17,7 @@ typedef struct hlo_stage_info {
   const char* name;
   const char* passes;
   const char* dynamic_passes;  // follow where a module has dynamic shapes; "" for none
+  const char* layout_passes;   // follow where arguments and results may have any layout
   const char* purpose;
 } hlo_stage_info_t;
 
@@ -30,6 +31,8 @@ void hlo_stages_markdown(hlo_strbuf_t* out);
 typedef struct hlo_stage_options {
   int32_t partition_count;    // import: 1: Shardy ops are dropped as meaningless
   bool keeps_dynamic_shapes;  // import: for a back end that runs programs of dynamic shapes
+  bool has_layouts;           // import: arguments and results lie as mhlo.layout_mode says, not
+                              // row-major
   hlo_pass_options_t passes;
 } hlo_stage_options_t;
 

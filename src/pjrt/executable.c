@@ -148,9 +148,7 @@ hlo_status_t hlo_pjrt_compile_bytes(const hlo_serialized_t* program,
               options->unknown_debug_option_count);
     }
   }
-  config.replica_count = options->replica_count;
-  config.device_memory_bytes = options->device_memory_bytes;
-  config.partition_count = options->partition_count;
+  hlo_compile_options_apply(options, &config);
   config.code = program->code;
   config.code_bytes = program->code_bytes;
   return hlo_compile(program->source, program->source_bytes, NULL, &config, options->serialized,

@@ -33,48 +33,9 @@ static int tear_down(void** state) {
   return 0;
 }
 
-static PJRT_Program program_of(const char* text) {
-  return (PJRT_Program){.struct_size = PJRT_Program_STRUCT_SIZE,
-                        .code = (char*)text,
-                        .code_size = strlen(text),
-                        .format = "mlir",
-                        .format_size = 4};
-}
-
-static PJRT_LoadedExecutable* compile(PJRT_Client* client, const char* text) {
-  const PJRT_Program program = program_of(text);
-  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
-  OK(Client_Compile, &args);
-  return args.executable;
-}
-
-static void destroy_loaded(PJRT_LoadedExecutable* loaded) {
-  OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = loaded));
-}
-
-static PJRT_Executable* executable_of(PJRT_LoadedExecutable* loaded) {
-  PJRT_LoadedExecutable_GetExecutable_Args args =
-      ARGS(LoadedExecutable_GetExecutable, .loaded_executable = loaded);
-  OK(LoadedExecutable_GetExecutable, &args);
-  return args.executable;
-}
-
 static PJRT_Buffer* upload_four(PJRT_Client* client, float first) {
   const float data[4] = {first, first + 1, first + 2, first + 3};
   return upload(client, PJRT_Buffer_Type_F32, data, (int64_t[]){4}, 1);
-}
-
-/// One device, results into `results`; waits until the launch has ended.
-static void run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptions* options,
-                PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
-  PJRT_Event* event = NULL;
-  PJRT_LoadedExecutable_Execute_Args args =
-      ARGS(LoadedExecutable_Execute, .executable = loaded, .options = options,
-           .argument_lists = (PJRT_Buffer* const* const[]){arguments}, .num_devices = 1,
-           .num_args = count, .output_lists = (PJRT_Buffer * * const[]){results},
-           .device_complete_events = &event);
-  OK(LoadedExecutable_Execute, &args);
-  finish(event);
 }
 
 static void expect_four(PJRT_Buffer* buffer, float a, float b, float c, float d) {

@@ -18,7 +18,7 @@ static PJRT_NamedValue text_option(const char* name, const char* value) {
                            .value_size = strlen(value)};
 }
 
-static void compile(PJRT_Client* client) {
+static void compile_identity(PJRT_Client* client) {
   static char text[] =
       "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n";
   PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
@@ -60,7 +60,7 @@ static void clients_survive_failing_files(void** state) {
     hlo_os_io_fail_nth(n);
     PJRT_Client_Create_Args args = ARGS(Client_Create, .create_options = options, .num_options = 3);
     OK(Client_Create, &args);
-    compile(args.client);
+    compile_identity(args.client);
     OK(Client_Destroy, &ARGS(Client_Destroy, .client = args.client));
     failed = hlo_os_io_failed();
     hlo_os_io_fail_nth(0);

@@ -21,37 +21,16 @@ hlo_status_t hlo_pjrt_shape(PJRT_Buffer_Type type, const int64_t* dims, size_t r
 
 // --- Layouts of argument blocks ------------------------------------------------------------------
 
-/// "{1,0:T(8,128)(2,1)}"
-static hlo_status_t tiles_error(const PJRT_Buffer_MemoryLayout_Tiled* tiled) {
-  hlo_strbuf_t text = {0};
-  hlo_dim_order_print(tiled->minor_to_major_size, tiled->minor_to_major, &text);
-  if (text.length != 0) --text.length;  // goes on before the brace
-  hlo_strbuf_puts(&text, ":T");
-  const int64_t* dims = tiled->tile_dims;
-  for (size_t i = 0; i < tiled->num_tiles; ++i) {
-    hlo_strbuf_putc(&text, '(');
-    for (size_t d = 0; d < tiled->tile_dim_sizes[i]; ++d) {
-      hlo_strbuf_printf(&text, d != 0 ? ",%lld" : "%lld", (long long)*dims++);
-    }
-    hlo_strbuf_putc(&text, ')');
-  }
-  hlo_strbuf_putc(&text, '}');
-  hlo_status_t status =
-      hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
-                        "layout %s is not supported: layouts are orders of dimensions "
-                        "without tiles",
-                        hlo_strbuf_text(&text));
-  hlo_strbuf_deinit(&text);
-  return status;
-}
-
 static hlo_status_t order_of_tiled(const PJRT_Buffer_MemoryLayout_Tiled* tiled, size_t rank,
                                    int64_t* out_minor_to_major) {
   if (tiled->minor_to_major_size != rank || !hlo_dim_order_is_valid(rank, tiled->minor_to_major)) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                              "minor_to_major is not a permutation of %zu dimensions", rank);
   }
-  if (tiled->num_tiles != 0) return tiles_error(tiled);
+  if (tiled->num_tiles != 0) {
+    return hlo_dim_order_refuse_tiles(rank, tiled->minor_to_major, tiled->num_tiles,
+                                      tiled->tile_dim_sizes, tiled->tile_dims);
+  }
   if (rank != 0) memcpy(out_minor_to_major, tiled->minor_to_major, rank * sizeof(int64_t));
   return hlo_ok();
 }

@@ -2,6 +2,8 @@
 //
 // Layouts of buffers through the PJRT C API: asked for, answered, and honoured by every way in and
 // out.
+#include <stdio.h>
+
 #include "pjrt/test_util.h"
 
 // The array of all tests, 2x3, row by row and column by column.
@@ -253,6 +255,225 @@ static void test_transfer_managers(void** state) {
      &ARGS(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = manager));
 }
 
+// --- Programs ------------------------------------------------------------------------------------
+
+// Adds {0,1} and {1,0}; results in {0,1}, {1,0} and, as its transpose disappears then, {0,1}.
+static const char add_columns[] =
+    "func.func public @main(%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"},\n"
+    "                       %b: tensor<2x3xf32> {mhlo.layout_mode = \"default\"})\n"
+    "    -> (tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}, tensor<2x3xf32>,\n"
+    "        tensor<3x2xf32> {mhlo.layout_mode = \"auto\"}) {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<2x3xf32>\n"
+    "  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+    "  return %0, %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<3x2xf32>\n"
+    "}\n";
+
+static const char add_rows[] =
+    "func.func public @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>)\n"
+    "    -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<3x2xf32>) {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<2x3xf32>\n"
+    "  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+    "  return %0, %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<3x2xf32>\n"
+    "}\n";
+
+// CompileOptionsProto with layouts {0,1} and {1,0} of the arguments, {0,1}, {1,0} and {0,1} of the
+// results: ShapeProto has element_type (2), dimensions (3), layout (5) with minor_to_major (1).
+#define SHAPE(rows, columns, first, second) \
+  0x10, 11, 0x1a, 2, rows, columns, 0x2a, 4, 0x0a, 2, first, second
+static const char column_options[] = {0x0a,
+                                      12,
+                                      SHAPE(2, 3, 0, 1),
+                                      0x0a,
+                                      12,
+                                      SHAPE(2, 3, 1, 0),  // argument_layouts
+                                      0x1a,
+                                      46,  // build options
+                                      0x12,
+                                      44,
+                                      0x10,
+                                      13,
+                                      0x22,
+                                      12,
+                                      SHAPE(2, 3, 0, 1),
+                                      0x22,
+                                      12,
+                                      SHAPE(2, 3, 1, 0),
+                                      0x22,
+                                      12,
+                                      SHAPE(3, 2, 0, 1)};
+#undef SHAPE
+
+static void expect_layouts(PJRT_LoadedExecutable* loaded) {
+  const PJRT_Layouts_Extension* layouts = find_extension(PJRT_Extension_Type_Layouts);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args arguments =
+      ARGS(Layouts_PJRT_Executable_GetParameterLayouts, .executable = executable);
+  expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetParameterLayouts(&arguments), "Parameter");
+  PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args results =
+      ARGS(Layouts_PJRT_Executable_GetOutputLayouts, .executable = executable);
+  expect_ok(layouts->PJRT_Layouts_PJRT_Executable_GetOutputLayouts(&results), "Output");
+  assert_int_equal(arguments.num_parameters, 2);
+  assert_int_equal(results.num_outputs, 3);
+  static const char* const expected[] = {"{0,1}", "{1,0}", "{0,1}", "{1,0}", "{0,1}"};
+  for (int i = 0; i < 5; ++i) {
+    PJRT_Layouts_MemoryLayout_Serialize_Args text =
+        ARGS(Layouts_MemoryLayout_Serialize,
+             .layout = i < 2 ? arguments.layouts[i] : results.layouts[i - 2]);
+    expect_ok(layouts->PJRT_Layouts_MemoryLayout_Serialize(&text), "MemoryLayout_Serialize");
+    assert_int_equal(text.serialized_bytes_size, strlen(expected[i]));
+    assert_memory_equal(text.serialized_bytes, expected[i], strlen(expected[i]));
+  }
+  PJRT_Executable_OutputDimensions_Args shape =
+      ARGS(Executable_OutputDimensions, .executable = executable);
+  OK(Executable_OutputDimensions, &shape);
+  assert_memory_equal(shape.dims, ((int64_t[]){2, 3, 2, 3, 3, 2}), 6 * sizeof(int64_t));
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+}
+
+static void expect_raw(PJRT_Buffer* buffer, const char* layout, const float* expected) {
+  expect_text(buffer, layout);
+  float out[6];
+  PJRT_Buffer_CopyRawToHost_Args raw =
+      ARGS(Buffer_CopyRawToHost, .buffer = buffer, .dst = out, .transfer_size = sizeof out);
+  OK(Buffer_CopyRawToHost, &raw);
+  finish(raw.event);
+  assert_memory_equal(out, expected, sizeof out);
+  destroy_buffer(buffer);
+}
+
+/// Asks, launches, and destroys the program.
+static void expect_columns_added(PJRT_Client* client, PJRT_LoadedExecutable* loaded) {
+  expect_layouts(loaded);
+  PJRT_Buffer* arguments[2] = {upload_columns(client),
+                               upload(client, PJRT_Buffer_Type_F32, rows, dims, 2)};
+  PJRT_Buffer* results[3];
+  run(loaded, NULL, arguments, 2, results);
+  float sums[6], turned[6];
+  for (int i = 0; i < 6; ++i) {
+    sums[i] = 2 * rows[i];
+    turned[i] = 2 * columns[i];
+  }
+  expect_raw(results[0], "{0,1}", turned);
+  expect_raw(results[1], "{1,0}", sums);
+  expect_raw(results[2], "{0,1}", sums);
+  PJRT_LoadedExecutable_Execute_Args args = ARGS(
+      LoadedExecutable_Execute, .executable = loaded,
+      .argument_lists = (PJRT_Buffer* const* const[]){(PJRT_Buffer*[]){arguments[1], arguments[1]}},
+      .num_devices = 1, .num_args = 2, .output_lists = (PJRT_Buffer * * const[]){results});
+  FAILS(LoadedExecutable_Execute, &args, INVALID_ARGUMENT,
+        "argument 0 is f32[2,3]{1,0}, the program expects f32[2,3]{0,1}");
+  for (int i = 0; i < 2; ++i) destroy_buffer(arguments[i]);
+  destroy_loaded(loaded);
+}
+
+static void test_programs_say_layouts(void** state) {
+  expect_columns_added(*state, compile(*state, add_columns));
+}
+
+static PJRT_LoadedExecutable* compile_with_options(PJRT_Client* client, const char* text) {
+  const PJRT_Program program = program_of(text);
+  PJRT_Client_Compile_Args args =
+      ARGS(Client_Compile, .client = client, .program = &program, .compile_options = column_options,
+           .compile_options_size = sizeof column_options);
+  OK(Client_Compile, &args);
+  return args.executable;
+}
+
+static void test_options_say_layouts(void** state) {
+  expect_columns_added(*state, compile_with_options(*state, add_rows));
+}
+
+static PJRT_LoadedExecutable* load_again(PJRT_Client* client, PJRT_LoadedExecutable* loaded,
+                                         const char* options, size_t options_size) {
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Executable_Serialize_Args bytes = ARGS(Executable_Serialize, .executable = executable);
+  OK(Executable_Serialize, &bytes);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  destroy_loaded(loaded);
+  PJRT_Executable_DeserializeAndLoad_Args again =
+      ARGS(Executable_DeserializeAndLoad, .client = client,
+           .serialized_executable = bytes.serialized_bytes,
+           .serialized_executable_size = bytes.serialized_bytes_size,
+           .overridden_serialized_compile_options = options,
+           .overridden_serialized_compile_options_size = options_size);
+  OK(Executable_DeserializeAndLoad, &again);
+  bytes.serialized_executable_deleter(bytes.serialized_executable);
+  return again.loaded_executable;
+}
+
+/// With the options of the compilation, then with others that say nothing of layouts, then with
+/// those that were kept.
+static void test_serialized_programs_keep_layouts(void** state) {
+  static const char one_replica[] = {0x1a, 2, 0x20, 1};
+  for (int i = 0; i < 2; ++i) {
+    PJRT_LoadedExecutable* loaded =
+        i == 0 ? compile(*state, add_columns) : compile_with_options(*state, add_rows);
+    loaded = load_again(*state, loaded, NULL, 0);
+    loaded = load_again(*state, loaded, one_replica, sizeof one_replica);
+    expect_columns_added(*state, load_again(*state, loaded, NULL, 0));
+  }
+}
+
+static void test_donated_columns(void** state) {
+  PJRT_LoadedExecutable* loaded =
+      compile(*state,
+              "func.func @main(%a: tensor<2x3xf32> {jax.buffer_donor = true,\n"
+              "                                     mhlo.layout_mode = \"{0,1}\"})\n"
+              "    -> (tensor<2x3xf32>, tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
+              "  %0 = stablehlo.add %a, %a : tensor<2x3xf32>\n"
+              "  return %0, %0 : tensor<2x3xf32>, tensor<2x3xf32>\n"
+              "}\n");
+  PJRT_Buffer *argument = upload_columns(*state), *results[2];
+  PJRT_Buffer_UnsafePointer_Args before = ARGS(Buffer_UnsafePointer, .buffer = argument);
+  OK(Buffer_UnsafePointer, &before);
+  run(loaded, NULL, &argument, 1, results);
+  assert_true(is_deleted(argument));
+  PJRT_Buffer_UnsafePointer_Args after = ARGS(Buffer_UnsafePointer, .buffer = results[1]);
+  OK(Buffer_UnsafePointer, &after);
+  assert_int_equal(after.buffer_pointer, before.buffer_pointer);
+  destroy_buffer(argument);
+  expect_raw(results[0], "{1,0}", ((float[]){0, 2, 4, 20, 22, 24}));
+  expect_raw(results[1], "{0,1}", ((float[]){0, 20, 2, 22, 4, 24}));
+  destroy_loaded(loaded);
+}
+
+static void expect_refused(PJRT_Client* client, const char* mode, PJRT_Error_Code code,
+                           const char* part) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: tensor<2x3xf32>, %%b: tensor<2x3xf32> {mhlo.layout_mode = %s})\n"
+           "    -> tensor<2x3xf32> {\n  return %%a : tensor<2x3xf32>\n}\n",
+           mode);
+  const PJRT_Program program = program_of(text);
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
+  expect_error(GetPjrtApi()->PJRT_Client_Compile(&args), code, part);
+}
+
+static void test_programs_of_other_layouts_are_refused(void** state) {
+  expect_refused(*state, "\"{1,0:T(8,128)}\"", PJRT_Error_Code_UNIMPLEMENTED,
+                 "argument 1 of @main: layout {1,0:T(8,128)} is not supported");
+  expect_refused(*state, "\"{0,0}\"", PJRT_Error_Code_INVALID_ARGUMENT,
+                 "argument 1 of @main: layout {0,0} is no order of 2 dimensions");
+  expect_refused(*state, "\"{0}\"", PJRT_Error_Code_INVALID_ARGUMENT, "argument 1 of @main");
+  expect_refused(*state, "\"columns\"", PJRT_Error_Code_INVALID_ARGUMENT, "columns");
+  expect_refused(*state, "7 : i32", PJRT_Error_Code_INVALID_ARGUMENT, "is no string");
+  const PJRT_Program program = program_of("func.func @main(%a: tensor<2x3xf32>) { return }");
+  PJRT_Client_Compile_Args args =
+      ARGS(Client_Compile, .client = *state, .program = &program, .compile_options = column_options,
+           .compile_options_size = sizeof column_options);
+  FAILS(Client_Compile, &args, INVALID_ARGUMENT, "layouts of 2 arguments, the program has 1");
+  const PJRT_Program other =
+      program_of("func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) { return }");
+  args.program = &other;
+  FAILS(Client_Compile, &args, INVALID_ARGUMENT, "the layout of argument 1");
+  const PJRT_Program recursive = program_of(
+      "func.func @main(%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) { return }\n"
+      "func.func private @other(%a: tensor<2x3xf32>) {\n"
+      "  func.call @main(%a) : (tensor<2x3xf32>) -> ()\n  return\n}\n");
+  args = ARGS(Client_Compile, .client = *state, .program = &recursive);
+  FAILS(Client_Compile, &args, UNIMPLEMENTED, "is called as well");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -265,6 +486,11 @@ int main(void) {
       TEST(test_aliases),
       TEST(test_errors),
       TEST(test_transfer_managers),
+      TEST(test_programs_say_layouts),
+      TEST(test_options_say_layouts),
+      TEST(test_serialized_programs_keep_layouts),
+      TEST(test_donated_columns),
+      TEST(test_programs_of_other_layouts_are_refused),
   };
 #undef TEST
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,10 +96,13 @@ static hlo_status_t deserialize(PJRT_Executable_DeserializeAndLoad_Args* args, h
   hlo_serialized_t parts;
   HLO_TRY(
       hlo_executable_parse(args->serialized_executable, args->serialized_executable_size, &parts));
-  hlo_compile_options_t options;
+  hlo_compile_options_t options, compiled;
   HLO_TRY(load_options(args->overridden_serialized_compile_options,
                        args->overridden_serialized_compile_options_size, parts.options,
                        parts.options_bytes, arena, &options));
+  // Layouts are part of the program: other options that ask for none leave them.
+  HLO_TRY(hlo_compile_options_parse(parts.options, parts.options_bytes, arena, &compiled));
+  HLO_TRY(hlo_compile_options_take_layouts(&compiled, arena, &options));
   hlo_executable_t* executable;
   HLO_TRY(hlo_pjrt_compile_bytes(&parts, &args->client->settings, &options, &executable));
   hlo_status_t status = hlo_pjrt_load(args->client, executable, &options, &args->loaded_executable);

@@ -135,4 +135,45 @@ static inline void destroy_buffer(PJRT_Buffer* buffer) {
   OK(Buffer_Destroy, &ARGS(Buffer_Destroy, .buffer = buffer));
 }
 
+// --- Programs ------------------------------------------------------------------------------------
+
+static inline PJRT_Program program_of(const char* text) {
+  return (PJRT_Program){.struct_size = PJRT_Program_STRUCT_SIZE,
+                        .code = (char*)text,
+                        .code_size = strlen(text),
+                        .format = "mlir",
+                        .format_size = 4};
+}
+
+static inline PJRT_LoadedExecutable* compile(PJRT_Client* client, const char* text) {
+  const PJRT_Program program = program_of(text);
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
+  OK(Client_Compile, &args);
+  return args.executable;
+}
+
+static inline void destroy_loaded(PJRT_LoadedExecutable* loaded) {
+  OK(LoadedExecutable_Destroy, &ARGS(LoadedExecutable_Destroy, .executable = loaded));
+}
+
+static inline PJRT_Executable* executable_of(PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args args =
+      ARGS(LoadedExecutable_GetExecutable, .loaded_executable = loaded);
+  OK(LoadedExecutable_GetExecutable, &args);
+  return args.executable;
+}
+
+/// One device, results into `results`; waits until the launch has ended.
+static inline void run(PJRT_LoadedExecutable* loaded, PJRT_ExecuteOptions* options,
+                       PJRT_Buffer** arguments, size_t count, PJRT_Buffer** results) {
+  PJRT_Event* event = NULL;
+  PJRT_LoadedExecutable_Execute_Args args =
+      ARGS(LoadedExecutable_Execute, .executable = loaded, .options = options,
+           .argument_lists = (PJRT_Buffer* const* const[]){arguments}, .num_devices = 1,
+           .num_args = count, .output_lists = (PJRT_Buffer * * const[]){results},
+           .device_complete_events = &event);
+  OK(LoadedExecutable_Execute, &args);
+  finish(event);
+}
+
 #endif  // HLO_PJRT_TEST_UTIL_H_

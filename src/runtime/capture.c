@@ -32,7 +32,7 @@ void hlo_capture_run(const hlo_run_t* run) {
   folder.dump_directory = hlo_strbuf_text(&path);
   // What is whole has a program: it comes last, with the first device.
   if (!path.failed && write_inputs(run, &folder) && run->row == 0 &&
-      (!executable->options_bytes ||
+      (!executable->options ||
        hlo_observer_write_dump(&folder, HLO_CAPTURE_OPTIONS, (const char*)executable->options,
                                executable->options_bytes))) {
     hlo_observer_write_dump(&folder, HLO_CAPTURE_PROGRAM, (const char*)executable->source,
