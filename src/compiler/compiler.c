@@ -102,7 +102,7 @@ static hlo_status_t load(hlo_executable_t* executable, const void* bytes, size_t
                          const char* file_name, hlo_diag_t* diag) {
   hlo_trace_t* trace = hlo_observer_trace(executable->config.observer);
   uint64_t begin = hlo_trace_begin(trace);
-  hlo_frontend_options_t options = {.elided = executable->config.elided};
+  hlo_frontend_options_t options = {.elided = executable->config.elided, .flat_results = true};
   hlo_status_t status =
       hlo_frontend_load(bytes, size_bytes, file_name, &options, diag, &executable->module);
   hlo_trace_end(trace, begin, "compile", "frontend",

@@ -60,6 +60,24 @@ static void unknown_targets_are_refused(void** state) {
          HLO_STATUS_OK, "");
 }
 
+static void nested_results_are_refused(void** state) {
+  (void)state;
+  static const char nested[] =
+      "HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  b = (f32[], f32[]) tuple(a, a)\n"
+      "  ROOT t = (f32[], (f32[], f32[])) tuple(a, b)\n}\n";
+  expect(compile(nested), HLO_STATUS_UNIMPLEMENTED,
+         "test.mlir:5:8: instruction t: element 1 of the program's result is a tuple itself");
+  expect(compile("HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n"
+                 "  ROOT t = (f32[], f32[]) tuple(a, a)\n}\n"),
+         HLO_STATUS_OK, "");
+  // Tools that only read programs see all elements.
+  hlo_module_t* module = NULL;
+  expect(hlo_frontend_load(nested, sizeof nested - 1, "test.hlo", NULL, NULL, &module),
+         HLO_STATUS_OK, "");
+  assert_int_equal(hlo_module_entry(module)->type->element_count, 1 + 3);
+  hlo_module_release(module);
+}
+
 static void modules_are_verified_without_a_sink(void** state) {
   (void)state;
   static const char kText[] =
@@ -77,6 +95,7 @@ static void modules_are_verified_without_a_sink(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(unknown_targets_are_refused),
+      cmocka_unit_test(nested_results_are_refused),
       cmocka_unit_test(modules_are_verified_without_a_sink),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

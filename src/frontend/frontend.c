@@ -59,6 +59,8 @@ hlo_format_t hlo_frontend_sniff(const void* bytes, size_t size) {
 static hlo_status_t load(const void* bytes, size_t size, const char* file_name, hlo_format_t format,
                          const hlo_frontend_options_t* options, hlo_diag_t* diag,
                          bool* out_reported, hlo_module_t** out_module) {
+  const hlo_hlo_read_options_t hlo = {.elided = options->elided,
+                                      .flat_results = options->flat_results};
   switch (format) {
     case HLO_FORMAT_MLIR_BYTECODE:
       return hlo_bytecode_read(bytes, size, options->keeper, out_module);
@@ -67,9 +69,9 @@ static hlo_status_t load(const void* bytes, size_t size, const char* file_name, 
       return hlo_parse_module_elided(bytes, size, file_name, options->elided, diag, out_module);
     case HLO_FORMAT_HLO_TEXT:
       *out_reported = true;
-      return hlo_hlo_text_read(bytes, size, file_name, options->elided, diag, out_module);
+      return hlo_hlo_text_read(bytes, size, file_name, &hlo, diag, out_module);
     case HLO_FORMAT_HLO_PROTO:
-      return hlo_hlo_proto_read(bytes, size, out_module);
+      return hlo_hlo_proto_read(bytes, size, &hlo, out_module);
     default:
       return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
                                "the program is neither MLIR bytecode, MLIR text, HLO text nor an "

@@ -19,6 +19,8 @@ typedef struct hlo_frontend_options {
   hlo_format_t format;           // UNKNOWN: found by looking
   hlo_elided_t elided;           // of constants whose text leaves the elements out; these
                                  // are not bounded by the size of the text
+  bool flat_results;             // refuse HLO whose result is a tuple within a tuple; else the
+                                 // elements of all tuples are results one after the other
   hlo_literal_keeper_t* keeper;  // keeps `bytes` alive for constants that point into them; NULL:
                                  // constants are copied
 } hlo_frontend_options_t;

@@ -300,8 +300,8 @@ static void read_input(const hlo_strbuf_t* input, bool is_proto, cost_t* cost) {
   clock_t start = clock();
   hlo_module_t* module = NULL;
   hlo_status_t status = is_proto
-                            ? hlo_hlo_proto_read(input->data, input->length, &module)
-                            : hlo_hlo_text_read(input->data, input->length, "t", HLO_ELIDED_REFUSED, NULL, &module);
+                            ? hlo_hlo_proto_read(input->data, input->length, NULL, &module)
+                            : hlo_hlo_text_read(input->data, input->length, "t", NULL, NULL, &module);
   snprintf(cost->message, sizeof cost->message, "%s", hlo_status_message(status));
   hlo_status_release(status);
   if (module) hlo_module_release(module);

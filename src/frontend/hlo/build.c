@@ -1056,6 +1056,22 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
   return hlo_ok();
 }
 
+// A buffer per result: PJRT has no place for a tuple among them.
+static hlo_status_t check_results(builder_t* b, const computation_t* entry) {
+  const instruction_t* root = find_root(entry);
+  bool is_tuple = b->desc->flat_results && root && root->shape->element_type == HLO_DESC_TUPLE;
+  const hlo_desc_shape_t* items = is_tuple ? root->shape->tuple_shapes.items : NULL;
+  for (size_t i = 0; is_tuple && i < root->shape->tuple_shapes.count; ++i) {
+    if (items[i].element_type != HLO_DESC_TUPLE) continue;
+    b->current = root;
+    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                             "element %zu of the program's result is a tuple itself; results are "
+                             "arrays, or one tuple of arrays",
+                             i);
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t module_attrs(builder_t* b) {
   const struct {
     const char* key;
@@ -1094,6 +1110,7 @@ static hlo_status_t build_module(builder_t* b) {
   if (!entry) return fault("the module has no entry computation");
   hlo_func_t* func;
   HLO_TRY(find_func(b, entry, true, &func));
+  HLO_TRY(check_results(b, entry));
   HLO_TRY(mark_arguments(b, func, entry));
   return hlo_module_status(b->module);
 }

@@ -304,6 +304,7 @@ typedef struct hlo_desc_module {
   hlo_desc_string_map_t* frontend_attributes;
   // From text only; 0: not given.
   int64_t replica_count, num_partitions;
+  bool flat_results;  // the caller's: a result that is a tuple within a tuple is refused
 } hlo_desc_module_t;
 
 typedef struct hlo_desc_config {

@@ -6,16 +6,24 @@
 #include "base/diag.h"
 #include "ir/module.h"
 
+/// Zero-initialised is the default.
+typedef struct hlo_hlo_read_options {
+  hlo_elided_t elided;  // of constants whose text leaves the elements out
+  bool flat_results;    // refuse a result of the program that is a tuple within a tuple
+} hlo_hlo_read_options_t;
+
 /// Reads HLO text into a module (not verified). The first fault goes to `diag` (may be NULL) with
 /// its line and column; the status repeats it. Tuples become several values; computations become
-/// regions or functions, the entry @main. Memory: at most 16 MiB + 64x the text. errors:
-/// INVALID_ARGUMENT, UNIMPLEMENTED (an op or attribute, by name), RESOURCE_EXHAUSTED
+/// regions or functions, the entry @main. Memory: at most 16 MiB + 64x the text. `options` may be
+/// NULL.
+/// errors: INVALID_ARGUMENT, UNIMPLEMENTED (an op or attribute, by name), RESOURCE_EXHAUSTED
 hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file,
-                               hlo_elided_t elided, hlo_diag_t* diag,
+                               const hlo_hlo_read_options_t* options, hlo_diag_t* diag,
                                hlo_module_t** out_module) HLO_MUST_USE;
 /// The same for a serialized HloModuleProto, or an HloProto around one; errors name the byte or the
 /// instruction.
 hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size,
+                                const hlo_hlo_read_options_t* options,
                                 hlo_module_t** out_module) HLO_MUST_USE;
 
 typedef struct hlo_hlo_print_options {

@@ -16,7 +16,8 @@ static hlo_status_t decode(const void* bytes, size_t size, hlo_arena_t* arena,
   return hlo_ok();
 }
 
-hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size, hlo_module_t** out_module) {
+hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size,
+                                const hlo_hlo_read_options_t* options, hlo_module_t** out_module) {
   size_t limit;
   if (!hlo_size_mul(size, 32, &limit) || !hlo_size_add(limit, 8 << 20, &limit)) {
     return hlo_status_out_of_memory(SIZE_MAX);
@@ -27,6 +28,7 @@ hlo_status_t hlo_hlo_proto_read(const void* bytes, size_t size, hlo_module_t** o
   hlo_module_t* module = NULL;
   uint32_t line = 0, col = 0;
   hlo_status_t status = decode(bytes, size, &arena, &desc);
+  desc.flat_results = options && options->flat_results;
   if (hlo_status_is_ok(status)) status = hlo_module_create(limit, &module);
   if (hlo_status_is_ok(status)) status = hlo_desc_build(&desc, NULL, &arena, module, &line, &col);
   hlo_arena_deinit(&arena);

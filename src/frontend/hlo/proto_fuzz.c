@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_module_t* module = NULL;
-  hlo_status_t status = hlo_hlo_proto_read(data, size, &module);
+  hlo_status_t status = hlo_hlo_proto_read(data, size, NULL, &module);
   if (hlo_status_is_ok(status)) {
     hlo_diag_t diag;
     hlo_diag_init(&diag, "fuzz.pb", NULL, 0);

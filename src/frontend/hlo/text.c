@@ -315,18 +315,19 @@ static hlo_status_t read_all(hlo_text_t* t, const char* file, size_t limit, hlo_
 }
 
 hlo_status_t hlo_hlo_text_read(const char* text, size_t length, const char* file,
-                               hlo_elided_t elided, hlo_diag_t* diag, hlo_module_t** out_module) {
+                               const hlo_hlo_read_options_t* options, hlo_diag_t* diag,
+                               hlo_module_t** out_module) {
   size_t limit;
   if (!hlo_size_mul(length, 32, &limit) || !hlo_size_add(limit, 8 << 20, &limit)) {
     return hlo_status_out_of_memory(SIZE_MAX);
   }
   hlo_arena_t arena;
   hlo_arena_init(&arena, limit);
-  hlo_desc_module_t desc = {0};
+  hlo_desc_module_t desc = {.flat_results = options && options->flat_results};
   hlo_text_t t = {.next = text,
                   .end = text + length,
                   .arena = &arena,
-                  .elided = elided,
+                  .elided = options ? options->elided : HLO_ELIDED_REFUSED,
                   .module = &desc,
                   .counted = text,
                   .line_start = text,

@@ -18,7 +18,7 @@ static void write_and_read(const hlo_module_t* module) {
   hlo_status_t status = hlo_hlo_text_print(module, NULL, &text);
   if (hlo_status_is_ok(status)) {
     hlo_status_release(status);
-    status = hlo_hlo_text_read(hlo_strbuf_text(&text), text.length, "back.hlo", HLO_ELIDED_REFUSED, NULL, &back);
+    status = hlo_hlo_text_read(hlo_strbuf_text(&text), text.length, "back.hlo", NULL, NULL, &back);
     if (!hlo_status_is_ok(status) && !is_memory(status)) abort();
   }
   if (back) {
@@ -36,7 +36,7 @@ static void write_and_read(const hlo_module_t* module) {
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hlo_module_t* module = NULL;
-  hlo_status_t status = hlo_hlo_text_read((const char*)data, size, "fuzz.hlo", HLO_ELIDED_REFUSED, NULL, &module);
+  hlo_status_t status = hlo_hlo_text_read((const char*)data, size, "fuzz.hlo", NULL, NULL, &module);
   if (hlo_status_is_ok(status)) {
     hlo_diag_t diag;
     hlo_diag_init(&diag, "fuzz.hlo", NULL, 0);
