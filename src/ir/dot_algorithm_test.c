@@ -8,15 +8,16 @@ enum { TEXT_BYTES = 1024 };
 
 static hlo_node_t* first_node(hlo_module_t* module) { return module->first_func->body->first; }
 
-// A product of `dtype`, with an algorithm in the notation of attributes or "".
+// A product of `dtype` as f32, or complex, with an algorithm in the notation of attributes or "".
 static hlo_module_t* product(const char* dtype, const char* algorithm) {
+  const char* result = strncmp(dtype, "complex", 7) == 0 ? dtype : "f32";
   char text[TEXT_BYTES];
   snprintf(text, sizeof text,
-           "func.func @main(%%x: tensor<4x%s>) -> tensor<f32> {\n"
+           "func.func @main(%%x: tensor<4x%s>) -> tensor<%s> {\n"
            "  %%0 = stablehlo.dot_general %%x, %%x, contracting_dims = [0] x [0]%s : "
-           "(tensor<4x%s>, tensor<4x%s>) -> tensor<f32>\n"
-           "  return %%0 : tensor<f32>\n}\n",
-           dtype, algorithm, dtype, dtype);
+           "(tensor<4x%s>, tensor<4x%s>) -> tensor<%s>\n"
+           "  return %%0 : tensor<%s>\n}\n",
+           dtype, result, algorithm, dtype, dtype, result, result);
   return parse(text);
 }
 

@@ -108,6 +108,39 @@ static hlo_status_t check_result(const hlo_node_t* node) {
   return check_dims(node->results[0].type, rank, dims);
 }
 
+// Element types of a contraction. StableHLO wants those of the operands to be equal (C13 of
+// dot_general, C27 of convolution) and promotable to the result's. Its verifier and XLA let dots mix
+// types, which JAX relies on; nothing drops imaginary parts.
+static hlo_status_t check_types(const hlo_node_t* node) {
+  const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
+  const hlo_type_t* result = node->results[0].type;
+  if (lhs->quant || rhs->quant || result->quant) return hlo_ok();
+  bool is_complex = hlo_dtype_is_complex(lhs->dtype) || hlo_dtype_is_complex(rhs->dtype);
+  if (is_complex && !hlo_dtype_is_complex(result->dtype)) {
+    return hlo_infer_error("complex operands give a complex result, not %s",
+                           hlo_dtype_info(result->dtype)->mlir_name);
+  }
+  return hlo_ok();
+}
+
+// Convolutions mix floats only, and floats give no integers.
+static hlo_status_t check_convolution_types(const hlo_node_t* node) {
+  HLO_TRY(check_types(node));
+  const hlo_type_t *lhs = hlo_node_operand_type(node, 0), *rhs = hlo_node_operand_type(node, 1);
+  const hlo_type_t* result = node->results[0].type;
+  if (lhs->quant || rhs->quant || result->quant) return hlo_ok();
+  bool floats = hlo_dtype_is_float(lhs->dtype) && hlo_dtype_is_float(rhs->dtype);
+  if (lhs->dtype != rhs->dtype && !floats) {
+    return hlo_infer_error("the operands' element types %s and %s differ",
+                           hlo_dtype_info(lhs->dtype)->mlir_name,
+                           hlo_dtype_info(rhs->dtype)->mlir_name);
+  }
+  bool inexact = hlo_dtype_is_float(result->dtype) || hlo_dtype_is_complex(result->dtype);
+  if (!floats || inexact) return hlo_ok();
+  return hlo_infer_error("float operands give no result of %s",
+                         hlo_dtype_info(result->dtype)->mlir_name);
+}
+
 // The attributes of an algorithm: all of them or none, and no precision beside them.
 static hlo_status_t check_algorithm(const hlo_node_t* node) {
   static const hlo_attr_id_t counts[] = {HLO_ATTR_lhs_component_count, HLO_ATTR_rhs_component_count,
@@ -138,13 +171,17 @@ static hlo_status_t check_algorithm(const hlo_node_t* node) {
 
 void hlo_verify_dot_general(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node)) return;
-  if (hlo_verify_status(verify, node, check_result(node))) {
+  if (hlo_verify_status(verify, node, check_result(node)) &&
+      hlo_verify_status(verify, node, check_types(node))) {
     hlo_verify_status(verify, node, check_algorithm(node));
   }
 }
 
 void hlo_verify_dot(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
+  if (!hlo_verify_tensors(verify, node)) return;
+  if (hlo_verify_status(verify, node, check_result(node))) {
+    hlo_verify_status(verify, node, check_types(node));
+  }
 }
 
 // ---- einsum: letters, an optional "..." for batch dims
@@ -289,12 +326,16 @@ hlo_status_t hlo_dims_convolution(const hlo_node_t* node, uint32_t* out_rank, in
 }
 
 void hlo_verify_convolution(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_result(node));
+  if (!hlo_verify_tensors(verify, node)) return;
+  if (hlo_verify_status(verify, node, check_result(node))) {
+    hlo_verify_status(verify, node, check_convolution_types(node));
+  }
 }
 
 void hlo_verify_dynamic_conv(hlo_verify_t* verify, const hlo_node_t* node) {
   if (!hlo_verify_tensors(verify, node) ||
-      !hlo_verify_status(verify, node, check_result(node))) {
+      !hlo_verify_status(verify, node, check_result(node)) ||
+      !hlo_verify_status(verify, node, check_convolution_types(node))) {
     return;
   }
   const hlo_type_t* padding = hlo_node_operand_type(node, 2);
@@ -336,5 +377,8 @@ static hlo_status_t check_ragged_dot(const hlo_node_t* node) {
 }
 
 void hlo_verify_chlo_ragged_dot(hlo_verify_t* verify, const hlo_node_t* node) {
-  if (hlo_verify_tensors(verify, node)) hlo_verify_status(verify, node, check_ragged_dot(node));
+  if (!hlo_verify_tensors(verify, node)) return;
+  if (hlo_verify_status(verify, node, check_ragged_dot(node))) {
+    hlo_verify_status(verify, node, check_types(node));
+  }
 }
