@@ -36,6 +36,8 @@ bool hlo_matmul_choose_narrow(hlo_matmul_t* m, const hlo_fusion_t* fusion) {
       depth->from[HLO_MATMUL_A] != 1 || rows->from[HLO_MATMUL_A] != depth->extent) {
     return false;
   }
+  // All of a narrow product's steps are inside of the operands: a padded convolution's are not.
+  if (depth->limit.is_used || depth->wrap_at || rows->wrap_at) return false;
   for (uint32_t side = 0; side < 2; ++side) {
     if (m->operands[side].dtype != m->dtype || m->operands[side].producer.value) return false;
   }

@@ -141,6 +141,9 @@ static void test_convolutions(void** state) {
   check_convolution("1x9x5x4xf32", "5x3x4x20xf32", "1x20x10x20xf32",
                     "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
                     "pad = [[2, 5], [1, 2]], lhs_dilate = [2, 2], reverse = [true, false]", 1, 1);
+  // Windows side by side: a product of matrices, but for the padding.
+  check_convolution("1x28x1xf32", "3x1x3xf32", "1x10x3xf32", "[b, 0, f]x[0, i, o]->[b, 0, f]",
+                    "stride = [3], pad = [[1, 1]]", 1, 1);
   check_convolution("1x20x16xbf16", "4x70x16xbf16", "1x40x70xbf16", "[b, 0, f]x[0, o, i]->[b, 0, f]",
                     "pad = [[2, 2]], lhs_dilate = [2]", 1, 1);
   check_convolution("3x6x6x4xf32", "3x3x2x16xf32", "3x2x2x16xf32",
