@@ -269,6 +269,10 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
                                hlo_tile_memo_t* memo, uint32_t lanes) HLO_MUST_USE;
 
+/// Checks that what was decided for a product is a legal combination (matmul_verify.c lists them).
+/// errors: INTERNAL, naming the broken rule
+hlo_status_t hlo_matmul_verify(const hlo_matmul_t* matmul) HLO_MUST_USE;
+
 /// Vectors side by side (columns, where lanes run along the contraction) and rows of a tile.
 typedef struct hlo_matmul_sums {
   int64_t width, height;
