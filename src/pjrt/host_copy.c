@@ -68,6 +68,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args)
 
 /// A raw copy that waits for its destination, then for the value.
 typedef struct raw_copy {
+  hlo_client_t* client;
   hlo_buffer_use_t use;
   hlo_event_waiter_t waiter;
   hlo_event_t* done;
@@ -78,10 +79,12 @@ typedef struct raw_copy {
 
 /// Takes `status` and the copy.
 static void finish_raw_copy(raw_copy_t* copy, hlo_status_t status) {
+  hlo_client_t* client = copy->client;
   hlo_event_set(copy->done, status);
   hlo_event_release(copy->done);
   hlo_buffer_use_end(&copy->use);
   hlo_mem_free(copy);
+  hlo_client_work_end(client);
 }
 
 static void raw_value_ready(void* context, hlo_status_t status) {
@@ -94,6 +97,7 @@ static void raw_value_ready(void* context, hlo_status_t status) {
 
 static void raw_destination_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
   raw_copy_t* copy = args->callback_data;
+  hlo_client_work_begin(copy->client);  // from here on nobody but the client delays the end
   if (args->error_code != PJRT_Error_Code_OK) {
     finish_raw_copy(copy, hlo_pjrt_foreign_status(args->error_code, args->error_message,
                                                   args->error_message_size));
@@ -113,6 +117,7 @@ hlo_status_t hlo_pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture
   }
   raw_copy_t* copy = hlo_mem_alloc_zeroed(sizeof *copy);
   if (copy == NULL) return hlo_status_out_of_memory(sizeof *copy);
+  copy->client = hlo_memory_client(hlo_buffer_memory(args->buffer->buffer));
   copy->offset = (size_t)args->offset;
   copy->size = (size_t)args->transfer_size;
   copy->done = hlo_event_create();

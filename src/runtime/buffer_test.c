@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -268,6 +269,67 @@ static void copies_land_elsewhere(void** state) {
   read_back(copy, got, sizeof got);
   assert_memory_equal(got, want, sizeof want);
   hlo_buffer_release(copy);
+}
+
+enum { MANY = 1 << 20, HOLD_NS = 20 * 1000 * 1000 };
+
+// A worker that is kept from its work.
+typedef struct hold {
+  hlo_job_t job;
+  hlo_gate_t gate;
+} hold_t;
+
+static void hold_worker(hlo_job_t* job) {
+  hlo_gate_await(&((hold_t*)job)->gate, UINT64_MAX);
+}
+
+static hlo_client_t* create_one_worker(void) {
+  hlo_client_t* client;
+  check(hlo_client_create(&(hlo_client_options_t){.thread_count = 1}, &client));
+  return client;
+}
+
+typedef struct end {
+  hlo_client_t* client;
+  hlo_gate_t gate;
+} end_t;
+
+static void* release_client(void* context) {
+  end_t* end = context;
+  hlo_client_release(end->client);
+  hlo_gate_open(&end->gate);
+  return NULL;
+}
+
+// A copy that has not begun still needs the memory of its source.
+static void clients_live_as_long_as_copies_of_their_buffers(void** state) {
+  (void)state;
+  static const int64_t kMany[1] = {MANY};
+  const hlo_buffer_shape_t shape = {.dtype = HLO_DTYPE_S8, .rank = 1, .dims = kMany};
+  hlo_client_t *source = create_one_worker(), *target = create_one_worker();
+  hlo_memory_t* memories[] = {&hlo_client_device(source, 0)->memories[HLO_MEMORY_DEVICE],
+                              &hlo_client_device(target, 0)->memories[HLO_MEMORY_DEVICE]};
+  int8_t *values = malloc(MANY), *got = malloc(MANY);
+  for (int i = 0; i < MANY; ++i) values[i] = (int8_t)i;
+  hlo_buffer_t *buffer, *copy;
+  check(hlo_buffer_from_host(memories[0], &shape, values, NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL,
+                             NULL, &buffer));
+  hold_t hold = {.job.run = hold_worker};
+  hlo_pool_submit(hlo_client_pool(target), &hold.job);
+  check(hlo_buffer_copy_to_memory(buffer, memories[1], &copy));
+  hlo_buffer_release(buffer);
+  end_t end = {.client = source};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, release_client, &end), 0);
+  assert_false(hlo_gate_await(&end.gate, HOLD_NS));
+  hlo_gate_open(&hold.gate);
+  pthread_join(thread, NULL);
+  read_back(copy, got, MANY);
+  assert_memory_equal(got, values, MANY);
+  hlo_buffer_release(copy);
+  hlo_client_release(target);
+  free(values);
+  free(got);
 }
 
 static void donation_takes_and_gives_back(void** state) {
@@ -552,6 +614,7 @@ int main(void) {
       cmocka_unit_test(deleted_buffers_say_so),
       cmocka_unit_test(external_references_outlive_deletion),
       cmocka_unit_test(copies_land_elsewhere),
+      cmocka_unit_test(clients_live_as_long_as_copies_of_their_buffers),
       cmocka_unit_test(donation_takes_and_gives_back),
       cmocka_unit_test(donated_storage_waits_for_readers),
       cmocka_unit_test(alias_buffers_are_fulfilled_once),

@@ -17,6 +17,7 @@ enum { INLINE_COPY_BYTES = 1 << 18, ZERO_COPY_ALIGNMENT = 64 };
 typedef struct copy_job {
   hlo_job_t job;
   hlo_client_t* client;
+  hlo_client_t* source_client;  // NULL: none besides `client`
   hlo_event_waiter_t waiter;  // for the source
   hlo_buffer_use_t source;    // device side source; storage NULL: `from` is host memory
   const void* from;
@@ -45,12 +46,13 @@ static void trace_copy(const hlo_client_t* client, uint64_t begin_ns, const char
 }
 
 static void copy_finish(copy_job_t* copy, hlo_status_t status) {
-  hlo_client_t* client = copy->client;
+  hlo_client_t *client = copy->client, *source_client = copy->source_client;
   hlo_event_set(copy->done, status);
   hlo_event_release(copy->done);
   hlo_buffer_use_end(&copy->source);
   hlo_storage_release(copy->destination);
   hlo_mem_free(copy);
+  if (source_client) hlo_client_work_end(source_client);
   hlo_client_work_end(client);
 }
 
@@ -320,7 +322,13 @@ hlo_status_t hlo_buffer_copy_raw_to_host(hlo_buffer_t* buffer, void* data, int64
 hlo_status_t hlo_buffer_copy_to_memory(hlo_buffer_t* buffer, hlo_memory_t* memory,
                                        hlo_buffer_t** out_buffer) {
   copy_job_t* copy;
-  HLO_TRY(copy_create(hlo_memory_client(memory), buffer->size_bytes, NULL, &copy));
+  hlo_client_t *client = hlo_memory_client(memory),
+               *source_client = hlo_memory_client(buffer->memory);
+  HLO_TRY(copy_create(client, buffer->size_bytes, NULL, &copy));
+  if (source_client != client) {
+    hlo_client_work_begin(source_client);  // its memory is read, and freed at the end
+    copy->source_client = source_client;
+  }
   hlo_status_t status = hlo_storage_create(memory, buffer->size_bytes, &copy->destination);
   if (hlo_status_is_ok(status)) status = hlo_buffer_use_begin(buffer, &copy->source);
   if (hlo_status_is_ok(status)) {
