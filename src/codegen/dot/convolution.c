@@ -509,7 +509,7 @@ bool hlo_convolution_supports(const hlo_node_t* node) {
   return read(node, &c) && make_loops(&c, &m, &output);
 }
 
-hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* target,
+hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* target,
                                         hlo_tiled_space_t* space) {
   convolution_t c;
   hlo_matmul_loops_t output;
@@ -517,7 +517,7 @@ hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* tar
   if (is_known) c.is_product = is_product(&c);
   if (is_known && !c.is_product) choose_group(&c, target);
   if (!is_known || !make_loops(&c, m, &output)) {
-    return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a convolution of this form");
+    return hlo_verdict_no(HLO_REASON_MATMUL_CONVOLUTION, m->contraction.node);
   }
   m->contraction.dtype = c.dtype;
   m->group = (uint32_t)c.group;
@@ -525,5 +525,5 @@ hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* m, const hlo_target_t* tar
   space->digit_count = output.count;
   space->element_count = hlo_type_element_count(c.out);
   for (uint32_t i = 0; i < output.count; ++i) space->extents[i] = output.dims[i].extent;
-  return hlo_ok();
+  return hlo_verdict_yes();
 }

@@ -64,10 +64,6 @@ const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_coun
   return found;
 }
 
-static hlo_status_t refused(const char* why) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "a matrix product: %s", why);
-}
-
 // ---- loops
 
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {
@@ -149,7 +145,7 @@ bool hlo_matmul_turn(const hlo_matmul_t* m, hlo_matmul_form_t* form) {
   return form->is_turned = true;
 }
 
-static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
+static hlo_verdict_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
                                hlo_tiled_space_t* space) {
   const hlo_contraction_t* c = &m->contraction;
   hlo_matmul_loops_t output = {0}, depth = {0};
@@ -161,7 +157,7 @@ static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
   add_group(&output, c, NULL, &c->free[1]);
   add_group(&depth, c, &c->depth[0], &c->depth[1]);
   if (output.count + form->cut_count > HLO_MATMUL_MAX_LOOPS || depth.count > HLO_MATMUL_MAX_LOOPS) {
-    return refused("too many loops");
+    return hlo_verdict_beyond(HLO_REASON_MATMUL_LOOPS, c->node, 0, HLO_MATMUL_MAX_LOOPS);
   }
   for (uint32_t i = 0; i < form->cut_count; ++i) cut_loop(&output, &form->cuts[i], ends);
   uint32_t batch_end = ends[0], rows_end = ends[1];
@@ -186,7 +182,7 @@ static hlo_status_t make_loops(hlo_matmul_t* m, const hlo_matmul_form_t* form,
     m->operands[side].node_operand = side ^ is_swapped;
     m->operands[side].dtype = hlo_node_operand_type(c->node, side ^ is_swapped)->dtype;
   }
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
@@ -198,6 +194,7 @@ static hlo_status_t find_inputs(hlo_matmul_t* m, const hlo_kernel_t* kernel) {
     while (i < fusion->input_count && fusion->inputs[i] != value) ++i;
     m->operands[side].input = i;
     if (i == fusion->input_count) HLO_TRY(hlo_matmul_find_producer(m, kernel, side));
+    if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   }
   return hlo_ok();
 }
@@ -318,15 +315,19 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   m->contraction.node = node;
   m->repeat = 1;
   m->is_convolution = node->op == HLO_OP_convolution;
+  *out_matmul = m;
   if (m->is_convolution) {
-    HLO_TRY(hlo_convolution_make_loops(m, kernel->target, out_space));
+    m->verdict = hlo_convolution_make_loops(m, kernel->target, out_space);
+  } else if (hlo_contraction_init(node, &m->contraction)) {
+    m->verdict = make_loops(m, form, out_space);
   } else {
-    if (!hlo_contraction_init(node, &m->contraction)) return refused("unknown elements");
-    HLO_TRY(make_loops(m, form, out_space));
+    m->verdict = hlo_verdict_no(HLO_REASON_MATMUL_TYPES, node);
   }
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   m->dtype = m->contraction.dtype;
   if (!m->depth_count) m->depth[m->depth_count++] = (hlo_matmul_dim_t){.extent = 1};
   HLO_TRY(find_inputs(m, kernel));
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   if (form->is_turned) swap_roles(m);
   choose_lanes(m, kernel->target);
   hlo_matmul_choose_group(m, kernel->target);
@@ -340,7 +341,6 @@ hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* nod
   m->packs_apart = source_ops(m) > light_ops;
   m->is_narrow = !m->tile && m->depth_extent <= HLO_MATMUL_MAX_NARROW &&
                  hlo_matmul_choose_narrow(m, kernel->fusion);
-  *out_matmul = m;
   return hlo_ok();
 }
 
@@ -580,9 +580,9 @@ static void read_in_place(hlo_matmul_t* m, uint32_t side) {
 }
 
 // Memory of a padded copy.
-static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
+static hlo_verdict_t make_padding(hlo_matmul_t* m, uint32_t side) {
   hlo_matmul_padding_t* padding = &m->padding[side];
-  if (!padding->is_used) return hlo_ok();
+  if (!padding->is_used) return hlo_verdict_yes();
   double elements = 1;
   padding->line_count = 1;
   for (uint32_t i = 0; i < padding->rank; ++i) {
@@ -590,10 +590,13 @@ static hlo_status_t make_padding(hlo_matmul_t* m, uint32_t side) {
     if (i + 1 < padding->rank) padding->line_count *= padding->to[i];
   }
   int64_t bytes = (int64_t)hlo_dtype_size_bytes(m->operands[side].dtype);
-  if (elements * (double)bytes > (double)MAX_SCRATCH) return refused("too large to pad");
+  if (elements * (double)bytes > (double)MAX_SCRATCH) {
+    return hlo_verdict_beyond(HLO_REASON_MATMUL_PADDING, m->contraction.node,
+                              elements * (double)bytes, (double)MAX_SCRATCH);
+  }
   padding->offset_bytes = m->scratch_bytes;
   m->scratch_bytes += (size_t)round_up((int64_t)elements * bytes, CACHE_LINE);
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 // Where an operand that is computed would be read in place: not where that is more than once.
@@ -605,7 +608,7 @@ static bool must_be_packed(hlo_matmul_t* m, uint32_t side) {
   return operand->producer.is_forced;
 }
 
-static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
+static hlo_verdict_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
   const hlo_matmul_panel_t* panel = hlo_matmul_main_panel(m);
   bool is_packed = hlo_matmul_packs_b(m, second_cache(target), panel->tile_count) ||
                    must_be_packed(m, HLO_MATMUL_B);
@@ -623,12 +626,15 @@ static hlo_status_t make_packing(hlo_matmul_t* m, const hlo_target_t* target) {
     double elements = (double)m->outer_extent * (double)m->depth_extent *
                       (double)(side == HLO_MATMUL_A ? m->rows.extent : m->columns.extent);
     elements *= (double)hlo_matmul_filled_steps(m) / (double)m->depth[m->depth_count - 1].extent;
-    if (elements * 2 * m->element_bytes > (double)MAX_SCRATCH) return refused("too large to pack");
+    if (elements * 2 * m->element_bytes > (double)MAX_SCRATCH) {
+      return hlo_verdict_beyond(HLO_REASON_MATMUL_PACKING, m->contraction.node,
+                                elements * 2 * m->element_bytes, (double)MAX_SCRATCH);
+    }
     int64_t size = side == HLO_MATMUL_A ? lay_out_a(m) : lay_out_b(m);
     m->operands[side].offset_bytes = m->scratch_bytes;
     m->scratch_bytes += (size_t)round_up(size * m->element_bytes, CACHE_LINE);
   }
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 // ---- blocks along the contraction
@@ -835,8 +841,11 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
   m->is_narrow = m->is_narrow && hlo_matmul_finish_narrow(m, target);
   if (m->is_narrow) return hlo_ok();
   HLO_TRY(make_tiles(m, target, memo));
-  for (uint32_t side = 0; side < 2; ++side) HLO_TRY(make_padding(m, side));
-  HLO_TRY(make_packing(m, target));
+  for (uint32_t side = 0; side < 2 && !hlo_verdict_is_no(&m->verdict); ++side) {
+    m->verdict = make_padding(m, side);
+  }
+  if (!hlo_verdict_is_no(&m->verdict)) m->verdict = make_packing(m, target);
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   split_depth(m, target);
   if (!m->split_count) HLO_TRY(make_blocks(m, target));
   make_chunks(m, &target->tile);
@@ -848,7 +857,8 @@ hlo_status_t hlo_matmul_finish(hlo_matmul_t* m, const hlo_target_t* target, hlo_
     m->slice_bytes = (size_t)round_up(elements * m->element_bytes, CACHE_LINE);
     m->scratch_bytes += (size_t)m->chunk_count * m->slice_bytes;
   }
-  return hlo_matmul_weigh_producers(m, target);
+  m->verdict = hlo_matmul_weigh_producers(m, target);
+  return hlo_ok();
 }
 
 static bool is_packing(const hlo_matmul_t* m) {

@@ -153,6 +153,7 @@ typedef struct hlo_matmul_panel {
 /// threads: immutable
 struct hlo_matmul {
   hlo_contraction_t contraction;
+  hlo_verdict_t verdict;  // a "no" ends the choice: what follows is not decided
   hlo_dtype_t dtype;  // of products and sums
   uint32_t element_bytes, lanes;
   uint32_t group, last_group;   // elements in a lane, in the last one along the contraction
@@ -234,9 +235,8 @@ bool hlo_matmul_supports(const hlo_node_t* node);
 bool hlo_convolution_supports(const hlo_node_t* node);
 /// The loops of a convolution: output places and features, and those along window and input
 /// features; no convolution any more where they are those of a product of matrices.
-/// errors: UNIMPLEMENTED
-hlo_status_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
-                                        hlo_tiled_space_t* space) HLO_MUST_USE;
+hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
+                                         hlo_tiled_space_t* space);
 /// The matrix product among the members; NULL: none.
 const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
 enum { HLO_MATMUL_MAX_CUTS = 6 };
@@ -258,14 +258,14 @@ bool hlo_matmul_cut(const hlo_matmul_t* matmul, const hlo_target_t* target, hlo_
                     hlo_matmul_form_t* form);
 /// Exchanges rows and columns if operands are then read at least as well.
 bool hlo_matmul_turn(const hlo_matmul_t* matmul, hlo_matmul_form_t* form);
-/// Decides how it is computed, and the digits of the output.
-/// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
+/// Decides how it is computed, and the digits of the output, or says no in its verdict.
+/// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_create(const hlo_kernel_t* kernel, const hlo_node_t* node,
                                const hlo_matmul_form_t* form, hlo_arena_t* arena,
                                hlo_tiled_space_t* out_space,
                                hlo_matmul_t** out_matmul) HLO_MUST_USE;
-/// Once the lanes are known.
-/// errors: UNIMPLEMENTED
+/// Decides the rest once the lanes are known, or says no in its verdict.
+/// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_finish(hlo_matmul_t* matmul, const hlo_target_t* target,
                                hlo_tile_memo_t* memo, uint32_t lanes) HLO_MUST_USE;
 
@@ -410,16 +410,16 @@ void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter
 /// Whether B is packed in squares that are turned in registers: its columns are neighbours along
 /// the contraction.
 bool hlo_matmul_turns_columns(const hlo_matmul_t* matmul);
-/// Finds what an operand that is no input of the fusion is made of; strides of the loops follow.
-/// errors: UNIMPLEMENTED, RESOURCE_EXHAUSTED
+/// Finds what an operand that is no input of the fusion is made of, or says no in the product's
+/// verdict; strides of the loops follow.
+/// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* matmul, const hlo_kernel_t* kernel,
                                       uint32_t side) HLO_MUST_USE;
-/// Whether computing operands so is cheaper than writing and reading them, once it is known how
-/// often that is. errors: UNIMPLEMENTED
-hlo_status_t hlo_matmul_weigh_producers(const hlo_matmul_t* matmul,
-                                        const hlo_target_t* target) HLO_MUST_USE;
+/// Returns whether computing operands so is cheaper than writing and reading them, once it is known
+/// how often that is.
+hlo_verdict_t hlo_matmul_weigh_producers(const hlo_matmul_t* matmul, const hlo_target_t* target);
 /// Which elements of the fusion's inputs an operand is made of, digits being its loops.
-/// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
+/// errors: RESOURCE_EXHAUSTED; the verdict is in the tiling
 hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
                                       const hlo_matmul_producer_t* producer, hlo_arena_t* arena,
                                       hlo_tiling_t** out_tiling) HLO_MUST_USE;

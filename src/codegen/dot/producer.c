@@ -9,10 +9,6 @@
 static const double FEWER_BYTES = 0.75;
 enum { MAX_CHAIN = 24, GATHERED_BYTES = 4, WIDE_BYTES = 8 };
 
-static hlo_status_t refused(const char* why) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "an operand of a product: %s", why);
-}
-
 // ---- its loops
 
 // Puts the loop among those that move along the operand, the widest steps first.
@@ -25,8 +21,8 @@ static void list_loop(hlo_matmul_dim_t** dims, uint32_t* count, uint32_t side,
 }
 
 // The loops that move along an operand, as digits of its elements' numbers.
-static hlo_status_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_producer_t* producer,
-                               hlo_matmul_dim_t** dims) {
+static hlo_verdict_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_producer_t* producer,
+                                hlo_matmul_dim_t** dims) {
   hlo_tiled_space_t* space = &producer->space;
   uint32_t count = 0;
   for (uint32_t i = 0; i < m->outer_count; ++i) list_loop(dims, &count, side, &m->outer[i]);
@@ -34,14 +30,19 @@ static hlo_status_t make_space(hlo_matmul_t* m, uint32_t side, hlo_matmul_produc
   list_loop(dims, &count, side, &m->columns);
   for (uint32_t i = 0; i < m->depth_count; ++i) list_loop(dims, &count, side, &m->depth[i]);
   space->element_count = hlo_type_element_count(producer->value->type);
-  if (count > HLO_MATMUL_MAX_LOOPS) return refused("too many loops");
+  const hlo_node_t* node = producer->value->def;
+  if (count > HLO_MATMUL_MAX_LOOPS) {
+    return hlo_verdict_beyond(HLO_REASON_PROLOGUE_LOOPS, node, count, HLO_MATMUL_MAX_LOOPS);
+  }
   space->digit_count = count;
   int64_t step = 1;
   for (uint32_t i = count; i-- > 0;) {
-    if (dims[i]->from[side] != step || dims[i]->wrap_at) return refused("its loops overlap");
+    const bool overlaps = dims[i]->from[side] != step || dims[i]->wrap_at;
+    if (overlaps) return hlo_verdict_no(HLO_REASON_PROLOGUE_OVERLAP, node);
     step *= space->extents[i] = dims[i]->extent;
   }
-  return step == space->element_count ? hlo_ok() : refused("loops leave some of it out");
+  return step == space->element_count ? hlo_verdict_yes()
+                                       : hlo_verdict_no(HLO_REASON_PROLOGUE_PART, node);
 }
 
 hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
@@ -60,7 +61,9 @@ hlo_status_t hlo_matmul_walk_producer(const hlo_kernel_t* kernel,
   tiling->space_count = 1;
   tiling->spaces[0] = producer->space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
-  if (!tiling->refusal && tiling->wish) tiling->refusal = "it is cut differently";
+  if (!hlo_verdict_is_no(&tiling->verdict) && tiling->wish) {
+    tiling->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_SPLIT, producer->value->def);
+  }
   *out_tiling = tiling;
   return hlo_ok();
 }
@@ -155,18 +158,26 @@ hlo_status_t hlo_matmul_find_producer(hlo_matmul_t* m, const hlo_kernel_t* kerne
   hlo_matmul_operand_t* operand = &m->operands[side];
   hlo_matmul_producer_t* producer = &operand->producer;
   hlo_matmul_dim_t* dims[2 * HLO_MATMUL_MAX_LOOPS + 2];
-  if (m->is_convolution) return refused("a convolution's is in memory");
+  if (m->is_convolution) {
+    m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_CONVOLUTION, m->contraction.node);
+    return hlo_ok();
+  }
   *producer = (hlo_matmul_producer_t){
       .is_used = true, .value = hlo_node_operand(m->contraction.node, operand->node_operand)};
-  HLO_TRY(make_space(m, side, producer, dims));
+  m->verdict = make_space(m, side, producer, dims);
+  if (hlo_verdict_is_no(&m->verdict)) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_tiling_t* tiling = NULL;
   hlo_status_t status = hlo_matmul_walk_producer(kernel, producer, &scratch, &tiling);
   if (hlo_status_is_ok(status)) {
-    const hlo_tiled_t* largest = tiling->refusal ? NULL : inspect(producer, tiling, kernel->target);
+    m->verdict = tiling->verdict;
+    const hlo_tiled_t* largest =
+        hlo_verdict_is_no(&m->verdict) ? NULL : inspect(producer, tiling, kernel->target);
     const hlo_tiled_t* viewed = largest ? find_viewed(m, tiling) : NULL;
-    if (!largest) status = refused("it is not computed element by element");
+    if (!largest && !hlo_verdict_is_no(&m->verdict)) {
+      m->verdict = hlo_verdict_no(HLO_REASON_PROLOGUE_OP, producer->value->def);
+    }
     for (uint32_t i = 0; largest && i < producer->space.digit_count; ++i) {
       dims[i]->from[side] = hlo_expr_coefficient(largest->offset, i);
     }
@@ -225,20 +236,21 @@ static const hlo_matmul_dim_t* lane_loop(const hlo_matmul_t* m, uint32_t side) {
   return inner->strides[side] == 1 && !m->turns_rows ? inner : &m->rows;
 }
 
-hlo_status_t hlo_matmul_weigh_producers(const hlo_matmul_t* m, const hlo_target_t* target) {
+hlo_verdict_t hlo_matmul_weigh_producers(const hlo_matmul_t* m, const hlo_target_t* target) {
   for (uint32_t side = 0; side < 2; ++side) {
     const hlo_matmul_operand_t* operand = &m->operands[side];
     const hlo_matmul_producer_t* producer = &operand->producer;
     if (!hlo_matmul_is_produced(operand)) continue;
     if (!hlo_matmul_lanes_find(operand, lane_loop(m, side), side)) {
-      return refused("lanes do not find its elements");
+      return hlo_verdict_no(HLO_REASON_PROLOGUE_LANES, producer->value->def);
     }
     double elements = (double)producer->space.element_count, times = times_computed(m, side);
     double bytes = elements * (double)hlo_dtype_size_bytes(operand->dtype);
     double ops =
         producer->vector_ops * elements * producer->widest_bytes / (double)target->vector_bytes;
     if (producer->is_forced && producer->read_bytes > FEWER_BYTES * bytes) {
-      return refused("memory holds it as well");
+      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_BYTES, producer->value->def,
+                                producer->read_bytes, bytes);
     }
     hlo_tile_work_t apart = {.vector_ops = ops,
                              .accessed_bytes = producer->read_bytes + bytes,
@@ -247,12 +259,14 @@ hlo_status_t hlo_matmul_weigh_producers(const hlo_matmul_t* m, const hlo_target_
                             .accessed_bytes = producer->read_bytes * times,
                             .distinct_bytes = producer->read_bytes};
     double reading = bytes / hlo_tile_home(&target->tile, bytes)->bytes_per_ns;
-    if (hlo_tile_work_ns(&target->tile, &here) >
-        hlo_tile_work_ns(&target->tile, &apart) + reading) {
-      return refused("it is computed too often");
+    const double here_ns = hlo_tile_work_ns(&target->tile, &here);
+    const double apart_ns = hlo_tile_work_ns(&target->tile, &apart) + reading;
+    if (here_ns > apart_ns) {
+      return hlo_verdict_beyond(HLO_REASON_PROLOGUE_REPEATED, producer->value->def, here_ns,
+                                apart_ns);
     }
   }
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 // ---- vector IR

@@ -145,8 +145,8 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   hlo_fusion_key_t key;
   HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
   hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
-  *out_has = known && !known->is_refused;
-  if (known && (known->is_refused || !is_made)) return hlo_ok();
+  *out_has = known && !hlo_verdict_is_no(&known->verdict);
+  if (known && (hlo_verdict_is_no(&known->verdict) || !is_made)) return hlo_ok();
   if (known && known->fusion) {
     fusion->kernel = known->fusion->kernel;
     fusion->model = known->fusion->model = known->fusion;
@@ -156,13 +156,10 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   if (!known) return hlo_arena_status(&f->scratch);
   hlo_kernel_t* kernel;
   f->schedule->walked_count += fusion->node_count;
-  hlo_status_t status =
-      hlo_kernel_create(fusion, f->target, f->memo, is_made ? f->arena : &f->trial, &kernel);
-  known->is_refused = hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED;
-  *out_has = hlo_status_is_ok(status);
+  HLO_TRY(hlo_kernel_try(fusion, f->target, f->memo, is_made ? f->arena : &f->trial,
+                         &known->verdict, &kernel));
+  *out_has = !hlo_verdict_is_no(&known->verdict);
   if (*out_has && is_made) known->fusion = fusion;
-  if (!known->is_refused) return status;
-  hlo_status_release(status);
   return hlo_ok();
 }
 

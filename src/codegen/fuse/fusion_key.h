@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "codegen/body/schedule.h"
+#include "codegen/body/verdict.h"
 
 /// The fusion as words: operations, attributes, types, which operand is what, what is written.
 typedef struct hlo_fusion_key {
@@ -39,7 +40,7 @@ typedef struct hlo_fusion_table {
 
 typedef struct hlo_fusion_known {
   hlo_fusion_key_t key;
-  bool is_refused;                // loops cannot compute it
+  hlo_verdict_t verdict;          // whether loops can compute it
   hlo_fusion_t* fusion;           // the first one of the schedule; NULL: it was only tried
   bool is_merged, is_not_merged;  // as two fusions that might be one, if that has been asked
   struct hlo_fusion_known* next;

@@ -126,7 +126,7 @@ static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fus
   hlo_fusion_key_t key;
   HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
   hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
-  if (!known || (!known->is_refused && !known->is_merged && !known->is_not_merged)) {
+  if (!known || (!hlo_verdict_is_no(&known->verdict) && !known->is_merged && !known->is_not_merged)) {
     bool has;
     HLO_TRY(hlo_fuser_has_loops(f, fusion, false, &has));
     known = hlo_fusion_table_find(&f->known, &key);

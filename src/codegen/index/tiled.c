@@ -9,11 +9,26 @@
 #include "codegen/index/tiled_impl.h"
 #include "passes/constants.h"
 
-enum { MAX_POSITION_STEPS = 8 };  // ops between an iota and what it numbers
+enum {
+  MAX_POSITION_STEPS = 8,  // ops between an iota and what it numbers
+  MAX_DEPTH = 8,           // reductions inside each other
+};
 
-hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, const char* why) {
-  if (!t->refusal) t->refusal = why;
+hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict) {
+  if (!hlo_verdict_is_no(&t->verdict)) t->verdict = verdict;
   return NULL;
+}
+
+// The arena has failed, which the walk says at its end.
+__attribute__((cold, noinline))
+static hlo_tiled_t* refuse_memory(hlo_tiling_t* t) {
+  return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_MEMORY, NULL));
+}
+
+__attribute__((cold, noinline))
+static hlo_tiled_t* refuse_beyond(hlo_tiling_t* t, hlo_reason_t reason, const hlo_value_t* value,
+                                  double found, double limit) {
+  return hlo_tiling_refuse(t, hlo_verdict_beyond(reason, value ? value->def : NULL, found, limit));
 }
 
 const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value) {
@@ -26,7 +41,8 @@ static const hlo_expr_t* make_digits(hlo_tiling_t* t, hlo_tiled_space_t* space,
                                      uint32_t space_number, const int64_t (*ranges)[2]) {
   const hlo_expr_t* linear = hlo_tiling_number(t, 0);
   if (t->digit_count + space->digit_count > HLO_TILED_MAX_DIGITS) {
-    hlo_tiling_refuse(t, "too many loops");
+    refuse_beyond(t, HLO_REASON_INDEX_LOOPS, NULL, t->digit_count + space->digit_count,
+                  HLO_TILED_MAX_DIGITS);
     return linear;
   }
   space->first_digit = t->digit_count;
@@ -51,7 +67,7 @@ uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t 
     ++i;
   }
   if (i == HLO_TILED_MAX_DIGITS) {
-    hlo_tiling_refuse(t, "too many reductions");
+    refuse_beyond(t, HLO_REASON_INDEX_SPACES, NULL, HLO_TILED_MAX_DIGITS, HLO_TILED_MAX_DIGITS - 1);
     return 0;
   }
   hlo_tiled_space_t* space = &t->spaces[i];
@@ -165,11 +181,17 @@ static uint32_t slot_of(const hlo_value_t* value, hlo_index_t index, uint32_t ra
   return (uint32_t)(hlo_hash_word(0, sum) % HLO_TILED_TABLE_SIZE);
 }
 
+__attribute__((cold, noinline))
+static hlo_tiled_t* refuse_size(hlo_tiling_t* t, const hlo_value_t* value) {
+  return refuse_beyond(t, HLO_REASON_INDEX_VALUES, value, t->instance_count + 1,
+                       HLO_TILED_MAX_INSTANCES);
+}
+
 hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_t operand_count) {
-  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return hlo_tiling_refuse(t, "too large");
+  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse_size(t, fields->value);
   hlo_tiled_t* tiled =
       hlo_arena_alloc(t->arena, sizeof *tiled + operand_count * sizeof(*tiled->operands));
-  if (!tiled) return hlo_tiling_refuse(t, "memory");
+  if (!tiled) return refuse_memory(t);
   *tiled = *fields;
   tiled->operands = (hlo_tiled_t**)(tiled + 1);
   tiled->operand_count = operand_count;
@@ -179,7 +201,7 @@ hlo_tiled_t* hlo_tiling_make(hlo_tiling_t* t, const hlo_tiled_t* fields, uint32_
 // Gives the instance its number and makes it findable; operands are complete.
 hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) {
   // Operands took places since it was made.
-  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return hlo_tiling_refuse(t, "too large");
+  if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse_size(t, tiled->value);
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     if (!tiled->operands[i]) return NULL;
     tiled->digits |= tiled->operands[i]->digits;
@@ -199,7 +221,7 @@ hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) 
 hlo_index_t hlo_tiling_copy_index(hlo_tiling_t* t, uint32_t rank, hlo_index_t index) {
   const hlo_expr_t** copy = hlo_arena_alloc(t->arena, rank * sizeof(*copy));
   if (!copy) {
-    hlo_tiling_refuse(t, "memory");
+    refuse_memory(t);
     return index;
   }
   if (rank) memcpy(copy, index, rank * sizeof *copy);
@@ -323,13 +345,18 @@ static hlo_tiled_t* get_node(hlo_tiling_t* t, const hlo_value_t* value, hlo_inde
 
 hlo_tiled_t* hlo_tiling_get(hlo_tiling_t* t, const hlo_value_t* value, hlo_index_t index,
                             uint32_t depth) {
-  if (t->refusal || is_stopped(t)) return NULL;
+  if (hlo_verdict_is_no(&t->verdict) || is_stopped(t)) return NULL;
   uint32_t rank = value->type->rank;
-  if (rank > HLO_TILED_MAX_RANK || depth > 8) return hlo_tiling_refuse(t, "too deep");
+  if (rank > HLO_TILED_MAX_RANK) {
+    return refuse_beyond(t, HLO_REASON_INDEX_RANK, value, rank, HLO_TILED_MAX_RANK);
+  }
+  if (depth > MAX_DEPTH) return refuse_beyond(t, HLO_REASON_INDEX_DEPTH, value, depth, MAX_DEPTH);
   const uint32_t inputs = t->fusion->input_count;
   uint32_t input = 0;
   while (input < inputs && t->fusion->inputs[input] != value) ++input;
-  if (input == inputs && !value->def) return hlo_tiling_refuse(t, "not a member");
+  if (input == inputs && !value->def) {
+    return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_OUTSIDE, NULL));
+  }
   // The element is one of the operand's: there is nothing of its own to find again.
   if (input == inputs && hlo_op_has(value->def->op, HLO_TRAIT_MOVES)) {
     return hlo_tiling_move(t, value->def, index, depth);
@@ -368,7 +395,7 @@ static void walk_output(hlo_tiling_t* t, uint32_t i) {
   const hlo_value_t* value = hlo_tiled_written(output);
   const hlo_expr_t* room[HLO_TILED_MAX_RANK];
   if (value->type->rank > HLO_TILED_MAX_RANK) {
-    hlo_tiling_refuse(t, "too many dimensions");
+    refuse_beyond(t, HLO_REASON_INDEX_RANK, value, value->type->rank, HLO_TILED_MAX_RANK);
     return;
   }
   hlo_index_t index = output_index(t, value, room);
@@ -447,7 +474,9 @@ static void walk_side(hlo_tiling_t* t, uint32_t i, bool is_final) {
     t->output_owners[i] = offset->digits & ~outer ? owner : NULL;
     return;
   }
-  if (!t->wish || is_final) hlo_tiling_refuse(t, "an output is computed nowhere as a whole");
+  if (!t->wish || is_final) {
+    hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_WHOLE, t->fusion->outputs[i]->def));
+  }
 }
 
 hlo_status_t hlo_tiling_create(const hlo_fusion_t* fusion, hlo_arena_t* arena,
@@ -484,7 +513,7 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* t) {
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool is_final) {
   hlo_expr_space_init(&t->exprs, t->arena);
   t->digit_count = t->instance_count = 0;
-  t->refusal = NULL;
+  t->verdict = hlo_verdict_yes();
   t->wish = HLO_TILED_NOTHING;
   t->is_last_resort = false;
   memset(t->table, 0, HLO_TILED_TABLE_SIZE * sizeof *t->table);
@@ -503,11 +532,11 @@ hlo_status_t hlo_tiling_walk(hlo_tiling_t* t, const int64_t (*ranges)[2], bool i
   space->linear = make_digits(t, space, 0, ranges);
   uint32_t sides = outputs - t->fusion->side_count;
   if (is_final) t->is_hasty = false;
-  for (uint32_t i = 0; i < sides && !t->refusal; ++i) walk_output(t, i);
-  for (uint32_t i = sides; i < outputs && !t->refusal && !is_stopped(t); ++i) {
+  for (uint32_t i = 0; i < sides && !hlo_verdict_is_no(&t->verdict); ++i) walk_output(t, i);
+  for (uint32_t i = sides; i < outputs && !hlo_verdict_is_no(&t->verdict) && !is_stopped(t); ++i) {
     walk_side(t, i, is_final);
   }
-  if (t->exprs.is_exceeded) hlo_tiling_refuse(t, "its index expressions are too long");
+  if (t->exprs.is_exceeded) hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_TERMS, NULL));
   if (is_final) t->wish = HLO_TILED_NOTHING;
   return hlo_arena_status(t->arena);
 }

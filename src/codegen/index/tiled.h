@@ -7,6 +7,7 @@
 #define HLO_CODEGEN_TILED_H_
 
 #include "codegen/body/schedule.h"
+#include "codegen/body/verdict.h"
 #include "tile/expr.h"
 
 enum {
@@ -82,7 +83,7 @@ typedef struct hlo_tiling {
                                       // its elements; NULL: loops over the output do
   uint32_t whole_digits;  // so many of the last digits of the output stay whole
   bool is_hasty;        // a walk ends where a wish is made
-  const char* refusal;  // why it cannot be done; NULL
+  hlo_verdict_t verdict;  // whether loops can do it
   hlo_tiled_wish_t wish;
   bool is_last_resort;  // a cut that only counts where nothing else is wished
   uint32_t wish_space, wish_digit;  // digit number inside the space
@@ -99,7 +100,7 @@ const hlo_tiling_t* hlo_tiling_keep(const hlo_tiling_t* tiling);
 /// Walks the fusion. `spaces` keeps the digits found on earlier rounds (space_count 0 at first);
 /// ranges: the segment's [low, end) per digit of space 0, NULL for all. A wish is to be granted and
 /// the walk repeated; with `final` set wishes are not made and guards stay.
-/// errors: RESOURCE_EXHAUSTED; refusals are in the tiling
+/// errors: RESOURCE_EXHAUSTED; the verdict is in the tiling
 hlo_status_t hlo_tiling_walk(hlo_tiling_t* tiling, const int64_t (*ranges)[2],
                              bool is_final) HLO_MUST_USE;
 

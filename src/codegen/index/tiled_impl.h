@@ -12,8 +12,8 @@ enum { HLO_TILED_MAX_RANK = 32 };  // of values
 /// A place in a value, an expression for each dimension.
 typedef const hlo_expr_t* const* hlo_index_t;
 
-/// Ends the walk, which says why; NULL.
-hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, const char* why);
+/// Ends the walk with a verdict, unless it has one; NULL.
+hlo_tiled_t* hlo_tiling_refuse(hlo_tiling_t* t, hlo_verdict_t verdict);
 const hlo_expr_t* hlo_tiling_number(hlo_tiling_t* t, int64_t value);
 /// The space of a reduction over so many elements below `depth` others.
 uint32_t hlo_tiling_find_space(hlo_tiling_t* t, int64_t element_count, uint32_t depth);

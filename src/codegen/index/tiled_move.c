@@ -186,7 +186,7 @@ static hlo_tiled_t* through_concatenate(hlo_tiling_t* t, const hlo_node_t* node,
                                       start + size, part, tiled);
     if (!tiled) return NULL;
   }
-  return tiled ? tiled : hlo_tiling_refuse(t, "it is read outside");
+  return tiled ? tiled : hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_PART, node));
 }
 
 typedef hlo_tiled_t* (*move_fn_t)(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
@@ -210,5 +210,6 @@ bool hlo_tiling_moves(hlo_op_t op) { return kMoves[op] != NULL; }
 hlo_tiled_t* hlo_tiling_move(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                              uint32_t depth) {
   const move_fn_t move = kMoves[node->op];
-  return move ? move(t, node, index, depth) : hlo_tiling_refuse(t, "loops cannot follow the op");
+  return move ? move(t, node, index, depth)
+              : hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_OP, node));
 }

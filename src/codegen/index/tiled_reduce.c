@@ -46,7 +46,7 @@ static hlo_tiled_t* reduce(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t 
   int64_t reduced_dims[HLO_TILED_MAX_RANK], count = 1;
   for (uint32_t i = 0; i < dim_count; ++i) count *= reduced_dims[i] = from->dims[dims[i]];
   uint32_t space = hlo_tiling_find_space(t, count, depth + 1);
-  if (t->refusal) return NULL;
+  if (hlo_verdict_is_no(&t->verdict)) return NULL;
   const hlo_expr_t *reduced[HLO_TILED_MAX_RANK], *inner[HLO_TILED_MAX_RANK];
   hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, dim_count, reduced_dims, reduced);
   for (uint32_t i = 0; i < from->rank; ++i) {
@@ -63,7 +63,7 @@ static hlo_tiled_t* reduce_window(hlo_tiling_t* t, const hlo_node_t* node, hlo_i
   int64_t count = 1;
   for (uint32_t i = 0; i < rank; ++i) count *= window[i];
   uint32_t space = hlo_tiling_find_space(t, count, depth + 1);
-  if (t->refusal) return NULL;
+  if (hlo_verdict_is_no(&t->verdict)) return NULL;
   const hlo_expr_t *place[HLO_TILED_MAX_RANK], *inner[HLO_TILED_MAX_RANK];
   hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, rank, window, place);
   for (uint32_t i = 0; i < from->rank; ++i) {
@@ -128,13 +128,15 @@ static hlo_tiled_t* sum_of_products(hlo_tiling_t* t, const hlo_node_t* node, hlo
 static hlo_tiled_t* dot(hlo_tiling_t* t, const hlo_node_t* node, hlo_index_t index,
                         uint32_t depth) {
   hlo_contraction_t c;
-  if (!hlo_contraction_init(node, &c)) return hlo_tiling_refuse(t, "a product of other elements");
+  if (!hlo_contraction_init(node, &c)) {
+    return hlo_tiling_refuse(t, hlo_verdict_no(HLO_REASON_INDEX_PRODUCT, node));
+  }
   int64_t dims[HLO_TILED_MAX_RANK];
   for (uint32_t i = 0; i < c.depth[0].count; ++i) {
     dims[i] = hlo_node_operand_type(node, 0)->dims[c.depth[0].dims[i]];
   }
   uint32_t space = hlo_tiling_find_space(t, hlo_contraction_extent(&c, &c.depth[0], 0), depth + 1);
-  if (t->refusal) return NULL;
+  if (hlo_verdict_is_no(&t->verdict)) return NULL;
   const hlo_expr_t* deep[HLO_TILED_MAX_RANK];
   hlo_expr_delinearize(&t->exprs, t->spaces[space].linear, c.depth[0].count, dims, deep);
   hlo_index_t free = index + c.batch[0].count;
@@ -213,7 +215,7 @@ static hlo_tiled_t* convolution(hlo_tiling_t* t, const hlo_node_t* node, hlo_ind
   }
   dims[space] = rhs->dims[in_dim];
   uint32_t reduced = hlo_tiling_find_space(t, count, depth + 1);
-  if (t->refusal) return NULL;
+  if (hlo_verdict_is_no(&t->verdict)) return NULL;
   const hlo_expr_t *window[HLO_TILED_MAX_RANK], *inner[HLO_TILED_MAX_RANK];
   hlo_expr_delinearize(&t->exprs, t->spaces[reduced].linear, space + 1, dims, window);
   inner[in_dim] = window[space];

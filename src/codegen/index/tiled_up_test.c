@@ -102,7 +102,7 @@ static hlo_module_t* make_chain(uint64_t* seed) {
 // `to` is made of `from` element by element.
 static void check_ways(hlo_tiling_t* t, hlo_value_t* from, hlo_value_t* to) {
   check(hlo_tiling_walk(t, NULL, true));
-  assert_null(t->refusal);
+  assert_false(hlo_verdict_is_no(&t->verdict));
   const hlo_tiled_t* down = t->outputs[0];
   while (down->kind == HLO_TILED_COMPUTE) down = down->operands[0];
   assert_int_equal(down->kind, HLO_TILED_LOAD);

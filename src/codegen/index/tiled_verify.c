@@ -62,7 +62,7 @@ static hlo_status_t verify_instance(const hlo_tiling_t* t, uint32_t number) {
 }
 
 hlo_status_t hlo_tiling_verify(const hlo_tiling_t* t) {
-  if (t->refusal) return hlo_ok();
+  if (hlo_verdict_is_no(&t->verdict)) return hlo_ok();
   for (uint32_t i = 0; i < t->space_count; ++i) HLO_TRY(verify_space(t, i));
   for (uint32_t i = 0; i < t->instance_count; ++i) HLO_TRY(verify_instance(t, i));
   for (uint32_t i = 0; i < t->fusion->output_count; ++i) {

@@ -8,11 +8,6 @@
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
-hlo_status_t hlo_kernel_refused(const hlo_fusion_t* fusion, const char* why) {
-  return hlo_status_create(HLO_STATUS_UNIMPLEMENTED, "fusion %u cannot be computed by loops: %s",
-                           fusion->index, why);
-}
-
 // Bytes of the lanes that an instance needs: its elements, and its offsets where they are vectors.
 static uint32_t lane_bytes(const hlo_tiled_t* tiled) {
   hlo_dtype_t dtype = tiled->kind == HLO_TILED_PRODUCT ? hlo_tiled_sum_dtype(tiled->value->def)
@@ -215,6 +210,7 @@ static uint32_t common_levels(const hlo_kernel_t* kernel, const hlo_kernel_piece
 static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   hlo_kernel_pieces_t* pieces;
   HLO_TRY(hlo_kernel_find_pieces(kernel, scratch, &pieces));
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   HLO_TRY(choose_loops(kernel, scratch, pieces));
   const hlo_tiling_t* first = pieces->tilings[0];
   HLO_TRY(estimate(kernel, pieces, scratch));
@@ -223,16 +219,20 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   }
   kernel->is_sweep = hlo_kernel_sums_columns(kernel, first);
   kernel->is_streamed = is_streamed(kernel);
-  HLO_TRY(hlo_kernel_check_work(kernel, pieces, scratch));
+  HLO_TRY(hlo_kernel_check_work(kernel, pieces, scratch, &kernel->verdict));
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   hlo_kernel_order_loops(kernel, pieces);
   kernel->common_levels = common_levels(kernel, pieces);
-  HLO_TRY(hlo_kernel_choose_chunks(kernel, first));
-  return hlo_kernel_check_chunks(kernel, pieces);
+  kernel->verdict = hlo_kernel_choose_chunks(kernel, first);
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
+  kernel->verdict = hlo_kernel_check_chunks(kernel, pieces);
+  return hlo_ok();
 }
 
-hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
-                               hlo_kernel_t** out_kernel) {
+hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_tile_memo_t* memo,
+                            hlo_arena_t* arena, hlo_verdict_t* out_verdict,
+                            hlo_kernel_t** out_kernel) {
+  *out_verdict = hlo_verdict_yes();
   if (fusion->kernel) {
     *out_kernel = fusion->kernel;
     return hlo_ok();
@@ -248,12 +248,29 @@ hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
   hlo_arena_init(&scratch, 0);
   uint32_t products;
   const hlo_node_t* product = hlo_matmul_find(fusion, &products);
-  hlo_status_t status = products > 1 ? hlo_kernel_refused(fusion, "several matrix products")
-                        : product    ? hlo_kernel_create_product(kernel, product, memo, &scratch)
-                                     : create(kernel, &scratch);
+  hlo_status_t status = hlo_ok();
+  if (products > 1) {
+    kernel->verdict = hlo_verdict_beyond(HLO_REASON_PRODUCT_COUNT, product, products, 1);
+  } else if (product) {
+    status = hlo_kernel_create_product(kernel, product, memo, &scratch);
+  } else {
+    status = create(kernel, &scratch);
+  }
   hlo_arena_deinit(&scratch);
-  if (hlo_status_is_ok(status)) *out_kernel = fusion->kernel = kernel;
-  return status;
+  if (!hlo_status_is_ok(status)) return status;
+  *out_verdict = kernel->verdict;
+  if (!hlo_verdict_is_no(out_verdict)) *out_kernel = fusion->kernel = kernel;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
+                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
+                               hlo_kernel_t** out_kernel) {
+  hlo_verdict_t verdict;
+  HLO_TRY(hlo_kernel_try(fusion, target, memo, arena, &verdict, out_kernel));
+  return hlo_verdict_is_no(&verdict)
+             ? hlo_verdict_error(&verdict, HLO_STATUS_INTERNAL, fusion->index)
+             : hlo_ok();
 }
 
 // Lanes are chosen again.

@@ -5,6 +5,7 @@
 #define HLO_CODEGEN_LOOPS_KERNEL_H_
 
 #include "codegen/body/schedule.h"
+#include "codegen/body/verdict.h"
 #include "codegen/target/target.h"
 #include "codegen/vir/builder.h"
 #include "tile/memo.h"
@@ -12,10 +13,14 @@
 /// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.
 typedef struct hlo_kernel hlo_kernel_t;
 
-/// Made once for a fusion; later calls answer the same one. memo: of systems solved before for the
-/// same target; NULL: none.
-/// errors: UNIMPLEMENTED when loops cannot compute it (never for a fusion of a schedule),
-/// RESOURCE_EXHAUSTED
+/// Chooses how loops compute a fusion, once; later calls return the same kernel. *out_kernel is set
+/// only if *out_verdict is not a no. memo: of systems solved before for the same target; NULL: none.
+/// errors: RESOURCE_EXHAUSTED
+hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_tile_memo_t* memo,
+                            hlo_arena_t* arena, hlo_verdict_t* out_verdict,
+                            hlo_kernel_t** out_kernel) HLO_MUST_USE;
+/// The same for a fusion of a schedule, which loops compute.
+/// errors: INTERNAL if they do not, RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
                                hlo_tile_memo_t* memo, hlo_arena_t* arena,
                                hlo_kernel_t** out_kernel) HLO_MUST_USE;

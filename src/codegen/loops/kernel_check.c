@@ -80,7 +80,7 @@ static uint32_t number_in(const hlo_fusion_t* fusion, const hlo_node_t* node) {
 
 // Fused work that is done many times over would be cheaper through memory. repeats: by node, added
 // to; plain_work: added what plain ops cost.
-static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
+static hlo_verdict_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling,
                                      double* repeats, double* plain_work) {
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
@@ -93,10 +93,10 @@ static hlo_status_t check_redundancy(const hlo_kernel_t* kernel, const hlo_tilin
     double* repeated = &repeats[number_in(kernel->fusion, tiled->value->def)];
     *repeated += count / wanted_count(tiling, tiled);
     if (*repeated > most) {
-      return hlo_kernel_refused(kernel->fusion, "it would be computed again and again");
+      return hlo_verdict_beyond(HLO_REASON_REPEATED_OP, tiled->value->def, *repeated, most);
     }
   }
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 // Whether outputs, all of as many elements, have different dimensions.
@@ -112,27 +112,29 @@ static bool has_several_shapes(const hlo_kernel_t* kernel) {
 // Lanes along short reductions leave what follows them to be computed one by one, which costs more
 // than memory between the two. Outputs in whose different orders nothing has lanes do not belong
 // together.
-static hlo_status_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+static hlo_verdict_t check_lanes(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (hlo_kernel_has_lanes(kernel) || tiling->spaces[0].element_count < kernel->lanes ||
       hlo_kernel_row_level(kernel, tiling) < kernel->loop_count) {
-    return hlo_ok();
+    return hlo_verdict_yes();
   }
   if (has_several_shapes(kernel) && !hlo_tiling_has_reduction(tiling)) {
-    return hlo_kernel_refused(kernel->fusion, "no lanes go along the elements of all outputs");
+    return hlo_verdict_no(HLO_REASON_SHAPES_WITHOUT_LANES, NULL);
   }
   uint64_t output_digits = hlo_tiled_space_mask(&tiling->spaces[0]);
   bool is_short = false, is_costly = false;
+  const hlo_node_t* costly = NULL;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE) {
       is_short |= tiling->spaces[tiled->reduction].element_count <= SHORT_REDUCTION;
     } else if (tiled->kind == HLO_TILED_COMPUTE && !(tiled->digits & ~output_digits)) {
-      is_costly |= hlo_elementwise_cost(tiled->value->def) >= COSTLY;
+      const bool costs = hlo_elementwise_cost(tiled->value->def) >= COSTLY;
+      if (costs && !is_costly) costly = tiled->value->def;
+      is_costly |= costs;
     }
   }
-  return is_short && is_costly
-             ? hlo_kernel_refused(kernel->fusion, "it would be computed one by one")
-             : hlo_ok();
+  return is_short && is_costly ? hlo_verdict_no(HLO_REASON_COSTLY_WITHOUT_LANES, costly)
+                               : hlo_verdict_yes();
 }
 
 // Whether a sum over the same space needs `inner`.
@@ -149,21 +151,21 @@ static bool is_needed_by_sibling(const hlo_tiling_t* tiling, const hlo_tiled_t* 
 
 // Sums come before the loops of what needs them, but for those that a guard may leave out: in the
 // loops of another sum over the same space, these would change its digits.
-static hlo_status_t check_guarded_sums(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+static hlo_verdict_t check_guarded_sums(const hlo_tiling_t* tiling) {
   bool is_certain[HLO_TILED_MAX_INSTANCES] = {false};
   hlo_tiling_mark_certain(tiling, is_certain);
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind != HLO_TILED_REDUCE || is_certain[i]) continue;
     if (is_needed_by_sibling(tiling, tiled)) {
-      return hlo_kernel_refused(kernel->fusion, "a sum in another one's loops is in a guard");
+      return hlo_verdict_no(HLO_REASON_GUARDED_REDUCTION, tiled->value->def);
     }
   }
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                   hlo_arena_t* scratch) {
+                                   hlo_arena_t* scratch, hlo_verdict_t* out_verdict) {
   double* totals = hlo_arena_array(scratch, kernel->fusion->node_count + 1, sizeof *totals);
   if (!totals) return hlo_arena_status(scratch);
   double work = 0, most = (double)kernel->spaces[0].element_count;
@@ -174,23 +176,26 @@ hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_
     if (count > most) most = count;
   }
   for (uint32_t i = 0; i < pieces->count; ++i) {
-    HLO_TRY(check_redundancy(kernel, pieces->tilings[i], totals, &work));
-    if (kernel->fusion->node_count == 1) continue;
-    HLO_TRY(check_lanes(kernel, pieces->tilings[i]));
-    HLO_TRY(check_guarded_sums(kernel, pieces->tilings[i]));
+    const hlo_tiling_t* tiling = pieces->tilings[i];
+    *out_verdict = check_redundancy(kernel, tiling, totals, &work);
+    const bool is_single = kernel->fusion->node_count == 1;
+    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_lanes(kernel, tiling);
+    if (!is_single && !hlo_verdict_is_no(out_verdict)) *out_verdict = check_guarded_sums(tiling);
+    if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
   }
-  return work > most * MOST_AGAIN
-             ? hlo_kernel_refused(kernel->fusion, "much would be computed again")
-             : hlo_ok();
+  *out_verdict = work > most * MOST_AGAIN ? hlo_verdict_beyond(HLO_REASON_REPEATED_WORK, NULL,
+                                                               work / most, MOST_AGAIN)
+                                          : hlo_verdict_yes();
+  return hlo_ok();
 }
 
-static hlo_status_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (!kernel->fusion->side_count) return hlo_ok();
-  const char* refusal = hlo_kernel_refuse_sides(kernel, tiling);
+static hlo_verdict_t check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!kernel->fusion->side_count) return hlo_verdict_yes();
+  const hlo_verdict_t verdict = hlo_kernel_check_sides(kernel, tiling);
+  if (hlo_verdict_is_no(&verdict)) return verdict;
   // What could run on many threads by itself is not to wait for what cannot.
-  if (!refusal && hlo_kernel_is_worth_cutting(kernel) && kernel->chunk_count < 2)
-    refusal = "it cannot be cut";
-  return refusal ? hlo_kernel_refused(kernel->fusion, refusal) : hlo_ok();
+  const bool is_serial = hlo_kernel_is_worth_cutting(kernel) && kernel->chunk_count < 2;
+  return is_serial ? hlo_verdict_no(HLO_REASON_OUTPUT_SERIAL, NULL) : hlo_verdict_yes();
 }
 
 static int64_t range_of(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling, uint32_t level) {
@@ -212,9 +217,9 @@ static double chunk_repeats(const hlo_kernel_t* kernel, const hlo_tiling_t* tili
 
 // What all chunks need, as the sum of everything, is better computed once before them, unless it is
 // little beside the rest.
-static hlo_status_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
+static hlo_verdict_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces) {
   const double MOST = 0.25;
-  if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_ok();
+  if (kernel->chunk_count < 2 || kernel->cut == HLO_KERNEL_CUT_REDUCTION) return hlo_verdict_yes();
   double once = (double)kernel->spaces[0].element_count, again = 0;  // what is stored
   for (uint32_t i = 0; i < pieces->count; ++i) {
     const hlo_tiling_t* tiling = pieces->tilings[i];
@@ -227,12 +232,12 @@ static hlo_status_t check_repeats(const hlo_kernel_t* kernel, const hlo_kernel_p
     }
   }
   return again > MOST * once
-             ? hlo_kernel_refused(kernel->fusion, "every chunk would compute it again")
-             : hlo_ok();
+             ? hlo_verdict_beyond(HLO_REASON_REPEATED_BY_CHUNKS, NULL, again / once, MOST)
+             : hlo_verdict_yes();
 }
 
-hlo_status_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
-                                     const hlo_kernel_pieces_t* pieces) {
-  HLO_TRY(check_repeats(kernel, pieces));
-  return check_sides(kernel, pieces->tilings[0]);
+hlo_verdict_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
+                                      const hlo_kernel_pieces_t* pieces) {
+  const hlo_verdict_t verdict = check_repeats(kernel, pieces);
+  return hlo_verdict_is_no(&verdict) ? verdict : check_sides(kernel, pieces->tilings[0]);
 }

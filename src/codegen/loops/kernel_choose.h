@@ -31,8 +31,8 @@ hlo_status_t hlo_kernel_explain_lanes(const hlo_kernel_t* kernel, const hlo_kern
 /// Puts the loops around rows that are stored past the caches into the order of what is read.
 void hlo_kernel_order_loops(hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
 
-/// The status of a fusion that is better, or only, computed otherwise.
-hlo_status_t hlo_kernel_refused(const hlo_fusion_t* fusion, const char* why) HLO_MUST_USE;
+// These steps set kernel->verdict where the fusion is better, or only, computed otherwise, and return
+// OK: the caller looks at it before the next step.
 
 /// The pieces in which the loops go through the output, and the spaces: digits are split and ranges
 /// cut until no wish is left, and what fits into one vector is one.
@@ -54,23 +54,23 @@ uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pie
 /// Keeps in mind which inputs are read elsewhere than where an output is written.
 void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
-/// Refuses what would be computed again and again, or one by one.
+/// Says no to what would be recomputed too often, or without lanes.
+/// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_check_work(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces,
-                                   hlo_arena_t* scratch) HLO_MUST_USE;
-/// Refuses what chunks, which are chosen, would compute each for itself, and sides that keep the
-/// rest from being cut.
-hlo_status_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
-                                     const hlo_kernel_pieces_t* pieces) HLO_MUST_USE;
+                                   hlo_arena_t* scratch, hlo_verdict_t* out_verdict) HLO_MUST_USE;
+/// Says no to what chunks, which are chosen, would compute each for itself, and to sides that keep
+/// the rest from being cut.
+hlo_verdict_t hlo_kernel_check_chunks(const hlo_kernel_t* kernel,
+                                      const hlo_kernel_pieces_t* pieces);
 
 /// Whether the work is worth more than one thread.
 bool hlo_kernel_is_worth_cutting(const hlo_kernel_t* kernel);
 /// Whether every output is a plain sum (or such) down columns of more data than a core's caches
 /// hold.
 bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
-/// Cuts loops, or reductions, whose loops are chosen.
-/// errors: UNIMPLEMENTED where reductions cannot be cut, and should be
-hlo_status_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel,
-                                      const hlo_tiling_t* tiling) HLO_MUST_USE;
+/// Cuts loops, or reductions, whose loops are chosen. Says no where reductions cannot be cut, and
+/// should be.
+hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
 /// The kernel of a fusion with this product. memo: see hlo_kernel_create()
 hlo_status_t hlo_kernel_create_product(hlo_kernel_t* kernel, const hlo_node_t* node,

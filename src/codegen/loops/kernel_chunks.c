@@ -75,8 +75,8 @@ static uint32_t outermost_digit(const hlo_tiled_space_t* space) {
 }
 
 // One element reduced from many: the reductions are cut instead, if all run side by side.
-static hlo_status_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
-  if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_ok();
+static hlo_verdict_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+  if (!hlo_kernel_is_worth_cutting(kernel) || kernel->loop_count > 0) return hlo_verdict_yes();
   uint32_t partials = 0, space_number = 0;
   bool is_nested = false;
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -89,19 +89,19 @@ static hlo_status_t cut_reductions(hlo_kernel_t* kernel, const hlo_tiling_t* til
     partials += hlo_tiled_result_count(tiled);
   }
   if (is_nested) {
-    return hlo_kernel_refused(kernel->fusion, "reductions to one element follow each other");
+    return hlo_verdict_no(HLO_REASON_SERIAL_REDUCTIONS, NULL);
   }
-  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_ok();
+  if (!partials || partials > HLO_KERNEL_MAX_PARTIALS) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[space_number];
   uint32_t digit = outermost_digit(space);
   int64_t step = digit + 1 == space->digit_count ? kernel->lanes * STRIP_VECTORS : 1;
   kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted_chunks(kernel), step);
-  if (kernel->chunk_count < 2) return hlo_ok();
+  if (kernel->chunk_count < 2) return hlo_verdict_yes();
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
   kernel->split_space = space_number;
   kernel->split_digit = digit;
   kernel->partial_count = partials;
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
 /// The reductions of a kernel of columns.
@@ -131,24 +131,24 @@ static columns_t find_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* ti
 }
 
 // Sums of few columns, and those with something behind them: each chunk sweeps rows of its own.
-static hlo_status_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+static hlo_verdict_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   enum { FEW_CHUNKS = 4, PART_ROWS = 128 };  // PART_ROWS: that a chunk has at least
   bool is_plain =
       kernel->kind == HLO_KERNEL_LANES && kernel->segment_count == 1 && kernel->loop_count == 1;
   bool is_cut = kernel->is_sweep && kernel->chunk_count >= FEW_CHUNKS;
-  if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_ok();
+  if (!is_plain || !hlo_kernel_is_worth_cutting(kernel) || is_cut) return hlo_verdict_yes();
   columns_t columns = find_columns(kernel, tiling);
-  if (!columns.is_swept) return hlo_ok();
+  if (!columns.is_swept) return hlo_verdict_yes();
   const hlo_tiled_space_t* space = &tiling->spaces[columns.space];
   int64_t wanted = wanted_chunks(kernel), most = space->element_count / PART_ROWS;
   if (wanted > most) wanted = most;
-  if (wanted < 2) return hlo_ok();
+  if (wanted < 2) return hlo_verdict_yes();
   if (columns.is_nested) {
-    return hlo_kernel_refused(kernel->fusion, "sums of columns follow each other");
+    return hlo_verdict_no(HLO_REASON_SERIAL_COLUMNS, NULL);
   }
   uint32_t digit = outermost_digit(space);
   int64_t step = digit + 1 == space->digit_count ? SWEPT_ROWS : 1;
-  if (space->extents[digit] < 2 * step) return hlo_ok();
+  if (space->extents[digit] < 2 * step) return hlo_verdict_yes();
   kernel->chunk_count = cut_chunks(kernel, space->extents[digit], wanted, step);
   kernel->split_digit = digit;
   kernel->is_sweep = true;
@@ -156,11 +156,11 @@ static hlo_status_t cut_columns(hlo_kernel_t* kernel, const hlo_tiling_t* tiling
   kernel->cut = HLO_KERNEL_CUT_REDUCTION;
   kernel->split_space = columns.space;
   kernel->partial_count = columns.partials;
-  return hlo_ok();
+  return hlo_verdict_yes();
 }
 
-hlo_status_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   cut_loops(kernel);
-  HLO_TRY(cut_columns(kernel, tiling));
-  return cut_reductions(kernel, tiling);
+  hlo_verdict_t verdict = cut_columns(kernel, tiling);
+  return hlo_verdict_is_no(&verdict) ? verdict : cut_reductions(kernel, tiling);
 }

@@ -451,9 +451,8 @@ static void make_ranges(const hlo_emitter_t* e, const hlo_kernel_segment_t* segm
 // Nothing is computed yet.
 static hlo_status_t use_tiling(hlo_emitter_t* e, hlo_arena_t* scratch,
                                const hlo_tiling_t* tiling) {
-  if (tiling->refusal) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "fusion %u: %s", e->kernel->fusion->index,
-                             tiling->refusal);
+  if (hlo_verdict_is_no(&tiling->verdict)) {
+    return hlo_verdict_error(&tiling->verdict, HLO_STATUS_INTERNAL, e->kernel->fusion->index);
   }
   e->tiling = tiling;
   e->scratch = scratch;

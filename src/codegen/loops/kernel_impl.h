@@ -61,6 +61,7 @@ struct hlo_kernel {
   uint32_t split_space;       // of a reduction: its space,
   uint32_t split_digit;       // the number in it of the digit that is cut,
   uint32_t partial_count;     // accumulators of 8 bytes that a chunk leaves for each element
+  hlo_verdict_t verdict;      // a "no" ends the choice of loops: what follows is not decided
   double cost_ns;
   double moved_bytes;         // of inputs and outputs, each element once
   uint64_t* shareable;  // by output: bits of inputs that are read only where it is written
@@ -95,8 +96,8 @@ static inline uint32_t hlo_kernel_main_count(const hlo_kernel_t* kernel) {
 /// cannot be there.
 hlo_dtype_t hlo_sweep_dtype(hlo_dtype_t dtype);
 
-/// Why side outputs cannot be stored by the kernel's loops, which are chosen; NULL: they can.
-const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
+/// Returns whether the kernel's loops, which are chosen, can store the side outputs.
+hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
 void hlo_point_emit(const hlo_point_emitter_t* points, const hlo_point_t* point);
 /// Elements of an operand that is computed, digits being its loops, as registers hold its type.

@@ -11,7 +11,7 @@ static const double MOST_AFTER_PRODUCT = 120;
 
 // What may follow a product: computations of the same elements, from others read in vectors or one
 // for all lanes.
-static const char* unfit_for_product(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
+static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
   uint32_t lane_digit =
       matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
   uint32_t products = 0;
@@ -19,30 +19,39 @@ static const char* unfit_for_product(const hlo_tiling_t* tiling, const hlo_matmu
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD)
-      return "a reduction follows";
+      return hlo_verdict_no(HLO_REASON_PRODUCT_REDUCTION, tiled->value->def);
     if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
     if (tiled->kind == HLO_TILED_DOT) {
       ++products;
-      if (tiled->offset != tiling->spaces[0].linear) return "its elements are moved";
+      if (tiled->offset != tiling->spaces[0].linear) {
+        return hlo_verdict_no(HLO_REASON_PRODUCT_MOVED, NULL);
+      }
     } else if (tiled->kind == HLO_TILED_LOAD) {
-      if (hlo_expr_unresolved(tiled->offset)) return "an operand that follows it is not affine";
+      if (hlo_expr_unresolved(tiled->offset)) {
+        return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
+      }
       if (lane_digit == HLO_TILED_MAX_DIGITS) continue;  // one by one
       hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_digit);
       if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
-        return "an operand that follows it is strided";
+        return hlo_verdict_no(HLO_REASON_PRODUCT_STRIDE, NULL);
       }
     }
   }
   for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
     const hlo_value_t* output = tiling->fusion->outputs[i];
     const hlo_expr_t* offset = tiling->output_offsets[i];
-    if (hlo_tiled_written(output) != output) return "a slice is updated";
-    if (hlo_expr_unresolved(offset)) return "what it is moved to is not affine";
+    const bool is_slice = hlo_tiled_written(output) != output;
+    if (is_slice) return hlo_verdict_no(HLO_REASON_PRODUCT_SLICE, output->def);
+    if (hlo_expr_unresolved(offset)) return hlo_verdict_no(HLO_REASON_PRODUCT_STORE, output->def);
     if (lane_digit == HLO_TILED_MAX_DIGITS) continue;
-    if (hlo_tiled_lane_access(offset, lane_digit) != HLO_LANE_PLAIN) return "rows become columns";
+    if (hlo_tiled_lane_access(offset, lane_digit) != HLO_LANE_PLAIN) {
+      return hlo_verdict_no(HLO_REASON_PRODUCT_TRANSPOSED, output->def);
+    }
   }
-  if (cost > MOST_AFTER_PRODUCT) return "what follows is long";
-  return products == 1 ? NULL : "it is used in several places";
+  if (cost > MOST_AFTER_PRODUCT) {
+    return hlo_verdict_beyond(HLO_REASON_PRODUCT_EPILOGUE, NULL, cost, MOST_AFTER_PRODUCT);
+  }
+  return products == 1 ? hlo_verdict_yes() : hlo_verdict_no(HLO_REASON_PRODUCT_USES, NULL);
 }
 
 // Whether neighbours in all that the loops write are rows, not columns.
@@ -63,12 +72,16 @@ static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, h
   for (;;) {
     hlo_matmul_t* m;
     HLO_TRY(hlo_matmul_create(kernel, node, &form, kernel->arena, &tiling->spaces[0], &m));
-    if (hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
-      return hlo_kernel_refused(kernel->fusion, "other elements than the product's");
+    kernel->verdict = m->verdict;
+    if (!hlo_verdict_is_no(&kernel->verdict) &&
+        hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
+      kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_SHAPE, output->def);
     }
+    if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
     HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
     *out_matmul = m;
-    if (tiling->refusal) return hlo_kernel_refused(kernel->fusion, tiling->refusal);
+    kernel->verdict = tiling->verdict;
+    if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
     if (tiling->wish == HLO_TILED_NOTHING) {
       if (is_across(tiling, m) && hlo_matmul_turn(m, &form)) continue;
       return hlo_ok();
@@ -76,7 +89,8 @@ static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, h
     const hlo_matmul_cut_t cut = {tiling->wish_digit, tiling->wish_at};
     bool is_split = tiling->wish == HLO_TILED_SPLIT && tiling->wish_space == 0;
     if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &form)) {
-      return hlo_kernel_refused(kernel->fusion, "what follows a product is cut differently");
+      kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_LOOPS, NULL);
+      return hlo_ok();
     }
   }
 }
@@ -89,8 +103,8 @@ hlo_status_t hlo_kernel_create_product(hlo_kernel_t* kernel, const hlo_node_t* n
   tiling->space_count = 1;
   hlo_matmul_t* matmul = NULL;
   HLO_TRY(form_product(kernel, node, tiling, &matmul));
-  const char* refusal = unfit_for_product(tiling, matmul);
-  if (refusal) return hlo_kernel_refused(kernel->fusion, refusal);
+  if (!hlo_verdict_is_no(&kernel->verdict)) kernel->verdict = check_epilogue(tiling, matmul);
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   hlo_kernel_find_shareable(kernel, tiling);
   kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);
   kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
@@ -106,6 +120,7 @@ hlo_status_t hlo_kernel_create_product(hlo_kernel_t* kernel, const hlo_node_t* n
   }
   kernel->lanes = kernel->target->vector_bytes / widest;
   HLO_TRY(hlo_matmul_finish(matmul, kernel->target, memo, kernel->lanes));
+  kernel->verdict = matmul->verdict;
   kernel->chunk_count = matmul->chunk_count;
   kernel->matmul = matmul;
   return hlo_ok();

@@ -98,7 +98,8 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
     uint32_t done = pieces->count;
     tiling->is_hasty = is_known;  // the very first walk finds the spaces; it is of everything
     HLO_TRY(hlo_tiling_walk(tiling, is_known ? kernel->segments[done] : NULL, round >= MAX_ROUNDS));
-    if (tiling->refusal) return hlo_kernel_refused(kernel->fusion, tiling->refusal);
+    kernel->verdict = tiling->verdict;
+    if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
     hlo_tiled_space_t* space = &tiling->spaces[tiling->wish_space];
     if (!is_known) hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     is_known = true;
@@ -106,13 +107,17 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
     if (tiling->wish == HLO_TILED_NOTHING || is_left) {
       HLO_TRY(keep_piece(pieces, tiling));
       bool is_large = pieces->count > 1 && pieces->instance_count > HLO_TILED_MAX_INSTANCES;
-      if (is_large) return hlo_kernel_refused(kernel->fusion, "its pieces are too large");
-      continue;
+      if (!is_large) continue;
+      kernel->verdict = hlo_verdict_beyond(HLO_REASON_PIECES_SIZE, NULL, pieces->instance_count,
+                                           HLO_TILED_MAX_INSTANCES);
+      return hlo_ok();
     }
     hlo_arena_reset(scratch, mark);
     if (tiling->wish == HLO_TILED_SPLIT) {
       if (tiling->digit_count + 1 >= HLO_TILED_MAX_DIGITS) {
-        return hlo_kernel_refused(kernel->fusion, "too many loops");
+        kernel->verdict = hlo_verdict_beyond(HLO_REASON_INDEX_LOOPS, NULL, tiling->digit_count + 1,
+                                             HLO_TILED_MAX_DIGITS - 1);
+        return hlo_ok();
       }
       split_digit(space, tiling->wish_digit, tiling->wish_at);
       hlo_arena_reset(scratch, start);
@@ -120,8 +125,10 @@ static hlo_status_t resolve(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_aren
       count = 1;
       hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
     } else {
-      if (count == HLO_KERNEL_MAX_SEGMENTS)
-        return hlo_kernel_refused(kernel->fusion, "too many pieces");
+      if (count == HLO_KERNEL_MAX_SEGMENTS) {
+        kernel->verdict = hlo_verdict_beyond(HLO_REASON_PIECES, NULL, count + 1, count);
+        return hlo_ok();
+      }
       HLO_TRY(grow_segments(kernel, count));
       hlo_kernel_segment_t* segments = kernel->segments;
       memcpy(segments[count], segments[done], sizeof segments[0]);
@@ -148,12 +155,8 @@ static hlo_status_t make_small(hlo_kernel_t* kernel, hlo_tiling_t* tiling, hlo_a
   HLO_TRY(hlo_arena_status(scratch));
   whole->whole_digits = HLO_TILED_MAX_DIGITS;
   hlo_kernel_t trial = *kernel;
-  hlo_status_t status = resolve(&trial, whole, scratch, one);
-  if (hlo_status_code(status) == HLO_STATUS_UNIMPLEMENTED) {
-    hlo_status_release(status);
-    return hlo_ok();
-  }
-  HLO_TRY(status);
+  HLO_TRY(resolve(&trial, whole, scratch, one));
+  if (hlo_verdict_is_no(&trial.verdict)) return hlo_ok();
   uint32_t lanes = hlo_kernel_piece_lanes(kernel, one);
   if (one->count != 1 || !hlo_kernel_fits_vector(one->tilings[0], lanes)) {
     return hlo_ok();
@@ -172,6 +175,7 @@ hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
   hlo_kernel_pieces_t* pieces = hlo_arena_alloc_zeroed(scratch, sizeof *pieces);
   HLO_TRY(hlo_arena_status(scratch));
   HLO_TRY(resolve(kernel, tiling, scratch, pieces));
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
   HLO_TRY(make_small(kernel, tiling, scratch, pieces));
   kernel->spaces = hlo_arena_array(kernel->arena, tiling->space_count, sizeof *kernel->spaces);
   HLO_TRY(hlo_arena_status(kernel->arena));

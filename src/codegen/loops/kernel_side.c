@@ -20,34 +20,36 @@ static uint32_t row_level(const hlo_kernel_t* kernel, const hlo_expr_t* offset) 
 
 // Rows are stored by whoever computes them, once: all loops around are theirs, and none of
 // them is cut apart.
-static const char* refuse_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
+static hlo_verdict_t check_row(const hlo_kernel_t* kernel, const hlo_expr_t* offset) {
   uint32_t level = row_level(kernel, offset);
   if (level == 0 || level + hlo_kernel_has_lanes(kernel) > kernel->loop_count) {
-    return "an output is not of rows";
+    return hlo_verdict_no(HLO_REASON_OUTPUT_ROWS, NULL);
   }
   for (uint32_t i = 0; i < level; ++i) {
-    if (!(offset->digits >> kernel->loops[i] & 1)) return "an output is not of rows";
+    const bool is_moved = offset->digits >> kernel->loops[i] & 1;
+    if (!is_moved) return hlo_verdict_no(HLO_REASON_OUTPUT_ROWS, NULL);
   }
-  return kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS && level < 2 ? "rows with outputs are cut" : NULL;
+  const bool is_cut = kernel->cut == HLO_KERNEL_CUT_TWO_LOOPS && level < 2;
+  return is_cut ? hlo_verdict_no(HLO_REASON_OUTPUT_ROWS_CUT, NULL) : hlo_verdict_yes();
 }
 
-const char* hlo_kernel_refuse_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
+hlo_verdict_t hlo_kernel_check_sides(const hlo_kernel_t* kernel, const hlo_tiling_t* tiling) {
   if (kernel->segment_count != 1 || kernel->kind == HLO_KERNEL_SQUARES) {
-    return "outputs of several sizes";
+    return hlo_verdict_no(HLO_REASON_OUTPUT_SIZES, NULL);
   }
   for (uint32_t i = hlo_kernel_main_count(kernel); i < kernel->fusion->output_count; ++i) {
     const hlo_expr_t* offset = tiling->output_offsets[i];
     const hlo_tiled_t* owner = tiling->output_owners[i];
-    const char* refusal = owner ? NULL : refuse_row(kernel, offset);
-    if (refusal) return refusal;
+    const hlo_verdict_t verdict = owner ? hlo_verdict_yes() : check_row(kernel, offset);
+    if (hlo_verdict_is_no(&verdict)) return verdict;
     uint32_t lane =
         hlo_kernel_has_lanes(kernel) ? kernel->loops[kernel->loop_count - 1] : HLO_NO_DIGIT;
     if (!owner || (lane != HLO_NO_DIGIT && owner->digits >> lane & 1)) continue;
     uint32_t unit = unit_digit(offset);
     bool is_reduced = unit == HLO_NO_DIGIT || tiling->digits[unit].space == owner->reduction;
-    if (!is_reduced) return "an output would be stored element by element";
+    if (!is_reduced) return hlo_verdict_no(HLO_REASON_OUTPUT_BY_ELEMENTS, NULL);
   }
-  return NULL;
+  return hlo_verdict_yes();
 }
 
 void hlo_emit_row_sides(hlo_emitter_t* e, uint32_t level) {

@@ -148,7 +148,7 @@ static hlo_status_t walk_joined(const hlo_kernel_t* kernel, const hlo_tiled_spac
   tiling->space_count = tiling->whole_digits = 1;
   tiling->spaces[0] = *space;
   HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
-  bool is_done = !tiling->refusal && tiling->wish == HLO_TILED_NOTHING &&
+  bool is_done = !hlo_verdict_is_no(&tiling->verdict) && tiling->wish == HLO_TILED_NOTHING &&
                  tiling->space_count == 1 && has_windows(kernel, tiling);
   if (is_done) *out_tiling = tiling;
   return hlo_ok();

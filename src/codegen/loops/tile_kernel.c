@@ -296,7 +296,9 @@ static hlo_status_t lower_segment(const hlo_kernel_t* kernel, const hlo_kernel_s
   // Digits of one number are no loops and known everywhere.
   uint64_t fixed = hlo_tiled_space_mask(&tiling->spaces[0]) & ~outer;
   lowering.levels[lowering.level_count++] = (level_t){&tile->body, fixed};
-  if (tiling->refusal) refuse(&lowering, tiling->refusal);
+  if (hlo_verdict_is_no(&tiling->verdict)) {
+    return hlo_verdict_error(&tiling->verdict, HLO_STATUS_UNIMPLEMENTED, kernel->fusion->index);
+  }
   if (count + 1 >= MAX_LEVELS) refuse(&lowering, "too many loops");
   if (!lowering.refusal) lower_loops(&lowering, digits, count);
   if (tile->exprs.is_exceeded) refuse(&lowering, "its index expressions are too long");
