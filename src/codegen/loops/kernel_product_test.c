@@ -206,7 +206,7 @@ static void test_random_convolutions(void** state) {
   static const char* const dtypes[][3] = {
       {"f32", "f32", "f32"},   {"f32", "f32", "f32"}, {"bf16", "bf16", "bf16"},
       {"bf16", "bf16", "f32"}, {"f64", "f64", "f64"}, {"f16", "f16", "f16"},
-      {"i32", "i32", "i32"},   {"i8", "i8", "i32"},   {"ui8", "i8", "i32"}};
+      {"i32", "i32", "i32"},   {"i8", "i8", "i32"},   {"ui8", "ui8", "i32"}};
   for (int round = 0; round < 60; ++round) {
     place_t places[2] = {random_place(), random_place()};
     const char* const* order = orders[below(5)];
