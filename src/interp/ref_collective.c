@@ -283,29 +283,35 @@ hlo_status_t hlo_ref_collective_broadcast(REF_ARGUMENTS) {
   return status;
 }
 
-// Every process of the grid's row meets; the pairs say whose operand becomes the result.
-hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
+// Gives a process what its source has, of every operand; zeros where no pair names the process.
+static hlo_status_t permute(hlo_eval_t* eval, const hlo_node_t* node, const gathered_t* all,
+                            hlo_tensor_t** operands, hlo_tensor_t** results) {
   const hlo_attr_t* pairs = hlo_node_attr(node, HLO_ATTR_source_target_pairs);
-  hlo_group_strategy_t strategy = hlo_group_strategy(node);
-  gathered_t all;
-  HLO_TRY(gather(eval, node, strategy, NULL, 1, operands, &all));
-  if (all.is_pending) return hlo_ok();
-  hlo_status_t status = hlo_ok();
-  for (uint32_t k = 0; pairs && k + 1 < pairs->count; k += 2) {
-    int64_t source = pairs->values[k];
-    if (pairs->values[k + 1] != (int64_t)all.own_index) continue;
-    if (source < 0 || source >= (int64_t)all.member_count) {
-      status = hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
-                              "source_target_pairs: source %lld of %u processes",
-                              (long long)source, all.member_count);
+  uint32_t k = 0, count = pairs ? pairs->count : 0;
+  while (k + 1 < count && pairs->values[k + 1] != (int64_t)all->own_index) k += 2;
+  const bool is_target = k + 1 < count;
+  const int64_t source = is_target ? pairs->values[k] : 0;
+  if (is_target && (source < 0 || source >= (int64_t)all->member_count)) {
+    return hlo_node_error(node, HLO_STATUS_INVALID_ARGUMENT,
+                          "source_target_pairs: source %lld of %u processes", (long long)source,
+                          all->member_count);
+  }
+  for (uint32_t i = 0; i < node->result_count; ++i) {
+    if (is_target) {
+      results[i] = hlo_tensor_retain(all->parts[(uint32_t)source * all->tensor_count + i]);
     } else {
-      results[0] = hlo_tensor_retain(all.parts[source]);
+      HLO_TRY(zero_result(eval, node, i, operands[i], results));
     }
-    break;
   }
-  if (hlo_status_is_ok(status) && !results[0]) {
-    status = zero_result(eval, node, 0, operands[0], results);
-  }
+  return hlo_ok();
+}
+
+// Every process of the grid's row meets; the pairs say whose operands become the results.
+hlo_status_t hlo_ref_collective_permute(REF_ARGUMENTS) {
+  gathered_t all;
+  HLO_TRY(gather(eval, node, hlo_group_strategy(node), NULL, node->operand_count, operands, &all));
+  hlo_status_t status = hlo_ok();
+  if (!all.is_pending) status = permute(eval, node, &all, operands, results);
   gathered_release(&all);
   return status;
 }

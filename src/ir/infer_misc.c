@@ -82,7 +82,8 @@ hlo_status_t hlo_infer_collective_permute(hlo_infer_t* infer) {
       }
     }
   }
-  return give_operands(infer, 1);
+  if (infer->node->operand_count == 0) return hlo_infer_error("has no operand");
+  return give_operands(infer, infer->node->operand_count);
 }
 
 hlo_status_t hlo_infer_all_to_all(hlo_infer_t* infer) {

@@ -82,6 +82,18 @@ static const program_t kPrograms[] = {
      HEAD "$X {\n  %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = "
           "dense<[[0, 1], [1, 2], [2, 0], [5, 3], [7, 7]]> : tensor<5x2xi64>} : ($X) -> $X\n"
           "  return %0 : $X\n}\n"},
+    {"collective_permute of several, in a chain",
+     HEAD "($X, tensor<3xi32>, $X) {\n  %i = stablehlo.replica_id : tensor<ui32>\n"
+          "  %j = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>\n"
+          "  %b = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<i32>) -> tensor<3xi32>\n"
+          "  %y = stablehlo.add %x, %x : $X\n"
+          "  %0:3 = \"stablehlo.collective_permute\"(%x, %b, %y) {source_target_pairs = "
+          "dense<[[0, 1], [1, 2], [2, 0], [5, 3], [7, 7]]> : tensor<5x2xi64>} : "
+          "($X, tensor<3xi32>, $X) -> ($X, tensor<3xi32>, $X)\n"
+          "  %1:2 = \"stablehlo.collective_permute\"(%0#2, %0#0) {source_target_pairs = "
+          "dense<[[0, 7], [3, 0]]> : tensor<2x2xi64>} : ($X, $X) -> ($X, $X)\n"
+          "  %2 = stablehlo.add %1#0, %1#1 : $X\n"
+          "  return %2, %0#1, %0#0 : $X, tensor<3xi32>, $X\n}\n"},
     {"collective_broadcast",
      HEAD "$X {\n  %0 = \"stablehlo.collective_broadcast\"(%x) {replica_groups = "
           "dense<[[3, 1, 2], [6, 7, 5]]> : tensor<2x3xi64>} : ($X) -> $X\n  return %0 : $X\n}\n"},

@@ -222,6 +222,10 @@ static hlo_status_t collective_attrs(hlo_desc_node_t* node) {
     hlo_desc_add_attr(node, HLO_ATTR_has_dynamic_root, hlo_attr_unit(m));
   }
   if (node->op == HLO_OP_collective_permute) {
+    if (in->dynamic_slice_sizes.count) {
+      return hlo_status_create(HLO_STATUS_UNIMPLEMENTED,
+                               "collective-permute of slices, in place, is not supported");
+    }
     pair_attrs(node);
     return hlo_ok();
   }

@@ -368,6 +368,7 @@ static void print_value(printer_t* p, const hlo_text_row_t* row, const void* fie
 static bool is_printed(const printer_t* p, const hlo_text_row_t* row,
                        const hlo_desc_instruction_t* in, const void* field) {
   if (row->notation == HLO_NOTE_METADATA && !p->options.metadata) return false;
+  if (row->notation == HLO_NOTE_INT_LISTS) return false;
   if (!row->opcodes) return !is_zero(row, field);
   if (!hlo_text_row_is_of(row, in->opcode)) return false;
   bool is_call = row->notation == HLO_NOTE_CALL;

@@ -458,6 +458,21 @@ hlo_status_t hlo_text_string_map(hlo_text_t* t, hlo_desc_string_map_t** out_map)
   return hlo_ok();
 }
 
+static hlo_status_t read_int_lists(hlo_text_t* t, hlo_wire_array_t* out_values) {
+  HLO_TRY(hlo_text_expect(t, "{"));
+  for (bool first = true; !hlo_text_take(t, "}"); first = false) {
+    hlo_wire_array_t list;
+    if (!first) HLO_TRY(hlo_text_expect(t, ","));
+    HLO_TRY(hlo_text_ints(t, &list));
+    for (size_t i = 0; i < list.count; ++i) {
+      int64_t* value = hlo_text_push(t, out_values, sizeof *value);
+      if (!value) return hlo_arena_status(t->arena);
+      *value = ((const int64_t*)list.items)[i];
+    }
+  }
+  return hlo_ok();
+}
+
 static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* field) {
   int64_t value;
   hlo_wire_bytes_t word;
@@ -488,6 +503,7 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
       *item = value;
       return hlo_ok();
     case HLO_NOTE_INTS: return hlo_text_ints(t, field);
+    case HLO_NOTE_INT_LISTS: return read_int_lists(t, field);
     default: return hlo_text_string(t, field);
   }
 }

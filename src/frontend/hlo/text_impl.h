@@ -48,6 +48,7 @@ typedef enum hlo_notation {
   HLO_NOTE_RNG_ENUM,  // ... in lower case after "rng_"
   HLO_NOTE_ALGORITHM,  // of a dot (algorithm.h)
   HLO_NOTE_INTS,
+  HLO_NOTE_INT_LISTS,  // {{1,2},{3}}, one list after the other; never written
   HLO_NOTE_DIM,   // one number of a list
   HLO_NOTE_CALL,  // a computation, at place `index` of the called ones
   HLO_NOTE_CALLS,

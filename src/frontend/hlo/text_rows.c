@@ -102,6 +102,8 @@ const hlo_text_row_t hlo_text_rows[] = {
      ROW("replica_groups", GROUPS, replica_groups)},
     {OF("collective-permute collective-permute-start"),
      ROW("source_target_pairs", PAIRS, source_target_pairs)},
+    {OF("collective-permute collective-permute-start"),
+     ROW("slice_sizes", INT_LISTS, dynamic_slice_sizes)},
     {ROW("use_global_device_ids", BOOL, use_global_device_ids)},
     {ROW("has_dynamic_root", BOOL, has_dynamic_root)},
     {OF("topk"), ROW("k", INT, k)},
