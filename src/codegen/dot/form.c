@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes are products that kernels of their own compute, rather than loops over elements (see
-// matmul.h).
+// Products as a form of kernels (kernel_form.h): which nodes are such, rather than loops over
+// elements; the loops are the product's, and what follows it is computed with them.
+#include <assert.h>
+
 #include "codegen/dot/matmul.h"
+#include "codegen/math/elementwise.h"
 
 enum { SHALLOW = 8, NARROW = 8, MANY_ROWS = 256, FEW_PRODUCTS = 512 };
+
+// ---- which nodes
 
 // A matrix times a vector whose matrix is contiguous along the contraction.
 static bool is_row_sum(const hlo_contraction_t* c, uint32_t side) {
@@ -59,3 +64,211 @@ static bool is_matrix(const hlo_node_t* node) {
 bool hlo_matmul_supports(const hlo_node_t* node) {
   return is_matrix(node) || hlo_convolution_supports(node);
 }
+
+// ---- what follows them
+
+// Cost of what follows, for each element: it is emitted for every vector of a tile, and a pass over
+// memory is little beside it.
+static const double MOST_AFTER_PRODUCT = 120;
+
+// What may follow a product: computations of the same elements, from others read in vectors or one
+// for all lanes.
+static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul_t* matmul) {
+  uint32_t lane_digit =
+      matmul->is_by_depth ? HLO_TILED_MAX_DIGITS : (uint32_t)matmul->columns.digit;
+  uint32_t products = 0;
+  double cost = 0;
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    const hlo_tiled_t* tiled = tiling->instances[i];
+    if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD)
+      return hlo_verdict_no(HLO_REASON_PRODUCT_REDUCTION, tiled->value->def);
+    if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
+    if (tiled->kind == HLO_TILED_DOT) {
+      ++products;
+      if (tiled->offset != tiling->spaces[0].linear) {
+        return hlo_verdict_no(HLO_REASON_PRODUCT_MOVED, NULL);
+      }
+    } else if (tiled->kind == HLO_TILED_LOAD) {
+      if (hlo_expr_unresolved(tiled->offset)) {
+        return hlo_verdict_no(HLO_REASON_PRODUCT_INDEX, NULL);
+      }
+      if (lane_digit == HLO_TILED_MAX_DIGITS) continue;  // one by one
+      hlo_lane_access_t access = hlo_tiled_lane_access(tiled->offset, lane_digit);
+      if (access != HLO_LANE_SAME && access != HLO_LANE_PLAIN) {
+        return hlo_verdict_no(HLO_REASON_PRODUCT_STRIDE, NULL);
+      }
+    }
+  }
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_value_t* output = tiling->fusion->outputs[i];
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    const bool is_slice = hlo_tiled_written(output) != output;
+    if (is_slice) return hlo_verdict_no(HLO_REASON_PRODUCT_SLICE, output->def);
+    if (hlo_expr_unresolved(offset)) return hlo_verdict_no(HLO_REASON_PRODUCT_STORE, output->def);
+    if (lane_digit == HLO_TILED_MAX_DIGITS) continue;
+    if (hlo_tiled_lane_access(offset, lane_digit) != HLO_LANE_PLAIN) {
+      return hlo_verdict_no(HLO_REASON_PRODUCT_TRANSPOSED, output->def);
+    }
+  }
+  if (cost > MOST_AFTER_PRODUCT) {
+    return hlo_verdict_beyond(HLO_REASON_PRODUCT_EPILOGUE, NULL, cost, MOST_AFTER_PRODUCT);
+  }
+  return products == 1 ? hlo_verdict_yes() : hlo_verdict_no(HLO_REASON_PRODUCT_USES, NULL);
+}
+
+// Whether neighbours in all that the loops write are rows, not columns.
+static bool is_across(const hlo_tiling_t* tiling, const hlo_matmul_t* m) {
+  for (uint32_t i = 0; i < tiling->fusion->output_count; ++i) {
+    const hlo_expr_t* offset = tiling->output_offsets[i];
+    if (m->rows.digit < 0 || hlo_expr_coefficient(offset, (uint32_t)m->rows.digit) != 1)
+      return false;
+  }
+  return true;
+}
+
+// The product's loops, such that what follows it is stored where it lies.
+static hlo_status_t form_product(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tiling_t* tiling,
+                                 hlo_matmul_t** out_matmul) {
+  hlo_matmul_form_t form = {0};
+  const hlo_value_t* output = hlo_tiled_written(kernel->fusion->outputs[0]);
+  for (;;) {
+    hlo_matmul_t* m;
+    HLO_TRY(hlo_matmul_create(kernel, node, &form, kernel->arena, &tiling->spaces[0], &m));
+    kernel->verdict = m->verdict;
+    if (!hlo_verdict_is_no(&kernel->verdict) &&
+        hlo_type_element_count(output->type) != tiling->spaces[0].element_count) {
+      kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_SHAPE, output->def);
+    }
+    if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
+    HLO_TRY(hlo_tiling_walk(tiling, NULL, false));
+    *out_matmul = m;
+    kernel->verdict = tiling->verdict;
+    if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
+    if (tiling->wish == HLO_TILED_NOTHING) {
+      if (is_across(tiling, m) && hlo_matmul_turn(m, &form)) continue;
+      return hlo_ok();
+    }
+    const hlo_matmul_cut_t cut = {tiling->wish_digit, tiling->wish_at};
+    bool is_split = tiling->wish == HLO_TILED_SPLIT && tiling->wish_space == 0;
+    if (!is_split || !hlo_matmul_cut(m, kernel->target, cut, &form)) {
+      kernel->verdict = hlo_verdict_no(HLO_REASON_PRODUCT_LOOPS, NULL);
+      return hlo_ok();
+    }
+  }
+}
+
+// Inputs that the product reads, or that are still read when sums are stored, share no memory with
+// an output.
+static void limit_sharing(hlo_kernel_t* kernel, const hlo_matmul_t* m) {
+  uint64_t read = 0;
+  for (uint32_t i = 0; i < kernel->fusion->input_count && i < HLO_KERNEL_SHARED_INPUTS; ++i) {
+    for (uint32_t side = 0; side < 2; ++side) {
+      if (hlo_matmul_reads(&m->operands[side], i)) read |= (uint64_t)1 << i;
+    }
+  }
+  for (uint32_t o = 0; o < kernel->fusion->output_count; ++o) {
+    bool holds_sums = m->sums_in_output && m->sums_output == (int32_t)o;
+    bool shares_none = m->is_narrow || holds_sums;  // a narrow one stores more than it computes
+    kernel->shareable[o] = shares_none ? 0 : kernel->shareable[o] & ~read;
+  }
+}
+
+static hlo_status_t choose(hlo_kernel_t* kernel, const hlo_node_t* node, hlo_tile_memo_t* memo,
+                           hlo_arena_t* scratch) {
+  hlo_tiling_t* tiling;
+  HLO_TRY(hlo_tiling_create(kernel->fusion, scratch, &tiling));
+  tiling->dot = node;
+  tiling->space_count = 1;
+  hlo_matmul_t* matmul = NULL;
+  HLO_TRY(form_product(kernel, node, tiling, &matmul));
+  if (!hlo_verdict_is_no(&kernel->verdict)) kernel->verdict = check_epilogue(tiling, matmul);
+  if (hlo_verdict_is_no(&kernel->verdict)) return hlo_ok();
+  hlo_kernel_find_shareable(kernel, tiling);
+  kernel->spaces = hlo_arena_alloc(kernel->arena, sizeof *kernel->spaces);
+  kernel->segments = hlo_arena_array(kernel->arena, 1, sizeof *kernel->segments);
+  HLO_TRY(hlo_arena_status(kernel->arena));
+  kernel->spaces[0] = tiling->spaces[0];
+  kernel->space_count = kernel->segment_count = 1;
+  hlo_kernel_whole_segment(&tiling->spaces[0], &kernel->segments[0]);
+  uint32_t widest = hlo_kernel_widest_bytes(tiling);
+  if (widest < matmul->element_bytes) widest = matmul->element_bytes;
+  for (uint32_t side = 0; side < 2; ++side) {
+    uint32_t bytes = matmul->operands[side].producer.widest_bytes;
+    if (widest < bytes) widest = bytes;
+  }
+  kernel->lanes = kernel->target->vector_bytes / widest;
+  HLO_TRY(hlo_matmul_finish(matmul, kernel->target, memo, kernel->lanes));
+  kernel->verdict = matmul->verdict;
+  kernel->chunk_count = matmul->chunk_count;
+  kernel->form_plan = matmul;
+  limit_sharing(kernel, matmul);
+  return hlo_ok();
+}
+
+static void plan(const hlo_kernel_t* kernel, hlo_kernel_summary_t* out_summary) {
+  enum { CODE_SIZE = 700 };
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  out_summary->phase_count = hlo_matmul_phase_count(m);
+  for (uint32_t i = 0; i < out_summary->phase_count; ++i) {
+    out_summary->chunk_counts[i] = hlo_matmul_chunk_count(m, i);
+  }
+  out_summary->scratch_bytes = hlo_matmul_scratch_bytes(m);
+  out_summary->cost_ns = m->cost_ns;
+  out_summary->code_size = CODE_SIZE;
+  for (uint32_t i = 0; i < kernel->fusion->input_count && i < 64; ++i) {
+    if (hlo_matmul_prepares(m, i)) out_summary->prepared_inputs |= (uint64_t)1 << i;
+  }
+}
+
+static hlo_status_t verify(const hlo_kernel_t* kernel) {
+  return hlo_matmul_verify(hlo_matmul_of(kernel));
+}
+
+static hlo_status_t walk_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_arena_t* arena,
+                                 hlo_tiling_t** out_tiling) {
+  const hlo_matmul_producer_t* producer = &hlo_matmul_of(kernel)->operands[side].producer;
+  *out_tiling = NULL;
+  return producer->is_used ? hlo_matmul_walk_producer(kernel, producer, arena, out_tiling)
+                           : hlo_ok();
+}
+
+static int64_t at_least_one(int64_t steps) {
+  return steps > 0 ? steps : 1;
+}
+
+static_assert((int)HLO_MATMUL_MAX_LOOPS <= (int)HLO_KERNEL_MAX_DEPTHS, "");
+
+static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) {
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  out_shape->depth_count = m->depth_count;
+  for (uint32_t i = 0; i < m->depth_count; ++i) out_shape->depths[i] = m->depth[i].extent;
+  out_shape->tile_digits[0] = m->rows.digit;
+  out_shape->tile_steps[0] = at_least_one(hlo_matmul_main_panel(m)->height);
+  out_shape->tile_digits[1] = m->columns.digit;
+  out_shape->tile_steps[1] = at_least_one(m->panel_width);
+}
+
+// Tiles of narrow products, and those of tile registers, are not chosen by a system.
+static bool has_sums(const hlo_matmul_t* m) {
+  return !m->is_narrow && !m->tile;
+}
+
+static hlo_status_t explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  return has_sums(m) ? hlo_matmul_explain_sums(m, kernel->target, out) : hlo_ok();
+}
+
+static hlo_status_t print_tiles(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  return has_sums(m) ? hlo_matmul_print_tiles(m, kernel->target, out) : hlo_ok();
+}
+
+const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,
+                                            .choose = choose,
+                                            .plan = plan,
+                                            .verify = verify,
+                                            .walk_operand = walk_operand,
+                                            .emit = hlo_matmul_emit,
+                                            .describe = describe,
+                                            .explain = explain,
+                                            .print_tiles = print_tiles};

@@ -53,17 +53,6 @@ enum {
 enum { FAR_CACHES = 4 };
 static const size_t MAX_SCRATCH = (size_t)1 << 31;
 
-const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count) {
-  const hlo_node_t* found = NULL;
-  *out_count = 0;
-  for (uint32_t i = 0; i < fusion->node_count; ++i) {
-    if (!hlo_matmul_supports(fusion->nodes[i])) continue;
-    found = fusion->nodes[i];
-    ++*out_count;
-  }
-  return found;
-}
-
 // ---- loops
 
 void hlo_matmul_add_loop(hlo_matmul_loops_t* list, uint32_t first, hlo_matmul_dim_t dim) {

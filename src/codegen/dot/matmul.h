@@ -38,8 +38,9 @@
 #ifndef HLO_CODEGEN_DOT_MATMUL_H_
 #define HLO_CODEGEN_DOT_MATMUL_H_
 
+#include "codegen/dot/dot.h"
 #include "codegen/index/contraction.h"
-#include "codegen/loops/kernel_impl.h"
+#include "codegen/loops/kernel_form.h"
 
 enum {
   HLO_MATMUL_A,
@@ -151,7 +152,7 @@ typedef struct hlo_matmul_panel {
 } hlo_matmul_panel_t;
 
 /// threads: immutable
-struct hlo_matmul {
+typedef struct hlo_matmul {
   hlo_contraction_t contraction;
   hlo_verdict_t verdict;  // a "no" ends the choice: what follows is not decided
   hlo_dtype_t dtype;  // of products and sums
@@ -202,7 +203,12 @@ struct hlo_matmul {
   bool is_narrow;         // B is smaller than a vector, which has
   int64_t rows_together;  // so many rows side by side
   size_t scratch_bytes;
-};
+} hlo_matmul_t;
+
+/// What the form has decided for a kernel.
+static inline const hlo_matmul_t* hlo_matmul_of(const hlo_kernel_t* kernel) {
+  return kernel->form_plan;
+}
 
 /// Lanes to be packed: in place `stride` elements apart. Those behind the first `active` become
 /// zero, and so do all elements of their groups behind the first `parts`.
@@ -229,16 +235,12 @@ typedef struct hlo_matmul_loops {
 void hlo_matmul_add_loop(hlo_matmul_loops_t* loops, uint32_t first, hlo_matmul_dim_t dim);
 void hlo_matmul_swap_operands(hlo_matmul_dim_t* dim);
 
-/// Whether a node is a product that these kernels are for: one that loops over elements would be
-/// slow for.
-bool hlo_matmul_supports(const hlo_node_t* node);
+/// Whether a node is a convolution that these kernels are for.
 bool hlo_convolution_supports(const hlo_node_t* node);
 /// The loops of a convolution: output places and features, and those along window and input
 /// features; no convolution any more where they are those of a product of matrices.
 hlo_verdict_t hlo_convolution_make_loops(hlo_matmul_t* matmul, const hlo_target_t* target,
                                          hlo_tiled_space_t* space);
-/// The matrix product among the members; NULL: none.
-const hlo_node_t* hlo_matmul_find(const hlo_fusion_t* fusion, uint32_t* out_count);
 enum { HLO_MATMUL_MAX_CUTS = 6 };
 /// A digit of the result that becomes two, the second one of `inner` steps.
 typedef struct hlo_matmul_cut {

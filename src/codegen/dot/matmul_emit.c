@@ -542,7 +542,7 @@ static void emit_unit(product_t* p, hlo_vir_value_t* unit) {
 static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                          hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                          hlo_vir_value_t* chunk, bool is_join) {
-  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
   product_t p = {.kernel = kernel, .m = m, .points = points, .b = b, .is_join = is_join};
   for (uint32_t side = 0; side < 2; ++side) {
@@ -584,7 +584,7 @@ static void emit_product(const hlo_kernel_t* kernel, const hlo_point_emitter_t* 
 hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
                                    const hlo_point_emitter_t* points, hlo_vir_builder_t* b,
                                    hlo_vir_value_t* const* addresses) {
-  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
   const hlo_matmul_operand_t* operand = &m->operands[side];
   if (hlo_matmul_is_produced(operand)) return number(b, 0);
@@ -603,11 +603,11 @@ hlo_vir_value_t* hlo_matmul_source(const hlo_kernel_t* kernel, uint32_t side,
 void hlo_matmul_emit(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                      hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                      hlo_vir_value_t* chunk) {
-  if (kernel->matmul->is_narrow) {
+  if (hlo_matmul_of(kernel)->is_narrow) {
     hlo_matmul_emit_narrow(kernel, points, b, addresses, chunk);
     return;
   }
-  switch (hlo_matmul_phase(kernel->matmul, phase)) {
+  switch (hlo_matmul_phase(hlo_matmul_of(kernel), phase)) {
     case HLO_MATMUL_PAD: hlo_matmul_emit_padding(kernel, b, addresses, chunk); break;
     case HLO_MATMUL_PACK: hlo_matmul_emit_packing(kernel, points, b, addresses, chunk); break;
     case HLO_MATMUL_MULTIPLY: emit_product(kernel, points, b, addresses, chunk, false); break;

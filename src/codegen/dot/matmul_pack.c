@@ -702,7 +702,7 @@ static void pack_range(packing_t* p, hlo_vir_value_t* chunk) {
 void hlo_matmul_emit_packing(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                              hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                              hlo_vir_value_t* chunk) {
-  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
   hlo_vir_value_t* chunks_of_a = number(b, (int64_t)m->pack_chunks[HLO_MATMUL_A]);

@@ -180,7 +180,7 @@ static void pair_lines(const padder_t* p, hlo_vir_value_t* line, hlo_vir_value_t
 // The lines of one chunk (NULL: all) of an operand.
 static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_builder_t* b,
                         hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
-  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
   const hlo_matmul_padding_t* padding = &m->padding[side];
   const hlo_fusion_t* fusion = kernel->fusion;
   hlo_vir_value_t* scratch = addresses[fusion->input_count + fusion->output_count];
@@ -213,7 +213,7 @@ static void pad_operand(const hlo_kernel_t* kernel, uint32_t side, hlo_vir_build
 
 void hlo_matmul_emit_padding(const hlo_kernel_t* kernel, hlo_vir_builder_t* b,
                              hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk) {
-  const hlo_matmul_padding_t* padding = kernel->matmul->padding;
+  const hlo_matmul_padding_t* padding = hlo_matmul_of(kernel)->padding;
   if (!chunk || !padding[0].is_used || !padding[1].is_used) {
     for (uint32_t side = 0; side < 2; ++side) {
       if (padding[side].is_used) pad_operand(kernel, side, b, addresses, chunk);

@@ -149,7 +149,7 @@ static void emit_rows(const narrow_t* n, hlo_vir_value_t* row, int64_t count, bo
 void hlo_matmul_emit_narrow(const hlo_kernel_t* kernel, const hlo_point_emitter_t* points,
                             hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses,
                             hlo_vir_value_t* chunk) {
-  const hlo_matmul_t* m = kernel->matmul;
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
   narrow_t n = {.m = m,
                 .points = points,
                 .b = b,

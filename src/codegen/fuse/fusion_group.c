@@ -155,9 +155,10 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   if (!known) known = hlo_fusion_table_add(&f->known, &key, &f->scratch);
   if (!known) return hlo_arena_status(&f->scratch);
   hlo_kernel_t* kernel;
+  hlo_arena_t* arena = is_made ? f->arena : &f->trial;
   f->schedule->walked_count += fusion->node_count;
-  HLO_TRY(hlo_kernel_try(fusion, f->target, f->memo, is_made ? f->arena : &f->trial,
-                         &known->verdict, &kernel));
+  HLO_TRY(hlo_kernel_try(fusion, f->target, &hlo_product_form, f->memo, arena, &known->verdict,
+                         &kernel));
   *out_has = !hlo_verdict_is_no(&known->verdict);
   if (*out_has && is_made) known->fusion = fusion;
   return hlo_ok();
@@ -165,9 +166,7 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
 
 // A group is mostly tried with one node after the other: what cutting its loops has found is kept.
 static hlo_status_t keep_start(hlo_fuser_t* f, int32_t group, const hlo_kernel_t* kernel) {
-  if (!f->start) f->start = hlo_arena_alloc(&f->scratch, sizeof *f->start);
-  if (!f->start) return hlo_arena_status(&f->scratch);
-  hlo_kernel_find_start(kernel, f->start);
+  HLO_TRY(hlo_kernel_keep_start(kernel, &f->scratch, &f->start));
   f->started_group = group;
   return hlo_ok();
 }

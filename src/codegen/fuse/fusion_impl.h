@@ -4,11 +4,11 @@
 #ifndef HLO_CODEGEN_FUSION_IMPL_H_
 #define HLO_CODEGEN_FUSION_IMPL_H_
 
-#include "codegen/dot/matmul.h"
+#include "codegen/dot/dot.h"
 #include "codegen/fuse/fusion.h"
 #include "codegen/fuse/fusion_key.h"
 #include "codegen/index/tiled.h"
-#include "codegen/loops/kernel_impl.h"
+#include "codegen/loops/kernel.h"
 
 enum { HLO_NO_GROUP = -1 };
 

@@ -103,7 +103,7 @@ static bool may_merge(const hlo_fuser_t* f, const siblings_t* s) {
 static hlo_status_t visits_once(hlo_fuser_t* f, const siblings_t* s, hlo_fusion_t* fusion,
                                 bool* out_does) {
   hlo_kernel_t* kernel;
-  HLO_TRY(hlo_kernel_create(fusion, f->target, f->memo, &f->trial, &kernel));
+  HLO_TRY(hlo_kernel_create(fusion, f->target, &hlo_product_form, f->memo, &f->trial, &kernel));
   *out_does = true;
   for (uint32_t i = 0; i < fusion->input_count && *out_does; ++i) {
     const hlo_value_t* value = fusion->inputs[i];

@@ -5,6 +5,7 @@
 
 #include "codegen/emit/entry.h"
 #include "codegen/fuse/fusion_impl.h"
+#include "codegen/loops/kernel_impl.h"
 #include "ir/test_util.h"
 
 typedef struct fixture {
@@ -655,7 +656,7 @@ static const hlo_kernel_t* kernel_from(fixture_t* f, const hlo_kernel_start_t* s
   fusion->kernel = NULL;
   fusion->start = start;
   hlo_kernel_t* kernel;
-  check(hlo_kernel_create(fusion, &f->target, NULL, &f->arena, &kernel));
+  check(hlo_kernel_create(fusion, &f->target, &hlo_product_form, NULL, &f->arena, &kernel));
   return kernel;
 }
 
@@ -665,9 +666,8 @@ static void a_start_changes_no_loops(void** state) {
   make(ROLLED_COLUMNS "return %2 : tensor<64x96xf32>\n}\n", &part);
   make(ROLLED_COLUMNS ROLLED_ROWS "return %5 : tensor<64x96xf32>\n}\n", &whole);
   const hlo_kernel_t* plain = kernel_from(&whole, NULL);
-  hlo_kernel_start_t* start = hlo_arena_alloc(&whole.arena, sizeof *start);
-  assert_non_null(start);
-  hlo_kernel_find_start(kernel_from(&part, NULL), start);
+  hlo_kernel_start_t* start = NULL;
+  check(hlo_kernel_keep_start(kernel_from(&part, NULL), &whole.arena, &start));
   assert_int_equal(start->segment_count, 2);
   for (uint32_t i = 0; i < 2; ++i) {  // of some of its nodes, then of all of them
     const hlo_kernel_t* begun = kernel_from(&whole, start);
@@ -676,7 +676,7 @@ static void a_start_changes_no_loops(void** state) {
     assert_int_equal(begun->spaces[0].digit_count, plain->spaces[0].digit_count);
     assert_int_equal(begun->chunk_count, plain->chunk_count);
     assert_true(begun->cost_ns == plain->cost_ns);
-    hlo_kernel_find_start(begun, start);
+    check(hlo_kernel_keep_start(begun, &whole.arena, &start));
   }
   drop(&part);
   drop(&whole);

@@ -135,8 +135,9 @@ static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options
                            : hlo_schedule_create(func, &options->target, arena, out_schedule);
 }
 
-static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_target_t* target,
-                                 hlo_arena_t* arena, hlo_kernel_t*** out_kernels) {
+// The kernels by number of their fusions, which the schedule's maker has made.
+static hlo_status_t list_kernels(const hlo_schedule_t* schedule, hlo_arena_t* arena,
+                                 hlo_kernel_t*** out_kernels) {
   hlo_kernel_t** kernels = hlo_arena_array(arena, schedule->fusion_count, sizeof(*kernels));
   HLO_TRY(hlo_arena_status(arena));
   for (uint32_t s = 0; s < schedule->sequence_count; ++s) {
@@ -144,7 +145,7 @@ static hlo_status_t make_kernels(const hlo_schedule_t* schedule, const hlo_targe
     for (uint32_t i = 0; i < sequence->step_count; ++i) {
       hlo_fusion_t* fusion = sequence->steps[i].fusion;
       if (sequence->steps[i].kind != HLO_STEP_FUSION) continue;
-      HLO_TRY(hlo_kernel_create(fusion, target, NULL, arena, &kernels[fusion->index]));
+      kernels[fusion->index] = fusion->kernel;
     }
   }
   *out_kernels = kernels;
@@ -253,7 +254,7 @@ static hlo_status_t plan_once(const hlo_func_t* func, const hlo_code_options_t* 
   hlo_schedule_t* schedule = NULL;
   hlo_kernel_t** kernels = NULL;
   HLO_TRY(make_schedule(func, options, scratch, &schedule));
-  HLO_TRY(make_kernels(schedule, &options->target, scratch, &kernels));
+  HLO_TRY(list_kernels(schedule, scratch, &kernels));
   if (options->executor == HLO_EXECUTOR_TILES) {
     HLO_TRY(run_as_tiles(kernels, schedule->fusion_count, options->check_plan, arena));
   }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_choose.h"
 #include "codegen/math/elementwise.h"
 
@@ -159,7 +158,7 @@ void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling)
     kernel->shareable[o] = 0;
   }
   bool is_one_turn = kernel->kind == HLO_KERNEL_VECTOR || kernel->loop_count == 0;
-  if (is_one_turn && !kernel->matmul && kernel->segment_count == 1) {
+  if (is_one_turn && !kernel->form && kernel->segment_count == 1) {
     return;  // everything is read before anything is written
   }
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
@@ -229,7 +228,42 @@ static hlo_status_t create(hlo_kernel_t* kernel, hlo_arena_t* scratch) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_tile_memo_t* memo,
+// The members that a form computes: the last one, and how many there are.
+static const hlo_node_t* find_product(const hlo_fusion_t* fusion, const hlo_kernel_form_t* form,
+                                      uint32_t* out_count) {
+  const hlo_node_t* found = NULL;
+  *out_count = 0;
+  for (uint32_t i = 0; form && i < fusion->node_count; ++i) {
+    if (!form->computes(fusion->nodes[i])) continue;
+    found = fusion->nodes[i];
+    ++*out_count;
+  }
+  return found;
+}
+
+static void summarize(hlo_kernel_t* kernel) {
+  hlo_kernel_summary_t* s = &kernel->summary;
+  *s = (hlo_kernel_summary_t){.phase_count = 1, .cost_ns = kernel->cost_ns};
+  for (uint32_t i = 0; i < HLO_KERNEL_MAX_PHASES; ++i) s->chunk_counts[i] = 1;
+  s->chunk_counts[0] = kernel->chunk_count;
+  if (kernel->form) kernel->form->plan(kernel, s);
+  if (kernel->form || kernel->cut != HLO_KERNEL_CUT_REDUCTION) return;
+  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
+  s->phase_count = 2;
+  s->scratch_bytes = kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
+}
+
+static hlo_status_t create_product(hlo_kernel_t* kernel, const hlo_kernel_form_t* form,
+                                   const hlo_node_t* node, hlo_tile_memo_t* memo,
+                                   hlo_arena_t* scratch) {
+  HLO_TRY(form->choose(kernel, node, memo, scratch));
+  kernel->form = form;
+  kernel->product = node;
+  return hlo_ok();
+}
+
+hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
+                            const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
                             hlo_arena_t* arena, hlo_verdict_t* out_verdict,
                             hlo_kernel_t** out_kernel) {
   *out_verdict = hlo_verdict_yes();
@@ -246,28 +280,30 @@ hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target, hl
       (hlo_kernel_t){.fusion = fusion, .target = target, .arena = arena, .shareable = shareable};
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
-  uint32_t products;
-  const hlo_node_t* product = hlo_matmul_find(fusion, &products);
+  uint32_t count;
+  const hlo_node_t* product = find_product(fusion, products, &count);
   hlo_status_t status = hlo_ok();
-  if (products > 1) {
-    kernel->verdict = hlo_verdict_beyond(HLO_REASON_PRODUCT_COUNT, product, products, 1);
+  if (count > 1) {
+    kernel->verdict = hlo_verdict_beyond(HLO_REASON_PRODUCT_COUNT, product, count, 1);
   } else if (product) {
-    status = hlo_kernel_create_product(kernel, product, memo, &scratch);
+    status = create_product(kernel, products, product, memo, &scratch);
   } else {
     status = create(kernel, &scratch);
   }
   hlo_arena_deinit(&scratch);
   if (!hlo_status_is_ok(status)) return status;
   *out_verdict = kernel->verdict;
-  if (!hlo_verdict_is_no(out_verdict)) *out_kernel = fusion->kernel = kernel;
+  if (hlo_verdict_is_no(out_verdict)) return hlo_ok();
+  summarize(kernel);
+  *out_kernel = fusion->kernel = kernel;
   return hlo_ok();
 }
 
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
-                               hlo_kernel_t** out_kernel) {
+                               const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
+                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) {
   hlo_verdict_t verdict;
-  HLO_TRY(hlo_kernel_try(fusion, target, memo, arena, &verdict, out_kernel));
+  HLO_TRY(hlo_kernel_try(fusion, target, products, memo, arena, &verdict, out_kernel));
   return hlo_verdict_is_no(&verdict)
              ? hlo_verdict_error(&verdict, HLO_STATUS_INTERNAL, fusion->index)
              : hlo_ok();
@@ -289,9 +325,8 @@ static hlo_status_t explain_lanes(const hlo_kernel_t* kernel, hlo_arena_t* scrat
 }
 
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
-  const hlo_matmul_t* m = kernel->matmul;
-  if (m && !m->is_narrow && !m->tile) return hlo_matmul_explain_sums(m, kernel->target, out);
-  if (m || kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
+  if (kernel->form) return kernel->form->explain(kernel, out);
+  if (kernel->kind == HLO_KERNEL_VECTOR) return hlo_ok();
   hlo_arena_t scratch;
   hlo_arena_init(&scratch, 0);
   hlo_status_t status = explain_lanes(kernel, &scratch, out);

@@ -13,17 +13,28 @@
 /// How one fusion is computed: its loops and how they are cut into chunks that may run in parallel.
 typedef struct hlo_kernel hlo_kernel_t;
 
+/// Loops that one kind of node has instead of those over elements (kernel_form.h).
+typedef struct hlo_kernel_form hlo_kernel_form_t;
+
 /// Chooses how loops compute a fusion, once; later calls return the same kernel. *out_kernel is set
-/// only if *out_verdict is not a no. memo: of systems solved before for the same target; NULL: none.
+/// only if *out_verdict is not a no. products: the form of nodes that loops over elements would be
+/// slow for; NULL: none. memo: of systems solved before for the same target; NULL: none.
 /// errors: RESOURCE_EXHAUSTED
-hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_tile_memo_t* memo,
+hlo_status_t hlo_kernel_try(hlo_fusion_t* fusion, const hlo_target_t* target,
+                            const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
                             hlo_arena_t* arena, hlo_verdict_t* out_verdict,
                             hlo_kernel_t** out_kernel) HLO_MUST_USE;
 /// The same for a fusion of a schedule, which loops compute.
 /// errors: INTERNAL if they do not, RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_create(hlo_fusion_t* fusion, const hlo_target_t* target,
-                               hlo_tile_memo_t* memo, hlo_arena_t* arena,
-                               hlo_kernel_t** out_kernel) HLO_MUST_USE;
+                               const hlo_kernel_form_t* products, hlo_tile_memo_t* memo,
+                               hlo_arena_t* arena, hlo_kernel_t** out_kernel) HLO_MUST_USE;
+/// How the loops of a kernel are cut: those of more nodes are cut there as well, and perhaps
+/// further (hlo_fusion_t.start). Written to *start, which is made in `arena` where it is NULL.
+/// errors: RESOURCE_EXHAUSTED
+typedef struct hlo_kernel_start hlo_kernel_start_t;
+hlo_status_t hlo_kernel_keep_start(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                                   hlo_kernel_start_t** start) HLO_MUST_USE;
 /// Whether the loops visit the elements of an input in one order only, so that what shares them
 /// there loads them once.
 /// errors: RESOURCE_EXHAUSTED

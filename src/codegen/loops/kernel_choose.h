@@ -43,16 +43,9 @@ hlo_status_t hlo_kernel_find_pieces(hlo_kernel_t* kernel, hlo_arena_t* scratch,
 hlo_status_t hlo_kernel_join_digits(hlo_kernel_t* kernel, double cost_ns,
                                     hlo_arena_t* scratch, hlo_kernel_pieces_t* pieces,
                                     hlo_kernel_lanes_t* lanes) HLO_MUST_USE;
-/// A segment of everything.
-void hlo_kernel_whole_segment(const hlo_tiled_space_t* space, hlo_kernel_segment_t* segment);
 
-/// Bytes of the widest lanes that instances need.
-uint32_t hlo_kernel_widest_bytes(const hlo_tiling_t* tiling);
 /// Lanes that all pieces can have.
 uint32_t hlo_kernel_piece_lanes(const hlo_kernel_t* kernel, const hlo_kernel_pieces_t* pieces);
-
-/// Keeps in mind which inputs are read elsewhere than where an output is written.
-void hlo_kernel_find_shareable(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
 
 /// Says no to what would be recomputed too often, or without lanes.
 /// errors: RESOURCE_EXHAUSTED
@@ -71,10 +64,6 @@ bool hlo_kernel_sums_columns(const hlo_kernel_t* kernel, const hlo_tiling_t* til
 /// Cuts loops, or reductions, whose loops are chosen. Says no where reductions cannot be cut, and
 /// should be.
 hlo_verdict_t hlo_kernel_choose_chunks(hlo_kernel_t* kernel, const hlo_tiling_t* tiling);
-
-/// The kernel of a fusion with this product. memo: see hlo_kernel_create()
-hlo_status_t hlo_kernel_create_product(hlo_kernel_t* kernel, const hlo_node_t* node,
-                                       hlo_tile_memo_t* memo, hlo_arena_t* scratch) HLO_MUST_USE;
 
 /// All digits an instance's computation runs over.
 static inline uint64_t hlo_tiling_computed_digits(const hlo_tiling_t* tiling,

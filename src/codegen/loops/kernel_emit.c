@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "codegen/body/site.h"
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_emit_impl.h"
 
 enum {
@@ -632,17 +631,6 @@ static hlo_status_t emit_streamed(hlo_emitter_t* e, hlo_arena_t* scratch, hlo_vi
   return hlo_ok();
 }
 
-// An emitter of what an operand is made of, beside that of the output.
-static hlo_status_t start_producer(const hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t side,
-                                   hlo_emitter_t* out) {
-  const hlo_kernel_t* kernel = e->kernel;
-  hlo_tiling_t* tiling;
-  *out = *e;
-  HLO_TRY(hlo_matmul_walk_producer(kernel, &kernel->matmul->operands[side].producer, scratch,
-                                   &tiling));
-  return use_tiling(out, scratch, tiling);
-}
-
 static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
                                  hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
@@ -650,14 +638,16 @@ static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
   hlo_point_emitter_t points = {.emitter = e};
   HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
   for (uint32_t side = 0; side < 2; ++side) {
-    if (!kernel->matmul->operands[side].producer.is_used) continue;
-    points.producers[side] = &producers[side];
-    HLO_TRY(start_producer(e, scratch, side, &producers[side]));
+    hlo_tiling_t* tiling = NULL;
+    HLO_TRY(kernel->form->walk_operand(kernel, side, scratch, &tiling));
+    if (!tiling) continue;
+    points.producers[side] = &producers[side];  // of what it is made of, beside that of the output
+    producers[side] = *e;
+    HLO_TRY(use_tiling(&producers[side], scratch, tiling));
   }
-  uint32_t count, site = e->b->site;
-  const hlo_node_t* product = hlo_matmul_find(kernel->fusion, &count);
-  if (product) e->b->site = hlo_site_number(product);
-  hlo_matmul_emit(kernel, phase, &points, e->b, e->addresses, chunk);
+  uint32_t site = e->b->site;
+  e->b->site = hlo_site_number(kernel->product);
+  kernel->form->emit(kernel, phase, &points, e->b, e->addresses, chunk);
   e->b->site = site;
   return hlo_ok();
 }
@@ -665,7 +655,7 @@ static hlo_status_t emit_product(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_
 static hlo_status_t emit_phase(hlo_emitter_t* e, hlo_arena_t* scratch, uint32_t phase,
                                hlo_vir_value_t* chunk) {
   const hlo_kernel_t* kernel = e->kernel;
-  if (kernel->matmul) return emit_product(e, scratch, phase, chunk);
+  if (kernel->form) return emit_product(e, scratch, phase, chunk);
   if (kernel->cut == HLO_KERNEL_CUT_REDUCTION && kernel->is_sweep) {
     HLO_TRY(hlo_emitter_start_segment(e, scratch, &kernel->segments[0]));
     e->chunk = chunk;

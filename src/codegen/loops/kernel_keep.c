@@ -88,7 +88,7 @@ void hlo_emit_find_kept(hlo_emitter_t* e) {
   const hlo_kernel_t* kernel = e->kernel;
   e->kept = (hlo_kept_row_t){0};
   // Only in functions of their own: the stack of a program's entry is for all of its kernels.
-  if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->matmul ||
+  if (!hlo_kernel_has_lanes(kernel) || kernel->is_sweep || kernel->form ||
       kernel->cut == HLO_KERNEL_CUT_REDUCTION || kernel->chunk_count < 2) {
     return;
   }

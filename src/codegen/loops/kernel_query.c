@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What others ask of a finished kernel: its phases and chunks, where its values may be.
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_impl.h"
 
 static const double CALL_NS = 8.0;           // loops that take less are no function of their own
@@ -10,7 +9,7 @@ enum { LONG_SIZE = 300 };                    // have again: worth keeping, of so
 
 hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, bool* out_does) {
   *out_does = false;
-  if (kernel->segment_count != 1 || kernel->matmul) return hlo_ok();
+  if (kernel->segment_count != 1 || kernel->form) return hlo_ok();
   hlo_arena_t scratch;
   hlo_tiling_t* tiling;
   hlo_arena_init(&scratch, 0);
@@ -26,24 +25,22 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input, 
 }
 
 uint32_t hlo_kernel_phase_count(const hlo_kernel_t* kernel) {
-  if (kernel->matmul) return hlo_matmul_phase_count(kernel->matmul);
-  return kernel->cut == HLO_KERNEL_CUT_REDUCTION ? 2 : 1;
+  return kernel->summary.phase_count;
 }
 
 uint64_t hlo_kernel_chunk_count(const hlo_kernel_t* kernel, uint32_t phase) {
-  if (kernel->matmul) return hlo_matmul_chunk_count(kernel->matmul, phase);
-  return phase == 0 ? kernel->chunk_count : 1;
+  return kernel->summary.chunk_counts[phase];
 }
 
 double hlo_kernel_cost_ns(const hlo_kernel_t* kernel) {
-  return kernel->matmul ? kernel->matmul->cost_ns : kernel->cost_ns;
+  return kernel->summary.cost_ns;
 }
 
 // As measured over the programs of tests/programs; within a factor of two of most.
 uint64_t hlo_kernel_code_size(const hlo_kernel_t* kernel) {
-  enum { NODE = 25, PRODUCT = 700 };
+  enum { NODE = 25 };
   uint64_t size = (uint64_t)NODE * kernel->fusion->node_count * kernel->segment_count;
-  return kernel->matmul ? PRODUCT + size : size;
+  return kernel->summary.code_size + size;
 }
 
 bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
@@ -55,22 +52,19 @@ bool hlo_kernel_is_called(const hlo_kernel_t* kernel) {
   if (!kernel->fusion->model) {
     return hlo_kernel_code_size(kernel) >= LONG_SIZE && hlo_kernel_cost_ns(kernel) >= LONG_NS;
   }
-  return kernel->matmul || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
+  return kernel->form || kernel->cost_ns >= (kernel->loop_count ? CALL_NS : SCALAR_CALL_NS);
 }
 
 bool hlo_kernel_prepares(const hlo_kernel_t* kernel, uint32_t input) {
-  return kernel->matmul && !kernel->tile && hlo_matmul_prepares(kernel->matmul, input);
+  return !kernel->tile && input < 64 && kernel->summary.prepared_inputs >> input & 1;
 }
 
 size_t hlo_kernel_scratch_bytes(const hlo_kernel_t* kernel) {
-  if (kernel->matmul) return hlo_matmul_scratch_bytes(kernel->matmul);
-  if (kernel->cut != HLO_KERNEL_CUT_REDUCTION) return 0;
-  uint64_t elements = (uint64_t)kernel->spaces[0].element_count;  // one, or columns
-  return kernel->chunk_count * kernel->partial_count * elements * sizeof(uint64_t);
+  return kernel->summary.scratch_bytes;
 }
 
 bool hlo_kernel_reads_values(const hlo_kernel_t* kernel) {
-  return !hlo_kernel_is_called(kernel) && !kernel->matmul && !kernel->tile &&
+  return !hlo_kernel_is_called(kernel) && !kernel->form && !kernel->tile &&
          kernel->cut != HLO_KERNEL_CUT_REDUCTION && !kernel->is_sweep && kernel->chunk_count <= 1;
 }
 
@@ -109,15 +103,7 @@ bool hlo_kernel_may_share(const hlo_kernel_t* kernel, uint32_t output, uint32_t 
   }
   // Sums lie in the output while operands are still read.
   if (kernel->is_sweep) return false;
-  if (kernel->matmul && kernel->matmul->is_narrow) return false;  // more is stored than computed
-  if (kernel->matmul && kernel->matmul->sums_in_output &&
-      kernel->matmul->sums_output == (int32_t)output) {
-    return false;
-  }
   int32_t updated = hlo_kernel_updates(kernel, output);
   if (updated >= 0 && input != (uint32_t)updated) return false;  // the updated value lies there
-  for (uint32_t side = 0; kernel->matmul && side < 2; ++side) {
-    if (hlo_matmul_reads(&kernel->matmul->operands[side], input)) return false;
-  }
   return input < HLO_KERNEL_SHARED_INPUTS && kernel->shareable[output] >> input & 1;
 }

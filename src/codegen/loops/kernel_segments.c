@@ -3,7 +3,6 @@
 // until every access is affine and every guard decided.
 #include <string.h>
 
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_choose.h"
 
 enum {
@@ -15,7 +14,7 @@ hlo_status_t hlo_kernel_walk(const hlo_kernel_t* kernel, hlo_arena_t* arena,
                              const hlo_kernel_segment_t* segment, hlo_tiling_t** out_tiling) {
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));
-  tiling->dot = kernel->matmul ? kernel->matmul->contraction.node : NULL;
+  tiling->dot = kernel->product;
   tiling->space_count = kernel->space_count;
   memcpy(tiling->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
   HLO_TRY(hlo_tiling_walk(tiling, *segment, true));
@@ -75,14 +74,22 @@ static hlo_status_t first_segments(hlo_kernel_t* kernel, hlo_tiling_t* tiling,
   return hlo_ok();
 }
 
-// Those of products are found differently, and soon.
-void hlo_kernel_find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
+// Those of a form are found differently, and soon.
+static void find_start(const hlo_kernel_t* kernel, hlo_kernel_start_t* out_start) {
   out_start->segment_count = 0;
-  if (kernel->matmul || kernel->kind == HLO_KERNEL_VECTOR) return;
+  if (kernel->form || kernel->kind == HLO_KERNEL_VECTOR) return;
   out_start->space_count = kernel->space_count;
   out_start->segment_count = kernel->segment_count;
   memcpy(out_start->spaces, kernel->spaces, kernel->space_count * sizeof *kernel->spaces);
   memcpy(out_start->segments, kernel->segments, kernel->segment_count * sizeof *kernel->segments);
+}
+
+hlo_status_t hlo_kernel_keep_start(const hlo_kernel_t* kernel, hlo_arena_t* arena,
+                                   hlo_kernel_start_t** start) {
+  if (!*start) *start = hlo_arena_alloc(arena, sizeof **start);
+  if (!*start) return hlo_arena_status(arena);
+  find_start(kernel, *start);
+  return hlo_ok();
 }
 
 // Walks until no wish is left: digits are split (starting again), segments cut in two.

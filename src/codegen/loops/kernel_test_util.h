@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/kernel_abi.h"
+#include "codegen/dot/dot.h"
 #include "codegen/fuse/fusion.h"
 #include "codegen/loops/kernel.h"
 #include "codegen/vir/interp.h"
@@ -24,7 +25,7 @@ static inline hlo_kernel_t* make_only_kernel(const char* text, const hlo_target_
   *out_module = parse(text);
   check(hlo_schedule_create(hlo_module_entry(*out_module), target, arena, &schedule));
   assert_int_equal(schedule->sequences[0].step_count, 1);
-  check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target, NULL, arena, &kernel));
+  check(hlo_kernel_create(schedule->sequences[0].steps[0].fusion, target, &hlo_product_form, NULL, arena, &kernel));
   return kernel;
 }
 
@@ -127,7 +128,7 @@ static inline int32_t find_shareable(const hlo_fusion_t* fusion, uint32_t output
 static inline void run_fusion(hlo_fusion_t* fusion, const hlo_target_t* target, hlo_arena_t* arena,
                               memory_t* memory, const char* text) {
   hlo_kernel_t* kernel;
-  expect_ok(hlo_kernel_create(fusion, target, NULL, arena, &kernel), text, NULL);
+  expect_ok(hlo_kernel_create(fusion, target, &hlo_product_form, NULL, arena, &kernel), text, NULL);
   hlo_vir_module_t* module;
   expect_ok(hlo_vir_module_create(&module), text, NULL);
   module->has_half = target->has_half;

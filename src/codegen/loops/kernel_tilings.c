@@ -4,7 +4,6 @@
 // hold. Of products in vector registers all of them, as machines' descriptions have them.
 #include <inttypes.h>
 
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_impl.h"
 #include "tile/system.h"
 
@@ -70,9 +69,10 @@ static void print_dims(const tilings_t* t, hlo_strbuf_t* out) {
     }
     hlo_strbuf_putc(out, '\n');
   }
-  const hlo_matmul_t* m = t->kernel->matmul;
-  for (uint32_t i = 0; m && i < m->depth_count; ++i) {
-    print_extent("sequential", &m->depth[i].extent, 1, out);
+  hlo_kernel_shape_t shape = {0};
+  if (t->kernel->form) t->kernel->form->describe(t->kernel, &shape);
+  for (uint32_t i = 0; i < shape.depth_count; ++i) {
+    print_extent("sequential", &shape.depths[i], 1, out);
     hlo_strbuf_putc(out, '\n');
   }
   for (uint32_t i = 1; i < t->kernel->space_count; ++i) {
@@ -166,11 +166,9 @@ hlo_status_t hlo_kernel_print_tilings(const hlo_kernel_t* kernel, hlo_strbuf_t* 
   for (uint32_t i = 0; i < kernel->segment_count && hlo_status_is_ok(status); ++i) {
     status = print_piece(&t, i, &scratch, out);
   }
-  const hlo_matmul_t* m = kernel->matmul;
-  bool is_in_registers = m && !m->is_narrow && !m->tile;
-  if (hlo_status_is_ok(status) && is_in_registers) {
-    status = hlo_matmul_print_tiles(m, kernel->target, out);
-  } else if (hlo_status_is_ok(status) && !m && t.dim_count <= HLO_TILE_MAX_COST_SIZES) {
+  if (hlo_status_is_ok(status) && kernel->form) {
+    status = kernel->form->print_tiles(kernel, out);
+  } else if (hlo_status_is_ok(status) && t.dim_count <= HLO_TILE_MAX_COST_SIZES) {
     status = count_tilings(&t, &scratch, out);
   }
   hlo_arena_deinit(&scratch);

@@ -14,7 +14,6 @@
 //   side
 //                                                                         outputs, several segments
 //   product   its own        columns or depth   by itself                 all of the above
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_impl.h"
 
 static hlo_status_t require(const hlo_kernel_t* kernel, bool holds, const char* rule) {
@@ -165,13 +164,13 @@ static hlo_status_t verify_chunks(const hlo_kernel_t* kernel) {
 }
 
 hlo_status_t hlo_kernel_verify(const hlo_kernel_t* kernel) {
-  if (kernel->matmul) {
+  if (kernel->form) {
     HLO_TRY(require(kernel,
                     kernel->kind == HLO_KERNEL_POINTS && kernel->loop_count == 0 &&
                         kernel->cut == HLO_KERNEL_CUT_LOOP && !kernel->is_sweep,
                     "a product has loops of its own"));
     HLO_TRY(require(kernel, kernel->fusion->side_count == 0, "a product has no side outputs"));
-    HLO_TRY(hlo_matmul_verify(kernel->matmul));
+    HLO_TRY(kernel->form->verify(kernel));
     return verify_segments(kernel);
   }
   HLO_TRY(verify_segments(kernel));

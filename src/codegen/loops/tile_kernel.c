@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codegen/dot/matmul.h"
 #include "codegen/loops/kernel_impl.h"
 #include "interp/scalar.h"
 #include "ir/reducer.h"
@@ -88,7 +87,7 @@ static void reduce_loops(const lowering_t* l, const hlo_tiled_t* tiled, hlo_tile
     fields->loops[fields->loop_count++] = (hlo_tile_loop_t){space->first_digit, 0, 1, 1};
   }
   hlo_tile_loop_t* last = &fields->loops[fields->loop_count - 1];
-  if (l->kernel->matmul) {
+  if (l->kernel->form) {
     last->step = PRODUCT_DEPTH;
   } else if (!runs_over_lanes(l->kernel, tiled)) {
     last->step = l->kernel->lanes;
@@ -200,12 +199,11 @@ static hlo_tile_op_t* lower(lowering_t* l, const hlo_tiled_t* tiled) {
 // ---- loops of the output
 
 static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
-  const hlo_matmul_t* m = kernel->matmul;
-  if (m && (int32_t)digit == m->rows.digit) {
-    int64_t height = m->full_panels ? m->full.height : m->edge.height;
-    return height > 0 ? height : 1;
+  hlo_kernel_shape_t shape = {.tile_digits = {-1, -1}};
+  if (kernel->form) kernel->form->describe(kernel, &shape);
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (shape.tile_digits[i] == (int32_t)digit) return shape.tile_steps[i];
   }
-  if (m && (int32_t)digit == m->columns.digit) return m->panel_width > 0 ? m->panel_width : 1;
   bool is_lanes = hlo_kernel_has_lanes(kernel) && kernel->loops[kernel->loop_count - 1] == digit;
   return is_lanes ? kernel->lanes : 1;
 }
@@ -213,7 +211,7 @@ static int64_t tile_step(const hlo_kernel_t* kernel, uint32_t digit) {
 // The output's digits in the order of loops.
 static uint32_t loop_order(const lowering_t* l, uint32_t* out_digits) {
   const hlo_kernel_t* kernel = l->kernel;
-  if (!kernel->matmul) {
+  if (!kernel->form) {
     uint32_t count = kernel->loop_count;
     memcpy(out_digits, kernel->loops, count * sizeof *out_digits);
     if (kernel->kind != HLO_KERNEL_WOVEN) return count;
@@ -251,7 +249,7 @@ static bool lower_loops(lowering_t* l, const uint32_t* digits, uint32_t count) {
   hlo_tile_op_t* loops[HLO_TILED_MAX_DIGITS];
   for (uint32_t i = 0; i < count; ++i) {
     const hlo_tiled_digit_t* digit = &l->tiling->digits[digits[i]];
-    bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || l->kernel->matmul);
+    bool is_parallel = l->kernel->chunk_count > 1 && (i == 0 || l->kernel->form);
     hlo_tile_op_t fields = {
         .kind = is_parallel ? HLO_TILE_OP_parallel : HLO_TILE_OP_for,
         .loop_count = 1,
@@ -272,7 +270,7 @@ static bool lower_loops(lowering_t* l, const uint32_t* digits, uint32_t count) {
 
 static hlo_status_t walk(const hlo_kernel_t* kernel, const hlo_kernel_segment_t* segment,
                          hlo_arena_t* arena, hlo_tiling_t** out_tiling) {
-  if (!kernel->matmul) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
+  if (!kernel->form) return hlo_kernel_walk(kernel, arena, segment, out_tiling);
   // A product as what it is: sums over loops, seen from its result.
   hlo_tiling_t* tiling;
   HLO_TRY(hlo_tiling_create(kernel->fusion, arena, &tiling));

@@ -270,5 +270,5 @@ int main(void) {
       cmocka_unit_test(test_random_convolutions),
       cmocka_unit_test(test_products_and_more),
   };
-  return cmocka_run_group_tests_name("codegen/kernel_product", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("codegen/dot/kernel_product", tests, NULL, NULL);
 }
