@@ -184,6 +184,31 @@ void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
   call_waiters(event, waiter);
 }
 
+uint32_t hlo_event_waiter_count(hlo_event_t* event) {
+  uint32_t count = 0;
+  const hlo_event_waiter_t* waiter = atomic_load_explicit(&event->waiters, memory_order_acquire);
+  for (; waiter && waiter != ready_mark(); waiter = waiter->next) ++count;
+  return count;
+}
+
+enum { FILTER_PROBES = 4 };  // so many events are never forgotten
+
+bool hlo_event_filter_has(hlo_event_filter_t* filter, const hlo_event_t* event) {
+  if (!filter->is_used) *filter = (hlo_event_filter_t){.is_used = true};
+  // Fibonacci hashing: the high bits of the product depend on all bits of the address.
+  const uint64_t hash = (uint64_t)(uintptr_t)event * UINT64_C(0x9E3779B97F4A7C15);
+  const uint64_t first = hash >> 32;
+  for (uint64_t i = 0; i < FILTER_PROBES; ++i) {
+    const hlo_event_t** slot = &filter->slots[(first + i) % HLO_EVENT_FILTER_SLOTS];
+    if (*slot == event) return true;
+    if (*slot) continue;
+    *slot = event;
+    return false;
+  }
+  filter->slots[first % HLO_EVENT_FILTER_SLOTS] = event;
+  return false;
+}
+
 typedef struct joined {
   hlo_event_t* event;  // retained; NULL: ready
   hlo_event_waiter_t waiter;
@@ -224,8 +249,10 @@ void hlo_event_join(hlo_event_t* const* events, uint32_t count, hlo_event_t* tar
   join->target = hlo_event_retain(target);
   join->count = count;
   for (uint32_t i = 0; i < count; ++i) join->joined[i].event = hlo_event_retain(events[i]);
+  hlo_event_filter_t filter;
+  filter.is_used = false;
   for (uint32_t i = 0; i < count; ++i) {
-    if (events[i]) {
+    if (events[i] && !hlo_event_filter_has(&filter, events[i])) {
       hlo_event_on_ready(events[i], &join->joined[i].waiter, join_step, join);
     } else {
       join_step(join, hlo_ok());

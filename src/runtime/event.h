@@ -46,6 +46,21 @@ typedef struct hlo_event_waiter {
 void hlo_event_on_ready(hlo_event_t* event, hlo_event_waiter_t* waiter,
                         hlo_event_callback_t callback, void* context);
 
+/// Callbacks that wait for the event. For tests: nobody may set it meanwhile.
+uint32_t hlo_event_waiter_count(hlo_event_t* event);
+
+enum { HLO_EVENT_FILTER_SLOTS = 32 };
+
+/// The pending events that a set of waiters registered with last, to register once with each: the
+/// arguments of a launch are mostly results of few others. Begins with is_used = false.
+typedef struct hlo_event_filter {
+  bool is_used;                                      // else the slots are not cleared yet
+  const hlo_event_t* slots[HLO_EVENT_FILTER_SLOTS];  // by address
+} hlo_event_filter_t;
+
+/// Whether the event passed before; may forget some. Notes it if it did not.
+bool hlo_event_filter_has(hlo_event_filter_t* filter, const hlo_event_t* event);
+
 /// Runs the callbacks that this thread has put off: for those who are about to block.
 void hlo_event_run_postponed(void);
 

@@ -147,6 +147,24 @@ static void join_takes_the_error_of_the_lowest_index(void** state) {
   hlo_event_release(events[2]);
 }
 
+// One callback for each of two events that come 1000 times in all.
+static void joins_wait_once_for_each_event(void** state) {
+  (void)state;
+  enum { EVENTS = 1000 };
+  hlo_event_t* two[2] = {hlo_event_create(), hlo_event_create()};
+  hlo_event_t *events[EVENTS], *all = hlo_event_create();
+  for (int i = 0; i < EVENTS; ++i) events[i] = two[i % 2];
+  hlo_event_join(events, EVENTS, all);
+  for (int i = 0; i < 2; ++i) assert_int_equal(hlo_event_waiter_count(two[i]), 1);
+  hlo_event_set(two[1], hlo_status_create(HLO_STATUS_INTERNAL, "second"));
+  assert_false(hlo_event_is_ready(all));
+  hlo_event_set(two[0], hlo_ok());
+  assert_true(hlo_event_is_ready(all));
+  assert_string_equal(hlo_status_message(hlo_event_error(all)), "second");
+  hlo_event_release(all);
+  for (int i = 0; i < 2; ++i) hlo_event_release(two[i]);
+}
+
 static void join_of_nothing_is_ready(void** state) {
   (void)state;
   hlo_event_t* all = hlo_event_create();
@@ -369,6 +387,7 @@ int main(void) {
       cmocka_unit_test(abandoned_event_fails_its_waiters),
       cmocka_unit_test(owners_that_leave_together_fail_the_waiters),
       cmocka_unit_test(join_takes_the_error_of_the_lowest_index),
+      cmocka_unit_test(joins_wait_once_for_each_event),
       cmocka_unit_test(join_of_nothing_is_ready),
       cmocka_unit_test(threads_wait_together),
       cmocka_unit_test(long_chains_need_little_stack),

@@ -160,6 +160,42 @@ static void results_of_waiting_donations_can_be_used(void** state) {
   hlo_loaded_release(increment);
 }
 
+enum { MANY_ARGUMENTS = 1000 };
+
+// The last of a thousand arguments.
+static hlo_loaded_t* load_many_arguments(void) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text, "func.func @main(");
+  for (int i = 0; i < MANY_ARGUMENTS; ++i) {
+    hlo_strbuf_printf(&text, "%s%%x%d: tensor<4xf32>", i ? ", " : "", i);
+  }
+  hlo_strbuf_printf(&text, ") -> tensor<4xf32> {\n  return %%x%d : tensor<4xf32>\n}\n",
+                    MANY_ARGUMENTS - 1);
+  hlo_loaded_t* loaded = load(hlo_strbuf_text(&text), 1);
+  hlo_strbuf_deinit(&text);
+  return loaded;
+}
+
+static void launches_wait_once_for_each_event(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load_many_arguments();
+  hlo_buffer_t *arguments[MANY_ARGUMENTS], *value = make(0, 7), *alias = NULL, *result = NULL;
+  check(hlo_buffer_create_alias(memory_of(0), &kShape, &alias));
+  for (int i = 0; i < MANY_ARGUMENTS; ++i) arguments[i] = alias;
+  check(run_one(loaded, MANY_ARGUMENTS, arguments, &result));
+  hlo_event_t* ready = hlo_buffer_ready_event(alias);
+  assert_int_equal(hlo_event_waiter_count(ready), 1);
+  hlo_event_release(ready);
+  check(hlo_buffer_fulfill(alias, value, hlo_ok()));
+  float got[COUNT];
+  check(read_back(result, got));
+  assert_true(got[0] == 7);
+  hlo_buffer_release(value);
+  hlo_buffer_release(alias);
+  hlo_buffer_release(result);
+  hlo_loaded_release(loaded);
+}
+
 enum { STEPS = 20000 };
 
 // Launches and copies in turn, the first of which waits for a value that comes last.
@@ -462,6 +498,7 @@ int main(void) {
       cmocka_unit_test(donated_argument_becomes_the_result),
       cmocka_unit_test(donated_foreign_memory_is_reused_if_its_owner_says_so),
       cmocka_unit_test(results_of_waiting_donations_can_be_used),
+      cmocka_unit_test(launches_wait_once_for_each_event),
       cmocka_unit_test(long_chains_of_launches_need_little_stack),
       cmocka_unit_test(denied_donation_leaves_the_argument),
       cmocka_unit_test(swapped_aliases_keep_their_values),

@@ -231,11 +231,14 @@ static void one_ready(void* context, hlo_status_t status) {
 void hlo_run_start(hlo_run_t* run) {
   atomic_store(&run->waiting, 1 + 2 * run->use_count);
   unsigned ready = 1;  // what needs no callback is counted off at the end, all at once
+  hlo_event_filter_t filter;
+  filter.is_used = false;
   for (uint32_t i = 0; i < run->use_count; ++i) {
-    if (hlo_event_is_ready(run->uses[i].ready)) {
+    hlo_event_t* event = run->uses[i].ready;
+    if (hlo_event_is_ready(event) || hlo_event_filter_has(&filter, event)) {
       ++ready;
     } else {
-      hlo_event_on_ready(run->uses[i].ready, &run->waiters[i], one_ready, run);
+      hlo_event_on_ready(event, &run->waiters[i], one_ready, run);
     }
     if (run->uses[i].is_donated) {
       hlo_storage_when_idle(run->uses[i].storage, one_ready, run);
