@@ -44,8 +44,8 @@ func.func @main(%a: tensor<2x9x20x16xi8>, %b: tensor<3x3x16x40xi8>) -> tensor<2x
   return %0 : tensor<2x9x20x40xi32>
 }
 // -----
-func.func @main(%a: tensor<2x9x20x18xui8>, %b: tensor<3x3x18x40xi8>) -> tensor<2x9x20x40xi32> {
-  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xui8>, tensor<3x3x18x40xi8>) -> tensor<2x9x20x40xi32>
+func.func @main(%a: tensor<2x9x20x18xui8>, %b: tensor<3x3x18x40xui8>) -> tensor<2x9x20x40xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x9x20x18xui8>, tensor<3x3x18x40xui8>) -> tensor<2x9x20x40xi32>
   return %0 : tensor<2x9x20x40xi32>
 }
 // -----
@@ -104,8 +104,8 @@ func.func @main(%a: tensor<2x9x20x128xi8>, %b: tensor<3x2x64x40xi8>) -> tensor<2
   return %0 : tensor<2x5x20x40xi32>
 }
 // -----
-func.func @main(%a: tensor<1x6x17x64xui8>, %b: tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32> {
-  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 0]], rhs_dilate = [1, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x17x64xui8>, tensor<2x3x64x24xi8>) -> tensor<1x6x15x24xi32>
+func.func @main(%a: tensor<1x6x17x64xui8>, %b: tensor<2x3x64x24xui8>) -> tensor<1x6x15x24xi32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 0]], rhs_dilate = [1, 2]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x17x64xui8>, tensor<2x3x64x24xui8>) -> tensor<1x6x15x24xi32>
   return %0 : tensor<1x6x15x24xi32>
 }
 // -----
