@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -303,6 +304,8 @@ void hlo_os_pages_unmap(void* pages, size_t size_bytes) {
 }
 
 hlo_status_t hlo_os_pages_protect(void* pages, size_t size_bytes, unsigned access) {
+  HLO_ASSERT(!(access & HLO_OS_ACCESS_WRITE) || !(access & HLO_OS_ACCESS_EXECUTE),
+             "memory is never writable and executable through one address");
   size_t size;
   if (!round_to_pages(size_bytes, &size)) return hlo_status_out_of_memory(size_bytes);
   int protection = (access & HLO_OS_ACCESS_READ ? PROT_READ : 0) |

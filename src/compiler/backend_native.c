@@ -264,6 +264,12 @@ static bool is_without_machine_code(hlo_status_code_t code, const hlo_compile_co
   return is_known && !target.has_encoder;
 }
 
+static hlo_pass_options_t pass_options(const hlo_compile_config_t* config, const hlo_env_t* env) {
+  return (hlo_pass_options_t){.env = env,
+                              .verify_each = config->verify_each,
+                              .check_changed = config->verify_each};
+}
+
 // The way around that: the C compiler of the system, whose code is a file. Adds to the cause why
 // that is no way either; then there is no program.
 static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
@@ -272,7 +278,8 @@ static hlo_status_t make_by_c(const hlo_func_t* func, hlo_module_t* module,
   hlo_module_t* prepared = NULL;
   hlo_env_t env;
   HLO_TRY(hlo_compile_config_env(config, &env));
-  HLO_TRY(hlo_prepare_module(module, func->name, &env, cause, &prepared));
+  const hlo_pass_options_t options = pass_options(config, &env);
+  HLO_TRY(hlo_prepare_module(module, func->name, &options, cause, &prepared));
   hlo_status_t status = make(&hlo_backend_c, func, prepared, config, out_program);
   if (hlo_status_code(status) == HLO_STATUS_RESOURCE_EXHAUSTED) return status;
   if (hlo_status_is_ok(status)) {
@@ -316,7 +323,8 @@ static hlo_status_t compile(const hlo_backend_t* backend, hlo_module_t* module,
   *out_program = NULL;
   hlo_env_t env;
   HLO_TRY(hlo_compile_config_env(config, &env));
-  hlo_status_t status = hlo_prepare_module(module, func->name, &env, &cause, &prepared);
+  const hlo_pass_options_t options = pass_options(config, &env);
+  hlo_status_t status = hlo_prepare_module(module, func->name, &options, &cause, &prepared);
   if (hlo_status_is_ok(status) && prepared) {
     status = make(backend, func, prepared, config, out_program);
     if (!hlo_status_is_ok(status)) {

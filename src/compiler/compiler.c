@@ -125,6 +125,7 @@ static hlo_status_t optimise(hlo_executable_t* executable, hlo_dumper_t* dumper)
       .has_layouts = config->layouts != NULL,
       .passes = {.env = &env,
                  .verify_each = config->verify_each,
+                 .check_changed = config->verify_each,
                  .dumper = dumper,
                  .trace = hlo_observer_trace(config->observer)}};
   HLO_TRY(hlo_stages_run(module, HLO_STAGE_IMPORT, HLO_STAGE_OPTIMISE, &options));

@@ -3,6 +3,7 @@
 // an op which has to wait leaves the loop and is called again later.
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "interp/eval_impl.h"
 
@@ -39,6 +40,9 @@ static hlo_tensor_t** frame_acquire(hlo_eval_t* eval, const hlo_code_func_t* fun
 // All slots of a frame are empty again: every value left at its last use.
 static void frame_release(hlo_eval_t* eval, const hlo_code_func_t* func, hlo_tensor_t** frame) {
   hlo_tensor_t*** spare = &eval->spare_frames[func - eval->program->funcs];
+  for (uint32_t i = 0; i < func->slot_count; ++i) {
+    HLO_ASSERT(!frame[i], "a frame is empty when its function returns");
+  }
   if (*spare) {
     hlo_mem_free(frame);
   } else {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "ir/interner.h"
 
 hlo_status_t hlo_module_create(size_t limit_bytes, hlo_module_t** out_module) {
@@ -247,6 +248,7 @@ void hlo_func_update_type(hlo_func_t* func) {
 // ---- Uses
 
 static void use_link(hlo_use_t* use, hlo_value_t* value) {
+  HLO_ASSERT(!use->value, "a use is in the list of one value");
   use->value = value;
   use->next = value->uses;
   use->link = &value->uses;
@@ -330,6 +332,7 @@ hlo_node_t* hlo_node_create(hlo_module_t* module, const hlo_node_spec_t* spec) {
 
 // A linked node's results and nested regions know where they are.
 static void adopt(hlo_region_t* region, hlo_node_t* node) {
+  HLO_ASSERT(!node->parent || node->parent == region, "a node is in one region");
   node->parent = region;
   for (uint32_t i = 0; i < node->result_count; ++i) node->results[i].region = region;
   for (uint32_t i = 0; i < node->region_count; ++i) {

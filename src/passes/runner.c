@@ -123,11 +123,19 @@ static hlo_status_t verify_after(hlo_module_t* module, hlo_diag_t* diag, const c
   return status;
 }
 
+static hlo_status_t check_unchanged(const hlo_module_t* module, const uint64_t before[2],
+                                    const char* pass) {
+  uint64_t after[2];
+  HLO_TRY(hlo_module_digest(module, after));
+  if (memcmp(after, before, sizeof after) == 0) return hlo_ok();
+  return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s said it changed nothing, but it did", pass);
+}
+
 // Runs one pass and fills in what it did.
 static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_module_t* module,
                              hlo_pass_stats_t* stats) {
-  bool check = ctx->options->check_changed;
-  uint64_t hash = check ? hlo_module_hash(module) : 0;
+  uint64_t before[2] = {0};
+  if (ctx->options->check_changed) HLO_TRY(hlo_module_digest(module, before));
   hlo_arena_mark_t mark = hlo_arena_mark(&ctx->scratch);
   ctx->argument = entry->argument;
   ctx->step_count = 0;
@@ -142,9 +150,8 @@ static hlo_status_t run_pass(const entry_t* entry, hlo_pass_ctx_t* ctx, hlo_modu
   if (hlo_status_is_ok(status)) status = hlo_module_status(module);
   hlo_arena_reset(&ctx->scratch, mark);
   HLO_TRY_MSG(status, "in pass %s", entry->pass->name);
-  if (check && !changed && hash != hlo_module_hash(module)) {
-    return hlo_status_create(HLO_STATUS_INTERNAL, "pass %s said it changed nothing, but it did",
-                             entry->pass->name);
+  if (ctx->options->check_changed && !changed) {
+    HLO_TRY(check_unchanged(module, before, entry->pass->name));
   }
   if (changed && ctx->options->verify_each) {
     HLO_TRY(verify_after(module, ctx->diag, entry->pass->name));

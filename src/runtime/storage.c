@@ -2,6 +2,7 @@
 // Storage: the counted bytes behind buffers, with the number of uses pending on them.
 #include "runtime/storage.h"
 
+#include "base/check.h"
 #include "base/mem.h"
 
 // Data up to this size lie behind their storage, in the same allocation; the address sanitizer
@@ -190,6 +191,7 @@ static void tell_waiting(hlo_storage_t* storage) {
 
 void hlo_storage_use_end(hlo_storage_t* storage) {
   uint64_t state = atomic_load_explicit(&storage->state, memory_order_relaxed);
+  HLO_ASSERT(uses(state) > 0, "a use ends exactly once");
   // acq_rel as in hlo_storage_release(); release also for the donation that takes the bytes over
   while (!(state & kWaiting)) {
     if (atomic_compare_exchange_weak_explicit(&storage->state, &state, state - kUse - kReference,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 
 // A sum under construction: terms sorted by the age of their atoms, coefficients not 0.
@@ -135,7 +136,13 @@ static const hlo_expr_t* intern(hlo_expr_space_t* space, const sum_t* sum) {
                        .number = ++space->expr_count,
                        .term_count = sum->count};
   memcpy(expr->terms, sum->terms, bytes);
-  for (uint32_t i = 0; i < sum->count; ++i) expr->digits |= sum->terms[i].atom->digits;
+  for (uint32_t i = 0; i < sum->count; ++i) {
+    HLO_ASSERT(sum->terms[i].coefficient != 0, "no term of a sum is zero");
+    HLO_ASSERT(i == 0 || sum->terms[i - 1].atom->order < sum->terms[i].atom->order,
+               "the terms of a sum are in the order of their atoms");
+    expr->digits |= sum->terms[i].atom->digits;
+  }
+  HLO_ASSERT(low <= high, "an expression has a value within its bounds");
   return *place = expr;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "codegen/index/tiled_impl.h"
 #include "passes/constants.h"
@@ -204,6 +205,8 @@ hlo_tiled_t* hlo_tiling_add(hlo_tiling_t* t, hlo_tiled_t* tiled, uint32_t rank) 
   if (t->instance_count == HLO_TILED_MAX_INSTANCES) return refuse_size(t, tiled->value);
   for (uint32_t i = 0; i < tiled->operand_count; ++i) {
     if (!tiled->operands[i]) return NULL;
+    HLO_ASSERT(t->instances[tiled->operands[i]->number] == tiled->operands[i],
+               "operands have smaller numbers than their users");
     tiled->digits |= tiled->operands[i]->digits;
   }
   if (tiled->offset) tiled->digits |= tiled->offset->digits;

@@ -201,7 +201,7 @@ static void open_bodies(hlo_region_t* region, uint32_t depth) {
 }
 
 hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
-                                const hlo_env_t* env, hlo_strbuf_t* out_refusal,
+                                const hlo_pass_options_t* options, hlo_strbuf_t* out_refusal,
                                 hlo_module_t** out_module) {
   *out_module = NULL;
   hlo_module_t* copy = NULL;
@@ -211,8 +211,8 @@ hlo_status_t hlo_prepare_module(const hlo_module_t* module, const char* name,
     func->visibility = func == hlo_module_find_func(copy, name) ? HLO_PUBLIC : HLO_PRIVATE;
     if (func->body) open_bodies(func->body, 0);
   }
-  const hlo_stage_options_t options = {.passes = {.env = env}};
-  hlo_status_t status = hlo_stages_run(copy, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &options);
+  const hlo_stage_options_t stage = {.passes = options ? *options : (hlo_pass_options_t){0}};
+  hlo_status_t status = hlo_stages_run(copy, HLO_STAGE_NATIVE, HLO_STAGE_NATIVE, &stage);
   const hlo_func_t* func = hlo_module_find_func(copy, name);
   refusal_t refusal = {0};
   if (hlo_status_is_ok(status)) status = hlo_split_collectives(func->body);
