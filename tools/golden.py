@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs golden files: text in, whole text out.
 
-    # run: opt --passes=cse,dce      arguments of the tool; the input arrives on its stdin
+    # run: opt --passes=cse,dce      arguments of the tool; the input arrives on its stdin, {dir} is
+                                     the folder of the file
     # why: what this file shows
     # exit: 1                        expected exit status where it is not 0; stderr then counts
     <input>
@@ -62,7 +63,7 @@ def run_one(path, tool, update):
     golden = Golden(path)
     if len(golden.all("run")) != 1:
         return f"{path}: needs exactly one '# run:' line"
-    command = [tool] + shlex.split(golden.all("run")[0])
+    command = [tool] + shlex.split(golden.all("run")[0].replace("{dir}", str(path.parent)))
     wanted_exit = int((golden.all("exit") or ["0"])[0])
     done = subprocess.run(command, input=golden.input, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=60)

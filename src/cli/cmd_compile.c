@@ -89,7 +89,7 @@ static hlo_status_t choose_output(hlo_cli_t* cli, output_t* output) {
     output->is_program = cli->header && output->listing.form == HLO_LISTING_C;
   } else {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                             "--emit=%s: the forms are tile, plan, vir, c, asm and tilings",
+                             "--emit=%s: the forms are fusion, tile, plan, vir, c, asm and tilings",
                              cli->emit);
   }
   if (cli->header && !output->is_program) {

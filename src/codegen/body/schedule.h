@@ -5,6 +5,7 @@
 #ifndef HLO_CODEGEN_BODY_SCHEDULE_H_
 #define HLO_CODEGEN_BODY_SCHEDULE_H_
 
+#include "codegen/body/verdict.h"
 #include "ir/module.h"
 
 /// while, if, case: the ops of a prepared body whose regions become code, each on its own.
@@ -74,11 +75,20 @@ typedef struct hlo_sequence {
   hlo_step_t* steps;
 } hlo_sequence_t;
 
+/// A producer that is no member of a fusion that uses its result, and why.
+typedef struct hlo_rejection {
+  const hlo_node_t *producer, *consumer;  // the consumer is a member of the fusion
+  bool is_sibling;                        // both read one array, and could have been one fusion
+  hlo_verdict_t verdict;
+} hlo_rejection_t;
+
 typedef struct hlo_schedule {
   uint32_t sequence_count, fusion_count, team_count;
   hlo_sequence_t* sequences;  // the function's body first
   uint32_t* sequence_of;      // by index of the region's terminator: its number + 1
   uint64_t walked_count;      // members of all kernels made or tried: what fusing has cost
+  uint32_t rejection_count;   // those of hlo_schedule_create_explained(), in order of decision
+  hlo_rejection_t* rejections;
 } hlo_schedule_t;
 
 /// What a schedule's maker does last: its sequences can be found then.

@@ -2,6 +2,7 @@
 // Products as a form of kernels (kernel_form.h): which nodes are such, rather than loops over
 // elements; the loops are the product's, and what follows it is computed with them.
 #include <assert.h>
+#include <inttypes.h>
 
 #include "codegen/dot/matmul.h"
 #include "codegen/math/elementwise.h"
@@ -81,12 +82,14 @@ static hlo_verdict_t check_epilogue(const hlo_tiling_t* tiling, const hlo_matmul
   for (uint32_t i = 0; i < tiling->instance_count; ++i) {
     const hlo_tiled_t* tiled = tiling->instances[i];
     if (tiled->kind == HLO_TILED_REDUCE || tiled->kind == HLO_TILED_GUARD)
-      return hlo_verdict_no(HLO_REASON_PRODUCT_REDUCTION, tiled->value->def);
+      return hlo_verdict_no(HLO_REASON_PRODUCT_REDUCTION, NULL);
     if (tiled->kind == HLO_TILED_COMPUTE) cost += hlo_elementwise_cost(tiled->value->def);
     if (tiled->kind == HLO_TILED_DOT) {
       ++products;
       if (tiled->offset != tiling->spaces[0].linear) {
-        return hlo_verdict_no(HLO_REASON_PRODUCT_MOVED, NULL);
+        const bool is_reduced = hlo_tiling_has_reduction(tiling);  // by loops that move them
+        return hlo_verdict_no(is_reduced ? HLO_REASON_PRODUCT_REDUCTION : HLO_REASON_PRODUCT_MOVED,
+                              NULL);
       }
     } else if (tiled->kind == HLO_TILED_LOAD) {
       if (hlo_expr_unresolved(tiled->offset)) {
@@ -248,6 +251,28 @@ static void describe(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape) 
   out_shape->tile_steps[1] = at_least_one(m->panel_width);
 }
 
+static void print(const hlo_kernel_t* kernel, hlo_strbuf_t* out) {
+  const hlo_matmul_t* m = hlo_matmul_of(kernel);
+  hlo_strbuf_puts(out, m->is_convolution ? "convolution" : "product");
+  if (m->is_narrow) {
+    hlo_strbuf_puts(out, " of a short contraction");
+  } else if (m->tile) {
+    hlo_strbuf_puts(out, " in tile registers");
+  } else {
+    hlo_strbuf_printf(out, " in tiles of %" PRId64 " rows and %" PRId64 " columns",
+                      m->full_panels ? m->full.height : m->edge.height, m->panel_width);
+  }
+  hlo_strbuf_printf(out, ", lanes of %u along the %s", m->lanes,
+                    m->is_by_depth ? "contraction" : "columns");
+  static const char* const names[] = {"left", "right"};
+  for (int side = 0; side < 2; ++side) {
+    if (m->operands[side].is_packed) hlo_strbuf_printf(out, ", %s operand packed", names[side]);
+  }
+  if (m->split_count) {
+    hlo_strbuf_printf(out, ", contraction in %" PRId64 " parts", m->split_count);
+  }
+}
+
 // Tiles of narrow products, and those of tile registers, are not chosen by a system.
 static bool has_sums(const hlo_matmul_t* m) {
   return !m->is_narrow && !m->tile;
@@ -270,5 +295,6 @@ const hlo_kernel_form_t hlo_product_form = {.computes = hlo_matmul_supports,
                                             .walk_operand = walk_operand,
                                             .emit = hlo_matmul_emit,
                                             .describe = describe,
+                                            .print = print,
                                             .explain = explain,
                                             .print_tiles = print_tiles};

@@ -60,12 +60,13 @@ static uint32_t number_nodes(hlo_fuser_t* f, const hlo_region_t* region) {
 
 // One attempt to place all nodes and to make the groups' fusions, unless a hasty one is refuted.
 static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint32_t attempt,
-                                bool* is_whole) {
+                                uint32_t first_rejection, bool* is_whole) {
   enum { MAX_HASTY_ATTEMPTS = 2 };
   f->groups = NULL;
   f->started_group = HLO_NO_GROUP;
   f->group_count = f->group_capacity = 0;
   f->is_refuted = false;
+  f->schedule->rejection_count = first_rejection;
   *is_whole = true;
   uint32_t node_count = number_nodes(f, region);
   f->may_haste = attempt < MAX_HASTY_ATTEMPTS && node_count <= HLO_FUSER_MAX_HASTY;
@@ -80,8 +81,9 @@ static hlo_status_t place_nodes(hlo_fuser_t* f, const hlo_region_t* region, uint
 // The fusions of all groups. What a refuted attempt made is none of the schedule's.
 static hlo_status_t make_groups(hlo_fuser_t* f, const hlo_region_t* region, bool* is_whole) {
   const uint32_t fusion_count = f->schedule->fusion_count;
+  const uint32_t first_rejection = f->schedule->rejection_count;
   for (uint32_t attempt = 0;; ++attempt) {
-    HLO_TRY(place_nodes(f, region, attempt, is_whole));
+    HLO_TRY(place_nodes(f, region, attempt, first_rejection, is_whole));
     if (!f->is_refuted) return hlo_ok();
     hlo_fusion_table_forget(&f->known, fusion_count);
     f->schedule->fusion_count = fusion_count;
@@ -107,9 +109,10 @@ static hlo_status_t cut_region(hlo_fuser_t* f, const hlo_region_t* region) {
   return hlo_ok();
 }
 
-hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
-                                 hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
-  hlo_fuser_t f = {.target = target, .arena = arena};
+static hlo_status_t create_schedule(const hlo_func_t* func, const hlo_target_t* target,
+                                    bool is_explained, hlo_arena_t* arena,
+                                    hlo_schedule_t** out_schedule) {
+  hlo_fuser_t f = {.target = target, .arena = arena, .is_explained = is_explained};
   hlo_arena_init(&f.scratch, 0);
   hlo_arena_init(&f.trial, 0);
   f.schedule = hlo_arena_alloc_zeroed(arena, sizeof *f.schedule);
@@ -126,4 +129,14 @@ hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* tar
   hlo_arena_deinit(&f.trial);
   if (hlo_status_is_ok(status)) *out_schedule = f.schedule;
   return status;
+}
+
+hlo_status_t hlo_schedule_create(const hlo_func_t* func, const hlo_target_t* target,
+                                 hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
+  return create_schedule(func, target, false, arena, out_schedule);
+}
+
+hlo_status_t hlo_schedule_create_explained(const hlo_func_t* func, const hlo_target_t* target,
+                                           hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
+  return create_schedule(func, target, true, arena, out_schedule);
 }

@@ -146,6 +146,7 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   HLO_TRY(hlo_fusion_key(fusion, f->numbers, &f->trial, &key));
   hlo_fusion_known_t* known = hlo_fusion_table_find(&f->known, &key);
   *out_has = known && !hlo_verdict_is_no(&known->verdict);
+  if (known) f->verdict = known->verdict;
   if (known && (hlo_verdict_is_no(&known->verdict) || !is_made)) return hlo_ok();
   if (known && known->fusion) {
     fusion->kernel = known->fusion->kernel;
@@ -159,6 +160,7 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
   f->schedule->walked_count += fusion->node_count;
   HLO_TRY(hlo_kernel_try(fusion, f->target, &hlo_product_form, f->memo, arena, &known->verdict,
                          &kernel));
+  f->verdict = known->verdict;
   *out_has = !hlo_verdict_is_no(&known->verdict);
   if (*out_has && is_made) known->fusion = fusion;
   return hlo_ok();
@@ -196,9 +198,14 @@ static hlo_status_t check_haste(hlo_fuser_t* f, const hlo_fuser_group_t* group) 
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) {
   *out_fits = false;
-  if (group->member_count >= HLO_FUSER_MAX_TRIAL) return hlo_ok();
+  if (group->member_count >= HLO_FUSER_MAX_TRIAL) {
+    f->verdict = hlo_verdict_beyond(HLO_REASON_FUSER_MEMBERS, NULL, group->member_count,
+                                    HLO_FUSER_MAX_TRIAL - 1);
+    return hlo_ok();
+  }
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_fusion_t* fusion;
+  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // where nothing is built
   hlo_status_t status = hlo_fuser_build(f, group, node, &f->trial, &fusion);
   int32_t number = (int32_t)(group - f->groups);
   if (hlo_status_is_ok(status) && fusion) {
@@ -206,9 +213,26 @@ hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group
     status = hlo_fuser_has_loops(f, fusion, false, out_fits);
     if (*out_fits && fusion->kernel) status = keep_start(f, number, fusion->kernel);
   }
+  const hlo_verdict_t verdict = f->verdict;
   if (hlo_status_is_ok(status) && !*out_fits && group->is_hasty) status = check_haste(f, group);
+  f->verdict = verdict;
   hlo_arena_reset(&f->trial, mark);
   return status;
+}
+
+hlo_status_t hlo_fuser_reject(hlo_fuser_t* f, const hlo_node_t* producer, int32_t group,
+                              bool is_sibling) {
+  hlo_schedule_t* schedule = f->schedule;
+  const hlo_node_t* consumer = f->groups[group].members ? f->groups[group].members[0] : NULL;
+  if (!f->is_explained || !consumer || !hlo_verdict_is_no(&f->verdict)) return hlo_ok();
+  hlo_rejection_t* room =
+      hlo_arena_room(f->arena, schedule->rejections, schedule->rejection_count,
+                     &f->rejection_capacity, sizeof *room);
+  if (!room) return hlo_arena_status(f->arena);
+  schedule->rejections = room;
+  room[schedule->rejection_count++] =
+      (hlo_rejection_t){producer, consumer, is_sibling, f->verdict};
+  return hlo_ok();
 }
 
 hlo_status_t hlo_fuser_join(hlo_fuser_t* f, int32_t number, hlo_node_t* node) {

@@ -165,23 +165,39 @@ static bool may_haste(const hlo_fuser_t* f, const hlo_fuser_group_t* group,
          !hlo_fuser_place(f, group->members[0])->is_careful;
 }
 
+// Whether no rule keeps the node out of the one group that may take it; then loops are to be tried.
+static hlo_verdict_t check_rules(const hlo_fuser_t* f, const hlo_node_t* node,
+                                 const users_t* users) {
+  if (users->group < 0) return hlo_verdict_no(HLO_REASON_FUSER_USERS, NULL);
+  const bool is_update = node->op == HLO_OP_dynamic_update_slice;
+  if (is_update) return hlo_verdict_no(HLO_REASON_FUSER_UPDATE, NULL);
+  const hlo_fuser_group_t* group = &f->groups[users->group];
+  const double work = group->work + hlo_elementwise_cost(node);
+  if (work > HLO_FUSER_MAX_WORK) {
+    return hlo_verdict_beyond(HLO_REASON_FUSER_WORK, NULL, work, HLO_FUSER_MAX_WORK);
+  }
+  // What a product leaves in registers is stored in narrow strips: many of them cost
+  // more than a pass.
+  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_place(f, node)->is_product) {
+    return hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, group->output_count, PRODUCT_OUTPUTS);
+  }
+  if (!users->has_outside) return hlo_verdict_yes();
+  const bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
+  const bool is_late = users->first_outside <= group->last_position;
+  if (is_late) return hlo_verdict_no(HLO_REASON_FUSER_ORDER, NULL);
+  if (is_side && !may_be_side(group, node)) return hlo_verdict_no(HLO_REASON_FUSER_SIZE, NULL);
+  const uint32_t outputs = group->output_count + node->result_count;
+  return outputs > HLO_FUSER_MAX_MEMORY / 2
+             ? hlo_verdict_beyond(HLO_REASON_FUSER_OUTPUTS, NULL, outputs, HLO_FUSER_MAX_MEMORY / 2)
+             : hlo_verdict_yes();
+}
+
 static hlo_status_t can_join(hlo_fuser_t* f, hlo_node_t* node, const users_t* users,
                              bool* out_joins) {
   *out_joins = false;
-  if (users->group < 0 || node->op == HLO_OP_dynamic_update_slice) return hlo_ok();
+  f->verdict = check_rules(f, node, users);
+  if (hlo_verdict_is_no(&f->verdict)) return hlo_ok();
   hlo_fuser_group_t* group = &f->groups[users->group];
-  if (group->work + hlo_elementwise_cost(node) > HLO_FUSER_MAX_WORK) return hlo_ok();
-  // What a product leaves in registers is stored in narrow strips: many of them cost
-  // more than a pass.
-  if (group->output_count > PRODUCT_OUTPUTS && hlo_fuser_place(f, node)->is_product)
-    return hlo_ok();
-  if (users->has_outside) {
-    bool is_side = hlo_type_element_count(node->results[0].type) != group->element_count;
-    if (users->first_outside <= group->last_position || (is_side && !may_be_side(group, node)) ||
-        group->output_count + node->result_count > HLO_FUSER_MAX_MEMORY / 2) {
-      return hlo_ok();
-    }
-  }
   bool is_plain = !users->has_outside && !group->has_product && !group->has_sides;
   if (!is_plain || needs_trial(node)) {
     if (!is_plain || !may_haste(f, group, node)) {
@@ -346,15 +362,38 @@ static bool is_for_update(const hlo_node_t* node) {
 
 // ---- what becomes of a node
 
+// Keeps f->verdict for all fusions that use the node, as far as they are known.
+static hlo_status_t reject_node(hlo_fuser_t* f, const hlo_node_t* node, const users_t* users) {
+  if (!f->is_explained) return hlo_ok();
+  if (users->group >= 0) return hlo_fuser_reject(f, node, users->group, false);
+  const uint32_t count =
+      users->group_count < HLO_FUSER_MAX_AGAIN ? users->group_count : HLO_FUSER_MAX_AGAIN;
+  for (uint32_t i = 0; i < count; ++i) {
+    HLO_TRY(hlo_fuser_reject(f, node, users->groups[i], false));
+  }
+  return hlo_ok();
+}
+
+// The same for a node that is decided about without looking at its users.
+static hlo_status_t reject_for(hlo_fuser_t* f, const hlo_node_t* node, hlo_reason_t reason) {
+  if (!f->is_explained) return hlo_ok();
+  const users_t users = find_users(f, node);
+  f->verdict = hlo_verdict_no(reason, NULL);
+  return reject_node(f, node, &users);
+}
+
 // The first of these that holds: what is made of it updates a part of what it reads, and it begins
 // a group; a product takes it; it is dead; each of a few fusions computes it
 // for itself; a splat, it is made wherever it is used; it joins the group that uses it; cheap, it is
 // computed wherever it is used; it begins a group (a cheap one perhaps both of these).
 hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
   hlo_placing_t* place = hlo_fuser_place(f, node);
-  if (!place->is_fusible || node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
+  if (!place->is_fusible && hlo_op_is_control(node->op)) return hlo_ok();
+  if (!place->is_fusible) return reject_for(f, node, HLO_REASON_FUSER_OP);
+  if (node->op == HLO_OP_constant || place->is_taken) return hlo_ok();
   if (is_for_update(node)) {
     place->is_cheap = false;
+    HLO_TRY(reject_for(f, node, HLO_REASON_FUSER_UPDATED));
     return hlo_fuser_start_group(f, node);
   }
   bool is_taken;
@@ -385,6 +424,7 @@ hlo_status_t hlo_fuser_place_node(hlo_fuser_t* f, hlo_node_t* node) {
     return hlo_fuser_join(f, users.group, node);
   }
   place->is_everywhere = place->is_cheap && users.group != HLO_NO_GROUP;
+  if (!place->is_everywhere) HLO_TRY(reject_node(f, node, &users));
   if (place->is_everywhere && !users.has_outside) return hlo_ok();
   return hlo_fuser_start_group(f, node);
 }

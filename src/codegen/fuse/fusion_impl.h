@@ -81,6 +81,9 @@ typedef struct hlo_fuser {
   const hlo_fuser_chain_t* chain;  // that a product may take; NULL: none is tried
   bool may_haste;   // members that only a trial tells to fit may join before one
   bool is_refuted;  // a hasty group does not fit: the region is to be begun again
+  hlo_verdict_t verdict;        // of the last node that was to join a group
+  bool is_explained;            // rejections are kept in the schedule
+  uint32_t rejection_capacity;
   hlo_schedule_t* schedule;
   uint32_t sequence_capacity;
 } hlo_fuser_t;
@@ -115,6 +118,10 @@ hlo_status_t hlo_fuser_has_loops(hlo_fuser_t* f, hlo_fusion_t* fusion, bool is_m
 /// group they may not even compute what it has: f->is_refuted then.
 hlo_status_t hlo_fuser_try_member(hlo_fuser_t* f, const hlo_fuser_group_t* group, hlo_node_t* node,
                                   bool* out_fits) HLO_MUST_USE;
+/// Keeps f->verdict, a "no", for a producer that does not join `group`, if the schedule is to be
+/// explained.
+hlo_status_t hlo_fuser_reject(hlo_fuser_t* f, const hlo_node_t* producer, int32_t group,
+                              bool is_sibling) HLO_MUST_USE;
 /// Ops whose elements each need many of an operand's.
 bool hlo_fuser_sums(const hlo_node_t* node);
 /// A hasty group does not fit.

@@ -121,6 +121,7 @@ static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fus
                               bool* out_fits) {
   *out_fits = false;
   hlo_fusion_t* fusion;
+  f->verdict = hlo_verdict_no(HLO_REASON_FUSER_MEMORY, NULL);  // where nothing is built
   HLO_TRY(hlo_fuser_build(f, both, NULL, &f->trial, &fusion));
   if (!fusion) return hlo_ok();
   hlo_fusion_key_t key;
@@ -134,6 +135,8 @@ static hlo_status_t try_merge(hlo_fuser_t* f, const siblings_t* s, const hlo_fus
     known->is_not_merged = !known->is_merged;
   }
   *out_fits = known->is_merged;
+  const bool has_loops = !hlo_verdict_is_no(&known->verdict);
+  f->verdict = has_loops ? hlo_verdict_no(HLO_REASON_FUSER_VISITS, NULL) : known->verdict;
   return hlo_ok();
 }
 
@@ -157,6 +160,9 @@ static hlo_status_t merge(hlo_fuser_t* f, const siblings_t* s, bool* out_merged)
   hlo_arena_mark_t mark = hlo_arena_mark(&f->trial);
   hlo_status_t status = try_merge(f, s, &both, out_merged);
   hlo_arena_reset(&f->trial, mark);
+  if (hlo_status_is_ok(status) && !*out_merged) {
+    status = hlo_fuser_reject(f, early->members[0], s->late, true);
+  }
   if (!hlo_status_is_ok(status) || !*out_merged) return status;
   for (uint32_t i = 0; i < early->member_count; ++i) {
     hlo_fuser_place(f, early->members[i])->group = s->late;

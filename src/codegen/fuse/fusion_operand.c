@@ -93,6 +93,7 @@ hlo_status_t hlo_fuser_take_operand(hlo_fuser_t* f, hlo_node_t* node, bool* out_
   f->chain = &chain;
   hlo_status_t status = hlo_fuser_try_member(f, &f->groups[group], NULL, out_taken);
   f->chain = NULL;
+  if (hlo_status_is_ok(status) && !*out_taken) status = hlo_fuser_reject(f, node, group, false);
   for (uint32_t i = 0; *out_taken && i < chain.count && hlo_status_is_ok(status); ++i) {
     hlo_fuser_place(f, chain.nodes[i])->is_taken = true;
     status = hlo_fuser_join(f, group, chain.nodes[i]);

@@ -874,6 +874,49 @@ static void illegal_kernels_are_found(void** state) {
   drop(&f);
 }
 
+static const hlo_rejection_t* find_rejection(const hlo_schedule_t* schedule, hlo_op_t producer) {
+  for (uint32_t i = 0; i < schedule->rejection_count; ++i) {
+    if (schedule->rejections[i].producer->op == producer) return &schedule->rejections[i];
+  }
+  fail_msg("no rejection of %s", hlo_op_info(producer)->name);
+  return NULL;
+}
+
+// The product is larger than what the sum makes of it; the sort is a library function.
+static void rejected_producers_have_reasons(void** state) {
+  (void)state;
+  fixture_t f;
+  make(
+      "func.func @main(%x: tensor<64x128xf32>, %w: tensor<128x128xf32>) -> tensor<64xf32> {\n"
+      "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x128xf32>, "
+      "tensor<128x128xf32>) -> tensor<64x128xf32>\n"
+      "  %s = \"stablehlo.sort\"(%x) ({\n"
+      "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+      "    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "    stablehlo.return %c : tensor<i1>\n"
+      "  }) {dimension = 1 : i64} : (tensor<64x128xf32>) -> tensor<64x128xf32>\n"
+      "  %e = stablehlo.add %d, %s : tensor<64x128xf32>\n"
+      "  %r = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>\n"
+      "  return %r : tensor<64xf32>\n}\n",
+      &f);
+  assert_int_equal(f.schedule->rejection_count, 0);
+  hlo_schedule_t* explained;
+  const hlo_func_t* func = hlo_module_entry(f.module);
+  check(hlo_schedule_create_explained(func, &f.target, &f.arena, &explained));
+  assert_int_equal(explained->fusion_count, f.schedule->fusion_count);
+  const hlo_rejection_t* product = find_rejection(explained, HLO_OP_dot_general);
+  assert_int_equal(product->verdict.reason, HLO_REASON_PRODUCT_SHAPE);
+  assert_int_equal(find_rejection(explained, HLO_OP_sort)->verdict.reason, HLO_REASON_FUSER_OP);
+  hlo_strbuf_t text = {0};
+  check(hlo_schedule_print(explained, func, &text));
+  assert_non_null(strstr(hlo_strbuf_text(&text), "library call: stablehlo.sort -> %"));
+  assert_non_null(strstr(hlo_strbuf_text(&text), ": an output has another number of elements "));
+  hlo_strbuf_deinit(&text);
+  drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(costly_ops_are_computed_again),
@@ -901,6 +944,7 @@ int main(void) {
       cmocka_unit_test(haste_changes_no_fusions),
       cmocka_unit_test(edges_are_short),
       cmocka_unit_test(cheap_functions_are_one_fusion),
+      cmocka_unit_test(rejected_producers_have_reasons),
       cmocka_unit_test(broken_schedules_are_found),
       cmocka_unit_test(illegal_kernels_are_found),
   };

@@ -10,6 +10,7 @@
 #include "ir/module.h"
 
 typedef enum hlo_listing_form {
+  HLO_LISTING_FUSION,  // fusions, and why they are no larger
   HLO_LISTING_TILE,    // kernels as Tile IR
   HLO_LISTING_PLAN,    // steps and where values lie
   HLO_LISTING_VIR,     // vector IR
@@ -30,7 +31,7 @@ typedef struct hlo_listing {
   const char* place;     // "0x1f3" in all of the code, or "main::chunk5+0x42" as perf and GDB name it
 } hlo_listing_t;
 
-/// The text called tile, plan, vir, c, asm or tilings; false: there is none of that name.
+/// The text called fusion, tile, plan, vir, c, asm or tilings; false: there is none of that name.
 bool hlo_listing_find(const char* name, hlo_listing_form_t* out_form);
 
 /// C source, machine code or a place in it, of a verified module made from `func`; nothing for the

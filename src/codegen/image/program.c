@@ -131,8 +131,10 @@ static hlo_status_t dump_machine_code(const hlo_vir_module_t* vir, const hlo_fun
 
 static hlo_status_t make_schedule(const hlo_func_t* func, const hlo_code_options_t* options,
                                   hlo_arena_t* arena, hlo_schedule_t** out_schedule) {
-  return options->is_plain ? hlo_schedule_create_plain(func, arena, out_schedule)
-                           : hlo_schedule_create(func, &options->target, arena, out_schedule);
+  if (options->is_plain) return hlo_schedule_create_plain(func, arena, out_schedule);
+  return is_listed(options, HLO_LISTING_FUSION)
+             ? hlo_schedule_create_explained(func, &options->target, arena, out_schedule)
+             : hlo_schedule_create(func, &options->target, arena, out_schedule);
 }
 
 // The kernels by number of their fusions, which the schedule's maker has made.
@@ -304,6 +306,9 @@ static hlo_status_t make_plan(hlo_module_t* module, const hlo_func_t* func,
   }
   HLO_TRY(print_tiles(*out_plan, options, scratch));
   dump_plan(*out_plan, options->dumper);
+  if (is_listed(options, HLO_LISTING_FUSION)) {
+    HLO_TRY(hlo_schedule_print((*out_plan)->schedule, func, options->listing->out));
+  }
   if (is_listed(options, HLO_LISTING_PLAN)) hlo_plan_print(*out_plan, options->listing->out);
   if (is_listed(options, HLO_LISTING_TILINGS)) {
     HLO_TRY(list_tilings(*out_plan, options->listing->out));

@@ -153,4 +153,11 @@ hlo_dtype_t hlo_tiled_sum_dtype(const hlo_node_t* node);
 /// is something else.
 hlo_op_t hlo_tiled_reducer(const hlo_node_t* node, uint32_t result);
 
+static inline bool hlo_tiling_has_reduction(const hlo_tiling_t* tiling) {
+  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
+    if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
+  }
+  return false;
+}
+
 #endif  // HLO_CODEGEN_TILED_H_

@@ -43,6 +43,9 @@ hlo_status_t hlo_kernel_visits_once(const hlo_kernel_t* kernel, uint32_t input,
 /// Which systems of constraints decided how it is computed, and their solutions; appended.
 /// errors: RESOURCE_EXHAUSTED
 hlo_status_t hlo_kernel_explain(const hlo_kernel_t* kernel, hlo_strbuf_t* out) HLO_MUST_USE;
+/// What its loops are, in a few words: what they compute at a time, over how many loops, in how many
+/// chunks. Appended.
+void hlo_kernel_describe(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
 /// How it could be cut into tiles: parallel and sequential dimensions, values that only running
 /// tells, how many tilings there are; of products in vector registers the tiles, those that should
 /// take least time first, as lines of machines' descriptions. Appended.

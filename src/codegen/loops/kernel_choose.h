@@ -73,13 +73,6 @@ static inline uint64_t hlo_tiling_computed_digits(const hlo_tiling_t* tiling,
                    : tiled->digits;
 }
 
-static inline bool hlo_tiling_has_reduction(const hlo_tiling_t* tiling) {
-  for (uint32_t i = 0; i < tiling->instance_count; ++i) {
-    if (tiling->instances[i]->kind == HLO_TILED_REDUCE) return true;
-  }
-  return false;
-}
-
 static inline int64_t hlo_divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }

@@ -127,6 +127,8 @@ struct hlo_kernel_form {
   void (*emit)(const hlo_kernel_t* kernel, uint32_t phase, const hlo_point_emitter_t* points,
                hlo_vir_builder_t* b, hlo_vir_value_t* const* addresses, hlo_vir_value_t* chunk);
   void (*describe)(const hlo_kernel_t* kernel, hlo_kernel_shape_t* out_shape);
+  /// The loops in a few words, for hlo_kernel_describe().
+  void (*print)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
   /// hlo_kernel_explain(); and what hlo_kernel_print_tilings() lists of tiles.
   hlo_status_t (*explain)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
   hlo_status_t (*print_tiles)(const hlo_kernel_t* kernel, hlo_strbuf_t* out);
