@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads attributes of instructions in HLO text, by the table of text_rows.c.
-#include <stdlib.h>
 
 #include "frontend/hlo/text_impl.h"
 #include "ir/dot_algorithm.h"
@@ -483,12 +482,7 @@ static hlo_status_t read_scalar(hlo_text_t* t, const hlo_text_row_t* row, void* 
       *(int32_t*)field = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
       return hlo_ok();
     case HLO_NOTE_BOOL: return read_bool(t, field);
-    case HLO_NOTE_FLOAT:
-      HLO_TRY(hlo_text_name(t, &word));
-      char buffer[40] = {0};
-      memcpy(buffer, word.data, word.size < sizeof buffer - 1 ? word.size : sizeof buffer - 1);
-      *(float*)field = strtof(buffer, NULL);
-      return hlo_ok();
+    case HLO_NOTE_FLOAT: return hlo_text_float(t, field);
     case HLO_NOTE_ENUM:
     case HLO_NOTE_RNG_ENUM: return enum_word(t, (hlo_enum_kind_t)row->index, field);
     case HLO_NOTE_ALGORITHM: return read_algorithm(t, field);

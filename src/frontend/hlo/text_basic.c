@@ -357,6 +357,10 @@ static hlo_status_t real_number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   return hlo_ok();
 }
 
+hlo_status_t hlo_text_float(hlo_text_t* t, float* out_value) {
+  return real_number(t, HLO_DTYPE_F32, out_value);
+}
+
 static hlo_status_t number(hlo_text_t* t, hlo_dtype_t dtype, void* to) {
   if (!hlo_dtype_is_complex(dtype)) return real_number(t, dtype, to);
   hlo_dtype_t part = hlo_dtype_info(dtype)->part;

@@ -110,6 +110,8 @@ char hlo_text_peek(hlo_text_t* t);
 /// A name: letters, digits, "_.-$" and a leading "%", which is dropped.
 hlo_status_t hlo_text_name(hlo_text_t* t, hlo_wire_bytes_t* out_name) HLO_MUST_USE;
 hlo_status_t hlo_text_int(hlo_text_t* t, int64_t* out_value) HLO_MUST_USE;
+/// A number with a fraction and an exponent, or one of them, or nan or inf.
+hlo_status_t hlo_text_float(hlo_text_t* t, float* out_value) HLO_MUST_USE;
 /// "quoted" with escapes resolved, or text in balanced braces as it stands, or a bare word.
 hlo_status_t hlo_text_string(hlo_text_t* t, hlo_wire_bytes_t* out_text) HLO_MUST_USE;
 /// {1,2,3}, int64_t.

@@ -76,6 +76,20 @@ static void groups_have_three_notations(void** state) {
   check_groups("mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'y'}", "0 2 | 1 3");
 }
 
+static void epsilons_have_exponents(void** state) {
+  (void)state;
+  static const char text[] =
+      "HloModule m\nENTRY e {\n  x = f32[2,3] parameter(0)\n  s = f32[3] parameter(1)\n"
+      "  ROOT n = f32[2,3] batch-norm-inference(x, s, s, s, s), epsilon=-1.5e+18, "
+      "feature_index=1\n}\n";
+  hlo_module_t* module = NULL;
+  must(hlo_frontend_load(text, sizeof text - 1, "norm", NULL, NULL, &module));
+  const hlo_attr_t* epsilon = hlo_node_attr(hlo_module_entry(module)->body->first, HLO_ATTR_epsilon);
+  assert_non_null(epsilon);
+  assert_true(epsilon->f == -1.5e+18f);
+  hlo_module_release(module);
+}
+
 static void faults_say_where(void** state) {
   (void)state;
   static const struct {
@@ -145,6 +159,7 @@ int main(void) {
       cmocka_unit_test(text_and_proto_are_equal),
       cmocka_unit_test(donated_inputs_and_places_are_kept),
       cmocka_unit_test(groups_have_three_notations),
+      cmocka_unit_test(epsilons_have_exponents),
       cmocka_unit_test(faults_say_where),
       cmocka_unit_test(truncated_input_is_refused),
   };
