@@ -275,13 +275,12 @@ static hlo_status_t make_arguments(launch_t* launch, const hlocc_executable_t* e
   for (uint32_t i = 0; i < launch->device_count * launch->argument_count; ++i) {
     const hlo_signature_entry_t* entry =
         &executable->compiled->arguments[i % launch->argument_count];
-    hlo_device_t* device = hlo_loaded_device(executable->loaded, i / launch->argument_count);
-    hlo_memory_kind_t kind =
-        hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+    hlo_memory_t* memory = hlo_loaded_argument_memory(
+        executable->loaded, i / launch->argument_count, i % launch->argument_count);
     hlo_buffer_shape_t shape = {.dtype = entry->dtype, .rank = entry->rank, .dims = entry->dims};
-    HLO_TRY(hlo_buffer_from_host(
-        &device->memories[kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind], &shape,
-        inputs[i], NULL, HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL, &launch->arguments[i]));
+    HLO_TRY(hlo_buffer_from_host(memory, &shape, inputs[i], NULL,
+                                 HLO_HOST_IMMUTABLE_ONLY_DURING_CALL, NULL,
+                                 &launch->arguments[i]));
   }
   return hlo_ok();
 }

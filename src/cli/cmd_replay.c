@@ -92,7 +92,7 @@ static hlo_status_t make_lists(replay_t* r) {
 
 static hlo_status_t make_argument(replay_t* r, uint32_t row, uint32_t i) {
   const hlo_signature_entry_t* entry = &r->executable->arguments[i];
-  hlo_memory_t* memory = &hlo_loaded_device(r->loaded, row)->memories[HLO_MEMORY_DEVICE];
+  hlo_memory_t* memory = hlo_loaded_argument_memory(r->loaded, row, i);
   hlo_buffer_shape_t shape = {.dtype = entry->dtype,
                               .rank = entry->rank,
                               .dims = entry->dims,

@@ -63,7 +63,13 @@ static hlo_status_t read_entry(hlo_module_t* module, const hlo_type_t* type,
   out->element_count = hlo_type_element_count(type);
   out->size_bytes = hlo_type_size_bytes(type);
   const hlo_attr_t* kind = hlo_attr_dict_get(attrs, "mhlo.memory_kind");
-  if (kind && kind->kind == HLO_ATTR_KIND_STRING) out->memory_kind = kind->text;
+  if (!kind) return hlo_ok();
+  if (kind->kind != HLO_ATTR_KIND_STRING) {
+    return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                             "mhlo.memory_kind of %s %u of the entry function is no string", what,
+                             number);
+  }
+  out->memory_kind = kind->text;
   return hlo_ok();
 }
 

@@ -8,11 +8,37 @@
 #include "base/mem.h"
 #include "runtime/run.h"
 
-static hlo_memory_kind_t result_kind(const hlo_signature_entry_t* entry) {
-  if (!entry->memory_kind) return HLO_MEMORY_DEVICE;
-  hlo_memory_kind_t kind =
-      hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
-  return kind == HLO_MEMORY_KIND_COUNT ? HLO_MEMORY_DEVICE : kind;
+static hlo_status_t read_kinds(const hlo_executable_t* executable, bool is_result,
+                               hlo_memory_kind_t* out_kinds) {
+  const uint32_t count = is_result ? executable->result_count : executable->argument_count;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hlo_signature_entry_t* entry =
+        is_result ? &executable->results[i] : &executable->arguments[i];
+    out_kinds[i] = hlo_memory_kind_from_name(entry->memory_kind, strlen(entry->memory_kind));
+    if (out_kinds[i] == HLO_MEMORY_KIND_COUNT) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "%s %u of %s is in memory kind \"%s\", which is none of %s, %s and %s",
+                               is_result ? "result" : "argument", i, executable->name,
+                               entry->memory_kind, hlo_memory_kind_name(HLO_MEMORY_DEVICE),
+                               hlo_memory_kind_name(HLO_MEMORY_PINNED_HOST),
+                               hlo_memory_kind_name(HLO_MEMORY_UNPINNED_HOST));
+    }
+  }
+  return hlo_ok();
+}
+
+static hlo_status_t bind_devices(hlo_client_t* client, const int32_t* device_ids, uint32_t count,
+                                 hlo_loaded_t* loaded) {
+  for (uint32_t i = 0; i < count; ++i) {
+    int32_t id = device_ids ? device_ids[i] : (int32_t)i;
+    loaded->devices[i] = hlo_client_find_device(client, id);
+    if (!loaded->devices[i]) {
+      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                               "the program needs device %d, the client has %u devices", id,
+                               hlo_client_device_count(client));
+    }
+  }
+  return hlo_ok();
 }
 
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
@@ -27,22 +53,18 @@ hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executabl
                              executable->config.partition_count);
   }
   size_t bytes = sizeof(hlo_loaded_t) + want * sizeof(hlo_device_t*) +
-                 executable->result_count * sizeof(hlo_memory_kind_t);
+                 ((size_t)executable->argument_count + executable->result_count) *
+                     sizeof(hlo_memory_kind_t);
   hlo_loaded_t* loaded = hlo_mem_alloc_zeroed(bytes);
   if (!loaded) return hlo_status_out_of_memory(bytes);
-  for (uint32_t i = 0; i < want; ++i) {
-    int32_t id = device_ids ? device_ids[i] : (int32_t)i;
-    loaded->devices[i] = hlo_client_find_device(client, id);
-    if (!loaded->devices[i]) {
-      hlo_mem_free(loaded);
-      return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
-                               "the program needs device %d, the client has %u devices", id,
-                               hlo_client_device_count(client));
-    }
-  }
-  loaded->result_kinds = (hlo_memory_kind_t*)&loaded->devices[want];
-  for (uint32_t r = 0; r < executable->result_count; ++r) {
-    loaded->result_kinds[r] = result_kind(&executable->results[r]);
+  loaded->argument_kinds = (hlo_memory_kind_t*)&loaded->devices[want];
+  loaded->result_kinds = loaded->argument_kinds + executable->argument_count;
+  hlo_status_t status = bind_devices(client, device_ids, want, loaded);
+  if (hlo_status_is_ok(status)) status = read_kinds(executable, false, loaded->argument_kinds);
+  if (hlo_status_is_ok(status)) status = read_kinds(executable, true, loaded->result_kinds);
+  if (!hlo_status_is_ok(status)) {
+    hlo_mem_free(loaded);
+    return status;
   }
   atomic_init(&loaded->count, 1);
   loaded->client = client;
@@ -78,6 +100,10 @@ uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded) {
 hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index) {
   return loaded->devices[index];
 }
+hlo_memory_t* hlo_loaded_argument_memory(const hlo_loaded_t* loaded, uint32_t index,
+                                         uint32_t argument) {
+  return &loaded->devices[index]->memories[loaded->argument_kinds[argument]];
+}
 
 // ---- checks of one argument
 
@@ -105,8 +131,25 @@ static hlo_status_t type_error(const hlo_signature_entry_t* want, const hlo_buff
   return status;
 }
 
+static hlo_status_t memory_error(const hlo_memory_t* found, const hlo_memory_t* want,
+                                 uint32_t argument) {
+  const hlo_device_t *found_device = found->device, *device = want->device;
+  if (found_device != device) {
+    return hlo_status_create(
+        HLO_STATUS_INVALID_ARGUMENT,
+        "argument %u lives on device %d%s, the program runs on device %d", argument,
+        found_device->id, found_device->client == device->client ? "" : " of another client",
+        device->id);
+  }
+  return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT,
+                           "argument %u is in memory kind %s, the program expects it in %s",
+                           argument, hlo_memory_kind_name(found->kind),
+                           hlo_memory_kind_name(want->kind));
+}
+
+// `memory` is where the argument has to be.
 static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer_t* buffer,
-                                   const hlo_device_t* device, uint32_t argument) {
+                                   const hlo_memory_t* memory, uint32_t argument) {
   if (!buffer) {
     return hlo_status_create(HLO_STATUS_INVALID_ARGUMENT, "argument %u is null", argument);
   }
@@ -119,14 +162,8 @@ static hlo_status_t check_argument(const hlo_signature_entry_t* want, hlo_buffer
   if (!hlo_dim_order_is_same(want->rank, want->dims, want->minor_to_major, shape->minor_to_major)) {
     return type_error(want, shape, true, argument);
   }
-  const hlo_device_t* place = hlo_buffer_memory(buffer)->device;
-  if (place != device) {
-    return hlo_status_create(
-        HLO_STATUS_INVALID_ARGUMENT,
-        "argument %u lives on device %d%s, the program runs on device %d", argument, place->id,
-        place->client == device->client ? "" : " of another client", device->id);
-  }
-  return hlo_ok();
+  const hlo_memory_t* found = hlo_buffer_memory(buffer);
+  return found == memory ? hlo_ok() : memory_error(found, memory, argument);
 }
 
 static bool is_denied(const hlo_launch_t* launch, uint32_t argument) {
@@ -172,7 +209,8 @@ static hlo_status_t prepare_arguments(const hlo_launch_t* launch, hlo_run_t* run
   const hlo_executable_t* executable = run->loaded->executable;
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const hlo_signature_entry_t* entry = &executable->arguments[i];
-    HLO_TRY(check_argument(entry, arguments[i], run->device, i));
+    hlo_memory_t* memory = &run->device->memories[run->loaded->argument_kinds[i]];
+    HLO_TRY(check_argument(entry, arguments[i], memory, i));
     hlo_buffer_use_t* use = &run->uses[i];
     run->taken[i] = wants_donation(launch, entry, i);
     hlo_status_t status = run->taken[i] ? hlo_buffer_donate(arguments[i], use)

@@ -12,7 +12,7 @@ typedef struct hlo_loaded hlo_loaded_t;
 
 /// Binds `executable` (retained) to devices. `device_ids` in order [replica][partition], all of
 /// this client; NULL: the first devices.
-/// errors: INVALID_ARGUMENT (too many or unknown devices)
+/// errors: INVALID_ARGUMENT (too many or unknown devices, unknown memory kinds)
 hlo_status_t hlo_loaded_create(hlo_client_t* client, hlo_executable_t* executable,
                                uint32_t device_id_count, const int32_t* device_ids,
                                hlo_loaded_t** out_loaded) HLO_MUST_USE;
@@ -25,6 +25,9 @@ bool hlo_loaded_is_deleted(hlo_loaded_t* loaded);
 hlo_executable_t* hlo_loaded_executable(const hlo_loaded_t* loaded);
 uint32_t hlo_loaded_device_count(const hlo_loaded_t* loaded);
 hlo_device_t* hlo_loaded_device(const hlo_loaded_t* loaded, uint32_t index);
+/// The memory space that an argument has to be in for the device of this index.
+hlo_memory_t* hlo_loaded_argument_memory(const hlo_loaded_t* loaded, uint32_t index,
+                                         uint32_t argument);
 
 /// One launch on all devices of the executable, or a portable one on a single device.
 typedef struct hlo_launch {
@@ -41,7 +44,7 @@ typedef struct hlo_launch {
 
 /// Checks everything on all devices, then launches on all or on none. Results exist at once; errors
 /// while running are their errors.
-/// errors: INVALID_ARGUMENT (counts, types, devices, deleted or twice donated buffers),
+/// errors: INVALID_ARGUMENT (counts, types, memories, deleted or twice donated buffers),
 ///         FAILED_PRECONDITION (deleted executable, forked process), RESOURCE_EXHAUSTED
 hlo_status_t hlo_loaded_execute(hlo_loaded_t* loaded, const hlo_launch_t* launch) HLO_MUST_USE;
 

@@ -333,6 +333,70 @@ static void wrong_calls_change_nothing(void** state) {
   hlo_loaded_release(loaded);
 }
 
+static const char kOffload[] =
+    "func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32> {mhlo.memory_kind = \"pinned_host\"})\n"
+    "    -> (tensor<4xf32> {mhlo.memory_kind = \"unpinned_host\"}) {\n"
+    "  %0 = stablehlo.add %x, %y : tensor<4xf32>\n"
+    "  return %0 : tensor<4xf32>\n"
+    "}\n";
+
+// Arguments have to be where the program was compiled to find them.
+static void memory_kinds_of_arguments_are_checked(void** state) {
+  (void)state;
+  hlo_loaded_t* loaded = load(kOffload, 1);
+  hlo_buffer_t *x = make(0, 1), *there = NULL, *sum = NULL;
+  hlo_memory_t* host = &hlo_client_device(g_client, 0)->memories[HLO_MEMORY_PINNED_HOST];
+  assert_ptr_equal(hlo_loaded_argument_memory(loaded, 0, 1), host);
+  check(hlo_buffer_copy_to_memory(x, host, &there));
+  hlo_buffer_t *right[2] = {x, there}, *near[2] = {x, x}, *far[2] = {there, there};
+  expect(run_one(loaded, 2, near, &sum), HLO_STATUS_INVALID_ARGUMENT,
+         "argument 1 is in memory kind device, the program expects it in pinned_host");
+  expect(run_one(loaded, 2, far, &sum), HLO_STATUS_INVALID_ARGUMENT,
+         "argument 0 is in memory kind pinned_host, the program expects it in device");
+  check(run_one(loaded, 2, right, &sum));
+  assert_int_equal(hlo_buffer_memory(sum)->kind, HLO_MEMORY_UNPINNED_HOST);
+  float got[COUNT];
+  check(read_back(sum, got));
+  assert_true(got[0] == 2);
+  hlo_buffer_release(x);
+  hlo_buffer_release(there);
+  hlo_buffer_release(sum);
+  hlo_loaded_release(loaded);
+}
+
+static void expect_unknown_kind(const char* argument, const char* result, const char* words) {
+  hlo_strbuf_t text = {0};
+  hlo_strbuf_printf(&text,
+                    "func.func @main(%%x: tensor<4xf32> {mhlo.memory_kind = \"%s\"})\n"
+                    "    -> (tensor<4xf32> {mhlo.memory_kind = \"%s\"}) {\n"
+                    "  return %%x : tensor<4xf32>\n}\n",
+                    argument, result);
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  hlo_executable_t* executable = NULL;
+  check(hlo_compile(hlo_strbuf_text(&text), text.length, "test.mlir", &config, NULL, 0, NULL,
+                    &executable));
+  hlo_loaded_t* loaded = NULL;
+  expect(hlo_loaded_create(g_client, executable, 0, NULL, &loaded), HLO_STATUS_INVALID_ARGUMENT,
+         words);
+  hlo_executable_release(executable);
+  hlo_strbuf_deinit(&text);
+}
+
+static void unknown_memory_kinds_are_refused(void** state) {
+  (void)state;
+  expect_unknown_kind("device", "vmem", "result 0 of main is in memory kind \"vmem\", which is none");
+  expect_unknown_kind("smem", "device", "argument 0 of main is in memory kind \"smem\"");
+  static const char kNumber[] =
+      "func.func @main(%x: tensor<4xf32> {mhlo.memory_kind = 1 : i32}) -> tensor<4xf32> {\n"
+      "  return %x : tensor<4xf32>\n}\n";
+  hlo_compile_config_t config;
+  hlo_compile_config_init(&config);
+  hlo_executable_t* executable = NULL;
+  expect(hlo_compile(kNumber, strlen(kNumber), "test.mlir", &config, NULL, 0, NULL, &executable),
+         HLO_STATUS_INVALID_ARGUMENT, "mhlo.memory_kind of argument 0");
+}
+
 static void errors_reach_every_consumer(void** state) {
   (void)state;
   hlo_loaded_t* loaded = load(kIncrement, 1);
@@ -504,6 +568,8 @@ int main(void) {
       cmocka_unit_test(swapped_aliases_keep_their_values),
       cmocka_unit_test(donated_arguments_have_no_other_use),
       cmocka_unit_test(wrong_calls_change_nothing),
+      cmocka_unit_test(memory_kinds_of_arguments_are_checked),
+      cmocka_unit_test(unknown_memory_kinds_are_refused),
       cmocka_unit_test(errors_reach_every_consumer),
       cmocka_unit_test(eight_devices_meet_on_one_worker),
       cmocka_unit_test(one_failed_device_fails_the_meeting),

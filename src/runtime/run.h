@@ -14,7 +14,8 @@ struct hlo_loaded {
   atomic_bool is_deleted;
   hlo_client_t* client;
   hlo_executable_t* executable;  // retained
-  hlo_memory_kind_t* result_kinds;  // per result; behind the devices
+  hlo_memory_kind_t* argument_kinds;  // per argument; behind the devices
+  hlo_memory_kind_t* result_kinds;    // per result; behind those
   uint32_t device_count;
   hlo_device_t* devices[];
 };

@@ -72,6 +72,17 @@ def test_donated_views_leave_the_array_of_numpy_as_it_was(python):
     assert status == 0, errors
 
 
+def test_programs_with_arguments_and_results_in_host_memory():
+    device = jax.devices("hlocc")[0]
+    host, near = (jax.sharding.SingleDeviceSharding(device, memory_kind=kind) for kind in ("pinned_host", "device"))
+    x, there = jnp.arange(8.0), jax.device_put(jnp.arange(8.0), host)
+    add = jax.jit(lambda x, y: (x + jax.device_put(y, near), y + 1), in_shardings=(near, host), out_shardings=(near, host))
+    total, more = add(x, there)
+    assert (total.sharding.memory_kind, more.sharding.memory_kind) == ("device", "pinned_host")
+    np.testing.assert_array_equal(total, 2 * np.arange(8))
+    np.testing.assert_array_equal(more, np.arange(1, 9))
+
+
 def test_many_python_threads():
     """Launches from many threads, with donation, deletion while in use, and programs that fail."""
     add = jax.jit(lambda x, y: x + y)
