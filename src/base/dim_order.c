@@ -64,19 +64,20 @@ void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_
   hlo_strbuf_putc(out, '}');
 }
 
+void hlo_dim_order_print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* out) {
+  hlo_strbuf_putc(out, '(');
+  for (size_t d = 0; d < rank; ++d) {
+    hlo_strbuf_printf(out, d ? ",%lld" : "%lld", (long long)dims[d]);
+  }
+  hlo_strbuf_putc(out, ')');
+}
+
 // ---- refusals
 
 static hlo_status_t refuse_properties(const char* text) {
   return hlo_status_create(
       HLO_STATUS_UNIMPLEMENTED,
       "layout %s is not supported: layouts are orders of dimensions without tiles", text);
-}
-
-static void print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* out) {
-  for (size_t d = 0; d < rank; ++d) {
-    hlo_strbuf_printf(out, d ? ",%lld" : "(%lld", (long long)dims[d]);
-  }
-  hlo_strbuf_puts(out, rank ? ")" : "()");
 }
 
 hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,
@@ -87,7 +88,7 @@ hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_maj
   if (text.length) --text.length;  // goes on before the brace
   hlo_strbuf_puts(&text, ":T");
   for (size_t i = 0; i < tile_count; tile_dims += tile_ranks[i++]) {
-    print_tile(tile_ranks[i], tile_dims, &text);
+    hlo_dim_order_print_tile(tile_ranks[i], tile_dims, &text);
   }
   hlo_strbuf_putc(&text, '}');
   hlo_status_t status = refuse_properties(hlo_strbuf_text(&text));

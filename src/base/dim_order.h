@@ -27,6 +27,9 @@ void hlo_dim_order_strides(size_t element_bytes, size_t rank, const int64_t* dim
 /// Appends XLA's text of the layout, "{1,0}".
 void hlo_dim_order_print(size_t rank, const int64_t* minor_to_major, hlo_strbuf_t* out);
 
+/// Appends the text of one tile of a layout, "(8,128)".
+void hlo_dim_order_print_tile(size_t rank, const int64_t* dims, hlo_strbuf_t* out);
+
 /// The refusal of a layout with tiles, which quotes its text: `tile_dims` are those of all tiles,
 /// one after the other. Always UNIMPLEMENTED.
 hlo_status_t hlo_dim_order_refuse_tiles(size_t rank, const int64_t* minor_to_major,

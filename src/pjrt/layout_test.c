@@ -437,6 +437,51 @@ static void test_donated_columns(void** state) {
   destroy_loaded(loaded);
 }
 
+static const char add_in_hlo[] =
+    "HloModule add, entry_computation_layout={(f32[2,3]{0,1}, f32[2,3]{1,0})->\n"
+    "    (f32[2,3]{0,1}, f32[2,3]{1,0}, f32[3,2]{0,1})}\n"
+    "ENTRY main {\n"
+    "  a = f32[2,3] parameter(0)\n"
+    "  b = f32[2,3] parameter(1)\n"
+    "  sum = f32[2,3] add(a, b)\n"
+    "  turned = f32[3,2] transpose(sum), dimensions={1,0}\n"
+    "  ROOT all = (f32[2,3], f32[2,3], f32[3,2]) tuple(sum, sum, turned)\n"
+    "}\n";
+
+static PJRT_LoadedExecutable* compile_hlo(PJRT_Client* client, const char* code, size_t size,
+                                          const char* format) {
+  const PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
+                                .code = (char*)code,
+                                .code_size = size,
+                                .format = format,
+                                .format_size = strlen(format)};
+  PJRT_Client_Compile_Args args = ARGS(Client_Compile, .client = client, .program = &program);
+  OK(Client_Compile, &args);
+  return args.executable;
+}
+
+static void test_hlo_says_layouts(void** state) {
+  expect_columns_added(*state,
+                       compile_hlo(*state, add_in_hlo, sizeof add_in_hlo - 1, "hlo"));
+}
+
+/// What the back end got, as a program of its own.
+static void test_optimized_programs_say_layouts(void** state) {
+  PJRT_LoadedExecutable* loaded = compile(*state, add_columns);
+  PJRT_Executable* executable = executable_of(loaded);
+  PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
+  PJRT_Executable_OptimizedProgram_Args args =
+      ARGS(Executable_OptimizedProgram, .executable = executable, .program = &program);
+  OK(Executable_OptimizedProgram, &args);
+  program.code = malloc(program.code_size);
+  OK(Executable_OptimizedProgram, &args);
+  OK(Executable_Destroy, &ARGS(Executable_Destroy, .executable = executable));
+  destroy_loaded(loaded);
+  expect_columns_added(*state,
+                       compile_hlo(*state, program.code, program.code_size, "hlo_with_config"));
+  free(program.code);
+}
+
 static void expect_refused(PJRT_Client* client, const char* mode, PJRT_Error_Code code,
                            const char* part) {
   char text[512];
@@ -490,6 +535,8 @@ int main(void) {
       TEST(test_options_say_layouts),
       TEST(test_serialized_programs_keep_layouts),
       TEST(test_donated_columns),
+      TEST(test_hlo_says_layouts),
+      TEST(test_optimized_programs_say_layouts),
       TEST(test_programs_of_other_layouts_are_refused),
   };
 #undef TEST

@@ -1022,8 +1022,8 @@ static const instruction_t* find_root(const computation_t* computation) {
   return NULL;
 }
 
-// What parameters carry, aliases of results and arguments, and donated arguments, as attributes of
-// the function.
+// What parameters carry, aliases of results and arguments, donated arguments, and layouts, as
+// attributes of the function.
 static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computation_t* entry) {
   static const hlo_wire_array_t none = {0};
   const hlo_wire_array_t* aliases =
@@ -1053,7 +1053,7 @@ static hlo_status_t mark_arguments(builder_t* b, hlo_func_t* func, const computa
     HLO_TRY(mark_argument(b, &args, donor->parameter_number, &donor->parameter_shape_index,
                           "jax.buffer_donor", hlo_attr_bool(b->module, true)));
   }
-  return hlo_ok();
+  return hlo_desc_mark_layouts(b, func, args.parameters, args.count, root);
 }
 
 // A buffer per result: PJRT has no place for a tuple among them.

@@ -56,6 +56,14 @@ hlo_status_t hlo_desc_build(const hlo_desc_module_t* desc, const char* file, hlo
 hlo_status_t hlo_desc_attrs(hlo_desc_node_t* node) HLO_MUST_USE;
 void hlo_desc_add_attr(hlo_desc_node_t* node, hlo_attr_id_t id, const hlo_attr_t* value);
 
+/// Layouts of the entry's arguments and results as attributes of its function (ir/entry_layout.h):
+/// those of desc->shape, else those that its parameters and its root are written with.
+/// errors: INVALID_ARGUMENT (shapes that do not fit the entry), RESOURCE_EXHAUSTED
+hlo_status_t hlo_desc_mark_layouts(hlo_desc_builder_t* b, hlo_func_t* entry,
+                                   const hlo_desc_instruction_t* const* parameters,
+                                   uint32_t parameter_count,
+                                   const hlo_desc_instruction_t* root) HLO_MUST_USE;
+
 /// The groups of devices of a collective, one a row, from whichever form the instruction has; rows
 /// of different sizes are filled up with -1.
 /// errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED

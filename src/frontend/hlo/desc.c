@@ -8,8 +8,14 @@
 #define NESTED HLO_WIRE_NESTED
 #define MANY HLO_WIRE_REPEATED_NESTED
 
+static const hlo_wire_field_info_t tile_fields[] = {
+    REPEATED(hlo_desc_tile_t, 1, INT64, dimensions),
+};
+static const hlo_wire_message_t tile_message = HLO_WIRE_MESSAGE(hlo_desc_tile_t, tile_fields);
+
 static const hlo_wire_field_info_t layout_fields[] = {
     REPEATED(hlo_desc_layout_t, 1, INT64, minor_to_major),
+    MANY(hlo_desc_layout_t, 6, tiles, &tile_message),
 };
 static const hlo_wire_message_t layout_message = HLO_WIRE_MESSAGE(hlo_desc_layout_t, layout_fields);
 

@@ -20,8 +20,14 @@ enum {
 // A dimension without any bound ("?" in text), as protos write it.
 #define HLO_DESC_UNBOUNDED INT64_MIN
 
+typedef struct hlo_desc_tile {
+  hlo_wire_array_t dimensions;  // int64_t
+} hlo_desc_tile_t;
+
 typedef struct hlo_desc_layout {
   hlo_wire_array_t minor_to_major;  // int64_t
+  hlo_wire_array_t tiles;           // hlo_desc_tile_t; from protos
+  hlo_wire_bytes_t properties;      // from text: tiles and more as written, "T(8,128)S(1)"
 } hlo_desc_layout_t;
 
 typedef struct hlo_desc_shape {
@@ -296,7 +302,7 @@ typedef struct hlo_desc_frames {
 typedef struct hlo_desc_module {
   hlo_wire_bytes_t name, entry_computation_name;
   hlo_wire_array_t computations;
-  hlo_desc_program_shape_t* shape;  // written only
+  hlo_desc_program_shape_t* shape;  // with the layouts of the entry
   int64_t entry_computation_id;
   hlo_desc_aliases_t* input_output_alias;
   hlo_desc_frames_t* frames;
@@ -317,7 +323,7 @@ typedef struct hlo_desc_config {
 /// HloModuleProtoWithConfig, which differs from it in the second field.
 typedef struct hlo_desc_wrapper {
   hlo_desc_module_t* hlo_module;
-  hlo_desc_config_t* config;  // written only
+  hlo_desc_config_t* config;
 } hlo_desc_wrapper_t;
 extern const hlo_wire_message_t hlo_desc_module_message;
 extern const hlo_wire_message_t hlo_desc_wrapper_message;

@@ -7,6 +7,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/dim_order.h"
+#include "ir/entry_layout.h"
+
 typedef hlo_exporter_t exporter_t;
 typedef hlo_export_scope_t scope_t;
 typedef hlo_desc_instruction_t instruction_t;
@@ -387,15 +390,81 @@ static hlo_status_t add_parameter(scope_t* s, uint32_t number, const hlo_desc_sh
   return hlo_export_add(s, "parameter", shape, 0, NULL, &fields, out_id);
 }
 
+// The entry function, if this is its body; others have no layouts at their boundary.
+static const hlo_func_t* entry_of(const scope_t* s, const hlo_region_t* region) {
+  const hlo_func_t* func = region->parent ? NULL : region->func;
+  return func && func == hlo_module_entry(s->exporter->module) ? func : NULL;
+}
+
+// The shape in the program of a value whose type says the dimensions as they lie in memory.
+static hlo_status_t program_side_shape(const exporter_t* ex, const hlo_attr_t* layout,
+                                       const hlo_desc_shape_t* in_memory,
+                                       hlo_desc_shape_t* out_shape) {
+  const uint32_t rank = (uint32_t)in_memory->dimensions.count;
+  const int64_t* from = in_memory->dimensions.items;
+  int64_t dims[HLO_RANK_MAX];
+  if (layout->kind != HLO_ATTR_KIND_INTS || layout->count != rank ||
+      !hlo_dim_order_is_valid(rank, layout->values)) {
+    return hlo_export_fault(ex, HLO_STATUS_INVALID_ARGUMENT,
+                            HLO_LAYOUT_ATTR " is no order of %u dimensions", rank);
+  }
+  for (uint32_t i = 0; i < rank; ++i) dims[layout->values[rank - 1 - i]] = from[i];
+  HLO_TRY(hlo_export_array_shape(ex, in_memory->element_type, rank, dims, out_shape));
+  return hlo_export_ints(ex, rank, layout->values, &out_shape->layout->minor_to_major);
+}
+
+// A parameter of another layout: where it is used it has become a row-major array.
+static hlo_status_t add_bitcast(scope_t* s, const hlo_desc_shape_t* shape, int64_t from,
+                                int64_t* out_id) {
+  return hlo_export_add(s, "bitcast", shape, 1, &from, NULL, out_id);
+}
+
 static hlo_status_t separate_parameters(scope_t* s, const hlo_region_t* region) {
   const hlo_func_t* func = region->parent ? NULL : region->func;
+  const hlo_func_t* entry = entry_of(s, region);
+  hlo_desc_shape_t* shapes = hlo_arena_array(s->exporter->arena, region->arg_count, sizeof *shapes);
+  int64_t* ids = hlo_arena_array(s->exporter->arena, region->arg_count, sizeof *ids);
+  if (!shapes || !ids) return hlo_arena_status(s->exporter->arena);
   for (uint32_t i = 0; i < region->arg_count; ++i) {
-    hlo_desc_shape_t shape;
-    int64_t id;
     const hlo_attr_t* attrs = func && func->arg_attrs ? func->arg_attrs[i] : NULL;
-    HLO_TRY(hlo_export_shape(s->exporter, region->args[i]->type, &shape));
-    HLO_TRY(add_parameter(s, i, &shape, attrs, &id));
-    HLO_TRY(hlo_export_bind(s, region->args[i], id));
+    const hlo_attr_t* layout = entry ? hlo_attr_dict_get(attrs, HLO_LAYOUT_ATTR) : NULL;
+    hlo_desc_shape_t outer;
+    HLO_TRY(hlo_export_shape(s->exporter, region->args[i]->type, &shapes[i]));
+    if (layout) HLO_TRY(program_side_shape(s->exporter, layout, &shapes[i], &outer));
+    HLO_TRY(add_parameter(s, i, layout ? &outer : &shapes[i], attrs, &ids[i]));
+  }
+  for (uint32_t i = 0; i < region->arg_count; ++i) {  // after all parameters
+    if (entry && hlo_func_argument_attr(entry, i, HLO_LAYOUT_ATTR)) {
+      HLO_TRY(add_bitcast(s, &shapes[i], ids[i], &ids[i]));
+    }
+    HLO_TRY(hlo_export_bind(s, region->args[i], ids[i]));
+  }
+  return hlo_ok();
+}
+
+// A bitcast reads the bytes of its operand, so an instruction of another layout is copied.
+static hlo_status_t row_major_result(scope_t* s, int64_t* id, hlo_desc_shape_t* out_shape) {
+  const hlo_desc_shape_t made = *find_instruction(s, *id)->shape;
+  const uint32_t rank = (uint32_t)made.dimensions.count;
+  HLO_TRY(hlo_export_array_shape(s->exporter, made.element_type, rank, made.dimensions.items,
+                                 out_shape));
+  if (!made.layout || hlo_dim_order_is_row_major(rank, made.layout->minor_to_major.items)) {
+    return hlo_ok();
+  }
+  return hlo_export_add(s, "copy", out_shape, 1, id, NULL, id);
+}
+
+// Results of other layouts, which were computed as row-major arrays.
+static hlo_status_t restore_layouts(scope_t* s, const hlo_region_t* region,
+                                    const hlo_export_ids_t* results) {
+  const hlo_func_t* entry = entry_of(s, region);
+  for (uint32_t i = 0; entry && i < results->count; ++i) {
+    const hlo_attr_t* layout = hlo_func_result_attr(entry, i, HLO_LAYOUT_ATTR);
+    if (!layout) continue;
+    hlo_desc_shape_t in_memory, outer;
+    HLO_TRY(row_major_result(s, &results->items[i], &in_memory));
+    HLO_TRY(program_side_shape(s->exporter, layout, &in_memory, &outer));
+    HLO_TRY(add_bitcast(s, &outer, results->items[i], &results->items[i]));
   }
   return hlo_ok();
 }
@@ -458,6 +527,7 @@ static hlo_status_t fill_scope(scope_t* s, const hlo_region_t* region,
     hlo_export_ids_t results, all;
     ex->current = node;
     HLO_TRY(hlo_export_operands(s, node, 0, node->operand_count, &results));
+    HLO_TRY(restore_layouts(s, region, &results));
     all.count = results.count + passed_on->count;
     all.items = hlo_arena_array(ex->arena, all.count, sizeof *all.items);
     if (!all.items) return hlo_arena_status(ex->arena);
@@ -656,6 +726,57 @@ static hlo_status_t module_fields(exporter_t* ex, hlo_desc_module_t* desc) {
   return ex->partitioned ? hlo_export_meshes(ex, desc) : hlo_ok();
 }
 
+// Sets the layout that an attribute asks for, of an argument or a result; row-major without one,
+// whatever the layout of the instruction is.
+static hlo_status_t ask_layout(const exporter_t* ex, const hlo_attr_t* mode, const char* what,
+                               uint32_t number, hlo_desc_shape_t* shape) {
+  const size_t rank = shape->dimensions.count;
+  int64_t order[HLO_RANK_MAX];
+  if (!shape->layout) return hlo_ok();
+  hlo_dim_order_row_major(rank, order);
+  if (mode && mode->kind == HLO_ATTR_KIND_STRING && strcmp(mode->text, "default") != 0 &&
+      strcmp(mode->text, "auto") != 0) {
+    HLO_TRY_MSG(hlo_dim_order_parse(mode->text, rank, order), "%s %u of the program", what, number);
+  }
+  shape->layout = hlo_arena_alloc_zeroed(ex->arena, sizeof *shape->layout);
+  if (!shape->layout) return hlo_arena_status(ex->arena);
+  return hlo_export_ints(ex, (uint32_t)rank, order, &shape->layout->minor_to_major);
+}
+
+// The entry's shape with the layouts that the program asks for at its boundary.
+static hlo_status_t entry_shape(const exporter_t* ex, const hlo_func_t* entry,
+                                const hlo_desc_program_shape_t* computed,
+                                hlo_desc_program_shape_t** out_shape) {
+  const uint32_t inputs = (uint32_t)computed->parameters.count;
+  const uint32_t outputs = entry->type->element_count - entry->type->input_count;
+  hlo_desc_program_shape_t* shape = hlo_arena_alloc_zeroed(ex->arena, sizeof *shape);
+  hlo_desc_shape_t* parameters = hlo_arena_array(ex->arena, inputs, sizeof *parameters);
+  hlo_desc_shape_t* result = hlo_arena_alloc_zeroed(ex->arena, sizeof *result);
+  hlo_desc_shape_t* results = hlo_arena_array(ex->arena, outputs, sizeof *results);
+  if (!shape || !parameters || !result || !results) return hlo_arena_status(ex->arena);
+  *shape = *computed;
+  *result = *computed->result;
+  if (inputs) memcpy(parameters, computed->parameters.items, inputs * sizeof *parameters);
+  for (uint32_t i = 0; i < inputs; ++i) {
+    if (hlo_func_argument_attr(entry, i, HLO_LAYOUT_ATTR)) continue;
+    HLO_TRY(ask_layout(ex, hlo_func_argument_attr(entry, i, HLO_LAYOUT_MODE_ATTR), "argument", i,
+                       &parameters[i]));
+  }
+  if (outputs != 1) {
+    if (outputs) memcpy(results, result->tuple_shapes.items, outputs * sizeof *results);
+    result->tuple_shapes.items = results;
+  }
+  for (uint32_t i = 0; i < outputs; ++i) {
+    if (hlo_func_result_attr(entry, i, HLO_LAYOUT_ATTR)) continue;
+    HLO_TRY(ask_layout(ex, hlo_func_result_attr(entry, i, HLO_LAYOUT_MODE_ATTR), "result", i,
+                       outputs == 1 ? result : &results[i]));
+  }
+  shape->parameters.items = parameters;
+  shape->result = result;
+  *out_shape = shape;
+  return hlo_ok();
+}
+
 static hlo_status_t export_module(exporter_t* ex, hlo_desc_module_t* desc) {
   const hlo_func_t* entry = hlo_module_entry(ex->module);
   if (!entry || !entry->body) {
@@ -675,7 +796,7 @@ static hlo_status_t export_module(exporter_t* ex, hlo_desc_module_t* desc) {
   if (!computations) return hlo_arena_status(ex->arena);
   memcpy(computations, ex->computations.items, count * sizeof *computations);
   desc->computations = (hlo_wire_array_t){computations, count};
-  desc->shape = computations[count - 1].shape;
+  HLO_TRY(entry_shape(ex, entry, computations[count - 1].shape, &desc->shape));
   return add_aliases(ex, entry, desc);
 }
 

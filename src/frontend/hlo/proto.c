@@ -5,13 +5,23 @@
 #include "frontend/hlo/hlo.h"
 
 // An HloProto holds a module in field 1, an HloModuleProto its name and, in field 3, computations.
+// In field 2 HloModuleProtoWithConfig has the configuration, an old HloProto something else.
 static hlo_status_t decode(const void* bytes, size_t size, hlo_arena_t* arena,
                            hlo_desc_module_t* module) {
   HLO_TRY(hlo_wire_decode(&hlo_desc_module_message, bytes, size, arena, module));
   if (module->computations.count || !module->name.size) return hlo_ok();
   hlo_desc_wrapper_t wrapper = {0};
-  hlo_status_t status = hlo_wire_decode(&hlo_desc_wrapper_message, bytes, size, arena, &wrapper);
+  hlo_status_t status =
+      hlo_wire_decode(&hlo_desc_with_config_message, bytes, size, arena, &wrapper);
+  if (!hlo_status_is_ok(status)) {
+    hlo_status_release(status);
+    wrapper = (hlo_desc_wrapper_t){0};
+    status = hlo_wire_decode(&hlo_desc_wrapper_message, bytes, size, arena, &wrapper);
+  }
   if (hlo_status_is_ok(status) && wrapper.hlo_module) *module = *wrapper.hlo_module;
+  if (wrapper.config && wrapper.config->entry_computation_layout) {
+    module->shape = wrapper.config->entry_computation_layout;
+  }
   hlo_status_release(status);  // then it is a module without computations
   return hlo_ok();
 }

@@ -190,6 +190,23 @@ static hlo_status_t read_donors(hlo_text_t* t) {
   return hlo_ok();
 }
 
+// {(f32[2]{0}, s32[])->f32[2]{0}}
+static hlo_status_t read_entry_layout(hlo_text_t* t) {
+  hlo_desc_program_shape_t* shape = hlo_arena_alloc_zeroed(t->arena, sizeof *shape);
+  if (!shape) return hlo_arena_status(t->arena);
+  shape->result = hlo_arena_alloc_zeroed(t->arena, sizeof *shape->result);
+  if (!shape->result) return hlo_arena_status(t->arena);
+  hlo_desc_shape_t parameters;
+  HLO_TRY(hlo_text_expect(t, "{"));
+  if (hlo_text_peek(t) != '(') return hlo_text_error(t, "parameters are expected");
+  HLO_TRY(hlo_text_shape(t, &parameters));
+  HLO_TRY(hlo_text_expect(t, "->"));
+  HLO_TRY(hlo_text_shape(t, shape->result));
+  shape->parameters = parameters.tuple_shapes;
+  t->module->shape = shape;
+  return hlo_text_expect(t, "}");
+}
+
 static hlo_status_t read_header(hlo_text_t* t) {
   HLO_TRY(hlo_text_expect(t, "HloModule"));
   HLO_TRY(hlo_text_name(t, &t->module->name));
@@ -201,6 +218,8 @@ static hlo_status_t read_header(hlo_text_t* t) {
       HLO_TRY(read_aliases(t));
     } else if (hlo_bytes_equal(name, "buffer_donor")) {
       HLO_TRY(read_donors(t));
+    } else if (hlo_bytes_equal(name, "entry_computation_layout")) {
+      HLO_TRY(read_entry_layout(t));
     } else if (hlo_bytes_equal(name, "frontend_attributes")) {
       HLO_TRY(hlo_text_string_map(t, &t->module->frontend_attributes));
     } else if (hlo_bytes_equal(name, "replica_count")) {

@@ -220,7 +220,7 @@ static hlo_status_t dimensions(hlo_text_t* t, hlo_desc_shape_t* shape) {
   return hlo_ok();
 }
 
-// {1,0:T(8,128)...}: only the order counts.
+// {1,0:T(8,128)...}: only the order counts, but to the entry of a program.
 static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
   if (t->next >= t->end || *t->next != '{') return hlo_ok();
   const char* p = t->next + 1;
@@ -238,7 +238,10 @@ static hlo_status_t layout(hlo_text_t* t, hlo_desc_shape_t* shape) {
     if (!hlo_text_take(t, ",")) break;
   }
   if (hlo_text_take(t, ":")) {
+    const char* properties = t->next;
     while (t->next < t->end && *t->next != '}') ++t->next;
+    shape->layout->properties =
+        (hlo_wire_bytes_t){(const uint8_t*)properties, (size_t)(t->next - properties)};
   }
   HLO_TRY(hlo_text_expect(t, "}"));
   size_t count = shape->layout->minor_to_major.count;

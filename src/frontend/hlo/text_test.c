@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // HLO text and protos: both give the same verified module, faults say
 // where.
+#include "base/wire.h"
+#include "frontend/hlo/hlo.h"
 #include "frontend/hlo/hlo_test_util.h"
 #include "ir/clone.h"
+#include "ir/entry_layout.h"
 
 static void text_and_proto_are_equal(void** state) {
   (void)state;
@@ -36,6 +39,100 @@ static void donated_inputs_and_places_are_kept(void** state) {
   assert_non_null(strstr(hlo_strbuf_text(&place), "loop.hlo:29:3"));
   hlo_strbuf_deinit(&place);
   hlo_module_release(module);
+}
+
+static const char* layout_mode(hlo_module_t* module, bool is_result, uint32_t number) {
+  const hlo_func_t* entry = hlo_module_entry(module);
+  const hlo_attr_t* mode = is_result ? hlo_func_result_attr(entry, number, HLO_LAYOUT_MODE_ATTR)
+                                     : hlo_func_argument_attr(entry, number, HLO_LAYOUT_MODE_ATTR);
+  return mode ? mode->text : "";
+}
+
+// Those of the header, else those of parameters and root; also in protos with and without a
+// configuration.
+static void layouts_of_the_entry_are_kept(void** state) {
+  (void)state;
+  static const char* const headers[] = {
+      ", entry_computation_layout={((f32[2,3]{0,1}, s32[]), pred[4,5]{0,1})->f32[3,2]{0,1}}", ""};
+  for (int i = 0; i < 4; ++i) {
+    hlo_strbuf_t text = {0}, proto = {0};
+    hlo_strbuf_printf(&text,
+                      "HloModule m%s\nENTRY e {\n  a = (f32[2,3]{0,1}, s32[]) parameter(0)\n"
+                      "  b = pred[4,5]{%s} parameter(1)\n"
+                      "  c = f32[2,3] get-tuple-element(a), index=0\n"
+                      "  ROOT d = f32[3,2]{0,1} transpose(c), dimensions={1,0}\n}\n",
+                      headers[i & 1], i & 1 ? "0,1" : "1,0");
+    hlo_module_t *module = NULL, *again = NULL;
+    must(hlo_frontend_load(text.data, text.length, "layouts", NULL, NULL, &module));
+    must(i & 2 ? hlo_hlo_proto_write_with_config(module, &proto)
+               : hlo_hlo_proto_write(module, &proto));
+    must(hlo_frontend_load(proto.data, proto.length, "layouts", NULL, NULL, &again));
+    hlo_module_t* both[] = {module, again};
+    for (int m = 0; m < 2; ++m) {
+      assert_string_equal(layout_mode(both[m], false, 0), "{0,1}");
+      assert_string_equal(layout_mode(both[m], false, 1), "");
+      assert_string_equal(layout_mode(both[m], false, 2), "{0,1}");
+      assert_string_equal(layout_mode(both[m], true, 0), "{0,1}");
+      hlo_module_release(both[m]);
+    }
+    hlo_strbuf_deinit(&text);
+    hlo_strbuf_deinit(&proto);
+  }
+}
+
+// ShapeProto of f32[8,128], with a layout of tiles (8,128) and (2,1) if asked.
+static void put_shape(hlo_strbuf_t* out, uint32_t number, bool is_tiled) {
+  const int64_t dims[] = {8, 128}, order[] = {1, 0}, small_tile[] = {2, 1};
+  const size_t shape = hlo_wire_begin(out, number);
+  hlo_wire_put_int(out, 2, 11);
+  hlo_wire_put_packed_int64(out, 3, dims, 2);
+  const size_t layout = hlo_wire_begin(out, 5);
+  hlo_wire_put_packed_int64(out, 1, order, 2);
+  for (int i = 0; is_tiled && i < 2; ++i) {
+    const size_t tile = hlo_wire_begin(out, 6);
+    hlo_wire_put_packed_int64(out, 1, i == 0 ? dims : small_tile, 2);
+    hlo_wire_end(out, tile);
+  }
+  hlo_wire_end(out, layout);
+  hlo_wire_end(out, shape);
+}
+
+// HloModuleProto of a program that returns its parameter.
+static void put_module(hlo_strbuf_t* out) {
+  hlo_wire_put_string(out, 1, "m");
+  const size_t computation = hlo_wire_begin(out, 3);
+  hlo_wire_put_string(out, 1, "e");
+  const size_t instruction = hlo_wire_begin(out, 2);
+  hlo_wire_put_string(out, 1, "x");
+  hlo_wire_put_string(out, 2, "parameter");
+  put_shape(out, 3, false);
+  hlo_wire_put_int(out, 35, 1);
+  hlo_wire_end(out, instruction);
+  hlo_wire_put_int(out, 5, 1);
+  hlo_wire_put_int(out, 6, 1);
+  hlo_wire_end(out, computation);
+  const size_t shape = hlo_wire_begin(out, 4);
+  put_shape(out, 1, true);
+  put_shape(out, 2, false);
+  hlo_wire_end(out, shape);
+  hlo_wire_put_int(out, 6, 1);
+}
+
+static void tiles_of_the_entry_are_kept(void** state) {
+  (void)state;
+  hlo_strbuf_t bytes[2] = {{0}, {0}};
+  hlo_strbuf_puts(&bytes[0],
+                  "HloModule m, entry_computation_layout={(f32[8,128]{1,0:T(8,128)(2,1)})->"
+                  "f32[8,128]{1,0}}\nENTRY e {\n  ROOT a = f32[8,128] parameter(0)\n}\n");
+  put_module(&bytes[1]);
+  for (int i = 0; i < 2; ++i) {
+    hlo_module_t* module = NULL;
+    must(hlo_frontend_load(bytes[i].data, bytes[i].length, "tiles", NULL, NULL, &module));
+    assert_string_equal(layout_mode(module, false, 0), "{1,0:T(8,128)(2,1)}");
+    assert_string_equal(layout_mode(module, true, 0), "");
+    hlo_module_release(module);
+    hlo_strbuf_deinit(&bytes[i]);
+  }
 }
 
 // The groups of one all-reduce as rows of numbers.
@@ -123,6 +220,17 @@ static void faults_say_where(void** state) {
       {"HloModule m\nENTRY e {\n  a = b(f32[2]) constant({1,2})\n}\n",
        "the literal does not fit its shape", HLO_STATUS_INVALID_ARGUMENT},
       {"HloModule m", "no computation", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m, entry_computation_layout={(f32[], f32[])->f32[]}\nENTRY e {\n"
+       "  a = f32[] parameter(0)\n}\n",
+       "the parameters do not fit the entry computation", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m, entry_computation_layout={(f32[])->(f32[], f32[])}\nENTRY e {\n"
+       "  a = f32[] parameter(0)\n}\n",
+       "the results do not fit the entry computation", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m, entry_computation_layout={(f32[2,3]{0,0})->f32[2,3]}\nENTRY e {\n"
+       "  a = f32[2,3] parameter(0)\n}\n",
+       "parameter 0 of the entry computation: layout {0,0} is no order", HLO_STATUS_INVALID_ARGUMENT},
+      {"HloModule m, entry_computation_layout={f32[]->f32[]}\n", "parameters are expected",
+       HLO_STATUS_INVALID_ARGUMENT},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     hlo_module_t* module = NULL;
@@ -158,6 +266,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_and_proto_are_equal),
       cmocka_unit_test(donated_inputs_and_places_are_kept),
+      cmocka_unit_test(layouts_of_the_entry_are_kept),
+      cmocka_unit_test(tiles_of_the_entry_are_kept),
       cmocka_unit_test(groups_have_three_notations),
       cmocka_unit_test(epsilons_have_exponents),
       cmocka_unit_test(faults_say_where),
