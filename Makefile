@@ -22,7 +22,7 @@ configure = mkdir -p $(1) && cmake -S . -B $(1) -DHLOCC_WERROR=ON \
 compile   = cmake --build $(1) -j $(JOBS) $(2)
 
 .PHONY: help all demo check check-ci check-full check-asan check-ubsan check-tsan check-clang \
-        check-rules check-docs check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
+        check-rules check-docs size check-accuracy check-emulated check-aarch64 golden-update fuzz fuzz-coverage fuzz-modules bench docs format \
         install clean
 
 all:
@@ -32,7 +32,7 @@ all:
 
 help:
 	@echo "make demo | all | check | check-ci | check-full | check-asan | check-ubsan | check-tsan |"
-	@echo "     check-accuracy | check-emulated | check-aarch64 | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
+	@echo "     check-accuracy | check-emulated | check-aarch64 | size | golden-update | fuzz | fuzz-coverage | fuzz-modules | bench | docs | format | install (PREFIX, DESTDIR) | clean"
 
 demo: all
 	@$(DEPS) python
@@ -43,9 +43,13 @@ check-rules:
 	@python3 tools/house_rules.py
 	@python3 tools/docs_check.py
 
+# How large the project is: lines, long functions, switches over operations, the plugin's bytes.
+size:
+	@python3 tools/size_report.py --build $(BUILD)
+
 check:
 	@$(DEPS) build check python
-	@$(MAKE) all check-rules check-docs
+	@$(MAKE) all check-rules check-docs size
 	cd $(BUILD) && $(CTEST) -L 'unit|golden|example|smoke'
 
 check-clang:

@@ -375,6 +375,9 @@ endfunction()
 # The tool from outside and the back ends against each other (label unit), golden files (label golden) and the pytest sets under tests/jax
 # (labels jax, smoke).
 function(hlo_text_tests)
+  add_test(NAME tools/size_report COMMAND ${Python3_EXECUTABLE}
+           ${CMAKE_SOURCE_DIR}/tests/tools/size_report_test.py)
+  set_tests_properties(tools/size_report PROPERTIES LABELS unit)
   if(TARGET hlocc_cli)
     hlo_tool_path(hlocc_cli)
     add_test(NAME cli/tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/cli_test.py
